@@ -1,0 +1,69 @@
+// The command's entry: plantstore <command>. One command, one file in commands/.
+
+import { Command, CommanderError } from "commander";
+import packageJson from "../package.json";
+import { exportCommand } from "./commands/export.ts";
+import { getCommand } from "./commands/get.ts";
+import { serveCommand } from "./commands/serve.ts";
+import { tokenCommand } from "./commands/token.ts";
+import { OperatorError } from "./operator-error.ts";
+import { tell } from "./operator-output.ts";
+
+const usageExitCode = 2;
+
+const program = new Command("plantstore")
+  .description(
+    "A durable server for the Plant Store contract: POST /plants, bearer tokens, exact 64-bit ids.",
+  )
+  .version(packageJson.version)
+  .configureOutput({
+    outputError: (text, write) => write(`${oneLine(text)} Run with --help for the usage.\n`),
+  })
+  .exitOverride()
+  .addHelpText(
+    "after",
+    `
+Every flag can be given as an environment variable as well, which its help names.
+
+Examples:
+  plantstore serve --port 8080 --database sqlite:plantstore.db
+  plantstore token create --name ci --expires 90d
+  plantstore get 9007199254740993
+  plantstore export > plants.ndjson`,
+  );
+for (const command of [serveCommand(), tokenCommand(), getCommand(), exportCommand()])
+  program.addCommand(command);
+inheritSettings(program);
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  process.exitCode = exitCodeOf(error);
+}
+
+/** Tells the operator what went wrong, where commander has not, and gives the exit code for it. */
+function exitCodeOf(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageExitCode;
+  if (error instanceof OperatorError) {
+    tell(`plantstore: ${error.message}`);
+    return error.exitCode;
+  }
+  tell(`plantstore: a fault of the program: ${error instanceof Error ? error.stack : error}`);
+  return 1;
+}
+
+/** Commander's errors in the form of all others: one line that starts with the program's name. */
+function oneLine(text: string): string {
+  return `plantstore: ${text
+    .replace(/^error: /, "")
+    .trim()
+    .replaceAll("\n", " ")}`;
+}
+
+/** Commander copies settings such as exitOverride to commands that it makes itself, but not to those it is given. */
+function inheritSettings(parent: Command): void {
+  for (const command of parent.commands) {
+    command.copyInheritedSettings(parent);
+    inheritSettings(command);
+  }
+}

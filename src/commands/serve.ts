@@ -1,0 +1,140 @@
+// plantstore serve: opens the store, opens the public listener, and runs until it is told to stop.
+
+import { Command } from "commander";
+import { type PublicServer, type ServerOptions, startServer } from "../api/server.ts";
+import { settingOf, withSettings } from "../config.ts";
+import { OperatorError } from "../operator-error.ts";
+import { printLines, tell } from "../operator-output.ts";
+import { GroupCommit } from "../store/group-commit.ts";
+import { serveStore } from "../store/open-store.ts";
+import type { TokenStore } from "../store/token-store.ts";
+import { KnownTokens } from "../tokens/known-tokens.ts";
+import { makeToken, randomBytes } from "../tokens/token.ts";
+
+/** Enough for full batches; more would make the first plant of a batch wait for the last. */
+const batchPlantsMax = 1_024;
+
+/** Names and tags that may wait: at two bytes a unit 64 MiB, beside the 200 MB that the whole server is to stay under. */
+const queueUnitsMax = 32 * 2 ** 20;
+
+export function serveCommand(): Command {
+  const command = new Command("serve").description(
+    "run the server; the first line on standard output is its address",
+  );
+  return withSettings(command, [
+    "host",
+    "port",
+    "database",
+    "basePath",
+    "publicUrl",
+    "cors",
+    "bodyBytesMax",
+    "queuePlantsMax",
+    "drainSecondsMax",
+  ]).action(() => serve(command));
+}
+
+async function serve(command: Command): Promise<void> {
+  // Ahead of everything that takes time, so that a signal during the start is not lost.
+  const stopSignal = nextStopSignal();
+  const { store, batchesInFlightMax } = await serveStore(
+    settingOf(command, "database"),
+    seldom(storeTrouble),
+  );
+  const firstToken = await makeFirstToken(store.tokens);
+  const tokens = new KnownTokens(
+    store.tokens,
+    Date.now,
+    seldom((error) => storeTrouble(String(error))),
+  );
+  await tokens.start();
+  const groupCommit = new GroupCommit(store, {
+    queuePlantsMax: settingOf(command, "queuePlantsMax"),
+    queueUnitsMax,
+    batchPlantsMax,
+    batchesInFlightMax,
+  });
+  const close = async () => {
+    await tokens.stop();
+    await groupCommit.close();
+    await store.close();
+  };
+
+  let server: PublicServer;
+  try {
+    server = listen({
+      host: settingOf(command, "host"),
+      port: settingOf(command, "port"),
+      basePath: settingOf(command, "basePath"),
+      publicUrl: settingOf(command, "publicUrl"),
+      corsOrigins: settingOf(command, "cors"),
+      bodyBytesMax: settingOf(command, "bodyBytesMax"),
+      tokens,
+      groupCommit,
+      observeFault: (error) => tell(`fault: ${error instanceof Error ? error.stack : error}`),
+    });
+  } catch (error) {
+    await close();
+    throw error;
+  }
+
+  await printLines([server.url]);
+  if (firstToken !== undefined) greet(server.url, firstToken);
+  tell(`${await stopSignal}: stopping`);
+  await server.stop(settingOf(command, "drainSecondsMax") * 1_000);
+  await close();
+}
+
+function listen(options: ServerOptions): PublicServer {
+  try {
+    return startServer(options);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    throw new OperatorError(
+      `cannot listen on ${options.host}:${options.port} (${code}); free it, or choose another with --host and --port`,
+    );
+  }
+}
+
+/** On the first start with an empty store, a token to begin with. */
+async function makeFirstToken(tokens: TokenStore): Promise<string | undefined> {
+  const { token, record } = makeToken({ name: "first", expiresAt: null }, { now: Date.now(), randomBytes });
+  return (await tokens.addFirst(record)) ? token : undefined;
+}
+
+function greet(url: string, token: string): void {
+  tell(`
+This store is new. Its first token, shown only this once:
+
+  ${token}
+
+Create a plant with it:
+
+  curl -i ${url}/plants \\
+    -H 'Authorization: Bearer ${token}' \\
+    -H 'Content-Type: application/json' \\
+    -d '{"id": 1, "name": "Monstera deliciosa", "tag": "tropical"}'
+`);
+}
+
+function storeTrouble(reason: string): void {
+  tell(`the store cannot be used at present: ${reason}; requests are answered 503 until it can`);
+}
+
+function nextStopSignal(): Promise<string> {
+  return new Promise((resolve) => {
+    process.once("SIGTERM", () => resolve("SIGTERM"));
+    process.once("SIGINT", () => resolve("SIGINT"));
+  });
+}
+
+/** Calls at most once in ten seconds: trouble comes with every batch. */
+function seldom<Argument>(call: (argument: Argument) => void): (argument: Argument) => void {
+  let last = Number.NEGATIVE_INFINITY;
+  return (argument) => {
+    if (performance.now() - last < 10_000) return;
+    last = performance.now();
+    call(argument);
+  };
+}

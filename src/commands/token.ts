@@ -1,0 +1,109 @@
+// plantstore token create | list | revoke. A running server notices within 2 seconds.
+
+import { Command } from "commander";
+import { settingOf, withSettings } from "../config.ts";
+import { OperatorError } from "../operator-error.ts";
+import { printLines, tell } from "../operator-output.ts";
+import { openStore } from "../store/open-store.ts";
+import type { TokenRecord, TokenStore } from "../store/token-store.ts";
+import { isAccepted, makeToken, randomBytes } from "../tokens/token.ts";
+
+export function tokenCommand(): Command {
+  return new Command("token")
+    .description("issue, list and revoke the tokens that clients send")
+    .addCommand(createCommand())
+    .addCommand(listCommand())
+    .addCommand(revokeCommand());
+}
+
+function createCommand(): Command {
+  const command = new Command("create").description(
+    "issue a token, and print it: it is shown only this once",
+  );
+  return withSettings(command, ["tokenName", "tokenExpires", "database"], ["tokenName"]).action(async () => {
+    const name = settingOf(command, "tokenName");
+    const expiresAt = settingOf(command, "tokenExpires") ?? null;
+    const { token, record } = makeToken({ name, expiresAt }, { now: Date.now(), randomBytes });
+    const added = await withTokens(command, "create", (tokens) => tokens.add(record));
+    if (!added)
+      throw new OperatorError(
+        `a token named "${name}" exists already; choose another name, or revoke it first`,
+      );
+    await printLines([token]);
+    tell(
+      `Token "${name}" is issued${expiresAt === null ? "" : ` until ${iso(expiresAt)}`}. It is shown only this once.`,
+    );
+  });
+}
+
+function listCommand(): Command {
+  const command = new Command("list").description("list the tokens, without the tokens themselves");
+  return withSettings(command, ["json", "database"]).action(async () => {
+    const tokens = await withTokens(command, "existing", (store) => store.list());
+    const rows = tokens.map(rowOf);
+    await printLines(settingOf(command, "json") ? rows.map((row) => JSON.stringify(row)) : tableOf(rows));
+  });
+}
+
+function revokeCommand(): Command {
+  const command = new Command("revoke")
+    .description("revoke a token for good")
+    .argument("<name>", "the token's name");
+  return withSettings(command, ["database"]).action(async (name: string) => {
+    const revoked = await withTokens(command, "existing", (tokens) => tokens.revoke(name, Date.now()));
+    if (!revoked)
+      throw new OperatorError(
+        `no token named "${name}" is in force; "plantstore token list" shows those that are`,
+      );
+    tell(`Token "${name}" is revoked; running servers refuse it within 2 seconds.`);
+  });
+}
+
+async function withTokens<T>(
+  command: Command,
+  mode: "create" | "existing",
+  use: (tokens: TokenStore) => Promise<T>,
+): Promise<T> {
+  const store = await openStore(settingOf(command, "database"), mode, tell);
+  try {
+    return await use(store.tokens);
+  } finally {
+    await store.close();
+  }
+}
+
+interface TokenRow {
+  readonly name: string;
+  readonly state: "in force" | "expired" | "revoked";
+  readonly created: string;
+  readonly expires: string | null;
+  readonly revoked: string | null;
+}
+
+function rowOf(token: TokenRecord): TokenRow {
+  const { name, createdAt, expiresAt, revokedAt } = token;
+  const ended = revokedAt === null ? "expired" : "revoked";
+  return {
+    name,
+    state: isAccepted(token, Date.now()) ? "in force" : ended,
+    created: iso(createdAt),
+    expires: expiresAt === null ? null : iso(expiresAt),
+    revoked: revokedAt === null ? null : iso(revokedAt),
+  };
+}
+
+function tableOf(rows: readonly TokenRow[]): string[] {
+  const header = ["NAME", "STATE", "CREATED", "EXPIRES", "REVOKED"];
+  const cells = [header, ...rows.map((row) => Object.values(row).map((cell) => cell ?? "-"))];
+  const widths = header.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
+  return cells.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}

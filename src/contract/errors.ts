@@ -1,0 +1,48 @@
+// The registry of everything that a client can be refused for: one entry a code, and the types derive from it.
+
+/** Every error of the public interface. `error` is the HTTP status times 100 plus a detail. */
+export const errorRegistry = {
+  notJson: { error: 40001, meaning: "The body is not JSON in UTF-8" },
+  notNewPlant: { error: 40002, meaning: "The body is not a NewPlant" },
+  notStorable: { error: 40003, meaning: "A string holds a character that cannot be stored" },
+  conflict: { error: 40009, meaning: "The id already holds a different plant" },
+  noCredentials: { error: 40100, meaning: "No credentials" },
+  credentialsNotAccepted: { error: 40101, meaning: "The credentials are not accepted" },
+  noSuchPath: { error: 40400, meaning: "No such path" },
+  methodNotOffered: { error: 40500, meaning: "The method is not offered there" },
+  bodyTooLarge: { error: 41300, meaning: "The body is over the limit" },
+  notJsonMediaType: { error: 41500, meaning: "The Content-Type is missing or not application/json" },
+  overRate: { error: 42900, meaning: "Over this token's rate" },
+  fault: { error: 50000, meaning: "A fault of the service; details are only in its log" },
+  unavailable: {
+    error: 50300,
+    meaning: "Overloaded, or the store cannot be reached; retrying is safe",
+  },
+} as const;
+
+export type ErrorCode = keyof typeof errorRegistry;
+
+/** A refusal as a value: what the client did, or met, that its request could not be accepted for. */
+export class ContractError {
+  readonly code: ErrorCode;
+  /** A sentence: what was wrong, where, and what would be right. */
+  readonly message: string;
+
+  constructor(code: ErrorCode, message: string) {
+    this.code = code;
+    this.message = message;
+  }
+}
+
+/** The HTTP status of an error code. */
+export function statusOf(code: ErrorCode): number {
+  return Math.trunc(errorRegistry[code].error / 100);
+}
+
+/** How long a client that was refused as `unavailable` is asked to wait before it tries again. */
+export const retryAfterSeconds = 1;
+
+/** An `unavailable` that says what could not be done, and that trying again is safe. */
+export function unavailable(what: string): ContractError {
+  return new ContractError("unavailable", `${what}; retrying in ${retryAfterSeconds} second is safe.`);
+}

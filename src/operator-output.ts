@@ -1,0 +1,20 @@
+// What an operator sees. Standard output carries results alone, standard error all else.
+
+/** Writes one line to standard error. */
+export function tell(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+/** Writes lines to standard output as fast as its reader takes them. Stops quietly if the reader goes away. */
+export async function printLines(lines: AsyncIterable<string> | Iterable<string>): Promise<void> {
+  const output = Bun.stdout.writer({ highWaterMark: 2 ** 16 });
+  try {
+    for await (const line of lines) {
+      const written = output.write(`${line}\n`);
+      if (typeof written !== "number") await written;
+    }
+    await output.end();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EPIPE") throw error;
+  }
+}

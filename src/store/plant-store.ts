@@ -1,0 +1,41 @@
+// What a storage engine does for the rest of the house. An engine is a folder beside this file.
+
+import type { NewPlant } from "../contract/plant.ts";
+import type { TokenStore } from "./token-store.ts";
+
+/**
+ * What became of one plant of a batch:
+ * - `created`: it is on stable storage now.
+ * - `unchanged`: the very same plant was there already, on stable storage; nothing was written.
+ * - `conflict`: its id holds a different plant, which is untouched.
+ * - `unavailable`: the engine could not commit it (disk full, locked, unreachable); it is not stored, or a retry
+ *   will find it `unchanged`.
+ */
+export type Outcome = "created" | "unchanged" | "conflict" | "unavailable";
+
+/** A store that is open for creating plants. */
+export interface PlantStore {
+  /**
+   * Commits a batch, and resolves once all of it is on stable storage. The outcomes are in the batch's order, and
+   * so is the judging: of two plants with one id, the first counts. Rejects only on a fault of the program.
+   */
+  create(batch: readonly NewPlant[]): Promise<Outcome[]>;
+
+  /** The tokens, which live where the plants live. */
+  readonly tokens: TokenStore;
+
+  /** Releases everything. Nothing may be called afterwards, and nothing may be under way. */
+  close(): Promise<void>;
+}
+
+/** A store that an operator can read from as well. Reading never waits for creating. */
+export interface ReadablePlantStore extends PlantStore {
+  /** The plant with this id, if there is one. */
+  get(id: bigint): Promise<NewPlant | undefined>;
+
+  /** All plants, ordered by id, from one consistent snapshot. Memory does not grow with their number. */
+  export(): AsyncIterable<NewPlant>;
+}
+
+/** The engine's word for why it could not commit, for the operator's log. */
+export type ObserveUnavailable = (reason: string) => void;

@@ -1,0 +1,57 @@
+// The schema, version by version. A migration that was released is never edited: add one below it.
+
+import { OperatorError } from "../../operator-error.ts";
+import type { Database } from "./driver.ts";
+
+/** "plnt", at a fixed place in the file: tells a store from any other SQLite database. */
+const applicationId = 0x706c6e74;
+
+const migrations: readonly string[] = [
+  `CREATE TABLE plants (
+     id   INTEGER PRIMARY KEY,
+     name TEXT NOT NULL,
+     tag  TEXT
+   ) STRICT;
+   CREATE TABLE tokens (
+     hash       TEXT PRIMARY KEY,
+     name       TEXT NOT NULL,
+     created_at INTEGER NOT NULL,
+     expires_at INTEGER,
+     revoked_at INTEGER
+   ) STRICT, WITHOUT ROWID;`,
+];
+
+/**
+ * The schema version of a file, 0 if it is empty. Throws an OperatorError if the file is another program's, or
+ * newer than this one. Changes nothing.
+ */
+export function schemaVersion(database: Database, path: string): number {
+  const isEmpty = database.query("SELECT 1 FROM sqlite_schema").get() === null;
+  if (!isEmpty && pragma(database, "application_id") !== applicationId) {
+    throw new OperatorError(
+      `${path} is an SQLite database, but no plant store; name another file with --database`,
+    );
+  }
+  const version = pragma(database, "user_version");
+  if (version > migrations.length) {
+    throw new OperatorError(
+      `${path} has schema version ${version}, but this program knows versions up to ${migrations.length}; run a newer plantstore`,
+    );
+  }
+  return version;
+}
+
+/** Brings a file from any earlier version to the newest, in one transaction; safe when several processes start at once. */
+export function migrate(database: Database, path: string): void {
+  if (schemaVersion(database, path) === migrations.length) return;
+  const upgrade = database.transaction(() => {
+    for (const migration of migrations.slice(schemaVersion(database, path))) database.run(migration);
+    database.run(`PRAGMA application_id = ${applicationId}`);
+    database.run(`PRAGMA user_version = ${migrations.length}`);
+  });
+  upgrade.immediate();
+}
+
+function pragma(database: Database, name: string): number {
+  return Number(database.query(`PRAGMA ${name}`).values()[0]?.[0]);
+}

@@ -1,0 +1,104 @@
+// The plants table: batches in, plants out.
+
+import { type NewPlant, samePlant } from "../../contract/plant.ts";
+import type { ObserveUnavailable, Outcome } from "../plant-store.ts";
+import { type Database, SQLiteError } from "./driver.ts";
+
+interface PlantRow {
+  readonly id: bigint;
+  readonly name: string;
+  readonly tag: string | null;
+}
+
+export class SqlitePlants {
+  readonly #database: Database;
+  readonly #observe: ObserveUnavailable;
+  readonly #insert;
+  readonly #select;
+
+  constructor(database: Database, observe: ObserveUnavailable) {
+    this.#database = database;
+    this.#observe = observe;
+    this.#insert = database.prepare<never, [bigint, string, string | null]>(
+      "INSERT INTO plants (id, name, tag) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING",
+    );
+    this.#select = database.prepare<PlantRow, [bigint]>("SELECT id, name, tag FROM plants WHERE id = ?");
+  }
+
+  /** Commits a batch in one transaction; where that fails, each plant in one of its own. See PlantStore.create. */
+  create(batch: readonly NewPlant[]): Outcome[] {
+    try {
+      return this.#commit(batch);
+    } catch (error) {
+      const reason = unavailableReason(error);
+      this.#observe(reason);
+      // What kept the batch from the disk need not keep each of its plants from their answers: replays and
+      // conflicts need no disk, and a small plant may fit where a large one does not.
+      return batch.length === 1 ? ["unavailable"] : batch.map((plant) => this.#createAlone(plant));
+    }
+  }
+
+  get(id: bigint): NewPlant | undefined {
+    const row = this.#select.get(id);
+    return row === null ? undefined : plantFrom(row);
+  }
+
+  /** All plants by id. One statement is one snapshot, however long it takes. */
+  *export(): Generator<NewPlant> {
+    const all = this.#database.prepare<PlantRow, []>("SELECT id, name, tag FROM plants ORDER BY id");
+    try {
+      for (const row of all.iterate()) yield plantFrom(row);
+    } finally {
+      all.finalize();
+    }
+  }
+
+  /** Statements left open would keep the write-ahead log from being removed at the close. */
+  finalize(): void {
+    this.#insert.finalize();
+    this.#select.finalize();
+  }
+
+  #createAlone(plant: NewPlant): Outcome {
+    try {
+      const stored = this.get(plant.id);
+      if (stored !== undefined) return samePlant(stored, plant) ? "unchanged" : "conflict";
+      const [outcome = "unavailable"] = this.#commit([plant]);
+      return outcome;
+    } catch (error) {
+      unavailableReason(error);
+      return "unavailable";
+    }
+  }
+
+  #commit(batch: readonly NewPlant[]): Outcome[] {
+    this.#database.run("BEGIN IMMEDIATE");
+    try {
+      const outcomes = batch.map((plant) => this.#insertOne(plant));
+      this.#database.run("COMMIT");
+      return outcomes;
+    } catch (error) {
+      // SQLite has already rolled back by itself after some errors, a full disk among them.
+      if (this.#database.inTransaction) this.#database.run("ROLLBACK");
+      throw error;
+    }
+  }
+
+  #insertOne(plant: NewPlant): Outcome {
+    const { changes } = this.#insert.run(plant.id, plant.name, plant.tag ?? null);
+    if (Number(changes) === 1) return "created";
+    const stored = this.get(plant.id);
+    if (stored === undefined) throw new Error(`SQLite neither inserted nor found the plant ${plant.id}`);
+    return samePlant(stored, plant) ? "unchanged" : "conflict";
+  }
+}
+
+function plantFrom({ id, name, tag }: PlantRow): NewPlant {
+  return tag === null ? { id, name } : { id, name, tag };
+}
+
+/** What SQLite says of a failure of its surroundings; anything else is a fault of the program, and thrown on. */
+function unavailableReason(error: unknown): string {
+  if (error instanceof SQLiteError) return `${error.message} (${error.code})`;
+  throw error;
+}

@@ -1,0 +1,39 @@
+// The SQLite engine in the thread that opens it. Its methods are promises by their type alone: each blocks until
+// the disk has answered, so a server uses SqliteThread.
+
+import type { NewPlant } from "../../contract/plant.ts";
+import type { ObserveUnavailable, Outcome, ReadablePlantStore } from "../plant-store.ts";
+import { openDatabase } from "./database.ts";
+import type { Database } from "./driver.ts";
+import { SqlitePlants } from "./plants.ts";
+import { SqliteTokens } from "./tokens.ts";
+
+export class SqliteStore implements ReadablePlantStore {
+  readonly tokens: SqliteTokens;
+  readonly #database: Database;
+  readonly #plants: SqlitePlants;
+
+  /** Opens a store file, see openDatabase. */
+  constructor(path: string, mode: "create" | "existing", observe: ObserveUnavailable) {
+    this.#database = openDatabase(path, mode);
+    this.#plants = new SqlitePlants(this.#database, observe);
+    this.tokens = new SqliteTokens(this.#database);
+  }
+
+  async create(batch: readonly NewPlant[]): Promise<Outcome[]> {
+    return this.#plants.create(batch);
+  }
+
+  async get(id: bigint): Promise<NewPlant | undefined> {
+    return this.#plants.get(id);
+  }
+
+  async *export(): AsyncGenerator<NewPlant> {
+    yield* this.#plants.export();
+  }
+
+  async close(): Promise<void> {
+    this.#plants.finalize();
+    this.#database.close();
+  }
+}

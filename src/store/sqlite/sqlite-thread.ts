@@ -1,0 +1,67 @@
+// The SQLite engine for a server: the same store, on a thread of its own.
+
+import type { NewPlant } from "../../contract/plant.ts";
+import { OperatorError } from "../../operator-error.ts";
+import type { ObserveUnavailable, Outcome, PlantStore } from "../plant-store.ts";
+import type { TokenStore } from "../token-store.ts";
+import type { CallName, ThreadCalls, ThreadReply } from "./thread-messages.ts";
+
+export class SqliteThread implements PlantStore {
+  readonly tokens: TokenStore = {
+    add: (token) => this.#call("addToken", token),
+    addFirst: (token) => this.#call("addFirstToken", token),
+    revoke: (name, revokedAt) => this.#call("revokeToken", name, revokedAt),
+    list: () => this.#call("listTokens"),
+  };
+
+  readonly #worker = new Worker(new URL("./thread.ts", import.meta.url).href);
+  readonly #pending: PromiseWithResolvers<unknown>[] = [];
+
+  private constructor(observe: ObserveUnavailable) {
+    this.#worker.onmessage = ({ data }: MessageEvent<ThreadReply>) => {
+      if (data.kind === "unavailable") observe(data.reason);
+      else if (data.kind === "result") this.#pending.shift()?.resolve(data.result);
+      else
+        this.#pending
+          .shift()
+          ?.reject(data.forOperator ? new OperatorError(data.message) : new Error(data.message));
+    };
+    this.#worker.onerror = (event) => {
+      // A thread that died took its answers along: nobody may wait for them.
+      for (const { reject } of this.#pending.splice(0))
+        reject(new Error(`The SQLite thread failed: ${event.message}`));
+    };
+  }
+
+  /** Opens a store file, making it if there is none, see openDatabase. */
+  static async open(path: string, observe: ObserveUnavailable): Promise<SqliteThread> {
+    const thread = new SqliteThread(observe);
+    try {
+      await thread.#call("open", path);
+    } catch (error) {
+      thread.#worker.terminate();
+      throw error;
+    }
+    return thread;
+  }
+
+  create(batch: readonly NewPlant[]): Promise<Outcome[]> {
+    return this.#call("create", batch);
+  }
+
+  async close(): Promise<void> {
+    await this.#call("close");
+    // Not before the file is closed: terminating a thread that holds SQLite has crashed Bun.
+    this.#worker.terminate();
+  }
+
+  #call<Name extends CallName>(
+    call: Name,
+    ...args: Parameters<ThreadCalls[Name]>
+  ): Promise<ReturnType<ThreadCalls[Name]>> {
+    const pending = Promise.withResolvers<unknown>();
+    this.#pending.push(pending);
+    this.#worker.postMessage({ call, args });
+    return pending.promise as Promise<ReturnType<ThreadCalls[Name]>>;
+  }
+}

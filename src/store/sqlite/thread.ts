@@ -1,0 +1,44 @@
+// The thread that owns the SQLite file, so that waiting for the disk never holds up the network.
+
+import { OperatorError } from "../../operator-error.ts";
+import { SqliteStore } from "./sqlite-store.ts";
+import type { ThreadCalls, ThreadReply, ThreadRequest } from "./thread-messages.ts";
+
+declare const self: Worker;
+
+let opened: SqliteStore | undefined;
+
+const calls: {
+  [Name in keyof ThreadCalls]: (
+    ...args: Parameters<ThreadCalls[Name]>
+  ) => Promise<ReturnType<ThreadCalls[Name]>>;
+} = {
+  async open(path) {
+    opened = new SqliteStore(path, "create", (reason) => reply({ kind: "unavailable", reason }));
+  },
+  create: (batch) => store().create(batch),
+  addToken: (token) => store().tokens.add(token),
+  addFirstToken: (token) => store().tokens.addFirst(token),
+  revokeToken: (name, revokedAt) => store().tokens.revoke(name, revokedAt),
+  listTokens: () => store().tokens.list(),
+  close: () => store().close(),
+};
+
+self.onmessage = async ({ data }: MessageEvent<ThreadRequest>) => {
+  try {
+    const call = calls[data.call] as (...args: readonly unknown[]) => Promise<unknown>;
+    reply({ kind: "result", result: await call(...data.args) });
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    reply({ kind: "failure", message, forOperator: error instanceof OperatorError });
+  }
+};
+
+function store(): SqliteStore {
+  if (opened === undefined) throw new Error("The store was called before it was opened");
+  return opened;
+}
+
+function reply(message: ThreadReply): void {
+  self.postMessage(message);
+}

@@ -1,0 +1,104 @@
+// The tokens table.
+
+import type { TokenRecord, TokenStore } from "../token-store.ts";
+import { lockWaitMs } from "./database.ts";
+import { type Database, SQLiteError } from "./driver.ts";
+
+interface TokenRow {
+  readonly hash: string;
+  readonly name: string;
+  readonly created_at: bigint;
+  readonly expires_at: bigint | null;
+  readonly revoked_at: bigint | null;
+}
+
+/** How long a change waits for its turn beside a server that commits without a pause. */
+const turnWaitMs = 10_000;
+
+export class SqliteTokens implements TokenStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async add(token: TokenRecord): Promise<boolean> {
+    return this.#change(() => {
+      const namesakes = this.#database.query("SELECT 1 FROM tokens WHERE name = ? AND revoked_at IS NULL");
+      return namesakes.get(token.name) === null && this.#insert(token);
+    });
+  }
+
+  async addFirst(token: TokenRecord): Promise<boolean> {
+    return this.#change(() => {
+      const any = this.#database.query("SELECT 1 FROM tokens");
+      return any.get() === null && this.#insert(token);
+    });
+  }
+
+  async revoke(name: string, revokedAt: number): Promise<boolean> {
+    return this.#change(() => {
+      const revoke = this.#database.query(
+        "UPDATE tokens SET revoked_at = ? WHERE name = ? AND revoked_at IS NULL",
+      );
+      return Number(revoke.run(BigInt(revokedAt), name).changes) > 0;
+    });
+  }
+
+  async list(): Promise<TokenRecord[]> {
+    return this.#database
+      .query<TokenRow, []>("SELECT * FROM tokens ORDER BY created_at, hash")
+      .all()
+      .map(recordFrom);
+  }
+
+  #insert(token: TokenRecord): true {
+    this.#database
+      .query("INSERT INTO tokens (hash, name, created_at, expires_at, revoked_at) VALUES (?, ?, ?, ?, ?)")
+      .run(
+        token.hash,
+        token.name,
+        BigInt(token.createdAt),
+        bigintOrNull(token.expiresAt),
+        bigintOrNull(token.revokedAt),
+      );
+    return true;
+  }
+
+  /**
+   * Runs one change in a transaction. A busy server frees the lock for some 100 µs between two commits, which
+   * SQLite's own waiting, with pauses of up to 100 ms, seldom meets: so ask for it every millisecond.
+   */
+  #change<T>(change: () => T): T {
+    const transaction = this.#database.transaction(change);
+    const deadline = performance.now() + turnWaitMs;
+    this.#database.run("PRAGMA busy_timeout = 0");
+    try {
+      for (;;) {
+        try {
+          return transaction.immediate();
+        } catch (error) {
+          const isBusy = error instanceof SQLiteError && error.code === "SQLITE_BUSY";
+          if (!isBusy || performance.now() > deadline) throw error;
+          Bun.sleepSync(1);
+        }
+      }
+    } finally {
+      this.#database.run(`PRAGMA busy_timeout = ${lockWaitMs}`);
+    }
+  }
+}
+
+function recordFrom(row: TokenRow): TokenRecord {
+  return {
+    hash: row.hash,
+    name: row.name,
+    createdAt: Number(row.created_at),
+    expiresAt: row.expires_at === null ? null : Number(row.expires_at),
+    revokedAt: row.revoked_at === null ? null : Number(row.revoked_at),
+  };
+}
+
+function bigintOrNull(value: number | null): bigint | null {
+  return value === null ? null : BigInt(value);
+}
