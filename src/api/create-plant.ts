@@ -20,7 +20,8 @@ export interface CreatePlantNeeds {
 export async function createPlant(request: Request, needs: CreatePlantNeeds): Promise<Response> {
   const { tokens, groupCommit, answers, bodyBytesMax } = needs;
 
-  const token = await judgeCredentials(request.headers, tokens);
+  const judged = judgeCredentials(request.headers, tokens);
+  const token = judged instanceof Promise ? await judged : judged;
   if (token instanceof ContractError) return answers.error(token);
 
   const notJsonMediaType = judgeMediaType(request.headers);

@@ -34,16 +34,28 @@ const idleSecondsMax = 30;
 export function startServer(options: ServerOptions): PublicServer {
   const { tokens, basePath, corsOrigins, observeFault } = options;
   const answers = new Answers(corsOrigins);
+  const needs = { ...options, answers };
   const plantsPath = `${basePath}/plants`;
   const descriptionPath = `${basePath}/openapi.json`;
 
-  async function answer(request: Request): Promise<Response> {
+  async function handle(request: Request): Promise<Response> {
+    try {
+      return allowOrigin(corsOrigins, request, await answer(request));
+    } catch (error) {
+      if (!request.signal.aborted) observeFault(error);
+      return allowOrigin(corsOrigins, request, answers.error(fault()));
+    }
+  }
+
+  function answer(request: Request): Response | Promise<Response> {
     const path = pathOf(request.url);
-    if (path === plantsPath && request.method === "POST")
-      return createPlant(request, { ...options, answers });
+    if (path === plantsPath && request.method === "POST") return createPlant(request, needs);
     if (isPreflight(request)) return answerPreflight(corsOrigins, request);
     if (path === descriptionPath) return answerDescription(request);
+    return answerElsewhere(request, path);
+  }
 
+  async function answerElsewhere(request: Request, path: string): Promise<Response> {
     const token = await judgeCredentials(request.headers, tokens);
     if (token instanceof ContractError) return answers.error(token);
     return path === plantsPath ? notOffered(request.method) : noSuchPath(path);
@@ -78,13 +90,7 @@ export function startServer(options: ServerOptions): PublicServer {
     idleTimeout: idleSecondsMax,
     // Bun refuses what is over its own limit with a bare 413: keep it out of the way of ours, which explains itself.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    fetch: (request) =>
-      answer(request)
-        .catch((error) => {
-          if (!request.signal.aborted) observeFault(error);
-          return answers.error(fault());
-        })
-        .then((response) => allowOrigin(corsOrigins, request, response)),
+    fetch: handle,
   });
 
   return {

@@ -9,6 +9,9 @@ const reloadEveryMs = 1_000;
 /** An unknown token asks the store at once, so that a new one works at once; but not more often than this. */
 const reloadPauseMs = 50;
 
+/** The record of an accepted token, undefined for any other, `unavailable` if nobody can tell. */
+type Accepted = TokenRecord | undefined | "unavailable";
+
 export class KnownTokens {
   readonly #store: TokenStore;
   readonly #now: () => number;
@@ -40,18 +43,20 @@ export class KnownTokens {
   }
 
   /**
-   * The record of a token if it is accepted now. A token that is not known is looked up in the store first, so
-   * this waits some milliseconds before it says no; `unavailable` if the store cannot be asked.
+   * The record of a token if it is accepted now. A token that is not known is looked up in the store first, which
+   * takes some milliseconds; `unavailable` if the store cannot be asked.
    */
-  async accepted(token: string): Promise<TokenRecord | undefined | "unavailable"> {
+  accepted(token: string): Accepted | Promise<Accepted> {
     const hash = hashToken(token);
-    if (!this.#byHash.has(hash)) {
-      try {
-        await this.#loadSoon();
-      } catch (error) {
-        this.#observeFailure(error);
-        return "unavailable";
-      }
+    return this.#byHash.has(hash) ? this.#acceptedByHash(hash) : this.#askStore(hash);
+  }
+
+  async #askStore(hash: string): Promise<Accepted> {
+    try {
+      await this.#loadSoon();
+    } catch (error) {
+      this.#observeFailure(error);
+      return "unavailable";
     }
     return this.#acceptedByHash(hash);
   }

@@ -4,7 +4,13 @@ import type { NewPlant } from "../../contract/plant.ts";
 import { OperatorError } from "../../operator-error.ts";
 import type { ObserveUnavailable, Outcome, PlantStore } from "../plant-store.ts";
 import type { TokenStore } from "../token-store.ts";
-import type { CallName, ThreadCalls, ThreadReply } from "./thread-messages.ts";
+import {
+  type CallName,
+  packBatch,
+  type ThreadCalls,
+  type ThreadReply,
+  unpackOutcomes,
+} from "./thread-messages.ts";
 
 export class SqliteThread implements PlantStore {
   readonly tokens: TokenStore = {
@@ -45,8 +51,8 @@ export class SqliteThread implements PlantStore {
     return thread;
   }
 
-  create(batch: readonly NewPlant[]): Promise<Outcome[]> {
-    return this.#call("create", batch);
+  async create(batch: readonly NewPlant[]): Promise<Outcome[]> {
+    return unpackOutcomes(await this.#call("create", packBatch(batch)));
   }
 
   async close(): Promise<void> {

@@ -2,7 +2,13 @@
 
 import { OperatorError } from "../../operator-error.ts";
 import { SqliteStore } from "./sqlite-store.ts";
-import type { ThreadCalls, ThreadReply, ThreadRequest } from "./thread-messages.ts";
+import {
+  packOutcomes,
+  type ThreadCalls,
+  type ThreadReply,
+  type ThreadRequest,
+  unpackBatch,
+} from "./thread-messages.ts";
 
 declare const self: Worker;
 
@@ -16,7 +22,7 @@ const calls: {
   async open(path) {
     opened = new SqliteStore(path, "create", (reason) => reply({ kind: "unavailable", reason }));
   },
-  create: (batch) => store().create(batch),
+  create: async (packed) => packOutcomes(await store().create(unpackBatch(packed))),
   addToken: (token) => store().tokens.add(token),
   addFirstToken: (token) => store().tokens.addFirst(token),
   revokeToken: (name, revokedAt) => store().tokens.revoke(name, revokedAt),
