@@ -74,6 +74,13 @@ export const settings = {
     meaning: "plants that may wait for a commit; one more is refused with 503",
     read: readInteger(1, 1_000_000),
   }),
+  tokenRate: setting({
+    flag: "--token-rate <creates>",
+    environment: "PLANTSTORE_TOKEN_RATE",
+    fallback: 0,
+    meaning: "creates that a token may send in a second, one more is refused with 429; 0 is any number",
+    read: readInteger(0, 1_000_000),
+  }),
   drainSecondsMax: setting({
     flag: "--drain-seconds-max <seconds>",
     environment: "PLANTSTORE_DRAIN_SECONDS_MAX",

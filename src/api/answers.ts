@@ -33,7 +33,7 @@ export class Answers {
     const headers = new Headers(this.#common);
     if (code === "noCredentials" || code === "credentialsNotAccepted")
       headers.set("WWW-Authenticate", challenges[code]);
-    if (code === "unavailable") headers.set("Retry-After", String(retryAfterSeconds));
+    if (code === "unavailable" || code === "overRate") headers.set("Retry-After", String(retryAfterSeconds));
     for (const [name, value] of Object.entries(extraHeaders)) headers.set(name, value);
     const body = JSON.stringify({ error: errorRegistry[code].error, message });
     return new Response(body, { status: statusOf(code), headers });

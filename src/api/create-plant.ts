@@ -7,22 +7,28 @@ import type { KnownTokens } from "../tokens/known-tokens.ts";
 import type { Answers } from "./answers.ts";
 import { judgeCredentials } from "./bearer.ts";
 import { judgeMediaType, readBody } from "./body.ts";
+import type { RateLimit } from "./rate-limit.ts";
 
 /** What creating a plant needs of the house. */
 export interface CreatePlantNeeds {
   readonly tokens: KnownTokens;
   readonly groupCommit: GroupCommit;
+  /** Undefined where tokens may send any number of creates. */
+  readonly rateLimit: RateLimit | undefined;
   readonly answers: Answers;
   readonly bodyBytesMax: number;
 }
 
 /** Answers 200 once the plant is on stable storage, or an Error that says why it is not. */
 export async function createPlant(request: Request, needs: CreatePlantNeeds): Promise<Response> {
-  const { tokens, groupCommit, answers, bodyBytesMax } = needs;
+  const { tokens, rateLimit, groupCommit, answers, bodyBytesMax } = needs;
 
   const judged = judgeCredentials(request.headers, tokens);
   const token = judged instanceof Promise ? await judged : judged;
   if (token instanceof ContractError) return answers.error(token);
+
+  const overRate = rateLimit === undefined ? undefined : await rateLimit.take(token);
+  if (overRate !== undefined) return answers.error(overRate);
 
   const notJsonMediaType = judgeMediaType(request.headers);
   if (notJsonMediaType !== undefined) return answers.error(notJsonMediaType);

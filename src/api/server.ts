@@ -96,8 +96,9 @@ export function startServer(options: ServerOptions): PublicServer {
   return {
     url: `http://${listener.url.host}${basePath}`,
     async stop(drainMsMax) {
-      await Promise.race([listener.stop(), Bun.sleep(drainMsMax)]);
-      await listener.stop(true);
+      const deadline = setTimeout(() => void listener.stop(true), drainMsMax);
+      await listener.stop();
+      clearTimeout(deadline);
     },
   };
 }

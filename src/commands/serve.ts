@@ -1,6 +1,7 @@
 // plantstore serve: opens the store, opens the public listener, and runs until it is told to stop.
 
 import { Command } from "commander";
+import { RateLimit } from "../api/rate-limit.ts";
 import { type PublicServer, type ServerOptions, startServer } from "../api/server.ts";
 import { settingOf, withSettings } from "../config.ts";
 import { OperatorError } from "../operator-error.ts";
@@ -30,6 +31,7 @@ export function serveCommand(): Command {
     "cors",
     "bodyBytesMax",
     "queuePlantsMax",
+    "tokenRate",
     "drainSecondsMax",
   ]).action(() => serve(command));
 }
@@ -37,11 +39,10 @@ export function serveCommand(): Command {
 async function serve(command: Command): Promise<void> {
   // Ahead of everything that takes time, so that a signal during the start is not lost.
   const stopSignal = nextStopSignal();
-  const { store, batchesInFlightMax } = await serveStore(
-    settingOf(command, "database"),
-    seldom(storeTrouble),
-  );
-  const firstToken = await makeFirstToken(store.tokens);
+  const { store, batchesInFlightMax } = await serveStore(settingOf(command, "database"), {
+    unavailable: seldom(storeTrouble),
+    failed: endAtOnce,
+  });
   const tokens = new KnownTokens(
     store.tokens,
     Date.now,
@@ -69,6 +70,7 @@ async function serve(command: Command): Promise<void> {
       publicUrl: settingOf(command, "publicUrl"),
       corsOrigins: settingOf(command, "cors"),
       bodyBytesMax: settingOf(command, "bodyBytesMax"),
+      rateLimit: rateLimitOf(settingOf(command, "tokenRate")),
       tokens,
       groupCommit,
       observeFault: (error) => tell(`fault: ${error instanceof Error ? error.stack : error}`),
@@ -78,11 +80,17 @@ async function serve(command: Command): Promise<void> {
     throw error;
   }
 
+  // Made when nothing can fail any more: a token that nobody was shown would be the only one for good.
+  const firstToken = await makeFirstToken(store.tokens);
   await printLines([server.url]);
   if (firstToken !== undefined) greet(server.url, firstToken);
   tell(`${await stopSignal}: stopping`);
   await server.stop(settingOf(command, "drainSecondsMax") * 1_000);
   await close();
+}
+
+function rateLimitOf(createsPerSecond: number): RateLimit | undefined {
+  return createsPerSecond === 0 ? undefined : new RateLimit(createsPerSecond);
 }
 
 function listen(options: ServerOptions): PublicServer {
@@ -120,6 +128,12 @@ Create a plant with it:
 
 function storeTrouble(reason: string): void {
   tell(`the store cannot be used at present: ${reason}; requests are answered 503 until it can`);
+}
+
+/** Ends the process, so that a supervisor starts it anew: what was acknowledged is on disk. */
+function endAtOnce(error: Error): void {
+  tell(`plantstore: ${error.message}; the server ends`);
+  process.exit(1);
 }
 
 function nextStopSignal(): Promise<string> {

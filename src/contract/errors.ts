@@ -39,7 +39,7 @@ export function statusOf(code: ErrorCode): number {
   return Math.trunc(errorRegistry[code].error / 100);
 }
 
-/** How long a client that was refused as `unavailable` is asked to wait before it tries again. */
+/** How long a client that was refused as `unavailable` or `overRate` is asked to wait before it tries again. */
 export const retryAfterSeconds = 1;
 
 /** An `unavailable` that says what could not be done, and that trying again is safe. */

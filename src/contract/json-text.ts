@@ -51,8 +51,11 @@ export function walkJson(text: string): JsonWalk {
     const start = at;
     const character = text.charAt(at);
     const wantsValue = expects === "value" || expects === "value or end";
+    const isMember = wantsValue && open.length === 1 && open[0] === "{";
     const wantsName = expects === "name" || expects === "name or end";
 
+    // Of duplicate members the last one counts, whatever its kind.
+    if (isMember) numbers.delete(name);
     if (character === "}" || character === "]") {
       const closesOpen = open.at(-1) === (character === "}" ? "{" : "[");
       const mayEnd =
@@ -80,17 +83,13 @@ export function walkJson(text: string): JsonWalk {
     } else if (wantsValue && character === '"') {
       const end = stringEnd(text, at);
       if (typeof end !== "number") return end;
-      if (isRootMember(open)) numbers.delete(name);
       at = end;
       expects = afterValue(open);
     } else if (wantsValue) {
       const numberEnd = matchEnd(number, text, at);
       const end = numberEnd > at ? numberEnd : matchEnd(literal, text, at);
       if (end === at) return fault(text, start, expects);
-      if (isRootMember(open)) {
-        if (numberEnd > at) numbers.set(name, text.slice(at, end));
-        else numbers.delete(name);
-      }
+      if (isMember && numberEnd > at) numbers.set(name, text.slice(at, end));
       at = end;
       expects = afterValue(open);
     } else {
@@ -119,10 +118,6 @@ export function positionOf(text: string, index: number): { line: number; column:
 
 function afterValue(open: readonly string[]): Expectation {
   return open.length === 0 ? "nothing more" : "comma or end";
-}
-
-function isRootMember(open: readonly string[]): boolean {
-  return open.length === 1 && open[0] === "{";
 }
 
 function matchEnd(pattern: RegExp, text: string, at: number): number {

@@ -37,5 +37,12 @@ export interface ReadablePlantStore extends PlantStore {
   export(): AsyncIterable<NewPlant>;
 }
 
-/** The engine's word for why it could not commit, for the operator's log. */
+/** Hears the engine's word for why it could not commit. */
 export type ObserveUnavailable = (reason: string) => void;
+
+/** What a server must hear of its engine beside the outcomes. */
+export interface StoreObserver {
+  readonly unavailable: ObserveUnavailable;
+  /** The engine is gone, and will answer no call any more: the server cannot go on. */
+  readonly failed: (error: Error) => void;
+}

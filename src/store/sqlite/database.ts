@@ -7,7 +7,7 @@ import { Database, SQLiteError } from "./driver.ts";
 import { migrate, schemaVersion } from "./migrations.ts";
 
 /** How long a statement waits for a lock that another process holds. */
-export const lockWaitMs = 5_000;
+export const lockWaitMs = 2_000;
 
 /** The write-ahead log is copied into the database file whenever it has grown by this much, in 4 KiB pages. */
 const checkpointPages = 4_000;

@@ -25,16 +25,14 @@ export class SqlitePlants {
     this.#select = database.prepare<PlantRow, [bigint]>("SELECT id, name, tag FROM plants WHERE id = ?");
   }
 
-  /** Commits a batch in one transaction; where that fails, each plant in one of its own. See PlantStore.create. */
+  /** Commits a batch in one transaction; where that fails, judges each plant by itself. See PlantStore.create. */
   create(batch: readonly NewPlant[]): Outcome[] {
     try {
       return this.#commit(batch);
     } catch (error) {
-      const reason = unavailableReason(error);
+      const { reason, mayFitAlone } = failureOf(error);
       this.#observe(reason);
-      // What kept the batch from the disk need not keep each of its plants from their answers: replays and
-      // conflicts need no disk, and a small plant may fit where a large one does not.
-      return batch.length === 1 ? ["unavailable"] : batch.map((plant) => this.#createAlone(plant));
+      return batch.map((plant) => this.#judgeAlone(plant, mayFitAlone && batch.length > 1));
     }
   }
 
@@ -59,14 +57,17 @@ export class SqlitePlants {
     this.#select.finalize();
   }
 
-  #createAlone(plant: NewPlant): Outcome {
+  /**
+   * What kept the batch from the disk need not keep a plant from its answer: replays and conflicts need no disk,
+   * and a small plant may fit where a large one does not.
+   */
+  #judgeAlone(plant: NewPlant, mayWrite: boolean): Outcome {
     try {
       const stored = this.get(plant.id);
       if (stored !== undefined) return samePlant(stored, plant) ? "unchanged" : "conflict";
-      const [outcome = "unavailable"] = this.#commit([plant]);
-      return outcome;
+      return mayWrite ? (this.#commit([plant])[0] ?? "unavailable") : "unavailable";
     } catch (error) {
-      unavailableReason(error);
+      this.#observe(failureOf(error).reason);
       return "unavailable";
     }
   }
@@ -97,8 +98,12 @@ function plantFrom({ id, name, tag }: PlantRow): NewPlant {
   return tag === null ? { id, name } : { id, name, tag };
 }
 
-/** What SQLite says of a failure of its surroundings; anything else is a fault of the program, and thrown on. */
-function unavailableReason(error: unknown): string {
-  if (error instanceof SQLiteError) return `${error.message} (${error.code})`;
-  throw error;
+/**
+ * What SQLite says of a failure, and whether plants of the batch may fit alone: not where it waited for a lock or
+ * the disk is broken, as each of them would wait again. Anything else is a fault of the program, and thrown on.
+ */
+function failureOf(error: unknown): { reason: string; mayFitAlone: boolean } {
+  if (!(error instanceof SQLiteError)) throw error;
+  const mayFitAlone = /^SQLITE_(?:FULL|TOOBIG|CONSTRAINT)/.test(error.code ?? "");
+  return { reason: `${error.message} (${error.code})`, mayFitAlone };
 }

@@ -2,7 +2,7 @@
 
 import type { NewPlant } from "../../contract/plant.ts";
 import { OperatorError } from "../../operator-error.ts";
-import type { ObserveUnavailable, Outcome, PlantStore } from "../plant-store.ts";
+import type { Outcome, PlantStore, StoreObserver } from "../plant-store.ts";
 import type { TokenStore } from "../token-store.ts";
 import {
   type CallName,
@@ -23,25 +23,26 @@ export class SqliteThread implements PlantStore {
   readonly #worker = new Worker(new URL("./thread.ts", import.meta.url).href);
   readonly #pending: PromiseWithResolvers<unknown>[] = [];
 
-  private constructor(observe: ObserveUnavailable) {
+  private constructor(observer: StoreObserver) {
     this.#worker.onmessage = ({ data }: MessageEvent<ThreadReply>) => {
-      if (data.kind === "unavailable") observe(data.reason);
+      if (data.kind === "unavailable") observer.unavailable(data.reason);
       else if (data.kind === "result") this.#pending.shift()?.resolve(data.result);
       else
         this.#pending
           .shift()
           ?.reject(data.forOperator ? new OperatorError(data.message) : new Error(data.message));
     };
-    this.#worker.onerror = (event) => {
+    this.#worker.onerror = ({ message }) => {
       // A thread that died took its answers along: nobody may wait for them.
-      for (const { reject } of this.#pending.splice(0))
-        reject(new Error(`The SQLite thread failed: ${event.message}`));
+      const error = new Error(`The SQLite thread failed: ${message.replace(/\s+/g, " ")}`);
+      for (const { reject } of this.#pending.splice(0)) reject(error);
+      observer.failed(error);
     };
   }
 
   /** Opens a store file, making it if there is none, see openDatabase. */
-  static async open(path: string, observe: ObserveUnavailable): Promise<SqliteThread> {
-    const thread = new SqliteThread(observe);
+  static async open(path: string, observer: StoreObserver): Promise<SqliteThread> {
+    const thread = new SqliteThread(observer);
     try {
       await thread.#call("open", path);
     } catch (error) {

@@ -1,0 +1,100 @@
+// openapi.yaml against the server: every example of an answer is what the server really sends.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import openapi from "../openapi.yaml";
+import { type ErrorCode, errorRegistry, statusOf } from "../src/contract/errors.ts";
+import { type Answer, plantJson, post, send, type Target } from "./harness/http.ts";
+import { RunningServer, TemporaryFolder } from "./harness/server.ts";
+
+interface Example {
+  readonly summary: string;
+  readonly value: { readonly error?: number };
+}
+
+interface DescribedAnswer {
+  readonly $ref?: string;
+  readonly content?: {
+    readonly "application/json": { readonly examples: Readonly<Record<string, Example>> };
+  };
+}
+
+const described = openapi as unknown as {
+  readonly paths: {
+    readonly "/plants": { readonly post: { readonly responses: Readonly<Record<string, DescribedAnswer>> } };
+  };
+  readonly components: { readonly responses: Readonly<Record<string, DescribedAnswer>> };
+};
+
+const examples = Object.entries(described.paths["/plants"].post.responses).flatMap(([status, answer]) => {
+  const referred =
+    answer.$ref === undefined ? answer : described.components.responses[answer.$ref.split("/").at(-1) ?? ""];
+  const named = Object.entries(referred?.content?.["application/json"].examples ?? {});
+  return named.map(([name, { value, summary }]) => ({ status: Number(status), name, value, summary }));
+});
+
+const resources = new AsyncDisposableStack();
+let target: Target;
+beforeAll(async () => {
+  target = await targetOf(["--token-rate", "0"]);
+});
+afterAll(() => resources.disposeAsync());
+
+async function targetOf(args: readonly string[]): Promise<Target> {
+  const folder = resources.use(new TemporaryFolder());
+  const server = resources.use(
+    await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args }),
+  );
+  return { url: server.url, token: await server.createToken() };
+}
+
+/** Sends so many creates at once that one is refused, and gives that answer. */
+async function firstRefusal(of: Target, wanted: number): Promise<Answer> {
+  const answers = await Promise.all(
+    Array.from({ length: 100 }, (_, id) => post(of, plantJson(BigInt(id), "x".repeat(2_000)))),
+  );
+  const refusal = answers.find(({ status }) => status === wanted);
+  if (refusal === undefined) throw new Error(`Nothing was answered ${wanted}`);
+  return refusal;
+}
+
+/** How each example's answer is brought about; a fault of the service cannot be, from outside. */
+const provoke: Record<string, () => Promise<Answer>> = {
+  withTag: () => post(target, '{"id": 11, "name": "Monstera deliciosa", "tag": "tropical"}'),
+  withoutTag: () => post(target, '{"id": 12, "name": "Ficus lyrata"}'),
+  notJson: () => post(target, '{"name": }'),
+  notNewPlant: () => post(target, '{"id": "1"}'),
+  notStorable: () => post(target, '{"id": 1, "name": "Monst\\u0000era"}'),
+  conflict: async () => {
+    await post(target, '{"id": 1, "name": "Monstera"}');
+    return post(target, '{"id": 1, "name": "Ficus"}');
+  },
+  missing: () => post(target, "{}", { Authorization: "" }),
+  notAccepted: () => post(target, "{}", { Authorization: "Bearer unknown" }),
+  noSuchPath: () => send(`${target.url}/plant`, { headers: { Authorization: `Bearer ${target.token}` } }),
+  methodNotOffered: () =>
+    send(`${target.url}/plants`, { headers: { Authorization: `Bearer ${target.token}` } }),
+  tooLarge: () => post(target, "x".repeat(2 ** 20 + 1)),
+  notJsonMediaType: () => post(target, "{}", { "Content-Type": "text/plain" }),
+  overRate: async () => firstRefusal(await targetOf(["--token-rate", "10"]), 429),
+  overloaded: async () => firstRefusal(await targetOf(["--queue-plants-max", "1"]), 503),
+};
+
+const provoked = examples.filter(({ name }) => name !== "fault");
+test.each(provoked.map((example) => [example.status, example.name, example] as const))(
+  "the example %d %s is what is sent",
+  async (status, name, { value }) => {
+    const answer = await provoke[name]?.();
+    expect(answer).toMatchObject({ status });
+    expect(answer?.json).toEqual(value);
+  },
+);
+
+test("every code of the registry has an example under its status, and every example is of the registry", () => {
+  const fromRegistry = Object.entries(errorRegistry).map(
+    ([code, { error }]) => `${statusOf(code as ErrorCode)} ${error}`,
+  );
+  const fromExamples = examples
+    .filter(({ value }) => value.error !== undefined)
+    .map(({ status, value }) => `${status} ${value.error}`);
+  expect(fromExamples.toSorted()).toEqual(fromRegistry.toSorted());
+});

@@ -1,0 +1,58 @@
+// The documents against the code: what they list is what there is, in both directions.
+
+import { expect, test } from "bun:test";
+import { Glob } from "bun";
+import { settings } from "../src/config.ts";
+import { errorRegistry } from "../src/contract/errors.ts";
+
+const root = new URL("..", import.meta.url).pathname;
+const read = (path: string) => Bun.file(`${root}/${path}`).text();
+
+/** The cells of the Markdown table rows that match. */
+function rowsOf(markdown: string, first: RegExp): string[][] {
+  return markdown
+    .split("\n")
+    .filter((line) => line.startsWith("|") && first.test(line))
+    .map((line) =>
+      line
+        .split(/(?<!\\)\|/)
+        .slice(1, -1)
+        .map((cell) => cell.trim().replaceAll("\\|", "|")),
+    );
+}
+
+test("README.md lists every setting with its flag, variable, default and meaning", async () => {
+  const rows = rowsOf(await read("README.md"), /^\| `--/);
+  const expected = Object.values(settings).map(({ flag, environment, fallback, meaning }) => [
+    `\`${flag}\``,
+    `\`${environment}\``,
+    fallback === undefined || fallback === "" || fallback === false ? "" : `\`${fallback}\``,
+    meaning,
+  ]);
+  expect(rows).toEqual(expected);
+});
+
+test("docs/decisions.md lists every error code with its status and meaning", async () => {
+  const rows = rowsOf(await read("docs/decisions.md"), /^\| \d{5} /);
+  expect(rows).toEqual(
+    Object.values(errorRegistry).map(({ error, meaning }) => [
+      String(error),
+      String(Math.trunc(error / 100)),
+      meaning,
+    ]),
+  );
+});
+
+test("ARCHITECTURE.md has one line for every source file, and none for a file that is not there", async () => {
+  const text = await read("ARCHITECTURE.md");
+  const mapped = [...text.matchAll(/^- `(src\/[^`]+\.ts)`: ./gm)].map(([, path]) => path);
+  const files = [...new Glob("src/**/*.ts").scanSync({ cwd: root })];
+  expect(mapped.toSorted()).toEqual(files.toSorted());
+});
+
+test("ARCHITECTURE.md justifies every runtime dependency, and no other", async () => {
+  const text = await read("ARCHITECTURE.md");
+  const justified = rowsOf(text, /^\| `/).map(([name]) => name?.replaceAll("`", ""));
+  const { dependencies } = JSON.parse(await read("package.json"));
+  expect(justified.toSorted()).toEqual(Object.keys(dependencies).toSorted());
+});

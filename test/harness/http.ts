@@ -1,0 +1,82 @@
+// Requests as a client of the contract sends them.
+
+export interface Target {
+  /** The base address. */
+  readonly url: string;
+  readonly token: string;
+}
+
+/** An answer, read to its end. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The body as JSON; undefined if it is empty. */
+  readonly json: unknown;
+}
+
+export async function send(url: string, init: RequestInit = {}): Promise<Answer> {
+  const response = await fetch(url, init);
+  const text = await response.text();
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    json: text === "" ? undefined : JSON.parse(text),
+  };
+}
+
+/** POST {base}/plants with a body as it stands; headers given override, an empty value leaves the header out. */
+export function post(
+  target: Target,
+  body: string | Uint8Array,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
+  const all = { Authorization: `Bearer ${target.token}`, "Content-Type": "application/json", ...headers };
+  const sent = Object.entries(all).filter(([, value]) => value !== "");
+  return send(`${target.url}/plants`, {
+    method: "POST",
+    headers: Object.fromEntries(sent),
+    body: new Blob([body]),
+  });
+}
+
+/** A plant as JSON with an exact id. */
+export function plantJson(id: bigint, name: string, tag?: string): string {
+  const rest = JSON.stringify(tag === undefined ? { name } : { name, tag });
+  return `{"id":${id},${rest.slice(1)}`;
+}
+
+/** An id that no other test uses. */
+export function freshId(): bigint {
+  const [bits = 0n] = crypto.getRandomValues(new BigInt64Array(1));
+  return bits;
+}
+
+/** Sends bytes over a bare connection, and gives what comes back until the other side closes it or falls silent. */
+export async function sendRaw(url: string, bytes: string | Uint8Array, silentMsMax = 1_000): Promise<string> {
+  const { hostname, port } = new URL(url);
+  const received: Buffer[] = [];
+  const ended = Promise.withResolvers<void>();
+  let lastNews = performance.now();
+  const socket = await Bun.connect({
+    hostname,
+    port: Number(port),
+    socket: {
+      data(_, chunk) {
+        lastNews = performance.now();
+        received.push(chunk);
+      },
+      close: () => ended.resolve(),
+      error: () => ended.resolve(),
+    },
+  });
+  socket.write(bytes);
+  const watch = setInterval(() => {
+    if (performance.now() - lastNews > silentMsMax) ended.resolve();
+  }, 50);
+  await ended.promise;
+  clearInterval(watch);
+  socket.end();
+  return Buffer.concat(received).toString("latin1");
+}

@@ -1,0 +1,102 @@
+// How a server ends: everything that was accepted is answered, the store is closed, the exit code is 0.
+
+import { describe, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { engines } from "../harness/engines.ts";
+import { freshId, plantJson, post } from "../harness/http.ts";
+import { RunningServer, TemporaryFolder } from "../harness/server.ts";
+
+for (const engine of engines) {
+  describe(engine.name, () => {
+    test.each(["SIGTERM", "SIGINT"] as const)(
+      "%s under load: accepted requests are answered and nothing acknowledged is lost",
+      async (signal) => {
+        await using place = await engine.newPlace();
+        const server = await RunningServer.start(place);
+        const target = { url: server.url, token: await server.createToken() };
+        const acknowledged = new Set<bigint>();
+        const statuses = new Set<number>();
+        const load = Array.from({ length: 50 }, async () => {
+          for (;;) {
+            const id = freshId();
+            try {
+              const { status } = await post(target, plantJson(id, "Monstera"));
+              statuses.add(status);
+              if (status === 200) acknowledged.add(id);
+            } catch {
+              // No new connection is taken: the server is on its way out.
+              return;
+            }
+          }
+        });
+        await Bun.sleep(300);
+        const { exitCode, stderr } = await server.stop(signal);
+        await Promise.all(load);
+        expect(exitCode).toBe(0);
+        expect(stderr).toEndWith(`${signal}: stopping\n`);
+        expect(acknowledged.size).toBeGreaterThan(50);
+        expect([...statuses].filter((status) => status !== 200 && status !== 503)).toEqual([]);
+
+        const stored = new Set((await server.command("export")).stdout.match(/(?<="id":)-?\d+/g));
+        for (const id of acknowledged) expect(stored.has(String(id))).toBe(true);
+      },
+    );
+
+    test("a request whose body is still on its way is answered, and a connection that is idle holds nothing up", async () => {
+      await using place = await engine.newPlace();
+      const server = await RunningServer.start(place);
+      const token = await server.createToken();
+      const { hostname, port } = new URL(server.url);
+      const body = plantJson(1n, "slow");
+      const answered = Promise.withResolvers<string>();
+      let received = "";
+      const slow = await Bun.connect({
+        hostname,
+        port: Number(port),
+        socket: {
+          data(_, chunk) {
+            received += chunk.toString();
+          },
+          close: () => answered.resolve(received),
+        },
+      });
+      const idle = await Bun.connect({ hostname, port: Number(port), socket: { data: () => undefined } });
+      slow.write(
+        `POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n` +
+          `Content-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`,
+      );
+      await Bun.sleep(100);
+      const stopping = server.stop();
+      await Bun.sleep(200);
+      slow.write(body.slice(5));
+      expect(await answered.promise).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*\{"name":"slow"\}$/);
+      expect((await stopping).exitCode).toBe(0);
+      idle.end();
+    });
+
+    test("a client that never finishes its request is given up after the time for draining", async () => {
+      await using place = await engine.newPlace();
+      const server = await RunningServer.start({
+        database: place.database,
+        args: ["--drain-seconds-max", "1"],
+      });
+      const token = await server.createToken();
+      const { hostname, port } = new URL(server.url);
+      const stuck = await Bun.connect({ hostname, port: Number(port), socket: { data: () => undefined } });
+      stuck.write(
+        `POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{`,
+      );
+      await Bun.sleep(100);
+      expect((await server.stop()).exitCode).toBe(0);
+    });
+  });
+}
+
+test("sqlite: the store is closed cleanly, in one file", async () => {
+  using folder = new TemporaryFolder();
+  const server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` });
+  await post({ url: server.url, token: await server.createToken() }, plantJson(1n, "Monstera"));
+  expect(existsSync(folder.file("plants.db-wal"))).toBe(true);
+  await server.stop();
+  expect(existsSync(folder.file("plants.db-wal"))).toBe(false);
+});

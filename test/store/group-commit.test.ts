@@ -1,0 +1,161 @@
+// The group commit, with an engine that commits when it is told to.
+
+import { expect, test } from "bun:test";
+import type { NewPlant } from "../../src/contract/plant.ts";
+import { GroupCommit, type GroupCommitLimits } from "../../src/store/group-commit.ts";
+import type { Outcome } from "../../src/store/plant-store.ts";
+
+const limits: GroupCommitLimits = {
+  queuePlantsMax: 4,
+  queueUnitsMax: 100,
+  batchPlantsMax: 3,
+  batchesInFlightMax: 1,
+};
+
+function plant(id: number, name = "Monstera"): NewPlant {
+  return { id: BigInt(id), name };
+}
+
+/** An engine whose commits the test ends one by one. */
+class HeldEngine {
+  readonly batches: { ids: number[]; end: PromiseWithResolvers<Outcome[]> }[] = [];
+
+  create(batch: readonly NewPlant[]): Promise<Outcome[]> {
+    const end = Promise.withResolvers<Outcome[]>();
+    this.batches.push({ ids: batch.map(({ id }) => Number(id)), end });
+    return end.promise;
+  }
+
+  /** Ends the commit under way with an outcome for each plant. */
+  async endWith(...outcomes: Outcome[]): Promise<void> {
+    this.batches.at(-1)?.end.resolve(outcomes);
+    await settled();
+  }
+}
+
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+}
+
+test("what arrives during a commit is the next batch, in the order of arrival, and each plant gets its own outcome", async () => {
+  const engine = new HeldEngine();
+  const commit = new GroupCommit(engine, limits);
+  const answers = [1, 2, 3].map((id) => commit.create(plant(id)));
+  expect(engine.batches.map(({ ids }) => ids)).toEqual([[1]]);
+  await engine.endWith("created");
+  expect(engine.batches.map(({ ids }) => ids)).toEqual([[1], [2, 3]]);
+  await engine.endWith("unchanged", "conflict");
+  expect(await Promise.all(answers)).toEqual(["created", "unchanged", "conflict"]);
+});
+
+test("a batch holds no more than its limit; the rest follows at once", async () => {
+  const engine = new HeldEngine();
+  const commit = new GroupCommit(engine, limits);
+  const answers = [1, 2, 3, 4, 5].map((id) => commit.create(plant(id)));
+  await engine.endWith("created");
+  expect(engine.batches[1]?.ids).toEqual([2, 3, 4]);
+  await engine.endWith("created", "created", "created");
+  expect(engine.batches[2]?.ids).toEqual([5]);
+  await engine.endWith("created");
+  expect(await Promise.all(answers)).toEqual(Array(5).fill("created"));
+});
+
+test("as many batches are in flight as the engine takes", async () => {
+  const engine = new HeldEngine();
+  const commit = new GroupCommit(engine, { ...limits, batchesInFlightMax: 2 });
+  for (const id of [1, 2, 3]) void commit.create(plant(id));
+  expect(engine.batches.map(({ ids }) => ids)).toEqual([[1], [2]]);
+});
+
+test("a batch that fails with an exception rejects its own plants alone, and is not tried again", async () => {
+  const engine = new HeldEngine();
+  const commit = new GroupCommit(engine, limits);
+  const [first, second] = [commit.create(plant(1)), commit.create(plant(2))];
+  engine.batches[0]?.end.reject(new Error("broken"));
+  expect(await first.catch((error) => error.message)).toBe("broken");
+  await settled();
+  expect(engine.batches.map(({ ids }) => ids)).toEqual([[1], [2]]);
+  await engine.endWith("created");
+  expect(await second).toBe("created");
+});
+
+test("an engine that forgets an outcome fails that plant, and none waits for ever", async () => {
+  const engine = new HeldEngine();
+  const commit = new GroupCommit(engine, limits);
+  const first = commit.create(plant(0));
+  const answers = [1, 2].map((id) => commit.create(plant(id)));
+  await engine.endWith("created");
+  await engine.endWith("created");
+  expect(await first).toBe("created");
+  const [known, forgotten] = await Promise.allSettled(answers);
+  expect(known).toEqual({ status: "fulfilled", value: "created" });
+  expect(forgotten?.status).toBe("rejected");
+});
+
+test("text that waits is bounded as well as plants, and is free again once it is on its way", async () => {
+  const engine = new HeldEngine();
+  const commit = new GroupCommit(engine, limits);
+  void commit.create(plant(1));
+  void commit.create(plant(2, "x".repeat(100)));
+  expect(await commit.create(plant(3))).toBe("overloaded");
+  await engine.endWith("created");
+  void commit.create(plant(4, "x".repeat(100)));
+  expect(await commit.create(plant(5))).toBe("overloaded");
+});
+
+test.each(Object.keys(limits))("the limit %s must be a positive integer", (name) => {
+  for (const value of [0, -1, 1.5, Number.NaN]) {
+    expect(() => new GroupCommit(new HeldEngine(), { ...limits, [name]: value })).toThrow(name);
+  }
+});
+
+// What each call does in each state: the whole table.
+const states: Record<string, (engine: HeldEngine, commit: GroupCommit) => void | Promise<void>> = {
+  open: () => undefined,
+  committing: (_, commit) => void commit.create(plant(1)),
+  full: (_, commit) => {
+    for (const id of [1, 2, 3, 4, 5]) void commit.create(plant(id));
+  },
+  draining: (_, commit) => {
+    for (const id of [1, 2]) void commit.create(plant(id));
+    void commit.close();
+  },
+  closed: (_, commit) => commit.close(),
+};
+
+const createIn: Record<string, string> = {
+  open: "waits",
+  committing: "waits",
+  full: "overloaded",
+  draining: "closed",
+  closed: "closed",
+};
+test.each(Object.keys(states))("create in the state %s", async (state) => {
+  const engine = new HeldEngine();
+  const commit = new GroupCommit(engine, limits);
+  await states[state]?.(engine, commit);
+  const outcome = await Promise.race([commit.create(plant(9)), settled().then(() => "waits")]);
+  expect(outcome).toBe(createIn[state] ?? "");
+});
+
+const closeIn: Record<string, string> = {
+  open: "closes",
+  committing: "waits",
+  full: "waits",
+  draining: "waits",
+  closed: "closes",
+};
+test.each(Object.keys(states))("close in the state %s", async (state) => {
+  const engine = new HeldEngine();
+  const commit = new GroupCommit(engine, limits);
+  await states[state]?.(engine, commit);
+  const closing = commit.close().then(() => "closes");
+  expect(await Promise.race([closing, settled().then(() => "waits")])).toBe(closeIn[state] ?? "");
+  // Whatever was accepted is still committed, and then the close is done.
+  while (engine.batches.at(-1)?.end !== undefined && closeIn[state] === "waits") {
+    const before = engine.batches.length;
+    await engine.endWith(...(engine.batches.at(-1)?.ids.map(() => "created" as const) ?? []));
+    if (engine.batches.length === before) break;
+  }
+  expect(await closing).toBe("closes");
+});

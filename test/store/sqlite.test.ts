@@ -1,0 +1,177 @@
+// The SQLite engine by itself: what it does when SQLite cannot.
+
+import { Database } from "bun:sqlite";
+import { expect, test } from "bun:test";
+import { existsSync, writeFileSync } from "node:fs";
+import type { NewPlant } from "../../src/contract/plant.ts";
+import { OperatorError } from "../../src/operator-error.ts";
+import { openDatabase } from "../../src/store/sqlite/database.ts";
+import { SqlitePlants } from "../../src/store/sqlite/plants.ts";
+import { SqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
+import { TemporaryFolder } from "../harness/server.ts";
+
+const plant = (id: bigint, name: string, tag?: string): NewPlant =>
+  tag === undefined ? { id, name } : { id, name, tag };
+
+function unexpected(reason: string): never {
+  throw new Error(`SQLite was unavailable: ${reason}`);
+}
+
+async function all(store: SqliteStore): Promise<NewPlant[]> {
+  return Array.fromAsync(store.export());
+}
+
+test("a commit is on stable storage: write-ahead log, synchronous=FULL, STRICT tables", () => {
+  using folder = new TemporaryFolder();
+  const database = openDatabase(folder.file("plants.db"), "create");
+  const pragma = (name: string) => database.query(`PRAGMA ${name}`).values()[0]?.[0];
+  expect(pragma("journal_mode")).toBe("wal");
+  expect(pragma("synchronous")).toBe(2n);
+  expect(
+    database
+      .query(
+        "SELECT name FROM pragma_table_list WHERE schema = 'main' AND strict = 0 AND name NOT LIKE 'sqlite_%'",
+      )
+      .all(),
+  ).toEqual([]);
+  database.close();
+});
+
+test("of two plants with one id in one batch, the first counts", async () => {
+  using folder = new TemporaryFolder();
+  const store = new SqliteStore(folder.file("plants.db"), "create", unexpected);
+  const batch = [plant(1n, "a"), plant(1n, "b"), plant(1n, "a"), plant(2n, "c", ""), plant(2n, "c")];
+  expect(await store.create(batch)).toEqual(["created", "conflict", "unchanged", "created", "conflict"]);
+  expect(await all(store)).toEqual([plant(1n, "a"), plant(2n, "c", "")]);
+  await store.close();
+});
+
+test("a full disk fails what does not fit, and nothing that needs no room", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  const database = openDatabase(path, "create");
+  const reasons: string[] = [];
+  const plants = new SqlitePlants(database, (reason) => reasons.push(reason));
+  expect(plants.create([plant(1n, "a")])).toEqual(["created"]);
+  database.run("PRAGMA max_page_count = 8");
+
+  const outcomes = plants.create([
+    plant(1n, "a"),
+    plant(1n, "b"),
+    plant(2n, "x".repeat(100_000)),
+    plant(3n, "c"),
+  ]);
+  expect(outcomes).toEqual(["unchanged", "conflict", "unavailable", "created"]);
+  expect(reasons).toEqual(Array(2).fill(expect.stringContaining("SQLITE_FULL")));
+  expect([...plants.export()]).toEqual([plant(1n, "a"), plant(3n, "c")]);
+
+  database.run("PRAGMA max_page_count = 1000");
+  expect(plants.create([plant(2n, "x".repeat(100_000))])).toEqual(["created"]);
+  plants.finalize();
+  database.close();
+});
+
+test("a plant that SQLite refuses fails alone", () => {
+  using folder = new TemporaryFolder();
+  const database = openDatabase(folder.file("plants.db"), "create");
+  database.run(
+    "CREATE TRIGGER no_thirteen BEFORE INSERT ON plants WHEN new.id = 13 BEGIN SELECT RAISE(ABORT, 'unlucky'); END",
+  );
+  const plants = new SqlitePlants(database, () => undefined);
+  expect(plants.create([plant(12n, "a"), plant(13n, "b"), plant(14n, "c")])).toEqual([
+    "created",
+    "unavailable",
+    "created",
+  ]);
+  plants.finalize();
+  database.close();
+});
+
+test("a lock that another process keeps is waited for, and then unavailable, never an exception", () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  const database = openDatabase(path, "create");
+  database.run("PRAGMA busy_timeout = 50");
+  const reasons: string[] = [];
+  const plants = new SqlitePlants(database, (reason) => reasons.push(reason));
+  plants.create([plant(0n, "a")]);
+  const other = new Database(path);
+  other.run("BEGIN IMMEDIATE");
+  expect(plants.create([plant(0n, "a"), plant(1n, "b"), plant(2n, "c")])).toEqual([
+    "unchanged",
+    "unavailable",
+    "unavailable",
+  ]);
+  // Waited once for the batch, and not again for each of its plants.
+  expect(reasons).toEqual([expect.stringContaining("SQLITE_BUSY")]);
+  other.run("COMMIT");
+  other.close();
+  expect(plants.create([plant(1n, "a")])).toEqual(["created"]);
+  plants.finalize();
+  database.close();
+});
+
+test("closing leaves one file, without a write-ahead log", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  const store = new SqliteStore(path, "create", unexpected);
+  await store.create([plant(1n, "a")]);
+  await store.tokens.list();
+  await store.get(1n);
+  for await (const _ of store.export()) break;
+  await store.close();
+  expect(existsSync(path)).toBe(true);
+  expect(existsSync(`${path}-wal`)).toBe(false);
+});
+
+test("an export is one snapshot, whatever is created meanwhile", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  const [reader, writer] = [
+    new SqliteStore(path, "create", unexpected),
+    new SqliteStore(path, "existing", unexpected),
+  ];
+  await writer.create([plant(1n, "a"), plant(3n, "c")]);
+  const seen: bigint[] = [];
+  for await (const { id } of reader.export()) {
+    if (id === 1n) await writer.create([plant(2n, "b"), plant(4n, "d")]);
+    seen.push(id);
+  }
+  expect(seen).toEqual([1n, 3n]);
+  expect(await all(reader)).toHaveLength(4);
+  await reader.close();
+  await writer.close();
+});
+
+test("files that are no store are refused with what to do, and left as they are", () => {
+  using folder = new TemporaryFolder();
+  const refusal = (path: string, mode: "create" | "existing" = "create") => {
+    try {
+      openDatabase(path, mode).close();
+      return "opened";
+    } catch (error) {
+      return error instanceof OperatorError ? error.message : error;
+    }
+  };
+
+  expect(refusal(folder.file("none.db"), "existing")).toContain("there is no store");
+  expect(existsSync(folder.file("none.db"))).toBe(false);
+  expect(refusal(folder.file("no/such/folder.db"))).toContain("does not exist; create it first");
+
+  writeFileSync(folder.file("text.db"), "not a database, however long it is".repeat(100));
+  expect(refusal(folder.file("text.db"))).toContain("cannot open the store");
+
+  const foreign = new Database(folder.file("foreign.db"));
+  foreign.run("CREATE TABLE songs (title TEXT)");
+  foreign.close();
+  expect(refusal(folder.file("foreign.db"))).toContain("no plant store");
+  const untouched = new Database(folder.file("foreign.db"));
+  expect(untouched.query("PRAGMA journal_mode").values()).toEqual([["delete"]]);
+  untouched.close();
+
+  openDatabase(folder.file("newer.db"), "create").close();
+  const newer = new Database(folder.file("newer.db"));
+  newer.run("PRAGMA user_version = 99");
+  newer.close();
+  expect(refusal(folder.file("newer.db"))).toContain("schema version 99");
+});
