@@ -3,7 +3,7 @@
 import { TemporaryFolder } from "./server.ts";
 
 /** A place for one store of an engine, removed when it goes out of scope. */
-export interface StorePlace extends AsyncDisposable {
+interface StorePlace extends AsyncDisposable {
   /** As --database takes it. */
   readonly database: string;
 }

@@ -1,3 +1,3 @@
 // SQLite as Bun ships it. The one place that imports it.
 
-export { Database, SQLiteError, type Statement } from "bun:sqlite";
+export { Database, SQLiteError } from "bun:sqlite";
