@@ -1,0 +1,108 @@
+// The processes of a benchmark: servers that stay until they are stopped, and programs that run to their end.
+// Each is ended by its own process id, also if the benchmark fails or is interrupted.
+
+type Child = Bun.Subprocess<"ignore", "pipe", "pipe">;
+
+/** How long a server may take to print a line or to stop. */
+const serverMsMax = 10_000;
+
+/** All that run at present, for an interruption to end. */
+const running = new Set<Child>();
+
+/** A server that runs until it is stopped; one that goes out of scope is killed. */
+export class ServerProcess {
+  readonly #child: Child;
+  readonly #lines: AsyncIterator<string>;
+  readonly #stderr: Promise<string>;
+
+  constructor(command: readonly string[], env: Record<string, string> = {}) {
+    this.#child = spawn(command, env);
+    this.#lines = linesOf(this.#child.stdout);
+    this.#stderr = this.#child.stderr.text();
+  }
+
+  get pid(): number {
+    return this.#child.pid;
+  }
+
+  /** Whether it has ended by itself. */
+  get hasEnded(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null;
+  }
+
+  /** What it wrote to standard error; complete when it has ended. */
+  get stderr(): Promise<string> {
+    return this.#stderr;
+  }
+
+  /** The next line of its standard output, such as its address. */
+  async nextLine(): Promise<string> {
+    const line = await within(serverMsMax, this.#lines.next(), "a server printed no address");
+    if (line.done === true) throw new Error(`a server did not start: ${(await this.#stderr).trim()}`);
+    return line.value;
+  }
+
+  /** Asks it to stop, as a supervisor does, and throws if it does not do so cleanly. */
+  async stop(): Promise<void> {
+    this.#child.kill("SIGTERM");
+    const exitCode = await within(serverMsMax, this.#child.exited, "a server did not stop");
+    if (exitCode !== 0)
+      throw new Error(`a server ended with exit code ${exitCode}: ${(await this.#stderr).trim()}`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.kill("SIGKILL");
+    await this.#child.exited;
+  }
+}
+
+/** Runs a program to its end and gives its standard output. Throws if it fails. */
+export async function runToEnd(command: readonly string[]): Promise<string> {
+  const child = spawn(command, {});
+  const [stdout, stderr, exitCode] = await Promise.all([
+    child.stdout.text(),
+    child.stderr.text(),
+    child.exited,
+  ]);
+  if (exitCode !== 0) throw new Error(`${command[0]} ended with exit code ${exitCode}: ${stderr.trim()}`);
+  return stdout;
+}
+
+/** Kills all that run, upon which everything that waits for them fails. */
+export function killAll(): void {
+  for (const child of running) child.kill("SIGKILL");
+}
+
+/** The environment holds nothing of the caller's but PATH, so that no setting of theirs is measured. */
+function spawn(command: readonly string[], env: Record<string, string>): Child {
+  const child: Child = Bun.spawn([...command], {
+    env: { PATH: process.env.PATH ?? "", ...env },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+    onExit: () => void running.delete(child),
+  });
+  running.add(child);
+  return child;
+}
+
+async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const chunk of stream) {
+    text += decoder.decode(chunk, { stream: true });
+    const lines = text.split("\n");
+    text = lines.pop() ?? "";
+    yield* lines;
+  }
+}
+
+async function within<Value>(ms: number, promise: Promise<Value>, failure: string): Promise<Value> {
+  const overdue = Promise.withResolvers<never>();
+  const timer = setTimeout(() => overdue.reject(new Error(`${failure} within ${ms / 1_000} seconds`)), ms);
+  try {
+    return await Promise.race([promise, overdue.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
