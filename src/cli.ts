@@ -4,6 +4,7 @@ import { Command, CommanderError } from "commander";
 import packageJson from "../package.json";
 import { exportCommand } from "./commands/export.ts";
 import { getCommand } from "./commands/get.ts";
+import { migrateCommand } from "./commands/migrate.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { tokenCommand } from "./commands/token.ts";
 import { OperatorError } from "./operator-error.ts";
@@ -31,7 +32,7 @@ Examples:
   plantstore get 9007199254740993
   plantstore export > plants.ndjson`,
   );
-for (const command of [serveCommand(), tokenCommand(), getCommand(), exportCommand()])
+for (const command of [serveCommand(), tokenCommand(), getCommand(), exportCommand(), migrateCommand()])
   program.addCommand(command);
 inheritSettings(program);
 

@@ -36,8 +36,29 @@ export const settings = {
     flag: "--database <address>",
     environment: "PLANTSTORE_DATABASE",
     fallback: "sqlite:plantstore.db",
-    meaning: "where the plants are kept: sqlite:FILE",
+    meaning: "where the plants are kept: sqlite:FILE or postgres://user:password@host/database",
     read: readText,
+  }),
+  migrate: setting({
+    flag: "--migrate <on|off>",
+    environment: "PLANTSTORE_MIGRATE",
+    fallback: "on",
+    meaning: "whether the server makes the store, or upgrades its schema, when it starts",
+    read: readOnOff,
+  }),
+  adminHost: setting({
+    flag: "--admin-host <address>",
+    environment: "PLANTSTORE_ADMIN_HOST",
+    fallback: "127.0.0.1",
+    meaning: "address that the admin listener binds to; loopback only",
+    read: readLoopback,
+  }),
+  adminPort: setting<number | "off">({
+    flag: "--admin-port <number>",
+    environment: "PLANTSTORE_ADMIN_PORT",
+    fallback: 8081,
+    meaning: "port of the admin listener with /livez and /readyz; 0 takes a free one, off has none",
+    read: (text) => (text === "off" ? text : readInteger(0, 65_535)(text)),
   }),
   basePath: setting({
     flag: "--base-path <path>",
@@ -156,6 +177,18 @@ function readInteger(min: number, max: number): (text: string) => number {
     }
     return value;
   };
+}
+
+function readOnOff(text: string): string {
+  if (text !== "on" && text !== "off") throw new InvalidArgumentError("It must be on or off.");
+  return text;
+}
+
+function readLoopback(text: string): string {
+  if (!/^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/.test(text)) {
+    throw new InvalidArgumentError("It must be a loopback address: the admin listener asks for no password.");
+  }
+  return text;
 }
 
 function readBasePath(text: string): string {

@@ -16,7 +16,7 @@ const floors: readonly (readonly string[])[] = [
   ["src/contract", "src/operator-error.ts", "src/moment.ts"],
   ["src/store"],
   ["src/tokens"],
-  ["src/api"],
+  ["src/api", "src/admin"],
   ["src/config.ts", "src/operator-output.ts"],
   ["src/commands"],
   ["src/cli.ts"],
@@ -25,6 +25,7 @@ const floors: readonly (readonly string[])[] = [
 /** Imports that only one file may hold, or none at all, and what to use instead. */
 const reserved: readonly [pattern: RegExp, only: string, instead: string][] = [
   [/"bun:sqlite"/, "src/store/sqlite/driver.ts", "import from ./driver.ts"],
+  [/"pg"/, "src/store/postgres/driver.ts", "import from ./driver.ts"],
   [/"rate-limiter-flexible"/, "src/api/rate-limit.ts", "use RateLimit"],
   [/\bprocess\.exit\(/, "src/commands/serve.ts", "throw an OperatorError, or set process.exitCode"],
   [/\bconsole\./, "", "use tell or printLines of operator-output.ts"],

@@ -1,8 +1,9 @@
 // plantstore serve: opens the store, opens the public listener, and runs until it is told to stop.
 
 import { Command } from "commander";
+import { startAdminServer } from "../admin/server.ts";
 import { RateLimit } from "../api/rate-limit.ts";
-import { type PublicServer, type ServerOptions, startServer } from "../api/server.ts";
+import { type ServerOptions, startServer } from "../api/server.ts";
 import { settingOf, withSettings } from "../config.ts";
 import { OperatorError } from "../operator-error.ts";
 import { printLines, tell } from "../operator-output.ts";
@@ -30,6 +31,9 @@ export function serveCommand(): Command {
     "publicUrl",
     "cors",
     "bodyBytesMax",
+    "migrate",
+    "adminHost",
+    "adminPort",
     "queuePlantsMax",
     "tokenRate",
     "drainSecondsMax",
@@ -39,68 +43,76 @@ export function serveCommand(): Command {
 async function serve(command: Command): Promise<void> {
   // Ahead of everything that takes time, so that a signal during the start is not lost.
   const stopSignal = nextStopSignal();
-  const { store, batchesInFlightMax } = await serveStore(settingOf(command, "database"), {
-    unavailable: seldom(storeTrouble),
-    failed: endAtOnce,
-  });
-  const tokens = new KnownTokens(
-    store.tokens,
-    Date.now,
-    seldom((error) => storeTrouble(String(error))),
-  );
+  let stopping = false;
+  // Taken down in the opposite order, also where the start goes wrong half-way.
+  await using house = new AsyncDisposableStack();
+
+  const mode = settingOf(command, "migrate") === "on" ? "create" : "existing";
+  const observer = { unavailable: seldom(storeTrouble), failed: endAtOnce };
+  const store = await serveStore(settingOf(command, "database"), mode, observer);
+  house.defer(() => store.close());
+
+  const tokens = new KnownTokens(store.tokens, Date.now, seldom(tokenTrouble));
   await tokens.start();
+  house.defer(() => tokens.stop());
+
   const groupCommit = new GroupCommit(store, {
     queuePlantsMax: settingOf(command, "queuePlantsMax"),
     queueUnitsMax,
     batchPlantsMax,
-    batchesInFlightMax,
+    batchesInFlightMax: store.batchesInFlightMax,
   });
-  const close = async () => {
-    await tokens.stop();
-    await groupCommit.close();
-    await store.close();
-  };
+  house.defer(() => groupCommit.close());
 
-  let server: PublicServer;
-  try {
-    server = listen({
-      host: settingOf(command, "host"),
-      port: settingOf(command, "port"),
-      basePath: settingOf(command, "basePath"),
-      publicUrl: settingOf(command, "publicUrl"),
-      corsOrigins: settingOf(command, "cors"),
-      bodyBytesMax: settingOf(command, "bodyBytesMax"),
-      rateLimit: rateLimitOf(settingOf(command, "tokenRate")),
-      tokens,
-      groupCommit,
-      observeFault: (error) => tell(`fault: ${error instanceof Error ? error.stack : error}`),
-    });
-  } catch (error) {
-    await close();
-    throw error;
+  const adminPort = settingOf(command, "adminPort");
+  if (adminPort !== "off") {
+    const address = { host: settingOf(command, "adminHost"), port: adminPort };
+    const assertReady = () =>
+      stopping ? Promise.reject(new Error("the server is stopping")) : store.assertWritable();
+    const admin = listen(() => startAdminServer({ ...address, assertReady }), address, "--admin-port");
+    house.defer(() => admin.stop());
+    tell(`Admin listener on ${admin.url}`);
   }
+
+  const address = { host: settingOf(command, "host"), port: settingOf(command, "port") };
+  const options: ServerOptions = {
+    ...address,
+    basePath: settingOf(command, "basePath"),
+    publicUrl: settingOf(command, "publicUrl"),
+    corsOrigins: settingOf(command, "cors"),
+    bodyBytesMax: settingOf(command, "bodyBytesMax"),
+    rateLimit: rateLimitOf(settingOf(command, "tokenRate")),
+    tokens,
+    groupCommit,
+    observeFault: (error) => tell(`fault: ${error instanceof Error ? error.stack : error}`),
+  };
+  const server = listen(() => startServer(options), address, "--port");
+  house.defer(() => server.stop(settingOf(command, "drainSecondsMax") * 1_000));
 
   // Made when nothing can fail any more: a token that nobody was shown would be the only one for good.
   const firstToken = await makeFirstToken(store.tokens);
   await printLines([server.url]);
   if (firstToken !== undefined) greet(server.url, firstToken);
   tell(`${await stopSignal}: stopping`);
-  await server.stop(settingOf(command, "drainSecondsMax") * 1_000);
-  await close();
+  stopping = true;
 }
 
 function rateLimitOf(createsPerSecond: number): RateLimit | undefined {
   return createsPerSecond === 0 ? undefined : new RateLimit(createsPerSecond);
 }
 
-function listen(options: ServerOptions): PublicServer {
+function listen<Listener>(
+  start: () => Listener,
+  address: { host: string; port: number },
+  flag: string,
+): Listener {
   try {
-    return startServer(options);
+    return start();
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
     throw new OperatorError(
-      `cannot listen on ${options.host}:${options.port} (${code}); free it, or choose another with --host and --port`,
+      `cannot listen on ${address.host}:${address.port} (${code}); free it, or choose another with ${flag}`,
     );
   }
 }
@@ -134,6 +146,10 @@ function storeTrouble(reason: string): void {
 function endAtOnce(error: Error): void {
   tell(`plantstore: ${error.message}; the server ends`);
   process.exit(1);
+}
+
+function tokenTrouble(error: unknown): void {
+  storeTrouble(error instanceof Error ? error.message : String(error));
 }
 
 function nextStopSignal(): Promise<string> {

@@ -5,6 +5,7 @@ import { settingOf, withSettings } from "../config.ts";
 import { OperatorError } from "../operator-error.ts";
 import { printLines, tell } from "../operator-output.ts";
 import { openStore } from "../store/open-store.ts";
+import type { OpenMode } from "../store/plant-store.ts";
 import type { TokenRecord, TokenStore } from "../store/token-store.ts";
 import { isAccepted, makeToken, randomBytes } from "../tokens/token.ts";
 
@@ -61,7 +62,7 @@ function revokeCommand(): Command {
 
 async function withTokens<T>(
   command: Command,
-  mode: "create" | "existing",
+  mode: OpenMode,
   use: (tokens: TokenStore) => Promise<T>,
 ): Promise<T> {
   const store = await openStore(settingOf(command, "database"), mode, tell);

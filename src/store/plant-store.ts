@@ -13,13 +13,22 @@ import type { TokenStore } from "./token-store.ts";
  */
 export type Outcome = "created" | "unchanged" | "conflict" | "unavailable";
 
+/** `create` makes the store, or brings its schema up to date, where need be; `existing` makes nothing. */
+export type OpenMode = "create" | "existing";
+
 /** A store that is open for creating plants. */
 export interface PlantStore {
+  /** How many batches it commits at a time. */
+  readonly batchesInFlightMax: number;
+
   /**
    * Commits a batch, and resolves once all of it is on stable storage. The outcomes are in the batch's order, and
    * so is the judging: of two plants with one id, the first counts. Rejects only on a fault of the program.
    */
   create(batch: readonly NewPlant[]): Promise<Outcome[]>;
+
+  /** Rejects with the reason if the store could not commit now. Writes nothing. */
+  assertWritable(): Promise<void>;
 
   /** The tokens, which live where the plants live. */
   readonly tokens: TokenStore;

@@ -1,5 +1,7 @@
 // The test matrix: one line an engine. Suites that hold on every engine loop over it.
 
+import { Client } from "pg";
+import { PostgresServer } from "./postgres.ts";
 import { TemporaryFolder } from "./server.ts";
 
 /** A place for one store of an engine, removed when it goes out of scope. */
@@ -13,7 +15,10 @@ interface TestEngine {
   readonly newPlace: () => Promise<StorePlace>;
 }
 
-export const engines: readonly TestEngine[] = [{ name: "sqlite", newPlace: sqlitePlace }];
+export const engines: readonly TestEngine[] = [
+  { name: "sqlite", newPlace: sqlitePlace },
+  { name: "postgres", newPlace: postgresPlace },
+];
 
 async function sqlitePlace(): Promise<StorePlace> {
   const folder = new TemporaryFolder();
@@ -23,4 +28,30 @@ async function sqlitePlace(): Promise<StorePlace> {
       folder[Symbol.dispose]();
     },
   };
+}
+
+/**
+ * An empty database, on a server of its own; or on the one that PLANTSTORE_TEST_POSTGRES names, an address such
+ * as postgres://postgres@localhost:5432 whose user may create databases.
+ */
+async function postgresPlace(): Promise<StorePlace> {
+  const name = `plantstore_test_${crypto.randomUUID().replaceAll("-", "")}`;
+  const given = process.env.PLANTSTORE_TEST_POSTGRES?.replace(/\/$/, "");
+  if (given === undefined) {
+    const server = await PostgresServer.start();
+    await server.query("postgres", `CREATE DATABASE ${name}`);
+    return { database: server.address(name), [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+  }
+  await administer(given, `CREATE DATABASE ${name}`);
+  return {
+    database: `${given}/${name}`,
+    [Symbol.asyncDispose]: () => administer(given, `DROP DATABASE ${name}`),
+  };
+}
+
+async function administer(address: string, sql: string): Promise<void> {
+  const client = new Client({ connectionString: `${address}/postgres` });
+  await client.connect();
+  await client.query(sql);
+  await client.end();
 }

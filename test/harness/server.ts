@@ -64,12 +64,15 @@ export class RunningServer {
 
   /** Starts a server, and waits for its address. */
   static async start({ database, args = [], env = {} }: ServerSetup): Promise<RunningServer> {
-    const child = Bun.spawn([plantstore, "serve", "--port", "0", "--database", database, ...args], {
-      env: environment(env),
-      stdin: "ignore",
-      stdout: "pipe",
-      stderr: "pipe",
-    });
+    const child = Bun.spawn(
+      [plantstore, "serve", "--port", "0", "--admin-port", "0", "--database", database, ...args],
+      {
+        env: environment(env),
+        stdin: "ignore",
+        stdout: "pipe",
+        stderr: "pipe",
+      },
+    );
     const url = await firstLine(child.stdout);
     if (url === undefined) throw new Error(`The server did not start: ${await child.stderr.text()}`);
     return new RunningServer(url, database, child);

@@ -29,6 +29,8 @@ test("the curl that the first start shows works when it is pasted into a shell",
     [
       new URL("../../bin/plantstore", import.meta.url).pathname,
       "serve",
+      "--admin-port",
+      "off",
       "--port",
       "0",
       "--database",
@@ -156,7 +158,11 @@ const usageErrors: readonly [args: string[], message: string][] = [
   [["serve", "--base-path", "v1"], "It must be a path such as /v1"],
   [["serve", "--cors", "docs.example"], "It must be *, off, or origins"],
   [["serve", "--public-url", "plants.example"], "It must be an address such as"],
-  [["serve", "--database", "mongodb://x"], "must be sqlite:FILE"],
+  [["serve", "--admin-host", "0.0.0.0"], "It must be a loopback address"],
+  [["serve", "--database", "postgres://a@b/c?sslmode=maybe"], 'sslmode is "maybe", but must be one of'],
+  [["serve", "--database", "postgres://a@b/c?pool=3"], "it has no parameter pool; there are sslmode"],
+  [["serve", "--database", "postgres://a@b:x/c"], '"b:x" is no host and port'],
+  [["serve", "--database", "mongodb://x"], "must be sqlite:FILE or postgres:"],
   [["get"], "missing required argument 'id'"],
   [["get", "1.5"], 'the id "1.5" is no integer of 64 bits'],
   [["get", "9223372036854775808"], "is no integer of 64 bits"],
@@ -185,7 +191,15 @@ test("what cannot be done is exit code 1 and one line that says what to do", asy
     ["serve", "--database", `sqlite:${folder.file("no/folder/plants.db")}`],
     ["serve", "--database", `sqlite:${folder.file("text.db")}`],
     ["serve", "--database", `sqlite:${folder.path}`],
-    ["serve", "--host", "192.0.2.1", "--database", `sqlite:${folder.file("plants.db")}`],
+    [
+      "serve",
+      "--admin-port",
+      "off",
+      "--host",
+      "192.0.2.1",
+      "--database",
+      `sqlite:${folder.file("plants.db")}`,
+    ],
   ]) {
     const { exitCode, stdout, stderr } = await run(args);
     expect({ args, exitCode, stdout }).toEqual({ args, exitCode: 1, stdout: "" });
@@ -201,6 +215,8 @@ test("a port that is taken is an error in one line, and the first token is not l
   const database = `sqlite:${other.file("plants.db")}`;
   const { exitCode, stderr } = await run([
     "serve",
+    "--admin-port",
+    "off",
     "--port",
     new URL(holder.url).port,
     "--database",
@@ -208,7 +224,7 @@ test("a port that is taken is an error in one line, and the first token is not l
   ]);
   expect(exitCode).toBe(1);
   expect(stderr).toMatch(
-    /^plantstore: cannot listen on 127\.0\.0\.1:\d+ \(EADDRINUSE\); free it, or choose another [^\n]+\n$/,
+    /^plantstore: cannot listen on 127\.0\.0\.1:\d+ \(EADDRINUSE\); free it, or choose another with --port\n$/,
   );
   const next = await RunningServer.start({ database });
   expect((await next.stop()).stderr).toContain("pst_");

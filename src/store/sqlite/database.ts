@@ -3,6 +3,7 @@
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { OperatorError } from "../../operator-error.ts";
+import type { OpenMode } from "../plant-store.ts";
 import { Database, SQLiteError } from "./driver.ts";
 import { migrate, schemaVersion } from "./migrations.ts";
 
@@ -18,7 +19,7 @@ const checkpointPages = 4_000;
  *
  * @param mode `create` makes the file if there is none; `existing` throws then.
  */
-export function openDatabase(path: string, mode: "create" | "existing"): Database {
+export function openDatabase(path: string, mode: OpenMode): Database {
   if (!existsSync(path)) {
     if (mode === "existing") {
       throw new OperatorError(

@@ -2,19 +2,20 @@
 // the disk has answered, so a server uses SqliteThread.
 
 import type { NewPlant } from "../../contract/plant.ts";
-import type { ObserveUnavailable, Outcome, ReadablePlantStore } from "../plant-store.ts";
+import type { ObserveUnavailable, OpenMode, Outcome, ReadablePlantStore } from "../plant-store.ts";
 import { openDatabase } from "./database.ts";
 import type { Database } from "./driver.ts";
 import { SqlitePlants } from "./plants.ts";
 import { SqliteTokens } from "./tokens.ts";
 
 export class SqliteStore implements ReadablePlantStore {
+  readonly batchesInFlightMax = 1;
   readonly tokens: SqliteTokens;
   readonly #database: Database;
   readonly #plants: SqlitePlants;
 
   /** Opens a store file, see openDatabase. */
-  constructor(path: string, mode: "create" | "existing", observe: ObserveUnavailable) {
+  constructor(path: string, mode: OpenMode, observe: ObserveUnavailable) {
     this.#database = openDatabase(path, mode);
     this.#plants = new SqlitePlants(this.#database, observe);
     this.tokens = new SqliteTokens(this.#database);
@@ -22,6 +23,11 @@ export class SqliteStore implements ReadablePlantStore {
 
   async create(batch: readonly NewPlant[]): Promise<Outcome[]> {
     return this.#plants.create(batch);
+  }
+
+  async assertWritable(): Promise<void> {
+    this.#database.run("BEGIN IMMEDIATE");
+    this.#database.run("ROLLBACK");
   }
 
   async get(id: bigint): Promise<NewPlant | undefined> {

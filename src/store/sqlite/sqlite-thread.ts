@@ -2,7 +2,7 @@
 
 import type { NewPlant } from "../../contract/plant.ts";
 import { OperatorError } from "../../operator-error.ts";
-import type { Outcome, PlantStore, StoreObserver } from "../plant-store.ts";
+import type { OpenMode, Outcome, PlantStore, StoreObserver } from "../plant-store.ts";
 import type { TokenStore } from "../token-store.ts";
 import {
   type CallName,
@@ -13,6 +13,7 @@ import {
 } from "./thread-messages.ts";
 
 export class SqliteThread implements PlantStore {
+  readonly batchesInFlightMax = 1;
   readonly tokens: TokenStore = {
     add: (token) => this.#call("addToken", token),
     addFirst: (token) => this.#call("addFirstToken", token),
@@ -40,11 +41,11 @@ export class SqliteThread implements PlantStore {
     };
   }
 
-  /** Opens a store file, making it if there is none, see openDatabase. */
-  static async open(path: string, observer: StoreObserver): Promise<SqliteThread> {
+  /** Opens a store file, see openDatabase. */
+  static async open(path: string, mode: OpenMode, observer: StoreObserver): Promise<SqliteThread> {
     const thread = new SqliteThread(observer);
     try {
-      await thread.#call("open", path);
+      await thread.#call("open", path, mode);
     } catch (error) {
       thread.#worker.terminate();
       throw error;
@@ -54,6 +55,10 @@ export class SqliteThread implements PlantStore {
 
   async create(batch: readonly NewPlant[]): Promise<Outcome[]> {
     return unpackOutcomes(await this.#call("create", packBatch(batch)));
+  }
+
+  assertWritable(): Promise<void> {
+    return this.#call("assertWritable");
   }
 
   async close(): Promise<void> {

@@ -4,13 +4,14 @@
 // string 0.25 µs with the packing. Names and tags hold no U+0000, so it can stand between them.
 
 import type { NewPlant } from "../../contract/plant.ts";
-import type { Outcome } from "../plant-store.ts";
+import type { OpenMode, Outcome } from "../plant-store.ts";
 import type { TokenRecord } from "../token-store.ts";
 
 /** The calls that the SQLite thread answers, by name. */
 export interface ThreadCalls {
-  open(path: string): void;
+  open(path: string, mode: OpenMode): void;
   create(packedBatch: string): string;
+  assertWritable(): void;
   addToken(token: TokenRecord): boolean;
   addFirstToken(token: TokenRecord): boolean;
   revokeToken(name: string, revokedAt: number): boolean;

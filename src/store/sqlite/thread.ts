@@ -19,10 +19,11 @@ const calls: {
     ...args: Parameters<ThreadCalls[Name]>
   ) => Promise<ReturnType<ThreadCalls[Name]>>;
 } = {
-  async open(path) {
-    opened = new SqliteStore(path, "create", (reason) => reply({ kind: "unavailable", reason }));
+  async open(path, mode) {
+    opened = new SqliteStore(path, mode, (reason) => reply({ kind: "unavailable", reason }));
   },
   create: async (packed) => packOutcomes(await store().create(unpackBatch(packed))),
+  assertWritable: () => store().assertWritable(),
   addToken: (token) => store().tokens.add(token),
   addFirstToken: (token) => store().tokens.addFirst(token),
   revokeToken: (name, revokedAt) => store().tokens.revoke(name, revokedAt),

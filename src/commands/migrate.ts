@@ -1,0 +1,17 @@
+// plantstore migrate: makes the store, or brings its schema up to date.
+
+import { Command } from "commander";
+import { settingOf, withSettings } from "../config.ts";
+import { tell } from "../operator-output.ts";
+import { openStore } from "../store/open-store.ts";
+
+export function migrateCommand(): Command {
+  const command = new Command("migrate").description(
+    "make the store, or bring its schema up to date; the server does so as well, unless --migrate off",
+  );
+  return withSettings(command, ["database"]).action(async () => {
+    const store = await openStore(settingOf(command, "database"), "create", tell);
+    await store.close();
+    tell("The store is there, and its schema is up to date.");
+  });
+}

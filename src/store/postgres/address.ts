@@ -1,0 +1,113 @@
+// Addresses such as postgres://user:password@one:5432,two:5432/plants?sslmode=verify-full, with the names that
+// libpq gives the parameters (PostgreSQL manual, "Connection URIs"), and a few of our own.
+
+import { readFileSync } from "node:fs";
+import { OperatorError } from "../../operator-error.ts";
+import type { ClientConfig } from "./driver.ts";
+
+export interface PostgresAddress {
+  /** How to connect to each of the hosts, in the order of the address. */
+  readonly hosts: readonly ClientConfig[];
+  /** Connections that are kept to the host that takes writes, and so batches in flight. */
+  readonly connectionsMax: number;
+  /** How long a batch is tried again while the database cannot be written. */
+  readonly retryMsMax: number;
+  /** Whether a server without TLS may be spoken to when it was asked for first: sslmode=prefer. */
+  readonly plainIfNoTls: boolean;
+}
+
+const parameterDefaults = {
+  sslmode: "prefer",
+  sslrootcert: "",
+  sslcert: "",
+  sslkey: "",
+  application_name: "plantstore",
+  connect_timeout: "2",
+  statement_timeout: "5",
+  retry_timeout: "10",
+  pool_size: "4",
+};
+
+type Parameters = Record<keyof typeof parameterDefaults, string>;
+
+const sslModes = ["disable", "prefer", "require", "verify-ca", "verify-full"];
+
+/** Reads an address, without its scheme: `//user@host/database?…`. Throws an OperatorError if it is none. */
+export function readPostgresAddress(rest: string): PostgresAddress {
+  const [, user = "", password, hosts, database = "", query = ""] =
+    /^\/\/(?:([^:@/]*)(?::([^@/]*))?@)?([^/?@]*)(?:\/([^?]*))?(?:\?(.*))?$/.exec(rest) ?? [];
+  if (hosts === undefined) throw badAddress("it is not postgres://user:password@host:port/database");
+  const parameters = readParameters(query);
+  const config: ClientConfig = {
+    user: decodeURIComponent(user) || process.env.PGUSER || "postgres",
+    database: decodeURIComponent(database) || decodeURIComponent(user) || "postgres",
+    ...(password === undefined ? {} : { password: decodeURIComponent(password) }),
+    application_name: parameters.application_name,
+    ssl: readTls(parameters),
+    keepAlive: true,
+    connectionTimeoutMillis: seconds(parameters, "connect_timeout"),
+    // Kept by the client: a server that hangs keeps no time-out of its own, and PgBouncer passes none on.
+    query_timeout: seconds(parameters, "statement_timeout"),
+  };
+  return {
+    hosts: hosts.split(",").map((host) => ({ ...config, ...readHost(host) })),
+    connectionsMax: wholeNumber(parameters, "pool_size"),
+    retryMsMax: seconds(parameters, "retry_timeout"),
+    plainIfNoTls: parameters.sslmode === "prefer",
+  };
+}
+
+function readHost(text: string): { host: string; port: number } {
+  const [, bracketed, plain, port = "5432"] = /^(?:\[([^\]]+)\]|([^:]*))(?::(\d+))?$/.exec(text) ?? [];
+  const host = bracketed ?? plain;
+  if (host === undefined) throw badAddress(`"${text}" is no host and port`);
+  return { host: decodeURIComponent(host) || "127.0.0.1", port: Number(port) };
+}
+
+function readParameters(query: string): Parameters {
+  const parameters: Parameters = { ...parameterDefaults };
+  for (const [name, value] of new URLSearchParams(query)) {
+    if (!Object.hasOwn(parameterDefaults, name)) {
+      throw badAddress(`it has no parameter ${name}; there are ${Object.keys(parameterDefaults).join(", ")}`);
+    }
+    parameters[name as keyof Parameters] = value;
+  }
+  return parameters;
+}
+
+/** TLS as libpq's sslmode means it: only verify-ca and verify-full look at the certificate, and only the last at its name. */
+function readTls({ sslmode, sslrootcert, sslcert, sslkey }: Parameters): ClientConfig["ssl"] {
+  if (!sslModes.includes(sslmode))
+    throw badAddress(`sslmode is "${sslmode}", but must be one of ${sslModes.join(", ")}`);
+  if (sslmode === "disable") return false;
+  return {
+    rejectUnauthorized: sslmode.startsWith("verify"),
+    ...(sslmode === "verify-ca" ? { checkServerIdentity: () => undefined } : {}),
+    ...(sslrootcert === "" ? {} : { ca: readTlsFile(sslrootcert) }),
+    ...(sslcert === "" ? {} : { cert: readTlsFile(sslcert) }),
+    ...(sslkey === "" ? {} : { key: readTlsFile(sslkey) }),
+  };
+}
+
+function readTlsFile(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw badAddress(`${path} cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  }
+}
+
+function seconds(parameters: Parameters, name: keyof Parameters): number {
+  return wholeNumber(parameters, name) * 1_000;
+}
+
+function wholeNumber(parameters: Parameters, name: keyof Parameters): number {
+  const text = parameters[name];
+  if (!/^[1-9]\d{0,4}$/.test(text))
+    throw badAddress(`${name} is "${text}", but must be a whole number from 1`);
+  return Number(text);
+}
+
+function badAddress(reason: string): OperatorError {
+  return new OperatorError(`--database cannot be used: ${reason}`, 2);
+}

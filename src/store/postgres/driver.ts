@@ -1,0 +1,3 @@
+// The PostgreSQL client. The one place that imports it.
+
+export { Client, type ClientConfig, DatabaseError, Pool, type PoolClient } from "pg";

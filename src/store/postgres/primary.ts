@@ -1,0 +1,138 @@
+// The host that takes writes, found and found again. The client libraries' own target_session_attrs is missing or
+// lets a standby pass, so each host is asked.
+
+import type { PostgresAddress } from "./address.ts";
+import { Client, type ClientConfig, Pool, type PoolClient } from "./driver.ts";
+import { failureOf, NoPrimary, reasonOf } from "./failures.ts";
+
+/** A pause before anything is tried again, so that a database that is down is not hammered. */
+const retryPauseMs = 100;
+
+export class Primary {
+  readonly #address: PostgresAddress;
+  #finding: Promise<Pool> | undefined;
+  #found: Pool | undefined;
+
+  constructor(address: PostgresAddress) {
+    this.#address = address;
+  }
+
+  /**
+   * Does some work on the host that takes writes, and does it again while that host is lost or asks for it, for
+   * as long as the address allows. The work must be safe to repeat, as its commit may have gone through unseen.
+   */
+  async run<Result>(work: (pool: Pool) => Promise<Result>): Promise<Result> {
+    const deadline = performance.now() + this.#address.retryMsMax;
+    for (;;) {
+      try {
+        return await this.runOnce(work);
+      } catch (error) {
+        const failure = failureOf(error);
+        const mayTryAgain = failure === "lost" || failure === "again";
+        if (!mayTryAgain || performance.now() > deadline) throw error;
+        await Bun.sleep(retryPauseMs);
+      }
+    }
+  }
+
+  /** The same without trying again. */
+  async runOnce<Result>(work: (pool: Pool) => Promise<Result>): Promise<Result> {
+    const pool = await this.#pool();
+    try {
+      return await work(pool);
+    } catch (error) {
+      if (failureOf(error) === "lost") this.#forget(pool);
+      throw error;
+    }
+  }
+
+  /** Work that needs one connection for itself, such as a transaction of several statements. */
+  runOnConnection<Result>(work: (connection: PoolClient) => Promise<Result>): Promise<Result> {
+    return this.run(async (pool) => {
+      const connection = await pool.connect();
+      try {
+        const result = await work(connection);
+        connection.release();
+        return result;
+      } catch (error) {
+        // Whatever state the connection is in, nobody else shall have it.
+        connection.release(true);
+        throw error;
+      }
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#found?.end();
+    this.#found = undefined;
+  }
+
+  async #pool(): Promise<Pool> {
+    this.#finding ??= this.#find();
+    try {
+      return await this.#finding;
+    } catch (error) {
+      this.#finding = undefined;
+      throw error;
+    }
+  }
+
+  #forget(pool: Pool): void {
+    if (this.#found !== pool) return;
+    this.#found = undefined;
+    this.#finding = undefined;
+    // Not waited for: a host that hangs would never let go.
+    void pool.end();
+  }
+
+  /** Asks all hosts at once: one that hangs must not hold up the search. */
+  async #find(): Promise<Pool> {
+    const { hosts, connectionsMax, plainIfNoTls } = this.#address;
+    try {
+      const config = await Promise.any(hosts.map((host) => writableConfig(host, plainIfNoTls)));
+      const pool = new Pool({ ...config, max: connectionsMax, idleTimeoutMillis: 0 });
+      // An idle connection that breaks is taken out by the pool; without a listener it would end the process.
+      pool.on("error", () => undefined);
+      this.#found = pool;
+      return pool;
+    } catch (error) {
+      if (!(error instanceof AggregateError)) throw error;
+      throw new NoPrimary(error.errors.map(reasonOf).join("; "));
+    }
+  }
+}
+
+/** How to connect to a host, once it has shown that it takes writes; rejects with why it does not. */
+async function writableConfig(config: ClientConfig, plainIfNoTls: boolean): Promise<ClientConfig> {
+  const name = `${config.host}:${config.port}`;
+  try {
+    await assertWritable(config);
+    return config;
+  } catch (error) {
+    if (plainIfNoTls && error instanceof Error && /does not support SSL/.test(error.message)) {
+      return writableConfig({ ...config, ssl: false }, false);
+    }
+    throw new NoPrimary(`${name}: ${reasonOf(error)}`);
+  }
+}
+
+async function assertWritable(config: ClientConfig): Promise<void> {
+  const client = new Client(config);
+  client.on("error", () => undefined);
+  try {
+    await client.connect();
+    const { rows } = await client.query<Record<string, string | null>>(
+      `SELECT current_setting('transaction_read_only') AS read_only, current_setting('server_encoding') AS encoding,
+              current_setting('synchronous_commit', true) AS commits, current_setting('fsync', true) AS fsync`,
+    );
+    const settings = rows[0];
+    if (settings?.read_only !== "off") throw new Error("takes no writes (a standby, or read-only)");
+    if (!/^utf-?8$/i.test(settings.encoding ?? ""))
+      throw new Error(`has the encoding ${settings.encoding}; it must be UTF8`);
+    if (settings.commits === "off")
+      throw new Error("has synchronous_commit off, so that commits can be lost; set it to on");
+    if (settings.fsync === "off") throw new Error("has fsync off, so that commits can be lost; set it to on");
+  } finally {
+    client.end().catch(() => undefined);
+  }
+}

