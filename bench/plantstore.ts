@@ -14,7 +14,9 @@ export async function startPlantstore(
   const file = `${folder}/plants.db`;
   const database = ["--database", `sqlite:${file}`];
   const token = await runToEnd([plantstore, "token", "create", "--name", "bench", ...database]);
-  const server = stack.use(new ServerProcess([plantstore, "serve", "--port", "0", "--admin-port", "off", ...database]));
+  const server = stack.use(
+    new ServerProcess([plantstore, "serve", "--port", "0", "--admin-port", "off", ...database]),
+  );
   return {
     name: "plantstore",
     url: await server.nextLine(),

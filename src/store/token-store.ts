@@ -26,3 +26,23 @@ export interface TokenStore {
   /** Every token ever stored, oldest first. */
   list(): Promise<TokenRecord[]>;
 }
+
+/** A row of the tokens table, which is the same in every engine but for how its client gives large integers. */
+export interface TokenRow {
+  readonly hash: string;
+  readonly name: string;
+  readonly created_at: bigint | string;
+  readonly expires_at: bigint | string | null;
+  readonly revoked_at: bigint | string | null;
+}
+
+/** The record that a row holds. */
+export function tokenFrom({ hash, name, created_at, expires_at, revoked_at }: TokenRow): TokenRecord {
+  return {
+    hash,
+    name,
+    createdAt: Number(created_at),
+    expiresAt: expires_at === null ? null : Number(expires_at),
+    revokedAt: revoked_at === null ? null : Number(revoked_at),
+  };
+}

@@ -48,7 +48,8 @@ export function reasonOf(error: unknown): string {
 function isConnectionError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code } = error as NodeJS.ErrnoException;
-  const messages = /connection|timeout|terminated|not queryable|SSL|certificate|socket|closed/i;
+  const messages =
+    /connection|timeout|terminated|not queryable|after calling end|SSL|certificate|socket|closed/i;
   return (
     (code !== undefined && /^(?:E[A-Z]+|CERT_|ERR_TLS|ERR_SSL|UNABLE_|SELF_SIGNED|DEPTH_ZERO)/.test(code)) ||
     messages.test(error.message)

@@ -1,16 +1,8 @@
 // The tokens table.
 
-import type { TokenRecord, TokenStore } from "../token-store.ts";
+import { type TokenRecord, type TokenRow, type TokenStore, tokenFrom } from "../token-store.ts";
 import type { PoolClient } from "./driver.ts";
 import type { Primary } from "./primary.ts";
-
-interface TokenRow {
-  readonly hash: string;
-  readonly name: string;
-  readonly created_at: string;
-  readonly expires_at: string | null;
-  readonly revoked_at: string | null;
-}
 
 export class PostgresTokens implements TokenStore {
   readonly #primary: Primary;
@@ -57,7 +49,7 @@ export class PostgresTokens implements TokenStore {
         "SELECT hash, name, created_at, expires_at, revoked_at FROM tokens ORDER BY created_at, hash",
       ),
     );
-    return rows.map(recordFrom);
+    return rows.map(tokenFrom);
   }
 
   /** One change in a serializable transaction: of two that both find a name free, one fails with 40001 and looks again. */
@@ -77,14 +69,4 @@ async function insert(connection: PoolClient, token: TokenRecord): Promise<void>
      ON CONFLICT (hash) DO NOTHING`,
     [token.hash, token.name, token.createdAt, token.expiresAt, token.revokedAt],
   );
-}
-
-function recordFrom(row: TokenRow): TokenRecord {
-  return {
-    hash: row.hash,
-    name: row.name,
-    createdAt: Number(row.created_at),
-    expiresAt: row.expires_at === null ? null : Number(row.expires_at),
-    revokedAt: row.revoked_at === null ? null : Number(row.revoked_at),
-  };
 }

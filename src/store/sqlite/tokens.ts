@@ -1,16 +1,8 @@
 // The tokens table.
 
-import type { TokenRecord, TokenStore } from "../token-store.ts";
+import { type TokenRecord, type TokenRow, type TokenStore, tokenFrom } from "../token-store.ts";
 import { lockWaitMs } from "./database.ts";
 import { type Database, SQLiteError } from "./driver.ts";
-
-interface TokenRow {
-  readonly hash: string;
-  readonly name: string;
-  readonly created_at: bigint;
-  readonly expires_at: bigint | null;
-  readonly revoked_at: bigint | null;
-}
 
 /** How long a change waits for its turn beside a server that commits without a pause. */
 const turnWaitMs = 10_000;
@@ -49,7 +41,7 @@ export class SqliteTokens implements TokenStore {
     return this.#database
       .query<TokenRow, []>("SELECT * FROM tokens ORDER BY created_at, hash")
       .all()
-      .map(recordFrom);
+      .map(tokenFrom);
   }
 
   #insert(token: TokenRecord): true {
@@ -87,16 +79,6 @@ export class SqliteTokens implements TokenStore {
       this.#database.run(`PRAGMA busy_timeout = ${lockWaitMs}`);
     }
   }
-}
-
-function recordFrom(row: TokenRow): TokenRecord {
-  return {
-    hash: row.hash,
-    name: row.name,
-    createdAt: Number(row.created_at),
-    expiresAt: row.expires_at === null ? null : Number(row.expires_at),
-    revokedAt: row.revoked_at === null ? null : Number(row.revoked_at),
-  };
 }
 
 function bigintOrNull(value: number | null): bigint | null {

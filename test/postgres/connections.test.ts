@@ -1,0 +1,146 @@
+// What may stand between the server and the database: TLS as libpq's sslmode means it, and PgBouncer.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { chmodSync, chownSync, cpSync, writeFileSync } from "node:fs";
+import { plantJson, post } from "../harness/http.ts";
+import { Load } from "../harness/load.ts";
+import { freePort, PostgresServer } from "../harness/postgres.ts";
+import { RunningServer, run, TemporaryFolder } from "../harness/server.ts";
+
+const nobody = 65_534;
+const isRoot = process.getuid?.() === 0;
+
+/** A test that needs a program of Debian's; where it is missing, it is skipped and its name says what to install. */
+function suiteWith(program: string, name: string, suite: () => void): void {
+  if (Bun.which(program) === null) describe.skip(`${name} (skipped: install ${program})`, suite);
+  else describe(name, suite);
+}
+
+suiteWith("openssl", "TLS", () => {
+  const folder = new TemporaryFolder();
+  let database: PostgresServer;
+  beforeAll(async () => {
+    const made = Bun.spawnSync([
+      ...[
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=plantstore-test",
+      ],
+      ...["-addext", "subjectAltName=DNS:localhost"],
+      ...["-keyout", folder.file("server.key"), "-out", folder.file("server.crt")],
+    ]);
+    expect(made.exitCode).toBe(0);
+    chmodSync(folder.path, 0o755);
+    chmodSync(folder.file("server.key"), 0o600);
+    // The tests go on reading the certificate; the key is the server's alone.
+    cpSync(folder.file("server.crt"), folder.file("ca.crt"));
+    if (isRoot) for (const file of ["server.key", "server.crt"]) chownSync(folder.file(file), nobody, nobody);
+    database = await PostgresServer.start({
+      ssl: "on",
+      ssl_cert_file: folder.file("server.crt"),
+      ssl_key_file: folder.file("server.key"),
+    });
+  });
+  afterAll(async () => {
+    await database[Symbol.asyncDispose]();
+    folder[Symbol.dispose]();
+  });
+
+  const address = (host: string, query: string) =>
+    `postgres://postgres@${host}:${database.port}/postgres?retry_timeout=1&${query}`;
+  const migrate = (host: string, query: string) => run(["migrate", "--database", address(host, query)]);
+
+  async function usesTls(query: string): Promise<boolean> {
+    await using _ = await RunningServer.start({ database: address("localhost", query) });
+    const rows = await database.query(
+      "postgres",
+      "SELECT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'plantstore'",
+    );
+    expect(rows.length).toBeGreaterThan(0);
+    return rows.every(({ ssl }) => ssl === true);
+  }
+
+  test("disable speaks plainly; prefer and require use TLS", async () => {
+    expect(await usesTls("sslmode=disable")).toBe(false);
+    expect(await usesTls("sslmode=prefer")).toBe(true);
+    expect(await usesTls("sslmode=require")).toBe(true);
+  });
+
+  test("verify-ca looks at the certificate, verify-full at its name as well", async () => {
+    const ca = `sslrootcert=${encodeURIComponent(folder.file("ca.crt"))}`;
+    expect((await migrate("localhost", `sslmode=verify-full&${ca}`)).exitCode).toBe(0);
+    expect((await migrate("127.0.0.1", `sslmode=verify-ca&${ca}`)).exitCode).toBe(0);
+    expect(await migrate("127.0.0.1", `sslmode=verify-full&${ca}`)).toMatchObject({ exitCode: 1 });
+    expect(await migrate("localhost", "sslmode=verify-full")).toMatchObject({ exitCode: 1 });
+    expect((await migrate("localhost", "sslmode=verify-full&sslrootcert=/none.crt")).stderr).toContain(
+      "/none.crt cannot be read",
+    );
+  });
+
+  test("a server without TLS is spoken to under prefer, and refused under require", async () => {
+    await using plain = await PostgresServer.start();
+    const plainAddress = (mode: string) => plain.address("postgres", [], `?retry_timeout=1&sslmode=${mode}`);
+    expect((await run(["migrate", "--database", plainAddress("prefer")])).exitCode).toBe(0);
+    const refused = await run(["migrate", "--database", plainAddress("require")]);
+    expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("does not support SSL") });
+  });
+});
+
+suiteWith("pgbouncer", "PgBouncer in transaction mode", () => {
+  test("plants are created through it, over fewer connections than there are batches in flight", async () => {
+    await using database = await PostgresServer.start();
+    using folder = new TemporaryFolder();
+    const port = await freePort();
+    writeFileSync(folder.file("users.txt"), '"postgres" ""\n');
+    writeFileSync(
+      folder.file("pgbouncer.ini"),
+      [
+        "[databases]",
+        `postgres = host=127.0.0.1 port=${database.port}`,
+        "[pgbouncer]",
+        "listen_addr = 127.0.0.1",
+        `listen_port = ${port}`,
+        "unix_socket_dir =",
+        "auth_type = trust",
+        `auth_file = ${folder.file("users.txt")}`,
+        "pool_mode = transaction",
+        "default_pool_size = 2",
+        "",
+      ].join("\n"),
+    );
+    if (isRoot) chmodSync(folder.path, 0o755);
+    const bouncer = Bun.spawn(
+      ["pgbouncer", ...(isRoot ? ["-u", "nobody"] : []), folder.file("pgbouncer.ini")],
+      {
+        stdout: "ignore",
+        stderr: "ignore",
+      },
+    );
+    try {
+      await using server = await RunningServer.start({
+        database: `postgres://postgres@127.0.0.1:${port}/postgres`,
+      });
+      const target = { url: server.url, token: await server.createToken() };
+      const load = new Load();
+      const running = load.untilStopped([target], 32);
+      await load.acknowledgedMore(2_000);
+      load.stop();
+      await running;
+      expect([...load.statuses.keys()]).toEqual([200]);
+      expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
+      expect((await post(target, plantJson(1n, "Ficus"))).json).toMatchObject({ error: 40009 });
+      const exported = (await server.command("export")).stdout.replace('{"id":1,"name":"Monstera"}\n', "");
+      expect(load.audit(exported)).toEqual([]);
+    } finally {
+      bouncer.kill();
+      await bouncer.exited;
+    }
+  });
+});

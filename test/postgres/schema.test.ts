@@ -1,0 +1,131 @@
+// The schema and the database's settings: what is made, by whom, and what is refused.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { plantJson, post } from "../harness/http.ts";
+import { PostgresServer } from "../harness/postgres.ts";
+import { RunningServer, run } from "../harness/server.ts";
+
+let database: PostgresServer;
+beforeAll(async () => {
+  database = await PostgresServer.start();
+});
+afterAll(() => database[Symbol.asyncDispose]());
+
+let count = 0;
+async function newDatabase(options = ""): Promise<{ name: string; address: string }> {
+  const name = `schema_${count++}`;
+  await database.query("postgres", `CREATE DATABASE ${name} ${options}`);
+  return { name, address: database.address(name) };
+}
+
+const serve = (address: string, ...args: string[]) =>
+  run(["serve", "--port", "0", "--admin-port", "off", "--database", address, ...args]);
+
+test("many that migrate at once make one schema, and migrating again changes nothing", async () => {
+  const { name, address } = await newDatabase();
+  const results = await Promise.all(Array.from({ length: 5 }, () => run(["migrate", "--database", address])));
+  expect(results.map(({ exitCode, stderr }) => ({ exitCode, stderr }))).toEqual(
+    Array(5).fill({ exitCode: 0, stderr: "The store is there, and its schema is up to date.\n" }),
+  );
+  expect(await database.query(name, "SELECT version FROM plantstore_schema")).toEqual([{ version: 1 }]);
+});
+
+test("the user that serves needs no right to create tables", async () => {
+  const { name, address } = await newDatabase();
+  const server = address.replace("postgres@", `server_${name}@`);
+  await database.query(name, `CREATE USER server_${name}`);
+
+  const before = await serve(server);
+  expect(before).toMatchObject({ exitCode: 1, stdout: "" });
+  expect(before.stderr).toMatch(
+    /^plantstore: the schema cannot be made: [^\n]*; run "plantstore migrate" as a user that may create tables\n$/,
+  );
+
+  expect((await run(["migrate", "--database", address])).exitCode).toBe(0);
+  await database.query(name, `GRANT SELECT ON plantstore_schema TO server_${name}`);
+  await database.query(name, `GRANT SELECT, INSERT ON plants TO server_${name}`);
+  await database.query(name, `GRANT SELECT, INSERT, UPDATE ON tokens TO server_${name}`);
+  await using running = await RunningServer.start({ database: server });
+  const answer = await post(
+    { url: running.url, token: await running.createToken() },
+    plantJson(1n, "Monstera"),
+  );
+  expect(answer.status).toBe(200);
+});
+
+test("without a schema, and with an older or a newer one, the error says what to do", async () => {
+  const { name, address } = await newDatabase();
+  const expectRefusal = async (result: Promise<{ exitCode: number; stderr: string }>, message: string) => {
+    const { exitCode, stderr } = await result;
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: `plantstore: ${message}\n` });
+  };
+  const none = 'there is no plant store in this database; run "plantstore migrate" first';
+  await expectRefusal(serve(address, "--migrate", "off"), none);
+  await expectRefusal(run(["export", "--database", address]), none);
+
+  await run(["migrate", "--database", address]);
+  await database.query(name, "UPDATE plantstore_schema SET version = 0");
+  await expectRefusal(
+    serve(address, "--migrate", "off"),
+    'the database has schema version 0, but this program needs 1; run "plantstore migrate" first',
+  );
+  await database.query(name, "UPDATE plantstore_schema SET version = 99");
+  const newer =
+    "the database has schema version 99, but this program knows versions up to 1; run a newer plantstore";
+  for (const refused of [
+    serve(address),
+    serve(address, "--migrate", "off"),
+    run(["migrate", "--database", address]),
+  ]) {
+    await expectRefusal(refused, newer);
+  }
+});
+
+test("a database that may lose commits, or cannot hold every string, is refused", async () => {
+  const asynchronous = await newDatabase();
+  await database.query("postgres", `ALTER DATABASE ${asynchronous.name} SET synchronous_commit = off`);
+  const latin1 = await newDatabase("ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
+  const readOnly = await newDatabase();
+  await database.query("postgres", `ALTER DATABASE ${readOnly.name} SET default_transaction_read_only = on`);
+  for (const [{ address }, reason] of [
+    [asynchronous, "has synchronous_commit off, so that commits can be lost; set it to on"],
+    [latin1, "has the encoding LATIN1; it must be UTF8"],
+    [readOnly, "takes no writes (a standby, or read-only)"],
+  ] as const) {
+    const { exitCode, stderr } = await serve(`${address}?retry_timeout=1`);
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
+    expect(stderr).toContain(`127.0.0.1:${database.port}: ${reason}`);
+  }
+});
+
+test("hosts that do not answer, and users that are not let in, are named", async () => {
+  const { stderr } = await serve("postgres://nobody@127.0.0.1:1,127.0.0.1:2/none?retry_timeout=1");
+  expect(stderr).toMatch(
+    /^plantstore: cannot open the store: 127\.0\.0\.1:1: [^;]*ECONNREFUSED[^;]*; 127\.0\.0\.1:2: [^\n]+\n$/,
+  );
+  const stranger = await serve(`postgres://stranger@127.0.0.1:${database.port}/postgres?retry_timeout=1`);
+  expect(stranger.stderr).toMatch(
+    /^plantstore: cannot open the store: [^\n]*role "stranger" does not exist[^\n]*\n$/,
+  );
+});
+
+test("under SERIALIZABLE as the database's default, races still have one winner and nothing fails", async () => {
+  const { name, address } = await newDatabase();
+  await database.query(
+    "postgres",
+    `ALTER DATABASE ${name} SET default_transaction_isolation = 'serializable'`,
+  );
+  await using server = await RunningServer.start({ database: address });
+  const target = { url: server.url, token: await server.createToken() };
+  for (let round = 0; round < 10; round++) {
+    const id = BigInt(round);
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => post(target, plantJson(id, `contender ${index % 8}`))),
+    );
+    expect(new Set(answers.filter(({ status }) => status === 200).map(({ text }) => text)).size).toBe(1);
+    expect(answers.filter(({ status }) => status !== 200).every(({ text }) => text.includes("40009"))).toBe(
+      true,
+    );
+  }
+});
