@@ -4,6 +4,7 @@ import { Command, CommanderError } from "commander";
 import packageJson from "../package.json";
 import { exportCommand } from "./commands/export.ts";
 import { getCommand } from "./commands/get.ts";
+import { importCommand } from "./commands/import.ts";
 import { migrateCommand } from "./commands/migrate.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { tokenCommand } from "./commands/token.ts";
@@ -32,7 +33,14 @@ Examples:
   plantstore get 9007199254740993
   plantstore export > plants.ndjson`,
   );
-for (const command of [serveCommand(), tokenCommand(), getCommand(), exportCommand(), migrateCommand()])
+for (const command of [
+  serveCommand(),
+  tokenCommand(),
+  getCommand(),
+  exportCommand(),
+  importCommand(),
+  migrateCommand(),
+])
   program.addCommand(command);
 inheritSettings(program);
 

@@ -121,6 +121,13 @@ export const settings = {
     meaning: "when the token ends: 90d, 12h, or a date such as 2027-01-31; never if left out",
     read: readMoment,
   }),
+  quiet: setting({
+    flag: "--quiet",
+    environment: "PLANTSTORE_QUIET",
+    fallback: false,
+    meaning: "say nothing but errors",
+    read: (text) => text !== "",
+  }),
   json: setting({
     flag: "--json",
     environment: "PLANTSTORE_JSON",

@@ -15,7 +15,7 @@ const sources = await Promise.all(
 const floors: readonly (readonly string[])[] = [
   ["src/contract", "src/operator-error.ts", "src/moment.ts"],
   ["src/store"],
-  ["src/tokens"],
+  ["src/tokens", "src/transfer"],
   ["src/api", "src/admin"],
   ["src/config.ts", "src/operator-output.ts"],
   ["src/commands"],

@@ -1,7 +1,7 @@
 // The one operation: POST {base}/plants. What happens to a request, in the order in which it happens.
 
 import { ContractError, unavailable } from "../contract/errors.ts";
-import { type NewPlant, readNewPlant } from "../contract/plant.ts";
+import { conflictWith, type NewPlant, readNewPlant } from "../contract/plant.ts";
 import type { CreateOutcome, GroupCommit } from "../store/group-commit.ts";
 import type { KnownTokens } from "../tokens/known-tokens.ts";
 import type { Answers } from "./answers.ts";
@@ -44,16 +44,13 @@ export async function createPlant(request: Request, needs: CreatePlantNeeds): Pr
   return refusal === undefined ? answers.plant(newPlant) : answers.error(refusal);
 }
 
-function refusalOf(outcome: CreateOutcome, { id }: NewPlant): ContractError | undefined {
+function refusalOf(outcome: CreateOutcome, newPlant: NewPlant): ContractError | undefined {
   switch (outcome) {
     case "created":
     case "unchanged":
       return undefined;
     case "conflict":
-      return new ContractError(
-        "conflict",
-        `The id ${id} already holds a different plant, which is unchanged; choose another id.`,
-      );
+      return conflictWith(newPlant);
     case "overloaded":
       return unavailable("The server is overloaded and did not store the plant");
     case "closed":

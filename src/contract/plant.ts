@@ -28,6 +28,14 @@ export function newPlantJson(plant: NewPlant): string {
   return `{"id":${plant.id},${JSON.stringify(plantOf(plant)).slice(1)}`;
 }
 
+/** The refusal of a plant whose id holds a different one. */
+export function conflictWith({ id }: NewPlant): ContractError {
+  return new ContractError(
+    "conflict",
+    `The id ${id} already holds a different plant, which is unchanged; choose another id.`,
+  );
+}
+
 /** Whether two plants are the same in all that is stored. */
 export function samePlant(one: Plant, other: Plant): boolean {
   return one.name === other.name && one.tag === other.tag;
@@ -91,7 +99,7 @@ function exactId(json: unknown, text: string): bigint | ReturnType<typeof newPla
   return (
     int64FromDecimal(digits) ?? {
       field: "id",
-      sentence: `"id" must be ${expectationOf("id")}, but is ${digits.length > 40 ? "far from one" : digits}`,
+      sentence: `"id" must be ${expectationOf("id")}, but is ${digits.length > 40 ? `${digits.slice(0, 40)}…` : digits}`,
     }
   );
 }

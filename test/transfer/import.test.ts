@@ -1,0 +1,175 @@
+// plantstore import, into every engine: what goes in, what is refused, and what happens when it is broken off.
+
+import { describe, expect, test } from "bun:test";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import fc from "fast-check";
+import { newPlantJson } from "../../src/contract/plant.ts";
+import { linesOf } from "../../src/transfer/lines.ts";
+import { progressText } from "../../src/transfer/progress.ts";
+import { anyNewPlant } from "../harness/any-new-plant.ts";
+import { engines } from "../harness/engines.ts";
+import { plantJson, post } from "../harness/http.ts";
+import { RunningServer, run, TemporaryFolder } from "../harness/server.ts";
+
+for (const engine of engines) {
+  describe(engine.name, () => {
+    test("what export prints, import takes: nothing is lost, whatever the strings hold", async () => {
+      using folder = new TemporaryFolder();
+      await using place = await engine.newPlace();
+      const plants = fc.sample(anyNewPlant, 2_000);
+      const unique = [...new Map(plants.map((plant) => [plant.id, plant])).values()];
+      const sorted = unique.toSorted((one, other) => (one.id < other.id ? -1 : 1)).map(newPlantJson);
+      writeFileSync(folder.file("plants.ndjson"), unique.map((plant) => `${newPlantJson(plant)}\n`).join(""));
+
+      const first = await run(["import", folder.file("plants.ndjson"), "--database", place.database]);
+      const count = unique.length.toLocaleString("en");
+      expect(first).toEqual({
+        exitCode: 0,
+        stdout: "",
+        stderr: `${count} created, 0 already there, 0 refused\n`,
+      });
+      const exported = (await run(["export", "--database", place.database])).stdout;
+      expect(exported).toBe(sorted.map((line) => `${line}\n`).join(""));
+
+      writeFileSync(folder.file("again.ndjson"), exported);
+      const again = await run(["import", folder.file("again.ndjson"), "--database", place.database]);
+      expect(again.stderr).toBe(`0 created, ${count} already there, 0 refused\n`);
+    });
+
+    test("refused lines are reported with number, error and text, and the others are created", async () => {
+      using folder = new TemporaryFolder();
+      await using place = await engine.newPlace();
+      const file = folder.file("mixed.ndjson");
+      const bad = [
+        "nope",
+        '{"id": 1.5, "name": "x"}',
+        '{"id": 1, "name": "other"}',
+        '{"id": 3, "name": "\\u0000"}',
+      ];
+      const lines = [
+        plantJson(1n, "Monstera"),
+        bad[0],
+        "",
+        `${bad[1]}\r`,
+        plantJson(2n, "Ficus"),
+        bad[2],
+        bad[3],
+      ];
+      // The last line has no line feed, and one is not UTF-8.
+      writeFileSync(
+        file,
+        Buffer.concat([
+          Buffer.from(lines.join("\n")),
+          Buffer.from('\n{"id": 9, "name": "caf\xe9"}', "latin1"),
+        ]),
+      );
+
+      const { exitCode, stderr } = await run(["import", file, "--database", place.database]);
+      expect({ exitCode, stderr }).toEqual({
+        exitCode: 3,
+        stderr: `2 created, 0 already there, 5 refused; see ${file}.rejected.ndjson\n`,
+      });
+      const reports = readFileSync(`${file}.rejected.ndjson`, "utf8")
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line));
+      expect(reports.map(({ line, error, text }) => [line, error, text])).toEqual([
+        [2, 40001, bad[0]],
+        [4, 40002, bad[1]],
+        [6, 40009, bad[2]],
+        [7, 40003, bad[3]],
+        [8, 40001, expect.stringContaining('"caf')],
+      ]);
+      expect((await run(["export", "--database", place.database])).stdout).toBe(`${lines[0]}\n${lines[4]}\n`);
+
+      // Mended and run again: the report of the first try is gone.
+      writeFileSync(file, [lines[0], lines[4]].join("\n"));
+      expect((await run(["import", file, "--quiet", "--database", place.database])).stderr).toBe("");
+      expect(existsSync(`${file}.rejected.ndjson`)).toBe(false);
+    });
+
+    test("killed in the middle, the same command goes on, beside a server that creates as well", async () => {
+      using folder = new TemporaryFolder();
+      await using place = await engine.newPlace();
+      await using server = await RunningServer.start(place);
+      const token = await server.createToken();
+      const file = folder.file("many.ndjson");
+      const count = 60_000;
+      writeFileSync(
+        file,
+        Array.from({ length: count }, (_, id) => `${plantJson(BigInt(id), `plant ${id}`)}\n`).join(""),
+      );
+
+      const plantstore = new URL("../../bin/plantstore", import.meta.url).pathname;
+      const broken = Bun.spawn([plantstore, "import", file, "--quiet", "--database", place.database], {
+        stderr: "ignore",
+      });
+      let ownId = -1n;
+      while (broken.exitCode === null && ownId > -40n) {
+        expect((await post({ url: server.url, token }, plantJson(ownId, "beside"))).status).toBe(200);
+        ownId--;
+      }
+      broken.kill("SIGKILL");
+      await broken.exited;
+
+      const { exitCode, stderr } = await run(["import", file, "--database", place.database]);
+      expect(exitCode).toBe(0);
+      const [, created = "", unchanged = ""] =
+        /^([\d,]+) created, ([\d,]+) already there, 0 refused\n$/.exec(stderr) ?? [];
+      const numberOf = (text: string) => Number(text.replaceAll(",", ""));
+      expect(numberOf(created) + numberOf(unchanged)).toBe(count);
+      const exported = (await run(["export", "--database", place.database])).stdout.trimEnd().split("\n");
+      expect(exported.length).toBe(count - 1 - Number(ownId));
+    });
+  });
+}
+
+test("standard input is a file like any other, and a file that is not there is an error", async () => {
+  using folder = new TemporaryFolder();
+  const database = `sqlite:${folder.file("plants.db")}`;
+  const plantstore = new URL("../../bin/plantstore", import.meta.url).pathname;
+  const child = Bun.spawn([plantstore, "import", "-", "--database", database], {
+    cwd: folder.path,
+    stdin: new Blob([`${plantJson(1n, "Monstera")}\nnope\n`]),
+    stderr: "pipe",
+  });
+  expect(await child.stderr.text()).toBe(
+    "1 created, 0 already there, 1 refused; see stdin.rejected.ndjson\n",
+  );
+  expect(await child.exited).toBe(3);
+  expect(existsSync(folder.file("stdin.rejected.ndjson"))).toBe(true);
+  const none = await run(["import", folder.file("none.ndjson"), "--database", database]);
+  expect(none).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("there is no file") });
+});
+
+test("lines are found wherever the chunks are cut", async () => {
+  const text = fc
+    .array(fc.constantFrom("a", "é", "{}", "\n", "\r\n", " ", "\r"), { maxLength: 40 })
+    .map((parts) => parts.join(""));
+  await fc.assert(
+    fc.asyncProperty(text, fc.array(fc.nat(60), { maxLength: 5 }), async (whole, cuts) => {
+      const bytes = new TextEncoder().encode(whole);
+      const places = [
+        0,
+        ...cuts.map((cut) => cut % (bytes.length + 1)).toSorted((one, other) => one - other),
+        bytes.length,
+      ];
+      async function* chunks() {
+        for (const [index, start] of places.slice(0, -1).entries())
+          yield bytes.slice(start, places[index + 1]);
+      }
+      const found: [number, string][] = [];
+      for await (const line of linesOf(chunks()))
+        found.push([line.number, new TextDecoder().decode(line.bytes)]);
+      const expected = whole
+        .split("\n")
+        .map((line, index): [number, string] => [index + 1, line.replace(/\r$/, "")]);
+      expect(found).toEqual(expected.filter(([, line]) => line.trim() !== ""));
+    }),
+  );
+});
+
+test("progress tells plants, rate, part and time left", () => {
+  expect(progressText(1_200_000, 0.4, 4)).toBe("1,200,000 plants, 300,000 a second, 40 %, 6 s left");
+  expect(progressText(10, undefined, 2)).toBe("10 plants, 5 a second");
+});
