@@ -117,27 +117,36 @@ export class PostgresServer implements AsyncDisposable {
 
   /** Starts the process, and waits until it accepts connections. */
   async run(): Promise<void> {
-    const child = spawn(postgres, ["-D", this.#data], {
-      ...user,
-      cwd: this.#folder,
-      stdio: ["ignore", "ignore", "pipe"],
-    });
+    for (let attempt = 0; attempt < 100; attempt++) {
+      const log = await this.#runOnce();
+      if (log === undefined) return;
+      // After a kill its last backends may live on for a moment, and PostgreSQL does not start beside them.
+      if (!log.includes("pre-existing shared memory block"))
+        throw new Error(`PostgreSQL did not start: ${log}`);
+      await Bun.sleep(50);
+    }
+    throw new Error("PostgreSQL did not start: backends of the last run do not end");
+  }
+
+  /** Starts the process; undefined once it accepts connections, or its log if it ended before. */
+  async #runOnce(): Promise<string | undefined> {
+    const stdio = ["ignore", "ignore", "pipe"] as const;
+    const child = spawn(postgres, ["-D", this.#data], { ...user, cwd: this.#folder, stdio: [...stdio] });
     this.#process = child;
     let log = "";
     child.stderr?.on("data", (chunk) => {
       log += chunk;
     });
-    for (let attempt = 0; attempt < 200; attempt++) {
-      if (child.exitCode !== null) throw new Error(`PostgreSQL did not start: ${log}`);
+    while (child.exitCode === null) {
       try {
         await this.query("postgres", "SELECT 1");
-        return;
+        return undefined;
       } catch {
-        // Not yet; the loop ends.
+        // Not yet: it either accepts connections in the end, or ends.
         await Bun.sleep(50);
       }
     }
-    throw new Error(`PostgreSQL did not accept connections: ${log}`);
+    return log;
   }
 
   /** SIGINT is PostgreSQL's fast shutdown, SIGQUIT its immediate one; SIGKILL is a crash. */
