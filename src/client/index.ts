@@ -1,0 +1,11 @@
+// The typed client, as `plantstore/client`: what this file exports is the whole of it.
+
+export { type CreatePlantOptions, PlantStoreClient } from "./client.ts";
+export {
+  PlantStoreAnswerError,
+  PlantStoreError,
+  PlantStoreNetworkError,
+  PlantStoreTimeoutError,
+} from "./errors.ts";
+export type { PlantStoreClientOptions } from "./options.ts";
+export type { NewPlant, Plant } from "./plant.ts";

@@ -1,0 +1,167 @@
+// Trying again: against servers that are really overloaded, rate-limited or gone for a while, and how long it pauses.
+
+import { describe, expect, test } from "bun:test";
+import { PlantStoreClient, PlantStoreError, PlantStoreNetworkError } from "../../src/client/index.ts";
+import { pauseMsOf } from "../../src/client/pause.ts";
+import { retryAfterMsOf } from "../../src/client/retry-after.ts";
+import { freePort } from "../harness/postgres.ts";
+import { RunningServer, TemporaryFolder } from "../harness/server.ts";
+import { CannedListener } from "./listeners.ts";
+import { ClientTarget, countingFetch, rejectionOf } from "./setup.ts";
+
+const plant = { id: 1n, name: "Monstera" };
+const busy = '{"error":50300,"message":"The server is overloaded."}';
+
+test("an overloaded server's 503s are tried again until every plant is stored", async () => {
+  await using target = await ClientTarget.start("--queue-plants-max", "1");
+  const { fetch, statuses } = countingFetch();
+  const client = target.client({ fetch, retriesMax: 100, pauseMs: 500 });
+  const name = "x".repeat(10_000);
+  await Promise.all(Array.from({ length: 30 }, (_, id) => client.createPlant({ id, name })));
+  expect(statuses).toContain(503);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(30);
+  expect((await target.server.command("export")).stdout.match(/"id":/g)).toHaveLength(30);
+}, 30_000);
+
+test("a rate-limited token's 429s are tried again, not before Retry-After is over", async () => {
+  await using target = await ClientTarget.start("--token-rate", "3");
+  const { fetch, statuses } = countingFetch();
+  const client = target.client({ fetch, retriesMax: 100 });
+  const start = performance.now();
+  await Promise.all(Array.from({ length: 6 }, (_, id) => client.createPlant({ id, name: "Monstera" })));
+  expect(performance.now() - start).toBeGreaterThan(1_000);
+  expect(statuses).toContain(429);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(6);
+}, 30_000);
+
+test("a server that is killed and started again on its port has every plant that resolved", async () => {
+  using folder = new TemporaryFolder();
+  const setup = {
+    database: `sqlite:${folder.file("plants.db")}`,
+    args: ["--port", String(await freePort())],
+  };
+  const first = await RunningServer.start(setup);
+  const client = new PlantStoreClient({
+    baseUrl: first.url,
+    token: await first.createToken(),
+    retriesMax: 1_000,
+    pauseMsMax: 100,
+  });
+  const created: string[] = [];
+  let stopped = false;
+  const writers = Array.from({ length: 8 }, async (_, writer) => {
+    for (let count = 0; !stopped; count++) {
+      const id = BigInt(writer * 1_000_000 + count) << 20n;
+      await client.createPlant({ id, name: "Monstera" });
+      created.push(`{"id":${id},"name":"Monstera"}`);
+    }
+  });
+  await Bun.sleep(200);
+  await first.stop("SIGKILL");
+  const before = created.length;
+  await Bun.sleep(300);
+  await using second = await RunningServer.start(setup);
+  while (created.length < before + 50) await Bun.sleep(10);
+  stopped = true;
+  await Promise.all(writers);
+
+  expect(before).toBeGreaterThan(0);
+  const stored = new Set((await second.command("export")).stdout.split("\n"));
+  expect(created.filter((line) => !stored.has(line))).toEqual([]);
+}, 30_000);
+
+test("where nothing listens, the last try's network fault is thrown, with its cause", async () => {
+  let tries = 0;
+  const client = new PlantStoreClient({
+    baseUrl: `http://127.0.0.1:${await freePort()}`,
+    token: () => {
+      tries++;
+      return "pst_x";
+    },
+    retriesMax: 3,
+    pauseMs: 1,
+  });
+  const error = await rejectionOf(client.createPlant(plant));
+  expect(error).toBeInstanceOf(PlantStoreNetworkError);
+  expect((error as PlantStoreNetworkError).cause).toBeInstanceOf(Error);
+  expect(tries).toBe(4);
+});
+
+test.each([429, 502, 503, 504])("a proxy's page with %d is tried again as well", async (status) => {
+  using listener = new CannedListener(["<html>", { status }], ['{"name":"Monstera"}']);
+  const client = new PlantStoreClient({ baseUrl: listener.url, token: "pst_x", pauseMs: 1 });
+  expect(await client.createPlant(plant)).toEqual({ name: "Monstera" });
+  expect(listener.requests).toBe(2);
+});
+
+test("without retries the first failure is thrown", async () => {
+  using listener = new CannedListener([busy, { status: 503 }]);
+  const client = new PlantStoreClient({ baseUrl: listener.url, token: "pst_x", retriesMax: 0 });
+  expect(await rejectionOf(client.createPlant(plant))).toMatchObject({
+    code: 50300,
+    retryAfterMs: undefined,
+  });
+  expect(listener.requests).toBe(1);
+});
+
+test.each([
+  ["seconds", () => "3600"],
+  ["an HTTP-date", () => new Date(Date.now() + 3_600_000).toUTCString()],
+])("a Retry-After in %s beyond the deadline ends the create at once", async (_, value) => {
+  using listener = new CannedListener([busy, { status: 503, headers: { "Retry-After": value() } }]);
+  const client = new PlantStoreClient({ baseUrl: listener.url, token: "pst_x" });
+  const start = performance.now();
+  const error = await rejectionOf(client.createPlant(plant));
+  expect(performance.now() - start).toBeLessThan(2_000);
+  expect(error).toBeInstanceOf(PlantStoreError);
+  expect((error as PlantStoreError).retryAfterMs).toBeGreaterThan(3_500_000);
+  expect(listener.requests).toBe(1);
+});
+
+test("an HTTP-date within the deadline is waited for", async () => {
+  const until = Math.ceil(Date.now() / 1_000) * 1_000 + 1_000;
+  const headers = { "Retry-After": new Date(until).toUTCString() };
+  using listener = new CannedListener([busy, { status: 503, headers }], ['{"name":"Monstera"}']);
+  const client = new PlantStoreClient({ baseUrl: listener.url, token: "pst_x", pauseMs: 0 });
+  const start = performance.now();
+  await client.createPlant(plant);
+  expect(performance.now() - start).toBeGreaterThan(900);
+});
+
+describe("the pause", () => {
+  const pace = { pauseMs: 100, pauseMsMax: 1_000 };
+  const longest = (tries: number, retryAfterMs?: number) =>
+    pauseMsOf(tries, retryAfterMs, { ...pace, random: () => 1 });
+
+  test("doubles with every try up to its limit, however many there are", () => {
+    expect([1, 2, 3, 4, 5, 6, 5_000].map((tries) => longest(tries))).toEqual([
+      100, 200, 400, 800, 1_000, 1_000, 1_000,
+    ]);
+  });
+
+  test("is anything from nothing to that, by the random source", () => {
+    expect(pauseMsOf(3, undefined, { ...pace, random: () => 0 })).toBe(0);
+    expect(pauseMsOf(3, undefined, { ...pace, random: () => 0.25 })).toBe(100);
+  });
+
+  test("is never shorter than Retry-After asks for", () => {
+    expect(pauseMsOf(3, 2_500, { ...pace, random: () => 0 })).toBe(2_500);
+    expect(longest(3, 2_500)).toBe(2_900);
+  });
+});
+
+test.each<[value: string, ms: number | undefined]>([
+  ["0", 0],
+  ["120", 120_000],
+  ["Fri, 31 Dec 1999 23:59:59 GMT", 9_000],
+  ["Friday, 31-Dec-99 23:59:59 GMT", 9_000],
+  ["Fri Dec 31 23:59:59 1999", 9_000],
+  ["Fri, 31 Dec 1999 23:59:00 GMT", 0],
+  ["-1", undefined],
+  ["2.5", undefined],
+  ["soon", undefined],
+  ["", undefined],
+])("Retry-After: %s is read as %p milliseconds after Date", (value, ms) => {
+  const headers = new Headers({ "Retry-After": value, Date: "Fri, 31 Dec 1999 23:59:50 GMT" });
+  expect(retryAfterMsOf(headers)).toBe(ms);
+});
