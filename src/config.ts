@@ -4,6 +4,7 @@
 import { type Command, InvalidArgumentError, Option } from "commander";
 import type { CorsOrigins } from "./api/cors.ts";
 import { momentFromText } from "./moment.ts";
+import { OperatorError } from "./operator-error.ts";
 
 interface Setting<Value> {
   /** As commander reads it: the long flag and its argument. */
@@ -113,7 +114,7 @@ export const settings = {
     flag: "--name <name>",
     environment: "PLANTSTORE_TOKEN_NAME",
     meaning: "your name for the token, by which it is listed and revoked",
-    read: readText,
+    read: readName,
   }),
   tokenExpires: setting<number | undefined>({
     flag: "--expires <when>",
@@ -126,14 +127,14 @@ export const settings = {
     environment: "PLANTSTORE_QUIET",
     fallback: false,
     meaning: "say nothing but errors",
-    read: (text) => text !== "",
+    read: readSwitch,
   }),
   json: setting({
     flag: "--json",
     environment: "PLANTSTORE_JSON",
     fallback: false,
     meaning: "print a line of JSON for each token instead of a table",
-    read: (text) => text !== "",
+    read: readSwitch,
   }),
 };
 
@@ -153,7 +154,6 @@ export function withSettings(
       .env(environment)
       .default(fallback)
       .makeOptionMandatory(required.includes(name));
-    // A flag without an argument is on if its variable is set to anything.
     command.addOption(flag.includes("<") ? option.argParser(read) : option);
   }
   return command;
@@ -161,10 +161,14 @@ export function withSettings(
 
 /** The value of a setting that a command was given by withSettings. */
 export function settingOf<Name extends SettingName>(command: Command, name: Name): SettingValue<Name> {
-  const long = settings[name].flag.split(" ")[0];
-  const option = command.options.find((candidate) => candidate.long === long);
+  const { flag, environment, read } = settings[name];
+  const option = command.options.find(({ long }) => long === flag.split(" ")[0]);
   if (option === undefined) throw new Error(`The command ${command.name()} does not use the setting ${name}`);
-  return command.getOptionValue(option.attributeName());
+  const attribute = option.attributeName();
+  // Commander takes any value of such a variable for a yes.
+  const isSwitchByVariable = !flag.includes("<") && command.getOptionValueSource(attribute) === "env";
+  if (isSwitchByVariable) return read(process.env[environment] ?? "") as SettingValue<Name>;
+  return command.getOptionValue(attribute);
 }
 
 function setting<Value>(entry: Setting<Value>): Setting<Value> {
@@ -174,6 +178,20 @@ function setting<Value>(entry: Setting<Value>): Setting<Value> {
 function readText(text: string): string {
   if (text === "") throw new InvalidArgumentError("It must not be empty.");
   return text;
+}
+
+function readName(text: string): string {
+  if (text === "" || /\p{Cc}/u.test(text)) {
+    throw new InvalidArgumentError("It must be one line of text, without control characters.");
+  }
+  return text;
+}
+
+/** What the variable of a flag without an argument may say. */
+function readSwitch(text: string): boolean {
+  if (/^(?:1|on|true|yes)$/i.test(text)) return true;
+  if (/^(?:0|off|false|no|)$/i.test(text)) return false;
+  throw new OperatorError(`a variable says "${text}", but must say on or off`, 2);
 }
 
 function readInteger(min: number, max: number): (text: string) => number {

@@ -8,18 +8,23 @@ const unitMs: Readonly<Record<string, number>> = {
   w: 7 * 86_400_000,
 };
 
+/** A hundred years: what lies further ahead is a slip of the keyboard. */
+const spanMsMax = 100 * 365.25 * 86_400_000;
+
 /**
  * The moment, in milliseconds since the epoch, that `90d`, `12h`, `30m`, `45s`, `2w` from now or an ISO 8601 date
- * or time means; undefined if the text is none of these or does not lie ahead of now.
+ * or time means; undefined if the text is none of these or does not lie ahead of now, by a hundred years at most.
  */
 export function momentFromText(text: string, now: number): number | undefined {
   const [, count, unit = ""] = /^(\d{1,6})([smhdw])$/.exec(text) ?? [];
-  const isDate = /^\d{4}-\d{2}-\d{2}(?:T[0-9:.]+(?:Z|[+-]\d{2}:\d{2}))?$/.test(text);
-  const moment =
-    count === undefined
-      ? isDate
-        ? Date.parse(text)
-        : Number.NaN
-      : now + Number(count) * (unitMs[unit] ?? 0);
-  return moment > now ? moment : undefined;
+  const moment = count === undefined ? dateFromText(text) : now + Number(count) * (unitMs[unit] ?? 0);
+  return moment > now && moment - now < spanMsMax ? moment : undefined;
+}
+
+/** The moment of an ISO 8601 date or time; NaN if it is none, or a day that no calendar has. */
+function dateFromText(text: string): number {
+  const isIso = /^\d{4}-\d{2}-\d{2}(?:T[0-9:.]+(?:Z|[+-]\d{2}:\d{2}))?$/.test(text);
+  const day = text.slice(0, "2027-01-31".length);
+  const isDay = isIso && new Date(Date.parse(`${day}T00:00:00Z`)).toJSON()?.startsWith(day);
+  return isDay ? Date.parse(text) : Number.NaN;
 }

@@ -1,5 +1,8 @@
 // What an operator sees. Standard output carries results alone, standard error all else.
 
+// Whoever reads the log may go away; the server does not go with them.
+process.stderr.on("error", () => undefined);
+
 /** Writes one line to standard error. */
 export function tell(line: string): void {
   process.stderr.write(`${line}\n`);

@@ -27,7 +27,7 @@ export interface PublicServer {
   stop(drainMsMax: number): Promise<void>;
 }
 
-/** A connection on which nothing comes or goes is closed after this time. */
+/** A connection is closed when it has been idle for so long, and a body that trickles in may take little longer. */
 const idleSecondsMax = 30;
 
 /** Opens the public listener. Throws what Bun.serve throws if the address cannot be taken. */

@@ -154,8 +154,10 @@ function tokenTrouble(error: unknown): void {
 
 function nextStopSignal(): Promise<string> {
   return new Promise((resolve) => {
-    process.once("SIGTERM", () => resolve("SIGTERM"));
-    process.once("SIGINT", () => resolve("SIGINT"));
+    // Kept for good: npm passes on a signal that the terminal has sent already, and the second must not cut off
+    // the answers that the first waits for.
+    process.on("SIGTERM", () => resolve("SIGTERM"));
+    process.on("SIGINT", () => resolve("SIGINT"));
   });
 }
 

@@ -30,7 +30,12 @@ function createCommand(): Command {
       throw new OperatorError(
         `a token named "${name}" exists already; choose another name, or revoke it first`,
       );
-    await printLines([token]);
+    await printLines([token]).catch(async (error) => {
+      await withTokens(command, "existing", (tokens) => tokens.revoke(name, Date.now()));
+      throw new OperatorError(
+        `the token could not be printed (${error.code ?? error.message}), and is revoked; issue another`,
+      );
+    });
     tell(
       `Token "${name}" is issued${expiresAt === null ? "" : ` until ${iso(expiresAt)}`}. It is shown only this once.`,
     );
@@ -54,7 +59,7 @@ function revokeCommand(): Command {
     const revoked = await withTokens(command, "existing", (tokens) => tokens.revoke(name, Date.now()));
     if (!revoked)
       throw new OperatorError(
-        `no token named "${name}" is in force; "plantstore token list" shows those that are`,
+        `no token named ${JSON.stringify(name)} is in force; "plantstore token list" shows those that are`,
       );
     tell(`Token "${name}" is revoked; running servers refuse it within 2 seconds.`);
   });

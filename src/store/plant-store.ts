@@ -27,7 +27,7 @@ export interface PlantStore {
    */
   create(batch: readonly NewPlant[]): Promise<Outcome[]>;
 
-  /** Rejects with the reason if the store could not commit now. Writes nothing. */
+  /** Commits something that changes nothing; rejects with the reason if the store cannot commit now. */
   assertWritable(): Promise<void>;
 
   /** The tokens, which live where the plants live. */

@@ -220,6 +220,17 @@ describeConformance("refusals", (target) => {
     expect(answer).toEndWith('{"name":"chunked"}');
   });
 
+  test("a chunked body in chunks of one byte is read like any other", async () => {
+    const body = plantJson(freshId(), "x".repeat(20_000));
+    const chunks = [...body].map((character) => `1\r\n${character}\r\n`).join("");
+    const answer = await sendRaw(
+      target().url,
+      `POST ${new URL(target().url).pathname.replace(/\/$/, "")}/plants HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer ${target().token}\r\n` +
+        `Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}0\r\n\r\n`,
+    );
+    expect(answer).toStartWith("HTTP/1.1 200");
+  });
+
   test("40400 for a path that is not there", async () => {
     const authorization = { Authorization: `Bearer ${target().token}` };
     for (const path of ["/", "/plant", "/plants/", "/plants/1", "/PLANTS", "/openapi.yaml", "/plants%2f"]) {

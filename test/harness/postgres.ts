@@ -176,6 +176,23 @@ export class PostgresServer implements AsyncDisposable {
     }
   }
 
+  /** Stops all of its processes where they are, as a machine that hangs: sockets stay open, and nothing is answered. */
+  freeze(): void {
+    this.#signalAll("SIGSTOP");
+  }
+
+  thaw(): void {
+    this.#signalAll("SIGCONT");
+  }
+
+  #signalAll(signal: "SIGSTOP" | "SIGCONT"): void {
+    const pid = this.#process?.pid;
+    if (pid === undefined) return;
+    const backends = spawnSync("ps", ["-o", "pid=", "--ppid", String(pid)], { encoding: "utf8" }).stdout;
+    for (const process_ of [pid, ...backends.split("\n").filter(Boolean).map(Number)])
+      process.kill(process_, signal);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop("SIGQUIT");
     rmSync(this.#folder, { recursive: true, force: true });

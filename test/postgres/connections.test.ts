@@ -53,6 +53,25 @@ suiteWith("openssl", "TLS", () => {
     folder[Symbol.dispose]();
   });
 
+  /** A certificate that did not sign the server's. */
+  function otherCertificate(): string {
+    const [key, certificate] = [folder.file("other.key"), folder.file("other.crt")];
+    const request = [
+      "openssl",
+      "req",
+      "-x509",
+      "-newkey",
+      "rsa:2048",
+      "-nodes",
+      "-days",
+      "2",
+      "-subj",
+      "/CN=other",
+    ];
+    expect(Bun.spawnSync([...request, "-keyout", key, "-out", certificate]).exitCode).toBe(0);
+    return certificate;
+  }
+
   const address = (host: string, query: string) =>
     `postgres://postgres@${host}:${database.port}/postgres?retry_timeout=1&${query}`;
   const migrate = (host: string, query: string) => run(["migrate", "--database", address(host, query)]);
@@ -79,6 +98,12 @@ suiteWith("openssl", "TLS", () => {
     expect((await migrate("127.0.0.1", `sslmode=verify-ca&${ca}`)).exitCode).toBe(0);
     expect(await migrate("127.0.0.1", `sslmode=verify-full&${ca}`)).toMatchObject({ exitCode: 1 });
     expect(await migrate("localhost", "sslmode=verify-full")).toMatchObject({ exitCode: 1 });
+    // As libpq does: a root certificate makes require a verify-ca.
+    expect((await migrate("127.0.0.1", `sslmode=require&${ca}`)).exitCode).toBe(0);
+    const wrong = `sslrootcert=${encodeURIComponent(otherCertificate())}`;
+    for (const mode of ["require", "verify-ca", "verify-full"]) {
+      expect((await migrate("localhost", `sslmode=${mode}&${wrong}`)).exitCode).toBe(1);
+    }
     expect((await migrate("localhost", "sslmode=verify-full&sslrootcert=/none.crt")).stderr).toContain(
       "/none.crt cannot be read",
     );

@@ -2,10 +2,11 @@
 // restart of the service.
 
 import { expect, test } from "bun:test";
+import { plantJson, post } from "../harness/http.ts";
 import { Load } from "../harness/load.ts";
 import { freePort, PostgresServer } from "../harness/postgres.ts";
 import { HangingProxy } from "../harness/proxy.ts";
-import { RunningServer } from "../harness/server.ts";
+import { RunningServer, run } from "../harness/server.ts";
 
 const testMsMax = 90_000;
 const connections = 16;
@@ -178,6 +179,101 @@ test(
     await until(async () => (service.load.statuses.get(503) ?? 0) > 0);
     service.load.stop();
     expect((await service.server.stop()).exitCode).toBe(0);
+  },
+  testMsMax,
+);
+
+test(
+  "a server stops within its time while the database's machine hangs, with its connections open",
+  async () => {
+    await using database = await PostgresServer.start();
+    await using service = await serviceOn(
+      database.address("postgres", [], "?statement_timeout=1&connect_timeout=1&retry_timeout=1"),
+    );
+    database.freeze();
+    try {
+      await until(async () => (service.load.statuses.get(503) ?? 0) > 0);
+      service.load.stop();
+      expect((await service.server.stop()).exitCode).toBe(0);
+    } finally {
+      database.thaw();
+    }
+  },
+  testMsMax,
+);
+
+test(
+  "a plant whose commit did not reach the synchronous standby is not acknowledged, not even to a replay",
+  async () => {
+    await using database = await PostgresServer.start();
+    const address = database.address("postgres", [], "?statement_timeout=1&retry_timeout=1");
+    await using server = await RunningServer.start({ database: address });
+    const target = { url: server.url, token: await server.createToken() };
+    expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
+    await database.query("postgres", "ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+    await database.query("postgres", "SELECT pg_reload_conf()");
+
+    expect((await post(target, plantJson(2n, "Ficus"))).status).toBe(503);
+    // The wait for the standby is cut short: the row is committed here alone, and seen by all.
+    await database.stop("SIGINT");
+    await database.run();
+    expect(await database.query("postgres", "SELECT id FROM plants ORDER BY id")).toEqual([
+      { id: "1" },
+      { id: "2" },
+    ]);
+    expect((await post(target, plantJson(2n, "Ficus"))).status).toBe(503);
+
+    await database.query("postgres", "ALTER SYSTEM SET synchronous_standby_names = ''");
+    await database.query("postgres", "SELECT pg_reload_conf()");
+    expect((await post(target, plantJson(2n, "Ficus"))).status).toBe(200);
+  },
+  testMsMax,
+);
+
+test(
+  "rows that the database refuses are judged one by one, within one time-out and not one for each",
+  async () => {
+    await using database = await PostgresServer.start();
+    await using server = await RunningServer.start({
+      database: database.address("postgres", [], "?retry_timeout=1"),
+    });
+    const target = { url: server.url, token: await server.createToken() };
+    expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
+    await database.query("postgres", "ALTER TABLE plants ADD CONSTRAINT unlucky CHECK (id <> 13)");
+    const answers = await Promise.all(
+      [1n, 12n, 13n, 14n].map((id) => post(target, plantJson(id, "Monstera"))),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 503, 200]);
+  },
+  testMsMax,
+);
+
+test(
+  "a backend that is terminated under an export is an error in one line",
+  async () => {
+    await using database = await PostgresServer.start();
+    await database.query("postgres", "SELECT 1");
+    expect((await run(["migrate", "--database", database.address("postgres")])).exitCode).toBe(0);
+    await database.query(
+      "postgres",
+      "INSERT INTO plants SELECT n, repeat('x', 2000) FROM generate_series(1, 20000) n",
+    );
+    const plantstore = new URL("../../bin/plantstore", import.meta.url).pathname;
+    const exporting = Bun.spawn([plantstore, "export", "--database", database.address("postgres")], {
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    const reader = exporting.stdout.getReader();
+    await reader.read();
+    await database.query(
+      "postgres",
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'plantstore'",
+    );
+    while (!(await reader.read()).done);
+    expect(await exporting.stderr.text()).toMatch(
+      /^plantstore: the database could not do it: [^\n]+; see to it, and try again\n$/,
+    );
+    expect(await exporting.exited).toBe(1);
   },
   testMsMax,
 );

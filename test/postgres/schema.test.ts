@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { plantJson, post } from "../harness/http.ts";
-import { PostgresServer } from "../harness/postgres.ts";
+import { freePort, PostgresServer } from "../harness/postgres.ts";
 import { RunningServer, run } from "../harness/server.ts";
 
 let database: PostgresServer;
@@ -108,6 +108,31 @@ test("hosts that do not answer, and users that are not let in, are named", async
   expect(stranger.stderr).toMatch(
     /^plantstore: cannot open the store: [^\n]*role "stranger" does not exist[^\n]*\n$/,
   );
+});
+
+test("rights that are missing are named in one line; readiness sees that plants cannot be inserted", async () => {
+  const { name, address } = await newDatabase();
+  await run(["migrate", "--database", address]);
+  await database.query(name, `CREATE USER poor_${name}`);
+  await database.query(name, `GRANT SELECT ON plantstore_schema TO poor_${name}`);
+  const poor = address.replace("postgres@", `poor_${name}@`);
+  expect((await serve(poor)).stderr).toMatch(
+    /^plantstore: the database could not do it: permission denied for table tokens [^\n]+\n$/,
+  );
+
+  await database.query(name, `GRANT SELECT, INSERT, UPDATE ON tokens TO poor_${name}`);
+  const adminPort = await freePort();
+  await using server = await RunningServer.start({
+    database: poor,
+    args: ["--admin-port", String(adminPort)],
+  });
+  const ready = async () => (await fetch(`http://127.0.0.1:${adminPort}/readyz`)).status;
+  const target = { url: server.url, token: await server.createToken() };
+  expect(await ready()).toBe(503);
+  expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(503);
+  await database.query(name, `GRANT SELECT, INSERT ON plants TO poor_${name}`);
+  expect(await ready()).toBe(200);
+  expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
 });
 
 test("under SERIALIZABLE as the database's default, races still have one winner and nothing fails", async () => {

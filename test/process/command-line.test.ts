@@ -130,6 +130,34 @@ test("token create prints the bare token alone, list shows it, revoke ends it", 
   expect((await server.command("token", "create", "--name", "ci")).exitCode).toBe(0);
 });
 
+test("a token that could not be printed is revoked, and its name is free again", async () => {
+  using folder = new TemporaryFolder();
+  const database = `sqlite:${folder.file("plants.db")}`;
+  const plantstore = new URL("../../bin/plantstore", import.meta.url).pathname;
+  const shell = Bun.spawn(
+    ["sh", "-c", `${plantstore} token create --name ci --database ${database} >/dev/full`],
+    { stderr: "pipe" },
+  );
+  expect(await shell.stderr.text()).toBe(
+    "plantstore: the token could not be printed (ENOSPC), and is revoked; issue another\n",
+  );
+  expect(await shell.exited).toBe(1);
+  expect((await run(["token", "create", "--name", "ci", "--database", database])).exitCode).toBe(0);
+});
+
+test("the variable of a flag without an argument says on or off", async () => {
+  using folder = new TemporaryFolder();
+  const database = `sqlite:${folder.file("plants.db")}`;
+  await run(["token", "create", "--name", "ci", "--database", database]);
+  const list = (value: string) => run(["token", "list", "--database", database], { PLANTSTORE_JSON: value });
+  for (const value of ["", "false", "0", "off"]) expect((await list(value)).stdout).toStartWith("NAME");
+  for (const value of ["true", "1", "on"]) expect((await list(value)).stdout).toStartWith("{");
+  expect(await list("perhaps")).toMatchObject({
+    exitCode: 2,
+    stderr: 'plantstore: a variable says "perhaps", but must say on or off\n',
+  });
+});
+
 test("only the hash of a token is in the store", async () => {
   using folder = new TemporaryFolder();
   const server = await newServer(folder);
@@ -162,6 +190,11 @@ const usageErrors: readonly [args: string[], message: string][] = [
   [["serve", "--database", "postgres://a@b/c?sslmode=maybe"], 'sslmode is "maybe", but must be one of'],
   [["serve", "--database", "postgres://a@b/c?pool=3"], "it has no parameter pool; there are sslmode"],
   [["serve", "--database", "postgres://a@b:x/c"], '"b:x" is no host and port'],
+  [["serve", "--database", "postgres://a@b:99999/c"], "has no port from 1 to 65535"],
+  [["serve", "--database", "postgres://a%zz@b/c"], "is not percent-encoded text"],
+  [["token", "create", "--name", "two\nlines"], "It must be one line of text, without control characters."],
+  [["token", "create", "--name", "x", "--expires", "2099-02-30"], "It must lie ahead"],
+  [["token", "create", "--name", "x", "--expires", "999999w"], "It must lie ahead"],
   [["serve", "--database", "mongodb://x"], "must be sqlite:FILE or postgres:"],
   [["get"], "missing required argument 'id'"],
   [["get", "1.5"], 'the id "1.5" is no integer of 64 bits'],

@@ -68,6 +68,10 @@ for (const engine of engines) {
       await Bun.sleep(100);
       const stopping = server.stop();
       await Bun.sleep(200);
+      // As npm does, which passes on a signal that the terminal has sent already.
+      process.kill(server.pid, "SIGTERM");
+      process.kill(server.pid, "SIGINT");
+      await Bun.sleep(50);
       slow.write(body.slice(5));
       expect(await answered.promise).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*\{"name":"slow"\}$/);
       expect((await stopping).exitCode).toBe(0);

@@ -157,6 +157,12 @@ test("files that are no store are refused with what to do, and left as they are"
   expect(refusal(folder.file("none.db"), "existing")).toContain("there is no store");
   expect(existsSync(folder.file("none.db"))).toBe(false);
   expect(refusal(folder.file("no/such/folder.db"))).toContain("does not exist; create it first");
+  expect(refusal(":memory:")).toContain("cannot be kept durable (its journal mode is memory)");
+
+  writeFileSync(folder.file("empty.db"), "");
+  expect(refusal(folder.file("empty.db"), "existing")).toContain(
+    'has schema version 0, but this program needs 1; run "plantstore migrate"',
+  );
 
   writeFileSync(folder.file("text.db"), "not a database, however long it is".repeat(100));
   expect(refusal(folder.file("text.db"))).toContain("cannot open the store");
@@ -174,4 +180,19 @@ test("files that are no store are refused with what to do, and left as they are"
   newer.run("PRAGMA user_version = 99");
   newer.close();
   expect(refusal(folder.file("newer.db"))).toContain("schema version 99");
+});
+
+test("readiness is a commit: it fails while the disk is full or locked, and changes nothing", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  const store = new SqliteStore(path, "create", unexpected);
+  await store.assertWritable();
+  const other = new Database(path);
+  other.run("BEGIN IMMEDIATE");
+  expect(await store.assertWritable().catch((error) => error.code)).toBe("SQLITE_BUSY");
+  other.run("ROLLBACK");
+  await store.assertWritable();
+  expect(other.query("PRAGMA user_version").values()).toEqual([[1]]);
+  other.close();
+  await store.close();
 });

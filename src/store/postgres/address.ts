@@ -38,10 +38,11 @@ export function readPostgresAddress(rest: string): PostgresAddress {
     /^\/\/(?:([^:@/]*)(?::([^@/]*))?@)?([^/?@]*)(?:\/([^?]*))?(?:\?(.*))?$/.exec(rest) ?? [];
   if (hosts === undefined) throw badAddress("it is not postgres://user:password@host:port/database");
   const parameters = readParameters(query);
+  const name = decode(user);
   const config: ClientConfig = {
-    user: decodeURIComponent(user) || process.env.PGUSER || "postgres",
-    database: decodeURIComponent(database) || decodeURIComponent(user) || "postgres",
-    ...(password === undefined ? {} : { password: decodeURIComponent(password) }),
+    user: name || process.env.PGUSER || "postgres",
+    database: decode(database) || name || "postgres",
+    ...(password === undefined ? {} : { password: decode(password) }),
     application_name: parameters.application_name,
     ssl: readTls(parameters),
     keepAlive: true,
@@ -61,7 +62,8 @@ function readHost(text: string): { host: string; port: number } {
   const [, bracketed, plain, port = "5432"] = /^(?:\[([^\]]+)\]|([^:]*))(?::(\d+))?$/.exec(text) ?? [];
   const host = bracketed ?? plain;
   if (host === undefined) throw badAddress(`"${text}" is no host and port`);
-  return { host: decodeURIComponent(host) || "127.0.0.1", port: Number(port) };
+  if (Number(port) < 1 || Number(port) > 65_535) throw badAddress(`"${text}" has no port from 1 to 65535`);
+  return { host: decode(host) || "127.0.0.1", port: Number(port) };
 }
 
 function readParameters(query: string): Parameters {
@@ -75,14 +77,17 @@ function readParameters(query: string): Parameters {
   return parameters;
 }
 
-/** TLS as libpq's sslmode means it: only verify-ca and verify-full look at the certificate, and only the last at its name. */
+/**
+ * TLS as libpq's sslmode means it: verify-ca and verify-full look at the certificate, and so does require where
+ * a root certificate is given; only verify-full looks at the name in it.
+ */
 function readTls({ sslmode, sslrootcert, sslcert, sslkey }: Parameters): ClientConfig["ssl"] {
   if (!sslModes.includes(sslmode))
     throw badAddress(`sslmode is "${sslmode}", but must be one of ${sslModes.join(", ")}`);
   if (sslmode === "disable") return false;
   return {
-    rejectUnauthorized: sslmode.startsWith("verify"),
-    ...(sslmode === "verify-ca" ? { checkServerIdentity: () => undefined } : {}),
+    rejectUnauthorized: sslmode.startsWith("verify") || (sslmode === "require" && sslrootcert !== ""),
+    ...(sslmode === "verify-full" ? {} : { checkServerIdentity: () => undefined }),
     ...(sslrootcert === "" ? {} : { ca: readTlsFile(sslrootcert) }),
     ...(sslcert === "" ? {} : { cert: readTlsFile(sslcert) }),
     ...(sslkey === "" ? {} : { key: readTlsFile(sslkey) }),
@@ -94,6 +99,14 @@ function readTlsFile(path: string): string {
     return readFileSync(path, "utf8");
   } catch (error) {
     throw badAddress(`${path} cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  }
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw badAddress(`"${text}" is not percent-encoded text; write % as %25`);
   }
 }
 

@@ -1,3 +1,3 @@
 // The PostgreSQL client. The one place that imports it.
 
-export { Client, type ClientConfig, DatabaseError, Pool, type PoolClient } from "pg";
+export { Client, type ClientConfig, DatabaseError, Pool, type PoolClient, type PoolConfig } from "pg";

@@ -1,5 +1,6 @@
 // What a failure of PostgreSQL means for a batch. SQLSTATEs: PostgreSQL manual, appendix A.
 
+import { OperatorError } from "../../operator-error.ts";
 import { DatabaseError } from "./driver.ts";
 
 /** No host takes writes at present; the message says why for each. */
@@ -33,6 +34,9 @@ export function failureOf(error: unknown): Failure {
     if (againStates.test(state)) return "again";
     return aloneStates.test(state) ? "alone" : "refused";
   }
+  if (!(error instanceof Error) || error instanceof TypeError || error instanceof RangeError) return "fault";
+  // All connections are busy with other batches; the host may be in the best of health.
+  if (error.message === "timeout exceeded when trying to connect") return "again";
   return isConnectionError(error) ? "lost" : "fault";
 }
 
@@ -44,9 +48,14 @@ export function reasonOf(error: unknown): string {
   return error.message || code || error.name;
 }
 
+/** Rejects with what an operator can do something about, where the database is the cause. */
+export async function rejectForOperator(error: unknown): Promise<never> {
+  if (error instanceof OperatorError || failureOf(error) === "fault") throw error;
+  throw new OperatorError(`the database could not do it: ${reasonOf(error)}; see to it, and try again`);
+}
+
 /** The client's own errors have no class and no code: its messages are all there is to know them by. */
-function isConnectionError(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
+function isConnectionError(error: Error): boolean {
   const { code } = error as NodeJS.ErrnoException;
   const messages =
     /connection|timeout|terminated|not queryable|after calling end|SSL|certificate|socket|closed/i;

@@ -22,6 +22,8 @@ const migrations: readonly string[] = [
 /** Undefined table; on some engines the row that names the version may not be there yet either. */
 const undefinedTable = "42P01";
 
+const insufficientPrivilege = "42501";
+
 /** What two servers that create one table at the same moment get to see: duplicate table, type or row. */
 const raceStates = ["42P07", "42710", "23505"];
 
@@ -48,9 +50,11 @@ export async function migrate(primary: Primary): Promise<void> {
     await primary.runOnConnection(upgrade);
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
-    throw new OperatorError(
-      `the schema cannot be made: ${error.message} (${error.code}); run "plantstore migrate" as a user that may create tables`,
-    );
+    const advice =
+      error.code === insufficientPrivilege
+        ? 'run "plantstore migrate" as a user that may create tables'
+        : "see to it, or name another database";
+    throw new OperatorError(`the schema cannot be made: ${error.message} (${error.code}); ${advice}`);
   }
 }
 
@@ -73,13 +77,13 @@ async function makeVersionTable(connection: PoolClient): Promise<void> {
     // IF NOT EXISTS does not see a table that another server is just about to commit.
     if (!(error instanceof DatabaseError && raceStates.includes(error.code ?? ""))) throw error;
   }
-  await connection.query(
-    "INSERT INTO plantstore_schema (only_row, version) VALUES (true, 0) ON CONFLICT (only_row) DO NOTHING",
-  );
 }
 
 async function upgrade(connection: PoolClient): Promise<void> {
   await connection.query("BEGIN");
+  await connection.query(
+    "INSERT INTO plantstore_schema (only_row, version) VALUES (true, 0) ON CONFLICT (only_row) DO NOTHING",
+  );
   // Whoever comes second waits here, and then finds the work done.
   const { rows } = await connection.query<{ version: number }>(
     "SELECT version FROM plantstore_schema FOR UPDATE",

@@ -4,7 +4,7 @@
 import { type NewPlant, samePlant } from "../../contract/plant.ts";
 import type { ObserveUnavailable, Outcome } from "../plant-store.ts";
 import type { Pool, PoolClient } from "./driver.ts";
-import { failureOf, reasonOf, Vanished } from "./failures.ts";
+import { failureOf, reasonOf, rejectForOperator, Vanished } from "./failures.ts";
 import type { Primary } from "./primary.ts";
 
 interface PlantRow {
@@ -14,7 +14,11 @@ interface PlantRow {
   readonly tag: string | null;
 }
 
-const exportRows = 1_000;
+/** Rows of one FETCH: at a megabyte a plant, the largest by default, 100 MB. */
+const exportRows = 100;
+
+/** An export reads as slowly as its reader does; a statement of it is not a batch that somebody waits for. */
+const exportMsMax = 600_000;
 
 export class PostgresPlants {
   readonly #primary: Primary;
@@ -34,42 +38,57 @@ export class PostgresPlants {
       if (failure === "fault") throw error;
       this.#observe(reasonOf(error));
       if (failure === "lost" || failure === "again") return batch.map(() => "unavailable");
-      return this.#judgeAlone(batch, failure === "alone" && batch.length > 1);
+      return this.#judgeEach(batch, failure === "alone" && batch.length > 1);
     }
   }
 
   async get(id: bigint): Promise<NewPlant | undefined> {
-    return (await this.#primary.run((pool) => select(pool, [id]))).get(id);
+    return (await this.#primary.run((pool) => select(pool, [id])).catch(rejectForOperator)).plants.get(id);
   }
 
   /** All plants by id, from one snapshot, by a cursor. */
   async *export(): AsyncGenerator<NewPlant> {
-    const connection = await this.#primary.runOnce((pool) => pool.connect());
+    const connection = await this.#primary.runOnce((pool) => pool.connect()).catch(rejectForOperator);
     try {
       await connection.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
       await connection.query(
         "DECLARE all_plants NO SCROLL CURSOR FOR SELECT id, name, tag FROM plants ORDER BY id",
       );
       yield* fetchAll(connection);
+    } catch (error) {
+      await rejectForOperator(error);
     } finally {
       connection.release(true);
     }
   }
 
   /** Replays and conflicts have their answer without a write, and one row's fault is not its neighbours'. */
-  async #judgeAlone(batch: readonly NewPlant[], mayWrite: boolean): Promise<Outcome[]> {
-    const outcomes: Outcome[] = [];
-    for (const plant of batch) {
-      try {
-        const stored = await this.get(plant.id);
-        if (stored !== undefined) outcomes.push(samePlant(stored, plant) ? "unchanged" : "conflict");
-        else outcomes.push(mayWrite ? ((await this.create([plant]))[0] ?? "unavailable") : "unavailable");
-      } catch (error) {
-        if (failureOf(error) === "fault") throw error;
-        outcomes.push("unavailable");
+  async #judgeEach(batch: readonly NewPlant[], mayWrite: boolean): Promise<Outcome[]> {
+    try {
+      const stored = await this.#primary.runOnce((pool) => selectStable(pool, batch));
+      const outcomes: Outcome[] = [];
+      for (const plant of batch) {
+        const there = stored.get(plant.id);
+        if (there !== undefined) outcomes.push(samePlant(there, plant) ? "unchanged" : "conflict");
+        else outcomes.push(mayWrite ? await this.#createAlone(plant) : "unavailable");
       }
+      return outcomes;
+    } catch (error) {
+      if (failureOf(error) === "fault") throw error;
+      this.#observe(reasonOf(error));
+      return batch.map(() => "unavailable");
     }
-    return outcomes;
+  }
+
+  async #createAlone(plant: NewPlant): Promise<Outcome> {
+    try {
+      const [outcome = "unavailable"] = await this.#primary.runOnce((pool) => commit(pool, [plant]));
+      return outcome;
+    } catch (error) {
+      if (failureOf(error) !== "alone") throw error;
+      this.#observe(reasonOf(error));
+      return "unavailable";
+    }
   }
 }
 
@@ -86,13 +105,7 @@ async function commit(pool: Pool, batch: readonly NewPlant[]): Promise<Outcome[]
 
   const createdIds = await insert(pool, rows);
   const others = createdIds.size === rows.length ? [] : rows.filter(({ id }) => !createdIds.has(id));
-  const stored =
-    others.length === 0
-      ? new Map()
-      : await select(
-          pool,
-          others.map(({ id }) => id),
-        );
+  const stored = others.length === 0 ? new Map<bigint, NewPlant>() : await selectStable(pool, others);
   return batch.map((plant) => {
     const first = firstById.get(plant.id);
     if (createdIds.has(plant.id) && first === plant) return "created";
@@ -117,17 +130,42 @@ async function insert(pool: Pool, rows: readonly NewPlant[]): Promise<Set<bigint
   return new Set(inserted.map(([id]) => BigInt(id)));
 }
 
-async function select(pool: Pool, ids: readonly bigint[]): Promise<Map<bigint, NewPlant>> {
-  const { rows } = await pool.query<PlantRow>(
-    "SELECT id, name, tag FROM plants WHERE id = ANY ($1::int8[])",
+/**
+ * The plants with the ids of some others, once they are as safe as a commit is. A row is seen as soon as it is
+ * committed on this host; where a synchronous standby is asked for, and the wait for it was cut short, it may not be
+ * there yet. A lock on the row is a commit of its own that waits for the standby, behind the row's.
+ */
+async function selectStable(pool: Pool, plants: readonly NewPlant[]): Promise<Map<bigint, NewPlant>> {
+  const ids = plants.map(({ id }) => id);
+  const { plants: stored, hasStandbys } = await select(pool, ids);
+  if (hasStandbys) {
+    await pool.query("SELECT 1 FROM plants WHERE id = ANY ($1::int8[]) ORDER BY id FOR KEY SHARE", [
+      ids.map(String),
+    ]);
+  }
+  return stored;
+}
+
+async function select(
+  pool: Pool,
+  ids: readonly bigint[],
+): Promise<{ plants: Map<bigint, NewPlant>; hasStandbys: boolean }> {
+  const { rows } = await pool.query<PlantRow & { standbys: string | null }>(
+    `SELECT id, name, tag, current_setting('synchronous_standby_names', true) AS standbys
+     FROM plants WHERE id = ANY ($1::int8[])`,
     [ids.map(String)],
   );
-  return new Map(rows.map((row) => [BigInt(row.id), plantFrom(row)]));
+  return {
+    plants: new Map(rows.map((row) => [BigInt(row.id), plantFrom(row)])),
+    hasStandbys: (rows[0]?.standbys ?? "") !== "",
+  };
 }
+
+const fetchSome = { text: `FETCH ${exportRows} FROM all_plants`, query_timeout: exportMsMax };
 
 async function* fetchAll(connection: PoolClient): AsyncGenerator<NewPlant> {
   for (;;) {
-    const { rows } = await connection.query<PlantRow>(`FETCH ${exportRows} FROM all_plants`);
+    const { rows } = await connection.query<PlantRow>(fetchSome);
     for (const row of rows) yield plantFrom(row);
     if (rows.length < exportRows) return;
   }

@@ -1,17 +1,43 @@
 // The host that takes writes, found and found again. The client libraries' own target_session_attrs is missing or
 // lets a standby pass, so each host is asked.
 
+import type { Socket } from "node:net";
 import type { PostgresAddress } from "./address.ts";
-import { Client, type ClientConfig, Pool, type PoolClient } from "./driver.ts";
+import { Client, type ClientConfig, Pool, type PoolClient, type PoolConfig } from "./driver.ts";
 import { failureOf, NoPrimary, reasonOf } from "./failures.ts";
 
 /** A pause before anything is tried again, so that a database that is down is not hammered. */
 const retryPauseMs = 100;
 
+/** How long a close waits for the connections to end in peace. */
+const closeMsMax = 1_000;
+
+/** The connections to one host. */
+class HostPool extends Pool {
+  readonly #clients = new Set<PoolClient>();
+
+  constructor(config: PoolConfig) {
+    super(config);
+    // A connection that breaks is taken out by the pool, and its query rejects; without listeners it would also
+    // end the process.
+    this.on("error", () => undefined);
+    this.on("connect", (client) => {
+      client.on("error", () => undefined);
+      this.#clients.add(client);
+    });
+    this.on("remove", (client) => this.#clients.delete(client));
+  }
+
+  /** Breaks off what is still connected: a host that hangs answers no goodbye, and an open socket keeps the process. */
+  cutOff(): void {
+    for (const client of this.#clients) socketOf(client).destroy();
+  }
+}
+
 export class Primary {
   readonly #address: PostgresAddress;
-  #finding: Promise<Pool> | undefined;
-  #found: Pool | undefined;
+  #finding: Promise<HostPool> | undefined;
+  #found: HostPool | undefined;
 
   constructor(address: PostgresAddress) {
     this.#address = address;
@@ -63,11 +89,15 @@ export class Primary {
   }
 
   async close(): Promise<void> {
-    await this.#found?.end();
+    const pool = this.#found;
+    if (pool === undefined) return;
     this.#found = undefined;
+    const ended = pool.end();
+    await Promise.race([ended, Bun.sleep(closeMsMax)]);
+    pool.cutOff();
   }
 
-  async #pool(): Promise<Pool> {
+  async #pool(): Promise<HostPool> {
     this.#finding ??= this.#find();
     try {
       return await this.#finding;
@@ -79,6 +109,7 @@ export class Primary {
 
   #forget(pool: Pool): void {
     if (this.#found !== pool) return;
+    this.#found.cutOff();
     this.#found = undefined;
     this.#finding = undefined;
     // Not waited for: a host that hangs would never let go.
@@ -86,13 +117,12 @@ export class Primary {
   }
 
   /** Asks all hosts at once: one that hangs must not hold up the search. */
-  async #find(): Promise<Pool> {
+  async #find(): Promise<HostPool> {
     const { hosts, connectionsMax, plainIfNoTls } = this.#address;
     try {
       const config = await Promise.any(hosts.map((host) => writableConfig(host, plainIfNoTls)));
-      const pool = new Pool({ ...config, max: connectionsMax, idleTimeoutMillis: 0 });
-      // An idle connection that breaks is taken out by the pool; without a listener it would end the process.
-      pool.on("error", () => undefined);
+      // One more than there are batches in flight, so that tokens and readiness never wait for a batch.
+      const pool = new HostPool({ ...config, max: connectionsMax + 1, idleTimeoutMillis: 0 });
       this.#found = pool;
       return pool;
     } catch (error) {
@@ -133,6 +163,11 @@ async function assertWritable(config: ClientConfig): Promise<void> {
       throw new Error("has synchronous_commit off, so that commits can be lost; set it to on");
     if (settings.fsync === "off") throw new Error("has fsync off, so that commits can be lost; set it to on");
   } finally {
-    client.end().catch(() => undefined);
+    socketOf(client).destroy();
   }
+}
+
+/** The client's socket, which its types do not tell of. */
+function socketOf(client: object): Socket {
+  return (client as { connection: { stream: Socket } }).connection.stream;
 }

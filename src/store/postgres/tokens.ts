@@ -2,6 +2,7 @@
 
 import { type TokenRecord, type TokenRow, type TokenStore, tokenFrom } from "../token-store.ts";
 import type { PoolClient } from "./driver.ts";
+import { rejectForOperator } from "./failures.ts";
 import type { Primary } from "./primary.ts";
 
 export class PostgresTokens implements TokenStore {
@@ -44,22 +45,22 @@ export class PostgresTokens implements TokenStore {
   }
 
   async list(): Promise<TokenRecord[]> {
-    const { rows } = await this.#primary.runOnce((pool) =>
-      pool.query<TokenRow>(
-        "SELECT hash, name, created_at, expires_at, revoked_at FROM tokens ORDER BY created_at, hash",
-      ),
-    );
+    const sql = "SELECT hash, name, created_at, expires_at, revoked_at FROM tokens ORDER BY created_at, hash";
+    const { rows } = await this.#primary
+      .runOnce((pool) => pool.query<TokenRow>(sql))
+      .catch(rejectForOperator);
     return rows.map(tokenFrom);
   }
 
   /** One change in a serializable transaction: of two that both find a name free, one fails with 40001 and looks again. */
   #change(change: (connection: PoolClient) => Promise<boolean>): Promise<boolean> {
-    return this.#primary.runOnConnection(async (connection) => {
+    const changing = this.#primary.runOnConnection(async (connection) => {
       await connection.query("BEGIN ISOLATION LEVEL SERIALIZABLE");
       const changed = await change(connection);
       await connection.query("COMMIT");
       return changed;
     });
+    return changing.catch(rejectForOperator);
   }
 }
 

@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { OperatorError } from "../../operator-error.ts";
 import type { OpenMode } from "../plant-store.ts";
 import { Database, SQLiteError } from "./driver.ts";
-import { migrate, schemaVersion } from "./migrations.ts";
+import { migrate, newestVersion, schemaVersion } from "./migrations.ts";
 
 /** How long a statement waits for a lock that another process holds. */
 export const lockWaitMs = 2_000;
@@ -42,9 +42,9 @@ export function openDatabase(path: string, mode: OpenMode): Database {
       safeIntegers: true,
     });
     database.run(`PRAGMA busy_timeout = ${lockWaitMs}`);
-    schemaVersion(database, path);
-    makeDurable(database);
-    migrate(database, path);
+    assertStore(database, path, mode);
+    makeDurable(database, path);
+    if (mode === "create") migrate(database, path);
     return database;
   } catch (error) {
     database?.close();
@@ -54,11 +54,24 @@ export function openDatabase(path: string, mode: OpenMode): Database {
   }
 }
 
-function makeDurable(database: Database): void {
-  database.run("PRAGMA journal_mode = WAL");
+function makeDurable(database: Database, path: string): void {
+  const [[journalMode] = []] = database.query("PRAGMA journal_mode = WAL").values();
   database.run("PRAGMA synchronous = FULL");
   database.run(`PRAGMA wal_autocheckpoint = ${checkpointPages}`);
-  // A server that was killed may have left commits in the log that were written but not yet fsynced. They are
-  // visible from here on, and a replay of one would be answered without a write: a checkpoint fsyncs the log first.
-  database.run("PRAGMA wal_checkpoint(TRUNCATE)");
+  // SQLite stays silent where it cannot: for a database in memory, or on a file system without shared memory.
+  if (journalMode !== "wal") {
+    throw new OperatorError(
+      `${path} cannot be kept durable (its journal mode is ${journalMode}); name a file on a local disk`,
+    );
+  }
+}
+
+/** Refuses what is no store, before anything is changed; an existing one must have this program's schema as well. */
+function assertStore(database: Database, path: string, mode: OpenMode): void {
+  const version = schemaVersion(database, path);
+  if (mode === "existing" && version < newestVersion) {
+    throw new OperatorError(
+      `${path} has schema version ${version}, but this program needs ${newestVersion}; run "plantstore migrate" first`,
+    );
+  }
 }

@@ -21,6 +21,9 @@ const migrations: readonly string[] = [
    ) STRICT, WITHOUT ROWID;`,
 ];
 
+/** The schema version that this program works with. */
+export const newestVersion = migrations.length;
+
 /**
  * The schema version of a file, 0 if it is empty. Throws an OperatorError if the file is another program's, or
  * newer than this one. Changes nothing.

@@ -15,6 +15,7 @@ export class SqlitePlants {
   readonly #observe: ObserveUnavailable;
   readonly #insert;
   readonly #select;
+  #logWasFsynced = false;
 
   constructor(database: Database, observe: ObserveUnavailable) {
     this.#database = database;
@@ -27,6 +28,7 @@ export class SqlitePlants {
 
   /** Commits a batch in one transaction; where that fails, judges each plant by itself. See PlantStore.create. */
   create(batch: readonly NewPlant[]): Outcome[] {
+    if (!this.#logIsSafe()) return batch.map(() => "unavailable");
     try {
       return this.#commit(batch);
     } catch (error) {
@@ -55,6 +57,23 @@ export class SqlitePlants {
   finalize(): void {
     this.#insert.finalize();
     this.#select.finalize();
+  }
+
+  /**
+   * A server that was killed may have left commits in the log that were written but not yet fsynced. They are
+   * visible to this one, and a replay of such a plant would be answered without a write: so before the first answer
+   * a checkpoint fsyncs the log. One that waits for nobody will do: where another process has the file open, the
+   * log was not recovered by this one.
+   */
+  #logIsSafe(): boolean {
+    if (this.#logWasFsynced) return true;
+    try {
+      this.#database.run("PRAGMA wal_checkpoint(PASSIVE)");
+      this.#logWasFsynced = true;
+    } catch (error) {
+      this.#observe(failureOf(error).reason);
+    }
+    return this.#logWasFsynced;
   }
 
   /**
