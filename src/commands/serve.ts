@@ -7,7 +7,7 @@ import { type ServerOptions, startServer } from "../api/server.ts";
 import { settingOf, withSettings } from "../config.ts";
 import { OperatorError } from "../operator-error.ts";
 import { printLines, tell } from "../operator-output.ts";
-import { GroupCommit } from "../store/group-commit.ts";
+import { endOfTurn, GroupCommit } from "../store/group-commit.ts";
 import { serveStore } from "../store/open-store.ts";
 import type { TokenStore } from "../store/token-store.ts";
 import { KnownTokens } from "../tokens/known-tokens.ts";
@@ -56,12 +56,13 @@ async function serve(command: Command): Promise<void> {
   await tokens.start();
   house.defer(() => tokens.stop());
 
-  const groupCommit = new GroupCommit(store, {
+  const limits = {
     queuePlantsMax: settingOf(command, "queuePlantsMax"),
     queueUnitsMax,
     batchPlantsMax,
     batchesInFlightMax: store.batchesInFlightMax,
-  });
+  };
+  const groupCommit = new GroupCommit(store, limits, endOfTurn);
   house.defer(() => groupCommit.close());
 
   const adminPort = settingOf(command, "adminPort");

@@ -18,7 +18,12 @@ export interface GroupCommitLimits {
   readonly batchesInFlightMax: number;
 }
 
+/** Starts what it is given, now or soon. */
+export type Pace = (start: () => void) => void;
+
 export class GroupCommit {
+  readonly #pace: Pace;
+  #startIsDue = false;
   readonly #store: Pick<PlantStore, "create">;
   readonly #limits: GroupCommitLimits;
   #waiting: Waiting[] = [];
@@ -27,10 +32,12 @@ export class GroupCommit {
   #closed = false;
   #idle: PromiseWithResolvers<void> | undefined;
 
-  constructor(store: Pick<PlantStore, "create">, limits: GroupCommitLimits) {
+  /** @param pace when a batch starts that could start now; see endOfTurn. */
+  constructor(store: Pick<PlantStore, "create">, limits: GroupCommitLimits, pace: Pace) {
     assertLimits(limits);
     this.#store = store;
     this.#limits = limits;
+    this.#pace = pace;
   }
 
   /**
@@ -43,7 +50,7 @@ export class GroupCommit {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ plant, resolve, reject });
       this.#waitingUnits += unitsOf(plant);
-      this.#commitWaiting();
+      this.#commitSoon();
     });
   }
 
@@ -59,6 +66,15 @@ export class GroupCommit {
     return (
       this.#waiting.length >= this.#limits.queuePlantsMax || this.#waitingUnits >= this.#limits.queueUnitsMax
     );
+  }
+
+  #commitSoon(): void {
+    if (this.#startIsDue || this.#waiting.length === 0) return;
+    this.#startIsDue = true;
+    this.#pace(() => {
+      this.#startIsDue = false;
+      this.#commitWaiting();
+    });
   }
 
   #commitWaiting(): void {
@@ -93,7 +109,7 @@ export class GroupCommit {
       for (const { reject } of batch) reject(error);
     }
     this.#batchesInFlight--;
-    this.#commitWaiting();
+    this.#commitSoon();
     this.#settleIdle();
   }
 
@@ -101,6 +117,14 @@ export class GroupCommit {
     if (this.#batchesInFlight === 0 && this.#waiting.length === 0) this.#idle?.resolve();
   }
 }
+
+/**
+ * Starts at the end of the event loop's turn, so that what came in with one reading of the sockets leaves as one
+ * batch, and not its first plant by itself. No timer: with nothing else to do it starts at once.
+ */
+export const endOfTurn: Pace = (start) => {
+  setImmediate(start);
+};
 
 interface Waiting {
   readonly plant: NewPlant;

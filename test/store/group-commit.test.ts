@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import type { NewPlant } from "../../src/contract/plant.ts";
-import { GroupCommit, type GroupCommitLimits } from "../../src/store/group-commit.ts";
+import { endOfTurn, GroupCommit, type GroupCommitLimits, type Pace } from "../../src/store/group-commit.ts";
 import type { Outcome } from "../../src/store/plant-store.ts";
 
 const limits: GroupCommitLimits = {
@@ -11,6 +11,8 @@ const limits: GroupCommitLimits = {
   batchPlantsMax: 3,
   batchesInFlightMax: 1,
 };
+
+const atOnce: Pace = (start) => start();
 
 function plant(id: number, name = "Monstera"): NewPlant {
   return { id: BigInt(id), name };
@@ -39,7 +41,7 @@ async function settled(): Promise<void> {
 
 test("what arrives during a commit is the next batch, in the order of arrival, and each plant gets its own outcome", async () => {
   const engine = new HeldEngine();
-  const commit = new GroupCommit(engine, limits);
+  const commit = new GroupCommit(engine, limits, atOnce);
   const answers = [1, 2, 3].map((id) => commit.create(plant(id)));
   expect(engine.batches.map(({ ids }) => ids)).toEqual([[1]]);
   await engine.endWith("created");
@@ -50,7 +52,7 @@ test("what arrives during a commit is the next batch, in the order of arrival, a
 
 test("a batch holds no more than its limit; the rest follows at once", async () => {
   const engine = new HeldEngine();
-  const commit = new GroupCommit(engine, limits);
+  const commit = new GroupCommit(engine, limits, atOnce);
   const answers = [1, 2, 3, 4, 5].map((id) => commit.create(plant(id)));
   await engine.endWith("created");
   expect(engine.batches[1]?.ids).toEqual([2, 3, 4]);
@@ -62,14 +64,14 @@ test("a batch holds no more than its limit; the rest follows at once", async () 
 
 test("as many batches are in flight as the engine takes", async () => {
   const engine = new HeldEngine();
-  const commit = new GroupCommit(engine, { ...limits, batchesInFlightMax: 2 });
+  const commit = new GroupCommit(engine, { ...limits, batchesInFlightMax: 2 }, atOnce);
   for (const id of [1, 2, 3]) void commit.create(plant(id));
   expect(engine.batches.map(({ ids }) => ids)).toEqual([[1], [2]]);
 });
 
 test("a batch that fails with an exception rejects its own plants alone, and is not tried again", async () => {
   const engine = new HeldEngine();
-  const commit = new GroupCommit(engine, limits);
+  const commit = new GroupCommit(engine, limits, atOnce);
   const [first, second] = [commit.create(plant(1)), commit.create(plant(2))];
   engine.batches[0]?.end.reject(new Error("broken"));
   expect(await first.catch((error) => error.message)).toBe("broken");
@@ -81,7 +83,7 @@ test("a batch that fails with an exception rejects its own plants alone, and is 
 
 test("an engine that forgets an outcome fails that plant, and none waits for ever", async () => {
   const engine = new HeldEngine();
-  const commit = new GroupCommit(engine, limits);
+  const commit = new GroupCommit(engine, limits, atOnce);
   const first = commit.create(plant(0));
   const answers = [1, 2].map((id) => commit.create(plant(id)));
   await engine.endWith("created");
@@ -94,7 +96,7 @@ test("an engine that forgets an outcome fails that plant, and none waits for eve
 
 test("text that waits is bounded as well as plants, and is free again once it is on its way", async () => {
   const engine = new HeldEngine();
-  const commit = new GroupCommit(engine, limits);
+  const commit = new GroupCommit(engine, limits, atOnce);
   void commit.create(plant(1));
   void commit.create(plant(2, "x".repeat(100)));
   expect(await commit.create(plant(3))).toBe("overloaded");
@@ -105,7 +107,7 @@ test("text that waits is bounded as well as plants, and is free again once it is
 
 test.each(Object.keys(limits))("the limit %s must be a positive integer", (name) => {
   for (const value of [0, -1, 1.5, Number.NaN]) {
-    expect(() => new GroupCommit(new HeldEngine(), { ...limits, [name]: value })).toThrow(name);
+    expect(() => new GroupCommit(new HeldEngine(), { ...limits, [name]: value }, atOnce)).toThrow(name);
   }
 });
 
@@ -132,7 +134,7 @@ const createIn: Record<string, string> = {
 };
 test.each(Object.keys(states))("create in the state %s", async (state) => {
   const engine = new HeldEngine();
-  const commit = new GroupCommit(engine, limits);
+  const commit = new GroupCommit(engine, limits, atOnce);
   await states[state]?.(engine, commit);
   const outcome = await Promise.race([commit.create(plant(9)), settled().then(() => "waits")]);
   expect(outcome).toBe(createIn[state] ?? "");
@@ -147,7 +149,7 @@ const closeIn: Record<string, string> = {
 };
 test.each(Object.keys(states))("close in the state %s", async (state) => {
   const engine = new HeldEngine();
-  const commit = new GroupCommit(engine, limits);
+  const commit = new GroupCommit(engine, limits, atOnce);
   await states[state]?.(engine, commit);
   const closing = commit.close().then(() => "closes");
   expect(await Promise.race([closing, settled().then(() => "waits")])).toBe(closeIn[state] ?? "");
@@ -158,4 +160,17 @@ test.each(Object.keys(states))("close in the state %s", async (state) => {
     if (engine.batches.length === before) break;
   }
   expect(await closing).toBe("closes");
+});
+
+test("what is handed in during one turn of the event loop leaves as one batch", async () => {
+  const engine = new HeldEngine();
+  const commit = new GroupCommit(engine, limits, endOfTurn);
+  const answers = [1, 2, 3].map((id) => commit.create(plant(id)));
+  expect(engine.batches).toEqual([]);
+  const closing = commit.close();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(engine.batches.map(({ ids }) => ids)).toEqual([[1, 2, 3]]);
+  await engine.endWith("created", "created", "created");
+  expect(await Promise.all(answers)).toEqual(["created", "created", "created"]);
+  await closing;
 });
