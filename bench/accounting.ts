@@ -1,4 +1,4 @@
-// What the kernel has accounted to a process: processor time by thread, and resident memory.
+// What the kernel has accounted to processes: processor time by thread or by party, and resident memory.
 
 import { readdirSync, readFileSync } from "node:fs";
 
@@ -10,15 +10,15 @@ export interface CpuTime {
   readonly systemUs: number;
 }
 
-/** The processor time of a process so far. */
+/** The processor time of a process, or of several, so far. */
 export interface CpuReading {
-  /** Of the whole process, with its threads that have ended. */
+  /** Of the whole, with threads that have ended. */
   readonly total: CpuTime;
-  /** Of each thread, by its id. */
-  readonly threads: ReadonlyMap<string, CpuTime & { readonly name: string }>;
+  /** Of each part, a thread or a party, by its id. */
+  readonly parts: ReadonlyMap<string, CpuTime & { readonly name: string }>;
 }
 
-/** What a process used between two readings: in total, and by thread name. */
+/** What was used between two readings: in total, and by the names of the parts. */
 export interface CpuUse {
   readonly total: CpuTime;
   readonly byName: Readonly<Record<string, CpuTime>>;
@@ -26,22 +26,29 @@ export interface CpuUse {
 
 export const noCpuTime: CpuTime = { userUs: 0, systemUs: 0 };
 
+/** Of one process, by thread. */
 export function readCpu(pid: number): CpuReading {
-  const threads = new Map<string, CpuTime & { name: string }>();
+  const parts = new Map<string, CpuTime & { name: string }>();
   for (const id of readdirSync(`/proc/${pid}/task`)) {
     const thread = readStat(`/proc/${pid}/task/${id}/stat`);
-    if (thread !== undefined) threads.set(id, thread);
+    if (thread !== undefined) parts.set(id, thread);
   }
-  const total = readStat(`/proc/${pid}/stat`);
-  if (total === undefined) throw new Error(`the process ${pid} has ended`);
-  return { total, threads };
+  return { total: readProcess(pid), parts };
+}
+
+/** Of all processes that have part in the work, by party; each counts with its children. */
+export function readPartiesCpu(parties: Readonly<Record<string, readonly number[]>>): CpuReading {
+  const parts = new Map<string, CpuTime & { name: string }>();
+  for (const [name, pids] of Object.entries(parties))
+    parts.set(name, { name, ...pids.map(familyCpu).reduce(plus, noCpuTime) });
+  return { total: [...parts.values()].reduce(plus, noCpuTime), parts };
 }
 
 export function cpuBetween(before: CpuReading, after: CpuReading): CpuUse {
   const byName: Record<string, CpuTime> = {};
-  for (const [id, thread] of after.threads) {
-    const used = minus(thread, before.threads.get(id) ?? noCpuTime);
-    byName[thread.name] = plus(byName[thread.name] ?? noCpuTime, used);
+  for (const [id, part] of after.parts) {
+    const used = minus(part, before.parts.get(id) ?? noCpuTime);
+    byName[part.name] = plus(byName[part.name] ?? noCpuTime, used);
   }
   return { total: minus(after.total, before.total), byName };
 }
@@ -65,20 +72,49 @@ export function residentMb(pid: number): number {
   return (Number(kib) * 1_024) / 1e6;
 }
 
-/** Reads a stat file, proc_pid_stat(5); nothing if the thread ended since it was listed. */
-function readStat(path: string): (CpuTime & { name: string }) | undefined {
+/** A process with its children, those that have ended included: PostgreSQL has a process for each connection. */
+function familyCpu(pid: number): CpuTime {
+  for (;;) {
+    const parent = readProcess(pid);
+    const pids = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean);
+    const children = pids.map((child) => readStat(`/proc/${child}/stat`) ?? noCpuTime);
+    // A child that ends meanwhile would be missed, or counted twice.
+    if (Bun.deepEquals(readProcess(pid).ended, parent.ended))
+      return [...children, parent.ended].reduce(plus, parent);
+  }
+}
+
+function readProcess(pid: number): Stat {
+  const process = readStat(`/proc/${pid}/stat`);
+  if (process === undefined) throw new Error(`the process ${pid} has ended`);
+  return process;
+}
+
+interface Stat extends CpuTime {
+  readonly name: string;
+  /** Of children that have ended. */
+  readonly ended: CpuTime;
+}
+
+/** Reads a stat file, proc_pid_stat(5); nothing if the process or thread ended since it was listed. */
+function readStat(path: string): Stat | undefined {
   let text: string;
   try {
     text = readFileSync(path, "utf8");
   } catch {
     return undefined;
   }
-  // A name may hold spaces and parentheses, so fields are counted from its end. utime is the 14th, stime the 15th.
+  // A name may hold spaces and parentheses, so fields are counted from its end: utime, stime, cutime and cstime are the
+  // 14th to the 17th.
   const nameEnd = text.lastIndexOf(")");
   const fields = text.slice(nameEnd + 2).split(" ");
+  const [userUs = 0, systemUs = 0, endedUserUs = 0, endedSystemUs = 0] = fields
+    .slice(11, 15)
+    .map((ticks) => Number(ticks) * usPerTick);
   return {
     name: text.slice(text.indexOf("(") + 1, nameEnd),
-    userUs: Number(fields[11]) * usPerTick,
-    systemUs: Number(fields[12]) * usPerTick,
+    userUs,
+    systemUs,
+    ended: { userUs: endedUserUs, systemUs: endedSystemUs },
   };
 }

@@ -1,20 +1,22 @@
 // The suite "create": durable creates a second beside nginx's static answer and beside the service as people usually
 // write it, with what each costs in processor time and memory.
 
-import { residentMb } from "./accounting.ts";
+import { readCpu, residentMb } from "./accounting.ts";
 import { assertOnDisk, circumstances, circumstancesText, printedVersion } from "./circumstances.ts";
 import { assertChecks, assertCreates, assertDurable, durabilityText, plantOf } from "./contender.ts";
 import { createTables, judge } from "./create-report.ts";
-import { peerNode, peerVersions, startFastify } from "./fastify.ts";
+import { startFastify } from "./fastify.ts";
 import { readFlags } from "./flags.ts";
+import { firstIds, type Load } from "./load.ts";
 import { nginxPath, startNginx } from "./nginx.ts";
+import { peerNode, peerVersions } from "./peers.ts";
 import { startPlantstore } from "./plantstore.ts";
 import { assertMet, peerPackages, program } from "./requirements.ts";
 import { writeResult } from "./results.ts";
 import { measureRounds, warmUp } from "./rounds.ts";
-import { countRows, rowCountText } from "./row-count.ts";
+import { rowCount, rowCountText, rowsInFile } from "./row-count.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
-import { firstIds } from "./wrk.ts";
+import { runWrk } from "./wrk.ts";
 
 const connections = [1, 64, 256];
 
@@ -24,7 +26,7 @@ export async function create(args: readonly string[], tell: (line: string) => vo
   assertMet([
     program("wrk", Bun.which("wrk"), "wrk"),
     program("nginx", nginxPath(), "nginx-light"),
-    peerPackages("fastify", peerNode),
+    peerPackages("fastify", peerNode("fastify")),
   ]);
   await using stack = new AsyncDisposableStack();
   const folder = temporaryFolder(stack);
@@ -33,18 +35,24 @@ export async function create(args: readonly string[], tell: (line: string) => vo
   const contenders = [plantstore, nginx, fastify];
   const stores = [plantstore, fastify];
   const under = circumstances(folder, {
-    ...(await peerVersions()),
+    ...(await peerVersions("fastify", ["fastify"], ["sqlite"])),
     nginx: printedVersion([nginx.path, "-v"]),
     wrk: printedVersion(["wrk", "-v"]),
   });
   assertOnDisk(under);
 
-  const plan = { contenders, connections, rounds, seconds, firstIds: ids, tell };
+  const entrants = contenders.map((contender) => ({
+    name: contender.name,
+    drive: (load: Load) => runWrk(contender, load),
+    readCpu: () => readCpu(contender.pid),
+  }));
+  const plan = { entrants, connections, rounds, seconds, firstIds: ids, tell };
   const warmUps = await warmUp(plan);
   const measurements = await measureRounds(plan);
   const resident = residentMb(plantstore.pid);
   for (const contender of contenders) await contender.stop();
-  const rowCounts = stores.map((store) => countRows(store, [...warmUps, ...measurements]));
+  const runs = [...warmUps, ...measurements];
+  const rowCounts = stores.map(({ name, file }) => rowCount(name, rowsInFile(file), [name], runs));
 
   const names = contenders.map(({ name }) => name);
   const figures = { measurements, connections, contenders: names, residentMb: resident };

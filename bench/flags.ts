@@ -1,7 +1,7 @@
 // The flags that every suite takes.
 
 import { parseArgs } from "node:util";
-import { runSecondsMax } from "./wrk.ts";
+import { runSecondsMax } from "./load.ts";
 
 const roundsMax = 100;
 

@@ -1,11 +1,14 @@
 // The benchmarks: npm run bench -- [suite] [flags]. One suite, one file.
 
-import { create } from "./create.ts";
 import { killAll } from "./processes.ts";
 
 type Suite = (args: readonly string[], tell: (line: string) => void) => Promise<void>;
 
-const suites: Readonly<Record<string, Suite>> = { create };
+/** Each is loaded when it is run, as one needs PostgreSQL's binaries and the other does not. */
+const suites: Readonly<Record<string, () => Promise<Suite>>> = {
+  create: async () => (await import("./create.ts")).create,
+  postgres: async () => (await import("./postgres.ts")).postgres,
+};
 
 let stoppedBy: string | undefined;
 // For good, not once: npm passes on a signal that the terminal has sent to the whole group already, and the second
@@ -25,13 +28,14 @@ try {
   process.exitCode = 1;
 }
 
-function run(args: readonly string[]): Promise<void> {
+async function run(args: readonly string[]): Promise<void> {
   const named = args[0] !== undefined && !args[0].startsWith("-");
   const name = named ? args[0] : "create";
-  const suite = suites[name ?? ""];
-  if (suite === undefined)
+  const load = suites[name ?? ""];
+  if (load === undefined)
     throw new Error(`there is no suite ${name}; there are: ${Object.keys(suites).join(", ")}`);
-  return suite(args.slice(named ? 1 : 0), tell);
+  const suite = await load();
+  await suite(args.slice(named ? 1 : 0), tell);
 }
 
 /** Progress and complaints: standard output carries results alone. */

@@ -1,7 +1,7 @@
 // Our server, started as a user starts it.
 
 import { openDatabase } from "../src/store/sqlite/database.ts";
-import { type Durability, durabilityOf, type StoreContender } from "./contender.ts";
+import { type Contender, type Durability, durabilityOf, type StoreContender } from "./contender.ts";
 import { runToEnd, ServerProcess } from "./processes.ts";
 
 const plantstore = new URL("../bin/plantstore", import.meta.url).pathname;
@@ -12,18 +12,30 @@ export async function startPlantstore(
   stack: AsyncDisposableStack,
 ): Promise<StoreContender & { readonly durability: Durability }> {
   const file = `${folder}/plants.db`;
-  const database = ["--database", `sqlite:${file}`];
-  const token = await runToEnd([plantstore, "token", "create", "--name", "bench", ...database]);
-  const server = stack.use(
-    new ServerProcess([plantstore, "serve", "--port", "0", "--admin-port", "off", ...database]),
-  );
+  const database = `sqlite:${file}`;
+  const token = await createToken(database);
+  const contender = await startPlantstoreOn(database, token, stack);
+  return { ...contender, file, durability: durabilityOfStore(file) };
+}
+
+/** A token of a store, which is made if there is none yet. */
+export async function createToken(database: string): Promise<string> {
+  return (await runToEnd([plantstore, "token", "create", "--name", "bench", "--database", database])).trim();
+}
+
+/** Starts a server on a store that has a token. */
+export async function startPlantstoreOn(
+  database: string,
+  token: string,
+  stack: AsyncDisposableStack,
+): Promise<Contender> {
+  const command = [plantstore, "serve", "--port", "0", "--admin-port", "off", "--database", database];
+  const server = stack.use(new ServerProcess(command));
   return {
     name: "plantstore",
     url: await server.nextLine(),
-    token: token.trim(),
+    token,
     pid: server.pid,
-    file,
-    durability: durabilityOfStore(file),
     stop: () => server.stop(),
   };
 }

@@ -1,6 +1,8 @@
 // The processes of a benchmark: servers that stay until they are stopped, and programs that run to their end.
 // Each is ended by its own process id, also if the benchmark fails or is interrupted.
 
+import type { CpuTime } from "./accounting.ts";
+
 type Child = Bun.Subprocess<"ignore", "pipe", "pipe">;
 
 /** How long a server may take to print a line or to stop. */
@@ -8,6 +10,8 @@ const serverMsMax = 10_000;
 
 /** All that run at present, for an interruption to end. */
 const running = new Set<Child>();
+
+let isInterrupted = false;
 
 /** A server that runs until it is stopped; one that goes out of scope is killed. */
 export class ServerProcess {
@@ -58,6 +62,11 @@ export class ServerProcess {
 
 /** Runs a program to its end and gives its standard output. Throws if it fails. */
 export async function runToEnd(command: readonly string[]): Promise<string> {
+  return (await runAccounted(command)).stdout;
+}
+
+/** The same with the processor time that it took. */
+export async function runAccounted(command: readonly string[]): Promise<{ stdout: string; cpu: CpuTime }> {
   const child = spawn(command, {});
   const [stdout, stderr, exitCode] = await Promise.all([
     child.stdout.text(),
@@ -65,16 +74,19 @@ export async function runToEnd(command: readonly string[]): Promise<string> {
     child.exited,
   ]);
   if (exitCode !== 0) throw new Error(`${command[0]} ended with exit code ${exitCode}: ${stderr.trim()}`);
-  return stdout;
+  const { user = 0, system = 0 } = child.resourceUsage()?.cpuTime ?? {};
+  return { stdout, cpu: { userUs: Number(user), systemUs: Number(system) } };
 }
 
-/** Kills all that run, upon which everything that waits for them fails. */
+/** Kills all that run, upon which everything that waits for them fails, and lets nothing start any more. */
 export function killAll(): void {
+  isInterrupted = true;
   for (const child of running) child.kill("SIGKILL");
 }
 
 /** The environment holds nothing of the caller's but PATH, so that no setting of theirs is measured. */
 function spawn(command: readonly string[], env: Record<string, string>): Child {
+  if (isInterrupted) throw new Error("interrupted");
   const child: Child = Bun.spawn([...command], {
     env: { PATH: process.env.PATH ?? "", ...env },
     stdin: "ignore",

@@ -1,10 +1,18 @@
 // Measures contenders in turns, round after round, so that what the machine does meanwhile happens to all of them.
 
-import { type CpuUse, cpuBetween, readCpu } from "./accounting.ts";
-import type { Contender } from "./contender.ts";
-import { type LoadResult, runWrk } from "./wrk.ts";
+import { type CpuReading, type CpuUse, cpuBetween } from "./accounting.ts";
+import type { Load, LoadResult } from "./load.ts";
 
-/** One run of one contender. */
+/** What is measured in turns. */
+export interface Entrant {
+  readonly name: string;
+  /** Does one run. */
+  drive(load: Load): Promise<LoadResult>;
+  /** The processor time so far of all that works for it, without the program that makes the load. */
+  readCpu(): CpuReading;
+}
+
+/** One run of one entrant. */
 export interface Measurement extends LoadResult {
   readonly contender: string;
   readonly connections: number;
@@ -13,7 +21,7 @@ export interface Measurement extends LoadResult {
 }
 
 export interface RoundsPlan {
-  readonly contenders: readonly Contender[];
+  readonly entrants: readonly Entrant[];
   readonly connections: readonly number[];
   readonly rounds: number;
   /** How long each run takes. */
@@ -22,27 +30,27 @@ export interface RoundsPlan {
   readonly tell: (line: string) => void;
 }
 
-/** Runs each contender once before it counts: code is compiled and files have their first pages. */
+/** Runs each entrant once before it counts: code is compiled and files have their first pages. */
 export async function warmUp(plan: RoundsPlan): Promise<Measurement[]> {
   const measurements: Measurement[] = [];
   const connections = Math.max(...plan.connections);
-  for (const contender of plan.contenders) {
-    plan.tell(`warm-up: ${contender.name}`);
-    measurements.push(await measure(plan, contender, connections, 0));
+  for (const entrant of plan.entrants) {
+    plan.tell(`warm-up: ${entrant.name}`);
+    measurements.push(await measure(plan, entrant, connections, 0));
   }
   return measurements;
 }
 
-/** Every contender with every number of connections, in every round. */
+/** Every entrant with every number of connections, in every round. */
 export async function measureRounds(plan: RoundsPlan): Promise<Measurement[]> {
   const measurements: Measurement[] = [];
   for (const connections of plan.connections) {
     for (let round = 1; round <= plan.rounds; round++) {
       const inTurn: string[] = [];
-      for (const contender of rotated(plan.contenders, round)) {
-        const measurement = await measure(plan, contender, connections, round);
+      for (const entrant of rotated(plan.entrants, round)) {
+        const measurement = await measure(plan, entrant, connections, round);
         measurements.push(measurement);
-        inTurn.push(`${contender.name} ${Math.round(measurement.perSecond)}/s`);
+        inTurn.push(`${entrant.name} ${Math.round(measurement.perSecond)}/s`);
       }
       plan.tell(`${connections} connections, round ${round} of ${plan.rounds}: ${inTurn.join(", ")}`);
     }
@@ -76,14 +84,14 @@ export function ratios(
 
 async function measure(
   { seconds, firstIds }: RoundsPlan,
-  contender: Contender,
+  entrant: Entrant,
   connections: number,
   round: number,
 ): Promise<Measurement> {
-  const { name, url, token, pid } = contender;
-  const before = readCpu(pid);
-  const load = await runWrk({ url, token, connections, seconds, firstId: firstIds.next().value });
-  return { contender: name, connections, round, ...load, cpu: cpuBetween(before, readCpu(pid)) };
+  const before = entrant.readCpu();
+  const result = await entrant.drive({ connections, seconds, firstId: firstIds.next().value });
+  const cpu = cpuBetween(before, entrant.readCpu());
+  return { contender: entrant.name, connections, round, ...result, cpu };
 }
 
 /** Nobody is always first, nor always behind the same one's writes. */
