@@ -92,9 +92,9 @@ export class Primary {
     const pool = this.#found;
     if (pool === undefined) return;
     this.#found = undefined;
-    const ended = pool.end();
-    await Promise.race([ended, Bun.sleep(closeMsMax)]);
-    pool.cutOff();
+    const deadline = setTimeout(() => pool.cutOff(), closeMsMax);
+    await pool.end();
+    clearTimeout(deadline);
   }
 
   async #pool(): Promise<HostPool> {
