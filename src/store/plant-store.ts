@@ -1,6 +1,6 @@
 // What a storage engine does for the rest of the house. An engine is a folder beside this file.
 
-import type { NewPlant } from "../contract/plant.ts";
+import { type NewPlant, type Plant, samePlant } from "../contract/plant.ts";
 import type { TokenStore } from "./token-store.ts";
 
 /**
@@ -12,6 +12,11 @@ import type { TokenStore } from "./token-store.ts";
  *   will find it `unchanged`.
  */
 export type Outcome = "created" | "unchanged" | "conflict" | "unavailable";
+
+/** What becomes of a plant whose id is stored already. */
+export function outcomeBeside(stored: Plant, plant: Plant): "unchanged" | "conflict" {
+  return samePlant(stored, plant) ? "unchanged" : "conflict";
+}
 
 /** `create` makes the store, or brings its schema up to date, where need be; `existing` makes nothing. */
 export type OpenMode = "create" | "existing";

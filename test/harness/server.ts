@@ -4,7 +4,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const plantstore = new URL("../../bin/plantstore", import.meta.url).pathname;
+/** The command, as a shell runs it. */
+export const plantstore = new URL("../../bin/plantstore", import.meta.url).pathname;
 
 export interface CommandResult {
   readonly exitCode: number;

@@ -20,23 +20,7 @@ suiteWith("openssl", "TLS", () => {
   const folder = new TemporaryFolder();
   let database: PostgresServer;
   beforeAll(async () => {
-    const made = Bun.spawnSync([
-      ...[
-        "openssl",
-        "req",
-        "-x509",
-        "-newkey",
-        "rsa:2048",
-        "-nodes",
-        "-days",
-        "2",
-        "-subj",
-        "/CN=plantstore-test",
-      ],
-      ...["-addext", "subjectAltName=DNS:localhost"],
-      ...["-keyout", folder.file("server.key"), "-out", folder.file("server.crt")],
-    ]);
-    expect(made.exitCode).toBe(0);
+    makeCertificate("server", "/CN=plantstore-test", "-addext", "subjectAltName=DNS:localhost");
     chmodSync(folder.path, 0o755);
     chmodSync(folder.file("server.key"), 0o600);
     // The tests go on reading the certificate; the key is the server's alone.
@@ -53,22 +37,13 @@ suiteWith("openssl", "TLS", () => {
     folder[Symbol.dispose]();
   });
 
-  /** A certificate that did not sign the server's. */
-  function otherCertificate(): string {
-    const [key, certificate] = [folder.file("other.key"), folder.file("other.crt")];
-    const request = [
-      "openssl",
-      "req",
-      "-x509",
-      "-newkey",
-      "rsa:2048",
-      "-nodes",
-      "-days",
-      "2",
-      "-subj",
-      "/CN=other",
-    ];
-    expect(Bun.spawnSync([...request, "-keyout", key, "-out", certificate]).exitCode).toBe(0);
+  /** A self-signed certificate and its key, NAME.crt and NAME.key; the certificate's path. */
+  function makeCertificate(name: string, subject: string, ...extra: string[]): string {
+    const certificate = folder.file(`${name}.crt`);
+    const kind = "-x509 -newkey rsa:2048 -nodes -days 2".split(" ");
+    const files = ["-keyout", folder.file(`${name}.key`), "-out", certificate];
+    const made = Bun.spawnSync(["openssl", "req", ...kind, "-subj", subject, ...extra, ...files]);
+    expect(made.exitCode).toBe(0);
     return certificate;
   }
 
@@ -100,7 +75,7 @@ suiteWith("openssl", "TLS", () => {
     expect(await migrate("localhost", "sslmode=verify-full")).toMatchObject({ exitCode: 1 });
     // As libpq does: a root certificate makes require a verify-ca.
     expect((await migrate("127.0.0.1", `sslmode=require&${ca}`)).exitCode).toBe(0);
-    const wrong = `sslrootcert=${encodeURIComponent(otherCertificate())}`;
+    const wrong = `sslrootcert=${encodeURIComponent(makeCertificate("other", "/CN=other"))}`;
     for (const mode of ["require", "verify-ca", "verify-full"]) {
       expect((await migrate("localhost", `sslmode=${mode}&${wrong}`)).exitCode).toBe(1);
     }

@@ -6,7 +6,7 @@ import { plantJson, post } from "../harness/http.ts";
 import { Load } from "../harness/load.ts";
 import { freePort, PostgresServer } from "../harness/postgres.ts";
 import { HangingProxy } from "../harness/proxy.ts";
-import { RunningServer, run } from "../harness/server.ts";
+import { plantstore, RunningServer, run } from "../harness/server.ts";
 
 const testMsMax = 90_000;
 const connections = 16;
@@ -258,7 +258,6 @@ test(
       "postgres",
       "INSERT INTO plants SELECT n, repeat('x', 2000) FROM generate_series(1, 20000) n",
     );
-    const plantstore = new URL("../../bin/plantstore", import.meta.url).pathname;
     const exporting = Bun.spawn([plantstore, "export", "--database", database.address("postgres")], {
       stdout: "pipe",
       stderr: "pipe",

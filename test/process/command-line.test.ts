@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { plantJson, post } from "../harness/http.ts";
-import { RunningServer, run, TemporaryFolder } from "../harness/server.ts";
+import { plantstore, RunningServer, run, TemporaryFolder } from "../harness/server.ts";
 
 /** A store with a server on it. */
 async function newServer(folder: TemporaryFolder, args: readonly string[] = []): Promise<RunningServer> {
@@ -26,16 +26,7 @@ test("the curl that the first start shows works when it is pasted into a shell",
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
   const child = Bun.spawn(
-    [
-      new URL("../../bin/plantstore", import.meta.url).pathname,
-      "serve",
-      "--admin-port",
-      "off",
-      "--port",
-      "0",
-      "--database",
-      database,
-    ],
+    [plantstore, "serve", "--admin-port", "off", "--port", "0", "--database", database],
     {
       stdout: "pipe",
       stderr: "pipe",
@@ -81,7 +72,6 @@ test("export ends quietly when its reader has seen enough", async () => {
   await Promise.all(
     Array.from({ length: 30 }, (_, id) => post(target, plantJson(BigInt(id), "x".repeat(20_000)))),
   );
-  const plantstore = new URL("../../bin/plantstore", import.meta.url).pathname;
   const shell = Bun.spawn(
     ["sh", "-c", `{ ${plantstore} export --database ${server.database}; echo "exit $?" >&2; } | head -c 10`],
     {
@@ -133,7 +123,6 @@ test("token create prints the bare token alone, list shows it, revoke ends it", 
 test("a token that could not be printed is revoked, and its name is free again", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
-  const plantstore = new URL("../../bin/plantstore", import.meta.url).pathname;
   const shell = Bun.spawn(
     ["sh", "-c", `${plantstore} token create --name ci --database ${database} >/dev/full`],
     { stderr: "pipe" },
@@ -281,7 +270,7 @@ test("--help says what a person needs, and exits with 0", async () => {
 test("the command works through links, from any folder", async () => {
   using folder = new TemporaryFolder();
   mkdirSync(folder.file("bin"));
-  symlinkSync(new URL("../../bin/plantstore", import.meta.url).pathname, folder.file("bin/first"));
+  symlinkSync(plantstore, folder.file("bin/first"));
   symlinkSync("first", folder.file("bin/second"));
   const child = Bun.spawn([folder.file("bin/second"), "--version"], { cwd: folder.path, stdout: "pipe" });
   expect(await child.stdout.text()).toMatch(/^\d+\.\d+\.\d+\n$/);

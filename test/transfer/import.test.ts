@@ -9,7 +9,7 @@ import { progressText } from "../../src/transfer/progress.ts";
 import { anyNewPlant } from "../harness/any-new-plant.ts";
 import { engines } from "../harness/engines.ts";
 import { plantJson, post } from "../harness/http.ts";
-import { RunningServer, run, TemporaryFolder } from "../harness/server.ts";
+import { plantstore, RunningServer, run, TemporaryFolder } from "../harness/server.ts";
 
 for (const engine of engines) {
   describe(engine.name, () => {
@@ -100,7 +100,6 @@ for (const engine of engines) {
         Array.from({ length: count }, (_, id) => `${plantJson(BigInt(id), `plant ${id}`)}\n`).join(""),
       );
 
-      const plantstore = new URL("../../bin/plantstore", import.meta.url).pathname;
       const broken = Bun.spawn([plantstore, "import", file, "--quiet", "--database", place.database], {
         stderr: "ignore",
       });
@@ -127,7 +126,6 @@ for (const engine of engines) {
 test("standard input is a file like any other, and a file that is not there is an error", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
-  const plantstore = new URL("../../bin/plantstore", import.meta.url).pathname;
   const child = Bun.spawn([plantstore, "import", "-", "--database", database], {
     cwd: folder.path,
     stdin: new Blob([`${plantJson(1n, "Monstera")}\nnope\n`]),

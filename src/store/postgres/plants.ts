@@ -1,8 +1,8 @@
 // The plants table: batches in, plants out. The statements are those that PostgreSQL, Citus, CockroachDB and
 // YugabyteDB share.
 
-import { type NewPlant, samePlant } from "../../contract/plant.ts";
-import type { ObserveUnavailable, Outcome } from "../plant-store.ts";
+import type { NewPlant } from "../../contract/plant.ts";
+import { type ObserveUnavailable, type Outcome, outcomeBeside } from "../plant-store.ts";
 import type { Pool, PoolClient } from "./driver.ts";
 import { failureOf, reasonOf, rejectForOperator, Vanished } from "./failures.ts";
 import type { Primary } from "./primary.ts";
@@ -69,7 +69,7 @@ export class PostgresPlants {
       const outcomes: Outcome[] = [];
       for (const plant of batch) {
         const there = stored.get(plant.id);
-        if (there !== undefined) outcomes.push(samePlant(there, plant) ? "unchanged" : "conflict");
+        if (there !== undefined) outcomes.push(outcomeBeside(there, plant));
         else outcomes.push(mayWrite ? await this.#createAlone(plant) : "unavailable");
       }
       return outcomes;
@@ -111,7 +111,7 @@ async function commit(pool: Pool, batch: readonly NewPlant[]): Promise<Outcome[]
     if (createdIds.has(plant.id) && first === plant) return "created";
     const there = createdIds.has(plant.id) ? first : stored.get(plant.id);
     if (there === undefined) throw new Vanished(`the plant ${plant.id} was neither inserted nor found`);
-    return samePlant(there, plant) ? "unchanged" : "conflict";
+    return outcomeBeside(there, plant);
   });
 }
 

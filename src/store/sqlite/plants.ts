@@ -1,7 +1,7 @@
 // The plants table: batches in, plants out.
 
-import { type NewPlant, samePlant } from "../../contract/plant.ts";
-import type { ObserveUnavailable, Outcome } from "../plant-store.ts";
+import type { NewPlant } from "../../contract/plant.ts";
+import { type ObserveUnavailable, type Outcome, outcomeBeside } from "../plant-store.ts";
 import { type Database, SQLiteError } from "./driver.ts";
 
 interface PlantRow {
@@ -83,7 +83,7 @@ export class SqlitePlants {
   #judgeAlone(plant: NewPlant, mayWrite: boolean): Outcome {
     try {
       const stored = this.get(plant.id);
-      if (stored !== undefined) return samePlant(stored, plant) ? "unchanged" : "conflict";
+      if (stored !== undefined) return outcomeBeside(stored, plant);
       return mayWrite ? (this.#commit([plant])[0] ?? "unavailable") : "unavailable";
     } catch (error) {
       this.#observe(failureOf(error).reason);
@@ -109,7 +109,7 @@ export class SqlitePlants {
     if (Number(changes) === 1) return "created";
     const stored = this.get(plant.id);
     if (stored === undefined) throw new Error(`SQLite neither inserted nor found the plant ${plant.id}`);
-    return samePlant(stored, plant) ? "unchanged" : "conflict";
+    return outcomeBeside(stored, plant);
   }
 }
 
