@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { Glob } from "bun";
-import { settings } from "../src/config.ts";
+import { settings } from "../src/config/settings.ts";
 import { errorRegistry } from "../src/contract/errors.ts";
 
 const root = new URL("..", import.meta.url).pathname;

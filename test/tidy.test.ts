@@ -18,7 +18,7 @@ const floors: readonly (readonly string[])[] = [
   ["src/store"],
   ["src/tokens", "src/transfer"],
   ["src/api", "src/admin"],
-  ["src/config.ts", "src/operator-output.ts"],
+  ["src/config", "src/operator-output.ts"],
   ["src/commands"],
   ["src/cli.ts"],
 ];

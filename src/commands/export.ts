@@ -1,7 +1,7 @@
 // plantstore export: every plant as a line of JSON.
 
 import { Command } from "commander";
-import { settingOf, withSettings } from "../config.ts";
+import { settingOf, withSettings } from "../config/command-config.ts";
 import { type NewPlant, newPlantJson } from "../contract/plant.ts";
 import { printLines, tell } from "../operator-output.ts";
 import { openStore } from "../store/open-store.ts";

@@ -1,7 +1,7 @@
 // plantstore get ID: one plant as JSON.
 
 import { Command } from "commander";
-import { settingOf, withSettings } from "../config.ts";
+import { settingOf, withSettings } from "../config/command-config.ts";
 import { int64FromDigits } from "../contract/exact-integer.ts";
 import { newPlantJson } from "../contract/plant.ts";
 import { OperatorError } from "../operator-error.ts";

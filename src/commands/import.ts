@@ -2,7 +2,7 @@
 
 import { existsSync, rmSync, statSync } from "node:fs";
 import { Command } from "commander";
-import { settingOf, withSettings } from "../config.ts";
+import { settingOf, withSettings } from "../config/command-config.ts";
 import { errorRegistry } from "../contract/errors.ts";
 import { OperatorError } from "../operator-error.ts";
 import { tell } from "../operator-output.ts";

@@ -1,7 +1,7 @@
 // plantstore migrate: makes the store, or brings its schema up to date.
 
 import { Command } from "commander";
-import { settingOf, withSettings } from "../config.ts";
+import { settingOf, withSettings } from "../config/command-config.ts";
 import { tell } from "../operator-output.ts";
 import { openStore } from "../store/open-store.ts";
 

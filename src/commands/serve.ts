@@ -4,7 +4,7 @@ import { Command } from "commander";
 import { startAdminServer } from "../admin/server.ts";
 import { RateLimit } from "../api/rate-limit.ts";
 import { type ServerOptions, startServer } from "../api/server.ts";
-import { settingOf, withSettings } from "../config.ts";
+import { settingOf, withSettings } from "../config/command-config.ts";
 import { OperatorError } from "../operator-error.ts";
 import { printLines, tell } from "../operator-output.ts";
 import { endOfTurn, GroupCommit } from "../store/group-commit.ts";

@@ -1,7 +1,7 @@
 // plantstore token create | list | revoke. A running server notices within 2 seconds.
 
 import { Command } from "commander";
-import { settingOf, withSettings } from "../config.ts";
+import { settingOf, withSettings } from "../config/command-config.ts";
 import { OperatorError } from "../operator-error.ts";
 import { printLines, tell } from "../operator-output.ts";
 import { openStore } from "../store/open-store.ts";

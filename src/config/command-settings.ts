@@ -1,0 +1,33 @@
+// Settings that are what one command is told, and no server is configured with.
+
+import { setting } from "./setting.ts";
+import { readMoment, readName, readSwitch } from "./values.ts";
+
+export const commandSettings = {
+  tokenName: setting({
+    flag: "--name <name>",
+    environment: "PLANTSTORE_TOKEN_NAME",
+    meaning: "your name for the token, by which it is listed and revoked",
+    read: readName,
+  }),
+  tokenExpires: setting<number | undefined>({
+    flag: "--expires <when>",
+    environment: "PLANTSTORE_TOKEN_EXPIRES",
+    meaning: "when the token ends: 90d, 12h, or a date such as 2027-01-31; never if left out",
+    read: readMoment,
+  }),
+  quiet: setting({
+    flag: "--quiet",
+    environment: "PLANTSTORE_QUIET",
+    fallback: false,
+    meaning: "say nothing but errors",
+    read: readSwitch,
+  }),
+  json: setting({
+    flag: "--json",
+    environment: "PLANTSTORE_JSON",
+    fallback: false,
+    meaning: "print a line of JSON for each token instead of a table",
+    read: readSwitch,
+  }),
+};

@@ -1,0 +1,38 @@
+// Settings that bound what a server takes on, and what happens past each bound.
+
+import { setting } from "./setting.ts";
+import { readInteger } from "./values.ts";
+
+const MiB = 2 ** 20;
+
+export const limitSettings = {
+  bodyBytesMax: setting({
+    flag: "--body-bytes-max <bytes>",
+    environment: "PLANTSTORE_BODY_BYTES_MAX",
+    fallback: MiB,
+    meaning: "largest body that is read; one over it is refused with 413",
+    // SQLite holds strings of up to 10^9 bytes.
+    read: readInteger(1, 512 * MiB),
+  }),
+  queuePlantsMax: setting({
+    flag: "--queue-plants-max <plants>",
+    environment: "PLANTSTORE_QUEUE_PLANTS_MAX",
+    fallback: 10_000,
+    meaning: "plants that may wait for a commit; one more is refused with 503",
+    read: readInteger(1, 1_000_000),
+  }),
+  tokenRate: setting({
+    flag: "--token-rate <creates>",
+    environment: "PLANTSTORE_TOKEN_RATE",
+    fallback: 0,
+    meaning: "creates that a token may send in a second, one more is refused with 429; 0 is any number",
+    read: readInteger(0, 1_000_000),
+  }),
+  drainSecondsMax: setting({
+    flag: "--drain-seconds-max <seconds>",
+    environment: "PLANTSTORE_DRAIN_SECONDS_MAX",
+    fallback: 10,
+    meaning: "time for accepted requests to be answered when the server stops",
+    read: readInteger(0, 3_600),
+  }),
+};

@@ -1,0 +1,19 @@
+// Every setting once: its flag, its environment name, its default and its meaning. The README's table is held
+// against this one by a test.
+
+import { commandSettings } from "./command-settings.ts";
+import { limitSettings } from "./limit-settings.ts";
+import { listenerSettings } from "./listener-settings.ts";
+import type { Setting } from "./setting.ts";
+import { storeSettings } from "./store-settings.ts";
+
+export const settings = {
+  ...listenerSettings,
+  ...storeSettings,
+  ...limitSettings,
+  ...commandSettings,
+};
+
+export type SettingName = keyof typeof settings;
+export type SettingValue<Name extends SettingName> =
+  (typeof settings)[Name] extends Setting<infer Value> ? Value : never;

@@ -1,0 +1,80 @@
+// Reads the values of settings. Each throws an InvalidArgumentError that says what would be right.
+
+import { InvalidArgumentError } from "commander";
+import type { CorsOrigins } from "../api/cors.ts";
+import { momentFromText } from "../moment.ts";
+import { OperatorError } from "../operator-error.ts";
+
+export function readText(text: string): string {
+  if (text === "") throw new InvalidArgumentError("It must not be empty.");
+  return text;
+}
+
+export function readName(text: string): string {
+  if (text === "" || /\p{Cc}/u.test(text)) {
+    throw new InvalidArgumentError("It must be one line of text, without control characters.");
+  }
+  return text;
+}
+
+/** What the variable of a flag without an argument may say. */
+export function readSwitch(text: string): boolean {
+  if (/^(?:1|on|true|yes)$/i.test(text)) return true;
+  if (/^(?:0|off|false|no|)$/i.test(text)) return false;
+  throw new OperatorError(`a variable says "${text}", but must say on or off`, 2);
+}
+
+export function readInteger(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (!/^\d+$/.test(text) || value < min || value > max) {
+      throw new InvalidArgumentError(`It must be a whole number from ${min} to ${max}.`);
+    }
+    return value;
+  };
+}
+
+export function readOnOff(text: string): string {
+  if (text !== "on" && text !== "off") throw new InvalidArgumentError("It must be on or off.");
+  return text;
+}
+
+export function readLoopback(text: string): string {
+  if (!/^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/.test(text)) {
+    throw new InvalidArgumentError("It must be a loopback address: the admin listener asks for no password.");
+  }
+  return text;
+}
+
+export function readBasePath(text: string): string {
+  if (!/^(?:\/[A-Za-z0-9\-._~]+)*\/?$/.test(text)) {
+    throw new InvalidArgumentError("It must be a path such as /v1, of letters, digits and - . _ ~");
+  }
+  return text.replace(/\/$/, "");
+}
+
+export function readUrl(text: string): string {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new InvalidArgumentError("It must be an address such as https://plants.example/v1.");
+  }
+  return text.replace(/\/$/, "");
+}
+
+export function readOrigins(text: string): CorsOrigins {
+  if (text === "*" || text === "off") return text;
+  const origins = text.split(",").map((origin) => origin.trim());
+  if (!origins.every((origin) => URL.parse(origin)?.origin === origin)) {
+    throw new InvalidArgumentError(
+      "It must be *, off, or origins such as https://docs.example separated by commas.",
+    );
+  }
+  return origins;
+}
+
+export function readMoment(text: string): number {
+  const moment = momentFromText(text, Date.now());
+  if (moment === undefined)
+    throw new InvalidArgumentError("It must lie ahead, and be such as 90d, 12h or 2027-01-31.");
+  return moment;
+}
