@@ -13,6 +13,7 @@ interface Example {
 
 interface DescribedAnswer {
   readonly $ref?: string;
+  readonly headers?: Readonly<Record<string, unknown>>;
   readonly content?: {
     readonly "application/json": { readonly examples: Readonly<Record<string, Example>> };
   };
@@ -29,8 +30,18 @@ const examples = Object.entries(described.paths["/plants"].post.responses).flatM
   const referred =
     answer.$ref === undefined ? answer : described.components.responses[answer.$ref.split("/").at(-1) ?? ""];
   const named = Object.entries(referred?.content?.["application/json"].examples ?? {});
-  return named.map(([name, { value, summary }]) => ({ status: Number(status), name, value, summary }));
+  const headers = Object.keys(referred?.headers ?? {}).map((header) => header.toLowerCase());
+  return named.map(([name, { value, summary }]) => ({
+    status: Number(status),
+    name,
+    value,
+    summary,
+    headers,
+  }));
 });
+
+/** What every answer of HTTP has, and what CORS and the browser's own rules are about. */
+const undescribed = /^(?:content-(?:type|length)|date|connection|x-content-type-options|access-control-.*)$/;
 
 const resources = new AsyncDisposableStack();
 let target: Target;
@@ -74,6 +85,12 @@ const provoke: Record<string, () => Promise<Answer>> = {
   methodNotOffered: () =>
     send(`${target.url}/plants`, { headers: { Authorization: `Bearer ${target.token}` } }),
   tooLarge: () => post(target, "x".repeat(2 ** 20 + 1)),
+  tooSlow: () =>
+    send(`${target.url}/plants`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${target.token}`, "Content-Type": "application/json" },
+      body: new ReadableStream(),
+    }),
   notJsonMediaType: () => post(target, "{}", { "Content-Type": "text/plain" }),
   overRate: async () => firstRefusal(await targetOf(["--token-rate", "10"]), 429),
   overloaded: async () => firstRefusal(await targetOf(["--queue-plants-max", "1"]), 503),
@@ -82,11 +99,15 @@ const provoke: Record<string, () => Promise<Answer>> = {
 const provoked = examples.filter(({ name }) => name !== "fault");
 test.each(provoked.map((example) => [example.status, example.name, example] as const))(
   "the example %d %s is what is sent",
-  async (status, name, { value }) => {
+  async (status, name, { value, headers }) => {
     const answer = await provoke[name]?.();
     expect(answer).toMatchObject({ status });
     expect(answer?.json).toEqual(value);
+    const sent = [...(answer?.headers.keys() ?? [])].filter((header) => !undescribed.test(header));
+    expect(sent.filter((header) => !headers.includes(header))).toEqual([]);
   },
+  // The slowest is a body that does not arrive, for 20 seconds.
+  60_000,
 );
 
 test("every code of the registry has an example under its status, and every example is of the registry", () => {

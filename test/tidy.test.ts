@@ -15,6 +15,7 @@ const sources = await Promise.all(
 const floors: readonly (readonly string[])[] = [
   ["src/client"],
   ["src/contract", "src/operator-error.ts", "src/moment.ts"],
+  ["src/events"],
   ["src/store"],
   ["src/tokens", "src/transfer"],
   ["src/api", "src/admin"],
@@ -27,9 +28,10 @@ const floors: readonly (readonly string[])[] = [
 const reserved: readonly [pattern: RegExp, only: string, instead: string][] = [
   [/"bun:sqlite"/, "src/store/sqlite/driver.ts", "import from ./driver.ts"],
   [/"pg"/, "src/store/postgres/driver.ts", "import from ./driver.ts"],
+  [/"pino(?:-pretty)?"/, "src/events/log.ts", "observe an Event"],
   [/"rate-limiter-flexible"/, "src/api/rate-limit.ts", "use RateLimit"],
   [/\bprocess\.exit\(/, "src/commands/serve.ts", "throw an OperatorError, or set process.exitCode"],
-  [/\bconsole\./, "", "use tell or printLines of operator-output.ts"],
+  [/\bconsole\./, "", "observe an Event, or use tell or printLines of operator-output.ts"],
   [/\bMath\.random\(/, "", "take randomness as an argument"],
 ];
 

@@ -1,4 +1,6 @@
-// The admin listener: whether the process lives, and whether its store can commit now.
+// The admin listener: whether the process lives, whether its store can commit now, and its metrics.
+
+import type { Metrics } from "../events/metrics.ts";
 
 export interface AdminOptions {
   readonly host: string;
@@ -6,6 +8,7 @@ export interface AdminOptions {
   readonly port: number;
   /** Rejects with the reason if the store could not commit now. */
   readonly assertReady: () => Promise<void>;
+  readonly metrics: Metrics;
 }
 
 /** An admin listener that answers. */
@@ -16,7 +19,7 @@ export interface AdminServer {
 }
 
 /** Opens the admin listener. Throws what Bun.serve throws if the address cannot be taken. */
-export function startAdminServer({ host, port, assertReady }: AdminOptions): AdminServer {
+export function startAdminServer({ host, port, assertReady, metrics }: AdminOptions): AdminServer {
   const listener = Bun.serve({
     hostname: host,
     port,
@@ -29,13 +32,19 @@ export function startAdminServer({ host, port, assertReady }: AdminOptions): Adm
             (reason) => report(503, `not ready: ${reason instanceof Error ? reason.message : reason}`),
           ),
       },
+      "/metrics": {
+        GET: async () => new Response(await metrics.text(), { headers: headersOf(metrics.contentType) }),
+      },
     },
-    fetch: () => report(404, "there is GET /livez and GET /readyz"),
+    fetch: () => report(404, "there is GET /livez, GET /readyz and GET /metrics"),
   });
   return { url: listener.url.origin, stop: () => listener.stop(true) };
 }
 
 function report(status: number, text: string): Response {
-  const headers = { "Content-Type": "text/plain; charset=utf-8", "Cache-Control": "no-store" };
-  return new Response(`${text}\n`, { status, headers });
+  return new Response(`${text}\n`, { status, headers: headersOf("text/plain; charset=utf-8") });
+}
+
+function headersOf(contentType: string): Record<string, string> {
+  return { "Content-Type": contentType, "Cache-Control": "no-store" };
 }

@@ -1,41 +1,68 @@
 // What the public listener sends: a Plant or an Error, with the headers that every answer carries.
 
-import { type ContractError, errorRegistry, retryAfterSeconds, statusOf } from "../contract/errors.ts";
-import { type NewPlant, plantOf } from "../contract/plant.ts";
+import { type ContractError, errorRegistry, statusOf } from "../contract/errors.ts";
+import { plantOf } from "../contract/plant.ts";
 import { challenges } from "./bearer.ts";
 import { type CorsOrigins, staticCorsHeaders } from "./cors.ts";
+import type { Created } from "./create-plant.ts";
+import type { PublicExchange } from "./exchange.ts";
 
 export class Answers {
-  // A Headers object is copied into an answer in 0.27 µs, a record of the same headers in 1.06 µs.
+  /**
+   * Copied into every answer. The id of the request is set here and not on the copy: 0.23 against 0.32 µs. As one
+   * object it is copied in 0.27 µs, a record of the same headers in 1.06 µs.
+   */
   readonly #common: Headers;
+  readonly #rateLimitPolicy: string | undefined;
 
-  constructor(origins: CorsOrigins) {
+  /** @param rateLimitPolicy the RateLimit-Policy field, where tokens have a rate. */
+  constructor(origins: CorsOrigins, rateLimitPolicy: string | undefined) {
     this.#common = new Headers({
       "Content-Type": "application/json",
       "Cache-Control": "no-store",
       "X-Content-Type-Options": "nosniff",
       ...staticCorsHeaders(origins),
     });
+    this.#rateLimitPolicy = rateLimitPolicy;
   }
 
   /** 200 with the Plant. */
-  plant(newPlant: NewPlant): Response {
-    return new Response(JSON.stringify(plantOf(newPlant)), { headers: this.#common });
+  plant({ plant, outcome }: Created, exchange: PublicExchange): Response {
+    exchange.result = outcome;
+    return this.#answer(exchange, 200, JSON.stringify(plantOf(plant)));
   }
 
   /** 200 with any JSON text. */
-  json(text: string): Response {
-    return new Response(text, { headers: this.#common });
+  json(text: string, exchange: PublicExchange): Response {
+    exchange.result = "served";
+    return this.#answer(exchange, 200, text);
   }
 
   /** The Error body of a refusal, with its status and the headers that belong to its code. */
-  error({ code, message }: ContractError, extraHeaders: Record<string, string> = {}): Response {
-    const headers = new Headers(this.#common);
+  error(error: ContractError, exchange: PublicExchange): Response {
+    const { code, message, details } = error;
+    exchange.result = code;
+    const body = JSON.stringify({ error: errorRegistry[code].error, message });
+    const answer = this.#answer(exchange, statusOf(code), body);
+    const { headers } = answer;
     if (code === "noCredentials" || code === "credentialsNotAccepted")
       headers.set("WWW-Authenticate", challenges[code]);
-    if (code === "unavailable" || code === "overRate") headers.set("Retry-After", String(retryAfterSeconds));
-    for (const [name, value] of Object.entries(extraHeaders)) headers.set(name, value);
-    const body = JSON.stringify({ error: errorRegistry[code].error, message });
-    return new Response(body, { status: statusOf(code), headers });
+    if (details.retryAfterSeconds !== undefined)
+      headers.set("Retry-After", String(details.retryAfterSeconds));
+    if (details.allow !== undefined) headers.set("Allow", details.allow);
+    // RFC 9110, section 15.5.9: what is left of the request is not read.
+    if (code === "tooSlow") headers.set("Connection", "close");
+    return answer;
+  }
+
+  #answer(exchange: PublicExchange, status: number, body: string): Response {
+    exchange.status = status;
+    this.#common.set("X-Request-Id", exchange.requestId);
+    const answer = new Response(body, { status, headers: this.#common });
+    if (exchange.rateLimit !== undefined && this.#rateLimitPolicy !== undefined) {
+      answer.headers.set("RateLimit-Policy", this.#rateLimitPolicy);
+      answer.headers.set("RateLimit", exchange.rateLimit);
+    }
+    return answer;
   }
 }

@@ -1,10 +1,12 @@
 // Cross-origin requests (the Fetch standard's CORS protocol): documentation playgrounds need them, and bearer
 // tokens are not ambient credentials, so any origin may be let in.
 
+import type { PublicExchange } from "./exchange.ts";
+
 /** The origins that may read answers in a browser: all, none, or those listed. */
 export type CorsOrigins = "*" | "off" | readonly string[];
 
-const exposedHeaders = "WWW-Authenticate, Retry-After, Allow";
+const exposedHeaders = "WWW-Authenticate, Retry-After, Allow, X-Request-Id, RateLimit, RateLimit-Policy";
 const preflightMaxAgeSeconds = 86_400;
 
 /** The CORS headers that are the same in every answer. */
@@ -37,8 +39,10 @@ export function isPreflight(request: Request): boolean {
 }
 
 /** The answer to a preflight: which methods and headers a page may send. */
-export function answerPreflight(origins: CorsOrigins, request: Request): Response {
-  const headers = new Headers(staticCorsHeaders(origins));
+export function answerPreflight(origins: CorsOrigins, request: Request, exchange: PublicExchange): Response {
+  exchange.status = 204;
+  exchange.result = "served";
+  const headers = new Headers({ "X-Request-Id": exchange.requestId, ...staticCorsHeaders(origins) });
   if (origins !== "off") {
     headers.set("Access-Control-Allow-Methods", "GET, POST");
     // A wildcard does not cover Authorization, so name what is asked for; a header by itself opens nothing here.

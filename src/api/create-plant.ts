@@ -4,51 +4,55 @@ import { ContractError, unavailable } from "../contract/errors.ts";
 import { conflictWith, type NewPlant, readNewPlant } from "../contract/plant.ts";
 import type { CreateOutcome, GroupCommit } from "../store/group-commit.ts";
 import type { KnownTokens } from "../tokens/known-tokens.ts";
-import type { Answers } from "./answers.ts";
 import { judgeCredentials } from "./bearer.ts";
-import { judgeMediaType, readBody } from "./body.ts";
+import type { Bodies } from "./body.ts";
+import type { PublicExchange } from "./exchange.ts";
+import { judgeMediaType } from "./media-type.ts";
 import type { RateLimit } from "./rate-limit.ts";
 
 /** What creating a plant needs of the house. */
 export interface CreatePlantNeeds {
   readonly tokens: KnownTokens;
   readonly groupCommit: GroupCommit;
+  readonly bodies: Bodies;
   /** Undefined where tokens may send any number of creates. */
   readonly rateLimit: RateLimit | undefined;
-  readonly answers: Answers;
-  readonly bodyBytesMax: number;
 }
 
-/** Answers 200 once the plant is on stable storage, or an Error that says why it is not. */
-export async function createPlant(request: Request, needs: CreatePlantNeeds): Promise<Response> {
-  const { tokens, rateLimit, groupCommit, answers, bodyBytesMax } = needs;
+/** A plant that is on stable storage. */
+export interface Created {
+  readonly plant: NewPlant;
+  readonly outcome: "created" | "unchanged";
+}
 
+/** The plant, once it is on stable storage, or why it is not. */
+export async function createPlant(
+  request: Request,
+  exchange: PublicExchange,
+  { tokens, rateLimit, bodies, groupCommit }: CreatePlantNeeds,
+): Promise<Created | ContractError> {
   const judged = judgeCredentials(request.headers, tokens);
   const token = judged instanceof Promise ? await judged : judged;
-  if (token instanceof ContractError) return answers.error(token);
+  if (token instanceof ContractError) return token;
+  exchange.caller = token.name;
 
-  const overRate = rateLimit === undefined ? undefined : await rateLimit.take(token);
-  if (overRate !== undefined) return answers.error(overRate);
+  const overRate = rateLimit === undefined ? undefined : await rateLimit.take(token, exchange);
+  if (overRate !== undefined) return overRate;
 
   const notJsonMediaType = judgeMediaType(request.headers);
-  if (notJsonMediaType !== undefined) return answers.error(notJsonMediaType);
+  if (notJsonMediaType !== undefined) return notJsonMediaType;
 
-  const body = await readBody(request, bodyBytesMax);
-  if (body instanceof ContractError) return answers.error(body);
-
-  const newPlant = readNewPlant(body);
-  if (newPlant instanceof ContractError) return answers.error(newPlant);
+  const newPlant = await bodies.read(request, readNewPlant);
+  if (newPlant instanceof ContractError) return newPlant;
 
   const outcome = await groupCommit.create(newPlant);
-  const refusal = refusalOf(outcome, newPlant);
-  return refusal === undefined ? answers.plant(newPlant) : answers.error(refusal);
+  return outcome === "created" || outcome === "unchanged"
+    ? { plant: newPlant, outcome }
+    : refusalOf(outcome, newPlant);
 }
 
-function refusalOf(outcome: CreateOutcome, newPlant: NewPlant): ContractError | undefined {
+function refusalOf(outcome: Exclude<CreateOutcome, Created["outcome"]>, newPlant: NewPlant): ContractError {
   switch (outcome) {
-    case "created":
-    case "unchanged":
-      return undefined;
     case "conflict":
       return conflictWith(newPlant);
     case "overloaded":

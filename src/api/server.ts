@@ -2,12 +2,14 @@
 
 import { ContractError } from "../contract/errors.ts";
 import { description } from "../contract/new-plant-schema.ts";
+import type { Clock, Observe } from "../events/event.ts";
 import { Answers } from "./answers.ts";
 import { judgeCredentials } from "./bearer.ts";
 import { allowOrigin, answerPreflight, type CorsOrigins, isPreflight } from "./cors.ts";
 import { type CreatePlantNeeds, createPlant } from "./create-plant.ts";
+import { Exchanges, type PublicExchange } from "./exchange.ts";
 
-export interface ServerOptions extends Omit<CreatePlantNeeds, "answers"> {
+export interface ServerOptions extends CreatePlantNeeds {
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
@@ -16,7 +18,12 @@ export interface ServerOptions extends Omit<CreatePlantNeeds, "answers"> {
   /** The base address that clients use, if it is not the one that they reach the listener by. */
   readonly publicUrl: string | undefined;
   readonly corsOrigins: CorsOrigins;
-  readonly observeFault: (error: unknown) => void;
+  /** A connection is closed when nothing was sent on it for so long; also the longest that an answer may take. */
+  readonly idleSecondsMax: number;
+  /** In front of the ids of requests: tells those of this server from those of any other. */
+  readonly requestIdPrefix: string;
+  readonly now: Clock;
+  readonly observe: Observe;
 }
 
 /** A public listener that accepts requests. */
@@ -27,67 +34,80 @@ export interface PublicServer {
   stop(drainMsMax: number): Promise<void>;
 }
 
-/** A connection is closed when it has been idle for so long, and a body that trickles in may take little longer. */
-const idleSecondsMax = 30;
-
 /** Opens the public listener. Throws what Bun.serve throws if the address cannot be taken. */
 export function startServer(options: ServerOptions): PublicServer {
-  const { tokens, basePath, corsOrigins, observeFault } = options;
-  const answers = new Answers(corsOrigins);
-  const needs = { ...options, answers };
+  const { tokens, basePath, corsOrigins, now, observe } = options;
+  const answers = new Answers(corsOrigins, options.rateLimit?.policy);
+  const exchanges = new Exchanges(now, options.requestIdPrefix);
   const plantsPath = `${basePath}/plants`;
   const descriptionPath = `${basePath}/openapi.json`;
 
   async function handle(request: Request): Promise<Response> {
+    const exchange = exchanges.begin(request, pathOf(request.url));
+    let response: Response;
     try {
-      return allowOrigin(corsOrigins, request, await answer(request));
+      response = await answer(request, exchange);
     } catch (error) {
-      if (!request.signal.aborted) observeFault(error);
-      return allowOrigin(corsOrigins, request, answers.error(fault()));
+      response = answers.error(fault(), exchange);
+      // A body that its client broke off: there is nobody to answer.
+      if (request.signal.aborted) exchange.result = "gone";
+      else observe({ kind: "fault", requestId: exchange.requestId, error });
     }
+    exchange.endedAt = now();
+    observe({ kind: "answered", exchange });
+    return allowOrigin(corsOrigins, request, response);
   }
 
-  function answer(request: Request): Response | Promise<Response> {
-    const path = pathOf(request.url);
-    if (path === plantsPath && request.method === "POST") return createPlant(request, needs);
-    if (isPreflight(request)) return answerPreflight(corsOrigins, request);
-    if (path === descriptionPath) return answerDescription(request);
-    return answerElsewhere(request, path);
+  function answer(request: Request, exchange: PublicExchange): Response | Promise<Response> {
+    const { path, method } = exchange;
+    if (path === plantsPath && method === "POST") return create(request, exchange);
+    if (isPreflight(request)) return answerPreflight(corsOrigins, request, exchange);
+    if (path === descriptionPath) return answerDescription(request, exchange);
+    return refuseElsewhere(request, exchange).then((refusal) => answers.error(refusal, exchange));
   }
 
-  async function answerElsewhere(request: Request, path: string): Promise<Response> {
+  async function create(request: Request, exchange: PublicExchange): Promise<Response> {
+    const created = await createPlant(request, exchange, options);
+    return created instanceof ContractError
+      ? answers.error(created, exchange)
+      : answers.plant(created, exchange);
+  }
+
+  async function refuseElsewhere(request: Request, exchange: PublicExchange): Promise<ContractError> {
     const token = await judgeCredentials(request.headers, tokens);
-    if (token instanceof ContractError) return answers.error(token);
-    return path === plantsPath ? notOffered(request.method) : noSuchPath(path);
+    if (token instanceof ContractError) return token;
+    exchange.caller = token.name;
+    return exchange.path === plantsPath ? notOffered(exchange.method) : noSuchPath(exchange.path);
   }
 
-  function answerDescription(request: Request): Response {
-    if (request.method !== "GET" && request.method !== "HEAD") {
-      const message = `${request.method} is not offered at ${descriptionPath}; GET it.`;
-      return answers.error(new ContractError("methodNotOffered", message), { Allow: "GET, HEAD" });
+  function answerDescription(request: Request, exchange: PublicExchange): Response {
+    if (exchange.method !== "GET" && exchange.method !== "HEAD") {
+      const message = `${exchange.method} is not offered at ${descriptionPath}; GET it.`;
+      return answers.error(new ContractError("methodNotOffered", message, { allow: "GET, HEAD" }), exchange);
     }
     const host = request.headers.get("host") ?? listener.url.host;
     const url = options.publicUrl ?? `http://${host}${basePath}`;
-    return answers.json(JSON.stringify({ ...description, servers: [{ url, description: "This server." }] }));
+    const servers = [{ url, description: "This server." }];
+    return answers.json(JSON.stringify({ ...description, servers }), exchange);
   }
 
-  function notOffered(method: string): Response {
+  function notOffered(method: string): ContractError {
     const message =
       `${method} is not offered at ${plantsPath}: this interface only creates plants. ` +
       `Send POST ${plantsPath} with Content-Type: application/json and a body such as ` +
       `{"id": 1, "name": "Monstera deliciosa", "tag": "tropical"}.`;
-    return answers.error(new ContractError("methodNotOffered", message), { Allow: "POST" });
+    return new ContractError("methodNotOffered", message, { allow: "POST" });
   }
 
-  function noSuchPath(path: string): Response {
+  function noSuchPath(path: string): ContractError {
     const message = `There is nothing at ${path}; this interface has one operation, POST ${plantsPath}.`;
-    return answers.error(new ContractError("noSuchPath", message));
+    return new ContractError("noSuchPath", message);
   }
 
   const listener = Bun.serve({
     hostname: options.host,
     port: options.port,
-    idleTimeout: idleSecondsMax,
+    idleTimeout: options.idleSecondsMax,
     // Bun refuses what is over its own limit with a bare 413: keep it out of the way of ours, which explains itself.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     fetch: handle,

@@ -45,8 +45,8 @@ export class PlantStoreClient {
   }
 }
 
-/** Over the rate; a gateway that could not reach the server; unavailable; a gateway that waited in vain. */
-const passingStatuses: readonly number[] = [429, 502, 503, 504];
+/** A body that was too slow; over the rate; a gateway that could not reach the server; unavailable; a gateway that waited in vain. */
+const passingStatuses: readonly number[] = [408, 429, 502, 503, 504];
 
 /** Whether the same plant may be accepted a little later: after any network fault, and by what the status says. */
 function mayPass(failure: TryFailure): boolean {

@@ -1,23 +1,34 @@
-// plantstore serve: opens the store, opens the public listener, and runs until it is told to stop.
+// plantstore serve: opens the store, opens the listeners, and runs until it is told to stop.
 
 import { Command } from "commander";
+import packageJson from "../../package.json";
 import { startAdminServer } from "../admin/server.ts";
+import { Bodies, type BodyLimits } from "../api/body.ts";
 import { RateLimit } from "../api/rate-limit.ts";
 import { type ServerOptions, startServer } from "../api/server.ts";
 import { settingOf, withSettings } from "../config/command-config.ts";
+import type { Event, Observe } from "../events/event.ts";
+import { Log } from "../events/log.ts";
+import { Metrics } from "../events/metrics.ts";
 import { OperatorError } from "../operator-error.ts";
-import { printLines, tell } from "../operator-output.ts";
+import { printLines } from "../operator-output.ts";
 import { endOfTurn, GroupCommit } from "../store/group-commit.ts";
+import { observedCommits } from "../store/observed-commits.ts";
 import { serveStore } from "../store/open-store.ts";
-import type { TokenStore } from "../store/token-store.ts";
 import { KnownTokens } from "../tokens/known-tokens.ts";
-import { makeToken, randomBytes } from "../tokens/token.ts";
+import { firstTokenLines } from "./first-token.ts";
+import { firstStopSignal } from "./stop-signals.ts";
 
 /** Enough for full batches; more would make the first plant of a batch wait for the last. */
 const batchPlantsMax = 1_024;
 
 /** Names and tags that may wait: at two bytes a unit 64 MiB, beside the 200 MB that the whole server is to stay under. */
 const queueUnitsMax = 32 * 2 ** 20;
+
+/** Longer than a body may take to arrive, or a database to fail over: Bun closes the connection then without a word. */
+const idleSecondsMin = 30;
+
+const now = () => performance.now();
 
 export function serveCommand(): Command {
   const command = new Command("serve").description(
@@ -26,53 +37,96 @@ export function serveCommand(): Command {
   return withSettings(command, [
     "host",
     "port",
-    "database",
     "basePath",
     "publicUrl",
     "cors",
-    "bodyBytesMax",
-    "migrate",
     "adminHost",
     "adminPort",
+    "database",
+    "migrate",
+    "bodyBytesMax",
+    "inFlightBytesMax",
+    "arrivalSecondsMax",
     "queuePlantsMax",
     "tokenRate",
+    "tokenBurst",
     "drainSecondsMax",
+    "logFormat",
+    "logLevel",
+    "accessLog",
   ]).action(() => serve(command));
 }
 
 async function serve(command: Command): Promise<void> {
+  const bodyLimits = bodyLimitsOf(command);
+  const rateLimit = rateLimitOf(command);
+  const log = logOf(command);
+  const observers: Observe[] = [(event) => log.observe(event)];
+  const observe = (event: Event) => {
+    for (const each of observers) each(event);
+  };
+  // What was acknowledged is on disk.
+  const endAtOnce = (why: Event) => {
+    observe(why);
+    void log.end().then(() => process.exit(1));
+  };
   // Ahead of everything that takes time, so that a signal during the start is not lost.
-  const stopSignal = nextStopSignal();
+  const stopSignal = firstStopSignal(now, (signal) => endAtOnce({ kind: "cutShort", signal }));
   let stopping = false;
   // Taken down in the opposite order, also where the start goes wrong half-way.
   await using house = new AsyncDisposableStack();
+  house.defer(async () => {
+    if (stopping) observe({ kind: "stopped" });
+    // What its reader does not take would keep the process alive.
+    if (!(await log.end())) process.exit();
+  });
 
   const mode = settingOf(command, "migrate") === "on" ? "create" : "existing";
-  const observer = { unavailable: seldom(storeTrouble), failed: endAtOnce };
-  const store = await serveStore(settingOf(command, "database"), mode, observer);
+  const store = await serveStore(settingOf(command, "database"), mode, {
+    unavailable: (reason) => observe({ kind: "storeUnavailable", reason }),
+    failed: ({ message }) => endAtOnce({ kind: "storeFailed", reason: message }),
+  });
   house.defer(() => store.close());
 
-  const tokens = new KnownTokens(store.tokens, Date.now, seldom(tokenTrouble));
+  const tokens = new KnownTokens(store.tokens, Date.now, (error) =>
+    observe({ kind: "tokensUnreadable", reason: error instanceof Error ? error.message : String(error) }),
+  );
   await tokens.start();
   house.defer(() => tokens.stop());
 
-  const limits = {
-    queuePlantsMax: settingOf(command, "queuePlantsMax"),
-    queueUnitsMax,
-    batchPlantsMax,
-    batchesInFlightMax: store.batchesInFlightMax,
-  };
-  const groupCommit = new GroupCommit(store, limits, endOfTurn);
+  const groupCommit = new GroupCommit(
+    observedCommits(store, now, observe),
+    {
+      queuePlantsMax: settingOf(command, "queuePlantsMax"),
+      queueUnitsMax,
+      batchPlantsMax,
+      batchesInFlightMax: store.batchesInFlightMax,
+    },
+    endOfTurn,
+  );
   house.defer(() => groupCommit.close());
+  const bodies = new Bodies(bodyLimits);
 
   const adminPort = settingOf(command, "adminPort");
   if (adminPort !== "off") {
+    const metrics = new Metrics(
+      {
+        queuePlants: () => groupCommit.waitingPlants,
+        bodyBytesInFlight: () => bodies.bytesInFlight,
+      },
+      { version: packageJson.version, bun: Bun.version, engine: store.engine },
+    );
+    observers.push((event) => metrics.observe(event));
     const address = { host: settingOf(command, "adminHost"), port: adminPort };
     const assertReady = () =>
       stopping ? Promise.reject(new Error("the server is stopping")) : store.assertWritable();
-    const admin = listen(() => startAdminServer({ ...address, assertReady }), address, "--admin-port");
+    const admin = listen(
+      () => startAdminServer({ ...address, assertReady, metrics }),
+      address,
+      "--admin-port",
+    );
     house.defer(() => admin.stop());
-    tell(`Admin listener on ${admin.url}`);
+    observe({ kind: "listening", listener: "admin", url: admin.url });
   }
 
   const address = { host: settingOf(command, "host"), port: settingOf(command, "port") };
@@ -81,25 +135,54 @@ async function serve(command: Command): Promise<void> {
     basePath: settingOf(command, "basePath"),
     publicUrl: settingOf(command, "publicUrl"),
     corsOrigins: settingOf(command, "cors"),
-    bodyBytesMax: settingOf(command, "bodyBytesMax"),
-    rateLimit: rateLimitOf(settingOf(command, "tokenRate")),
+    idleSecondsMax: Math.max(idleSecondsMin, settingOf(command, "arrivalSecondsMax") + 10),
+    requestIdPrefix: crypto.randomUUID().slice(0, 8),
     tokens,
     groupCommit,
-    observeFault: (error) => tell(`fault: ${error instanceof Error ? error.stack : error}`),
+    bodies,
+    rateLimit,
+    now,
+    observe,
   };
   const server = listen(() => startServer(options), address, "--port");
   house.defer(() => server.stop(settingOf(command, "drainSecondsMax") * 1_000));
+  observe({ kind: "listening", listener: "public", url: server.url });
 
   // Made when nothing can fail any more: a token that nobody was shown would be the only one for good.
-  const firstToken = await makeFirstToken(store.tokens);
-  await printLines([server.url]);
-  if (firstToken !== undefined) greet(server.url, firstToken);
-  tell(`${await stopSignal}: stopping`);
+  await printLines([server.url, ...(await firstTokenLines(store.tokens, server.url))]);
+  observe({ kind: "stopping", signal: await stopSignal });
   stopping = true;
 }
 
-function rateLimitOf(createsPerSecond: number): RateLimit | undefined {
-  return createsPerSecond === 0 ? undefined : new RateLimit(createsPerSecond);
+function bodyLimitsOf(command: Command): BodyLimits {
+  const limits = {
+    bodyBytesMax: settingOf(command, "bodyBytesMax"),
+    inFlightBytesMax: settingOf(command, "inFlightBytesMax"),
+    arrivalMsMax: settingOf(command, "arrivalSecondsMax") * 1_000,
+  };
+  if (limits.inFlightBytesMax >= limits.bodyBytesMax) return limits;
+  throw new OperatorError(
+    `--in-flight-bytes-max is ${limits.inFlightBytesMax}, but one body may have ${limits.bodyBytesMax} (--body-bytes-max); raise the one or lower the other`,
+    2,
+  );
+}
+
+function rateLimitOf(command: Command): RateLimit | undefined {
+  const createsPerSecond = settingOf(command, "tokenRate");
+  const burst = settingOf(command, "tokenBurst");
+  if (createsPerSecond > 0) return new RateLimit({ createsPerSecond, burst: burst ?? createsPerSecond });
+  if (burst === undefined) return undefined;
+  throw new OperatorError("--token-burst needs --token-rate beside it: give both, or none", 2);
+}
+
+function logOf(command: Command): Log {
+  const format = settingOf(command, "logFormat");
+  return new Log({
+    format: format === "auto" ? (process.stderr.isTTY ? "pretty" : "json") : format,
+    level: settingOf(command, "logLevel"),
+    accessLinesPerSecond: settingOf(command, "accessLog"),
+    now,
+  });
 }
 
 function listen<Listener>(
@@ -116,58 +199,4 @@ function listen<Listener>(
       `cannot listen on ${address.host}:${address.port} (${code}); free it, or choose another with ${flag}`,
     );
   }
-}
-
-/** On the first start with an empty store, a token to begin with. */
-async function makeFirstToken(tokens: TokenStore): Promise<string | undefined> {
-  const { token, record } = makeToken({ name: "first", expiresAt: null }, { now: Date.now(), randomBytes });
-  return (await tokens.addFirst(record)) ? token : undefined;
-}
-
-function greet(url: string, token: string): void {
-  tell(`
-This store is new. Its first token, shown only this once:
-
-  ${token}
-
-Create a plant with it:
-
-  curl -i ${url}/plants \\
-    -H 'Authorization: Bearer ${token}' \\
-    -H 'Content-Type: application/json' \\
-    -d '{"id": 1, "name": "Monstera deliciosa", "tag": "tropical"}'
-`);
-}
-
-function storeTrouble(reason: string): void {
-  tell(`the store cannot be used at present: ${reason}; requests are answered 503 until it can`);
-}
-
-/** Ends the process, so that a supervisor starts it anew: what was acknowledged is on disk. */
-function endAtOnce(error: Error): void {
-  tell(`plantstore: ${error.message}; the server ends`);
-  process.exit(1);
-}
-
-function tokenTrouble(error: unknown): void {
-  storeTrouble(error instanceof Error ? error.message : String(error));
-}
-
-function nextStopSignal(): Promise<string> {
-  return new Promise((resolve) => {
-    // Kept for good: npm passes on a signal that the terminal has sent already, and the second must not cut off
-    // the answers that the first waits for.
-    process.on("SIGTERM", () => resolve("SIGTERM"));
-    process.on("SIGINT", () => resolve("SIGINT"));
-  });
-}
-
-/** Calls at most once in ten seconds: trouble comes with every batch. */
-function seldom<Argument>(call: (argument: Argument) => void): (argument: Argument) => void {
-  let last = Number.NEGATIVE_INFINITY;
-  return (argument) => {
-    if (performance.now() - last < 10_000) return;
-    last = performance.now();
-    call(argument);
-  };
 }

@@ -28,6 +28,27 @@ export const limitSettings = {
     meaning: "creates that a token may send in a second, one more is refused with 429; 0 is any number",
     read: readInteger(0, 1_000_000),
   }),
+  tokenBurst: setting<number | undefined>({
+    flag: "--token-burst <creates>",
+    environment: "PLANTSTORE_TOKEN_BURST",
+    meaning:
+      "creates that a token may send at once, within its rate over a longer time; its rate if left out",
+    read: readInteger(1, 100_000_000),
+  }),
+  inFlightBytesMax: setting({
+    flag: "--in-flight-bytes-max <bytes>",
+    environment: "PLANTSTORE_IN_FLIGHT_BYTES_MAX",
+    fallback: 64 * MiB,
+    meaning: "memory for the bodies that are on their way; what comes past it is refused with 503",
+    read: readInteger(1, 64 * 1_024 * MiB),
+  }),
+  arrivalSecondsMax: setting({
+    flag: "--arrival-seconds-max <seconds>",
+    environment: "PLANTSTORE_ARRIVAL_SECONDS_MAX",
+    fallback: 20,
+    meaning: "time for the body of a request to arrive; one that takes longer is refused with 408",
+    read: readInteger(1, 240),
+  }),
   drainSecondsMax: setting({
     flag: "--drain-seconds-max <seconds>",
     environment: "PLANTSTORE_DRAIN_SECONDS_MAX",

@@ -4,7 +4,7 @@ export interface Setting<Value> {
   /** As commander reads it: the long flag and its argument. */
   readonly flag: string;
   readonly environment: string;
-  readonly fallback?: Value;
+  readonly fallback?: NoInfer<Value>;
   readonly meaning: string;
   /** Throws an InvalidArgumentError that says what would be right. */
   readonly read: (text: string) => Value;

@@ -4,6 +4,7 @@
 import { commandSettings } from "./command-settings.ts";
 import { limitSettings } from "./limit-settings.ts";
 import { listenerSettings } from "./listener-settings.ts";
+import { logSettings } from "./log-settings.ts";
 import type { Setting } from "./setting.ts";
 import { storeSettings } from "./store-settings.ts";
 
@@ -11,6 +12,7 @@ export const settings = {
   ...listenerSettings,
   ...storeSettings,
   ...limitSettings,
+  ...logSettings,
   ...commandSettings,
 };
 

@@ -1,7 +1,7 @@
 // Settings of the store.
 
 import { setting } from "./setting.ts";
-import { readOnOff, readText } from "./values.ts";
+import { readOneOf, readText } from "./values.ts";
 
 export const storeSettings = {
   database: setting({
@@ -16,6 +16,6 @@ export const storeSettings = {
     environment: "PLANTSTORE_MIGRATE",
     fallback: "on",
     meaning: "whether the server makes the store, or upgrades its schema, when it starts",
-    read: readOnOff,
+    read: readOneOf(["on", "off"]),
   }),
 };

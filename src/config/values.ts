@@ -34,9 +34,13 @@ export function readInteger(min: number, max: number): (text: string) => number 
   };
 }
 
-export function readOnOff(text: string): string {
-  if (text !== "on" && text !== "off") throw new InvalidArgumentError("It must be on or off.");
-  return text;
+/** One of some words. */
+export function readOneOf<const Word extends string>(words: readonly Word[]): (text: string) => Word {
+  return (text) => {
+    const word = words.find((one) => one === text);
+    if (word !== undefined) return word;
+    throw new InvalidArgumentError(`It must be ${words.slice(0, -1).join(", ")} or ${words.at(-1)}.`);
+  };
 }
 
 export function readLoopback(text: string): string {

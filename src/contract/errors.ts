@@ -10,6 +10,7 @@ export const errorRegistry = {
   credentialsNotAccepted: { error: 40101, meaning: "The credentials are not accepted" },
   noSuchPath: { error: 40400, meaning: "No such path" },
   methodNotOffered: { error: 40500, meaning: "The method is not offered there" },
+  tooSlow: { error: 40800, meaning: "The body did not arrive in time" },
   bodyTooLarge: { error: 41300, meaning: "The body is over the limit" },
   notJsonMediaType: { error: 41500, meaning: "The Content-Type is missing or not application/json" },
   overRate: { error: 42900, meaning: "Over this token's rate" },
@@ -22,15 +23,25 @@ export const errorRegistry = {
 
 export type ErrorCode = keyof typeof errorRegistry;
 
+/** What a refusal says beside its message, as header fields. */
+interface ErrorDetails {
+  /** How long the client is asked to wait before it tries again. */
+  readonly retryAfterSeconds?: number;
+  /** The methods that the path offers. */
+  readonly allow?: string;
+}
+
 /** A refusal as a value: what the client did, or met, that its request could not be accepted for. */
 export class ContractError {
   readonly code: ErrorCode;
   /** A sentence: what was wrong, where, and what would be right. */
   readonly message: string;
+  readonly details: ErrorDetails;
 
-  constructor(code: ErrorCode, message: string) {
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
     this.code = code;
     this.message = message;
+    this.details = details;
   }
 }
 
@@ -39,10 +50,9 @@ export function statusOf(code: ErrorCode): number {
   return Math.trunc(errorRegistry[code].error / 100);
 }
 
-/** How long a client that was refused as `unavailable` or `overRate` is asked to wait before it tries again. */
-export const retryAfterSeconds = 1;
-
 /** An `unavailable` that says what could not be done, and that trying again is safe. */
 export function unavailable(what: string): ContractError {
-  return new ContractError("unavailable", `${what}; retrying in ${retryAfterSeconds} second is safe.`);
+  const retryAfterSeconds = 1;
+  const message = `${what}; retrying in ${retryAfterSeconds} second is safe.`;
+  return new ContractError("unavailable", message, { retryAfterSeconds });
 }

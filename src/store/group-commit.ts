@@ -40,6 +40,11 @@ export class GroupCommit {
     this.#pace = pace;
   }
 
+  /** Plants that wait for a batch. */
+  get waitingPlants(): number {
+    return this.#waiting.length;
+  }
+
   /**
    * Hands a plant in, and resolves with its own outcome after its batch is committed. Plants are judged in the
    * order in which they are handed in. Rejects only if the engine failed on its batch with an exception.

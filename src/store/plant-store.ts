@@ -23,6 +23,9 @@ export type OpenMode = "create" | "existing";
 
 /** A store that is open for creating plants. */
 export interface PlantStore {
+  /** The engine's name, for operators. */
+  readonly engine: string;
+
   /** How many batches it commits at a time. */
   readonly batchesInFlightMax: number;
 

@@ -94,8 +94,22 @@ describe("a real server's", () => {
     }
   });
 
+  test("40800 is tried again", async () => {
+    await using slow = await ClientTarget.start("--arrival-seconds-max", "1");
+    let requests = 0;
+    const client = slow.client({
+      fetch: (url, init) => {
+        requests++;
+        // The first body never ends.
+        return requests === 1 ? fetch(url, { ...init, body: new ReadableStream() }) : fetch(url, init);
+      },
+    });
+    expect(await client.createPlant(plant)).toEqual({ name: "Monstera" });
+    expect(requests).toBe(2);
+  });
+
   test("codes are all here but 50000, which no client can cause", () => {
-    const seen = new Set([...refusals.map(([code]) => code), 42900, 50300]);
+    const seen = new Set([...refusals.map(([code]) => code), 40800, 42900, 50300]);
     const all = Object.values(errorRegistry).map(({ error }): number => error);
     expect(all.filter((code) => !seen.has(code))).toEqual([50000]);
   });

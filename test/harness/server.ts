@@ -3,6 +3,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type LogLine, logLines, Output } from "./output.ts";
 
 /** The command, as a shell runs it. */
 export const plantstore = new URL("../../bin/plantstore", import.meta.url).pathname;
@@ -49,18 +50,27 @@ export interface ServerSetup {
   readonly env?: Record<string, string>;
 }
 
+/** A server's end, and all that it wrote. */
+export interface ServerEnd {
+  readonly exitCode: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
 /** A running server. Goes out of scope by being killed, so stop it first where its end matters. */
 export class RunningServer {
   readonly url: string;
   readonly database: string;
   readonly #child: Bun.Subprocess<"ignore", "pipe", "pipe">;
-  readonly #stderr: Promise<string>;
+  readonly #stdout: Output;
+  readonly #stderr: Output;
 
-  private constructor(url: string, database: string, child: Bun.Subprocess<"ignore", "pipe", "pipe">) {
+  private constructor(url: string, database: string, parts: Started) {
     this.url = url;
     this.database = database;
-    this.#child = child;
-    this.#stderr = child.stderr.text();
+    this.#child = parts.child;
+    this.#stdout = parts.stdout;
+    this.#stderr = parts.stderr;
   }
 
   /** Starts a server, and waits for its address. */
@@ -74,9 +84,22 @@ export class RunningServer {
         stderr: "pipe",
       },
     );
-    const url = await firstLine(child.stdout);
-    if (url === undefined) throw new Error(`The server did not start: ${await child.stderr.text()}`);
-    return new RunningServer(url, database, child);
+    const started = { child, stdout: new Output(child.stdout), stderr: new Output(child.stderr) };
+    const url = await started.stdout.until(firstLine).catch(async () => {
+      throw new Error(`The server did not start: ${await started.stderr.ended}`);
+    });
+    return new RunningServer(url, database, started);
+  }
+
+  /** The address of the admin listener. */
+  async adminUrl(): Promise<string> {
+    const { url } = await this.logged(({ msg }) => msg === "the admin listener is open");
+    return String(url);
+  }
+
+  /** The first line of the log that matches, as soon as it is there. */
+  logged(matches: (line: LogLine) => boolean): Promise<LogLine> {
+    return this.#stderr.until((text) => logLines(text).find(matches));
   }
 
   get pid(): number {
@@ -95,11 +118,12 @@ export class RunningServer {
     return run([...args, "--database", this.database]);
   }
 
-  /** Sends a signal, and waits for the end: the exit code, and all that was written to standard error. */
-  async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<{ exitCode: number | null; stderr: string }> {
+  /** Sends a signal, and waits for the end. */
+  async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<ServerEnd> {
     this.#child.kill(signal);
     await this.#child.exited;
-    return { exitCode: this.#child.exitCode, stderr: await this.#stderr };
+    const [stdout, stderr] = await Promise.all([this.#stdout.ended, this.#stderr.ended]);
+    return { exitCode: this.#child.exitCode, stdout, stderr };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -111,14 +135,13 @@ function environment(env: Record<string, string>): Record<string, string> {
   return { PATH: process.env.PATH ?? "", ...env };
 }
 
-async function firstLine(stream: ReadableStream<Uint8Array>): Promise<string | undefined> {
-  const decoder = new TextDecoder();
-  let text = "";
-  // The reader is released and not cancelled: closing the pipe would end a server that writes to it again.
-  for await (const chunk of stream.values({ preventCancel: true })) {
-    text += decoder.decode(chunk, { stream: true });
-    const end = text.indexOf("\n");
-    if (end !== -1) return text.slice(0, end);
-  }
-  return undefined;
+interface Started {
+  readonly child: Bun.Subprocess<"ignore", "pipe", "pipe">;
+  readonly stdout: Output;
+  readonly stderr: Output;
+}
+
+function firstLine(text: string): string | undefined {
+  const end = text.indexOf("\n");
+  return end === -1 ? undefined : text.slice(0, end);
 }

@@ -1,20 +1,15 @@
 // What may stand between the server and the database: TLS as libpq's sslmode means it, and PgBouncer.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, chownSync, cpSync, writeFileSync } from "node:fs";
 import { plantJson, post } from "../harness/http.ts";
 import { Load } from "../harness/load.ts";
 import { freePort, PostgresServer } from "../harness/postgres.ts";
+import { suiteWith } from "../harness/programs.ts";
 import { RunningServer, run, TemporaryFolder } from "../harness/server.ts";
 
 const nobody = 65_534;
 const isRoot = process.getuid?.() === 0;
-
-/** A test that needs a program of Debian's; where it is missing, it is skipped and its name says what to install. */
-function suiteWith(program: string, name: string, suite: () => void): void {
-  if (Bun.which(program) === null) describe.skip(`${name} (skipped: install ${program})`, suite);
-  else describe(name, suite);
-}
 
 suiteWith("openssl", "TLS", () => {
   const folder = new TemporaryFolder();

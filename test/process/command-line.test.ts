@@ -10,16 +10,17 @@ async function newServer(folder: TemporaryFolder, args: readonly string[] = []):
   return RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args });
 }
 
-test("the first start shows a first token and a curl, on standard error; the second shows none", async () => {
+test("the first start shows a first token and a curl, on standard output; the second shows none, and the log never does", async () => {
   using folder = new TemporaryFolder();
   const first = await newServer(folder);
-  const { stderr } = await first.stop();
-  const token = /pst_[A-Za-z0-9_-]{43}/.exec(stderr)?.[0] ?? "";
-  expect(stderr).toContain(`curl -i ${first.url}/plants`);
+  const { stdout, stderr } = await first.stop();
+  const token = /pst_[A-Za-z0-9_-]{43}/.exec(stdout)?.[0] ?? "";
+  expect(stderr).not.toContain("pst_");
+  expect(stdout).toContain(`curl -i ${first.url}/plants`);
 
   await using second = await newServer(folder);
   expect((await post({ url: second.url, token }, plantJson(1n, "Monstera"))).status).toBe(200);
-  expect((await second.stop()).stderr).not.toContain("pst_");
+  expect(await second.stop()).toMatchObject({ stdout: `${second.url}\n` });
 });
 
 test("the curl that the first start shows works when it is pasted into a shell", async () => {
@@ -33,7 +34,7 @@ test("the curl that the first start shows works when it is pasted into a shell",
     },
   );
   let shown = "";
-  for await (const chunk of child.stderr) {
+  for await (const chunk of child.stdout) {
     shown += new TextDecoder().decode(chunk);
     if (shown.includes('"tropical"}')) break;
   }
@@ -164,7 +165,7 @@ test("a token may be issued before the first start, which then shows none", asyn
   const { stdout } = await run(["token", "create", "--name", "provisioned", "--database", database]);
   await using server = await RunningServer.start({ database });
   expect((await post({ url: server.url, token: stdout.trim() }, plantJson(1n, "Monstera"))).status).toBe(200);
-  expect((await server.stop()).stderr).not.toContain("pst_");
+  expect((await server.stop()).stdout).not.toContain("pst_");
 });
 
 const usageErrors: readonly [args: string[], message: string][] = [
@@ -249,7 +250,7 @@ test("a port that is taken is an error in one line, and the first token is not l
     /^plantstore: cannot listen on 127\.0\.0\.1:\d+ \(EADDRINUSE\); free it, or choose another with --port\n$/,
   );
   const next = await RunningServer.start({ database });
-  expect((await next.stop()).stderr).toContain("pst_");
+  expect((await next.stop()).stdout).toContain("pst_");
 });
 
 test("--help says what a person needs, and exits with 0", async () => {

@@ -4,6 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { engines } from "../harness/engines.ts";
 import { freshId, plantJson, post } from "../harness/http.ts";
+import { logLines } from "../harness/output.ts";
 import { RunningServer, TemporaryFolder } from "../harness/server.ts";
 
 for (const engine of engines) {
@@ -33,7 +34,9 @@ for (const engine of engines) {
         const { exitCode, stderr } = await server.stop(signal);
         await Promise.all(load);
         expect(exitCode).toBe(0);
-        expect(stderr).toEndWith(`${signal}: stopping\n`);
+        const lines = logLines(stderr);
+        expect(lines).toContainEqual(expect.objectContaining({ level: "info", signal }));
+        expect(lines.at(-1)).toMatchObject({ msg: "stopped" });
         expect(acknowledged.size).toBeGreaterThan(50);
         expect([...statuses].filter((status) => status !== 200 && status !== 503)).toEqual([]);
 
@@ -67,11 +70,10 @@ for (const engine of engines) {
       );
       await Bun.sleep(100);
       const stopping = server.stop();
-      await Bun.sleep(200);
       // As npm does, which passes on a signal that the terminal has sent already.
       process.kill(server.pid, "SIGTERM");
       process.kill(server.pid, "SIGINT");
-      await Bun.sleep(50);
+      await server.logged(({ msg }) => msg.startsWith("stopping"));
       slow.write(body.slice(5));
       expect(await answered.promise).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*\{"name":"slow"\}$/);
       expect((await stopping).exitCode).toBe(0);
@@ -92,6 +94,50 @@ for (const engine of engines) {
       );
       await Bun.sleep(100);
       expect((await server.stop()).exitCode).toBe(0);
+    });
+
+    test("a second signal, later on, ends it at once", async () => {
+      await using place = await engine.newPlace();
+      const server = await RunningServer.start({
+        database: place.database,
+        args: ["--drain-seconds-max", "3600"],
+      });
+      const token = await server.createToken();
+      const { hostname, port } = new URL(server.url);
+      const stuck = await Bun.connect({ hostname, port: Number(port), socket: { data: () => undefined } });
+      stuck.write(
+        `POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{`,
+      );
+      await Bun.sleep(100);
+      const stopping = server.stop();
+      await server.logged(({ msg }) => msg.startsWith("stopping"));
+      await Bun.sleep(300);
+      process.kill(server.pid, "SIGTERM");
+      const { exitCode, stderr } = await stopping;
+      expect(exitCode).toBe(1);
+      expect(logLines(stderr).at(-1)).toMatchObject({ level: "warn", signal: "SIGTERM" });
+      stuck.end();
+    });
+
+    test("while it stops it is not ready, and takes no new connection", async () => {
+      await using place = await engine.newPlace();
+      const server = await RunningServer.start(place);
+      const adminUrl = await server.adminUrl();
+      expect((await fetch(`${adminUrl}/readyz`)).status).toBe(200);
+      const target = { url: server.url, token: await server.createToken() };
+      const { hostname, port } = new URL(server.url);
+      const stuck = await Bun.connect({ hostname, port: Number(port), socket: { data: () => undefined } });
+      stuck.write(
+        `POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${target.token}\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{`,
+      );
+      await Bun.sleep(100);
+      const stopping = server.stop();
+      await server.logged(({ msg }) => msg.startsWith("stopping"));
+      expect(await (await fetch(`${adminUrl}/readyz`)).text()).toBe("not ready: the server is stopping\n");
+      expect((await fetch(`${adminUrl}/livez`)).status).toBe(200);
+      expect(post(target, plantJson(1n, "Monstera"))).rejects.toThrow();
+      stuck.end();
+      expect((await stopping).exitCode).toBe(0);
     });
   });
 }

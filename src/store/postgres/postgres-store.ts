@@ -11,6 +11,7 @@ import { Primary } from "./primary.ts";
 import { PostgresTokens } from "./tokens.ts";
 
 export class PostgresStore implements ReadablePlantStore {
+  readonly engine = "postgres";
   readonly tokens: PostgresTokens;
   readonly batchesInFlightMax: number;
   readonly #primary: Primary;

@@ -10,6 +10,7 @@ import { SqlitePlants } from "./plants.ts";
 import { SqliteTokens } from "./tokens.ts";
 
 export class SqliteStore implements ReadablePlantStore {
+  readonly engine = "sqlite";
   readonly batchesInFlightMax = 1;
   readonly tokens: SqliteTokens;
   readonly #database: Database;

@@ -13,6 +13,7 @@ import {
 } from "./thread-messages.ts";
 
 export class SqliteThread implements PlantStore {
+  readonly engine = "sqlite";
   readonly batchesInFlightMax = 1;
   readonly tokens: TokenStore = {
     add: (token) => this.#call("addToken", token),

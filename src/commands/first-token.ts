@@ -1,0 +1,24 @@
+// The token that an empty store begins with.
+
+import type { TokenStore } from "../store/token-store.ts";
+import { makeToken, randomBytes } from "../tokens/token.ts";
+
+/** Stores a first token if the store never had one, and gives the lines that show it; else none. */
+export async function firstTokenLines(tokens: TokenStore, url: string): Promise<string[]> {
+  const { token, record } = makeToken({ name: "first", expiresAt: null }, { now: Date.now(), randomBytes });
+  if (!(await tokens.addFirst(record))) return [];
+  return [
+    `
+This store is new. Its first token, shown only this once:
+
+  ${token}
+
+Create a plant with it:
+
+  curl -i ${url}/plants \\
+    -H 'Authorization: Bearer ${token}' \\
+    -H 'Content-Type: application/json' \\
+    -d '{"id": 1, "name": "Monstera deliciosa", "tag": "tropical"}'
+`,
+  ];
+}

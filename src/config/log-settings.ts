@@ -1,0 +1,29 @@
+// Settings of the log.
+
+import { logLevels } from "../events/log.ts";
+import { setting } from "./setting.ts";
+import { readInteger, readOneOf } from "./values.ts";
+
+export const logSettings = {
+  logFormat: setting({
+    flag: "--log-format <format>",
+    environment: "PLANTSTORE_LOG_FORMAT",
+    fallback: "auto",
+    meaning: "json, pretty for people, or auto: pretty on a terminal, else json",
+    read: readOneOf(["auto", "json", "pretty"]),
+  }),
+  logLevel: setting({
+    flag: "--log-level <level>",
+    environment: "PLANTSTORE_LOG_LEVEL",
+    fallback: "info",
+    meaning: "error, warn or info; what is less severe is left out of the log",
+    read: readOneOf(logLevels),
+  }),
+  accessLog: setting({
+    flag: "--access-log <lines>",
+    environment: "PLANTSTORE_ACCESS_LOG",
+    fallback: 10,
+    meaning: "requests that get a line in the log, in a second at the most; 0 logs none",
+    read: readInteger(0, 1_000_000),
+  }),
+};

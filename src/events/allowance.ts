@@ -1,0 +1,35 @@
+// So many in so long: what keeps a log from growing with the traffic.
+
+import type { Clock } from "./event.ts";
+
+export class Allowance {
+  readonly #countMax: number;
+  readonly #periodMs: number;
+  readonly #now: Clock;
+  #periodEnd = Number.NEGATIVE_INFINITY;
+  #count = 0;
+  #leftOut = 0;
+
+  constructor(countMax: number, periodMs: number, now: Clock) {
+    this.#countMax = countMax;
+    this.#periodMs = periodMs;
+    this.#now = now;
+  }
+
+  /** How many were left out since the last one that was not; undefined if this one is to be left out as well. */
+  take(): number | undefined {
+    const now = this.#now();
+    if (now >= this.#periodEnd) {
+      this.#periodEnd = now + this.#periodMs;
+      this.#count = 0;
+    }
+    if (this.#count >= this.#countMax) {
+      this.#leftOut++;
+      return undefined;
+    }
+    this.#count++;
+    const leftOut = this.#leftOut;
+    this.#leftOut = 0;
+    return leftOut;
+  }
+}

@@ -1,0 +1,52 @@
+// Everything worth logging or counting, as one closed union. Whoever meets it says so; the logger, the metrics and
+// the traces alone interpret it.
+
+import type { ErrorCode } from "../contract/errors.ts";
+
+export type Event =
+  | { readonly kind: "listening"; readonly listener: "public" | "admin"; readonly url: string }
+  | { readonly kind: "answered"; readonly exchange: Readonly<Exchange> }
+  | Committed
+  | { readonly kind: "storeUnavailable"; readonly reason: string }
+  | { readonly kind: "storeFailed"; readonly reason: string }
+  | { readonly kind: "tokensUnreadable"; readonly reason: string }
+  | { readonly kind: "fault"; readonly requestId: string; readonly error: unknown }
+  | { readonly kind: "stopping"; readonly signal: string }
+  | { readonly kind: "cutShort"; readonly signal: string }
+  | { readonly kind: "stopped" };
+
+/** Takes an event in. Never throws, and costs the caller next to nothing. */
+export type Observe = (event: Event) => void;
+
+/** A batch came back from the store, before any of its plants is answered. Times are those of Clock. */
+export interface Committed {
+  readonly kind: "committed";
+  readonly plants: number;
+  readonly startedAt: number;
+  readonly endedAt: number;
+}
+
+/** Milliseconds since some fixed moment, with fractions, that no change of the system's time moves: performance.now. */
+export type Clock = () => number;
+
+/**
+ * What became of a request: a plant `created` or `unchanged`, an error code, `served` for what is neither (the
+ * description, CORS preflight), `gone` where the client left before its answer.
+ */
+export type Result = "created" | "unchanged" | "served" | "gone" | ErrorCode;
+
+/** One request and its answer; filled in on the way. Times are those of Clock. */
+export interface Exchange {
+  readonly requestId: string;
+  /** The caller's place in a trace (W3C Trace Context), as it came. */
+  readonly traceparent: string | null;
+  readonly method: string;
+  /** Without the query, where a client may have put what is secret. */
+  readonly path: string;
+  readonly startedAt: number;
+  endedAt: number;
+  status: number;
+  result: Result;
+  /** The name of the token, once it is accepted. */
+  caller: string | undefined;
+}

@@ -1,0 +1,20 @@
+// Lets the commits of a store be observed.
+
+import type { Clock, Committed } from "../events/event.ts";
+import type { PlantStore } from "./plant-store.ts";
+
+/** The same store, whose batches are observed when they come back and before any of their plants is answered. */
+export function observedCommits(
+  store: Pick<PlantStore, "create">,
+  now: Clock,
+  observe: (committed: Committed) => void,
+): Pick<PlantStore, "create"> {
+  return {
+    async create(batch) {
+      const startedAt = now();
+      const outcomes = await store.create(batch);
+      observe({ kind: "committed", plants: batch.length, startedAt, endedAt: now() });
+      return outcomes;
+    },
+  };
+}

@@ -1,0 +1,165 @@
+// What a server takes on, and what it says past each bound.
+
+import { expect, test } from "bun:test";
+import { freshId, plantJson, post, type Target } from "../harness/http.ts";
+import { RunningServer, run, TemporaryFolder } from "../harness/server.ts";
+
+async function serverWith(folder: TemporaryFolder, args: readonly string[]): Promise<RunningServer> {
+  return RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args });
+}
+
+test("another body limit is kept, and named in the refusal", async () => {
+  using folder = new TemporaryFolder();
+  await using server = await serverWith(folder, ["--body-bytes-max", "100"]);
+  const target = { url: server.url, token: await server.createToken() };
+  expect((await post(target, plantJson(1n, "x".repeat(100)))).json).toMatchObject({
+    error: 41300,
+    message: "The body is over the limit of 100 bytes; send a smaller plant.",
+  });
+});
+
+test("past a full queue 50300 with Retry-After, and everything that was accepted is answered truly", async () => {
+  using folder = new TemporaryFolder();
+  await using server = await serverWith(folder, ["--queue-plants-max", "2"]);
+  const target = { url: server.url, token: await server.createToken() };
+  const ids = Array.from({ length: 200 }, () => freshId());
+  const answers = await Promise.all(ids.map((id) => post(target, plantJson(id, "x".repeat(2_000)))));
+  const refused = answers.filter(({ status }) => status !== 200);
+  expect(refused.length).toBeGreaterThan(0);
+  for (const { status, headers, json } of refused) {
+    expect(status).toBe(503);
+    expect(headers.get("retry-after")).toBe("1");
+    expect(json).toEqual({
+      error: 50300,
+      message: "The server is overloaded and did not store the plant; retrying in 1 second is safe.",
+    });
+  }
+  const stored = new Set((await server.command("export")).stdout.match(/(?<="id":)-?\d+/g));
+  for (const [index, { status }] of answers.entries())
+    expect(stored.has(String(ids[index]))).toBe(status === 200);
+});
+
+test("a token has its burst at once, and over it 42900 with the wait; the fields say so each time", async () => {
+  using folder = new TemporaryFolder();
+  await using server = await serverWith(folder, ["--token-rate", "2", "--token-burst", "6"]);
+  const target = { url: server.url, token: await server.createToken() };
+  const answers: Awaited<ReturnType<typeof post>>[] = [];
+  for (let sent = 0; sent < 8; sent++) answers.push(await post(target, plantJson(freshId(), "Monstera")));
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200, 429, 429]);
+  for (const [index, { headers }] of answers.entries()) {
+    expect(headers.get("ratelimit-policy")).toBe('"token";q=6;w=3');
+    expect(headers.get("ratelimit")).toMatch(new RegExp(`^"token";r=${Math.max(0, 5 - index)};t=[123]$`));
+  }
+  const wait = Number(answers.at(-1)?.headers.get("retry-after"));
+  expect(answers.at(-1)?.json).toEqual({
+    error: 42900,
+    message: `This token is over its rate of 2 creates a second; try again in ${wait} ${wait === 1 ? "second" : "seconds"}.`,
+  });
+  await Bun.sleep(wait * 1_000);
+  expect((await post(target, plantJson(freshId(), "Monstera"))).status).toBe(200);
+});
+
+test("each token has a rate of its own, and refused creates count for the token alone", async () => {
+  using folder = new TemporaryFolder();
+  await using server = await serverWith(folder, ["--token-rate", "5"]);
+  const [one, other] = [await server.createToken(), await server.createToken()];
+  const burst = await Promise.all(
+    Array.from({ length: 20 }, () => post({ url: server.url, token: one }, plantJson(freshId(), "Monstera"))),
+  );
+  expect(burst.filter(({ status }) => status === 429).length).toBeGreaterThanOrEqual(5);
+  expect(burst.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(5);
+  expect((await post({ url: server.url, token: other }, plantJson(freshId(), "Monstera"))).status).toBe(200);
+});
+
+test("without a rate there are no RateLimit fields", async () => {
+  using folder = new TemporaryFolder();
+  await using server = await serverWith(folder, []);
+  const { headers } = await post(
+    { url: server.url, token: await server.createToken() },
+    plantJson(1n, "Monstera"),
+  );
+  expect(headers.has("ratelimit")).toBe(false);
+  expect(headers.has("ratelimit-policy")).toBe(false);
+});
+
+/** A request whose body stays away but for its beginning, and what is answered to it. */
+async function stuckRequest({ url, token }: Target, framing: string, beginning: string) {
+  const { hostname, port } = new URL(url);
+  const closed = Promise.withResolvers<string>();
+  let received = "";
+  const socket = await Bun.connect({
+    hostname,
+    port: Number(port),
+    socket: {
+      data(_, chunk) {
+        received += chunk.toString();
+      },
+      close: () => closed.resolve(received),
+    },
+  });
+  socket.write(
+    `POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n${framing}\r\n\r\n${beginning}`,
+  );
+  return { socket, closed: closed.promise };
+}
+
+test.each([
+  ["announced", "Content-Length: 50", "{"],
+  ["chunked", "Transfer-Encoding: chunked", "1\r\n{\r\n"],
+])("a body that is %s and does not arrive in time is 40800, and its connection is closed", async (...how) => {
+  using folder = new TemporaryFolder();
+  await using server = await serverWith(folder, ["--arrival-seconds-max", "1"]);
+  const target = { url: server.url, token: await server.createToken() };
+  const [, framing, beginning] = how;
+  const { socket, closed } = await stuckRequest(target, framing, beginning);
+  // It trickles, so that the connection is never idle.
+  const trickle = setInterval(() => socket.write(framing.startsWith("C") ? " " : "1\r\n \r\n"), 200);
+  const answer = await closed;
+  clearInterval(trickle);
+  expect(answer).toStartWith("HTTP/1.1 408 Request Timeout\r\n");
+  expect(answer.toLowerCase()).toContain("connection: close\r\n");
+  expect(answer).toEndWith(
+    '{"error":40800,"message":"The body did not arrive within 1 second; sending it again is safe."}',
+  );
+  expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
+});
+
+test.each([
+  ["announced", "Content-Length: 900000", "{"],
+  ["chunked", "Transfer-Encoding: chunked", `dbba0\r\n${"x".repeat(0xdbba0)}`],
+])("past the bytes in flight a body that is %s is 50300, until there is room again", async (...how) => {
+  using folder = new TemporaryFolder();
+  await using server = await serverWith(folder, ["--in-flight-bytes-max", "1100000"]);
+  const target = { url: server.url, token: await server.createToken() };
+  const [, framing, beginning] = how;
+  const { socket } = await stuckRequest(target, framing, beginning);
+  const bytes = async () => {
+    const text = await (await fetch(`${await server.adminUrl()}/metrics`)).text();
+    return Number(/^plantstore_body_bytes (\d+)$/m.exec(text)?.[1]);
+  };
+  while ((await bytes()) < 900_000) await Bun.sleep(10);
+  const large = plantJson(1n, "x".repeat(300_000));
+  expect(await post(target, large)).toMatchObject({
+    status: 503,
+    json: {
+      error: 50300,
+      message:
+        "The server has too many bodies to read at present and did not read this one; retrying in 1 second is safe.",
+    },
+  });
+  expect((await post(target, plantJson(2n, "small"))).status).toBe(200);
+  socket.terminate();
+  while ((await bytes()) > 0) await Bun.sleep(10);
+  expect((await post(target, large)).status).toBe(200);
+});
+
+test.each([
+  [["--token-burst", "5"], "--token-burst needs --token-rate beside it"],
+  [["--in-flight-bytes-max", "1000"], "--in-flight-bytes-max is 1000, but one body may have 1048576"],
+])("settings that contradict each other are a usage error: %p", async (args, message) => {
+  using folder = new TemporaryFolder();
+  const database = `sqlite:${folder.file("plants.db")}`;
+  const { exitCode, stderr } = await run(["serve", "--port", "0", "--database", database, ...args]);
+  expect(exitCode).toBe(2);
+  expect(stderr).toStartWith(`plantstore: ${message}`);
+});
