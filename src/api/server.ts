@@ -1,25 +1,22 @@
-// The public listener: its address, its paths and their methods, and what happens where the interface has nothing.
+// The public listener: its paths and their methods, and what happens where the interface has nothing.
 
 import { ContractError } from "../contract/errors.ts";
 import { description } from "../contract/new-plant-schema.ts";
 import type { Clock, Observe } from "../events/event.ts";
 import { Answers } from "./answers.ts";
 import { judgeCredentials } from "./bearer.ts";
+import type { Certificate } from "./certificate.ts";
 import { allowOrigin, answerPreflight, type CorsOrigins, isPreflight } from "./cors.ts";
 import { type CreatePlantNeeds, createPlant } from "./create-plant.ts";
 import { Exchanges, type PublicExchange } from "./exchange.ts";
+import { Listener, type ListenerOptions } from "./listener.ts";
 
-export interface ServerOptions extends CreatePlantNeeds {
-  readonly host: string;
-  /** 0 takes a free one. */
-  readonly port: number;
+export interface ServerOptions extends CreatePlantNeeds, Omit<ListenerOptions, "handle"> {
   /** "" or a path such as "/v1", without a slash at its end. */
   readonly basePath: string;
   /** The base address that clients use, if it is not the one that they reach the listener by. */
   readonly publicUrl: string | undefined;
   readonly corsOrigins: CorsOrigins;
-  /** A connection is closed when nothing was sent on it for so long; also the longest that an answer may take. */
-  readonly idleSecondsMax: number;
   /** In front of the ids of requests: tells those of this server from those of any other. */
   readonly requestIdPrefix: string;
   readonly now: Clock;
@@ -30,6 +27,8 @@ export interface ServerOptions extends CreatePlantNeeds {
 export interface PublicServer {
   /** The base address, such as http://127.0.0.1:8080/v1. */
   readonly url: string;
+  /** New connections get this certificate. */
+  exchangeCertificate(certificate: Certificate): void;
   /** Accepts no new connection, and resolves when what was accepted is answered or the time is over. */
   stop(drainMsMax: number): Promise<void>;
 }
@@ -85,8 +84,9 @@ export function startServer(options: ServerOptions): PublicServer {
       const message = `${exchange.method} is not offered at ${descriptionPath}; GET it.`;
       return answers.error(new ContractError("methodNotOffered", message, { allow: "GET, HEAD" }), exchange);
     }
-    const host = request.headers.get("host") ?? listener.url.host;
-    const url = options.publicUrl ?? `http://${host}${basePath}`;
+    const scheme = options.certificate === undefined ? "http" : "https";
+    const host = request.headers.get("host") ?? listener.address;
+    const url = options.publicUrl ?? `${scheme}://${host}${basePath}`;
     const servers = [{ url, description: "This server." }];
     return answers.json(JSON.stringify({ ...description, servers }), exchange);
   }
@@ -104,22 +104,11 @@ export function startServer(options: ServerOptions): PublicServer {
     return new ContractError("noSuchPath", message);
   }
 
-  const listener = Bun.serve({
-    hostname: options.host,
-    port: options.port,
-    idleTimeout: options.idleSecondsMax,
-    // Bun refuses what is over its own limit with a bare 413: keep it out of the way of ours, which explains itself.
-    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    fetch: handle,
-  });
-
+  const listener = new Listener({ ...options, handle });
   return {
-    url: `http://${listener.url.host}${basePath}`,
-    async stop(drainMsMax) {
-      const deadline = setTimeout(() => void listener.stop(true), drainMsMax);
-      await listener.stop();
-      clearTimeout(deadline);
-    },
+    url: `${listener.origin}${basePath}`,
+    exchangeCertificate: (certificate) => listener.exchange(certificate),
+    stop: (drainMsMax) => listener.stop(drainMsMax),
   };
 }
 

@@ -3,12 +3,11 @@
 import { Command } from "commander";
 import packageJson from "../../package.json";
 import { startAdminServer } from "../admin/server.ts";
-import { Bodies, type BodyLimits } from "../api/body.ts";
-import { RateLimit } from "../api/rate-limit.ts";
+import { Bodies } from "../api/body.ts";
+import { type Certificate, CertificateWatch, readCertificate } from "../api/certificate.ts";
 import { type ServerOptions, startServer } from "../api/server.ts";
 import { settingOf, withSettings } from "../config/command-config.ts";
 import type { Event, Observe } from "../events/event.ts";
-import { Log } from "../events/log.ts";
 import { Metrics } from "../events/metrics.ts";
 import { OperatorError } from "../operator-error.ts";
 import { printLines } from "../operator-output.ts";
@@ -17,6 +16,7 @@ import { observedCommits } from "../store/observed-commits.ts";
 import { serveStore } from "../store/open-store.ts";
 import { KnownTokens } from "../tokens/known-tokens.ts";
 import { firstTokenLines } from "./first-token.ts";
+import { bodyLimitsOf, certificateFilesOf, logOf, rateLimitOf } from "./serve-options.ts";
 import { firstStopSignal } from "./stop-signals.ts";
 
 /** Enough for full batches; more would make the first plant of a batch wait for the last. */
@@ -37,6 +37,8 @@ export function serveCommand(): Command {
   return withSettings(command, [
     "host",
     "port",
+    "tlsCertificate",
+    "tlsKey",
     "basePath",
     "publicUrl",
     "cors",
@@ -60,7 +62,9 @@ export function serveCommand(): Command {
 async function serve(command: Command): Promise<void> {
   const bodyLimits = bodyLimitsOf(command);
   const rateLimit = rateLimitOf(command);
-  const log = logOf(command);
+  const certificateFiles = certificateFilesOf(command);
+  const certificate = certificateFiles && (await readCertificate(certificateFiles));
+  const log = logOf(command, now);
   const observers: Observe[] = [(event) => log.observe(event)];
   const observe = (event: Event) => {
     for (const each of observers) each(event);
@@ -135,6 +139,7 @@ async function serve(command: Command): Promise<void> {
     basePath: settingOf(command, "basePath"),
     publicUrl: settingOf(command, "publicUrl"),
     corsOrigins: settingOf(command, "cors"),
+    certificate,
     idleSecondsMax: Math.max(idleSecondsMin, settingOf(command, "arrivalSecondsMax") + 10),
     requestIdPrefix: crypto.randomUUID().slice(0, 8),
     tokens,
@@ -147,42 +152,24 @@ async function serve(command: Command): Promise<void> {
   const server = listen(() => startServer(options), address, "--port");
   house.defer(() => server.stop(settingOf(command, "drainSecondsMax") * 1_000));
   observe({ kind: "listening", listener: "public", url: server.url });
+  if (certificateFiles !== undefined && certificate !== undefined) {
+    const observeInUse = ({ subject, expiresAt }: Certificate) =>
+      observe({ kind: "certificateInUse", subject, expiresAt });
+    const watch = new CertificateWatch(certificateFiles, certificate, {
+      changed: (renewed) => {
+        server.exchangeCertificate(renewed);
+        observeInUse(renewed);
+      },
+      refused: (reason) => observe({ kind: "certificateRefused", reason }),
+    });
+    house.defer(() => watch.stop());
+    observeInUse(certificate);
+  }
 
   // Made when nothing can fail any more: a token that nobody was shown would be the only one for good.
   await printLines([server.url, ...(await firstTokenLines(store.tokens, server.url))]);
   observe({ kind: "stopping", signal: await stopSignal });
   stopping = true;
-}
-
-function bodyLimitsOf(command: Command): BodyLimits {
-  const limits = {
-    bodyBytesMax: settingOf(command, "bodyBytesMax"),
-    inFlightBytesMax: settingOf(command, "inFlightBytesMax"),
-    arrivalMsMax: settingOf(command, "arrivalSecondsMax") * 1_000,
-  };
-  if (limits.inFlightBytesMax >= limits.bodyBytesMax) return limits;
-  throw new OperatorError(
-    `--in-flight-bytes-max is ${limits.inFlightBytesMax}, but one body may have ${limits.bodyBytesMax} (--body-bytes-max); raise the one or lower the other`,
-    2,
-  );
-}
-
-function rateLimitOf(command: Command): RateLimit | undefined {
-  const createsPerSecond = settingOf(command, "tokenRate");
-  const burst = settingOf(command, "tokenBurst");
-  if (createsPerSecond > 0) return new RateLimit({ createsPerSecond, burst: burst ?? createsPerSecond });
-  if (burst === undefined) return undefined;
-  throw new OperatorError("--token-burst needs --token-rate beside it: give both, or none", 2);
-}
-
-function logOf(command: Command): Log {
-  const format = settingOf(command, "logFormat");
-  return new Log({
-    format: format === "auto" ? (process.stderr.isTTY ? "pretty" : "json") : format,
-    level: settingOf(command, "logLevel"),
-    accessLinesPerSecond: settingOf(command, "accessLog"),
-    now,
-  });
 }
 
 function listen<Listener>(

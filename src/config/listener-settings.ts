@@ -19,6 +19,18 @@ export const listenerSettings = {
     meaning: "port of the public listener; 0 takes a free one",
     read: readInteger(0, 65_535),
   }),
+  tlsCertificate: setting<string | undefined>({
+    flag: "--tls-certificate <file>",
+    environment: "PLANTSTORE_TLS_CERTIFICATE",
+    meaning: "certificate of the public listener in PEM, with its chain; read again when it changes",
+    read: readText,
+  }),
+  tlsKey: setting<string | undefined>({
+    flag: "--tls-key <file>",
+    environment: "PLANTSTORE_TLS_KEY",
+    meaning: "key of that certificate in PEM, without a passphrase",
+    read: readText,
+  }),
   basePath: setting({
     flag: "--base-path <path>",
     environment: "PLANTSTORE_BASE_PATH",

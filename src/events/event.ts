@@ -7,6 +7,9 @@ export type Event =
   | { readonly kind: "listening"; readonly listener: "public" | "admin"; readonly url: string }
   | { readonly kind: "answered"; readonly exchange: Readonly<Exchange> }
   | Committed
+  /** Moments are milliseconds since the epoch. */
+  | { readonly kind: "certificateInUse"; readonly subject: string; readonly expiresAt: number }
+  | { readonly kind: "certificateRefused"; readonly reason: string }
   | { readonly kind: "storeUnavailable"; readonly reason: string }
   | { readonly kind: "storeFailed"; readonly reason: string }
   | { readonly kind: "tokensUnreadable"; readonly reason: string }

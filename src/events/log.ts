@@ -65,6 +65,18 @@ export class Log {
       case "listening":
         this.#logger.info({ url: event.url }, `the ${event.listener} listener is open`);
         break;
+      case "certificateInUse":
+        this.#logger.info(
+          { subject: event.subject, expires: new Date(event.expiresAt).toISOString() },
+          "new connections get this certificate",
+        );
+        break;
+      case "certificateRefused":
+        this.#logger.warn(
+          { reason: event.reason },
+          "the new certificate cannot be used; the one before it stays in use",
+        );
+        break;
       case "storeUnavailable":
         this.#troubled(
           this.#storeTrouble,

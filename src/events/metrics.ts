@@ -34,6 +34,7 @@ export class Metrics {
   readonly #batchPlants: Histogram;
   readonly #storeFailures: Counter;
   readonly #faults: Counter;
+  readonly #certificateExpiry: Gauge;
 
   constructor(readings: Readings, buildInfo: BuildInfo) {
     const registers = [this.#registry];
@@ -109,6 +110,11 @@ export class Metrics {
       help: "Requests that failed by a fault of the program.",
       registers,
     });
+    this.#certificateExpiry = new Gauge({
+      name: "plantstore_certificate_expiry_timestamp_seconds",
+      help: "When the certificate of the public listener ends; 0 without one.",
+      registers,
+    });
     gauge("plantstore_queue_plants", "Plants that wait for a batch.", readings.queuePlants);
     gauge("plantstore_body_bytes", "Memory set aside for bodies on their way.", readings.bodyBytesInFlight);
     new Gauge({
@@ -138,6 +144,10 @@ export class Metrics {
       case "fault":
         this.#faults.inc();
         break;
+      case "certificateInUse":
+        this.#certificateExpiry.set(event.expiresAt / 1_000);
+        break;
+      case "certificateRefused":
       case "listening":
       case "storeFailed":
       case "stopping":

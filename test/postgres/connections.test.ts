@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, chownSync, cpSync, writeFileSync } from "node:fs";
+import { makeCertificate } from "../harness/certificates.ts";
 import { plantJson, post } from "../harness/http.ts";
 import { Load } from "../harness/load.ts";
 import { freePort, PostgresServer } from "../harness/postgres.ts";
@@ -15,7 +16,7 @@ suiteWith("openssl", "TLS", () => {
   const folder = new TemporaryFolder();
   let database: PostgresServer;
   beforeAll(async () => {
-    makeCertificate("server", "/CN=plantstore-test", "-addext", "subjectAltName=DNS:localhost");
+    makeCertificate(folder, "server", "/CN=plantstore-test", "DNS:localhost");
     chmodSync(folder.path, 0o755);
     chmodSync(folder.file("server.key"), 0o600);
     // The tests go on reading the certificate; the key is the server's alone.
@@ -31,16 +32,6 @@ suiteWith("openssl", "TLS", () => {
     await database[Symbol.asyncDispose]();
     folder[Symbol.dispose]();
   });
-
-  /** A self-signed certificate and its key, NAME.crt and NAME.key; the certificate's path. */
-  function makeCertificate(name: string, subject: string, ...extra: string[]): string {
-    const certificate = folder.file(`${name}.crt`);
-    const kind = "-x509 -newkey rsa:2048 -nodes -days 2".split(" ");
-    const files = ["-keyout", folder.file(`${name}.key`), "-out", certificate];
-    const made = Bun.spawnSync(["openssl", "req", ...kind, "-subj", subject, ...extra, ...files]);
-    expect(made.exitCode).toBe(0);
-    return certificate;
-  }
 
   const address = (host: string, query: string) =>
     `postgres://postgres@${host}:${database.port}/postgres?retry_timeout=1&${query}`;
@@ -70,7 +61,7 @@ suiteWith("openssl", "TLS", () => {
     expect(await migrate("localhost", "sslmode=verify-full")).toMatchObject({ exitCode: 1 });
     // As libpq does: a root certificate makes require a verify-ca.
     expect((await migrate("127.0.0.1", `sslmode=require&${ca}`)).exitCode).toBe(0);
-    const wrong = `sslrootcert=${encodeURIComponent(makeCertificate("other", "/CN=other"))}`;
+    const wrong = `sslrootcert=${encodeURIComponent(makeCertificate(folder, "other", "/CN=other").certificate)}`;
     for (const mode of ["require", "verify-ca", "verify-full"]) {
       expect((await migrate("localhost", `sslmode=${mode}&${wrong}`)).exitCode).toBe(1);
     }

@@ -135,7 +135,7 @@ for (const engine of engines) {
       await server.logged(({ msg }) => msg.startsWith("stopping"));
       expect(await (await fetch(`${adminUrl}/readyz`)).text()).toBe("not ready: the server is stopping\n");
       expect((await fetch(`${adminUrl}/livez`)).status).toBe(200);
-      expect(post(target, plantJson(1n, "Monstera"))).rejects.toThrow();
+      await expect(post(target, plantJson(1n, "Monstera"))).rejects.toThrow();
       stuck.end();
       expect((await stopping).exitCode).toBe(0);
     });

@@ -1,0 +1,19 @@
+// Self-signed certificates, made by openssl.
+
+import type { TemporaryFolder } from "./server.ts";
+
+/** Makes NAME.crt and NAME.key in a folder; the paths of both. */
+export function makeCertificate(
+  folder: TemporaryFolder,
+  name: string,
+  subject: string,
+  ...names: string[]
+): { certificate: string; key: string } {
+  const files = { certificate: folder.file(`${name}.crt`), key: folder.file(`${name}.key`) };
+  const kind = "-x509 -newkey rsa:2048 -nodes -days 2".split(" ");
+  const extension = names.length === 0 ? [] : ["-addext", `subjectAltName=${names.join(",")}`];
+  const paths = ["-keyout", files.key, "-out", files.certificate];
+  const made = Bun.spawnSync(["openssl", "req", ...kind, "-subj", subject, ...extension, ...paths]);
+  if (made.exitCode !== 0) throw new Error(made.stderr.toString());
+  return files;
+}
