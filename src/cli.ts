@@ -2,12 +2,14 @@
 
 import { Command, CommanderError } from "commander";
 import packageJson from "../package.json";
+import { configCommand } from "./commands/config.ts";
 import { exportCommand } from "./commands/export.ts";
 import { getCommand } from "./commands/get.ts";
 import { importCommand } from "./commands/import.ts";
 import { migrateCommand } from "./commands/migrate.ts";
 import { serveCommand } from "./commands/serve.ts";
 import { tokenCommand } from "./commands/token.ts";
+import { withoutPasswords } from "./config/without-passwords.ts";
 import { OperatorError } from "./operator-error.ts";
 import { tell } from "./operator-output.ts";
 
@@ -19,13 +21,14 @@ const program = new Command("plantstore")
   )
   .version(packageJson.version)
   .configureOutput({
-    outputError: (text, write) => write(`${oneLine(text)} Run with --help for the usage.\n`),
+    outputError: (text, write) => write(`${usageError(text)} Run with --help for the usage.\n`),
   })
   .exitOverride()
   .addHelpText(
     "after",
     `
-Every flag can be given as an environment variable as well, which its help names.
+Every flag can be given as an environment variable NAME as well, which its help names; as NAME_FILE, which names a
+file that holds the value; and in the file that --config names. "plantstore config" shows what holds for serve.
 
 Examples:
   plantstore serve --port 8080 --database sqlite:plantstore.db
@@ -40,6 +43,7 @@ for (const command of [
   exportCommand(),
   importCommand(),
   migrateCommand(),
+  configCommand(),
 ])
   program.addCommand(command);
 inheritSettings(program);
@@ -54,19 +58,24 @@ try {
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageExitCode;
   if (error instanceof OperatorError) {
-    tell(`plantstore: ${error.message}`);
+    tell(errorLine(error.message));
     return error.exitCode;
   }
-  tell(`plantstore: a fault of the program: ${error instanceof Error ? error.stack : error}`);
+  const stack = String(error instanceof Error ? error.stack : error);
+  tell(`plantstore: a fault of the program: ${withoutPasswords(stack)}`);
   return 1;
 }
 
-/** Commander's errors in the form of all others: one line that starts with the program's name. */
-function oneLine(text: string): string {
-  return `plantstore: ${text
-    .replace(/^error: /, "")
+/** Commander's errors in the form of all others. What follows the = of a misspelt flag may be a secret. */
+function usageError(text: string): string {
+  return errorLine(text.replace(/^error: /, "").replace(/^(unknown option '--[^=']+)=.*'/s, "$1'"));
+}
+
+/** One line that starts with the program's name. */
+function errorLine(text: string): string {
+  return `plantstore: ${withoutPasswords(text)
     .trim()
-    .replaceAll("\n", " ")}`;
+    .replaceAll(/\p{Cc}+/gu, " ")}`;
 }
 
 /** Commander copies settings such as exitOverride to commands that it makes itself, but not to those it is given. */

@@ -21,3 +21,14 @@ export async function printLines(lines: AsyncIterable<string> | Iterable<string>
     if ((error as NodeJS.ErrnoException).code !== "EPIPE") throw error;
   }
 }
+
+/** Rows of cells as lines, with the columns under each other. */
+export function columnLines(rows: readonly (readonly string[])[]): string[] {
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
+  return rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
+}

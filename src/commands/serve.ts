@@ -6,7 +6,8 @@ import { startAdminServer } from "../admin/server.ts";
 import { Bodies } from "../api/body.ts";
 import { type Certificate, CertificateWatch, readCertificate } from "../api/certificate.ts";
 import { type ServerOptions, startServer } from "../api/server.ts";
-import { settingOf, withSettings } from "../config/command-config.ts";
+import { settingOf } from "../config/command-config.ts";
+import { configurationOf, withServerSettings } from "../config/server-config.ts";
 import type { Event, Observe } from "../events/event.ts";
 import { Metrics } from "../events/metrics.ts";
 import { OperatorError } from "../operator-error.ts";
@@ -34,29 +35,7 @@ export function serveCommand(): Command {
   const command = new Command("serve").description(
     "run the server; the first line on standard output is its address",
   );
-  return withSettings(command, [
-    "host",
-    "port",
-    "tlsCertificate",
-    "tlsKey",
-    "basePath",
-    "publicUrl",
-    "cors",
-    "adminHost",
-    "adminPort",
-    "database",
-    "migrate",
-    "bodyBytesMax",
-    "inFlightBytesMax",
-    "arrivalSecondsMax",
-    "queuePlantsMax",
-    "tokenRate",
-    "tokenBurst",
-    "drainSecondsMax",
-    "logFormat",
-    "logLevel",
-    "accessLog",
-  ]).action(() => serve(command));
+  return withServerSettings(command).action(() => serve(command));
 }
 
 async function serve(command: Command): Promise<void> {
@@ -69,6 +48,7 @@ async function serve(command: Command): Promise<void> {
   const observe = (event: Event) => {
     for (const each of observers) each(event);
   };
+  observe({ kind: "configured", version: packageJson.version, settings: configurationOf(command) });
   // What was acknowledged is on disk.
   const endAtOnce = (why: Event) => {
     observe(why);

@@ -3,7 +3,7 @@
 import { Command } from "commander";
 import { settingOf, withSettings } from "../config/command-config.ts";
 import { OperatorError } from "../operator-error.ts";
-import { printLines, tell } from "../operator-output.ts";
+import { columnLines, printLines, tell } from "../operator-output.ts";
 import { openStore } from "../store/open-store.ts";
 import type { OpenMode } from "../store/plant-store.ts";
 import type { TokenRecord, TokenStore } from "../store/token-store.ts";
@@ -100,14 +100,7 @@ function rowOf(token: TokenRecord): TokenRow {
 
 function tableOf(rows: readonly TokenRow[]): string[] {
   const header = ["NAME", "STATE", "CREATED", "EXPIRES", "REVOKED"];
-  const cells = [header, ...rows.map((row) => Object.values(row).map((cell) => cell ?? "-"))];
-  const widths = header.map((_, column) => Math.max(...cells.map((row) => row[column]?.length ?? 0)));
-  return cells.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join("  ")
-      .trimEnd(),
-  );
+  return columnLines([header, ...rows.map((row) => Object.values(row).map((cell) => cell ?? "-"))]);
 }
 
 function iso(ms: number): string {

@@ -1,9 +1,15 @@
 // Settings that are what one command is told, and no server is configured with.
 
 import { setting } from "./setting.ts";
-import { readMoment, readName, readSwitch } from "./values.ts";
+import { readMoment, readName, readSwitch, readText } from "./values.ts";
 
 export const commandSettings = {
+  config: setting<string | undefined>({
+    flag: "--config <file>",
+    environment: "PLANTSTORE_CONFIG",
+    meaning: "file with settings, one NAME=value a line, named as in the environment",
+    read: readText,
+  }),
   tokenName: setting({
     flag: "--name <name>",
     environment: "PLANTSTORE_TOKEN_NAME",
@@ -27,7 +33,7 @@ export const commandSettings = {
     flag: "--json",
     environment: "PLANTSTORE_JSON",
     fallback: false,
-    meaning: "print a line of JSON for each token instead of a table",
+    meaning: "print a line of JSON for each row instead of a table",
     read: readSwitch,
   }),
 };

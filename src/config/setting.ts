@@ -3,11 +3,16 @@
 export interface Setting<Value> {
   /** As commander reads it: the long flag and its argument. */
   readonly flag: string;
+  /** Its variable, in the environment and in a configuration file. */
   readonly environment: string;
   readonly fallback?: NoInfer<Value>;
   readonly meaning: string;
-  /** Throws an InvalidArgumentError that says what would be right. */
-  readonly read: (text: string) => Value;
+  /** Whether the value is shown nowhere: not by `plantstore config`, not in a log, not in an error. */
+  readonly secret?: true;
+  /** Throws an InvalidArgumentError that says what would be right; of a secret it must not repeat the value. */
+  read(text: string): Value;
+  /** What may be shown of a secret; nothing if left out. */
+  shown?(value: Value): string;
 }
 
 /** One entry of a table of settings. */

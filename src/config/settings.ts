@@ -8,14 +8,21 @@ import { logSettings } from "./log-settings.ts";
 import type { Setting } from "./setting.ts";
 import { storeSettings } from "./store-settings.ts";
 
-export const settings = {
+const serverSettings = {
   ...listenerSettings,
   ...storeSettings,
   ...limitSettings,
   ...logSettings,
+};
+
+export const settings = {
+  ...serverSettings,
   ...commandSettings,
 };
 
 export type SettingName = keyof typeof settings;
 export type SettingValue<Name extends SettingName> =
   (typeof settings)[Name] extends Setting<infer Value> ? Value : never;
+
+/** What `serve` is configured with, and `plantstore config` shows. */
+export const serverSettingNames = Object.keys(serverSettings) as readonly (keyof typeof serverSettings)[];

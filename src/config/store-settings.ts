@@ -1,7 +1,8 @@
 // Settings of the store.
 
 import { setting } from "./setting.ts";
-import { readOneOf, readText } from "./values.ts";
+import { readDatabase, readOneOf } from "./values.ts";
+import { withoutPasswords } from "./without-passwords.ts";
 
 export const storeSettings = {
   database: setting({
@@ -9,7 +10,9 @@ export const storeSettings = {
     environment: "PLANTSTORE_DATABASE",
     fallback: "sqlite:plantstore.db",
     meaning: "where the plants are kept: sqlite:FILE or postgres://user:password@host/database",
-    read: readText,
+    secret: true,
+    read: readDatabase,
+    shown: withoutPasswords,
   }),
   migrate: setting({
     flag: "--migrate <on|off>",

@@ -4,6 +4,7 @@ import { InvalidArgumentError } from "commander";
 import type { CorsOrigins } from "../api/cors.ts";
 import { momentFromText } from "../moment.ts";
 import { OperatorError } from "../operator-error.ts";
+import { judgeDatabase } from "../store/open-store.ts";
 
 export function readText(text: string): string {
   if (text === "") throw new InvalidArgumentError("It must not be empty.");
@@ -17,11 +18,21 @@ export function readName(text: string): string {
   return text;
 }
 
+/** Throws an InvalidArgumentError without the address, which may hold a password. */
+export function readDatabase(text: string): string {
+  try {
+    judgeDatabase(text);
+  } catch (error) {
+    throw error instanceof OperatorError ? new InvalidArgumentError(error.message) : error;
+  }
+  return text;
+}
+
 /** What the variable of a flag without an argument may say. */
 export function readSwitch(text: string): boolean {
   if (/^(?:1|on|true|yes)$/i.test(text)) return true;
   if (/^(?:0|off|false|no|)$/i.test(text)) return false;
-  throw new OperatorError(`a variable says "${text}", but must say on or off`, 2);
+  throw new InvalidArgumentError("It must be on or off.");
 }
 
 export function readInteger(min: number, max: number): (text: string) => number {

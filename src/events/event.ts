@@ -4,6 +4,16 @@
 import type { ErrorCode } from "../contract/errors.ts";
 
 export type Event =
+  | {
+      readonly kind: "configured";
+      readonly version: string;
+      /** What is in force, and where it came from; nothing secret. */
+      readonly settings: readonly {
+        readonly name: string;
+        readonly value: unknown;
+        readonly source: string;
+      }[];
+    }
   | { readonly kind: "listening"; readonly listener: "public" | "admin"; readonly url: string }
   | { readonly kind: "answered"; readonly exchange: Readonly<Exchange> }
   | Committed

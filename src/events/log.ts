@@ -62,6 +62,12 @@ export class Log {
       case "answered":
         this.#answered(event.exchange);
         break;
+      case "configured":
+        this.#logger.info(
+          { version: event.version, settings: Object.fromEntries(event.settings.map(settingEntry)) },
+          "starting with these settings",
+        );
+        break;
       case "listening":
         this.#logger.info({ url: event.url }, `the ${event.listener} listener is open`);
         break;
@@ -184,6 +190,10 @@ function readableLines(): Lines {
   const stream = pretty({ destination: 2, sync: true, singleLine: true, translateTime: "SYS:HH:MM:ss.l" });
   stream.on("error", () => undefined);
   return { stream, end: (whenWritten) => stream.end(whenWritten), giveUp: () => stream.destroy() };
+}
+
+function settingEntry({ name, value, source }: { name: string; value: unknown; source: string }) {
+  return [name, { value, source }] as const;
 }
 
 function errorNumber(code: string): number {

@@ -147,6 +147,7 @@ export class Metrics {
       case "certificateInUse":
         this.#certificateExpiry.set(event.expiresAt / 1_000);
         break;
+      case "configured":
       case "certificateRefused":
       case "listening":
       case "storeFailed":

@@ -8,27 +8,38 @@ import type {
   ReadablePlantStore,
   StoreObserver,
 } from "./plant-store.ts";
+import { readPostgresAddress } from "./postgres/address.ts";
 import { PostgresStore } from "./postgres/postgres-store.ts";
 import { SqliteStore } from "./sqlite/sqlite-store.ts";
 import { SqliteThread } from "./sqlite/sqlite-thread.ts";
 
 /** An engine opens what follows its scheme in an address, for a server or for one command. */
 interface Engine {
+  /** Throws an OperatorError if the address is none of this engine's. */
+  judge(address: string): void;
   serve(address: string, mode: OpenMode, observer: StoreObserver): Promise<PlantStore>;
   open(address: string, mode: OpenMode, observe: ObserveUnavailable): Promise<ReadablePlantStore>;
 }
 
 const sqlite: Engine = {
+  judge: () => undefined,
   serve: SqliteThread.open,
   open: async (path, mode, observe) => new SqliteStore(path, mode, observe),
 };
 
 const postgres: Engine = {
+  judge: readPostgresAddress,
   serve: (address, mode, { unavailable }) => PostgresStore.open(address, mode, unavailable),
   open: PostgresStore.open,
 };
 
 const engines: Readonly<Record<string, Engine>> = { sqlite, postgres, postgresql: postgres };
+
+/** Throws an OperatorError, without a password, if a `--database` cannot name a store; opens nothing. */
+export function judgeDatabase(database: string): void {
+  const { engine, address } = engineOf(database);
+  engine.judge(address);
+}
 
 /** Opens the store that a `--database` names, for a server. Throws an OperatorError if it cannot. */
 export function serveStore(database: string, mode: OpenMode, observer: StoreObserver): Promise<PlantStore> {
@@ -50,7 +61,10 @@ function engineOf(database: string): { engine: Engine; address: string } {
   const [, scheme = "", address = ""] = /^([a-z]+):(.+)$/.exec(database) ?? [];
   const engine = Object.hasOwn(engines, scheme) ? engines[scheme] : undefined;
   if (engine === undefined) {
-    throw new OperatorError("--database must be sqlite:FILE or postgres://user:password@host/database", 2);
+    throw new OperatorError(
+      "it must be sqlite:FILE or postgres://user:password@host/database, in one line",
+      2,
+    );
   }
   return { engine, address };
 }

@@ -144,7 +144,7 @@ test("the variable of a flag without an argument says on or off", async () => {
   for (const value of ["true", "1", "on"]) expect((await list(value)).stdout).toStartWith("{");
   expect(await list("perhaps")).toMatchObject({
     exitCode: 2,
-    stderr: 'plantstore: a variable says "perhaps", but must say on or off\n',
+    stderr: 'plantstore: PLANTSTORE_JSON says "perhaps": It must be on or off.\n',
   });
 });
 
@@ -179,9 +179,9 @@ const usageErrors: readonly [args: string[], message: string][] = [
   [["serve", "--admin-host", "0.0.0.0"], "It must be a loopback address"],
   [["serve", "--database", "postgres://a@b/c?sslmode=maybe"], 'sslmode is "maybe", but must be one of'],
   [["serve", "--database", "postgres://a@b/c?pool=3"], "it has no parameter pool; there are sslmode"],
-  [["serve", "--database", "postgres://a@b:x/c"], '"b:x" is no host and port'],
-  [["serve", "--database", "postgres://a@b:99999/c"], "has no port from 1 to 65535"],
-  [["serve", "--database", "postgres://a%zz@b/c"], "is not percent-encoded text"],
+  [["serve", "--database", "postgres://a@b:x/c"], "its host 1 is not NAME or NAME:PORT"],
+  [["serve", "--database", "postgres://a@b,c:99999/c"], "its host 2 has no port from 1 to 65535"],
+  [["serve", "--database", "postgres://a%zz@b/c"], "its user is not percent-encoded text"],
   [["token", "create", "--name", "two\nlines"], "It must be one line of text, without control characters."],
   [["token", "create", "--name", "x", "--expires", "2099-02-30"], "It must lie ahead"],
   [["token", "create", "--name", "x", "--expires", "999999w"], "It must lie ahead"],
@@ -190,7 +190,7 @@ const usageErrors: readonly [args: string[], message: string][] = [
   [["get", "1.5"], 'the id "1.5" is no integer of 64 bits'],
   [["get", "9223372036854775808"], "is no integer of 64 bits"],
   [["export", "extra"], "too many arguments"],
-  [["token", "create"], "required option '--name <name>' not specified"],
+  [["token", "create"], "--name is missing; give it, or set PLANTSTORE_TOKEN_NAME"],
   [["token", "create", "--name", "x", "--expires", "yesterday"], "It must lie ahead, and be such as 90d"],
   [["token", "create", "--name", "x", "--expires", "2001-01-01"], "It must lie ahead"],
 ];

@@ -1,6 +1,7 @@
 // The log: a line for what an operator must know, and never what must not be in it.
 
 import { expect, test } from "bun:test";
+import packageJson from "../../package.json";
 import { freshId, plantJson, post, send } from "../harness/http.ts";
 import { type LogLine, logLines, Output } from "../harness/output.ts";
 import { suiteWith } from "../harness/programs.ts";
@@ -34,6 +35,24 @@ test("a request has a line with its id, its token's name, its status and its err
     answers.map(({ headers }) => headers.get("x-request-id")),
   );
   for (const { time } of lines) expect(Date.parse(String(time))).toBeGreaterThan(Date.now() - 600_000);
+});
+
+test("the first line says what is in force and where it came from, without what is secret", async () => {
+  using folder = new TemporaryFolder();
+  const server = await RunningServer.start({
+    database: `sqlite:${folder.file("plants.db")}`,
+    env: { PLANTSTORE_ACCESS_LOG: "7" },
+  });
+  const [line] = logLines((await server.stop()).stderr);
+  expect(line).toMatchObject({
+    msg: "starting with these settings",
+    version: packageJson.version,
+    settings: {
+      PLANTSTORE_PORT: { value: 0, source: "flag" },
+      PLANTSTORE_ACCESS_LOG: { value: 7, source: "environment" },
+      PLANTSTORE_LOG_LEVEL: { value: "info", source: "default" },
+    },
+  });
 });
 
 test("neither a token nor a plant's content is ever in the log", async () => {
@@ -88,7 +107,7 @@ test("--log-format pretty is for people", async () => {
   const server = await serverWith(folder, "--log-format", "pretty");
   await post({ url: server.url, token: await server.createToken() }, plantJson(1n, "Monstera"));
   const { stderr } = await server.stop();
-  expect(stderr).toMatch(/^\[\d\d:\d\d:\d\d\.\d{3}\] INFO: the admin listener is open \{/);
+  expect(stderr).toMatch(/^\[\d\d:\d\d:\d\d\.\d{3}\] INFO: starting with these settings \{/);
   expect(stderr).toContain("POST /plants 200");
 });
 

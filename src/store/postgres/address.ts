@@ -32,17 +32,26 @@ type Parameters = Record<keyof typeof parameterDefaults, string>;
 
 const sslModes = ["disable", "prefer", "require", "verify-ca", "verify-full"];
 
-/** Reads an address, without its scheme: `//user@host/database?…`. Throws an OperatorError if it is none. */
+/**
+ * Reads an address, without its scheme: `//user@host/database?…`. Throws an OperatorError if it is none, which repeats
+ * nothing that could be part of a password: not the hosts either, where an @ was forgotten.
+ */
 export function readPostgresAddress(rest: string): PostgresAddress {
   const [, user = "", password, hosts, database = "", query = ""] =
     /^\/\/(?:([^:@/]*)(?::([^@/]*))?@)?([^/?@]*)(?:\/([^?]*))?(?:\?(.*))?$/.exec(rest) ?? [];
-  if (hosts === undefined) throw badAddress("it is not postgres://user:password@host:port/database");
+  // An @ behind the hosts comes of a password with a / in it.
+  if (hosts === undefined || `${database}${query}`.includes("@")) {
+    throw badAddress(
+      "it is not postgres://user:password@host:port/database; write / as %2F and @ as %40 inside a part",
+    );
+  }
+  const hostsAndPorts = hosts.split(",").map(readHost);
   const parameters = readParameters(query);
-  const name = decode(user);
+  const name = decode(user, "user");
   const config: ClientConfig = {
     user: name || process.env.PGUSER || "postgres",
-    database: decode(database) || name || "postgres",
-    ...(password === undefined ? {} : { password: decode(password) }),
+    database: decode(database, "database") || name || "postgres",
+    ...(password === undefined ? {} : { password: decode(password, "password") }),
     application_name: parameters.application_name,
     ssl: readTls(parameters),
     keepAlive: true,
@@ -51,19 +60,20 @@ export function readPostgresAddress(rest: string): PostgresAddress {
     query_timeout: seconds(parameters, "statement_timeout"),
   };
   return {
-    hosts: hosts.split(",").map((host) => ({ ...config, ...readHost(host) })),
+    hosts: hostsAndPorts.map((hostAndPort) => ({ ...config, ...hostAndPort })),
     connectionsMax: wholeNumber(parameters, "pool_size"),
     retryMsMax: seconds(parameters, "retry_timeout"),
     plainIfNoTls: parameters.sslmode === "prefer",
   };
 }
 
-function readHost(text: string): { host: string; port: number } {
+function readHost(text: string, index: number): { host: string; port: number } {
   const [, bracketed, plain, port = "5432"] = /^(?:\[([^\]]+)\]|([^:]*))(?::(\d+))?$/.exec(text) ?? [];
   const host = bracketed ?? plain;
-  if (host === undefined) throw badAddress(`"${text}" is no host and port`);
-  if (Number(port) < 1 || Number(port) > 65_535) throw badAddress(`"${text}" has no port from 1 to 65535`);
-  return { host: decode(host) || "127.0.0.1", port: Number(port) };
+  if (host === undefined) throw badAddress(`its host ${index + 1} is not NAME or NAME:PORT`);
+  if (Number(port) < 1 || Number(port) > 65_535)
+    throw badAddress(`its host ${index + 1} has no port from 1 to 65535`);
+  return { host: decode(host, "host") || "127.0.0.1", port: Number(port) };
 }
 
 function readParameters(query: string): Parameters {
@@ -102,11 +112,11 @@ function readTlsFile(path: string): string {
   }
 }
 
-function decode(text: string): string {
+function decode(text: string, part: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw badAddress(`"${text}" is not percent-encoded text; write % as %25`);
+    throw badAddress(`its ${part} is not percent-encoded text; write % as %25`);
   }
 }
 
@@ -122,5 +132,5 @@ function wholeNumber(parameters: Parameters, name: keyof Parameters): number {
 }
 
 function badAddress(reason: string): OperatorError {
-  return new OperatorError(`--database cannot be used: ${reason}`, 2);
+  return new OperatorError(reason, 2);
 }
