@@ -2,6 +2,7 @@
 
 import { Command, CommanderError } from "commander";
 import packageJson from "../package.json";
+import { checkCommand } from "./commands/check.ts";
 import { configCommand } from "./commands/config.ts";
 import { exportCommand } from "./commands/export.ts";
 import { getCommand } from "./commands/get.ts";
@@ -43,6 +44,7 @@ for (const command of [
   exportCommand(),
   importCommand(),
   migrateCommand(),
+  checkCommand(),
   configCommand(),
 ])
   program.addCommand(command);

@@ -29,6 +29,7 @@ const reserved: readonly [pattern: RegExp, only: string, instead: string][] = [
   [/"bun:sqlite"/, "src/store/sqlite/driver.ts", "import from ./driver.ts"],
   [/"pg"/, "src/store/postgres/driver.ts", "import from ./driver.ts"],
   [/"pino(?:-pretty)?"/, "src/events/log.ts", "observe an Event"],
+  [/"@opentelemetry\//, "src/events/traces.ts", "observe an Event"],
   [/"rate-limiter-flexible"/, "src/api/rate-limit.ts", "use RateLimit"],
   [/\bprocess\.exit\(/, "src/commands/serve.ts", "throw an OperatorError, or set process.exitCode"],
   [/\bconsole\./, "", "observe an Event, or use tell or printLines of operator-output.ts"],

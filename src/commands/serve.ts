@@ -10,6 +10,7 @@ import { settingOf } from "../config/command-config.ts";
 import { configurationOf, withServerSettings } from "../config/server-config.ts";
 import type { Event, Observe } from "../events/event.ts";
 import { Metrics } from "../events/metrics.ts";
+import { Traces } from "../events/traces.ts";
 import { OperatorError } from "../operator-error.ts";
 import { printLines } from "../operator-output.ts";
 import { endOfTurn, GroupCommit } from "../store/group-commit.ts";
@@ -64,6 +65,19 @@ async function serve(command: Command): Promise<void> {
     // What its reader does not take would keep the process alive.
     if (!(await log.end())) process.exit();
   });
+
+  const otlpEndpoint = settingOf(command, "otlpEndpoint");
+  if (otlpEndpoint !== undefined) {
+    const traces = await Traces.start({
+      endpoint: otlpEndpoint,
+      version: packageJson.version,
+      now,
+      wallNow: Date.now,
+      observeUnsent: (reason) => observe({ kind: "tracesUnsent", reason }),
+    });
+    observers.push((event) => traces.observe(event));
+    house.defer(() => traces.end());
+  }
 
   const mode = settingOf(command, "migrate") === "on" ? "create" : "existing";
   const store = await serveStore(settingOf(command, "database"), mode, {

@@ -4,7 +4,7 @@
 import { commandSettings } from "./command-settings.ts";
 import { limitSettings } from "./limit-settings.ts";
 import { listenerSettings } from "./listener-settings.ts";
-import { logSettings } from "./log-settings.ts";
+import { observingSettings } from "./observing-settings.ts";
 import type { Setting } from "./setting.ts";
 import { storeSettings } from "./store-settings.ts";
 
@@ -12,7 +12,7 @@ const serverSettings = {
   ...listenerSettings,
   ...storeSettings,
   ...limitSettings,
-  ...logSettings,
+  ...observingSettings,
 };
 
 export const settings = {

@@ -34,6 +34,7 @@ export class Log {
   readonly #access: Allowance;
   readonly #storeTrouble: Allowance;
   readonly #tokenTrouble: Allowance;
+  readonly #traceTrouble: Allowance;
   readonly #end: Lines["end"];
   readonly #giveUp: Lines["giveUp"];
   #hasEnded = false;
@@ -54,6 +55,7 @@ export class Log {
     this.#access = new Allowance(accessLinesPerSecond, 1_000, now);
     this.#storeTrouble = new Allowance(1, troublePauseMs, now);
     this.#tokenTrouble = new Allowance(1, troublePauseMs, now);
+    this.#traceTrouble = new Allowance(1, troublePauseMs, now);
   }
 
   observe(event: Event): void {
@@ -96,6 +98,9 @@ export class Log {
           event.reason,
           "the tokens cannot be read at present; those that are known go on being accepted",
         );
+        break;
+      case "tracesUnsent":
+        this.#troubled(this.#traceTrouble, event.reason, "traces could not be sent, and are lost");
         break;
       case "storeFailed":
         this.#logger.error({ reason: event.reason }, "the store has failed, and the server ends");

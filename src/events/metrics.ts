@@ -148,6 +148,7 @@ export class Metrics {
         this.#certificateExpiry.set(event.expiresAt / 1_000);
         break;
       case "configured":
+      case "tracesUnsent":
       case "certificateRefused":
       case "listening":
       case "storeFailed":

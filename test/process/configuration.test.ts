@@ -27,6 +27,7 @@ const samples: Partial<Record<SettingName, string>> = {
   tokenBurst: "10",
   tlsCertificate: "live.crt",
   tlsKey: "live.key",
+  otlpEndpoint: "http://127.0.0.1:4318",
 };
 
 const given = serverSettingNames.map((name) => {

@@ -1,10 +1,10 @@
-// Settings of the log.
+// Settings of what is told of the server: the log and the traces.
 
 import { logLevels } from "../events/log.ts";
 import { setting } from "./setting.ts";
-import { readInteger, readOneOf } from "./values.ts";
+import { readInteger, readOneOf, readUrl } from "./values.ts";
 
-export const logSettings = {
+export const observingSettings = {
   logFormat: setting({
     flag: "--log-format <format>",
     environment: "PLANTSTORE_LOG_FORMAT",
@@ -25,5 +25,12 @@ export const logSettings = {
     fallback: 10,
     meaning: "requests that get a line in the log, in a second at the most; 0 logs none",
     read: readInteger(0, 1_000_000),
+  }),
+  otlpEndpoint: setting<string | undefined>({
+    flag: "--otlp-endpoint <url>",
+    environment: "PLANTSTORE_OTLP_ENDPOINT",
+    meaning:
+      "OpenTelemetry collector that traces are sent to, such as http://127.0.0.1:4318; none if left out",
+    read: readUrl,
   }),
 };
