@@ -47,6 +47,11 @@ export class Listener {
     this.#retiring.set(former, retired);
   }
 
+  /** Closes the connections that have had an answer and wait for a next request. */
+  closeIdleConnections(): void {
+    this.#current.closeIdleConnections();
+  }
+
   /** Accepts no new connection, and resolves when what was accepted is answered or the time is over. */
   async stop(drainMsMax: number): Promise<void> {
     const servers = [this.#current, ...this.#retiring.keys()];

@@ -6,6 +6,7 @@ import type { Clock, Observe } from "../events/event.ts";
 import { Answers } from "./answers.ts";
 import { judgeCredentials } from "./bearer.ts";
 import type { Certificate } from "./certificate.ts";
+import { Connections } from "./connections.ts";
 import { allowOrigin, answerPreflight, type CorsOrigins, isPreflight } from "./cors.ts";
 import { type CreatePlantNeeds, createPlant } from "./create-plant.ts";
 import { Exchanges, type PublicExchange } from "./exchange.ts";
@@ -17,6 +18,8 @@ export interface ServerOptions extends CreatePlantNeeds, Omit<ListenerOptions, "
   /** The base address that clients use, if it is not the one that they reach the listener by. */
   readonly publicUrl: string | undefined;
   readonly corsOrigins: CorsOrigins;
+  /** Connections that may be open; past it idle ones are closed, and others after their answer. */
+  readonly connectionsMax: number;
   /** In front of the ids of requests: tells those of this server from those of any other. */
   readonly requestIdPrefix: string;
   readonly now: Clock;
@@ -27,6 +30,8 @@ export interface ServerOptions extends CreatePlantNeeds, Omit<ListenerOptions, "
 export interface PublicServer {
   /** The base address, such as http://127.0.0.1:8080/v1. */
   readonly url: string;
+  /** How many connections there are, or nearly so. */
+  connectionsOpen(): number;
   /** New connections get this certificate. */
   exchangeCertificate(certificate: Certificate): void;
   /** Accepts no new connection, and resolves when what was accepted is answered or the time is over. */
@@ -54,6 +59,7 @@ export function startServer(options: ServerOptions): PublicServer {
     }
     exchange.endedAt = now();
     observe({ kind: "answered", exchange });
+    if (connections.areTooMany) response.headers.set("Connection", "close");
     return allowOrigin(corsOrigins, request, response);
   }
 
@@ -105,10 +111,19 @@ export function startServer(options: ServerOptions): PublicServer {
   }
 
   const listener = new Listener({ ...options, handle });
+  const connections = new Connections({
+    connectionsMax: options.connectionsMax,
+    closeIdle: () => listener.closeIdleConnections(),
+    observeShedding: (open) => observe({ kind: "connectionsShed", open }),
+  });
   return {
     url: `${listener.origin}${basePath}`,
+    connectionsOpen: () => connections.open,
     exchangeCertificate: (certificate) => listener.exchange(certificate),
-    stop: (drainMsMax) => listener.stop(drainMsMax),
+    stop(drainMsMax) {
+      connections.stop();
+      return listener.stop(drainMsMax);
+    },
   };
 }
 

@@ -5,7 +5,7 @@ import packageJson from "../../package.json";
 import { startAdminServer } from "../admin/server.ts";
 import { Bodies } from "../api/body.ts";
 import { type Certificate, CertificateWatch, readCertificate } from "../api/certificate.ts";
-import { type ServerOptions, startServer } from "../api/server.ts";
+import { type PublicServer, type ServerOptions, startServer } from "../api/server.ts";
 import { settingOf } from "../config/command-config.ts";
 import { configurationOf, withServerSettings } from "../config/server-config.ts";
 import type { Event, Observe } from "../events/event.ts";
@@ -49,7 +49,6 @@ async function serve(command: Command): Promise<void> {
   const observe = (event: Event) => {
     for (const each of observers) each(event);
   };
-  observe({ kind: "configured", version: packageJson.version, settings: configurationOf(command) });
   // What was acknowledged is on disk.
   const endAtOnce = (why: Event) => {
     observe(why);
@@ -105,12 +104,15 @@ async function serve(command: Command): Promise<void> {
   house.defer(() => groupCommit.close());
   const bodies = new Bodies(bodyLimits);
 
+  let server: PublicServer | undefined;
+  let adminUrl: string | undefined;
   const adminPort = settingOf(command, "adminPort");
   if (adminPort !== "off") {
     const metrics = new Metrics(
       {
         queuePlants: () => groupCommit.waitingPlants,
         bodyBytesInFlight: () => bodies.bytesInFlight,
+        connections: () => server?.connectionsOpen() ?? 0,
       },
       { version: packageJson.version, bun: Bun.version, engine: store.engine },
     );
@@ -124,7 +126,7 @@ async function serve(command: Command): Promise<void> {
       "--admin-port",
     );
     house.defer(() => admin.stop());
-    observe({ kind: "listening", listener: "admin", url: admin.url });
+    adminUrl = admin.url;
   }
 
   const address = { host: settingOf(command, "host"), port: settingOf(command, "port") };
@@ -135,6 +137,7 @@ async function serve(command: Command): Promise<void> {
     corsOrigins: settingOf(command, "cors"),
     certificate,
     idleSecondsMax: Math.max(idleSecondsMin, settingOf(command, "arrivalSecondsMax") + 10),
+    connectionsMax: settingOf(command, "connectionsMax"),
     requestIdPrefix: crypto.randomUUID().slice(0, 8),
     tokens,
     groupCommit,
@@ -143,15 +146,19 @@ async function serve(command: Command): Promise<void> {
     now,
     observe,
   };
-  const server = listen(() => startServer(options), address, "--port");
-  house.defer(() => server.stop(settingOf(command, "drainSecondsMax") * 1_000));
-  observe({ kind: "listening", listener: "public", url: server.url });
+  const started = listen(() => startServer(options), address, "--port");
+  server = started;
+  house.defer(() => started.stop(settingOf(command, "drainSecondsMax") * 1_000));
+  // Logged now, so that a start that fails says one thing: what is wrong.
+  observe({ kind: "configured", version: packageJson.version, settings: configurationOf(command) });
+  if (adminUrl !== undefined) observe({ kind: "listening", listener: "admin", url: adminUrl });
+  observe({ kind: "listening", listener: "public", url: started.url });
   if (certificateFiles !== undefined && certificate !== undefined) {
     const observeInUse = ({ subject, expiresAt }: Certificate) =>
       observe({ kind: "certificateInUse", subject, expiresAt });
     const watch = new CertificateWatch(certificateFiles, certificate, {
       changed: (renewed) => {
-        server.exchangeCertificate(renewed);
+        started.exchangeCertificate(renewed);
         observeInUse(renewed);
       },
       refused: (reason) => observe({ kind: "certificateRefused", reason }),
@@ -161,7 +168,7 @@ async function serve(command: Command): Promise<void> {
   }
 
   // Made when nothing can fail any more: a token that nobody was shown would be the only one for good.
-  await printLines([server.url, ...(await firstTokenLines(store.tokens, server.url))]);
+  await printLines([started.url, ...(await firstTokenLines(store.tokens, started.url))]);
   observe({ kind: "stopping", signal: await stopSignal });
   stopping = true;
 }

@@ -49,6 +49,13 @@ export const limitSettings = {
     meaning: "time for the body of a request to arrive; one that takes longer is refused with 408",
     read: readInteger(1, 240),
   }),
+  connectionsMax: setting({
+    flag: "--connections-max <connections>",
+    environment: "PLANTSTORE_CONNECTIONS_MAX",
+    fallback: 10_000,
+    meaning: "connections that may be open; past it idle ones are closed, and others after their next answer",
+    read: readInteger(1, 1_000_000),
+  }),
   drainSecondsMax: setting({
     flag: "--drain-seconds-max <seconds>",
     environment: "PLANTSTORE_DRAIN_SECONDS_MAX",

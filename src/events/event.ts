@@ -23,6 +23,7 @@ export type Event =
   | { readonly kind: "storeUnavailable"; readonly reason: string }
   | { readonly kind: "storeFailed"; readonly reason: string }
   | { readonly kind: "tokensUnreadable"; readonly reason: string }
+  | { readonly kind: "connectionsShed"; readonly open: number }
   | { readonly kind: "tracesUnsent"; readonly reason: string }
   | { readonly kind: "fault"; readonly requestId: string; readonly error: unknown }
   | { readonly kind: "stopping"; readonly signal: string }

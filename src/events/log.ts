@@ -35,6 +35,7 @@ export class Log {
   readonly #storeTrouble: Allowance;
   readonly #tokenTrouble: Allowance;
   readonly #traceTrouble: Allowance;
+  readonly #connectionTrouble: Allowance;
   readonly #end: Lines["end"];
   readonly #giveUp: Lines["giveUp"];
   #hasEnded = false;
@@ -56,6 +57,7 @@ export class Log {
     this.#storeTrouble = new Allowance(1, troublePauseMs, now);
     this.#tokenTrouble = new Allowance(1, troublePauseMs, now);
     this.#traceTrouble = new Allowance(1, troublePauseMs, now);
+    this.#connectionTrouble = new Allowance(1, troublePauseMs, now);
   }
 
   observe(event: Event): void {
@@ -101,6 +103,13 @@ export class Log {
         break;
       case "tracesUnsent":
         this.#troubled(this.#traceTrouble, event.reason, "traces could not be sent, and are lost");
+        break;
+      case "connectionsShed":
+        this.#troubled(
+          this.#connectionTrouble,
+          `${event.open} are open`,
+          "there are too many connections; idle ones are closed, and others after their next answer",
+        );
         break;
       case "storeFailed":
         this.#logger.error({ reason: event.reason }, "the store has failed, and the server ends");

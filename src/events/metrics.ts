@@ -9,6 +9,7 @@ import { Tally } from "./tally.ts";
 export interface Readings {
   readonly queuePlants: () => number;
   readonly bodyBytesInFlight: () => number;
+  readonly connections: () => number;
 }
 
 /** What the program is, told as the labels of plantstore_build_info. */
@@ -117,6 +118,7 @@ export class Metrics {
     });
     gauge("plantstore_queue_plants", "Plants that wait for a batch.", readings.queuePlants);
     gauge("plantstore_body_bytes", "Memory set aside for bodies on their way.", readings.bodyBytesInFlight);
+    gauge("plantstore_connections", "Connections to the public listener.", readings.connections);
     new Gauge({
       name: "plantstore_build_info",
       help: "1, with what the program is as labels.",
@@ -148,6 +150,7 @@ export class Metrics {
         this.#certificateExpiry.set(event.expiresAt / 1_000);
         break;
       case "configured":
+      case "connectionsShed":
       case "tracesUnsent":
       case "certificateRefused":
       case "listening":

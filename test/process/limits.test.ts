@@ -153,6 +153,23 @@ test.each([
   expect((await post(target, large)).status).toBe(200);
 });
 
+test("past the connections idle ones are closed, busy ones after their answer, and nobody is refused", async () => {
+  using folder = new TemporaryFolder();
+  await using server = await serverWith(folder, ["--connections-max", "10"]);
+  const target = { url: server.url, token: await server.createToken() };
+  const stuck = await Promise.all(
+    Array.from({ length: 20 }, () => stuckRequest(target, "Content-Length: 29", '{"id":1,"name":"Monster')),
+  );
+  const shed = await server.logged(({ msg }) => msg.startsWith("there are too many connections"));
+  expect(shed.level).toBe("warn");
+  const { status, headers } = await post(target, plantJson(2n, "Monstera"));
+  expect({ status, connection: headers.get("connection") }).toEqual({ status: 200, connection: "close" });
+  for (const { socket } of stuck) socket.write('a"}   ');
+  for (const { closed } of stuck) expect(await closed).toStartWith("HTTP/1.1 200 OK\r\n");
+  for (let isOver = true; isOver; await Bun.sleep(50))
+    isOver = (await post(target, plantJson(2n, "Monstera"))).headers.get("connection") === "close";
+});
+
 test.each([
   [["--token-burst", "5"], "--token-burst needs --token-rate beside it"],
   [["--in-flight-bytes-max", "1000"], "--in-flight-bytes-max is 1000, but one body may have 1048576"],
