@@ -193,6 +193,11 @@ test("readiness is a commit: it fails while the disk is full or locked, and chan
   other.run("ROLLBACK");
   await store.assertWritable();
   expect(other.query("PRAGMA user_version").values()).toEqual([[1]]);
+
+  // Another program may have upgraded the file meanwhile: its version is not turned back.
+  other.run("PRAGMA user_version = 3");
+  await store.assertWritable();
+  expect(other.query("PRAGMA user_version").values()).toEqual([[3]]);
   other.close();
   await store.close();
 });

@@ -55,6 +55,14 @@ export function migrate(database: Database, path: string): void {
   upgrade.immediate();
 }
 
+/** Commits the schema version as it is. It is read for this: a newer program may have upgraded the file meanwhile. */
+export function rewriteVersion(database: Database): void {
+  const rewrite = database.transaction(() => {
+    database.run(`PRAGMA user_version = ${pragma(database, "user_version")}`);
+  });
+  rewrite.immediate();
+}
+
 function pragma(database: Database, name: string): number {
   return Number(database.query(`PRAGMA ${name}`).values()[0]?.[0]);
 }

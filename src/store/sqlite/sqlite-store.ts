@@ -5,7 +5,7 @@ import type { NewPlant } from "../../contract/plant.ts";
 import type { ObserveUnavailable, OpenMode, Outcome, ReadablePlantStore } from "../plant-store.ts";
 import { openDatabase } from "./database.ts";
 import type { Database } from "./driver.ts";
-import { newestVersion } from "./migrations.ts";
+import { rewriteVersion } from "./migrations.ts";
 import { SqlitePlants } from "./plants.ts";
 import { SqliteTokens } from "./tokens.ts";
 
@@ -29,7 +29,7 @@ export class SqliteStore implements ReadablePlantStore {
 
   async assertWritable(): Promise<void> {
     // A commit that leaves all as it was, and that the disk must take all the same.
-    this.#database.run(`PRAGMA user_version = ${newestVersion}`);
+    rewriteVersion(this.#database);
   }
 
   async get(id: bigint): Promise<NewPlant | undefined> {
