@@ -1,4 +1,4 @@
-// Moments as operators write them.
+// Moments and spans of time as operators write them.
 
 const unitMs: Readonly<Record<string, number>> = {
   s: 1_000,
@@ -11,13 +11,20 @@ const unitMs: Readonly<Record<string, number>> = {
 /** A hundred years: what lies further ahead is a slip of the keyboard. */
 const spanMsMax = 100 * 365.25 * 86_400_000;
 
+/** The milliseconds that `90d`, `12h`, `30m`, `45s`, `2w` mean; NaN if the text is none of these, or over a hundred years. */
+export function spanMsFromText(text: string): number {
+  const [, count, unit = ""] = /^(\d{1,6})([smhdw])$/.exec(text) ?? [];
+  const spanMs = Number(count) * (unitMs[unit] ?? 0);
+  return spanMs < spanMsMax ? spanMs : Number.NaN;
+}
+
 /**
- * The moment, in milliseconds since the epoch, that `90d`, `12h`, `30m`, `45s`, `2w` from now or an ISO 8601 date
- * or time means; undefined if the text is none of these or does not lie ahead of now, by a hundred years at most.
+ * The moment, in milliseconds since the epoch, that a span from now or an ISO 8601 date or time means; undefined if
+ * the text is neither, or does not lie ahead of now, by a hundred years at most.
  */
 export function momentFromText(text: string, now: number): number | undefined {
-  const [, count, unit = ""] = /^(\d{1,6})([smhdw])$/.exec(text) ?? [];
-  const moment = count === undefined ? dateFromText(text) : now + Number(count) * (unitMs[unit] ?? 0);
+  const spanMs = spanMsFromText(text);
+  const moment = Number.isNaN(spanMs) ? dateFromText(text) : now + spanMs;
   return moment > now && moment - now < spanMsMax ? moment : undefined;
 }
 

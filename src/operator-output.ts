@@ -10,16 +10,21 @@ export function tell(line: string): void {
 
 /** Writes lines to standard output as fast as its reader takes them. Stops quietly if the reader goes away. */
 export async function printLines(lines: AsyncIterable<string> | Iterable<string>): Promise<void> {
-  const output = Bun.stdout.writer({ highWaterMark: 2 ** 16 });
   try {
-    for await (const line of lines) {
-      const written = output.write(`${line}\n`);
-      if (typeof written !== "number") await written;
-    }
-    await output.end();
+    await printAll(lines);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EPIPE") throw error;
   }
+}
+
+/** The same, but rejects as well if the reader goes away before it has taken them. */
+export async function printAll(lines: AsyncIterable<string> | Iterable<string>): Promise<void> {
+  const output = Bun.stdout.writer({ highWaterMark: 2 ** 16 });
+  for await (const line of lines) {
+    const written = output.write(`${line}\n`);
+    if (typeof written !== "number") await written;
+  }
+  await output.end();
 }
 
 /** Rows of cells as lines, with the columns under each other. */

@@ -1,18 +1,21 @@
-// plantstore token create | list | revoke. A running server notices within 2 seconds.
+// plantstore token create | rotate | list | revoke. A running server notices within 2 seconds.
 
 import { Command } from "commander";
 import { settingOf, withSettings } from "../config/command-config.ts";
+import { spanMsFromText } from "../moment.ts";
 import { OperatorError } from "../operator-error.ts";
-import { columnLines, printLines, tell } from "../operator-output.ts";
+import { printAll, printLines, tell } from "../operator-output.ts";
 import { openStore } from "../store/open-store.ts";
 import type { OpenMode } from "../store/plant-store.ts";
-import type { TokenRecord, TokenStore } from "../store/token-store.ts";
-import { isAccepted, makeToken, randomBytes } from "../tokens/token.ts";
+import type { TokenStore } from "../store/token-store.ts";
+import { makeToken, randomBytes } from "../tokens/token.ts";
+import { iso, listed, tableOf } from "./token-table.ts";
 
 export function tokenCommand(): Command {
   return new Command("token")
-    .description("issue, list and revoke the tokens that clients send")
+    .description("issue, rotate, list and revoke the tokens that clients send")
     .addCommand(createCommand())
+    .addCommand(rotateCommand())
     .addCommand(listCommand())
     .addCommand(revokeCommand());
 }
@@ -23,21 +26,47 @@ function createCommand(): Command {
   );
   return withSettings(command, ["tokenName", "tokenExpires", "database"], ["tokenName"]).action(async () => {
     const name = settingOf(command, "tokenName");
-    const expiresAt = settingOf(command, "tokenExpires") ?? null;
+    const expiresAt = expiresAtOf(command) ?? null;
     const { token, record } = makeToken({ name, expiresAt }, { now: Date.now(), randomBytes });
     const added = await withTokens(command, "create", (tokens) => tokens.add(record));
     if (!added)
       throw new OperatorError(
-        `a token named "${name}" exists already; choose another name, or revoke it first`,
+        `a token named "${name}" exists already; choose another name, or rotate or revoke it`,
       );
-    await printLines([token]).catch(async (error) => {
-      await withTokens(command, "existing", (tokens) => tokens.revoke(name, Date.now()));
+    await printToken(command, token, record.hash, "issue another");
+    tell(`Token "${name}" is issued${untilText(expiresAt)}. It is shown only this once.`);
+  });
+}
+
+function rotateCommand(): Command {
+  const command = new Command("rotate")
+    .description(
+      "issue a new token under the same name, and print it: it is shown only this once; those before it work on for a while",
+    )
+    .argument("<name>", "the token's name");
+  return withSettings(command, ["tokenOverlap", "tokenExpires", "database"]).action(async (name: string) => {
+    const now = Date.now();
+    const { token, record } = makeToken({ name, expiresAt: null }, { now, randomBytes });
+    const outcome = await withTokens(command, "existing", (tokens) =>
+      tokens.rotate({
+        hash: record.hash,
+        name,
+        rotatedAt: now,
+        expiresAt: expiresAtOf(command),
+        overlapEndsAt: now + spanMsFromText(settingOf(command, "tokenOverlap")),
+      }),
+    );
+    if (outcome === "none") throw noneInForce(name);
+    if (outcome === "expired")
       throw new OperatorError(
-        `the token could not be printed (${error.code ?? error.message}), and is revoked; issue another`,
+        `the token named ${JSON.stringify(name)} has expired; revoke it, and create another of that name`,
       );
-    });
+    await printToken(command, token, record.hash, "the one before it is as it was; try again");
+    const { predecessorEndsAt } = outcome;
+    const before =
+      predecessorEndsAt > now ? `works${untilText(predecessorEndsAt)}` : "is refused within 2 seconds";
     tell(
-      `Token "${name}" is issued${expiresAt === null ? "" : ` until ${iso(expiresAt)}`}. It is shown only this once.`,
+      `Token "${name}" is issued anew${untilText(outcome.token.expiresAt)}. It is shown only this once. The one before it ${before}.`,
     );
   });
 }
@@ -45,24 +74,38 @@ function createCommand(): Command {
 function listCommand(): Command {
   const command = new Command("list").description("list the tokens, without the tokens themselves");
   return withSettings(command, ["json", "database"]).action(async () => {
+    const now = Date.now();
     const tokens = await withTokens(command, "existing", (store) => store.list());
-    const rows = tokens.map(rowOf);
+    const rows = tokens.map((token) => listed(token, now));
     await printLines(settingOf(command, "json") ? rows.map((row) => JSON.stringify(row)) : tableOf(rows));
   });
 }
 
 function revokeCommand(): Command {
   const command = new Command("revoke")
-    .description("revoke a token for good")
+    .description("revoke a token for good, and those of the same name that it has replaced")
     .argument("<name>", "the token's name");
   return withSettings(command, ["database"]).action(async (name: string) => {
     const revoked = await withTokens(command, "existing", (tokens) => tokens.revoke(name, Date.now()));
-    if (!revoked)
-      throw new OperatorError(
-        `no token named ${JSON.stringify(name)} is in force; "plantstore token list" shows those that are`,
-      );
+    if (!revoked) throw noneInForce(name);
     tell(`Token "${name}" is revoked; running servers refuse it within 2 seconds.`);
   });
+}
+
+/** Prints a token alone; takes it back if nobody can have seen it. */
+async function printToken(command: Command, token: string, hash: string, advice: string): Promise<void> {
+  await printAll([token]).catch(async (error) => {
+    await withTokens(command, "existing", (tokens) => tokens.withdraw(hash, Date.now()));
+    throw new OperatorError(
+      `the token could not be printed (${error.code ?? error.message}), and is revoked; ${advice}`,
+    );
+  });
+}
+
+/** Null is never, undefined left open. */
+function expiresAtOf(command: Command): number | null | undefined {
+  const expires = settingOf(command, "tokenExpires");
+  return expires === "never" ? null : expires;
 }
 
 async function withTokens<T>(
@@ -78,31 +121,12 @@ async function withTokens<T>(
   }
 }
 
-interface TokenRow {
-  readonly name: string;
-  readonly state: "in force" | "expired" | "revoked";
-  readonly created: string;
-  readonly expires: string | null;
-  readonly revoked: string | null;
+function noneInForce(name: string): OperatorError {
+  return new OperatorError(
+    `no token named ${JSON.stringify(name)} is in force; "plantstore token list" shows those that are`,
+  );
 }
 
-function rowOf(token: TokenRecord): TokenRow {
-  const { name, createdAt, expiresAt, revokedAt } = token;
-  const ended = revokedAt === null ? "expired" : "revoked";
-  return {
-    name,
-    state: isAccepted(token, Date.now()) ? "in force" : ended,
-    created: iso(createdAt),
-    expires: expiresAt === null ? null : iso(expiresAt),
-    revoked: revokedAt === null ? null : iso(revokedAt),
-  };
-}
-
-function tableOf(rows: readonly TokenRow[]): string[] {
-  const header = ["NAME", "STATE", "CREATED", "EXPIRES", "REVOKED"];
-  return columnLines([header, ...rows.map((row) => Object.values(row).map((cell) => cell ?? "-"))]);
-}
-
-function iso(ms: number): string {
-  return new Date(ms).toISOString();
+function untilText(end: number | null): string {
+  return end === null ? "" : ` until ${iso(end)}`;
 }

@@ -2,7 +2,7 @@
 
 import { InvalidArgumentError } from "commander";
 import type { CorsOrigins } from "../api/cors.ts";
-import { momentFromText } from "../moment.ts";
+import { momentFromText, spanMsFromText } from "../moment.ts";
 import { OperatorError } from "../operator-error.ts";
 import { judgeDatabase } from "../store/open-store.ts";
 
@@ -87,9 +87,16 @@ export function readOrigins(text: string): CorsOrigins {
   return origins;
 }
 
-export function readMoment(text: string): number {
+export function readEnd(text: string): number | "never" {
+  if (text === "never") return text;
   const moment = momentFromText(text, Date.now());
   if (moment === undefined)
-    throw new InvalidArgumentError("It must lie ahead, and be such as 90d, 12h or 2027-01-31.");
+    throw new InvalidArgumentError("It must be never, or lie ahead and be such as 90d, 12h or 2027-01-31.");
   return moment;
+}
+
+export function readSpan(text: string): string {
+  if (Number.isNaN(spanMsFromText(text)))
+    throw new InvalidArgumentError("It must be a span of time such as 7d, 12h or 0s.");
+  return text;
 }

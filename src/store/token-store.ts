@@ -1,27 +1,92 @@
 // How an engine keeps tokens: never a token itself, only its hash.
 
-/** A token as it is stored. Times are milliseconds since the epoch. */
-export interface TokenRecord {
+/** A token as it is issued. Times are milliseconds since the epoch. */
+export interface NewToken {
   /** SHA-256 of the whole token, base64url. */
   readonly hash: string;
-  /** The operator's name for it, unique among the tokens that are not revoked. */
+  /** The operator's name for it; of the tokens of a name that are not revoked, one has no overlapEndsAt. */
   readonly name: string;
   readonly createdAt: number;
   /** From this moment on it is not accepted; null is never. */
   readonly expiresAt: number | null;
+}
+
+/** A token as it is stored. */
+export interface TokenRecord extends NewToken {
+  /** From this moment on it is not accepted, as a rotation has put another in its place; null if none has. */
+  readonly overlapEndsAt: number | null;
   readonly revokedAt: number | null;
+  /** The last minute, by its beginning, in which a server accepted it; null if none has. */
+  readonly lastUsedAt: number | null;
+}
+
+/** From when on a token is not accepted, if it is not revoked before; null is never. */
+export function endOf({ expiresAt, overlapEndsAt }: TokenRecord): number | null {
+  return expiresAt === null || overlapEndsAt === null
+    ? (expiresAt ?? overlapEndsAt)
+    : Math.min(expiresAt, overlapEndsAt);
+}
+
+/** A new token that is to take the place of those with its name. */
+export interface Rotation {
+  readonly hash: string;
+  readonly name: string;
+  readonly rotatedAt: number;
+  /** When the new token ends, null is never; undefined gives it as long a life as the one before was given. */
+  readonly expiresAt: number | null | undefined;
+  /** When all tokens of the name but the new one end at the latest. */
+  readonly overlapEndsAt: number;
+}
+
+/** A token that a rotation issued, and when the one before it ends. */
+export interface Rotated {
+  readonly token: NewToken;
+  readonly predecessorEndsAt: number;
+}
+
+/** `none`: all tokens of the name are revoked, or there are none; `expired`: the newest has ended by itself. */
+export type RotationOutcome = Rotated | "none" | "expired";
+
+/** What a rotation makes of the tokens of its name that are not revoked, oldest first. */
+export function rotationOutcome(namesakes: readonly TokenRecord[], rotation: Rotation): RotationOutcome {
+  const { hash, name, rotatedAt, expiresAt, overlapEndsAt } = rotation;
+  const newest = namesakes.at(-1);
+  if (newest === undefined) return "none";
+  if (newest.expiresAt !== null && newest.expiresAt <= rotatedAt) return "expired";
+  // Later than the one before, whatever the clocks of two operators say: which is newer is read off this.
+  const createdAt = Math.max(rotatedAt, newest.createdAt + 1);
+  const sameLife = newest.expiresAt === null ? null : createdAt + newest.expiresAt - newest.createdAt;
+  return {
+    token: { hash, name, createdAt, expiresAt: expiresAt === undefined ? sameLife : expiresAt },
+    predecessorEndsAt: Math.min(newest.expiresAt ?? overlapEndsAt, overlapEndsAt),
+  };
+}
+
+/** That a token was used, in the minute that begins at a moment. */
+export interface TokenUse {
+  readonly hash: string;
+  readonly minute: number;
 }
 
 /** The tokens of a store. Every method is atomic, on one server or many. */
 export interface TokenStore {
   /** Stores a new token; false, and nothing stored, if a token of that name is not revoked. */
-  add(token: TokenRecord): Promise<boolean>;
+  add(token: NewToken): Promise<boolean>;
 
   /** Stores a new token if no token was ever stored; whether it did. */
-  addFirst(token: TokenRecord): Promise<boolean>;
+  addFirst(token: NewToken): Promise<boolean>;
 
-  /** Revokes the token of that name; false if there is none that is not revoked already. */
+  /** Stores a new token in place of those with its name, which end with the overlap. Of two at once one is first. */
+  rotate(rotation: Rotation): Promise<RotationOutcome>;
+
+  /** Revokes one token, which nobody was shown; those that it was to replace are then as they were. */
+  withdraw(hash: string, revokedAt: number): Promise<void>;
+
+  /** Revokes the tokens of that name; false if there is none that is not revoked already. */
   revoke(name: string, revokedAt: number): Promise<boolean>;
+
+  /** Stores when tokens were last used, where that is later than what is stored. Does not try for long. */
+  recordUses(uses: readonly TokenUse[]): Promise<void>;
 
   /** Every token ever stored, oldest first. */
   list(): Promise<TokenRecord[]>;
@@ -34,15 +99,39 @@ export interface TokenRow {
   readonly created_at: bigint | string;
   readonly expires_at: bigint | string | null;
   readonly revoked_at: bigint | string | null;
+  /** When older tokens of the name end; null if no rotation issued this one. */
+  readonly predecessors_end_at: bigint | string | null;
+  readonly last_used_at: bigint | string | null;
 }
 
-/** The record that a row holds. */
-export function tokenFrom({ hash, name, created_at, expires_at, revoked_at }: TokenRow): TokenRecord {
+/**
+ * The records of rows, oldest first. That a token is replaced is written beside the one that replaces it, so that a
+ * rotation is undone by revoking that one: whatever happened in between, the others are as if it had never been.
+ */
+export function tokensFrom(rows: readonly TokenRow[]): TokenRecord[] {
+  const ends = new Map<string, number>();
+  const newestFirst = rows.toReversed().map((row) => {
+    const record = tokenFrom(row, ends.get(row.name) ?? null);
+    const end = numberOrNull(row.predecessors_end_at);
+    if (record.revokedAt === null && end !== null)
+      ends.set(row.name, Math.min(end, record.overlapEndsAt ?? end));
+    return record;
+  });
+  return newestFirst.toReversed();
+}
+
+function tokenFrom(row: TokenRow, overlapEndsAt: number | null): TokenRecord {
   return {
-    hash,
-    name,
-    createdAt: Number(created_at),
-    expiresAt: expires_at === null ? null : Number(expires_at),
-    revokedAt: revoked_at === null ? null : Number(revoked_at),
+    hash: row.hash,
+    name: row.name,
+    createdAt: Number(row.created_at),
+    expiresAt: numberOrNull(row.expires_at),
+    overlapEndsAt,
+    revokedAt: numberOrNull(row.revoked_at),
+    lastUsedAt: numberOrNull(row.last_used_at),
   };
+}
+
+function numberOrNull(value: bigint | string | null): number | null {
+  return value === null ? null : Number(value);
 }

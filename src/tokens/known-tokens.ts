@@ -1,6 +1,7 @@
 // The tokens that a running server accepts, in memory, and how it learns of new and revoked ones.
 
 import type { TokenRecord, TokenStore } from "../store/token-store.ts";
+import { type KnownToken, minuteOf, usesToRecord } from "./last-used.ts";
 import { hashToken, isAccepted } from "./token.ts";
 
 /** How long a change made elsewhere may go unnoticed; the promise is 2 seconds. */
@@ -16,8 +17,11 @@ export class KnownTokens {
   readonly #store: TokenStore;
   readonly #now: () => number;
   readonly #observeFailure: (error: unknown) => void;
-  #byHash = new Map<string, TokenRecord>();
+  #byHash = new Map<string, KnownToken>();
   #timer: Timer | undefined;
+  #stopping = false;
+  #recording: Promise<void> = Promise.resolve();
+  #recordedMinute: number;
   #loading: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
   #lastLoadEnd = Number.NEGATIVE_INFINITY;
@@ -26,20 +30,23 @@ export class KnownTokens {
     this.#store = store;
     this.#now = now;
     this.#observeFailure = observeFailure;
+    this.#recordedMinute = minuteOf(now());
   }
 
   /** Reads the tokens, and keeps reading them. Rejects if they cannot be read. */
   async start(): Promise<void> {
     await this.#load();
     this.#timer = setInterval(() => {
-      this.#loadSoon().catch(this.#observeFailure);
+      this.#loadSoon().then(() => this.#recordOnceAMinute(), this.#observeFailure);
     }, reloadEveryMs);
   }
 
-  /** Stops reading; resolves when nothing is under way. */
+  /** Stops reading, and stores which tokens were used last; resolves when nothing is under way. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
-    await Promise.allSettled([this.#loading, this.#next]);
+    this.#stopping = true;
+    // Side by side: a store that hangs is waited for once.
+    await Promise.allSettled([this.#loading, this.#next, this.#recording, this.#recordUses()]);
   }
 
   /**
@@ -48,7 +55,8 @@ export class KnownTokens {
    */
   accepted(token: string): Accepted | Promise<Accepted> {
     const hash = hashToken(token);
-    return this.#byHash.has(hash) ? this.#acceptedByHash(hash) : this.#askStore(hash);
+    const known = this.#byHash.get(hash);
+    return known === undefined ? this.#askStore(hash) : this.#judge(known);
   }
 
   async #askStore(hash: string): Promise<Accepted> {
@@ -58,12 +66,34 @@ export class KnownTokens {
       this.#observeFailure(error);
       return "unavailable";
     }
-    return this.#acceptedByHash(hash);
+    return this.#judge(this.#byHash.get(hash));
   }
 
-  #acceptedByHash(hash: string): TokenRecord | undefined {
-    const record = this.#byHash.get(hash);
-    return record !== undefined && isAccepted(record, this.#now()) ? record : undefined;
+  #judge(known: KnownToken | undefined): TokenRecord | undefined {
+    const now = this.#now();
+    if (known === undefined || !isAccepted(known.record, now)) return undefined;
+    known.usedAt = now;
+    return known.record;
+  }
+
+  /** After a load, which has brought what other servers have recorded already. */
+  #recordOnceAMinute(): void {
+    const minute = minuteOf(this.#now());
+    if (this.#stopping || minute === this.#recordedMinute) return;
+    this.#recordedMinute = minute;
+    this.#recording = this.#recordUses();
+  }
+
+  /** Never rejects: what could not be stored is tried again in the next minute. */
+  async #recordUses(): Promise<void> {
+    const uses = usesToRecord(this.#byHash.values());
+    if (uses.length === 0) return;
+    try {
+      await this.#store.recordUses(uses);
+    } catch (cause) {
+      const reason = cause instanceof Error ? cause.message : String(cause);
+      this.#observeFailure(new Error(`when tokens were last used could not be stored: ${reason}`, { cause }));
+    }
   }
 
   /** A load that starts after this call; one load serves all who ask while it has not started. */
@@ -80,11 +110,17 @@ export class KnownTokens {
     this.#loading = this.#store
       .list()
       .then((records) => {
-        this.#byHash = new Map(records.map((record) => [record.hash, record]));
+        this.#byHash = new Map(records.map((record) => [record.hash, this.#known(record)]));
       })
       .finally(() => {
         this.#lastLoadEnd = performance.now();
       });
     return this.#loading;
+  }
+  /** The entry of a token with its newest record; kept from load to load, for the use that is noted in it. */
+  #known(record: TokenRecord): KnownToken {
+    const known = this.#byHash.get(record.hash) ?? { record, usedAt: Number.NEGATIVE_INFINITY };
+    known.record = record;
+    return known;
   }
 }

@@ -1,6 +1,6 @@
 // What a token is: `pst_` and 256 random bits.
 
-import type { TokenRecord } from "../store/token-store.ts";
+import { endOf, type NewToken, type TokenRecord } from "../store/token-store.ts";
 
 const tokenBytes = 32;
 
@@ -11,9 +11,9 @@ type RandomBytes = (count: number) => Uint8Array;
 export function makeToken(
   { name, expiresAt }: { name: string; expiresAt: number | null },
   { now, randomBytes }: { now: number; randomBytes: RandomBytes },
-): { token: string; record: TokenRecord } {
+): { token: string; record: NewToken } {
   const token = `pst_${randomBytes(tokenBytes).toBase64({ alphabet: "base64url", omitPadding: true })}`;
-  return { token, record: { hash: hashToken(token), name, createdAt: now, expiresAt, revokedAt: null } };
+  return { token, record: { hash: hashToken(token), name, createdAt: now, expiresAt } };
 }
 
 /** SHA-256 of a token, base64url. A token is 256 random bits, so no salt and no slow hash is needed. 0.14 µs. */
@@ -22,8 +22,8 @@ export function hashToken(token: string): string {
 }
 
 /** Whether a token is accepted at a moment, in milliseconds since the epoch. */
-export function isAccepted({ expiresAt, revokedAt }: TokenRecord, now: number): boolean {
-  return revokedAt === null && (expiresAt === null || now < expiresAt);
+export function isAccepted(token: TokenRecord, now: number): boolean {
+  return token.revokedAt === null && now < (endOf(token) ?? Number.POSITIVE_INFINITY);
 }
 
 /** Random bytes of the operating system. */

@@ -96,12 +96,12 @@ test("token create prints the bare token alone, list shows it, revoke ends it", 
   expect(again).toMatchObject({
     exitCode: 1,
     stdout: "",
-    stderr: expect.stringContaining('"ci" exists already'),
+    stderr: 'plantstore: a token named "ci" exists already; choose another name, or rotate or revoke it\n',
   });
 
   const list = await server.command("token", "list");
   expect(list.stdout).toMatch(
-    /^NAME +STATE +CREATED +EXPIRES +REVOKED\nfirst +in force .*\nci +in force .*\n$/,
+    /^NAME +STATE +CREATED +EXPIRES +REVOKED +LAST USED\nfirst +in force .*\nci +in force .*\n$/,
   );
   expect(list.stdout).not.toContain(created.stdout.trim());
 
@@ -111,7 +111,7 @@ test("token create prints the bare token alone, list shows it, revoke ends it", 
     .split("\n")
     .map((line) => JSON.parse(line));
   expect(json).toMatchObject([
-    { name: "first", state: "in force", expires: null, revoked: null },
+    { name: "first", state: "in force", expires: null, revoked: null, lastUsed: null },
     { name: "ci", state: "revoked", expires: expect.any(String), revoked: expect.any(String) },
   ]);
   expect(await server.command("token", "revoke", "ci")).toMatchObject({
@@ -183,16 +183,24 @@ const usageErrors: readonly [args: string[], message: string][] = [
   [["serve", "--database", "postgres://a@b,c:99999/c"], "its host 2 has no port from 1 to 65535"],
   [["serve", "--database", "postgres://a%zz@b/c"], "its user is not percent-encoded text"],
   [["token", "create", "--name", "two\nlines"], "It must be one line of text, without control characters."],
-  [["token", "create", "--name", "x", "--expires", "2099-02-30"], "It must lie ahead"],
-  [["token", "create", "--name", "x", "--expires", "999999w"], "It must lie ahead"],
+  [["token", "create", "--name", "x", "--expires", "2099-02-30"], "It must be never, or lie ahead"],
+  [["token", "create", "--name", "x", "--expires", "999999w"], "It must be never, or lie ahead"],
   [["serve", "--database", "mongodb://x"], "must be sqlite:FILE or postgres:"],
+  [["token", "rotate"], "missing required argument 'name'"],
+  [["token", "rotate", "x", "--overlap", "1 day"], "It must be a span of time such as 7d, 12h or 0s."],
+  [["token", "rotate", "x", "--overlap", "2099-01-31"], "It must be a span of time"],
+  [["token", "rotate", "x", "--overlap", "999999w"], "It must be a span of time"],
+  [["token", "rotate", "x", "--expires", "2001-01-01"], "It must be never, or lie ahead"],
   [["get"], "missing required argument 'id'"],
   [["get", "1.5"], 'the id "1.5" is no integer of 64 bits'],
   [["get", "9223372036854775808"], "is no integer of 64 bits"],
   [["export", "extra"], "too many arguments"],
   [["token", "create"], "--name is missing; give it, or set PLANTSTORE_TOKEN_NAME"],
-  [["token", "create", "--name", "x", "--expires", "yesterday"], "It must lie ahead, and be such as 90d"],
-  [["token", "create", "--name", "x", "--expires", "2001-01-01"], "It must lie ahead"],
+  [
+    ["token", "create", "--name", "x", "--expires", "yesterday"],
+    "It must be never, or lie ahead and be such as 90d",
+  ],
+  [["token", "create", "--name", "x", "--expires", "2001-01-01"], "It must be never, or lie ahead"],
 ];
 test.each(usageErrors)("%j is a usage error: exit code 2 and one line", async (args, message) => {
   const { exitCode, stdout, stderr } = await run(args);
@@ -211,6 +219,7 @@ test("what cannot be done is exit code 1 and one line that says what to do", asy
     ["export", "--database", none],
     ["token", "list", "--database", none],
     ["token", "revoke", "x", "--database", none],
+    ["token", "rotate", "x", "--database", none],
     ["serve", "--database", `sqlite:${folder.file("no/folder/plants.db")}`],
     ["serve", "--database", `sqlite:${folder.file("text.db")}`],
     ["serve", "--database", `sqlite:${folder.path}`],
@@ -259,6 +268,7 @@ test("--help says what a person needs, and exits with 0", async () => {
     ["serve", "--help"],
     ["token", "--help"],
     ["token", "create", "--help"],
+    ["token", "rotate", "--help"],
     ["get", "--help"],
   ]) {
     const { exitCode, stdout, stderr } = await run(args);

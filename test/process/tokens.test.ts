@@ -3,9 +3,16 @@
 import { describe, expect, test } from "bun:test";
 import { engines } from "../harness/engines.ts";
 import { freshId, plantJson, post } from "../harness/http.ts";
+import { listedTokens } from "../harness/listed-tokens.ts";
 import { RunningServer } from "../harness/server.ts";
 
 const noticedMsMax = 2_000;
+
+/** When the tokens of a store were last used, by name. */
+async function lastUses(database: string): Promise<Record<string, string | null>> {
+  const tokens = await listedTokens(database);
+  return Object.fromEntries(tokens.map(({ name, lastUsed }) => [name, lastUsed]));
+}
 
 for (const engine of engines) {
   describe(engine.name, () => {
@@ -48,6 +55,39 @@ for (const engine of engines) {
       await Bun.sleep(4_050 - (performance.now() - issued));
       expect(await status(server.url, token)).toBe(401);
       expect((await server.command("token", "list")).stdout).toMatch(/^brief +expired /m);
+    });
+
+    test("the last use is shown to the minute once a server has stopped, and of several servers the latest", async () => {
+      await using place = await engine.newPlace();
+      const first = await RunningServer.start(place);
+      const second = await RunningServer.start(place);
+      const [used, revoked] = [await first.createToken("used"), await first.createToken("revoked")];
+      await first.createToken("unused");
+      const begun = Date.now();
+      expect(await status(first.url, used)).toBe(200);
+      expect(await status(first.url, revoked)).toBe(200);
+      await first.command("token", "revoke", "revoked");
+      expect(await first.stop()).toMatchObject({
+        exitCode: 0,
+        stderr: expect.stringMatching(/: stopping\n$/),
+      });
+      const usedByFirst = await lastUses(place.database);
+      expect(await status(second.url, used)).toBe(200);
+      expect((await second.stop()).exitCode).toBe(0);
+      const ended = Date.now();
+
+      const usedBySecond = await lastUses(place.database);
+      expect(usedBySecond).toMatchObject({ first: null, unused: null, revoked: usedByFirst.revoked ?? "" });
+      const [earlier, later] = [usedByFirst.used ?? "", usedBySecond.used ?? ""];
+      for (const lastUsed of [earlier, later]) {
+        expect(lastUsed).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:00\.000Z$/);
+        expect(Date.parse(lastUsed)).toBeGreaterThan(begun - 60_000);
+        expect(Date.parse(lastUsed)).toBeLessThanOrEqual(ended);
+      }
+      expect(later >= earlier).toBe(true);
+      const table = (await second.command("token", "list")).stdout;
+      expect(table).toMatch(new RegExp(`^used +in force .* ${later}$`, "m"));
+      expect(table).toMatch(/^unused +in force .* -$/m);
     });
 
     test("tokens can be issued and revoked while the server commits without a pause", async () => {

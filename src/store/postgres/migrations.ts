@@ -17,6 +17,10 @@ const migrations: readonly string[] = [
      expires_at bigint,
      revoked_at bigint
    );`,
+
+  // Rotation, which notes at the new token when the older ones of its name end; and the last use.
+  `ALTER TABLE tokens ADD COLUMN predecessors_end_at bigint;
+   ALTER TABLE tokens ADD COLUMN last_used_at bigint;`,
 ];
 
 /** Undefined table; on some engines the row that names the version may not be there yet either. */

@@ -74,18 +74,12 @@ export class Primary {
 
   /** Work that needs one connection for itself, such as a transaction of several statements. */
   runOnConnection<Result>(work: (connection: PoolClient) => Promise<Result>): Promise<Result> {
-    return this.run(async (pool) => {
-      const connection = await pool.connect();
-      try {
-        const result = await work(connection);
-        connection.release();
-        return result;
-      } catch (error) {
-        // Whatever state the connection is in, nobody else shall have it.
-        connection.release(true);
-        throw error;
-      }
-    });
+    return this.run((pool) => onConnection(pool, work));
+  }
+
+  /** The same without trying again. */
+  runOnceOnConnection<Result>(work: (connection: PoolClient) => Promise<Result>): Promise<Result> {
+    return this.runOnce((pool) => onConnection(pool, work));
   }
 
   async close(): Promise<void> {
@@ -129,6 +123,22 @@ export class Primary {
       if (!(error instanceof AggregateError)) throw error;
       throw new NoPrimary(error.errors.map(reasonOf).join("; "));
     }
+  }
+}
+
+async function onConnection<Result>(
+  pool: Pool,
+  work: (connection: PoolClient) => Promise<Result>,
+): Promise<Result> {
+  const connection = await pool.connect();
+  try {
+    const result = await work(connection);
+    connection.release();
+    return result;
+  } catch (error) {
+    // Whatever state the connection is in, nobody else shall have it.
+    connection.release(true);
+    throw error;
   }
 }
 

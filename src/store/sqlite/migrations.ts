@@ -19,6 +19,10 @@ const migrations: readonly string[] = [
      expires_at INTEGER,
      revoked_at INTEGER
    ) STRICT, WITHOUT ROWID;`,
+
+  // Rotation, which notes at the new token when the older ones of its name end; and the last use.
+  `ALTER TABLE tokens ADD COLUMN predecessors_end_at INTEGER;
+   ALTER TABLE tokens ADD COLUMN last_used_at INTEGER;`,
 ];
 
 /** The schema version that this program works with. */

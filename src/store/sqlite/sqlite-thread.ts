@@ -18,7 +18,10 @@ export class SqliteThread implements PlantStore {
   readonly tokens: TokenStore = {
     add: (token) => this.#call("addToken", token),
     addFirst: (token) => this.#call("addFirstToken", token),
+    rotate: (rotation) => this.#call("rotateToken", rotation),
+    withdraw: (hash, revokedAt) => this.#call("withdrawToken", hash, revokedAt),
     revoke: (name, revokedAt) => this.#call("revokeToken", name, revokedAt),
+    recordUses: (uses) => this.#call("recordTokenUses", uses),
     list: () => this.#call("listTokens"),
   };
 

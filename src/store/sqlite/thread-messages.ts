@@ -5,16 +5,19 @@
 
 import type { NewPlant } from "../../contract/plant.ts";
 import type { OpenMode, Outcome } from "../plant-store.ts";
-import type { TokenRecord } from "../token-store.ts";
+import type { NewToken, Rotation, RotationOutcome, TokenRecord, TokenUse } from "../token-store.ts";
 
 /** The calls that the SQLite thread answers, by name. */
 export interface ThreadCalls {
   open(path: string, mode: OpenMode): void;
   create(packedBatch: string): string;
   assertWritable(): void;
-  addToken(token: TokenRecord): boolean;
-  addFirstToken(token: TokenRecord): boolean;
+  addToken(token: NewToken): boolean;
+  addFirstToken(token: NewToken): boolean;
+  rotateToken(rotation: Rotation): RotationOutcome;
+  withdrawToken(hash: string, revokedAt: number): void;
   revokeToken(name: string, revokedAt: number): boolean;
+  recordTokenUses(uses: readonly TokenUse[]): void;
   listTokens(): TokenRecord[];
   close(): void;
 }

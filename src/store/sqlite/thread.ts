@@ -26,7 +26,10 @@ const calls: {
   assertWritable: () => store().assertWritable(),
   addToken: (token) => store().tokens.add(token),
   addFirstToken: (token) => store().tokens.addFirst(token),
+  rotateToken: (rotation) => store().tokens.rotate(rotation),
+  withdrawToken: (hash, revokedAt) => store().tokens.withdraw(hash, revokedAt),
   revokeToken: (name, revokedAt) => store().tokens.revoke(name, revokedAt),
+  recordTokenUses: (uses) => store().tokens.recordUses(uses),
   listTokens: () => store().tokens.list(),
   close: () => store().close(),
 };

@@ -1,6 +1,16 @@
 // The tokens table.
 
-import { type TokenRecord, type TokenRow, type TokenStore, tokenFrom } from "../token-store.ts";
+import {
+  type NewToken,
+  type Rotation,
+  type RotationOutcome,
+  rotationOutcome,
+  type TokenRecord,
+  type TokenRow,
+  type TokenStore,
+  type TokenUse,
+  tokensFrom,
+} from "../token-store.ts";
 import { lockWaitMs } from "./database.ts";
 import { type Database, SQLiteError } from "./driver.ts";
 
@@ -14,17 +24,37 @@ export class SqliteTokens implements TokenStore {
     this.#database = database;
   }
 
-  async add(token: TokenRecord): Promise<boolean> {
+  async add(token: NewToken): Promise<boolean> {
     return this.#change(() => {
       const namesakes = this.#database.query("SELECT 1 FROM tokens WHERE name = ? AND revoked_at IS NULL");
       return namesakes.get(token.name) === null && this.#insert(token);
     });
   }
 
-  async addFirst(token: TokenRecord): Promise<boolean> {
+  async addFirst(token: NewToken): Promise<boolean> {
     return this.#change(() => {
       const any = this.#database.query("SELECT 1 FROM tokens");
       return any.get() === null && this.#insert(token);
+    });
+  }
+
+  async rotate(rotation: Rotation): Promise<RotationOutcome> {
+    return this.#change(() => {
+      const namesakes = this.#database.query<TokenRow, [string]>(
+        "SELECT * FROM tokens WHERE name = ? AND revoked_at IS NULL ORDER BY created_at, hash",
+      );
+      const outcome = rotationOutcome(tokensFrom(namesakes.all(rotation.name)), rotation);
+      if (typeof outcome === "object") this.#insert(outcome.token, rotation.overlapEndsAt);
+      return outcome;
+    });
+  }
+
+  async withdraw(hash: string, revokedAt: number): Promise<void> {
+    this.#change(() => {
+      const revoke = this.#database.query(
+        "UPDATE tokens SET revoked_at = ? WHERE hash = ? AND revoked_at IS NULL",
+      );
+      revoke.run(BigInt(revokedAt), hash);
     });
   }
 
@@ -37,22 +67,34 @@ export class SqliteTokens implements TokenStore {
     });
   }
 
-  async list(): Promise<TokenRecord[]> {
-    return this.#database
-      .query<TokenRow, []>("SELECT * FROM tokens ORDER BY created_at, hash")
-      .all()
-      .map(tokenFrom);
+  /** Waits for the lock as a batch does, and no longer: a server's batches wait behind it. */
+  async recordUses(uses: readonly TokenUse[]): Promise<void> {
+    const record = this.#database.query(
+      "UPDATE tokens SET last_used_at = ?1 WHERE hash = ?2 AND (last_used_at IS NULL OR last_used_at < ?1)",
+    );
+    const recordAll = this.#database.transaction(() => {
+      for (const { hash, minute } of uses) record.run(BigInt(minute), hash);
+    });
+    recordAll.immediate();
   }
 
-  #insert(token: TokenRecord): true {
+  async list(): Promise<TokenRecord[]> {
+    return tokensFrom(
+      this.#database.query<TokenRow, []>("SELECT * FROM tokens ORDER BY created_at, hash").all(),
+    );
+  }
+
+  #insert(token: NewToken, predecessorsEndAt: number | null = null): true {
     this.#database
-      .query("INSERT INTO tokens (hash, name, created_at, expires_at, revoked_at) VALUES (?, ?, ?, ?, ?)")
+      .query(
+        "INSERT INTO tokens (hash, name, created_at, expires_at, predecessors_end_at) VALUES (?, ?, ?, ?, ?)",
+      )
       .run(
         token.hash,
         token.name,
         BigInt(token.createdAt),
         bigintOrNull(token.expiresAt),
-        bigintOrNull(token.revokedAt),
+        bigintOrNull(predecessorsEndAt),
       );
     return true;
   }

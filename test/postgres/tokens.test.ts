@@ -1,0 +1,86 @@
+// Tokens on PostgreSQL: commits that were not seen, and last uses that cannot be stored.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { openStore } from "../../src/store/open-store.ts";
+import { freshId, plantJson, post } from "../harness/http.ts";
+import { listedTokens } from "../harness/listed-tokens.ts";
+import { PostgresServer } from "../harness/postgres.ts";
+import { RunningServer, run } from "../harness/server.ts";
+
+let database: PostgresServer;
+beforeAll(async () => {
+  database = await PostgresServer.start();
+});
+afterAll(() => database[Symbol.asyncDispose]());
+
+let count = 0;
+async function newDatabase(): Promise<{ name: string; address: string }> {
+  const name = `tokens_${count++}`;
+  await database.query("postgres", `CREATE DATABASE ${name}`);
+  return { name, address: database.address(name) };
+}
+
+test("a rotation whose commit was not seen is found done when it is tried again", async () => {
+  const { name, address } = await newDatabase();
+  const store = await openStore(`${address}?statement_timeout=1&retry_timeout=60`, "create", () => undefined);
+  await store.tokens.add({ hash: "a", name: "ci", createdAt: 1_000, expiresAt: 1_000_000 });
+
+  // Every commit now waits for a standby that never comes: the client gives up, and the commit goes through later.
+  const wait = async (standby: string) => {
+    await database.query(name, `ALTER SYSTEM SET synchronous_standby_names = '${standby}'`);
+    await database.query(name, "SELECT pg_reload_conf()");
+  };
+  const waiting = async (event: string) => {
+    const sql = `SELECT 1 FROM pg_stat_activity WHERE datname = '${name}' AND application_name = 'plantstore' AND ${event}`;
+    while ((await database.query(name, sql)).length === 0) await Bun.sleep(20);
+  };
+  await wait("nobody");
+  const rotating = store.tokens.rotate({
+    hash: "b",
+    name: "ci",
+    rotatedAt: 2_000,
+    expiresAt: undefined,
+    overlapEndsAt: 500_000,
+  });
+  await waiting("wait_event = 'SyncRep'");
+  // The second try finds the row of the first, which is not decided yet.
+  await waiting("wait_event_type = 'Lock'");
+  await wait("");
+  expect(await rotating).toEqual({
+    token: { hash: "b", name: "ci", createdAt: 2_000, expiresAt: 1_001_000 },
+    predecessorEndsAt: 500_000,
+  });
+  const tokens = await store.tokens.list();
+  expect(tokens.map(({ hash, overlapEndsAt }) => [hash, overlapEndsAt])).toEqual([
+    ["a", 500_000],
+    ["b", null],
+  ]);
+  await store.close();
+});
+
+test("a server that may not store last uses says so when it stops, and is not disturbed", async () => {
+  const { name, address } = await newDatabase();
+  const poor = address.replace("postgres@", `poor_${name}@`);
+  expect((await run(["migrate", "--database", address])).exitCode).toBe(0);
+  await database.query(name, `CREATE USER poor_${name}`);
+  await database.query(name, `GRANT SELECT ON plantstore_schema TO poor_${name}`);
+  await database.query(name, `GRANT SELECT, INSERT ON plants, tokens TO poor_${name}`);
+  const server = await RunningServer.start({ database: poor });
+  const target = { url: server.url, token: await server.createToken() };
+  expect((await post(target, plantJson(freshId(), "Monstera"))).status).toBe(200);
+  const { exitCode, stderr } = await server.stop();
+  expect(exitCode).toBe(0);
+  expect(stderr).toMatch(
+    /SIGTERM: stopping\n[^\n]*when tokens were last used could not be stored: [^\n]*permission denied for table tokens[^\n]*\n$/,
+  );
+  expect((await listedTokens(address)).map(({ lastUsed }) => lastUsed)).toEqual([null, null]);
+});
+
+test("a server stops in peace while its database is down", async () => {
+  await using own = await PostgresServer.start();
+  const server = await RunningServer.start({ database: own.address("postgres") });
+  const target = { url: server.url, token: await server.createToken() };
+  expect((await post(target, plantJson(freshId(), "Monstera"))).status).toBe(200);
+  await own.stop("SIGQUIT");
+  expect((await server.stop()).exitCode).toBe(0);
+});

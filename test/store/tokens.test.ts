@@ -1,0 +1,195 @@
+// How engines keep tokens: rotations and how they are taken back, and last uses, on every engine alike.
+
+import { describe, expect, test } from "bun:test";
+import { serveStore } from "../../src/store/open-store.ts";
+import type { PlantStore } from "../../src/store/plant-store.ts";
+import type { Rotated, RotationOutcome, TokenStore } from "../../src/store/token-store.ts";
+import { engines } from "../harness/engines.ts";
+
+const day = 86_400_000;
+
+function unexpected(reason: unknown): never {
+  throw new Error(`The store failed: ${reason}`);
+}
+
+for (const engine of engines) {
+  describe(engine.name, () => {
+    async function withStores(count: number, use: (stores: PlantStore[]) => Promise<void>): Promise<void> {
+      await using place = await engine.newPlace();
+      await using opened = new AsyncDisposableStack();
+      const stores: PlantStore[] = [];
+      for (let index = 0; index < count; index++) {
+        const store = await serveStore(place.database, "create", {
+          unavailable: unexpected,
+          failed: unexpected,
+        });
+        opened.defer(() => store.close());
+        stores.push(store);
+      }
+      await use(stores);
+    }
+    const withTokens = (use: (tokens: TokenStore) => Promise<void>) =>
+      withStores(1, async ([store]) => {
+        if (store !== undefined) await use(store.tokens);
+      });
+
+    const add = (tokens: TokenStore, hash: string, createdAt: number, expiresAt: number | null = null) =>
+      tokens.add({ hash, name: "ci", createdAt, expiresAt });
+
+    const rotate = (
+      tokens: TokenStore,
+      hash: string,
+      rotatedAt: number,
+      overlapMs: number,
+      expiresAt?: number | null,
+    ): Promise<RotationOutcome> =>
+      tokens.rotate({ hash, name: "ci", rotatedAt, expiresAt, overlapEndsAt: rotatedAt + overlapMs });
+
+    /** Of each token: its overlap's end, or that it is revoked. */
+    async function ends(tokens: TokenStore): Promise<Record<string, number | null | "revoked">> {
+      const records = await tokens.list();
+      return Object.fromEntries(
+        records.map(({ hash, overlapEndsAt, revokedAt }) => [
+          hash,
+          revokedAt === null ? overlapEndsAt : "revoked",
+        ]),
+      );
+    }
+
+    test("a rotation gives a token of the same life, and the one before it an end, which its own may precede", () =>
+      withTokens(async (tokens) => {
+        await add(tokens, "a", 1_000, 1_000 + 90 * day);
+        expect(await rotate(tokens, "b", 2_000, 7 * day)).toEqual({
+          token: { hash: "b", name: "ci", createdAt: 2_000, expiresAt: 2_000 + 90 * day },
+          predecessorEndsAt: 2_000 + 7 * day,
+        });
+        expect(await rotate(tokens, "c", 3_000, 365 * day, 4_000)).toEqual({
+          token: { hash: "c", name: "ci", createdAt: 3_000, expiresAt: 4_000 },
+          predecessorEndsAt: 2_000 + 90 * day,
+        });
+        expect((await rotate(tokens, "d", 3_500, 0, null)) as Rotated).toMatchObject({
+          token: { expiresAt: null },
+        });
+        expect((await rotate(tokens, "e", 3_600, 0)) as Rotated).toMatchObject({
+          token: { expiresAt: null },
+        });
+      }));
+
+    test("no token of a name outlives the overlap but the new one, however long an earlier overlap was to be", () =>
+      withTokens(async (tokens) => {
+        await tokens.add({ hash: "other", name: "other", createdAt: 1, expiresAt: null });
+        await add(tokens, "a", 1_000);
+        await rotate(tokens, "b", 2_000, 7 * day);
+        await rotate(tokens, "c", 3_000, 1_000);
+        await rotate(tokens, "d", 3_500, 7 * day);
+        expect(await ends(tokens)).toEqual({
+          other: null,
+          a: 4_000,
+          b: 4_000,
+          c: 3_500 + 7 * day,
+          d: null,
+        });
+      }));
+
+    test("what is not in force is not rotated", () =>
+      withTokens(async (tokens) => {
+        expect(await rotate(tokens, "b", 2_000, day)).toBe("none");
+        await add(tokens, "a", 1_000, 2_000);
+        expect(await rotate(tokens, "b", 2_000, day)).toBe("expired");
+        expect(await tokens.revoke("ci", 2_000)).toBe(true);
+        expect(await rotate(tokens, "b", 2_000, day)).toBe("none");
+        expect(await tokens.list()).toHaveLength(1);
+      }));
+
+    test("revoking a name revokes the new token and the old ones, and sets the name free", () =>
+      withTokens(async (tokens) => {
+        await add(tokens, "a", 1_000);
+        await rotate(tokens, "b", 2_000, day);
+        expect(await add(tokens, "c", 3_000)).toBe(false);
+        expect(await tokens.revoke("ci", 3_000)).toBe(true);
+        expect(await tokens.revoke("ci", 3_000 + 1)).toBe(false);
+        expect(await add(tokens, "c", 4_000)).toBe(true);
+        expect(await ends(tokens)).toEqual({ a: "revoked", b: "revoked", c: null });
+      }));
+
+    test("a clock that is behind rotates as well: the newer token is the one that lives on", () =>
+      withTokens(async (tokens) => {
+        await add(tokens, "a", 10_000);
+        await rotate(tokens, "b", 5_000, day);
+        await rotate(tokens, "c", 4_000, day);
+        expect(await ends(tokens)).toEqual({ a: 4_000 + day, b: 4_000 + day, c: null });
+        expect((await tokens.list()).map(({ createdAt }) => createdAt)).toEqual([10_000, 10_001, 10_002]);
+      }));
+
+    test("withdrawn tokens leave the others as if they had never been, in whatever order they go", () =>
+      withTokens(async (tokens) => {
+        await add(tokens, "a", 1_000);
+        await rotate(tokens, "b", 2_000, 7 * day);
+        await rotate(tokens, "c", 3_000, day);
+        await rotate(tokens, "d", 4_000, 0);
+        await tokens.withdraw("c", 5_000);
+        expect(await ends(tokens)).toEqual({ a: 4_000, b: 4_000, c: "revoked", d: null });
+        await tokens.withdraw("d", 5_000);
+        expect(await ends(tokens)).toEqual({ a: 2_000 + 7 * day, b: null, c: "revoked", d: "revoked" });
+        await tokens.withdraw("b", 5_000);
+        await tokens.withdraw("b", 6_000);
+        expect(await ends(tokens)).toEqual({ a: null, b: "revoked", c: "revoked", d: "revoked" });
+        expect((await tokens.list()).find(({ hash }) => hash === "b")?.revokedAt).toBe(5_000);
+        await tokens.withdraw("a", 5_000);
+        expect(await add(tokens, "e", 6_000)).toBe(true);
+      }));
+
+    test("last uses only go forward, whoever records them, and unknown tokens are nobody's", () =>
+      withStores(2, async ([one, two]) => {
+        if (one === undefined || two === undefined) throw new Error("There are not two stores");
+        const lastUses = async () =>
+          Object.fromEntries((await two.tokens.list()).map(({ hash, lastUsedAt }) => [hash, lastUsedAt]));
+        for (const hash of ["a", "b", "c"])
+          await one.tokens.add({ hash, name: hash, createdAt: 1, expiresAt: null });
+        expect(await lastUses()).toEqual({ a: null, b: null, c: null });
+        await one.tokens.recordUses([
+          { hash: "a", minute: 120_000 },
+          { hash: "b", minute: 60_000 },
+          { hash: "nobody", minute: 60_000 },
+        ]);
+        await two.tokens.recordUses([
+          { hash: "b", minute: 180_000 },
+          { hash: "a", minute: 60_000 },
+        ]);
+        expect(await lastUses()).toEqual({ a: 120_000, b: 180_000, c: null });
+        await one.tokens.recordUses([]);
+      }));
+
+    test("servers that record the same tokens at once, beside rotations, all succeed, and the latest use wins", () =>
+      withStores(3, async (stores) => {
+        const [first] = stores;
+        if (first === undefined) throw new Error("There is no store");
+        const hashes = Array.from({ length: 40 }, (_, index) => `token ${index}`);
+        for (const [index, hash] of hashes.entries())
+          await first.tokens.add({ hash, name: `name ${index}`, createdAt: 1, expiresAt: null });
+        const recordings = Array.from({ length: 10 }, (_, round) =>
+          stores.map((store, index) => {
+            const uses = hashes.map((hash) => ({ hash, minute: (round * 3 + index) * 60_000 }));
+            return store.tokens.recordUses(index === 1 ? uses.toReversed() : uses);
+          }),
+        );
+        const rotations = stores.map((store, index) =>
+          store.tokens.rotate({
+            hash: `new ${index}`,
+            name: "name 0",
+            rotatedAt: 2,
+            expiresAt: null,
+            overlapEndsAt: day,
+          }),
+        );
+        await Promise.all([...recordings.flat(), ...rotations]);
+        const records = await first.tokens.list();
+        const latest = records.filter(({ lastUsedAt }) => lastUsedAt === 29 * 60_000);
+        expect(latest.map(({ hash }) => hash).toSorted()).toEqual(hashes.toSorted());
+        const unlimited = records.filter(
+          ({ name, overlapEndsAt }) => name === "name 0" && overlapEndsAt === null,
+        );
+        expect(unlimited).toHaveLength(1);
+      }));
+  });
+}
