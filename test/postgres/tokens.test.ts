@@ -58,6 +58,29 @@ test("a rotation whose commit was not seen is found done when it is tried again"
   await store.close();
 });
 
+test("servers record the same tokens at once also where SERIALIZABLE is the database's default", async () => {
+  const { name, address } = await newDatabase();
+  await database.query(name, `ALTER DATABASE ${name} SET default_transaction_isolation = 'serializable'`);
+  const stores = [
+    await openStore(address, "create", () => undefined),
+    await openStore(address, "create", () => undefined),
+  ];
+  const hashes = Array.from({ length: 40 }, (_, index) => `token ${index}`);
+  for (const hash of hashes)
+    await stores[0]?.tokens.add({ hash, name: hash, createdAt: 1_000, expiresAt: null });
+  for (let round = 0; round < 20; round++) {
+    await Promise.all(
+      [0, 1, 2, 3].map((index) => {
+        const uses = hashes.map((hash) => ({ hash, minute: (4 * round + index) * 60_000 }));
+        return stores[index % 2]?.tokens.recordUses(index < 2 ? uses : uses.toReversed());
+      }),
+    );
+  }
+  const lastUses = (await stores[0]?.tokens.list())?.map(({ lastUsedAt }) => lastUsedAt);
+  expect(new Set(lastUses)).toEqual(new Set([79 * 60_000]));
+  for (const store of stores) await store.close();
+});
+
 test("a server that may not store last uses says so when it stops, and is not disturbed", async () => {
   const { name, address } = await newDatabase();
   const poor = address.replace("postgres@", `poor_${name}@`);
