@@ -85,8 +85,8 @@ async function serve(command: Command): Promise<void> {
   });
   house.defer(() => store.close());
 
-  const tokens = new KnownTokens(store.tokens, Date.now, (error) =>
-    observe({ kind: "tokensUnreadable", reason: error instanceof Error ? error.message : String(error) }),
+  const tokens = new KnownTokens(store.tokens, Date.now, (kind, error) =>
+    observe({ kind, reason: error instanceof Error ? error.message : String(error) }),
   );
   await tokens.start();
   house.defer(() => tokens.stop());

@@ -25,6 +25,7 @@ export type Event =
   | { readonly kind: "tokensUnreadable"; readonly reason: string }
   | { readonly kind: "connectionsShed"; readonly open: number }
   | { readonly kind: "tracesUnsent"; readonly reason: string }
+  | { readonly kind: "tokenUsesUnstored"; readonly reason: string }
   | { readonly kind: "fault"; readonly requestId: string; readonly error: unknown }
   | { readonly kind: "stopping"; readonly signal: string }
   | { readonly kind: "cutShort"; readonly signal: string }

@@ -111,6 +111,12 @@ export class Log {
           "there are too many connections; idle ones are closed, and others after their next answer",
         );
         break;
+      case "tokenUsesUnstored":
+        this.#logger.warn(
+          { reason: event.reason },
+          "when tokens were last used could not be stored; nothing else depends on it",
+        );
+        break;
       case "storeFailed":
         this.#logger.error({ reason: event.reason }, "the store has failed, and the server ends");
         break;

@@ -141,6 +141,7 @@ export class Metrics {
         break;
       case "storeUnavailable":
       case "tokensUnreadable":
+      case "tokenUsesUnstored":
         this.#storeFailures.inc();
         break;
       case "fault":

@@ -13,10 +13,13 @@ const reloadPauseMs = 50;
 /** The record of an accepted token, undefined for any other, `unavailable` if nobody can tell. */
 type Accepted = TokenRecord | undefined | "unavailable";
 
+/** Hears of what went wrong while nobody waited for it. */
+export type ObserveTokenTrouble = (trouble: "tokensUnreadable" | "tokenUsesUnstored", error: unknown) => void;
+
 export class KnownTokens {
   readonly #store: TokenStore;
   readonly #now: () => number;
-  readonly #observeFailure: (error: unknown) => void;
+  readonly #observe: ObserveTokenTrouble;
   #byHash = new Map<string, KnownToken>();
   #timer: Timer | undefined;
   #stopping = false;
@@ -26,10 +29,10 @@ export class KnownTokens {
   #next: Promise<void> | undefined;
   #lastLoadEnd = Number.NEGATIVE_INFINITY;
 
-  constructor(store: TokenStore, now: () => number, observeFailure: (error: unknown) => void) {
+  constructor(store: TokenStore, now: () => number, observe: ObserveTokenTrouble) {
     this.#store = store;
     this.#now = now;
-    this.#observeFailure = observeFailure;
+    this.#observe = observe;
     this.#recordedMinute = minuteOf(now());
   }
 
@@ -37,7 +40,10 @@ export class KnownTokens {
   async start(): Promise<void> {
     await this.#load();
     this.#timer = setInterval(() => {
-      this.#loadSoon().then(() => this.#recordOnceAMinute(), this.#observeFailure);
+      this.#loadSoon().then(
+        () => this.#recordOnceAMinute(),
+        (error) => this.#observe("tokensUnreadable", error),
+      );
     }, reloadEveryMs);
   }
 
@@ -63,7 +69,7 @@ export class KnownTokens {
     try {
       await this.#loadSoon();
     } catch (error) {
-      this.#observeFailure(error);
+      this.#observe("tokensUnreadable", error);
       return "unavailable";
     }
     return this.#judge(this.#byHash.get(hash));
@@ -90,9 +96,8 @@ export class KnownTokens {
     if (uses.length === 0) return;
     try {
       await this.#store.recordUses(uses);
-    } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
-      this.#observeFailure(new Error(`when tokens were last used could not be stored: ${reason}`, { cause }));
+    } catch (error) {
+      this.#observe("tokenUsesUnstored", error);
     }
   }
 

@@ -78,7 +78,7 @@ for (const engine of engines) {
       expect((await post({ url, token }, plantJson(9007199254740993n, "Ficus"))).status).toBe(400);
       expect((await post({ url, token: revoked }, plantJson(1n, "Ficus"))).status).toBe(401);
       expect((await server.command("token", "rotate", "ci")).exitCode).toBe(0);
-      expect((await server.stop()).stderr).not.toContain("pst_");
+      expect((await server.stop()).stdout).not.toContain("pst_");
       expect((await listedTokens(database))[1]).toMatchObject({
         state: "rotated",
         lastUsed: expect.any(String),

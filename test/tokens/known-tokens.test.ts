@@ -38,7 +38,7 @@ class House implements AsyncDisposable {
     this.known = new KnownTokens(
       this.stored,
       () => this.now,
-      (error) => this.failures.push(error instanceof Error ? error.message : String(error)),
+      (trouble, error) => this.failures.push(`${trouble}: ${error instanceof Error ? error.message : error}`),
     );
   }
 
@@ -142,7 +142,7 @@ test("a store that cannot write last uses is reported, keeps nobody out, and get
   await house.known.accepted(token);
   house.now = noon + minute;
   await house.until(() => house.failures.length > 0);
-  expect(house.failures).toEqual(["when tokens were last used could not be stored: read-only"]);
+  expect(house.failures).toEqual(["tokenUsesUnstored: read-only"]);
   expect(await house.known.accepted(token)).toMatchObject({ name: "ci" });
   expect(await house.lastUses()).toEqual({ ci: undefined });
 
@@ -160,6 +160,6 @@ test("stopping resolves where the store fails, and says so", async () => {
   await house.known.start();
   await house.known.accepted(token);
   await house.known.stop();
-  expect(house.failures).toEqual(["when tokens were last used could not be stored: read-only"]);
+  expect(house.failures).toEqual(["tokenUsesUnstored: read-only"]);
   house.sql.run("DROP TRIGGER refuse");
 });
