@@ -1,8 +1,8 @@
 // Credentials: the bearer token of an Authorization header (RFC 6750, section 2.1).
 
 import { ContractError, unavailable } from "../contract/errors.ts";
-import type { TokenRecord } from "../store/token-store.ts";
-import type { KnownTokens } from "../tokens/known-tokens.ts";
+import type { Caller, Judged, Refusal } from "../tokens/caller.ts";
+import type { Credentials } from "../tokens/credentials.ts";
 
 const realm = 'Bearer realm="plantstore"';
 
@@ -12,42 +12,50 @@ export const challenges = {
   credentialsNotAccepted: `${realm}, error="invalid_token"`,
 } as const;
 
-type Judged = TokenRecord | ContractError;
-
-// RFC 9110, section 11.1: the scheme is case-insensitive. RFC 6750: the token is a token68.
-const bearerToken = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
-const bearerScheme = /^bearer(?: |$)/i;
+// RFC 9110, section 11.1: the scheme is case-insensitive.
+const bearerScheme = /^bearer(?: +|$)/i;
 
 /**
- * The token's record if the request's credentials are accepted; else why not, `unavailable` if nobody can tell.
- * A promise only where the store must be asked: a pause for every request would cost 2 % of the throughput.
+ * Who the request is from if its credentials are accepted; else why not, `unavailable` if nobody can tell.
+ * A promise only where the credentials need one: a pause for every request would cost 2 % of the throughput.
  */
-export function judgeCredentials(headers: Headers, tokens: KnownTokens): Judged | Promise<Judged> {
-  const authorization = headers.get("authorization");
+export function judgeCredentials(
+  headers: Headers,
+  credentials: Credentials,
+): Caller | ContractError | Promise<Caller | ContractError> {
+  const authorization = headers.get("authorization") ?? "";
+  const scheme = bearerScheme.exec(authorization)?.[0];
   // RFC 6750, section 3.1: another scheme is no attempt at this one.
-  if (authorization === null || !bearerScheme.test(authorization)) return noCredentials();
+  if (scheme === undefined) return noCredentials;
 
-  const token = bearerToken.exec(authorization)?.[1];
-  if (token === undefined) return notAccepted();
-  const accepted = tokens.accepted(token);
-  return accepted instanceof Promise ? accepted.then(judge) : judge(accepted);
+  const judged = credentials.judge(authorization.slice(scheme.length));
+  return judged instanceof Promise ? judged.then(callerOrError) : callerOrError(judged);
 }
 
-function judge(accepted: Awaited<ReturnType<KnownTokens["accepted"]>>): Judged {
-  if (accepted === "unavailable") return unavailable("The store cannot be asked for this token");
-  return accepted ?? notAccepted();
+function callerOrError(judged: Judged): Caller | ContractError {
+  return typeof judged === "string" ? refusals[judged] : judged;
 }
 
-function noCredentials(): ContractError {
-  return new ContractError(
-    "noCredentials",
-    "The request carries no bearer token; send the header Authorization: Bearer <ACCESS_TOKEN>.",
-  );
-}
+const noCredentials = new ContractError(
+  "noCredentials",
+  "The request carries no bearer token; send the header Authorization: Bearer <ACCESS_TOKEN>.",
+);
 
-function notAccepted(): ContractError {
-  return new ContractError(
-    "credentialsNotAccepted",
-    "The bearer token is not accepted: it is unknown, malformed, revoked or expired. Ask the operator for a new one.",
-  );
+/** What a client is told. Of a JWT's claims only to who has one that the identity provider has really signed. */
+const refusals: Readonly<Record<Refusal, ContractError>> = {
+  unknown: notAccepted("it is unknown, malformed, revoked or expired. Ask the operator for a new one."),
+  unverified: notAccepted(
+    "it is malformed, or no key of the identity provider has signed it. Get a new one from the identity provider.",
+  ),
+  expired: notAccepted("it has expired. Get a new one from the identity provider."),
+  premature: notAccepted("it is not valid yet, by its nbf and the clock of this server. Try again later."),
+  unfit: notAccepted(
+    "it is not for this service, by its iss, aud, exp or another claim. Get one from the identity provider that is.",
+  ),
+  storeUnavailable: unavailable("The store cannot be asked for this token"),
+  keysUnavailable: unavailable("The identity provider cannot be asked for the key that signed this token"),
+};
+
+function notAccepted(why: string): ContractError {
+  return new ContractError("credentialsNotAccepted", `The bearer token is not accepted: ${why}`);
 }

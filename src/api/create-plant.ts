@@ -3,7 +3,7 @@
 import { ContractError, unavailable } from "../contract/errors.ts";
 import { conflictWith, type NewPlant, readNewPlant } from "../contract/plant.ts";
 import type { CreateOutcome, GroupCommit } from "../store/group-commit.ts";
-import type { KnownTokens } from "../tokens/known-tokens.ts";
+import type { Credentials } from "../tokens/credentials.ts";
 import { judgeCredentials } from "./bearer.ts";
 import type { Bodies } from "./body.ts";
 import type { PublicExchange } from "./exchange.ts";
@@ -12,10 +12,10 @@ import type { RateLimit } from "./rate-limit.ts";
 
 /** What creating a plant needs of the house. */
 export interface CreatePlantNeeds {
-  readonly tokens: KnownTokens;
+  readonly credentials: Credentials;
   readonly groupCommit: GroupCommit;
   readonly bodies: Bodies;
-  /** Undefined where tokens may send any number of creates. */
+  /** Undefined where callers may send any number of creates. */
   readonly rateLimit: RateLimit | undefined;
 }
 
@@ -29,14 +29,14 @@ export interface Created {
 export async function createPlant(
   request: Request,
   exchange: PublicExchange,
-  { tokens, rateLimit, bodies, groupCommit }: CreatePlantNeeds,
+  { credentials, rateLimit, bodies, groupCommit }: CreatePlantNeeds,
 ): Promise<Created | ContractError> {
-  const judged = judgeCredentials(request.headers, tokens);
-  const token = judged instanceof Promise ? await judged : judged;
-  if (token instanceof ContractError) return token;
-  exchange.caller = token.name;
+  const judged = judgeCredentials(request.headers, credentials);
+  const caller = judged instanceof Promise ? await judged : judged;
+  if (caller instanceof ContractError) return caller;
+  exchange.caller = caller.name;
 
-  const overRate = rateLimit === undefined ? undefined : await rateLimit.take(token, exchange);
+  const overRate = rateLimit === undefined ? undefined : await rateLimit.take(caller, exchange);
   if (overRate !== undefined) return overRate;
 
   const notJsonMediaType = judgeMediaType(request.headers);

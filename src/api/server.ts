@@ -40,7 +40,7 @@ export interface PublicServer {
 
 /** Opens the public listener. Throws what Bun.serve throws if the address cannot be taken. */
 export function startServer(options: ServerOptions): PublicServer {
-  const { tokens, basePath, corsOrigins, now, observe } = options;
+  const { credentials, basePath, corsOrigins, now, observe } = options;
   const answers = new Answers(corsOrigins, options.rateLimit?.policy);
   const exchanges = new Exchanges(now, options.requestIdPrefix);
   const plantsPath = `${basePath}/plants`;
@@ -79,9 +79,9 @@ export function startServer(options: ServerOptions): PublicServer {
   }
 
   async function refuseElsewhere(request: Request, exchange: PublicExchange): Promise<ContractError> {
-    const token = await judgeCredentials(request.headers, tokens);
-    if (token instanceof ContractError) return token;
-    exchange.caller = token.name;
+    const caller = await judgeCredentials(request.headers, credentials);
+    if (caller instanceof ContractError) return caller;
+    exchange.caller = caller.name;
     return exchange.path === plantsPath ? notOffered(exchange.method) : noSuchPath(exchange.path);
   }
 

@@ -7,6 +7,7 @@ import { RateLimit } from "../api/rate-limit.ts";
 import { settingOf } from "../config/command-config.ts";
 import type { Clock } from "../events/event.ts";
 import { Log } from "../events/log.ts";
+import type { IdentityProvider } from "../tokens/jwt-verifier.ts";
 
 export function bodyLimitsOf(command: Command): BodyLimits {
   return {
@@ -26,6 +27,13 @@ export function certificateFilesOf(command: Command): CertificateFiles | undefin
   const certificate = settingOf(command, "tlsCertificate");
   const key = settingOf(command, "tlsKey");
   return certificate === undefined || key === undefined ? undefined : { certificate, key };
+}
+
+export function identityProviderOf(command: Command): IdentityProvider | undefined {
+  const [issuer, audience] = [settingOf(command, "jwtIssuer"), settingOf(command, "jwtAudience")];
+  if (issuer === undefined || audience === undefined) return undefined;
+  const keysAgeMsMax = settingOf(command, "jwksAgeSecondsMax") * 1_000;
+  return { issuer, audience, jwksUrl: settingOf(command, "jwksUrl"), keysAgeMsMax };
 }
 
 export function logOf(command: Command, now: Clock): Log {

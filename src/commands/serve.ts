@@ -16,9 +16,11 @@ import { printLines } from "../operator-output.ts";
 import { endOfTurn, GroupCommit } from "../store/group-commit.ts";
 import { observedCommits } from "../store/observed-commits.ts";
 import { serveStore } from "../store/open-store.ts";
+import { Credentials } from "../tokens/credentials.ts";
+import { JwtVerifier } from "../tokens/jwt-verifier.ts";
 import { KnownTokens } from "../tokens/known-tokens.ts";
 import { firstTokenLines } from "./first-token.ts";
-import { bodyLimitsOf, certificateFilesOf, logOf, rateLimitOf } from "./serve-options.ts";
+import { bodyLimitsOf, certificateFilesOf, identityProviderOf, logOf, rateLimitOf } from "./serve-options.ts";
 import { firstStopSignal } from "./stop-signals.ts";
 
 /** Enough for full batches; more would make the first plant of a batch wait for the last. */
@@ -86,10 +88,19 @@ async function serve(command: Command): Promise<void> {
   house.defer(() => store.close());
 
   const tokens = new KnownTokens(store.tokens, Date.now, (kind, error) =>
-    observe({ kind, reason: error instanceof Error ? error.message : String(error) }),
+    observe({ kind, reason: reasonOf(error) }),
   );
   await tokens.start();
   house.defer(() => tokens.stop());
+
+  const identityProvider = identityProviderOf(command);
+  const jwts =
+    identityProvider &&
+    new JwtVerifier(identityProvider, Date.now, (error) =>
+      observe({ kind: "providerKeysUnusable", reason: reasonOf(error) }),
+    );
+  jwts?.start();
+  house.defer(() => jwts?.stop());
 
   const groupCommit = new GroupCommit(
     observedCommits(store, now, observe),
@@ -139,7 +150,7 @@ async function serve(command: Command): Promise<void> {
     idleSecondsMax: Math.max(idleSecondsMin, settingOf(command, "arrivalSecondsMax") + 10),
     connectionsMax: settingOf(command, "connectionsMax"),
     requestIdPrefix: crypto.randomUUID().slice(0, 8),
-    tokens,
+    credentials: new Credentials(tokens, jwts),
     groupCommit,
     bodies,
     rateLimit,
@@ -171,6 +182,10 @@ async function serve(command: Command): Promise<void> {
   await printLines([started.url, ...(await firstTokenLines(store.tokens, started.url))]);
   observe({ kind: "stopping", signal: await stopSignal });
   stopping = true;
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function listen<Listener>(

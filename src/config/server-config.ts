@@ -12,6 +12,7 @@ export function withServerSettings(command: Command, others: readonly SettingNam
     judgeBodyLimits(command);
     judgeRate(command);
     judgeCertificate(command);
+    judgeIdentityProvider(command);
   });
 }
 
@@ -61,4 +62,12 @@ function judgeCertificate(command: Command): void {
   const [certificate, key] = [settingOf(command, "tlsCertificate"), settingOf(command, "tlsKey")];
   if ((certificate === undefined) === (key === undefined)) return;
   throw new OperatorError("--tls-certificate and --tls-key belong together: give both, or none", 2);
+}
+
+function judgeIdentityProvider(command: Command): void {
+  const names = ["jwtIssuer", "jwtAudience", "jwksUrl"] as const;
+  const [issuer, audience, jwksUrl] = names.map((name) => settingOf(command, name) !== undefined);
+  if (issuer === audience && (issuer || !jwksUrl)) return;
+  const missing = issuer ? "--jwt-audience" : "--jwt-issuer";
+  throw new OperatorError(`${missing} is missing: JWTs need both --jwt-issuer and --jwt-audience`, 2);
 }

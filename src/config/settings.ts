@@ -2,6 +2,7 @@
 // against this one by a test.
 
 import { commandSettings } from "./command-settings.ts";
+import { identitySettings } from "./identity-settings.ts";
 import { limitSettings } from "./limit-settings.ts";
 import { listenerSettings } from "./listener-settings.ts";
 import { observingSettings } from "./observing-settings.ts";
@@ -11,6 +12,7 @@ import { storeSettings } from "./store-settings.ts";
 const serverSettings = {
   ...listenerSettings,
   ...storeSettings,
+  ...identitySettings,
   ...limitSettings,
   ...observingSettings,
 };

@@ -2,9 +2,11 @@
 
 import { InvalidArgumentError } from "commander";
 import type { CorsOrigins } from "../api/cors.ts";
+import { isLoopback } from "../loopback.ts";
 import { momentFromText, spanMsFromText } from "../moment.ts";
 import { OperatorError } from "../operator-error.ts";
 import { judgeDatabase } from "../store/open-store.ts";
+import { isConfidential } from "../tokens/provider-discovery.ts";
 
 export function readText(text: string): string {
   if (text === "") throw new InvalidArgumentError("It must not be empty.");
@@ -55,7 +57,7 @@ export function readOneOf<const Word extends string>(words: readonly Word[]): (t
 }
 
 export function readLoopback(text: string): string {
-  if (!/^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/.test(text)) {
+  if (!isLoopback(text)) {
     throw new InvalidArgumentError("It must be a loopback address: the admin listener asks for no password.");
   }
   return text;
@@ -74,6 +76,31 @@ export function readUrl(text: string): string {
     throw new InvalidArgumentError("It must be an address such as https://plants.example/v1.");
   }
   return text.replace(/\/$/, "");
+}
+
+/** An issuer as tokens name it, which is compared to the last character: a slash at its end is part of it. */
+export function readIssuer(text: string): string {
+  if (!isConfidentialUrl(text) || /[?#]/.test(text)) {
+    throw new InvalidArgumentError(
+      "It must be an address such as https://id.example/realms/plants; http is for loopback addresses alone.",
+    );
+  }
+  return text;
+}
+
+/** Without a user or a password: it is shown. */
+export function readConfidentialUrl(text: string): string {
+  if (!isConfidentialUrl(text)) {
+    throw new InvalidArgumentError(
+      "It must be an address such as https://id.example/jwks; http is for loopback addresses alone.",
+    );
+  }
+  return text;
+}
+
+function isConfidentialUrl(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && isConfidential(url) && url.username === "" && url.password === "";
 }
 
 export function readOrigins(text: string): CorsOrigins {

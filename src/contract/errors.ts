@@ -17,7 +17,7 @@ export const errorRegistry = {
   fault: { error: 50000, meaning: "A fault of the service; details are only in its log" },
   unavailable: {
     error: 50300,
-    meaning: "Overloaded, or the store cannot be reached; retrying is safe",
+    meaning: "Overloaded, or the store or the identity provider cannot be reached; retrying is safe",
   },
 } as const;
 

@@ -26,6 +26,8 @@ export type Event =
   | { readonly kind: "connectionsShed"; readonly open: number }
   | { readonly kind: "tracesUnsent"; readonly reason: string }
   | { readonly kind: "tokenUsesUnstored"; readonly reason: string }
+  /** Of an identity provider. */
+  | { readonly kind: "providerKeysUnusable"; readonly reason: string }
   | { readonly kind: "fault"; readonly requestId: string; readonly error: unknown }
   | { readonly kind: "stopping"; readonly signal: string }
   | { readonly kind: "cutShort"; readonly signal: string }

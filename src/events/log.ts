@@ -36,6 +36,7 @@ export class Log {
   readonly #tokenTrouble: Allowance;
   readonly #traceTrouble: Allowance;
   readonly #connectionTrouble: Allowance;
+  readonly #providerTrouble: Allowance;
   readonly #end: Lines["end"];
   readonly #giveUp: Lines["giveUp"];
   #hasEnded = false;
@@ -58,6 +59,7 @@ export class Log {
     this.#tokenTrouble = new Allowance(1, troublePauseMs, now);
     this.#traceTrouble = new Allowance(1, troublePauseMs, now);
     this.#connectionTrouble = new Allowance(1, troublePauseMs, now);
+    this.#providerTrouble = new Allowance(1, troublePauseMs, now);
   }
 
   observe(event: Event): void {
@@ -115,6 +117,13 @@ export class Log {
         this.#logger.warn(
           { reason: event.reason },
           "when tokens were last used could not be stored; nothing else depends on it",
+        );
+        break;
+      case "providerKeysUnusable":
+        this.#troubled(
+          this.#providerTrouble,
+          event.reason,
+          "the identity provider's keys cannot be used at present; those read before go on being accepted",
         );
         break;
       case "storeFailed":

@@ -154,6 +154,7 @@ export class Metrics {
       case "connectionsShed":
       case "tracesUnsent":
       case "certificateRefused":
+      case "providerKeysUnusable":
       case "listening":
       case "storeFailed":
       case "stopping":

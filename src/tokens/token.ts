@@ -2,6 +2,9 @@
 
 import { endOf, type NewToken, type TokenRecord } from "../store/token-store.ts";
 
+/** What every token begins with, so that people and secret scanners know it, and no JWT is taken for one. */
+export const tokenPrefix = "pst_";
+
 const tokenBytes = 32;
 
 /** Makes `count` random bytes that nobody can guess. */
@@ -12,7 +15,7 @@ export function makeToken(
   { name, expiresAt }: { name: string; expiresAt: number | null },
   { now, randomBytes }: { now: number; randomBytes: RandomBytes },
 ): { token: string; record: NewToken } {
-  const token = `pst_${randomBytes(tokenBytes).toBase64({ alphabet: "base64url", omitPadding: true })}`;
+  const token = `${tokenPrefix}${randomBytes(tokenBytes).toBase64({ alphabet: "base64url", omitPadding: true })}`;
   return { token, record: { hash: hashToken(token), name, createdAt: now, expiresAt } };
 }
 

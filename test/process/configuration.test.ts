@@ -28,6 +28,9 @@ const samples: Partial<Record<SettingName, string>> = {
   tlsCertificate: "live.crt",
   tlsKey: "live.key",
   otlpEndpoint: "http://127.0.0.1:4318",
+  jwtIssuer: "https://id.example/",
+  jwtAudience: "urn:example:plants",
+  jwksUrl: "https://id.example/keys",
 };
 
 const given = serverSettingNames.map((name) => {

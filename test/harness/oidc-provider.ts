@@ -1,0 +1,94 @@
+// A real OpenID provider (oidc-provider, certified by the OpenID Foundation), in the test's own process.
+
+import { createServer, type RequestListener, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import Provider from "oidc-provider";
+import type { SigningKey } from "./signing-key.ts";
+
+const clientSecret = "a secret of thirty-two characters";
+
+export class OidcProvider implements AsyncDisposable {
+  readonly issuer: string;
+  readonly #server: Server;
+  readonly #clientIds: readonly string[];
+  #handle: RequestListener;
+
+  private constructor(server: Server, clientIds: readonly string[], key: SigningKey) {
+    this.#server = server;
+    this.#clientIds = clientIds;
+    this.issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    this.#handle = this.#providerWith([key]);
+    server.on("request", (request, response) => this.#handle(request, response));
+  }
+
+  /** Starts a provider with these clients. It signs JWTs with the key. */
+  static async start(key: SigningKey, ...clientIds: readonly string[]): Promise<OidcProvider> {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    return new OidcProvider(server, clientIds, key);
+  }
+
+  /** From now on it publishes these keys, and signs with the first. */
+  rotate(...keys: readonly SigningKey[]): void {
+    this.#handle = this.#providerWith(keys);
+  }
+
+  /** The address of its keys, as its metadata say. */
+  async jwksUrl(): Promise<string> {
+    return (await this.#metadata()).jwks_uri ?? "";
+  }
+
+  /** An access token by the client credentials flow (RFC 6749, section 4.4) for an audience (RFC 8707). */
+  async accessToken(clientId: string, audience: string): Promise<string> {
+    const { token_endpoint: endpoint = "" } = await this.#metadata();
+    const form = { grant_type: "client_credentials", client_id: clientId, client_secret: clientSecret };
+    const answer = await fetch(endpoint, {
+      method: "POST",
+      body: new URLSearchParams({ ...form, resource: audience }),
+    });
+    const { access_token: token } = (await answer.json()) as Record<string, string>;
+    if (token === undefined) throw new Error(`No access token: ${answer.status}`);
+    return token;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  async #metadata(): Promise<Record<string, string>> {
+    const answer = await fetch(`${this.issuer}/.well-known/openid-configuration`);
+    return (await answer.json()) as Record<string, string>;
+  }
+
+  #providerWith(keys: readonly SigningKey[]): RequestListener {
+    const alg = keys[0]?.algorithm ?? "ES256";
+    const provider = new Provider(this.issuer, {
+      clients: this.#clientIds.map((id) => ({
+        client_id: id,
+        client_secret: clientSecret,
+        grant_types: ["client_credentials"],
+        redirect_uris: [],
+        response_types: [],
+        id_token_signed_response_alg: alg,
+      })),
+      jwks: { keys: keys.map(({ privateJwk }) => privateJwk) as never },
+      ttl: { ClientCredentials: 600 },
+      features: {
+        devInteractions: { enabled: false },
+        clientCredentials: { enabled: true },
+        resourceIndicators: {
+          enabled: true,
+          getResourceServerInfo: (_, audience) => ({
+            scope: "",
+            audience,
+            accessTokenFormat: "jwt",
+            accessTokenTTL: 600,
+            jwt: { sign: { alg } },
+          }),
+        },
+      },
+    });
+    return provider.callback();
+  }
+}
