@@ -61,7 +61,11 @@ function jwksUrlFrom(url: string, metadata: unknown, issuer: string): string {
 /** A redirection is not followed: it could lead to an address that is not confidential. */
 async function get(url: string, signal: AbortSignal): Promise<Response> {
   try {
-    return await fetch(url, { signal, redirect: "manual", headers: { Accept: "application/json" } });
+    return await fetch(url, {
+      signal,
+      redirect: "manual",
+      headers: { Accept: "application/json, application/jwk-set+json" },
+    });
   } catch (error) {
     throw failed(url, error);
   }
