@@ -1,0 +1,185 @@
+// The parts of a running server: each is started with its settings, and taken down with the house.
+
+import type { Command } from "commander";
+import packageJson from "../../package.json";
+import { type AdminServer, startAdminServer } from "../admin/server.ts";
+import { type Certificate, type CertificateFiles, CertificateWatch } from "../api/certificate.ts";
+import { type PublicServer, type ServerOptions, startServer } from "../api/server.ts";
+import { settingOf } from "../config/command-config.ts";
+import type { Event, Observe } from "../events/event.ts";
+import { Metrics, type Readings } from "../events/metrics.ts";
+import { Traces } from "../events/traces.ts";
+import { OperatorError } from "../operator-error.ts";
+import { endOfTurn, GroupCommit } from "../store/group-commit.ts";
+import { observedCommits } from "../store/observed-commits.ts";
+import { serveStore } from "../store/open-store.ts";
+import type { PlantStore } from "../store/plant-store.ts";
+import { Credentials } from "../tokens/credentials.ts";
+import { JwtVerifier } from "../tokens/jwt-verifier.ts";
+import { KnownTokens } from "../tokens/known-tokens.ts";
+import { identityProviderOf } from "./serve-options.ts";
+
+/** What every part is given. */
+export interface House {
+  /** Has the settings. */
+  readonly command: Command;
+  /** Takes the parts down, the last one first. */
+  readonly rooms: AsyncDisposableStack;
+  readonly observe: Observe;
+  /** Whoever is added sees every event from then on. */
+  readonly observers: Observe[];
+  /** Ends the process without answering what was accepted. */
+  readonly endAtOnce: (why: Event) => void;
+}
+
+/** Enough for full batches; more would make the first plant of a batch wait for the last. */
+const batchPlantsMax = 1_024;
+
+/** Names and tags that may wait: at two bytes a unit 64 MiB, beside the 200 MB that the whole server is to stay under. */
+const queueUnitsMax = 32 * 2 ** 20;
+
+/** Longer than a body may take to arrive, or a database to fail over: Bun closes the connection then without a word. */
+const idleSecondsMin = 30;
+
+export const now = () => performance.now();
+
+/** Where no collector is configured, nothing of OpenTelemetry is loaded. */
+export async function beginTraces({ command, rooms, observe, observers }: House): Promise<void> {
+  const endpoint = settingOf(command, "otlpEndpoint");
+  if (endpoint === undefined) return;
+  const traces = await Traces.start({
+    endpoint,
+    version: packageJson.version,
+    now,
+    wallNow: Date.now,
+    observeUnsent: (reason) => observe({ kind: "tracesUnsent", reason }),
+  });
+  observers.push((event) => traces.observe(event));
+  rooms.defer(() => traces.end());
+}
+
+export async function openServedStore({ command, rooms, observe, endAtOnce }: House): Promise<PlantStore> {
+  const mode = settingOf(command, "migrate") === "on" ? "create" : "existing";
+  const store = await serveStore(settingOf(command, "database"), mode, {
+    unavailable: (reason) => observe({ kind: "storeUnavailable", reason }),
+    failed: ({ message }) => endAtOnce({ kind: "storeFailed", reason: message }),
+  });
+  rooms.defer(() => store.close());
+  return store;
+}
+
+export async function keepCredentials(
+  { command, rooms, observe }: House,
+  store: PlantStore,
+): Promise<Credentials> {
+  const tokens = new KnownTokens(store.tokens, Date.now, (kind, error) =>
+    observe({ kind, reason: reasonOf(error) }),
+  );
+  await tokens.start();
+  rooms.defer(() => tokens.stop());
+
+  const identityProvider = identityProviderOf(command);
+  if (identityProvider === undefined) return new Credentials(tokens, undefined);
+  const jwts = new JwtVerifier(identityProvider, Date.now, (error) =>
+    observe({ kind: "providerKeysUnusable", reason: reasonOf(error) }),
+  );
+  jwts.start();
+  rooms.defer(() => jwts.stop());
+  return new Credentials(tokens, jwts);
+}
+
+export function takeCreates({ command, rooms, observe }: House, store: PlantStore): GroupCommit {
+  const limits = {
+    queuePlantsMax: settingOf(command, "queuePlantsMax"),
+    queueUnitsMax,
+    batchPlantsMax,
+    batchesInFlightMax: store.batchesInFlightMax,
+  };
+  const groupCommit = new GroupCommit(observedCommits(store, now, observe), limits, endOfTurn);
+  rooms.defer(() => groupCommit.close());
+  return groupCommit;
+}
+
+/** Nothing where the admin listener is off: then nobody reads metrics, and none are kept. */
+export function openAdminListener(
+  { command, rooms, observers }: House,
+  parts: { store: PlantStore; readings: Readings; isStopping: () => boolean },
+): AdminServer | undefined {
+  const port = settingOf(command, "adminPort");
+  if (port === "off") return undefined;
+  const { store, readings, isStopping } = parts;
+  const metrics = new Metrics(readings, {
+    version: packageJson.version,
+    bun: Bun.version,
+    engine: store.engine,
+  });
+  observers.push((event) => metrics.observe(event));
+  const address = { host: settingOf(command, "adminHost"), port };
+  const assertReady = () =>
+    isStopping() ? Promise.reject(new Error("the server is stopping")) : store.assertWritable();
+  const admin = listen(() => startAdminServer({ ...address, assertReady, metrics }), address, "--admin-port");
+  rooms.defer(() => admin.stop());
+  return admin;
+}
+
+export function openPublicListener(
+  { command, rooms, observe }: House,
+  parts: Pick<ServerOptions, "certificate" | "credentials" | "groupCommit" | "bodies" | "rateLimit">,
+): PublicServer {
+  const address = { host: settingOf(command, "host"), port: settingOf(command, "port") };
+  const options: ServerOptions = {
+    ...address,
+    ...parts,
+    basePath: settingOf(command, "basePath"),
+    publicUrl: settingOf(command, "publicUrl"),
+    corsOrigins: settingOf(command, "cors"),
+    idleSecondsMax: Math.max(idleSecondsMin, settingOf(command, "arrivalSecondsMax") + 10),
+    connectionsMax: settingOf(command, "connectionsMax"),
+    requestIdPrefix: crypto.randomUUID().slice(0, 8),
+    now,
+    observe,
+  };
+  const server = listen(() => startServer(options), address, "--port");
+  rooms.defer(() => server.stop(settingOf(command, "drainSecondsMax") * 1_000));
+  return server;
+}
+
+/** Gives the server the certificate in the files whenever they change. */
+export function watchCertificate(
+  { rooms, observe }: House,
+  files: CertificateFiles,
+  certificate: Certificate,
+  server: PublicServer,
+): void {
+  const observeInUse = ({ subject, expiresAt }: Certificate) =>
+    observe({ kind: "certificateInUse", subject, expiresAt });
+  const watch = new CertificateWatch(files, certificate, {
+    changed: (renewed) => {
+      server.exchangeCertificate(renewed);
+      observeInUse(renewed);
+    },
+    refused: (reason) => observe({ kind: "certificateRefused", reason }),
+  });
+  rooms.defer(() => watch.stop());
+  observeInUse(certificate);
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function listen<Listener>(
+  start: () => Listener,
+  address: { host: string; port: number },
+  flag: string,
+): Listener {
+  try {
+    return start();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    throw new OperatorError(
+      `cannot listen on ${address.host}:${address.port} (${code}); free it, or choose another with ${flag}`,
+    );
+  }
+}
