@@ -10,7 +10,8 @@ export interface ListenerOptions {
   readonly certificate: Certificate | undefined;
   /** A connection is closed when nothing was sent on it for so long. */
   readonly idleSecondsMax: number;
-  readonly handle: (request: Request) => Promise<Response>;
+  /** @param isLast whether the connection is closed after the answer, which must say so. */
+  readonly handle: (request: Request, isLast: () => boolean) => Promise<Response>;
 }
 
 export class Listener {
@@ -18,6 +19,7 @@ export class Listener {
   #current: Bun.Server<undefined>;
   /** Those of former certificates, until their last request is answered. */
   readonly #retiring = new Map<Bun.Server<undefined>, Promise<void>>();
+  #isStopping = false;
 
   /** Throws what Bun.serve throws if the address cannot be taken. */
   constructor(options: ListenerOptions) {
@@ -54,6 +56,7 @@ export class Listener {
 
   /** Accepts no new connection, and resolves when what was accepted is answered or the time is over. */
   async stop(drainMsMax: number): Promise<void> {
+    this.#isStopping = true;
     const servers = [this.#current, ...this.#retiring.keys()];
     const deadline = setTimeout(() => {
       for (const server of servers) void server.stop(true);
@@ -64,17 +67,19 @@ export class Listener {
 
   #open(port: number, certificate: Certificate | undefined): Bun.Server<undefined> {
     const { host, idleSecondsMax, handle } = this.#options;
-    return Bun.serve({
+    const isLast = () => this.#isStopping || server !== this.#current;
+    const server = Bun.serve({
       hostname: host,
       port,
       idleTimeout: idleSecondsMax,
       // Bun refuses what is over its own limit with a bare 413: keep it out of the way of ours, which explains itself.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-      fetch: handle,
+      fetch: (request) => handle(request, isLast),
       ...(certificate === undefined
         ? {}
         : { reusePort: true, tls: { cert: certificate.cert, key: certificate.key } }),
     });
+    return server;
   }
 }
 

@@ -46,7 +46,7 @@ export function startServer(options: ServerOptions): PublicServer {
   const plantsPath = `${basePath}/plants`;
   const descriptionPath = `${basePath}/openapi.json`;
 
-  async function handle(request: Request): Promise<Response> {
+  async function handle(request: Request, isLast: () => boolean): Promise<Response> {
     const exchange = exchanges.begin(request, pathOf(request.url));
     let response: Response;
     try {
@@ -59,7 +59,8 @@ export function startServer(options: ServerOptions): PublicServer {
     }
     exchange.endedAt = now();
     observe({ kind: "answered", exchange });
-    if (connections.areTooMany) response.headers.set("Connection", "close");
+    // RFC 9112, section 9.6: else the client would send its next request on a connection that is being closed.
+    if (isLast() || connections.areTooMany) response.headers.set("Connection", "close");
     return allowOrigin(corsOrigins, request, response);
   }
 

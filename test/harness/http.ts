@@ -4,6 +4,8 @@ export interface Target {
   /** The base address. */
   readonly url: string;
   readonly token: string;
+  /** The certificate that an https address must present, in PEM, if it is none that the system trusts. */
+  readonly ca?: string;
 }
 
 /** An answer, read to its end. */
@@ -38,6 +40,7 @@ export function post(
     method: "POST",
     headers: Object.fromEntries(sent),
     body: new Blob([body]),
+    ...(target.ca === undefined ? {} : { tls: { ca: target.ca } }),
   });
 }
 

@@ -9,6 +9,8 @@ export class Load {
   readonly acknowledged = new Set<bigint>();
   /** How often each status was answered. */
   readonly statuses = new Map<number, number>();
+  /** Why requests had no answer at all. */
+  readonly unanswered: unknown[] = [];
   #nextId = 1n;
   #stopped = false;
 
@@ -69,8 +71,9 @@ export class Load {
       this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
       if (status === 200) this.acknowledged.add(id);
       return true;
-    } catch {
+    } catch (error) {
       // The server is gone; whether this plant was stored is for the audit to see.
+      this.unanswered.push(error);
       return false;
     }
   }

@@ -9,6 +9,11 @@ export function suiteWith(
   suite: () => void,
   debianPackage: string = program,
 ): void {
-  if (Bun.which(program) === null) describe.skip(`${name} (skipped: install ${debianPackage})`, suite);
+  if (pathOf(program) === null) describe.skip(`${name} (skipped: install ${debianPackage})`, suite);
   else describe(name, suite);
+}
+
+/** Where a program is. Debian has servers in /usr/sbin, which is not on everyone's PATH. */
+export function pathOf(program: string): string | null {
+  return Bun.which(program, { PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin` });
 }

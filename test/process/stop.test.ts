@@ -45,7 +45,7 @@ for (const engine of engines) {
       },
     );
 
-    test("a request whose body is still on its way is answered, and a connection that is idle holds nothing up", async () => {
+    test("a request whose body is still on its way is answered, as the last of its connection, and an idle one holds nothing up", async () => {
       await using place = await engine.newPlace();
       const server = await RunningServer.start(place);
       const token = await server.createToken();
@@ -75,7 +75,9 @@ for (const engine of engines) {
       process.kill(server.pid, "SIGINT");
       await server.logged(({ msg }) => msg.startsWith("stopping"));
       slow.write(body.slice(5));
-      expect(await answered.promise).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*\{"name":"slow"\}$/);
+      const answer = await answered.promise;
+      expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*\{"name":"slow"\}$/);
+      expect(answer.toLowerCase()).toContain("\r\nconnection: close\r\n");
       expect((await stopping).exitCode).toBe(0);
       idle.end();
     });

@@ -123,7 +123,9 @@ suiteWith("openssl", "TLS", () => {
     await tls.server.logged(({ subject }) => subject === "CN=second");
     for (let connection = 0; connection < 10; connection++) expect(await tls.presented()).toBe("CN = second");
     slow.write(body.slice(5));
-    expect(await answered.promise).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*\{"name":"slow"\}$/);
+    const answer = await answered.promise;
+    expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*\{"name":"slow"\}$/);
+    expect(answer.toLowerCase()).toContain("\r\nconnection: close\r\n");
     expect((await tls.post(plantJson(2n, "Monstera"), token, "second.crt")).status).toBe(200);
     expect((await tls.server.stop()).exitCode).toBe(0);
   });

@@ -1,0 +1,129 @@
+// A real nginx with the site file of deploy/, in a folder of its own.
+
+import { writeFileSync } from "node:fs";
+import { makeCertificate } from "./certificates.ts";
+import { steadyPort } from "./ports.ts";
+import { pathOf } from "./programs.ts";
+import { TemporaryFolder } from "./server.ts";
+
+type Changes = readonly (readonly [from: string, to: string])[];
+
+/** A line of the access log. */
+interface Logged {
+  /** The number of the client's connection. */
+  readonly connection: string;
+  /** The addresses of the servers that were asked, separated by commas. */
+  readonly asked: string;
+}
+
+const siteFile = new URL("../../deploy/nginx/plantstore.conf", import.meta.url);
+
+/** nginx in front of two servers, as deploy/ has it but for ports and paths. Killed when it goes out of scope. */
+export class Nginx implements AsyncDisposable {
+  readonly url: string;
+  /** The certificate that it presents, in PEM. */
+  readonly ca: string;
+  readonly #folder: TemporaryFolder;
+  readonly #child: Bun.Subprocess;
+
+  private constructor(folder: TemporaryFolder, child: Bun.Subprocess, port: number, ca: string) {
+    this.#folder = folder;
+    this.#child = child;
+    this.url = `https://127.0.0.1:${port}`;
+    this.ca = ca;
+  }
+
+  /**
+   * Starts nginx in front of two servers on the given ports, and waits until it takes connections.
+   *
+   * @param changes what else is replaced in the site file, by what.
+   */
+  static async start(serverPorts: readonly [number, number], changes: Changes = []): Promise<Nginx> {
+    const folder = new TemporaryFolder();
+    const port = steadyPort();
+    const { certificate, key } = makeCertificate(folder, "site", "/CN=plants.example", "IP:127.0.0.1");
+    const site = replaced(await Bun.file(siteFile).text(), [
+      ["listen 443 ssl;", `listen 127.0.0.1:${port} ssl;`],
+      ["listen [::]:443 ssl;", ""],
+      ["/etc/letsencrypt/live/plants.example/fullchain.pem", certificate],
+      ["/etc/letsencrypt/live/plants.example/privkey.pem", key],
+      ["server 127.0.0.1:8080 ", `server 127.0.0.1:${serverPorts[0]} `],
+      ["server 127.0.0.1:8082 ", `server 127.0.0.1:${serverPorts[1]} `],
+      ...changes,
+    ]);
+    writeFileSync(folder.file("site.conf"), site);
+    writeFileSync(folder.file("nginx.conf"), mainConfiguration(folder));
+    const child = Bun.spawn(
+      [
+        pathOf("nginx") ?? "nginx",
+        "-p",
+        folder.path,
+        "-c",
+        folder.file("nginx.conf"),
+        "-e",
+        folder.file("error.log"),
+      ],
+      { stdin: "ignore", stdout: "ignore", stderr: "inherit" },
+    );
+    const nginx = new Nginx(folder, child, port, await Bun.file(certificate).text());
+    await nginx.#listens(port);
+    return nginx;
+  }
+
+  /** The requests so far. */
+  async log(): Promise<Logged[]> {
+    const lines = (await Bun.file(this.#folder.file("access.log")).text()).split("\n");
+    return lines.filter(Boolean).map((line) => JSON.parse(line));
+  }
+
+  async #listens(port: number): Promise<void> {
+    while (this.#child.exitCode === null) {
+      const socket = await Bun.connect({
+        hostname: "127.0.0.1",
+        port,
+        socket: { data: () => undefined },
+      }).catch(() => undefined);
+      if (socket === undefined) {
+        await Bun.sleep(20);
+        continue;
+      }
+      socket.end();
+      return;
+    }
+    throw new Error(`nginx did not start: ${await Bun.file(this.#folder.file("error.log")).text()}`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.kill("SIGTERM");
+    await this.#child.exited;
+    this.#folder[Symbol.dispose]();
+  }
+}
+
+/** A text with each of some words in it replaced; every one of them must be there. */
+function replaced(text: string, changes: Changes): string {
+  return changes.reduce((done, [from, to]) => {
+    if (!done.includes(from)) throw new Error(`The site file has no "${from}" any more`);
+    return done.replaceAll(from, to);
+  }, text);
+}
+
+/** What Debian's nginx.conf does around its sites. Root's workers stay root, so that they may enter the folder. */
+function mainConfiguration(folder: TemporaryFolder): string {
+  const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
+    (module) => `${module}_temp_path ${folder.file(module)};`,
+  );
+  return `
+    daemon off;
+    ${process.getuid?.() === 0 ? "user root;" : ""}
+    worker_processes 2;
+    pid ${folder.file("nginx.pid")};
+    events {}
+    http {
+      ${temporary.join("\n      ")}
+      log_format asked escape=json '{"connection":"$connection","asked":"$upstream_addr"}';
+      access_log ${folder.file("access.log")} asked;
+      include ${folder.file("site.conf")};
+    }
+  `;
+}
