@@ -4,22 +4,10 @@ import { expect, test } from "bun:test";
 import { Glob } from "bun";
 import { settings } from "../src/config/settings.ts";
 import { errorRegistry } from "../src/contract/errors.ts";
+import { rowsOf } from "./harness/markdown.ts";
 
 const root = new URL("..", import.meta.url).pathname;
 const read = (path: string) => Bun.file(`${root}/${path}`).text();
-
-/** The cells of the Markdown table rows that match. */
-function rowsOf(markdown: string, first: RegExp): string[][] {
-  return markdown
-    .split("\n")
-    .filter((line) => line.startsWith("|") && first.test(line))
-    .map((line) =>
-      line
-        .split(/(?<!\\)\|/)
-        .slice(1, -1)
-        .map((cell) => cell.trim().replaceAll("\\|", "|")),
-    );
-}
 
 test("README.md lists every setting with its flag, variable, default and meaning", async () => {
   const rows = rowsOf(await read("README.md"), /^\| `--/);

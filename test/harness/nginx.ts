@@ -53,18 +53,12 @@ export class Nginx implements AsyncDisposable {
     ]);
     writeFileSync(folder.file("site.conf"), site);
     writeFileSync(folder.file("nginx.conf"), mainConfiguration(folder));
-    const child = Bun.spawn(
-      [
-        pathOf("nginx") ?? "nginx",
-        "-p",
-        folder.path,
-        "-c",
-        folder.file("nginx.conf"),
-        "-e",
-        folder.file("error.log"),
-      ],
-      { stdin: "ignore", stdout: "ignore", stderr: "inherit" },
-    );
+    const command = [
+      pathOf("nginx") ?? "nginx",
+      ...["-p", folder.path, "-c", folder.file("nginx.conf"), "-e", folder.file("error.log")],
+    ];
+    assertValid(command);
+    const child = Bun.spawn(command, { stdin: "ignore", stdout: "ignore", stderr: "inherit" });
     const nginx = new Nginx(folder, child, port, await Bun.file(certificate).text());
     await nginx.#listens(port);
     return nginx;
@@ -98,6 +92,13 @@ export class Nginx implements AsyncDisposable {
     await this.#child.exited;
     this.#folder[Symbol.dispose]();
   }
+}
+
+/** nginx has neither an error nor a warning for its configuration. */
+function assertValid(command: readonly string[]): void {
+  const { exitCode, stderr } = Bun.spawnSync([...command, "-t"]);
+  const said = stderr.toString();
+  if (exitCode !== 0 || said.includes("[warn]")) throw new Error(`nginx -t: ${said}`);
 }
 
 /** A text with each of some words in it replaced; every one of them must be there. */

@@ -1,0 +1,99 @@
+// A real Prometheus with the files of deploy/, in a folder of its own.
+
+import { writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { steadyPort } from "./ports.ts";
+import { TemporaryFolder } from "./server.ts";
+
+/** The path of a file in deploy/prometheus. */
+export function deployed(name: string): string {
+  return fileURLToPath(new URL(`../../deploy/prometheus/${name}`, import.meta.url));
+}
+
+interface Rule {
+  readonly name: string;
+  readonly health: string;
+  readonly state: string;
+}
+
+/** Prometheus, which asks one server instead of those that deploy/ names. Killed when it goes out of scope. */
+export class Prometheus implements AsyncDisposable {
+  readonly #url: string;
+  readonly #folder: TemporaryFolder;
+  readonly #child: Bun.Subprocess<"ignore", "ignore", "pipe">;
+
+  private constructor(
+    url: string,
+    folder: TemporaryFolder,
+    child: Bun.Subprocess<"ignore", "ignore", "pipe">,
+  ) {
+    this.#url = url;
+    this.#folder = folder;
+    this.#child = child;
+  }
+
+  /** Starts it, and waits until it is ready. It asks and judges its rules five times a second. */
+  static async start(adminUrl: string): Promise<Prometheus> {
+    const folder = new TemporaryFolder();
+    const configuration = (await Bun.file(deployed("prometheus.yml")).text())
+      .replaceAll("_interval: 15s", "_interval: 200ms")
+      .replace("127.0.0.1:8081", new URL(adminUrl).host)
+      .replace(/^ *- 127\.0\.0\.1:8083\n/m, "");
+    writeFileSync(folder.file("prometheus.yml"), configuration);
+    writeFileSync(
+      folder.file("plantstore-rules.yml"),
+      await Bun.file(deployed("plantstore-rules.yml")).text(),
+    );
+    const address = `127.0.0.1:${steadyPort()}`;
+    const child = Bun.spawn(
+      [
+        "prometheus",
+        `--config.file=${folder.file("prometheus.yml")}`,
+        `--storage.tsdb.path=${folder.file("data")}`,
+        `--web.listen-address=${address}`,
+      ],
+      { stdin: "ignore", stdout: "ignore", stderr: "pipe" },
+    );
+    const prometheus = new Prometheus(`http://${address}`, folder, child);
+    while (!(await prometheus.#isReady())) {
+      if (child.exitCode !== null) throw new Error(`Prometheus did not start: ${await child.stderr.text()}`);
+      await Bun.sleep(50);
+    }
+    return prometheus;
+  }
+
+  /** The values that a query has now, one for each series. */
+  async query(query: string): Promise<number[]> {
+    const { result } = (await this.#get(`query?${new URLSearchParams({ query })}`)) as {
+      result: { value: [number, string] }[];
+    };
+    return result.map(({ value: [, value] }) => Number(value));
+  }
+
+  async rules(): Promise<Rule[]> {
+    const { groups } = (await this.#get("rules")) as { groups: { rules: Rule[] }[] };
+    return groups.flatMap(({ rules }) => rules);
+  }
+
+  async #get(path: string): Promise<unknown> {
+    const response = await fetch(`${this.#url}/api/v1/${path}`);
+    const { status, data, error } = (await response.json()) as {
+      status: string;
+      data: unknown;
+      error?: string;
+    };
+    if (status !== "success") throw new Error(`${path}: ${error}`);
+    return data;
+  }
+
+  async #isReady(): Promise<boolean> {
+    const response = await fetch(`${this.#url}/-/ready`).catch(() => undefined);
+    return response?.ok ?? false;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.kill("SIGKILL");
+    await this.#child.exited;
+    this.#folder[Symbol.dispose]();
+  }
+}
