@@ -1,6 +1,8 @@
 // The documents against the code: what they list is what there is, in both directions.
 
 import { expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { Glob } from "bun";
 import { settings } from "../src/config/settings.ts";
 import { errorRegistry } from "../src/contract/errors.ts";
@@ -29,6 +31,42 @@ test("docs/decisions.md lists every error code with its status and meaning", asy
       meaning,
     ]),
   );
+});
+
+test("docs/operating.md lists every line that the log may hold, but for those of requests", async () => {
+  const page = await read("docs/operating.md");
+  const listed = rowsOf(page, /^\| (?:info|warn|error) \|/).flatMap(
+    ([, messages = ""]) => messages.match(/(?<=`)[^`]+(?=`)/g)?.filter((text) => text !== ", ") ?? [],
+  );
+  const source = await read("src/events/log.ts");
+  // Texts of several words, and the one word that ends the log.
+  const logged = [...source.matchAll(/(?<=[,(]\s*)"((?:[a-z]+:? ){2}[^"]+|stopped)",?(?=\s*\))/g)].map(
+    ([, text = ""]) => text,
+  );
+  const listening = ["public", "admin"].map((listener) => `the ${listener} listener is open`);
+  expect(source).toContain(" listener is open`");
+  expect(listed.toSorted()).toEqual([...logged, ...listening].toSorted());
+});
+
+test("links between the documents lead to files that are there", async () => {
+  const documents = ["*.md", "docs/*.md"].flatMap((pattern) => [
+    ...new Glob(pattern).scanSync({ cwd: root }),
+  ]);
+  const links = await Promise.all(
+    documents.map(async (document) =>
+      [...(await read(document)).matchAll(/\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/g)].map(
+        ([, target = ""]) => ({
+          document,
+          target,
+        }),
+      ),
+    ),
+  );
+  const dead = links
+    .flat()
+    .filter(({ document, target }) => !existsSync(join(root, dirname(document), target)));
+  expect(links.flat().length).toBeGreaterThan(20);
+  expect(dead).toEqual([]);
 });
 
 test("ARCHITECTURE.md has one line for every source file, and none for a file that is not there", async () => {

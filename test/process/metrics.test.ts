@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { plantJson, post, send } from "../harness/http.ts";
+import { rowsOf } from "../harness/markdown.ts";
 import { suiteWith } from "../harness/programs.ts";
 import { RunningServer, TemporaryFolder } from "../harness/server.ts";
 
@@ -77,6 +78,24 @@ test("a client that leaves before its answer is counted as gone", async () => {
   while ((await scrape(server)).sample("plantstore_requests_gone_total") !== 1) await Bun.sleep(10);
   expect(await bytesInFlight()).toBe(0);
   expect((await scrape(server)).sample("plantstore_faults_total")).toBe(0);
+});
+
+test("docs/operating.md lists every metric with its type and meaning", async () => {
+  using folder = new TemporaryFolder();
+  await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` });
+  const { text } = await scrape(server);
+  // What is known of a process differs from system to system; the page has Linux'.
+  const isHere = (name: string) => process.platform === "linux" || name.startsWith("plantstore_");
+  const metrics = [...text.matchAll(/^# HELP (\S+) (.*)\n# TYPE \S+ (\S+)$/gm)].map(
+    ([, name = "", help = "", type = ""]) => [name, type, help],
+  );
+  const page = await Bun.file(new URL("../../docs/operating.md", import.meta.url)).text();
+  const rows = rowsOf(page, /^\| `(?:plantstore|process|nodejs)_/).map(([name = "", ...cells]) => [
+    name.replaceAll("`", ""),
+    ...cells,
+  ]);
+  expect(metrics.length).toBeGreaterThan(15);
+  expect(rows.filter(([name = ""]) => isHere(name))).toEqual(metrics.filter(([name = ""]) => isHere(name)));
 });
 
 suiteWith(
