@@ -141,7 +141,6 @@ export class Metrics {
         break;
       case "storeUnavailable":
       case "tokensUnreadable":
-      case "tokenUsesUnstored":
         this.#storeFailures.inc();
         break;
       case "fault":
@@ -152,6 +151,7 @@ export class Metrics {
         break;
       case "configured":
       case "connectionsShed":
+      case "tokenUsesUnstored":
       case "tracesUnsent":
       case "certificateRefused":
       case "providerKeysUnusable":
