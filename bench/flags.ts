@@ -1,9 +1,10 @@
-// The flags that every suite takes.
+// The flags that the suites take.
 
 import { parseArgs } from "node:util";
 import { runSecondsMax } from "./load.ts";
 
 const roundsMax = 100;
+const plantsMax = 100_000_000;
 
 export interface Flags {
   readonly rounds: number;
@@ -20,6 +21,30 @@ export function readFlags(args: readonly string[]): Flags {
   return {
     rounds: wholeNumber("--rounds", values.rounds, roundsMax),
     seconds: wholeNumber("--seconds", values.seconds, runSecondsMax),
+  };
+}
+
+export interface TransferFlags {
+  readonly rounds: number;
+  readonly plants: number;
+  /** For the memory alone: what it takes is to be the same as for fewer. */
+  readonly plantsMore: number;
+}
+
+/** Reads the flags of the suite "transfer". Throws an error that says what would be right. */
+export function readTransferFlags(args: readonly string[]): TransferFlags {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      rounds: { type: "string", default: "3" },
+      plants: { type: "string", default: "2000000" },
+      "plants-more": { type: "string", default: "10000000" },
+    },
+  });
+  return {
+    rounds: wholeNumber("--rounds", values.rounds, roundsMax),
+    plants: wholeNumber("--plants", values.plants, plantsMax),
+    plantsMore: wholeNumber("--plants-more", values["plants-more"], plantsMax),
   };
 }
 

@@ -8,6 +8,7 @@ type Suite = (args: readonly string[], tell: (line: string) => void) => Promise<
 const suites: Readonly<Record<string, () => Promise<Suite>>> = {
   create: async () => (await import("./create.ts")).create,
   postgres: async () => (await import("./postgres.ts")).postgres,
+  transfer: async () => (await import("./transfer.ts")).transfer,
 };
 
 let stoppedBy: string | undefined;

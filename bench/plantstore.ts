@@ -4,7 +4,7 @@ import { openDatabase } from "../src/store/sqlite/database.ts";
 import { type Contender, type Durability, durabilityOf, type StoreContender } from "./contender.ts";
 import { runToEnd, ServerProcess } from "./processes.ts";
 
-const plantstore = new URL("../bin/plantstore", import.meta.url).pathname;
+export const plantstore = new URL("../bin/plantstore", import.meta.url).pathname;
 
 /** Starts the server on a new SQLite store. */
 export async function startPlantstore(

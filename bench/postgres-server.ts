@@ -44,6 +44,10 @@ export class BenchPostgres {
     return this.#server.address(name);
   }
 
+  async dropDatabase(name: string): Promise<void> {
+    await this.#server.query("postgres", `DROP DATABASE ${name} WITH (FORCE)`);
+  }
+
   /** Runs SQL that gives one row with one figure or text. */
   async ask(sql: string, database = "postgres"): Promise<string> {
     const [row] = await this.#server.query(database, sql);

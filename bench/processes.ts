@@ -1,6 +1,7 @@
 // The processes of a benchmark: servers that stay until they are stopped, and programs that run to their end.
 // Each is ended by its own process id, also if the benchmark fails or is interrupted.
 
+import { readFileSync } from "node:fs";
 import type { CpuTime } from "./accounting.ts";
 
 type Child = Bun.Subprocess<"ignore", "pipe", "pipe">;
@@ -9,7 +10,7 @@ type Child = Bun.Subprocess<"ignore", "pipe", "pipe">;
 const serverMsMax = 10_000;
 
 /** All that run at present, for an interruption to end. */
-const running = new Set<Child>();
+const running = new Set<Bun.Subprocess>();
 
 let isInterrupted = false;
 
@@ -74,8 +75,60 @@ export async function runAccounted(command: readonly string[]): Promise<{ stdout
     child.exited,
   ]);
   if (exitCode !== 0) throw new Error(`${command[0]} ended with exit code ${exitCode}: ${stderr.trim()}`);
+  return { stdout, cpu: cpuOf(child) };
+}
+
+function cpuOf(child: Bun.Subprocess): CpuTime {
   const { user = 0, system = 0 } = child.resourceUsage()?.cpuTime ?? {};
-  return { stdout, cpu: { userUs: Number(user), systemUs: Number(system) } };
+  return { userUs: Number(user), systemUs: Number(system) };
+}
+
+/** What a program took from its start to its end. */
+export interface Took {
+  readonly seconds: number;
+  /** Its own processor time; what works for it elsewhere, such as a database, is not in it. */
+  readonly cpu: CpuTime;
+  /** The largest resident memory. */
+  readonly peakBytes: number;
+}
+
+/** How often the memory of a program is read. */
+const peakEveryMs = 5;
+
+/** Runs a program to its end with its standard output in a file. Throws if it fails. */
+export async function runTimed(command: readonly string[], output: string): Promise<Took> {
+  if (isInterrupted) throw new Error("interrupted");
+  const start = performance.now();
+  const child = Bun.spawn([...command], {
+    env: { PATH: process.env.PATH ?? "" },
+    stdin: "ignore",
+    stdout: Bun.file(output),
+    stderr: "pipe",
+    onExit: () => void running.delete(child),
+  });
+  running.add(child);
+  const ended = child.exited.then(() => performance.now());
+  const stderr = child.stderr.text();
+  let peakBytes = 0;
+  // While it runs: what the kernel tells afterwards counts the memory that its process had before it was this program.
+  while (child.exitCode === null && child.signalCode === null) {
+    peakBytes = Math.max(peakBytes, peakBytesOf(child.pid));
+    await Bun.sleep(peakEveryMs);
+  }
+  const seconds = ((await ended) - start) / 1_000;
+  if (child.exitCode !== 0)
+    throw new Error(`${command[0]} ended with exit code ${child.exitCode}: ${(await stderr).trim()}`);
+  return { seconds, cpu: cpuOf(child), peakBytes };
+}
+
+function peakBytesOf(pid: number): number {
+  try {
+    const [, kibibytes] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+    return Number(kibibytes ?? 0) * 1_024;
+  } catch {
+    // It has just ended.
+    return 0;
+  }
 }
 
 /** Kills all that run, upon which everything that waits for them fails, and lets nothing start any more. */

@@ -2,13 +2,16 @@
 
 import { Command, CommanderError } from "commander";
 import packageJson from "../package.json";
+import { backupCommand } from "./commands/backup.ts";
 import { checkCommand } from "./commands/check.ts";
 import { configCommand } from "./commands/config.ts";
 import { exportCommand } from "./commands/export.ts";
 import { getCommand } from "./commands/get.ts";
 import { importCommand } from "./commands/import.ts";
 import { migrateCommand } from "./commands/migrate.ts";
+import { restoreCommand } from "./commands/restore.ts";
 import { serveCommand } from "./commands/serve.ts";
+import { statsCommand } from "./commands/stats.ts";
 import { tokenCommand } from "./commands/token.ts";
 import { withoutPasswords } from "./config/without-passwords.ts";
 import { OperatorError } from "./operator-error.ts";
@@ -43,6 +46,9 @@ for (const command of [
   getCommand(),
   exportCommand(),
   importCommand(),
+  statsCommand(),
+  backupCommand(),
+  restoreCommand(),
   migrateCommand(),
   checkCommand(),
   configCommand(),

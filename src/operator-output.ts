@@ -9,22 +9,35 @@ export function tell(line: string): void {
 }
 
 /** Writes lines to standard output as fast as its reader takes them. Stops quietly if the reader goes away. */
-export async function printLines(lines: AsyncIterable<string> | Iterable<string>): Promise<void> {
+export async function printLines(lines: Iterable<string>): Promise<void> {
+  await printTexts(withLineEnds(lines));
+}
+
+/** The same for texts that bring their line ends along. */
+export async function printTexts(texts: AsyncIterable<string> | Iterable<string>): Promise<void> {
   try {
-    await printAll(lines);
+    await write(texts);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EPIPE") throw error;
   }
 }
 
-/** The same, but rejects as well if the reader goes away before it has taken them. */
-export async function printAll(lines: AsyncIterable<string> | Iterable<string>): Promise<void> {
+/** Writes lines too, but rejects as well if the reader goes away before it has taken them. */
+export async function printAll(lines: Iterable<string>): Promise<void> {
+  await write(withLineEnds(lines));
+}
+
+async function write(texts: AsyncIterable<string> | Iterable<string>): Promise<void> {
   const output = Bun.stdout.writer({ highWaterMark: 2 ** 16 });
-  for await (const line of lines) {
-    const written = output.write(`${line}\n`);
+  for await (const text of texts) {
+    const written = output.write(text);
     if (typeof written !== "number") await written;
   }
   await output.end();
+}
+
+function withLineEnds(lines: Iterable<string>): string[] {
+  return Array.from(lines, (line) => `${line}\n`);
 }
 
 /** Rows of cells as lines, with the columns under each other. */

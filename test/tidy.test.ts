@@ -19,7 +19,7 @@ const floors: readonly (readonly string[])[] = [
   ["src/store"],
   ["src/tokens", "src/transfer"],
   ["src/api", "src/admin"],
-  ["src/config", "src/operator-output.ts"],
+  ["src/config", "src/operator-output.ts", "src/operator-interruption.ts"],
   ["src/commands"],
   ["src/cli.ts"],
 ];
@@ -30,6 +30,7 @@ const reserved: readonly [pattern: RegExp, only: string, instead: string][] = [
   [/"pg"/, "src/store/postgres/driver.ts", "import from ./driver.ts"],
   [/"pino(?:-pretty)?"/, "src/events/log.ts", "observe an Event"],
   [/"@opentelemetry\//, "src/events/traces.ts", "observe an Event"],
+  [/"pg-copy-streams"/, "src/store/postgres/driver.ts", "import from ./driver.ts"],
   [/"rate-limiter-flexible"/, "src/api/rate-limit.ts", "use RateLimit"],
   [/\bprocess\.exit\(/, "src/commands/serve.ts", "throw an OperatorError, or set process.exitCode"],
   [/\bconsole\./, "", "observe an Event, or use tell or printLines of operator-output.ts"],

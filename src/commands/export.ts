@@ -1,25 +1,52 @@
-// plantstore export: every plant as a line of JSON.
+// plantstore export: plants as NDJSON or CSV, all of them or a selection.
 
+import { fstatSync } from "node:fs";
 import { Command } from "commander";
 import { settingOf, withSettings } from "../config/command-config.ts";
-import { type NewPlant, newPlantJson } from "../contract/plant.ts";
-import { printLines, tell } from "../operator-output.ts";
+import { OperatorError } from "../operator-error.ts";
+import { printTexts, tell } from "../operator-output.ts";
 import { openStore } from "../store/open-store.ts";
+import { exportText } from "../transfer/export.ts";
+import { operatorProgress } from "../transfer/progress.ts";
+
+const standardOutput = 1;
 
 export function exportCommand(): Command {
-  const command = new Command("export").description(
-    "print all plants as NDJSON, ordered by id, from one snapshot; works while the server runs",
+  const command = new Command("export")
+    .description("print plants, ordered by id, from one snapshot; works while the server runs")
+    .addHelpText(
+      "after",
+      `
+An export that was broken off, or one that is to be continued, goes on with --since-id and the last id that it printed.
+Ids are not a clock: a plant that was created later may have a smaller id.`,
+    );
+  return withSettings(command, ["format", "tag", "sinceId", "database", "quiet"]).action(() =>
+    exportPlants(command),
   );
-  return withSettings(command, ["database"]).action(async () => {
-    const store = await openStore(settingOf(command, "database"), "existing", tell);
-    try {
-      await printLines(linesOf(store.export()));
-    } finally {
-      await store.close();
-    }
-  });
 }
 
-async function* linesOf(plants: AsyncIterable<NewPlant>): AsyncGenerator<string> {
-  for await (const plant of plants) yield newPlantJson(plant);
+async function exportPlants(command: Command): Promise<void> {
+  const selection = { tag: settingOf(command, "tag"), sinceId: settingOf(command, "sinceId") };
+  // Progress would only disturb a pipe's other end on the same terminal.
+  const isQuiet = settingOf(command, "quiet") || !fstatSync(standardOutput).isFile();
+  const progress = operatorProgress(isQuiet);
+  const store = await openStore(settingOf(command, "database"), "existing", tell);
+  try {
+    const total = isQuiet ? undefined : await store.count(selection);
+    let plants = 0;
+    const texts = exportText(store.export(selection), settingOf(command, "format") ?? "ndjson", (soFar) => {
+      plants = soFar;
+      progress.update(soFar, total === undefined ? undefined : Math.min(1, soFar / total));
+    });
+    await printTexts(texts);
+    progress.end();
+    if (!isQuiet) tell(`${plants.toLocaleString("en")} plants exported`);
+  } catch (error) {
+    progress.end();
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (syscall !== "write") throw error;
+    throw new OperatorError(`the export could not be written (${code}); make room for it, and run it again`);
+  } finally {
+    await store.close();
+  }
 }

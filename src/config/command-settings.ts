@@ -1,7 +1,19 @@
 // Settings that are what one command is told, and no server is configured with.
 
+import { type FormatName, formatNames } from "../transfer/format.ts";
 import { setting } from "./setting.ts";
-import { readEnd, readName, readSpan, readSwitch, readText } from "./values.ts";
+import {
+  readEnd,
+  readInt64,
+  readInteger,
+  readName,
+  readOneOf,
+  readSpan,
+  readSwitch,
+  readText,
+} from "./values.ts";
+
+const MiB = 2 ** 20;
 
 export const commandSettings = {
   config: setting<string | undefined>({
@@ -41,7 +53,39 @@ export const commandSettings = {
     flag: "--json",
     environment: "PLANTSTORE_JSON",
     fallback: false,
-    meaning: "print a line of JSON for each row instead of a table",
+    meaning: "print JSON instead of a table, a line for each row",
     read: readSwitch,
+  }),
+  force: setting({
+    flag: "--force",
+    environment: "PLANTSTORE_FORCE",
+    fallback: false,
+    meaning: "replace what is there already: the backup file, or the store",
+    read: readSwitch,
+  }),
+  format: setting<FormatName | undefined>({
+    flag: "--format <name>",
+    environment: "PLANTSTORE_FORMAT",
+    meaning: "ndjson or csv; if left out, import goes by the file's name, and export prints ndjson",
+    read: readOneOf(formatNames),
+  }),
+  tag: setting<string | undefined>({
+    flag: "--tag <tag>",
+    environment: "PLANTSTORE_TAG",
+    meaning: "export only plants with exactly this tag",
+    read: (text) => text,
+  }),
+  sinceId: setting<bigint | undefined>({
+    flag: "--since-id <id>",
+    environment: "PLANTSTORE_SINCE_ID",
+    meaning: "export only plants with an id greater than this",
+    read: readInt64,
+  }),
+  recordBytesMax: setting({
+    flag: "--record-bytes-max <bytes>",
+    environment: "PLANTSTORE_RECORD_BYTES_MAX",
+    fallback: 64 * MiB,
+    meaning: "longest entry of a file that import reads; a longer one is refused",
+    read: readInteger(1, 512 * MiB),
   }),
 };

@@ -2,6 +2,7 @@
 
 import { InvalidArgumentError } from "commander";
 import type { CorsOrigins } from "../api/cors.ts";
+import { int64FromDigits } from "../contract/exact-integer.ts";
 import { isLoopback } from "../loopback.ts";
 import { momentFromText, spanMsFromText } from "../moment.ts";
 import { OperatorError } from "../operator-error.ts";
@@ -54,6 +55,12 @@ export function readOneOf<const Word extends string>(words: readonly Word[]): (t
     if (word !== undefined) return word;
     throw new InvalidArgumentError(`It must be ${words.slice(0, -1).join(", ")} or ${words.at(-1)}.`);
   };
+}
+
+export function readInt64(text: string): bigint {
+  const value = int64FromDigits(text);
+  if (value === undefined) throw new InvalidArgumentError("It must be an integer of 64 bits, in digits.");
+  return value;
 }
 
 export function readLoopback(text: string): string {

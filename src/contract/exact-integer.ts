@@ -4,14 +4,21 @@ const int64Min = -(2n ** 63n);
 const int64Max = 2n ** 63n - 1n;
 const int64DigitsMax = 19;
 
+// Leading zeros are let in: JSON.parse has refused them where they do not belong.
+const decimal = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+
+/** Whether a text is a number as JSON writes it, leading zeros aside. */
+export function isDecimal(text: string): boolean {
+  return decimal.test(text);
+}
+
 /**
  * The int64 that a JSON number (RFC 8259, section 6) denotes, or undefined if its value is no integer or lies
  * outside int64. Judged on the exact value of the text: `1.0` and `1e3` are integers, as in JSON Schema, and
  * `1.0000000000000000001` is not. Takes time linear in the text, whatever the exponent.
  */
 export function int64FromDecimal(text: string): bigint | undefined {
-  const [, sign, whole = "", fraction = "", exponent = "0"] =
-    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? [];
+  const [, sign, whole = "", fraction = "", exponent = "0"] = decimal.exec(text) ?? [];
   if (sign === undefined) return undefined;
 
   const digits = trimZeros(whole + fraction);

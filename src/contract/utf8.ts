@@ -2,11 +2,16 @@
 
 // Drops a byte order mark at the start, as RFC 8259 (section 8.1) lets a parser do.
 const decoder = new TextDecoder("utf-8", { fatal: true });
+const bomKeeper = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** The text that the bytes hold in UTF-8, or undefined if they are not UTF-8 (RFC 3629). */
-export function decodeUtf8(bytes: Uint8Array): string | undefined {
+/**
+ * The text that the bytes hold in UTF-8, or undefined if they are not UTF-8 (RFC 3629).
+ *
+ * @param bom Whether a byte order mark at the start is dropped or part of the text.
+ */
+export function decodeUtf8(bytes: Uint8Array, bom: "dropped" | "kept" = "dropped"): string | undefined {
   try {
-    return decoder.decode(bytes);
+    return (bom === "dropped" ? decoder : bomKeeper).decode(bytes);
   } catch (error) {
     if (error instanceof TypeError) return undefined;
     throw error;

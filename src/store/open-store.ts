@@ -7,9 +7,13 @@ import type {
   PlantStore,
   ReadablePlantStore,
   StoreObserver,
+  StoreSize,
 } from "./plant-store.ts";
 import { readPostgresAddress } from "./postgres/address.ts";
+import { backUp as postgresBackUp, restore as postgresRestore } from "./postgres/backup.ts";
 import { PostgresStore } from "./postgres/postgres-store.ts";
+import { backUp as sqliteBackUp } from "./sqlite/backup.ts";
+import { restore as sqliteRestore } from "./sqlite/restore.ts";
 import { SqliteStore } from "./sqlite/sqlite-store.ts";
 import { SqliteThread } from "./sqlite/sqlite-thread.ts";
 
@@ -19,18 +23,26 @@ interface Engine {
   judge(address: string): void;
   serve(address: string, mode: OpenMode, observer: StoreObserver): Promise<PlantStore>;
   open(address: string, mode: OpenMode, observe: ObserveUnavailable): Promise<ReadablePlantStore>;
+  /** Copies the store to a file, or says which tool does. */
+  backUp(address: string, file: string, mayReplace: boolean): Promise<StoreSize>;
+  /** Makes a backup the store, or says which tool does. */
+  restore(file: string, address: string, mayReplace: boolean): Promise<StoreSize>;
 }
 
 const sqlite: Engine = {
   judge: () => undefined,
   serve: SqliteThread.open,
   open: async (path, mode, observe) => new SqliteStore(path, mode, observe),
+  backUp: async (...args) => sqliteBackUp(...args),
+  restore: async (...args) => sqliteRestore(...args),
 };
 
 const postgres: Engine = {
   judge: readPostgresAddress,
   serve: (address, mode, { unavailable }) => PostgresStore.open(address, mode, unavailable),
   open: PostgresStore.open,
+  backUp: postgresBackUp,
+  restore: postgresRestore,
 };
 
 const engines: Readonly<Record<string, Engine>> = { sqlite, postgres, postgresql: postgres };
@@ -55,6 +67,18 @@ export function openStore(
 ): Promise<ReadablePlantStore> {
   const { engine, address } = engineOf(database);
   return engine.open(address, mode, observe);
+}
+
+/** Copies the store that a `--database` names to a file. Throws an OperatorError if it cannot. */
+export function backUpStore(database: string, file: string, mayReplace: boolean): Promise<StoreSize> {
+  const { engine, address } = engineOf(database);
+  return engine.backUp(address, file, mayReplace);
+}
+
+/** Makes a backup the store that a `--database` names. Throws an OperatorError if it cannot. */
+export function restoreStore(file: string, database: string, mayReplace: boolean): Promise<StoreSize> {
+  const { engine, address } = engineOf(database);
+  return engine.restore(file, address, mayReplace);
 }
 
 function engineOf(database: string): { engine: Engine; address: string } {

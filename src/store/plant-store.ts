@@ -35,6 +35,12 @@ export interface PlantStore {
    */
   create(batch: readonly NewPlant[]): Promise<Outcome[]>;
 
+  /**
+   * What it takes of the disk, with its indexes; on SQLite with its log too. Cheap, as it counts nothing. Undefined where
+   * the engine does not tell; rejects if the store cannot be reached.
+   */
+  bytesOnDisk(): Promise<number | undefined>;
+
   /** Commits something that changes nothing; rejects with the reason if the store cannot commit now. */
   assertWritable(): Promise<void>;
 
@@ -45,13 +51,43 @@ export interface PlantStore {
   close(): Promise<void>;
 }
 
+/** Which plants are read; all of them where nothing is said. */
+export interface Selection {
+  /** Only plants with exactly this tag. */
+  readonly tag?: string | undefined;
+  /** Only plants with an id greater than this. */
+  readonly sinceId?: bigint | undefined;
+}
+
+/** A plant as it is read out in masses: its id is whatever the engine has, and as text its exact digits. */
+export interface StoredPlant extends Plant {
+  readonly id: bigint | string;
+}
+
+/** The size of a store. */
+export interface StoreSize {
+  readonly plants: number;
+  /** See bytesOnDisk. */
+  readonly bytes: number | undefined;
+  readonly schemaVersion: number;
+}
+
 /** A store that an operator can read from as well. Reading never waits for creating. */
 export interface ReadablePlantStore extends PlantStore {
   /** The plant with this id, if there is one. */
   get(id: bigint): Promise<NewPlant | undefined>;
 
-  /** All plants, ordered by id, from one consistent snapshot. Memory does not grow with their number. */
-  export(): AsyncIterable<NewPlant>;
+  /**
+   * The plants of a selection, ordered by id, from one consistent snapshot. They come some hundreds at a time, as
+   * one by one each would cost a turn of the event loop; memory does not grow with their number.
+   */
+  export(selection: Selection): AsyncIterable<readonly StoredPlant[]>;
+
+  /** How many plants a selection has. Reads all of them: some 100 ms for a million. */
+  count(selection: Selection): Promise<number>;
+
+  /** How large it is; counts the plants. */
+  size(): Promise<StoreSize>;
 }
 
 /** Hears the engine's word for why it could not commit. */

@@ -1,43 +1,55 @@
-// Bytes to lines, whatever the size of the file.
+// Bytes to whole lines, whatever the size of the file.
 
 const lineFeed = 0x0a;
-const carriageReturn = 0x0d;
 
-export interface Line {
-  /** Counted from 1. */
-  readonly number: number;
-  /** Without its line end. Valid until the next line is asked for. */
+/** How much of a line that is too long is kept for the report of it. */
+const keptBytes = 1_024;
+
+/** Whole lines, many at a time, each with its line end; the last line of all may have none. */
+export interface WholeLines {
+  readonly kind: "lines";
   readonly bytes: Uint8Array;
 }
 
-/**
- * The lines of a stream, ended by LF or CRLF, the last one by the end of the stream too. Lines of nothing but
- * white space are counted and left out. Holds one chunk and the longest line in memory.
- */
-export async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Line> {
-  let number = 0;
+/** One line that is longer than what may be held in memory, and was skipped. */
+export interface OverlongLine {
+  readonly kind: "overlong";
+  /** Its start. */
+  readonly bytes: Uint8Array;
+}
+
+/** The lines of a stream, ended by LF. Holds one chunk and a line of `lineBytesMax` in memory. */
+export async function* linesOf(
+  chunks: AsyncIterable<Uint8Array>,
+  lineBytesMax: number,
+): AsyncGenerator<WholeLines | OverlongLine> {
   let rest: Uint8Array[] = [];
+  let restBytes = 0;
+  let isSkipping = false;
   for await (const chunk of chunks) {
     let start = 0;
-    for (let end = chunk.indexOf(lineFeed); end !== -1; end = chunk.indexOf(lineFeed, start)) {
-      number++;
-      const piece = chunk.subarray(start, end);
-      const bytes = withoutLineEnd(rest.length === 0 ? piece : Buffer.concat([...rest, piece]));
-      rest = [];
-      start = end + 1;
-      if (!isBlank(bytes)) yield { number, bytes };
+    if (isSkipping) {
+      start = chunk.indexOf(lineFeed) + 1;
+      if (start === 0) continue;
+      isSkipping = false;
     }
-    // Copied: the source may use its buffer again for the next chunk.
-    if (start < chunk.length) rest.push(chunk.slice(start));
+    const end = chunk.lastIndexOf(lineFeed) + 1;
+    if (end > start) {
+      const bytes = chunk.subarray(start, end);
+      yield { kind: "lines", bytes: rest.length === 0 ? bytes : Buffer.concat([...rest, bytes]) };
+      rest = [];
+      restBytes = 0;
+      start = end;
+    }
+    // Copied: the source may use its buffer again for the next chunk. The slice of a Buffer would be no copy.
+    if (start < chunk.length) rest.push(new Uint8Array(chunk.subarray(start)));
+    restBytes += chunk.length - start;
+    if (restBytes > lineBytesMax) {
+      yield { kind: "overlong", bytes: Buffer.concat(rest).subarray(0, keptBytes) };
+      rest = [];
+      restBytes = 0;
+      isSkipping = true;
+    }
   }
-  const last = withoutLineEnd(Buffer.concat(rest));
-  if (!isBlank(last)) yield { number: number + 1, bytes: last };
-}
-
-function withoutLineEnd(bytes: Uint8Array): Uint8Array {
-  return bytes.at(-1) === carriageReturn ? bytes.subarray(0, -1) : bytes;
-}
-
-function isBlank(bytes: Uint8Array): boolean {
-  return bytes.every((byte) => byte === 0x20 || byte === 0x09 || byte === carriageReturn);
+  if (restBytes > 0) yield { kind: "lines", bytes: Buffer.concat(rest) };
 }

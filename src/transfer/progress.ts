@@ -12,6 +12,15 @@ const barEveryMs = 100;
 const linesEveryMs = 5_000;
 const barWidth = 24;
 
+/** Progress for whoever runs a command: a bar on a terminal, lines elsewhere, on standard error. */
+export function operatorProgress(isQuiet: boolean): Progress {
+  return new Progress({
+    style: isQuiet ? "none" : process.stderr.isTTY ? "bar" : "lines",
+    write: (text) => process.stderr.write(text),
+    now: () => performance.now(),
+  });
+}
+
 export class Progress {
   readonly #options: ProgressOptions;
   readonly #everyMs: number;

@@ -6,6 +6,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import type { NewPlant } from "../../src/contract/plant.ts";
 import { OperatorError } from "../../src/operator-error.ts";
 import { openDatabase } from "../../src/store/sqlite/database.ts";
+import { exportPlants } from "../../src/store/sqlite/export.ts";
 import { SqlitePlants } from "../../src/store/sqlite/plants.ts";
 import { SqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import { TemporaryFolder } from "../harness/server.ts";
@@ -18,7 +19,7 @@ function unexpected(reason: string): never {
 }
 
 async function all(store: SqliteStore): Promise<NewPlant[]> {
-  return Array.fromAsync(store.export());
+  return (await Array.fromAsync(store.export({}))).flat();
 }
 
 test("a commit is on stable storage: write-ahead log, synchronous=FULL, STRICT tables", () => {
@@ -63,7 +64,7 @@ test("a full disk fails what does not fit, and nothing that needs no room", asyn
   ]);
   expect(outcomes).toEqual(["unchanged", "conflict", "unavailable", "created"]);
   expect(reasons).toEqual(Array(2).fill(expect.stringContaining("SQLITE_FULL")));
-  expect([...plants.export()]).toEqual([plant(1n, "a"), plant(3n, "c")]);
+  expect([...exportPlants(database, {})].flat()).toEqual([plant(1n, "a"), plant(3n, "c")]);
 
   database.run("PRAGMA max_page_count = 1000");
   expect(plants.create([plant(2n, "x".repeat(100_000))])).toEqual(["created"]);
@@ -118,7 +119,7 @@ test("closing leaves one file, without a write-ahead log", async () => {
   await store.create([plant(1n, "a")]);
   await store.tokens.list();
   await store.get(1n);
-  for await (const _ of store.export()) break;
+  for await (const _ of store.export({})) break;
   await store.close();
   expect(existsSync(path)).toBe(true);
   expect(existsSync(`${path}-wal`)).toBe(false);
@@ -131,14 +132,18 @@ test("an export is one snapshot, whatever is created meanwhile", async () => {
     new SqliteStore(path, "create", unexpected),
     new SqliteStore(path, "existing", unexpected),
   ];
-  await writer.create([plant(1n, "a"), plant(3n, "c")]);
+  const evens = Array.from({ length: 5_000 }, (_, index) => BigInt(2 * index));
+  await writer.create(evens.map((id) => plant(id, "even")));
   const seen: bigint[] = [];
-  for await (const { id } of reader.export()) {
-    if (id === 1n) await writer.create([plant(2n, "b"), plant(4n, "d")]);
-    seen.push(id);
+  for await (const some of reader.export({})) {
+    // More than one piece, and each time new plants before, between and behind those that are still to come.
+    expect(some.length).toBeLessThan(evens.length);
+    await writer.create(evens.slice(seen.length, seen.length + 100).map((id) => plant(id + 1n, "odd")));
+    await writer.create([plant(-1n - BigInt(seen.length), "before"), plant(100_000n, "behind")]);
+    seen.push(...some.map(({ id }) => id));
   }
-  expect(seen).toEqual([1n, 3n]);
-  expect(await all(reader)).toHaveLength(4);
+  expect(seen).toEqual(evens);
+  expect((await all(reader)).length).toBeGreaterThan(evens.length);
   await reader.close();
   await writer.close();
 });

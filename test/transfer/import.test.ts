@@ -2,40 +2,13 @@
 
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import fc from "fast-check";
-import { newPlantJson } from "../../src/contract/plant.ts";
-import { linesOf } from "../../src/transfer/lines.ts";
 import { progressText } from "../../src/transfer/progress.ts";
-import { anyNewPlant } from "../harness/any-new-plant.ts";
 import { engines } from "../harness/engines.ts";
 import { plantJson, post } from "../harness/http.ts";
 import { plantstore, RunningServer, run, TemporaryFolder } from "../harness/server.ts";
 
 for (const engine of engines) {
   describe(engine.name, () => {
-    test("what export prints, import takes: nothing is lost, whatever the strings hold", async () => {
-      using folder = new TemporaryFolder();
-      await using place = await engine.newPlace();
-      const plants = fc.sample(anyNewPlant, 2_000);
-      const unique = [...new Map(plants.map((plant) => [plant.id, plant])).values()];
-      const sorted = unique.toSorted((one, other) => (one.id < other.id ? -1 : 1)).map(newPlantJson);
-      writeFileSync(folder.file("plants.ndjson"), unique.map((plant) => `${newPlantJson(plant)}\n`).join(""));
-
-      const first = await run(["import", folder.file("plants.ndjson"), "--database", place.database]);
-      const count = unique.length.toLocaleString("en");
-      expect(first).toEqual({
-        exitCode: 0,
-        stdout: "",
-        stderr: `${count} created, 0 already there, 0 refused\n`,
-      });
-      const exported = (await run(["export", "--database", place.database])).stdout;
-      expect(exported).toBe(sorted.map((line) => `${line}\n`).join(""));
-
-      writeFileSync(folder.file("again.ndjson"), exported);
-      const again = await run(["import", folder.file("again.ndjson"), "--database", place.database]);
-      expect(again.stderr).toBe(`0 created, ${count} already there, 0 refused\n`);
-    });
-
     test("refused lines are reported with number, error and text, and the others are created", async () => {
       using folder = new TemporaryFolder();
       await using place = await engine.newPlace();
@@ -138,33 +111,6 @@ test("standard input is a file like any other, and a file that is not there is a
   expect(existsSync(folder.file("stdin.rejected.ndjson"))).toBe(true);
   const none = await run(["import", folder.file("none.ndjson"), "--database", database]);
   expect(none).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("there is no file") });
-});
-
-test("lines are found wherever the chunks are cut", async () => {
-  const text = fc
-    .array(fc.constantFrom("a", "é", "{}", "\n", "\r\n", " ", "\r"), { maxLength: 40 })
-    .map((parts) => parts.join(""));
-  await fc.assert(
-    fc.asyncProperty(text, fc.array(fc.nat(60), { maxLength: 5 }), async (whole, cuts) => {
-      const bytes = new TextEncoder().encode(whole);
-      const places = [
-        0,
-        ...cuts.map((cut) => cut % (bytes.length + 1)).toSorted((one, other) => one - other),
-        bytes.length,
-      ];
-      async function* chunks() {
-        for (const [index, start] of places.slice(0, -1).entries())
-          yield bytes.slice(start, places[index + 1]);
-      }
-      const found: [number, string][] = [];
-      for await (const line of linesOf(chunks()))
-        found.push([line.number, new TextDecoder().decode(line.bytes)]);
-      const expected = whole
-        .split("\n")
-        .map((line, index): [number, string] => [index + 1, line.replace(/\r$/, "")]);
-      expect(found).toEqual(expected.filter(([, line]) => line.trim() !== ""));
-    }),
-  );
 });
 
 test("progress tells plants, rate, part and time left", () => {

@@ -1,3 +1,12 @@
-// The PostgreSQL client. The one place that imports it.
+// The PostgreSQL client, and its streams for COPY. The one place that imports them.
 
-export { Client, type ClientConfig, DatabaseError, Pool, type PoolClient, type PoolConfig } from "pg";
+export {
+  Client,
+  type ClientConfig,
+  DatabaseError,
+  escapeLiteral,
+  Pool,
+  type PoolClient,
+  type PoolConfig,
+} from "pg";
+export { from as copyFrom, to as copyTo } from "pg-copy-streams";

@@ -23,6 +23,9 @@ const migrations: readonly string[] = [
    ALTER TABLE tokens ADD COLUMN last_used_at bigint;`,
 ];
 
+/** The schema version that this program works with, and that an open store has. */
+export const newestVersion = migrations.length;
+
 /** Undefined table; on some engines the row that names the version may not be there yet either. */
 const undefinedTable = "42P01";
 
@@ -36,9 +39,9 @@ export async function assertSchema(primary: Primary): Promise<void> {
   const version = await primary.run(schemaVersion);
   if (version === undefined)
     throw new OperatorError('there is no plant store in this database; run "plantstore migrate" first');
-  if (version < migrations.length) {
+  if (version < newestVersion) {
     throw new OperatorError(
-      `the database has schema version ${version}, but this program needs ${migrations.length}; run "plantstore migrate" first`,
+      `the database has schema version ${version}, but this program needs ${newestVersion}; run "plantstore migrate" first`,
     );
   }
   assertNotNewer(version);
@@ -48,7 +51,7 @@ export async function assertSchema(primary: Primary): Promise<void> {
 export async function migrate(primary: Primary): Promise<void> {
   const version = await primary.run(schemaVersion);
   assertNotNewer(version ?? 0);
-  if (version === migrations.length) return;
+  if (version === newestVersion) return;
   try {
     await primary.runOnConnection(makeVersionTable);
     await primary.runOnConnection(upgrade);
@@ -95,13 +98,13 @@ async function upgrade(connection: PoolClient): Promise<void> {
   const version = rows[0]?.version ?? 0;
   assertNotNewer(version);
   for (const migration of migrations.slice(version)) await connection.query(migration);
-  await connection.query("UPDATE plantstore_schema SET version = $1", [migrations.length]);
+  await connection.query("UPDATE plantstore_schema SET version = $1", [newestVersion]);
   await connection.query("COMMIT");
 }
 
 function assertNotNewer(version: number): void {
-  if (version <= migrations.length) return;
+  if (version <= newestVersion) return;
   throw new OperatorError(
-    `the database has schema version ${version}, but this program knows versions up to ${migrations.length}; run a newer plantstore`,
+    `the database has schema version ${version}, but this program knows versions up to ${newestVersion}; run a newer plantstore`,
   );
 }

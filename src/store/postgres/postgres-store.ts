@@ -2,13 +2,25 @@
 
 import type { NewPlant } from "../../contract/plant.ts";
 import { OperatorError } from "../../operator-error.ts";
-import type { ObserveUnavailable, OpenMode, Outcome, ReadablePlantStore } from "../plant-store.ts";
+import type {
+  ObserveUnavailable,
+  OpenMode,
+  Outcome,
+  ReadablePlantStore,
+  Selection,
+  StoredPlant,
+  StoreSize,
+} from "../plant-store.ts";
 import { type PostgresAddress, readPostgresAddress } from "./address.ts";
-import { failureOf, reasonOf } from "./failures.ts";
-import { assertSchema, migrate } from "./migrations.ts";
+import { DatabaseError, type Pool } from "./driver.ts";
+import { countPlants, exportPlants } from "./export.ts";
+import { failureOf, reasonOf, rejectForOperator } from "./failures.ts";
+import { assertSchema, migrate, newestVersion } from "./migrations.ts";
 import { PostgresPlants } from "./plants.ts";
 import { Primary } from "./primary.ts";
 import { PostgresTokens } from "./tokens.ts";
+
+const undefinedFunction = "42883";
 
 export class PostgresStore implements ReadablePlantStore {
   readonly engine = "postgres";
@@ -58,11 +70,39 @@ export class PostgresStore implements ReadablePlantStore {
     return this.#plants.get(id);
   }
 
-  export(): AsyncIterable<NewPlant> {
-    return this.#plants.export();
+  export(selection: Selection): AsyncIterable<readonly StoredPlant[]> {
+    return exportPlants(this.#primary, selection);
+  }
+
+  count(selection: Selection): Promise<number> {
+    return countPlants(this.#primary, selection);
+  }
+
+  bytesOnDisk(): Promise<number | undefined> {
+    return this.#primary.runOnce(bytesOfTables);
+  }
+
+  async size(): Promise<StoreSize> {
+    const plants = await this.count({});
+    const bytes = await this.bytesOnDisk().catch(rejectForOperator);
+    return { plants, bytes, schemaVersion: newestVersion };
   }
 
   close(): Promise<void> {
     return this.#primary.close();
+  }
+}
+
+/** With their indexes; the write-ahead log is the cluster's, and not counted. */
+async function bytesOfTables(pool: Pool): Promise<number | undefined> {
+  try {
+    const { rows } = await pool.query<{ bytes: string }>(
+      "SELECT pg_total_relation_size('plants') + pg_total_relation_size('tokens') AS bytes",
+    );
+    return Number(rows[0]?.bytes);
+  } catch (error) {
+    // CockroachDB has no such function.
+    if (error instanceof DatabaseError && error.code === undefinedFunction) return undefined;
+    throw error;
   }
 }

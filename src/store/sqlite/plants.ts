@@ -4,7 +4,7 @@ import type { NewPlant } from "../../contract/plant.ts";
 import { type ObserveUnavailable, type Outcome, outcomeBeside } from "../plant-store.ts";
 import { type Database, SQLiteError } from "./driver.ts";
 
-interface PlantRow {
+export interface PlantRow {
   readonly id: bigint;
   readonly name: string;
   readonly tag: string | null;
@@ -41,16 +41,6 @@ export class SqlitePlants {
   get(id: bigint): NewPlant | undefined {
     const row = this.#select.get(id);
     return row === null ? undefined : plantFrom(row);
-  }
-
-  /** All plants by id. One statement is one snapshot, however long it takes. */
-  *export(): Generator<NewPlant> {
-    const all = this.#database.prepare<PlantRow, []>("SELECT id, name, tag FROM plants ORDER BY id");
-    try {
-      for (const row of all.iterate()) yield plantFrom(row);
-    } finally {
-      all.finalize();
-    }
   }
 
   /** Statements left open would keep the write-ahead log from being removed at the close. */
@@ -113,7 +103,7 @@ export class SqlitePlants {
   }
 }
 
-function plantFrom({ id, name, tag }: PlantRow): NewPlant {
+export function plantFrom({ id, name, tag }: PlantRow): NewPlant {
   return tag === null ? { id, name } : { id, name, tag };
 }
 

@@ -2,10 +2,19 @@
 // the disk has answered, so a server uses SqliteThread.
 
 import type { NewPlant } from "../../contract/plant.ts";
-import type { ObserveUnavailable, OpenMode, Outcome, ReadablePlantStore } from "../plant-store.ts";
+import type {
+  ObserveUnavailable,
+  OpenMode,
+  Outcome,
+  ReadablePlantStore,
+  Selection,
+  StoreSize,
+} from "../plant-store.ts";
 import { openDatabase } from "./database.ts";
 import type { Database } from "./driver.ts";
-import { rewriteVersion } from "./migrations.ts";
+import { countPlants, exportPlants } from "./export.ts";
+import { bytesOnDisk } from "./files.ts";
+import { rewriteVersion, schemaVersion } from "./migrations.ts";
 import { SqlitePlants } from "./plants.ts";
 import { SqliteTokens } from "./tokens.ts";
 
@@ -13,11 +22,13 @@ export class SqliteStore implements ReadablePlantStore {
   readonly engine = "sqlite";
   readonly batchesInFlightMax = 1;
   readonly tokens: SqliteTokens;
+  readonly #path: string;
   readonly #database: Database;
   readonly #plants: SqlitePlants;
 
   /** Opens a store file, see openDatabase. */
   constructor(path: string, mode: OpenMode, observe: ObserveUnavailable) {
+    this.#path = path;
     this.#database = openDatabase(path, mode);
     this.#plants = new SqlitePlants(this.#database, observe);
     this.tokens = new SqliteTokens(this.#database);
@@ -36,8 +47,24 @@ export class SqliteStore implements ReadablePlantStore {
     return this.#plants.get(id);
   }
 
-  async *export(): AsyncGenerator<NewPlant> {
-    yield* this.#plants.export();
+  async *export(selection: Selection): AsyncGenerator<NewPlant[]> {
+    yield* exportPlants(this.#database, selection);
+  }
+
+  async count(selection: Selection): Promise<number> {
+    return countPlants(this.#database, selection);
+  }
+
+  async bytesOnDisk(): Promise<number> {
+    return bytesOnDisk(this.#path);
+  }
+
+  async size(): Promise<StoreSize> {
+    return {
+      plants: countPlants(this.#database, {}),
+      bytes: bytesOnDisk(this.#path),
+      schemaVersion: schemaVersion(this.#database, this.#path),
+    };
   }
 
   async close(): Promise<void> {

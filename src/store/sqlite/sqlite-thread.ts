@@ -4,6 +4,7 @@ import type { NewPlant } from "../../contract/plant.ts";
 import { OperatorError } from "../../operator-error.ts";
 import type { OpenMode, Outcome, PlantStore, StoreObserver } from "../plant-store.ts";
 import type { TokenStore } from "../token-store.ts";
+import { bytesOnDisk } from "./files.ts";
 import {
   type CallName,
   packBatch,
@@ -28,7 +29,10 @@ export class SqliteThread implements PlantStore {
   readonly #worker = new Worker(new URL("./thread.ts", import.meta.url).href);
   readonly #pending: PromiseWithResolvers<unknown>[] = [];
 
-  private constructor(observer: StoreObserver) {
+  readonly #path: string;
+
+  private constructor(path: string, observer: StoreObserver) {
+    this.#path = path;
     this.#worker.onmessage = ({ data }: MessageEvent<ThreadReply>) => {
       if (data.kind === "unavailable") observer.unavailable(data.reason);
       else if (data.kind === "result") this.#pending.shift()?.resolve(data.result);
@@ -47,7 +51,7 @@ export class SqliteThread implements PlantStore {
 
   /** Opens a store file, see openDatabase. */
   static async open(path: string, mode: OpenMode, observer: StoreObserver): Promise<SqliteThread> {
-    const thread = new SqliteThread(observer);
+    const thread = new SqliteThread(path, observer);
     try {
       await thread.#call("open", path, mode);
     } catch (error) {
@@ -59,6 +63,11 @@ export class SqliteThread implements PlantStore {
 
   async create(batch: readonly NewPlant[]): Promise<Outcome[]> {
     return unpackOutcomes(await this.#call("create", packBatch(batch)));
+  }
+
+  async bytesOnDisk(): Promise<number> {
+    // Asked of the file system, as the thread may be in a commit.
+    return bytesOnDisk(this.#path);
   }
 
   assertWritable(): Promise<void> {

@@ -1,0 +1,20 @@
+// plantstore backup FILE: a copy of the store, while the server runs.
+
+import { Command } from "commander";
+import { settingOf, withSettings } from "../config/command-config.ts";
+import { tell } from "../operator-output.ts";
+import { backUpStore } from "../store/open-store.ts";
+
+export function backupCommand(): Command {
+  const command = new Command("backup")
+    .description("copy an SQLite store to a file, and check the copy; works while the server runs")
+    .argument("<file>", "the file, which must not be there yet")
+    .addHelpText(
+      "after",
+      '\nFor PostgreSQL use pg_dump or pg_basebackup. "plantstore restore FILE" is the way back.',
+    );
+  return withSettings(command, ["database", "force", "quiet"]).action(async (file: string) => {
+    const { plants } = await backUpStore(settingOf(command, "database"), file, settingOf(command, "force"));
+    if (!settingOf(command, "quiet")) tell(`${plants.toLocaleString("en")} plants are in ${file}, checked.`);
+  });
+}

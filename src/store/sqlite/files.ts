@@ -1,0 +1,45 @@
+// The files that a store is made of, and how one comes into its place.
+
+import { closeSync, existsSync, fsyncSync, openSync, rmSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+
+/** What SQLite keeps beside a file: the write-ahead log, its index, and the journal of other modes. */
+const companionSuffixes = ["-wal", "-shm", "-journal"];
+
+/** The files that SQLite keeps, or has left behind, beside one. */
+export function companionsOf(path: string): string[] {
+  return companionSuffixes.map((suffix) => path + suffix).filter((companion) => existsSync(companion));
+}
+
+/** Removes a file with all that is kept beside it. */
+export function removeStoreFiles(path: string): void {
+  for (const file of [...companionsOf(path), path]) rmSync(file, { force: true });
+}
+
+/** The bytes of a file and of all that is kept beside it. */
+export function bytesOnDisk(path: string): number {
+  return [path, ...companionsOf(path)]
+    .map((file) => statSync(file, { throwIfNoEntry: false })?.size ?? 0)
+    .reduce((sum, bytes) => sum + bytes, 0);
+}
+
+/** Which file it is that has this path; undefined if there is none. A file that replaces it is another one. */
+export function identityOf(path: string): string | undefined {
+  const stat = statSync(path, { throwIfNoEntry: false, bigint: true });
+  return stat && `${stat.dev}:${stat.ino}`;
+}
+
+/** Puts what was written to a file on stable storage. */
+export function syncFile(path: string): void {
+  const descriptor = openSync(path, "r");
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Puts a file's name on stable storage, after it was made or changed. */
+export function syncName(path: string): void {
+  syncFile(dirname(path));
+}

@@ -1,0 +1,97 @@
+// An import that is broken off: by a person, by a supervisor, by a store that is gone. The same command goes on.
+
+import { expect, test } from "bun:test";
+import { spawnSync } from "node:child_process";
+import { createWriteStream, writeFileSync } from "node:fs";
+import { engines } from "../harness/engines.ts";
+import { plantJson } from "../harness/http.ts";
+import { PostgresServer } from "../harness/postgres.ts";
+import { plantstore, run, TemporaryFolder } from "../harness/server.ts";
+
+const lines = Array.from({ length: 50_000 }, (_, id) => `${plantJson(BigInt(id), `plant ${id}`)}\n`);
+/** Larger than what an import reads and commits at a time. */
+const firstPart = lines.slice(0, 45_000).join("");
+
+async function plantsIn(database: string): Promise<number> {
+  const { stdout } = await run(["stats", "--json", "--database", database]);
+  return stdout === "" ? 0 : JSON.parse(stdout).plants;
+}
+
+/** Waits for the first commit: from then on the import is in the middle of it. */
+async function firstPlants(database: string): Promise<void> {
+  while ((await plantsIn(database)) === 0) await Bun.sleep(20);
+}
+
+for (const engine of engines) {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGKILL"] as const) {
+    test(`${engine.name}: after ${signal} the same command goes on`, async () => {
+      using folder = new TemporaryFolder();
+      await using place = await engine.newPlace();
+      // A pipe with a name: the import waits in the middle of a file for what comes next.
+      const file = folder.file("plants.ndjson");
+      spawnSync("mkfifo", [file]);
+      const child = Bun.spawn([plantstore, "import", file, "--database", place.database], { stderr: "pipe" });
+      const pipe = createWriteStream(file);
+      pipe.on("error", () => undefined);
+      pipe.write(firstPart);
+      await firstPlants(place.database);
+      child.kill(signal);
+      await child.exited;
+      pipe.destroy();
+      const stored = await plantsIn(place.database);
+      expect(stored).toBeGreaterThan(0);
+      const text = await child.stderr.text();
+      if (signal === "SIGKILL") expect(child.signalCode).toBe("SIGKILL");
+      else {
+        expect(child.exitCode).toBe(1);
+        expect(text).toBe(
+          `plantstore: interrupted; ${stored.toLocaleString("en")} created, 0 already there, 0 refused so far, and the same command goes on from there\n`,
+        );
+      }
+
+      writeFileSync(folder.file("whole.ndjson"), lines.join(""));
+      const again = await run(["import", folder.file("whole.ndjson"), "--database", place.database]);
+      const [created, unchanged] = [lines.length - stored, stored].map((count) => count.toLocaleString("en"));
+      expect(again.stderr).toBe(`${created} created, ${unchanged} already there, 0 refused\n`);
+    }, 60_000);
+  }
+}
+
+test("standard input that stays open does not keep an import from its end", async () => {
+  using folder = new TemporaryFolder();
+  const database = `sqlite:${folder.file("plants.db")}`;
+  const child = Bun.spawn([plantstore, "import", "-", "--database", database], {
+    cwd: folder.path,
+    stdin: "pipe",
+    stderr: "pipe",
+  });
+  child.stdin.write(firstPart);
+  await child.stdin.flush();
+  await firstPlants(database);
+  child.kill("SIGINT");
+  expect(await child.stderr.text()).toStartWith("plantstore: interrupted; ");
+  expect(await child.exited).toBe(1);
+});
+
+test("a database that comes back within a minute is waited for", async () => {
+  using folder = new TemporaryFolder();
+  await using postgres = await PostgresServer.start();
+  const database = `${postgres.address("postgres")}?retry_timeout=1`;
+  const child = Bun.spawn([plantstore, "import", "-", "--database", database], {
+    cwd: folder.path,
+    stdin: "pipe",
+    stderr: "pipe",
+  });
+  child.stdin.write(firstPart);
+  await child.stdin.flush();
+  await firstPlants(database);
+  await postgres.stop("SIGKILL");
+  child.stdin.write(lines.slice(45_000).join(""));
+  await child.stdin.end();
+  // Longer than the engine itself tries again.
+  await Bun.sleep(2_000);
+  await postgres.run();
+  expect(await child.stderr.text()).toEndWith("0 already there, 0 refused\n");
+  expect(await child.exited).toBe(0);
+  expect(await plantsIn(database)).toBe(lines.length);
+}, 60_000);
