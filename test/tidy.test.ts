@@ -19,7 +19,7 @@ const floors: readonly (readonly string[])[] = [
   ["src/store"],
   ["src/tokens", "src/transfer"],
   ["src/api", "src/admin"],
-  ["src/config", "src/operator-output.ts", "src/operator-interruption.ts"],
+  ["src/config", "src/operator-output.ts"],
   ["src/commands"],
   ["src/cli.ts"],
 ];
@@ -42,7 +42,9 @@ function floorOf(path: string): number {
 }
 
 function importsOf(path: string, text: string): string[] {
-  const specifiers = [...text.matchAll(/from "(\.{1,2}\/[^"]+)"/g)].map(([, specifier]) => specifier ?? "");
+  const specifiers = [...text.matchAll(/(?:from |import\()"(\.{1,2}\/[^"]+)"/g)].map(
+    ([, specifier]) => specifier ?? "",
+  );
   return specifiers
     .map((specifier) => normalize(join(dirname(path), specifier)))
     .filter((imported) => imported.startsWith("src/"));

@@ -71,6 +71,7 @@ async function serve(command: Command): Promise<void> {
       queuePlants: () => groupCommit.waitingPlants,
       bodyBytesInFlight: () => bodies.bytesInFlight,
       connections: () => server?.connectionsOpen() ?? 0,
+      storeBytes: () => store.bytesOnDisk(),
     },
     isStopping: () => stopping,
   });

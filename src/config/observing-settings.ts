@@ -1,6 +1,5 @@
 // Settings of what is told of the server: the log and the traces.
 
-import { logLevels } from "../events/log.ts";
 import { setting } from "./setting.ts";
 import { readInteger, readOneOf, readUrl } from "./values.ts";
 
@@ -17,7 +16,7 @@ export const observingSettings = {
     environment: "PLANTSTORE_LOG_LEVEL",
     fallback: "info",
     meaning: "error, warn or info; what is less severe is left out of the log",
-    read: readOneOf(logLevels),
+    read: readOneOf(["error", "warn", "info"]),
   }),
   accessLog: setting({
     flag: "--access-log <lines>",

@@ -7,13 +7,10 @@ import { errorRegistry } from "../contract/errors.ts";
 import { Allowance } from "./allowance.ts";
 import type { Clock, Event, Exchange } from "./event.ts";
 
-export const logLevels = ["error", "warn", "info"] as const;
-type LogLevel = (typeof logLevels)[number];
-
 export interface LogOptions {
   readonly format: "json" | "pretty";
   /** What is less severe is left out. */
-  readonly level: LogLevel;
+  readonly level: "error" | "warn" | "info";
   /** Requests that get a line of their own, in a second at the most; 0 is none. */
   readonly accessLinesPerSecond: number;
   readonly now: Clock;

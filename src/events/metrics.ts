@@ -1,5 +1,6 @@
 // The metrics, in Prometheus' format: counted from events, and read from the house when they are asked for.
 
+import { setTimeout as sleep } from "node:timers/promises";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { type ErrorCode, errorRegistry } from "../contract/errors.ts";
 import type { Committed, Event, Exchange, Result } from "./event.ts";
@@ -10,6 +11,8 @@ export interface Readings {
   readonly queuePlants: () => number;
   readonly bodyBytesInFlight: () => number;
   readonly connections: () => number;
+  /** Undefined where the engine does not tell. */
+  readonly storeBytes: () => Promise<number | undefined>;
 }
 
 /** What the program is, told as the labels of plantstore_build_info. */
@@ -25,6 +28,9 @@ const plantsBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024];
 /** Of prom-client's own set, what Bun does not have, or has as zeros alone. */
 const meaningless =
   /^nodejs_(?:heap_space|active|version_info|gc|eventloop_lag_(?:min|mean|stddev|p50|p90)_)/;
+
+/** A database that is out of reach must not keep the other metrics from being read. */
+const storeAnswerMsMax = 1_000;
 
 export class Metrics {
   readonly contentType: string = Registry.PROMETHEUS_CONTENT_TYPE;
@@ -120,6 +126,16 @@ export class Metrics {
     gauge("plantstore_body_bytes", "Memory set aside for bodies on their way.", readings.bodyBytesInFlight);
     gauge("plantstore_connections", "Connections to the public listener.", readings.connections);
     new Gauge({
+      name: "plantstore_store_bytes",
+      help: "What the store takes of the disk; absent while it cannot be asked.",
+      registers,
+      async collect() {
+        this.remove();
+        const bytes = await Promise.race([readings.storeBytes(), noAnswer()]).catch(() => undefined);
+        if (bytes !== undefined) this.set(bytes);
+      },
+    });
+    new Gauge({
       name: "plantstore_build_info",
       help: "1, with what the program is as labels.",
       labelNames: Object.keys(buildInfo),
@@ -179,4 +195,8 @@ export class Metrics {
     this.#commitSeconds.observe((endedAt - startedAt) / 1_000);
     this.#batchPlants.observe(plants);
   }
+}
+
+function noAnswer(): Promise<undefined> {
+  return sleep(storeAnswerMsMax, undefined, { ref: false });
 }

@@ -46,6 +46,7 @@ test("creates by outcome, refusals by code, times and batches are counted", asyn
   expect(sample("plantstore_commit_duration_seconds_count")).toBe(sample("plantstore_batch_plants_count"));
   expect(sample("plantstore_queue_plants")).toBe(0);
   expect(sample("plantstore_body_bytes")).toBe(0);
+  expect(sample("plantstore_store_bytes")).toBeGreaterThan(4_096);
   expect(sample("process_resident_memory_bytes")).toBeGreaterThan(10_000_000);
   expect(sample("nodejs_eventloop_lag_p99_seconds")).toBeGreaterThanOrEqual(0);
 });
