@@ -39,6 +39,9 @@ export async function createPlant(
   const overRate = rateLimit === undefined ? undefined : await rateLimit.take(caller, exchange);
   if (overRate !== undefined) return overRate;
 
+  // Ahead of the body: where there is too much to do already, a refusal is to be cheap.
+  if (groupCommit.isFull) return overloaded();
+
   const notJsonMediaType = judgeMediaType(request.headers);
   if (notJsonMediaType !== undefined) return notJsonMediaType;
 
@@ -56,10 +59,14 @@ function refusalOf(outcome: Exclude<CreateOutcome, Created["outcome"]>, newPlant
     case "conflict":
       return conflictWith(newPlant);
     case "overloaded":
-      return unavailable("The server is overloaded and did not store the plant");
+      return overloaded();
     case "closed":
       return unavailable("The server is stopping and did not store the plant");
     case "unavailable":
       return unavailable("The store cannot be written at present, and the plant may not be stored");
   }
+}
+
+function overloaded(): ContractError {
+  return unavailable("The server is overloaded and did not store the plant");
 }

@@ -45,13 +45,20 @@ export class GroupCommit {
     return this.#waiting.length;
   }
 
+  /** Whether one more plant would be `overloaded` now: for a look ahead of the body, so that a refusal is cheap. */
+  get isFull(): boolean {
+    return (
+      this.#waiting.length >= this.#limits.queuePlantsMax || this.#waitingUnits >= this.#limits.queueUnitsMax
+    );
+  }
+
   /**
    * Hands a plant in, and resolves with its own outcome after its batch is committed. Plants are judged in the
    * order in which they are handed in. Rejects only if the engine failed on its batch with an exception.
    */
   create(plant: NewPlant): Promise<CreateOutcome> {
     if (this.#closed) return Promise.resolve("closed");
-    if (this.#isFull()) return Promise.resolve("overloaded");
+    if (this.isFull) return Promise.resolve("overloaded");
     return new Promise((resolve, reject) => {
       this.#waiting.push({ plant, resolve, reject });
       this.#waitingUnits += unitsOf(plant);
@@ -65,12 +72,6 @@ export class GroupCommit {
     this.#idle ??= Promise.withResolvers<void>();
     this.#settleIdle();
     return this.#idle.promise;
-  }
-
-  #isFull(): boolean {
-    return (
-      this.#waiting.length >= this.#limits.queuePlantsMax || this.#waitingUnits >= this.#limits.queueUnitsMax
-    );
   }
 
   #commitSoon(): void {

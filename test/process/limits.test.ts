@@ -1,5 +1,6 @@
 // What a server takes on, and what it says past each bound.
 
+import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { freshId, plantJson, post, type Target } from "../harness/http.ts";
 import { RunningServer, run, TemporaryFolder } from "../harness/server.ts";
@@ -82,9 +83,13 @@ test("without a rate there are no RateLimit fields", async () => {
   expect(headers.has("ratelimit-policy")).toBe(false);
 });
 
+function requestHead({ token }: Target, framing: string): string {
+  return `POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n${framing}\r\n\r\n`;
+}
+
 /** A request whose body stays away but for its beginning, and what is answered to it. */
-async function stuckRequest({ url, token }: Target, framing: string, beginning: string) {
-  const { hostname, port } = new URL(url);
+async function stuckRequest(target: Target, framing: string, beginning: string) {
+  const { hostname, port } = new URL(target.url);
   const closed = Promise.withResolvers<string>();
   let received = "";
   const socket = await Bun.connect({
@@ -97,11 +102,46 @@ async function stuckRequest({ url, token }: Target, framing: string, beginning: 
       close: () => closed.resolve(received),
     },
   });
-  socket.write(
-    `POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n${framing}\r\n\r\n${beginning}`,
-  );
-  return { socket, closed: closed.promise };
+  socket.write(`${requestHead(target, framing)}${beginning}`);
+  return { socket, closed: closed.promise, received: () => received };
 }
+
+async function metric(server: RunningServer, name: string): Promise<number> {
+  const text = await (await fetch(`${await server.adminUrl()}/metrics`)).text();
+  return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
+}
+
+test.each([
+  ["announced", "Content-Length: 50", "{", " ".repeat(49)],
+  ["chunked", "Transfer-Encoding: chunked", "1\r\n{\r\n", "1\r\n \r\n0\r\n\r\n"],
+])("past a full queue a body that is %s is not waited for, and its connection stays good", async (...how) => {
+  using folder = new TemporaryFolder();
+  await using server = await serverWith(folder, ["--queue-plants-max", "1"]);
+  const target = { url: server.url, token: await server.createToken() };
+  const other = new Database(folder.file("plants.db"));
+  other.run("BEGIN IMMEDIATE");
+  // One is being committed, one waits, and the third sees to it that another waits as soon as this one does not.
+  const creates = [1n, 2n, 3n].map(async (id) => {
+    while ((await post(target, plantJson(id, "Monstera"))).status !== 200);
+  });
+  while ((await metric(server, "plantstore_queue_plants")) < 1) await Bun.sleep(10);
+  const [, framing, beginning, rest] = how;
+  const { socket, received } = await stuckRequest(target, framing, beginning);
+  while (!received().endsWith("}")) await Bun.sleep(10);
+  expect(received()).toStartWith("HTTP/1.1 503 Service Unavailable\r\n");
+  expect(received()).toContain("Retry-After: 1\r\n");
+  expect(received()).toContain(
+    '{"error":50300,"message":"The server is overloaded and did not store the plant;',
+  );
+
+  other.run("ROLLBACK");
+  other.close();
+  await Promise.all(creates);
+  const next = plantJson(4n, "Monstera");
+  socket.write(`${rest}${requestHead(target, `Content-Length: ${next.length}`)}${next}`);
+  while (!received().endsWith('{"name":"Monstera"}')) await Bun.sleep(10);
+  socket.terminate();
+});
 
 test.each([
   ["announced", "Content-Length: 50", "{"],
@@ -133,10 +173,7 @@ test.each([
   const target = { url: server.url, token: await server.createToken() };
   const [, framing, beginning] = how;
   const { socket } = await stuckRequest(target, framing, beginning);
-  const bytes = async () => {
-    const text = await (await fetch(`${await server.adminUrl()}/metrics`)).text();
-    return Number(/^plantstore_body_bytes (\d+)$/m.exec(text)?.[1]);
-  };
+  const bytes = () => metric(server, "plantstore_body_bytes");
   while ((await bytes()) < 900_000) await Bun.sleep(10);
   const large = plantJson(1n, "x".repeat(300_000));
   expect(await post(target, large)).toMatchObject({
