@@ -21,7 +21,7 @@ export interface LoadResult {
 }
 
 /** Ids that a run may use up: at 100,000 a second more than a quarter of an hour. */
-const idsPerRun = 10 ** 8;
+export const idsPerRun = 10 ** 8;
 
 /** The longest run that cannot use up its ids. */
 export const runSecondsMax = 600;

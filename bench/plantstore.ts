@@ -2,7 +2,7 @@
 
 import { openDatabase } from "../src/store/sqlite/database.ts";
 import { type Contender, type Durability, durabilityOf, type StoreContender } from "./contender.ts";
-import { runToEnd, ServerProcess } from "./processes.ts";
+import { linesPrinted, runToEnd, ServerProcess } from "./processes.ts";
 
 export const plantstore = new URL("../bin/plantstore", import.meta.url).pathname;
 
@@ -21,6 +21,11 @@ export async function startPlantstore(
 /** A token of a store, which is made if there is none yet. */
 export async function createToken(database: string): Promise<string> {
   return (await runToEnd([plantstore, "token", "create", "--name", "bench", "--database", database])).trim();
+}
+
+/** Every plant of a store as a line of JSON. */
+export function exportLines(database: string): AsyncGenerator<string> {
+  return linesPrinted([plantstore, "export", "--database", database]);
 }
 
 /** Starts a server on a store that has a token. */

@@ -60,6 +60,15 @@ export class BenchPostgres {
     await this.#server.query(database, sql);
   }
 
+  /** Lets each statement that inserts plants wait. */
+  async slowCommits(database: string, ms: number): Promise<void> {
+    const statements = [
+      `CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(${ms / 1_000}); RETURN NULL; END'`,
+      "CREATE TRIGGER slow_commit AFTER INSERT ON plants FOR EACH STATEMENT EXECUTE FUNCTION wait()",
+    ];
+    for (const statement of statements) await this.#server.query(database, statement);
+  }
+
   async rowsIn(database: string): Promise<number> {
     return Number(await this.ask("SELECT count(*) FROM plants", database));
   }

@@ -66,7 +66,15 @@ export async function runToEnd(command: readonly string[]): Promise<string> {
   return (await runAccounted(command)).stdout;
 }
 
-/** The same with the processor time that it took. */
+/** The lines that a program prints, while it runs. Throws at their end if it failed. */
+export async function* linesPrinted(command: readonly string[]): AsyncGenerator<string> {
+  const child = spawn(command, {});
+  const stderr = child.stderr.text();
+  yield* linesOf(child.stdout);
+  assertSucceeded(command, await child.exited, await stderr);
+}
+
+/** Runs a program to its end and gives the processor time that it took as well. */
 export async function runAccounted(command: readonly string[]): Promise<{ stdout: string; cpu: CpuTime }> {
   const child = spawn(command, {});
   const [stdout, stderr, exitCode] = await Promise.all([
@@ -74,7 +82,7 @@ export async function runAccounted(command: readonly string[]): Promise<{ stdout
     child.stderr.text(),
     child.exited,
   ]);
-  if (exitCode !== 0) throw new Error(`${command[0]} ended with exit code ${exitCode}: ${stderr.trim()}`);
+  assertSucceeded(command, exitCode, stderr);
   return { stdout, cpu: cpuOf(child) };
 }
 
@@ -129,6 +137,10 @@ function peakBytesOf(pid: number): number {
     // It has just ended.
     return 0;
   }
+}
+
+function assertSucceeded(command: readonly string[], exitCode: number, stderr: string): void {
+  if (exitCode !== 0) throw new Error(`${command[0]} ended with exit code ${exitCode}: ${stderr.trim()}`);
 }
 
 /** Kills all that run, upon which everything that waits for them fails, and lets nothing start any more. */
