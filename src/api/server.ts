@@ -11,6 +11,7 @@ import { allowOrigin, answerPreflight, type CorsOrigins, isPreflight } from "./c
 import { type CreatePlantNeeds, createPlant } from "./create-plant.ts";
 import { Exchanges, type PublicExchange } from "./exchange.ts";
 import { Listener, type ListenerOptions } from "./listener.ts";
+import { Turn } from "./turn.ts";
 
 export interface ServerOptions extends CreatePlantNeeds, Omit<ListenerOptions, "handle"> {
   /** "" or a path such as "/v1", without a slash at its end. */
@@ -42,6 +43,7 @@ export interface PublicServer {
 export function startServer(options: ServerOptions): PublicServer {
   const { credentials, basePath, corsOrigins, now, observe } = options;
   const answers = new Answers(corsOrigins, options.rateLimit?.policy);
+  const turn = new Turn(setImmediate);
   const exchanges = new Exchanges(now, options.requestIdPrefix);
   const plantsPath = `${basePath}/plants`;
   const descriptionPath = `${basePath}/openapi.json`;
@@ -57,6 +59,8 @@ export function startServer(options: ServerOptions): PublicServer {
       if (request.signal.aborted) exchange.result = "gone";
       else observe({ kind: "fault", requestId: exchange.requestId, error });
     }
+    const endOfTurn = waitedForCommit(exchange) ? undefined : turn.answer();
+    if (endOfTurn !== undefined) await endOfTurn;
     exchange.endedAt = now();
     observe({ kind: "answered", exchange });
     // RFC 9112, section 9.6: else the client would send its next request on a connection that is being closed.
@@ -133,6 +137,10 @@ function fault(): ContractError {
     "fault",
     "The service failed on this request, and its log says why; sending the request again is safe.",
   );
+}
+
+function waitedForCommit({ result }: PublicExchange): boolean {
+  return result === "created" || result === "unchanged";
 }
 
 /** The path of a request target, which Bun gives as an absolute URL, or as it came if there was no Host. */

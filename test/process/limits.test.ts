@@ -111,6 +111,28 @@ async function metric(server: RunningServer, name: string): Promise<number> {
   return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
 }
 
+test("requests that are refused may follow each other without waiting for the answers", async () => {
+  using folder = new TemporaryFolder();
+  await using server = await serverWith(folder, []);
+  const { hostname, port } = new URL(server.url);
+  const answered = Promise.withResolvers<void>();
+  let received = "";
+  const socket = await Bun.connect({
+    hostname,
+    port: Number(port),
+    socket: {
+      data: (_, chunk) => {
+        received += chunk.toString();
+        if (received.split("HTTP/1.1 401 ").length === 4) answered.resolve();
+      },
+      close: () => answered.reject(new Error(`closed after: ${received}`)),
+    },
+  });
+  socket.write("GET /plants HTTP/1.1\r\nHost: x\r\n\r\n".repeat(3));
+  await answered.promise;
+  socket.terminate();
+});
+
 test.each([
   ["announced", "Content-Length: 50", "{", " ".repeat(49)],
   ["chunked", "Transfer-Encoding: chunked", "1\r\n{\r\n", "1\r\n \r\n0\r\n\r\n"],
