@@ -12,12 +12,29 @@ export interface Flags {
   readonly seconds: number;
 }
 
+const options = {
+  rounds: { type: "string", default: "5" },
+  seconds: { type: "string", default: "5" },
+} as const;
+
 /** Reads a suite's flags. Throws an error that says what would be right. */
 export function readFlags(args: readonly string[]): Flags {
+  return flagsFrom(parseArgs({ args: [...args], options }).values);
+}
+
+/** The same of a suite that compares with another commit, --against COMMIT. */
+export function readFlagsAgainst(
+  args: readonly string[],
+  commit: string,
+): Flags & { readonly against: string } {
   const { values } = parseArgs({
     args: [...args],
-    options: { rounds: { type: "string", default: "5" }, seconds: { type: "string", default: "5" } },
+    options: { ...options, against: { type: "string", default: commit } },
   });
+  return { ...flagsFrom(values), against: values.against };
+}
+
+function flagsFrom(values: { readonly rounds: string; readonly seconds: string }): Flags {
   return {
     rounds: wholeNumber("--rounds", values.rounds, roundsMax),
     seconds: wholeNumber("--seconds", values.seconds, runSecondsMax),

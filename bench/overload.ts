@@ -20,6 +20,9 @@ const slowCommitMs = 100;
 /** Batches that the slow store commits at a time. */
 const slowPoolSize = 2;
 
+/** As many as it commits in a fifth of a second; with one create a connection the default's 10,000 are never reached. */
+const slowQueuePlantsMax = 4_000;
+
 /** Runs the suite: tables on standard output, progress by `tell`. */
 export async function overload(args: readonly string[], tell: (line: string) => void): Promise<void> {
   const { rounds, seconds } = readFlags(args);
@@ -48,7 +51,7 @@ ${overloadTables(figures)}
 
 ${circumstancesText(under)}
 - ${rounds} rounds, runs of ${seconds} s behind a lead-in of 1 s; the generator has one thread on the same processors; ratios are taken round by round
-- slow PostgreSQL: a trigger adds ${slowCommitMs} ms to each commit, ${slowPoolSize} connections
+- slow PostgreSQL: a trigger adds ${slowCommitMs} ms to each commit, ${slowPoolSize} connections, --queue-plants-max ${slowQueuePlantsMax}
 - ${accounts.map(accountText).join("; ")}
 `);
   const result = { rounds, seconds, judged: judge(figures), accounts, figures };
@@ -65,6 +68,8 @@ async function limitedByStore(postgres: BenchPostgres, stack: AsyncDisposableSta
   const database = await postgres.createDatabase("overload");
   const token = await createToken(database);
   await postgres.slowCommits("overload", slowCommitMs);
-  const contender = await startPlantstoreOn(`${database}?pool_size=${slowPoolSize}`, token, stack);
+  const address = `${database}?pool_size=${slowPoolSize}`;
+  const flags = ["--queue-plants-max", String(slowQueuePlantsMax)];
+  const contender = await startPlantstoreOn(address, token, stack, { flags });
   return { name: "slow PostgreSQL", contender, database, connections: { peak: 4_000, overload: 8_000 } };
 }

@@ -7,7 +7,7 @@ import type { CpuTime } from "./accounting.ts";
 type Child = Bun.Subprocess<"ignore", "pipe", "pipe">;
 
 /** How long a server may take to print a line or to stop. */
-const serverMsMax = 10_000;
+const serverMsMax = 60_000;
 
 /** All that run at present, for an interruption to end. */
 const running = new Set<Bun.Subprocess>();
