@@ -76,11 +76,10 @@ export function startServer(options: ServerOptions): PublicServer {
     return refuseElsewhere(request, exchange).then((refusal) => answers.error(refusal, exchange));
   }
 
-  async function create(request: Request, exchange: PublicExchange): Promise<Response> {
-    const created = await createPlant(request, exchange, options);
-    return created instanceof ContractError
-      ? answers.error(created, exchange)
-      : answers.plant(created, exchange);
+  function create(request: Request, exchange: PublicExchange): Promise<Response> {
+    return createPlant(request, exchange, options).then((created) =>
+      created instanceof ContractError ? answers.error(created, exchange) : answers.plant(created, exchange),
+    );
   }
 
   async function refuseElsewhere(request: Request, exchange: PublicExchange): Promise<ContractError> {

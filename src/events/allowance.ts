@@ -1,24 +1,23 @@
 // So many in so long: what keeps a log from growing with the traffic.
 
-import type { Clock } from "./event.ts";
-
 export class Allowance {
   readonly #countMax: number;
   readonly #periodMs: number;
-  readonly #now: Clock;
   #periodEnd = Number.NEGATIVE_INFINITY;
   #count = 0;
   #leftOut = 0;
 
-  constructor(countMax: number, periodMs: number, now: Clock) {
+  constructor(countMax: number, periodMs: number) {
     this.#countMax = countMax;
     this.#periodMs = periodMs;
-    this.#now = now;
   }
 
-  /** How many were left out since the last one that was not; undefined if this one is to be left out as well. */
-  take(): number | undefined {
-    const now = this.#now();
+  /**
+   * How many were left out since the last one that was not; undefined if this one is to be left out as well.
+   *
+   * @param now Milliseconds of any clock, always the same one.
+   */
+  take(now: number): number | undefined {
     if (now >= this.#periodEnd) {
       this.#periodEnd = now + this.#periodMs;
       this.#count = 0;

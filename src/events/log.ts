@@ -34,6 +34,7 @@ export class Log {
   readonly #traceTrouble: Allowance;
   readonly #connectionTrouble: Allowance;
   readonly #providerTrouble: Allowance;
+  readonly #now: Clock;
   readonly #end: Lines["end"];
   readonly #giveUp: Lines["giveUp"];
   #hasEnded = false;
@@ -51,12 +52,13 @@ export class Log {
       },
       stream,
     );
-    this.#access = new Allowance(accessLinesPerSecond, 1_000, now);
-    this.#storeTrouble = new Allowance(1, troublePauseMs, now);
-    this.#tokenTrouble = new Allowance(1, troublePauseMs, now);
-    this.#traceTrouble = new Allowance(1, troublePauseMs, now);
-    this.#connectionTrouble = new Allowance(1, troublePauseMs, now);
-    this.#providerTrouble = new Allowance(1, troublePauseMs, now);
+    this.#now = now;
+    this.#access = new Allowance(accessLinesPerSecond, 1_000);
+    this.#storeTrouble = new Allowance(1, troublePauseMs);
+    this.#tokenTrouble = new Allowance(1, troublePauseMs);
+    this.#traceTrouble = new Allowance(1, troublePauseMs);
+    this.#connectionTrouble = new Allowance(1, troublePauseMs);
+    this.#providerTrouble = new Allowance(1, troublePauseMs);
   }
 
   observe(event: Event): void {
@@ -165,7 +167,7 @@ export class Log {
   }
 
   #answered(exchange: Readonly<Exchange>): void {
-    const leftOut = this.#access.take();
+    const leftOut = this.#access.take(exchange.endedAt);
     if (leftOut === undefined) return;
     const { requestId, method, status, result, caller, startedAt, endedAt } = exchange;
     const path = exchange.path.slice(0, pathCharactersMax);
@@ -183,7 +185,7 @@ export class Log {
   }
 
   #troubled(allowance: Allowance, reason: string, message: string): void {
-    const leftOut = allowance.take();
+    const leftOut = allowance.take(this.#now());
     if (leftOut === undefined) return;
     this.#logger.warn({ reason, leftOut: leftOut === 0 ? undefined : leftOut }, message);
   }

@@ -7,7 +7,7 @@ import { listedTokens, statesOf } from "../harness/listed-tokens.ts";
 import { plantstore, RunningServer, run } from "../harness/server.ts";
 
 const bareToken = /^pst_[A-Za-z0-9_-]{43}\n$/;
-const kills = Number(process.env.PLANTSTORE_TEST_KILLS ?? 30);
+const kills = Number(process.env.PLANTSTORE_TEST_KILLS ?? 10);
 const day = 86_400_000;
 
 for (const engine of engines) {
