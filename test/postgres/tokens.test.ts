@@ -35,7 +35,20 @@ test("a rotation whose commit was not seen is found done when it is tried again"
     const sql = `SELECT 1 FROM pg_stat_activity WHERE datname = '${name}' AND application_name = 'plantstore' AND ${event}`;
     while ((await database.query(name, sql)).length === 0) await Bun.sleep(20);
   };
+  // PostgreSQL takes a moment to notice its new configuration: until a commit of our own has waited, and been let go.
+  const untilCommitsWait = async () => {
+    const letGo = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+    for (let hasWaited = false; !hasWaited; ) {
+      let isOver = false;
+      const commit = database.query(name, "SELECT pg_logical_emit_message(true, 'test', '')").finally(() => {
+        isOver = true;
+      });
+      while (!isOver) hasWaited = (await database.query(name, letGo)).length > 0 || hasWaited;
+      await commit;
+    }
+  };
   await wait("nobody");
+  await untilCommitsWait();
   const rotating = store.tokens.rotate({
     hash: "b",
     name: "ci",
