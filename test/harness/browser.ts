@@ -1,0 +1,135 @@
+// A real browser: pages that are watched while a test works with them, and their pictures.
+
+import { AxeBuilder } from "@axe-core/playwright";
+import { type Browser, type BrowserContext, chromium, type Page, type Request } from "playwright-core";
+import { chromiumPath } from "./chromium.ts";
+
+export type { Page } from "playwright-core";
+
+const flags = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+  // Nothing gets out, whoever asks for it: a page, or the browser for itself.
+  "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+];
+
+/** How a page is looked at. */
+interface Look {
+  readonly colorScheme: "light" | "dark";
+  readonly width: number;
+}
+
+const looks = {
+  light: { colorScheme: "light", width: 1280 },
+  dark: { colorScheme: "dark", width: 1280 },
+  narrow: { colorScheme: "light", width: 390 },
+} as const satisfies Record<string, Look>;
+
+interface Visit {
+  readonly look?: keyof typeof looks;
+  /** What the page is to complain of: each must occur, and nothing else may. */
+  readonly expectedFaults?: readonly RegExp[];
+}
+
+const pictures = new URL("../../artefacts/browser/", import.meta.url).pathname;
+
+export class TestBrowser {
+  readonly #browser: Browser;
+
+  private constructor(browser: Browser) {
+    this.#browser = browser;
+  }
+
+  static async start(): Promise<TestBrowser> {
+    const executablePath = chromiumPath();
+    if (executablePath === null) throw new Error("There is no Chromium: npm run test:browser says more");
+    return new TestBrowser(await chromium.launch({ executablePath, headless: true, args: flags }));
+  }
+
+  /**
+   * Opens a page in a profile of its own, and lets a test work with it. Rejects if the test does, if the page complained on
+   * the console or threw, if a request failed, or if one was for another host than 127.0.0.1.
+   */
+  async visit(url: string, visit: Visit, work: (page: Page) => Promise<void>): Promise<void> {
+    const { colorScheme, width } = looks[visit.look ?? "light"];
+    await using context = await this.#browser.newContext({
+      colorScheme,
+      viewport: { width, height: 900 },
+      serviceWorkers: "block",
+    });
+    const faults = watch(context);
+    const page = await context.newPage();
+    try {
+      await page.goto(url);
+      await work(page);
+    } catch (error) {
+      await takePicture(page, `failed-${crypto.randomUUID()}`);
+      throw new Error(`${error}\nThe page complained of: ${faults.join("; ") || "nothing"}`, {
+        cause: error,
+      });
+    }
+    assertFaults(faults, visit.expectedFaults ?? []);
+  }
+
+  /** Takes pictures of a page once it is ready, one for each look: NAME-light.png, NAME-dark.png, NAME-narrow.png. */
+  async takePictures(url: string, name: string, ready: (page: Page) => Promise<void>): Promise<void> {
+    for (const look of Object.keys(looks) as (keyof typeof looks)[]) {
+      await this.visit(url, { look }, async (page) => {
+        await ready(page);
+        await takePicture(page, `${name}-${look}`);
+      });
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#browser.close();
+  }
+}
+
+/** What is seen of a page now, as a file in artefacts/browser/. */
+async function takePicture(page: Page, name: string): Promise<void> {
+  await page.screenshot({ path: `${pictures}${name}.png` });
+}
+
+/** What axe finds serious or worse on a page: the rule, and the elements that break it. */
+export async function accessibilityFaults(page: Page): Promise<string[]> {
+  const { violations } = await new AxeBuilder({ page }).analyze();
+  return violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(" ")).join(", ")}`);
+}
+
+/** Whatever goes wrong on the pages of a context, as it does. */
+function watch(context: BrowserContext): string[] {
+  const faults: string[] = [];
+  const assertHere = (what: string, url: string) => {
+    const { protocol, hostname } = new URL(url);
+    const staysInside = protocol === "data:" || protocol === "blob:" || hostname === "127.0.0.1";
+    if (!staysInside) faults.push(`${what} for another host: ${url}`);
+  };
+  context.on("console", (message) => {
+    if (message.type() === "error" || message.type() === "warning")
+      faults.push(`console ${message.type()}: ${message.text()} (${message.location().url})`);
+  });
+  context.on("weberror", (error) => faults.push(`page error: ${error.error()}`));
+  context.on("request", (request) => assertHere("request", request.url()));
+  context.on("requestfailed", (request) => faults.push(`request failed: ${failureOf(request)}`));
+  context.on("page", (page) => page.on("websocket", (socket) => assertHere("web socket", socket.url())));
+  return faults;
+}
+
+function failureOf(request: Request): string {
+  return `${request.method()} ${request.url()}, ${request.failure()?.errorText}`;
+}
+
+function assertFaults(faults: readonly string[], expected: readonly RegExp[]): void {
+  const unexpected = faults.filter((fault) => !expected.some((pattern) => pattern.test(fault)));
+  if (unexpected.length > 0) throw new Error(`The page complained of: ${unexpected.join("; ")}`);
+  const missing = expected.filter((pattern) => !faults.some((fault) => pattern.test(fault)));
+  if (missing.length > 0) throw new Error(`The page did not complain of ${missing.join(", ")}`);
+}

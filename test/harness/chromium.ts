@@ -1,0 +1,6 @@
+// Where Debian's Chromium is.
+
+/** The browser of the tests: what CHROMIUM_PATH names, or chromium on PATH; null if there is none. */
+export function chromiumPath(): string | null {
+  return process.env.CHROMIUM_PATH ?? Bun.which("chromium");
+}
