@@ -12,6 +12,7 @@ interface Example {
 }
 
 interface DescribedAnswer {
+  readonly description?: string;
   readonly $ref?: string;
   readonly headers?: Readonly<Record<string, unknown>>;
   readonly content?: {
@@ -20,17 +21,35 @@ interface DescribedAnswer {
 }
 
 const described = openapi as unknown as {
+  readonly info: { readonly description: string };
   readonly paths: {
-    readonly "/plants": { readonly post: { readonly responses: Readonly<Record<string, DescribedAnswer>> } };
+    readonly "/plants": {
+      readonly post: {
+        readonly requestBody: {
+          readonly content: {
+            readonly "application/json": {
+              readonly examples: Readonly<Record<string, { readonly value: unknown }>>;
+            };
+          };
+        };
+        readonly responses: Readonly<Record<string, DescribedAnswer>>;
+      };
+    };
   };
   readonly components: { readonly responses: Readonly<Record<string, DescribedAnswer>> };
 };
 
-const examples = Object.entries(described.paths["/plants"].post.responses).flatMap(([status, answer]) => {
-  const referred =
-    answer.$ref === undefined ? answer : described.components.responses[answer.$ref.split("/").at(-1) ?? ""];
-  const named = Object.entries(referred?.content?.["application/json"].examples ?? {});
-  const headers = Object.keys(referred?.headers ?? {}).map((header) => header.toLowerCase());
+const { requestBody, responses } = described.paths["/plants"].post;
+const requestExamples = requestBody.content["application/json"].examples;
+
+const answers = Object.entries(responses).map(([status, answer]) => {
+  const referred = described.components.responses[answer.$ref?.split("/").at(-1) ?? ""];
+  return [status, referred ?? answer] as const;
+});
+
+const examples = answers.flatMap(([status, referred]) => {
+  const named = Object.entries(referred.content?.["application/json"].examples ?? {});
+  const headers = Object.keys(referred.headers ?? {}).map((header) => header.toLowerCase());
   return named.map(([name, { value, summary }]) => ({
     status: Number(status),
     name,
@@ -70,13 +89,13 @@ async function firstRefusal(of: Target, wanted: number): Promise<Answer> {
 
 /** How each example's answer is brought about; a fault of the service cannot be, from outside. */
 const provoke: Record<string, () => Promise<Answer>> = {
-  withTag: () => post(target, '{"id": 11, "name": "Monstera deliciosa", "tag": "tropical"}'),
-  withoutTag: () => post(target, '{"id": 12, "name": "Ficus lyrata"}'),
+  withTag: () => post(target, JSON.stringify(requestExamples.withTag?.value)),
+  withoutTag: () => post(target, JSON.stringify(requestExamples.withoutTag?.value)),
   notJson: () => post(target, '{"name": }'),
   notNewPlant: () => post(target, '{"id": "1"}'),
   notStorable: () => post(target, '{"id": 1, "name": "Monst\\u0000era"}'),
   conflict: async () => {
-    await post(target, '{"id": 1, "name": "Monstera"}');
+    await provoke.withTag?.();
     return post(target, '{"id": 1, "name": "Ficus"}');
   },
   missing: () => post(target, "{}", { Authorization: "" }),
@@ -102,7 +121,7 @@ test.each(provoked.map((example) => [example.status, example.name, example] as c
   async (status, name, { value, headers }) => {
     const answer = await provoke[name]?.();
     expect(answer).toMatchObject({ status });
-    expect(answer?.json).toEqual(value);
+    expect(answer?.text).toBe(JSON.stringify(value));
     const sent = [...(answer?.headers.keys() ?? [])].filter((header) => !undescribed.test(header));
     expect(sent.filter((header) => !headers.includes(header))).toEqual([]);
   },
@@ -118,4 +137,24 @@ test("every code of the registry has an example under its status, and every exam
     .filter(({ value }) => value.error !== undefined)
     .map(({ status, value }) => `${status} ${value.error}`);
   expect(fromExamples.toSorted()).toEqual(fromRegistry.toSorted());
+});
+
+test("every example of a request has its answer among the examples", () => {
+  expect(examples.map(({ name }) => name)).toEqual(expect.arrayContaining(Object.keys(requestExamples)));
+});
+
+test("the table of errors has every code of the registry with its meaning, and no other", () => {
+  const rows = [...described.info.description.matchAll(/^\| (\d{5}) \| ([^|]+) \| [^|]+ \|$/gm)];
+  expect(rows.map(([, error, meaning]) => [Number(error), meaning])).toEqual(
+    Object.values(errorRegistry).map(({ error, meaning }) => [error, meaning]),
+  );
+});
+
+test("every code is explained where the answer with its status is described", () => {
+  const unexplained = Object.entries(errorRegistry).filter(([code, { error, meaning }]) => {
+    const described = answers.find(([status]) => Number(status) === statusOf(code as ErrorCode));
+    const explanation = `${error}: ${meaning.charAt(0).toLowerCase()}${meaning.slice(1)}`;
+    return !described?.[1].description?.includes(explanation);
+  });
+  expect(unexplained).toEqual([]);
 });

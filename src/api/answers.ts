@@ -38,6 +38,14 @@ export class Answers {
     return this.#answer(exchange, 200, text);
   }
 
+  /** 200 with what has headers of its own. */
+  served(answer: Response, exchange: PublicExchange): Response {
+    exchange.result = "served";
+    exchange.status = answer.status;
+    answer.headers.set("X-Request-Id", exchange.requestId);
+    return answer;
+  }
+
   /** The Error body of a refusal, with its status and the headers that belong to its code. */
   error(error: ContractError, exchange: PublicExchange): Response {
     const { code, message, details } = error;

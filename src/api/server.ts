@@ -9,6 +9,7 @@ import type { Certificate } from "./certificate.ts";
 import { Connections } from "./connections.ts";
 import { allowOrigin, answerPreflight, type CorsOrigins, isPreflight } from "./cors.ts";
 import { type CreatePlantNeeds, createPlant } from "./create-plant.ts";
+import { DocumentationPage } from "./documentation-page.ts";
 import { Exchanges, type PublicExchange } from "./exchange.ts";
 import { Listener, type ListenerOptions } from "./listener.ts";
 import { Turn } from "./turn.ts";
@@ -19,6 +20,8 @@ export interface ServerOptions extends CreatePlantNeeds, Omit<ListenerOptions, "
   /** The base address that clients use, if it is not the one that they reach the listener by. */
   readonly publicUrl: string | undefined;
   readonly corsOrigins: CorsOrigins;
+  /** Whether there is a documentation page. */
+  readonly docs: boolean;
   /** Connections that may be open; past it idle ones are closed, and others after their answer. */
   readonly connectionsMax: number;
   /** In front of the ids of requests: tells those of this server from those of any other. */
@@ -47,6 +50,7 @@ export function startServer(options: ServerOptions): PublicServer {
   const exchanges = new Exchanges(now, options.requestIdPrefix);
   const plantsPath = `${basePath}/plants`;
   const descriptionPath = `${basePath}/openapi.json`;
+  const documentationPage = options.docs ? new DocumentationPage(options) : undefined;
 
   async function handle(request: Request, isLast: () => boolean): Promise<Response> {
     const exchange = exchanges.begin(request, pathOf(request.url));
@@ -72,7 +76,7 @@ export function startServer(options: ServerOptions): PublicServer {
     const { path, method } = exchange;
     if (path === plantsPath && method === "POST") return create(request, exchange);
     if (isPreflight(request)) return answerPreflight(corsOrigins, request, exchange);
-    if (path === descriptionPath) return answerDescription(request, exchange);
+    if (path === descriptionPath || documentationPage?.has(path)) return answerOpenly(request, exchange);
     return refuseElsewhere(request, exchange).then((refusal) => answers.error(refusal, exchange));
   }
 
@@ -89,11 +93,19 @@ export function startServer(options: ServerOptions): PublicServer {
     return exchange.path === plantsPath ? notOffered(exchange.method) : noSuchPath(exchange.path);
   }
 
-  function answerDescription(request: Request, exchange: PublicExchange): Response {
-    if (exchange.method !== "GET" && exchange.method !== "HEAD") {
-      const message = `${exchange.method} is not offered at ${descriptionPath}; GET it.`;
+  /** The description and its page are for everybody. */
+  function answerOpenly(request: Request, exchange: PublicExchange): Response {
+    const { path, method } = exchange;
+    if (method !== "GET" && method !== "HEAD") {
+      const message = `${method} is not offered at ${path}; GET it.`;
       return answers.error(new ContractError("methodNotOffered", message, { allow: "GET, HEAD" }), exchange);
     }
+    if (path === descriptionPath || documentationPage === undefined)
+      return answerDescription(request, exchange);
+    return answers.served(documentationPage.answer(path, request.headers), exchange);
+  }
+
+  function answerDescription(request: Request, exchange: PublicExchange): Response {
     const scheme = options.certificate === undefined ? "http" : "https";
     const host = request.headers.get("host") ?? listener.address;
     const url = options.publicUrl ?? `${scheme}://${host}${basePath}`;

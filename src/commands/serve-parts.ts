@@ -133,6 +133,7 @@ export function openPublicListener(
     basePath: settingOf(command, "basePath"),
     publicUrl: settingOf(command, "publicUrl"),
     corsOrigins: settingOf(command, "cors"),
+    docs: settingOf(command, "docs") === "on",
     idleSecondsMax: Math.max(idleSecondsMin, settingOf(command, "arrivalSecondsMax") + 10),
     connectionsMax: settingOf(command, "connectionsMax"),
     requestIdPrefix: crypto.randomUUID().slice(0, 8),

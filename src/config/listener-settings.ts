@@ -2,7 +2,15 @@
 
 import type { CorsOrigins } from "../api/cors.ts";
 import { setting } from "./setting.ts";
-import { readBasePath, readInteger, readLoopback, readOrigins, readText, readUrl } from "./values.ts";
+import {
+  readBasePath,
+  readInteger,
+  readLoopback,
+  readOneOf,
+  readOrigins,
+  readText,
+  readUrl,
+} from "./values.ts";
 
 export const listenerSettings = {
   host: setting({
@@ -50,6 +58,13 @@ export const listenerSettings = {
     fallback: "*",
     meaning: "web origins that may call: *, off, or a list separated by commas",
     read: readOrigins,
+  }),
+  docs: setting<"on" | "off">({
+    flag: "--docs <on|off>",
+    environment: "PLANTSTORE_DOCS",
+    fallback: "on",
+    meaning: "whether the public listener has a documentation page, at its base address",
+    read: readOneOf(["on", "off"]),
   }),
   adminHost: setting({
     flag: "--admin-host <address>",

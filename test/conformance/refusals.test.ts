@@ -233,7 +233,7 @@ describeConformance("refusals", (target) => {
 
   test("40400 for a path that is not there", async () => {
     const authorization = { Authorization: `Bearer ${target().token}` };
-    for (const path of ["/", "/plant", "/plants/", "/plants/1", "/PLANTS", "/openapi.yaml", "/plants%2f"]) {
+    for (const path of ["/plant", "/plants/", "/plants/1", "/PLANTS", "/openapi.yaml", "/plants%2f"]) {
       const answer = await send(target().url + path, { method: "POST", headers: authorization });
       expect(answer.status).toBe(404);
       expect(answer.json).toMatchObject({ error: 40400, message: expect.stringContaining("/plants") });

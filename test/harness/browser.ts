@@ -4,7 +4,7 @@ import { AxeBuilder } from "@axe-core/playwright";
 import { type Browser, type BrowserContext, chromium, type Page, type Request } from "playwright-core";
 import { chromiumPath } from "./chromium.ts";
 
-export type { Page } from "playwright-core";
+export type { Locator, Page } from "playwright-core";
 
 const flags = [
   "--no-sandbox",
@@ -36,6 +36,9 @@ interface Visit {
   readonly expectedFaults?: readonly RegExp[];
 }
 
+/** For whatever a test waits for on a page: the machine may be busy with other tests. */
+const patienceMs = 120_000;
+
 const pictures = new URL("../../artefacts/browser/", import.meta.url).pathname;
 
 export class TestBrowser {
@@ -62,6 +65,7 @@ export class TestBrowser {
       viewport: { width, height: 900 },
       serviceWorkers: "block",
     });
+    context.setDefaultTimeout(patienceMs);
     const faults = watch(context);
     const page = await context.newPage();
     try {
@@ -92,7 +96,7 @@ export class TestBrowser {
 }
 
 /** What is seen of a page now, as a file in artefacts/browser/. */
-async function takePicture(page: Page, name: string): Promise<void> {
+export async function takePicture(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: `${pictures}${name}.png` });
 }
 
