@@ -65,6 +65,28 @@ export function readTransferFlags(args: readonly string[]): TransferFlags {
   };
 }
 
+export interface ConsoleFlags extends Flags {
+  /** In each store that is read. */
+  readonly plants: number;
+}
+
+/** Reads the flags of the suite "console". Throws an error that says what would be right. */
+export function readConsoleFlags(args: readonly string[]): ConsoleFlags {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      rounds: { type: "string", default: "7" },
+      seconds: { type: "string", default: "5" },
+      plants: { type: "string", default: "10000000" },
+    },
+  });
+  return {
+    rounds: wholeNumber("--rounds", values.rounds, roundsMax),
+    seconds: wholeNumber("--seconds", values.seconds, runSecondsMax),
+    plants: wholeNumber("--plants", values.plants, plantsMax),
+  };
+}
+
 function wholeNumber(flag: string, text: string, max: number): number {
   const value = Number(text);
   if (!/^\d+$/.test(text) || value < 1 || value > max)

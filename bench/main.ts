@@ -6,6 +6,7 @@ type Suite = (args: readonly string[], tell: (line: string) => void) => Promise<
 
 /** Each is loaded when it is run, as one needs PostgreSQL's binaries and the other does not. */
 const suites: Readonly<Record<string, () => Promise<Suite>>> = {
+  console: async () => (await import("./console.ts")).console,
   create: async () => (await import("./create.ts")).create,
   operating: async () => (await import("./operating.ts")).operating,
   overload: async () => (await import("./overload.ts")).overload,

@@ -71,8 +71,8 @@ test("links between the documents lead to files that are there", async () => {
 
 test("ARCHITECTURE.md has one line for every source file, and none for a file that is not there", async () => {
   const text = await read("ARCHITECTURE.md");
-  const mapped = [...text.matchAll(/^- `(src\/[^`]+\.ts)`: ./gm)].map(([, path]) => path);
-  const files = [...new Glob("src/**/*.ts").scanSync({ cwd: root })];
+  const mapped = [...text.matchAll(/^- `(src\/[^`]+\.[jt]s)`: ./gm)].map(([, path]) => path);
+  const files = [...new Glob("src/**/*.{js,ts}").scanSync({ cwd: root })];
   expect(mapped.toSorted()).toEqual(files.toSorted());
 });
 

@@ -1,6 +1,7 @@
-// The admin listener: whether the process lives, whether its store can commit now, and its metrics.
+// The admin listener: whether the process lives, whether its store can commit now, its metrics, and the console.
 
 import type { Metrics } from "../events/metrics.ts";
+import type { OperatorConsole } from "./console/operator-console.ts";
 
 export interface AdminOptions {
   readonly host: string;
@@ -9,6 +10,8 @@ export interface AdminOptions {
   /** Rejects with the reason if the store could not commit now. */
   readonly assertReady: () => Promise<void>;
   readonly metrics: Metrics;
+  /** Undefined where there is none. */
+  readonly operatorConsole: OperatorConsole | undefined;
 }
 
 /** An admin listener that answers. */
@@ -18,11 +21,27 @@ export interface AdminServer {
   stop(): Promise<void>;
 }
 
+/** A search without an index, or a create of a slow store, may take some seconds. */
+const idleSecondsMax = 60;
+
+/** A plant that the console adds, with its body as a text within another. */
+const requestBytesMax = 16 * 2 ** 20;
+
 /** Opens the admin listener. Throws what Bun.serve throws if the address cannot be taken. */
-export function startAdminServer({ host, port, assertReady, metrics }: AdminOptions): AdminServer {
+export function startAdminServer({
+  host,
+  port,
+  assertReady,
+  metrics,
+  operatorConsole,
+}: AdminOptions): AdminServer {
   const listener = Bun.serve({
     hostname: host,
     port,
+    // Else Bun shows the stack of a fault to whoever asked.
+    development: false,
+    idleTimeout: idleSecondsMax,
+    maxRequestBodySize: requestBytesMax,
     routes: {
       "/livez": { GET: () => report(200, "live") },
       "/readyz": {
@@ -36,7 +55,12 @@ export function startAdminServer({ host, port, assertReady, metrics }: AdminOpti
         GET: async () => new Response(await metrics.text(), { headers: headersOf(metrics.contentType) }),
       },
     },
-    fetch: () => report(404, "there is GET /livez, GET /readyz and GET /metrics"),
+    fetch: (request, server) => {
+      const { pathname } = new URL(request.url, "http://localhost");
+      if (!operatorConsole?.owns(pathname))
+        return report(404, "there is GET /livez, GET /readyz and GET /metrics");
+      return operatorConsole.handle(request, server.requestIP(request)?.address ?? "");
+    },
   });
   return { url: listener.url.origin, stop: () => listener.stop(true) };
 }

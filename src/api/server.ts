@@ -34,6 +34,8 @@ export interface ServerOptions extends CreatePlantNeeds, Omit<ListenerOptions, "
 export interface PublicServer {
   /** The base address, such as http://127.0.0.1:8080/v1. */
   readonly url: string;
+  /** Answers POST {base}/plants with these headers and this body, as if they had come over the network. */
+  create(headers: Headers, body: string): Promise<Response>;
   /** How many connections there are, or nearly so. */
   connectionsOpen(): number;
   /** New connections get this certificate. */
@@ -134,6 +136,8 @@ export function startServer(options: ServerOptions): PublicServer {
   });
   return {
     url: `${listener.origin}${basePath}`,
+    create: (headers, body) =>
+      handle(new Request(`${listener.origin}${plantsPath}`, { method: "POST", headers, body }), () => false),
     connectionsOpen: () => connections.open,
     exchangeCertificate: (certificate) => listener.exchange(certificate),
     stop(drainMsMax) {

@@ -2,6 +2,7 @@
 
 import type { Command } from "commander";
 import packageJson from "../../package.json";
+import type { OperatorConsole } from "../admin/console/operator-console.ts";
 import { type AdminServer, startAdminServer } from "../admin/server.ts";
 import { type Certificate, type CertificateFiles, CertificateWatch } from "../api/certificate.ts";
 import { type PublicServer, type ServerOptions, startServer } from "../api/server.ts";
@@ -11,6 +12,7 @@ import { Metrics, type Readings } from "../events/metrics.ts";
 import { Traces } from "../events/traces.ts";
 import { OperatorError } from "../operator-error.ts";
 import { endOfTurn, GroupCommit } from "../store/group-commit.ts";
+import type { LatestCreates } from "../store/latest-creates.ts";
 import { observedCommits } from "../store/observed-commits.ts";
 import { serveStore } from "../store/open-store.ts";
 import type { PlantStore } from "../store/plant-store.ts";
@@ -88,14 +90,20 @@ export async function keepCredentials(
   return new Credentials(tokens, jwts);
 }
 
-export function takeCreates({ command, rooms, observe }: House, store: PlantStore): GroupCommit {
+/** @param latest remembers what is created, where somebody looks. */
+export function takeCreates(
+  { command, rooms, observe }: House,
+  store: PlantStore,
+  latest: LatestCreates | undefined,
+): GroupCommit {
   const limits = {
     queuePlantsMax: settingOf(command, "queuePlantsMax"),
     queueUnitsMax,
     batchPlantsMax,
     batchesInFlightMax: store.batchesInFlightMax,
   };
-  const groupCommit = new GroupCommit(observedCommits(store, now, observe), limits, endOfTurn);
+  const observed = observedCommits(store, now, observe);
+  const groupCommit = new GroupCommit(latest?.remembering(observed) ?? observed, limits, endOfTurn);
   rooms.defer(() => groupCommit.close());
   return groupCommit;
 }
@@ -103,11 +111,16 @@ export function takeCreates({ command, rooms, observe }: House, store: PlantStor
 /** Nothing where the admin listener is off: then nobody reads metrics, and none are kept. */
 export function openAdminListener(
   { command, rooms, observers }: House,
-  parts: { store: PlantStore; readings: Readings; isStopping: () => boolean },
+  parts: {
+    store: PlantStore;
+    readings: Readings;
+    isStopping: () => boolean;
+    operatorConsole: OperatorConsole | undefined;
+  },
 ): AdminServer | undefined {
   const port = settingOf(command, "adminPort");
   if (port === "off") return undefined;
-  const { store, readings, isStopping } = parts;
+  const { store, readings, isStopping, operatorConsole } = parts;
   const metrics = new Metrics(readings, {
     version: packageJson.version,
     bun: Bun.version,
@@ -117,7 +130,8 @@ export function openAdminListener(
   const address = { host: settingOf(command, "adminHost"), port };
   const assertReady = () =>
     isStopping() ? Promise.reject(new Error("the server is stopping")) : store.assertWritable();
-  const admin = listen(() => startAdminServer({ ...address, assertReady, metrics }), address, "--admin-port");
+  const options = { ...address, assertReady, metrics, operatorConsole };
+  const admin = listen(() => startAdminServer(options), address, "--admin-port");
   rooms.defer(() => admin.stop());
   return admin;
 }

@@ -7,7 +7,9 @@ import { readCertificate } from "../api/certificate.ts";
 import type { PublicServer } from "../api/server.ts";
 import { configurationOf, withServerSettings } from "../config/server-config.ts";
 import type { Event, Observe } from "../events/event.ts";
+import { OperatorError } from "../operator-error.ts";
 import { printLines } from "../operator-output.ts";
+import { latestCreatesOf, openConsole } from "./console-part.ts";
 import { firstTokenLines } from "./first-token.ts";
 import { bodyLimitsOf, certificateFilesOf, logOf, rateLimitOf } from "./serve-options.ts";
 import {
@@ -63,7 +65,8 @@ async function serve(command: Command): Promise<void> {
   await beginTraces(house);
   const store = await openServedStore(house);
   const credentials = await keepCredentials(house, store);
-  const groupCommit = takeCreates(house, store);
+  const latest = latestCreatesOf(house);
+  const groupCommit = takeCreates(house, store, latest);
   let server: PublicServer | undefined;
   const admin = openAdminListener(house, {
     store,
@@ -74,6 +77,14 @@ async function serve(command: Command): Promise<void> {
       storeBytes: () => store.bytesOnDisk(),
     },
     isStopping: () => stopping,
+    operatorConsole: openConsole(house, {
+      store,
+      latest,
+      create: async (headers, body) => {
+        if (server === undefined) throw new OperatorError("the server is starting; try again");
+        return server.create(headers, body);
+      },
+    }),
   });
   server = openPublicListener(house, { certificate, credentials, groupCommit, bodies, rateLimit });
 

@@ -8,8 +8,9 @@ import { printAll, printLines, tell } from "../operator-output.ts";
 import { openStore } from "../store/open-store.ts";
 import type { OpenMode } from "../store/plant-store.ts";
 import type { TokenStore } from "../store/token-store.ts";
+import { iso, listed } from "../tokens/listed-token.ts";
 import { makeToken, randomBytes } from "../tokens/token.ts";
-import { iso, listed, tableOf } from "./token-table.ts";
+import { tableOf } from "./token-table.ts";
 
 export function tokenCommand(): Command {
   return new Command("token")

@@ -2,15 +2,7 @@
 
 import type { CorsOrigins } from "../api/cors.ts";
 import { setting } from "./setting.ts";
-import {
-  readBasePath,
-  readInteger,
-  readLoopback,
-  readOneOf,
-  readOrigins,
-  readText,
-  readUrl,
-} from "./values.ts";
+import { readBasePath, readInteger, readOneOf, readOrigins, readText, readUrl } from "./values.ts";
 
 export const listenerSettings = {
   host: setting({
@@ -70,14 +62,15 @@ export const listenerSettings = {
     flag: "--admin-host <address>",
     environment: "PLANTSTORE_ADMIN_HOST",
     fallback: "127.0.0.1",
-    meaning: "address that the admin listener binds to; loopback only",
-    read: readLoopback,
+    meaning: "address that the admin listener binds to; beyond loopback with --admin-password-hash alone",
+    read: readText,
   }),
   adminPort: setting<number | "off">({
     flag: "--admin-port <number>",
     environment: "PLANTSTORE_ADMIN_PORT",
     fallback: 8081,
-    meaning: "port of the admin listener with /livez and /readyz; 0 takes a free one, off has none",
+    meaning:
+      "port of the admin listener with the console, /livez, /readyz and /metrics; 0 takes a free one, off has none",
     read: (text) => (text === "off" ? text : readInteger(0, 65_535)(text)),
   }),
 };

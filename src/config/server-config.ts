@@ -1,6 +1,7 @@
 // The settings of the server as a whole: how they fit together, and how they may be shown.
 
 import type { Command } from "commander";
+import { isLoopback } from "../loopback.ts";
 import { OperatorError } from "../operator-error.ts";
 import { configuredOf, settingOf, withSettings } from "./command-config.ts";
 import type { Setting } from "./setting.ts";
@@ -13,6 +14,7 @@ export function withServerSettings(command: Command, others: readonly SettingNam
     judgeRate(command);
     judgeCertificate(command);
     judgeIdentityProvider(command);
+    judgeAdminHost(command);
   });
 }
 
@@ -70,4 +72,15 @@ function judgeIdentityProvider(command: Command): void {
   if (issuer === audience && (issuer || !jwksUrl)) return;
   const missing = issuer ? "--jwt-audience" : "--jwt-issuer";
   throw new OperatorError(`${missing} is missing: JWTs need both --jwt-issuer and --jwt-audience`, 2);
+}
+
+function judgeAdminHost(command: Command): void {
+  const host = settingOf(command, "adminHost");
+  const isPrivate = isLoopback(host) || settingOf(command, "adminPort") === "off";
+  if (isPrivate || settingOf(command, "adminPasswordHash") !== undefined) return;
+  throw new OperatorError(
+    `--admin-host is ${host}, beyond this machine, where the console needs a password; ` +
+      'make its hash with "plantstore password", and give it as --admin-password-hash',
+    2,
+  );
 }

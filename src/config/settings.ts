@@ -2,6 +2,7 @@
 // against this one by a test.
 
 import { commandSettings } from "./command-settings.ts";
+import { consoleSettings } from "./console-settings.ts";
 import { identitySettings } from "./identity-settings.ts";
 import { limitSettings } from "./limit-settings.ts";
 import { listenerSettings } from "./listener-settings.ts";
@@ -11,6 +12,7 @@ import { storeSettings } from "./store-settings.ts";
 
 const serverSettings = {
   ...listenerSettings,
+  ...consoleSettings,
   ...storeSettings,
   ...identitySettings,
   ...limitSettings,

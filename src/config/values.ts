@@ -3,11 +3,11 @@
 import { InvalidArgumentError } from "commander";
 import type { CorsOrigins } from "../api/cors.ts";
 import { int64FromDigits } from "../contract/exact-integer.ts";
-import { isLoopback } from "../loopback.ts";
 import { momentFromText, spanMsFromText } from "../moment.ts";
 import { OperatorError } from "../operator-error.ts";
 import { judgeDatabase } from "../store/open-store.ts";
 import { isConfidential } from "../tokens/provider-discovery.ts";
+import { isTokenName } from "../tokens/token.ts";
 
 export function readText(text: string): string {
   if (text === "") throw new InvalidArgumentError("It must not be empty.");
@@ -15,7 +15,7 @@ export function readText(text: string): string {
 }
 
 export function readName(text: string): string {
-  if (text === "" || /\p{Cc}/u.test(text)) {
+  if (!isTokenName(text)) {
     throw new InvalidArgumentError("It must be one line of text, without control characters.");
   }
   return text;
@@ -63,11 +63,21 @@ export function readInt64(text: string): bigint {
   return value;
 }
 
-export function readLoopback(text: string): string {
-  if (!isLoopback(text)) {
-    throw new InvalidArgumentError("It must be a loopback address: the admin listener asks for no password.");
+/** Argon2id as Bun.password makes it. Another would be refused only when somebody logs in. */
+export function readPasswordHash(text: string): string {
+  if (!/^\$argon2id\$v=19\$m=\d+,t=\d+,p=\d+\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]+$/.test(text)) {
+    throw new InvalidArgumentError(
+      'It must be what "plantstore password" prints, whole: a shell needs single quotes around its $ signs.',
+    );
   }
   return text;
+}
+
+export function readHostNames(text: string): string[] {
+  const names = text.split(",").map((name) => name.trim().toLowerCase());
+  if (!names.every((name) => /^(?!-)[a-z0-9-]+(?:\.[a-z0-9-]+)*$/.test(name)))
+    throw new InvalidArgumentError("It must be names such as console.plants.example, separated by commas.");
+  return names;
 }
 
 export function readBasePath(text: string): string {

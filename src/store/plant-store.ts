@@ -1,6 +1,7 @@
 // What a storage engine does for the rest of the house. An engine is a folder beside this file.
 
 import { type NewPlant, type Plant, samePlant } from "../contract/plant.ts";
+import type { PlantIndexes, PlantReader } from "./plant-reader.ts";
 import type { TokenStore } from "./token-store.ts";
 
 /**
@@ -46,6 +47,12 @@ export interface PlantStore {
 
   /** The tokens, which live where the plants live. */
   readonly tokens: TokenStore;
+
+  /** The indexes that searching can use. */
+  readonly indexes: PlantIndexes;
+
+  /** Opens a way to read plants that creates never wait for. To be closed before the store. */
+  openReader(): Promise<PlantReader>;
 
   /** Releases everything. Nothing may be called afterwards, and nothing may be under way. */
   close(): Promise<void>;

@@ -19,6 +19,11 @@ export function makeToken(
   return { token, record: { hash: hashToken(token), name, createdAt: now, expiresAt } };
 }
 
+/** Whether an operator may call a token so: it must fit into a line. */
+export function isTokenName(text: string): boolean {
+  return text !== "" && !/\p{Cc}/u.test(text);
+}
+
 /** SHA-256 of a token, base64url. A token is 256 random bits, so no salt and no slow hash is needed. 0.14 µs. */
 export function hashToken(token: string): string {
   return Bun.SHA256.hash(token, "base64url");

@@ -15,10 +15,14 @@ export interface CommandResult {
 }
 
 /** Runs one command to its end. The environment holds nothing of the caller's but PATH and what is given. */
-export async function run(args: readonly string[], env: Record<string, string> = {}): Promise<CommandResult> {
+export async function run(
+  args: readonly string[],
+  env: Record<string, string> = {},
+  input = "",
+): Promise<CommandResult> {
   const child = Bun.spawn([plantstore, ...args], {
     env: environment(env),
-    stdin: "ignore",
+    stdin: new Blob([input]),
     stdout: "pipe",
     stderr: "pipe",
   });

@@ -176,7 +176,7 @@ const usageErrors: readonly [args: string[], message: string][] = [
   [["serve", "--base-path", "v1"], "It must be a path such as /v1"],
   [["serve", "--cors", "docs.example"], "It must be *, off, or origins"],
   [["serve", "--public-url", "plants.example"], "It must be an address such as"],
-  [["serve", "--admin-host", "0.0.0.0"], "It must be a loopback address"],
+  [["serve", "--admin-host", "0.0.0.0"], "where the console needs a password"],
   [["serve", "--database", "postgres://a@b/c?sslmode=maybe"], 'sslmode is "maybe", but must be one of'],
   [["serve", "--database", "postgres://a@b/c?pool=3"], "it has no parameter pool; there are sslmode"],
   [["serve", "--database", "postgres://a@b:x/c"], "its host 1 is not NAME or NAME:PORT"],

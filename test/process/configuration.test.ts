@@ -23,6 +23,8 @@ test("the defaults are those of the golden files, as a table and as JSON", async
 /** A value for each setting that has no default, or must fit another; the others are given their default. */
 const samples: Partial<Record<SettingName, string>> = {
   publicUrl: "https://plants.example/v1",
+  adminPasswordHash: `$argon2id$v=19$m=65536,t=2,p=1$${"a".repeat(43)}$${"b".repeat(43)}`,
+  adminNames: "console.plants.example",
   tokenRate: "5",
   tokenBurst: "10",
   tlsCertificate: "live.crt",

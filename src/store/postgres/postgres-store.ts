@@ -15,9 +15,11 @@ import { type PostgresAddress, readPostgresAddress } from "./address.ts";
 import { DatabaseError, type Pool } from "./driver.ts";
 import { countPlants, exportPlants } from "./export.ts";
 import { failureOf, reasonOf, rejectForOperator } from "./failures.ts";
+import { PostgresIndexes } from "./indexes.ts";
 import { assertSchema, migrate, newestVersion } from "./migrations.ts";
 import { PostgresPlants } from "./plants.ts";
 import { Primary } from "./primary.ts";
+import { PostgresReader } from "./reader.ts";
 import { PostgresTokens } from "./tokens.ts";
 
 const undefinedFunction = "42883";
@@ -25,15 +27,19 @@ const undefinedFunction = "42883";
 export class PostgresStore implements ReadablePlantStore {
   readonly engine = "postgres";
   readonly tokens: PostgresTokens;
+  readonly indexes: PostgresIndexes;
   readonly batchesInFlightMax: number;
+  readonly #address: PostgresAddress;
   readonly #primary: Primary;
   readonly #plants: PostgresPlants;
 
   private constructor(address: PostgresAddress, primary: Primary, observe: ObserveUnavailable) {
     this.batchesInFlightMax = address.connectionsMax;
+    this.#address = address;
     this.#primary = primary;
     this.#plants = new PostgresPlants(primary, observe);
     this.tokens = new PostgresTokens(primary);
+    this.indexes = new PostgresIndexes(primary);
   }
 
   /** Opens the store at an address without its scheme, see readPostgresAddress. `create` makes or upgrades the schema. */
@@ -86,6 +92,10 @@ export class PostgresStore implements ReadablePlantStore {
     const plants = await this.count({});
     const bytes = await this.bytesOnDisk().catch(rejectForOperator);
     return { plants, bytes, schemaVersion: newestVersion };
+  }
+
+  async openReader(): Promise<PostgresReader> {
+    return new PostgresReader(this.#address);
   }
 
   close(): Promise<void> {

@@ -103,6 +103,7 @@ export class SqlitePlants {
   }
 }
 
+/** The plant of a row. */
 export function plantFrom({ id, name, tag }: PlantRow): NewPlant {
   return tag === null ? { id, name } : { id, name, tag };
 }

@@ -14,14 +14,17 @@ import { openDatabase } from "./database.ts";
 import type { Database } from "./driver.ts";
 import { countPlants, exportPlants } from "./export.ts";
 import { bytesOnDisk } from "./files.ts";
+import { SqliteIndexes } from "./indexes.ts";
 import { rewriteVersion, schemaVersion } from "./migrations.ts";
 import { SqlitePlants } from "./plants.ts";
+import { SqliteReader } from "./reader.ts";
 import { SqliteTokens } from "./tokens.ts";
 
 export class SqliteStore implements ReadablePlantStore {
   readonly engine = "sqlite";
   readonly batchesInFlightMax = 1;
   readonly tokens: SqliteTokens;
+  readonly indexes: SqliteIndexes;
   readonly #path: string;
   readonly #database: Database;
   readonly #plants: SqlitePlants;
@@ -32,6 +35,7 @@ export class SqliteStore implements ReadablePlantStore {
     this.#database = openDatabase(path, mode);
     this.#plants = new SqlitePlants(this.#database, observe);
     this.tokens = new SqliteTokens(this.#database);
+    this.indexes = new SqliteIndexes(this.#database);
   }
 
   async create(batch: readonly NewPlant[]): Promise<Outcome[]> {
@@ -65,6 +69,10 @@ export class SqliteStore implements ReadablePlantStore {
       bytes: bytesOnDisk(this.#path),
       schemaVersion: schemaVersion(this.#database, this.#path),
     };
+  }
+
+  openReader(): Promise<SqliteReader> {
+    return SqliteReader.open(this.#path);
   }
 
   async close(): Promise<void> {

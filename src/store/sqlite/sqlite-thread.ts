@@ -2,9 +2,11 @@
 
 import type { NewPlant } from "../../contract/plant.ts";
 import { OperatorError } from "../../operator-error.ts";
+import type { PlantIndexes } from "../plant-reader.ts";
 import type { OpenMode, Outcome, PlantStore, StoreObserver } from "../plant-store.ts";
 import type { TokenStore } from "../token-store.ts";
 import { bytesOnDisk } from "./files.ts";
+import { SqliteReader } from "./reader.ts";
 import {
   type CallName,
   packBatch,
@@ -24,6 +26,12 @@ export class SqliteThread implements PlantStore {
     revoke: (name, revokedAt) => this.#call("revokeToken", name, revokedAt),
     recordUses: (uses) => this.#call("recordTokenUses", uses),
     list: () => this.#call("listTokens"),
+  };
+  /** On the thread that commits: creates wait in the queue while an index is made, and none fails for a lock. */
+  readonly indexes: PlantIndexes = {
+    states: () => this.#call("indexStates"),
+    create: (name) => this.#call("createIndex", name),
+    drop: (name) => this.#call("dropIndex", name),
   };
 
   readonly #worker = new Worker(new URL("./thread.ts", import.meta.url).href);
@@ -72,6 +80,10 @@ export class SqliteThread implements PlantStore {
 
   assertWritable(): Promise<void> {
     return this.#call("assertWritable");
+  }
+
+  openReader(): Promise<SqliteReader> {
+    return SqliteReader.open(this.#path);
   }
 
   async close(): Promise<void> {

@@ -4,6 +4,7 @@
 // string 0.25 µs with the packing. Names and tags hold no U+0000, so it can stand between them.
 
 import type { NewPlant } from "../../contract/plant.ts";
+import type { IndexName, IndexStates } from "../plant-reader.ts";
 import type { OpenMode, Outcome } from "../plant-store.ts";
 import type { NewToken, Rotation, RotationOutcome, TokenRecord, TokenUse } from "../token-store.ts";
 
@@ -19,6 +20,9 @@ export interface ThreadCalls {
   revokeToken(name: string, revokedAt: number): boolean;
   recordTokenUses(uses: readonly TokenUse[]): void;
   listTokens(): TokenRecord[];
+  indexStates(): IndexStates;
+  createIndex(name: IndexName): void;
+  dropIndex(name: IndexName): void;
   close(): void;
 }
 

@@ -31,6 +31,9 @@ const calls: {
   revokeToken: (name, revokedAt) => store().tokens.revoke(name, revokedAt),
   recordTokenUses: (uses) => store().tokens.recordUses(uses),
   listTokens: () => store().tokens.list(),
+  indexStates: () => store().indexes.states(),
+  createIndex: (name) => store().indexes.create(name),
+  dropIndex: (name) => store().indexes.drop(name),
   close: () => store().close(),
 };
 

@@ -1,0 +1,2 @@
+// The types of htm, which is served under this name as it is.
+export { default } from "htm";

@@ -1,0 +1,133 @@
+// The plants of the store, as the console shows them: lists page by page, one whole plant, and the real create.
+
+import { int64FromDigits } from "../../contract/exact-integer.ts";
+import { newPlantJson } from "../../contract/plant.ts";
+import type { LatestCreates } from "../../store/latest-creates.ts";
+import {
+  indexedCharacters,
+  type Page,
+  type PlantReader,
+  type Search,
+  type ShownPlant,
+} from "../../store/plant-reader.ts";
+import { answer, BadRequest, json } from "./answers.ts";
+import { placeText, readPlace } from "./place-text.ts";
+
+export interface PlantsNeeds {
+  readonly reader: () => Promise<PlantReader>;
+  readonly latest: LatestCreates;
+  /** The public listener's own way of answering POST {base}/plants. */
+  readonly create: (headers: Headers, body: string) => Promise<Response>;
+}
+
+/** A list, and what the page must say of it. */
+interface Listed {
+  readonly plants: readonly ShownPlant[];
+  readonly order: Page["order"];
+  /** `memory`: this server's latest creates alone, as the store keeps no order of creation. */
+  readonly from: "store" | "memory";
+  readonly next: string | undefined;
+  readonly searchedDownTo: bigint | undefined;
+}
+
+const plantsPerPage = 50;
+
+export class Plants {
+  readonly #needs: PlantsNeeds;
+
+  constructor(needs: PlantsNeeds) {
+    this.#needs = needs;
+  }
+
+  async list(parameters: URLSearchParams): Promise<Response> {
+    const { plants, order, from, next, searchedDownTo } = await this.#listed(parameters);
+    return json({ plants, order, from, next: next ?? null, searchedDownTo: searchedDownTo ?? null });
+  }
+
+  /** The same plants, whole, as `plantstore export` prints them and `plantstore import` takes them. */
+  async export(parameters: URLSearchParams): Promise<Response> {
+    const reader = await this.#needs.reader();
+    const { plants } = await this.#listed(parameters);
+    const lines = async function* () {
+      // One at a time: each may be as large as a body.
+      for (const { id } of plants) {
+        const plant = await reader.get(id);
+        if (plant !== undefined) yield new TextEncoder().encode(`${newPlantJson(plant)}\n`);
+      }
+    };
+    return answer(lines(), 200, {
+      "Content-Type": "application/x-ndjson",
+      "Content-Disposition": 'attachment; filename="plants.ndjson"',
+    });
+  }
+
+  async one(parameters: URLSearchParams): Promise<Response> {
+    const id = readId(parameters.get("id") ?? "");
+    const plant = await (await this.#needs.reader()).get(id);
+    return json(plant === undefined ? null : { ...plant, tag: plant.tag ?? null });
+  }
+
+  /** Sends a body through the real operation, and gives its answer as it is. */
+  async create({ token, body }: { token: string; body: string }): Promise<Response> {
+    const headers = new Headers({ "Content-Type": "application/json" });
+    if (token !== "") headers.set("Authorization", `Bearer ${token}`);
+    const created = await this.#needs.create(headers, body);
+    const requestId = created.headers.get("x-request-id");
+    return json({ status: created.status, requestId, answer: await created.json() });
+  }
+
+  async #listed(parameters: URLSearchParams): Promise<Listed> {
+    const { by, text, after } = readSearch(parameters);
+    const reader = await this.#needs.reader();
+    if (by === "id" && text !== "") return onePage(await reader.withIds([readId(text)]));
+
+    // A page of another order was begun: newest first goes on by id where nothing newer is known.
+    const isById = by === "id" || (by === "newest" && after?.order === "id");
+    const search = { by: isById ? "id" : by, text, after: after?.place, plantsMax: plantsPerPage } as const;
+    const found = await reader.search(search);
+    if (found === "noIndex") return this.#latest(reader, search);
+    const isEmptyIndex = found.order === "newest" && found.plants.length === 0 && after === undefined;
+    if (isEmptyIndex) return this.#highestIds();
+    const next = found.next && placeText(found.order, found.next);
+    return { ...found, from: "store", next };
+  }
+
+  /** In place of newest first where nothing is known of that yet, so that there is something to see. */
+  #highestIds(): Promise<Listed> {
+    return this.#listed(new URLSearchParams({ by: "id" }));
+  }
+
+  /** The newest of this server. */
+  async #latest(reader: PlantReader, { after, plantsMax }: Search): Promise<Listed> {
+    const { ids, next } = this.#needs.latest.page(after?.number, plantsMax);
+    if (ids.length === 0 && after === undefined) return this.#highestIds();
+    return {
+      plants: await reader.withIds(ids),
+      order: "newest",
+      from: "memory",
+      next: next === undefined ? undefined : placeText("newest", { number: next }),
+      searchedDownTo: undefined,
+    };
+  }
+}
+
+function onePage(plants: readonly ShownPlant[]): Listed {
+  return { plants, order: "id", from: "store", next: undefined, searchedDownTo: undefined };
+}
+
+function readSearch(parameters: URLSearchParams) {
+  const by = (["newest", "id", "name", "tag"] as const).find((one) => one === parameters.get("by"));
+  if (by === undefined) throw new BadRequest("The search must be by newest, id, name or tag.");
+  const text = parameters.get("text") ?? "";
+  if (by === "name" && Array.from(text).length > indexedCharacters)
+    throw new BadRequest(`The beginning of a name may have ${indexedCharacters} characters; leave some out.`);
+  if (!text.isWellFormed() || text.includes("\0")) throw new BadRequest("No plant holds such a character.");
+  const after = parameters.get("after");
+  return { by, text, after: after === null ? undefined : readPlace(after) };
+}
+
+function readId(text: string): bigint {
+  const id = int64FromDigits(text.trim());
+  if (id === undefined) throw new BadRequest("An id is an integer of 64 bits, such as 42 or -7.");
+  return id;
+}

@@ -1,0 +1,47 @@
+// plantstore index list | create | drop: the indexes that searching in the console can use.
+
+import { Argument, Command } from "commander";
+import { settingOf, withSettings } from "../config/command-config.ts";
+import { columnLines, printLines, tell } from "../operator-output.ts";
+import { openStore } from "../store/open-store.ts";
+import { type IndexName, indexNames, type PlantIndexes } from "../store/plant-reader.ts";
+
+export function indexCommand(): Command {
+  return new Command("index")
+    .description("make and drop the indexes that searching in the console can use; each costs every create")
+    .addCommand(listCommand())
+    .addCommand(
+      changeCommand(
+        "create",
+        "make an index; on SQLite no plant is created meanwhile: running servers answer 503 until it is there",
+      ),
+    )
+    .addCommand(changeCommand("drop", "drop an index"));
+}
+
+function listCommand(): Command {
+  const command = new Command("list").description("list the indexes and whether they are there");
+  return withSettings(command, ["database"]).action(async () => {
+    const states = await withIndexes(command, (indexes) => indexes.states());
+    await printLines(columnLines([["INDEX", "STATE"], ...Object.entries(states)]));
+  });
+}
+
+function changeCommand(change: "create" | "drop", description: string): Command {
+  const command = new Command(change)
+    .description(description)
+    .addArgument(new Argument("<name>", "newest, name or tag").choices(indexNames));
+  return withSettings(command, ["database"]).action(async (name: IndexName) => {
+    await withIndexes(command, (indexes) => indexes[change](name));
+    tell(`The index ${name} is ${change === "create" ? "there" : "dropped"}.`);
+  });
+}
+
+async function withIndexes<T>(command: Command, use: (indexes: PlantIndexes) => Promise<T>): Promise<T> {
+  const store = await openStore(settingOf(command, "database"), "existing", tell);
+  try {
+    return await use(store.indexes);
+  } finally {
+    await store.close();
+  }
+}

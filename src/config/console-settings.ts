@@ -1,0 +1,29 @@
+// Settings of the console on the admin listener.
+
+import { setting } from "./setting.ts";
+import { readHostNames, readOneOf, readPasswordHash } from "./values.ts";
+
+export const consoleSettings = {
+  console: setting({
+    flag: "--console <on|off>",
+    environment: "PLANTSTORE_CONSOLE",
+    fallback: "on",
+    meaning: "whether the admin listener has the console for operators",
+    read: readOneOf(["on", "off"]),
+  }),
+  adminPasswordHash: setting<string | undefined>({
+    flag: "--admin-password-hash <hash>",
+    environment: "PLANTSTORE_ADMIN_PASSWORD_HASH",
+    meaning:
+      "what the console's password is checked by, made by plantstore password; none is asked for if left out",
+    secret: true,
+    read: readPasswordHash,
+  }),
+  adminNames: setting<readonly string[] | undefined>({
+    flag: "--admin-names <names>",
+    environment: "PLANTSTORE_ADMIN_NAMES",
+    meaning:
+      "host names, separated by commas, that the console is reached by, beside addresses and localhost",
+    read: readHostNames,
+  }),
+};

@@ -1,0 +1,22 @@
+// A line that an operator types and that nobody shall see.
+
+import { createInterface } from "node:readline/promises";
+import { Writable } from "node:stream";
+
+/** Reads a line of standard input. From a terminal it asks for it first, and shows nothing of what is typed. */
+export async function readSecretLine(question: string): Promise<string> {
+  const { stdin, stderr } = process;
+  if (stdin.isTTY) stderr.write(question);
+  const lines = createInterface({ input: stdin, output: nowhere(), terminal: stdin.isTTY });
+  try {
+    for await (const line of lines) return line;
+    return "";
+  } finally {
+    lines.close();
+    if (stdin.isTTY) stderr.write("\n");
+  }
+}
+
+function nowhere(): Writable {
+  return new Writable({ write: (_chunk, _encoding, done) => done() });
+}

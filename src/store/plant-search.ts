@@ -1,0 +1,125 @@
+// Finds plants with an index where there is one, and without by looking through a stretch of ids after the other, for a
+// limited time.
+
+import type { Clock } from "../events/event.ts";
+import type { Found, IndexStates, Page, Place, Search, ShownPlant } from "./plant-reader.ts";
+
+/** A plant with what its place in an order is told by. */
+export interface PlacedPlant extends ShownPlant {
+  readonly place: Place;
+}
+
+/** What an engine reads. All of them give at most so many plants. */
+export interface PlantRows {
+  states(): Promise<IndexStates>;
+  /** Highest id first, from this one down. */
+  fromId(idMax: bigint, plantsMax: number): Promise<PlacedPlant[]>;
+  /** Newest first, by the index. */
+  newest(before: bigint | undefined, plantsMax: number): Promise<PlacedPlant[]>;
+  /** In the order of names, then of ids, by the index. */
+  named(prefix: Prefix, after: Place | undefined, plantsMax: number): Promise<PlacedPlant[]>;
+  /** Highest id first, by the index. */
+  tagged(tag: string, idMax: bigint, plantsMax: number): Promise<PlacedPlant[]>;
+  /** The id of the last plant of a stretch: so many plants from this id down, or all that are left; undefined if none are. */
+  endOfStretch(idMax: bigint, plants: number): Promise<bigint | undefined>;
+  /** What matches within a stretch, highest id first. */
+  matching(condition: Condition, idMin: bigint, idMax: bigint, plantsMax: number): Promise<PlacedPlant[]>;
+}
+
+export type Condition = { readonly prefix: Prefix } | { readonly tag: string };
+
+/** A beginning of names, and the first text in the order of code points that is past all names with it. */
+export interface Prefix {
+  readonly text: string;
+  /** Undefined where no text is past them. */
+  readonly end: string | undefined;
+}
+
+const int64Min = -(2n ** 63n);
+const int64Max = 2n ** 63n - 1n;
+
+/** A search without an index takes so long at the most; whoever wants more asks on from where it ended. */
+const scanMsMax = 800;
+
+/** How long one statement of such a search should take: short, as it keeps the log of a SQLite store from being reused. */
+const stretchMs = 20;
+const stretchPlantsFirst = 1_000;
+const stretchPlantsMax = 1_000_000;
+
+export async function searchPlants(rows: PlantRows, search: Search, now: Clock): Promise<Found> {
+  const { by, text, after, plantsMax } = search;
+  const idMax = after === undefined ? int64Max : after.number - 1n;
+  if (idMax < int64Min) return pageOf("id", [], plantsMax);
+  if (by === "id") return pageOf("id", await rows.fromId(idMax, plantsMax + 1), plantsMax);
+
+  const isIndexed = (await rows.states())[by] === "ready";
+  if (by === "newest") {
+    if (!isIndexed) return "noIndex";
+    return pageOf("newest", await rows.newest(after?.number, plantsMax + 1), plantsMax);
+  }
+  if (by === "name") {
+    const prefix = { text, end: endOfPrefix(text) };
+    // A place in the order of ids is none in that of names: the index was made or dropped between two pages.
+    const isInOrder = after === undefined || (after.key === undefined) !== isIndexed;
+    if (isIndexed && isInOrder)
+      return pageOf("name", await rows.named(prefix, after, plantsMax + 1), plantsMax);
+    return scan(rows, { prefix }, isInOrder ? idMax : int64Max, plantsMax, now);
+  }
+  if (isIndexed) return pageOf("id", await rows.tagged(text, idMax, plantsMax + 1), plantsMax);
+  return scan(rows, { tag: text }, idMax, plantsMax, now);
+}
+
+/**
+ * The first text past all that begin with a prefix, where texts are ordered by their code points, as UTF-8 is by its
+ * bytes; undefined if there is none.
+ */
+export function endOfPrefix(prefix: string): string | undefined {
+  const points = Array.from(prefix, (character) => character.codePointAt(0) ?? 0);
+  while (points.at(-1) === 0x10ffff) points.pop();
+  const last = points.pop();
+  if (last === undefined) return undefined;
+  // Surrogates are no characters: U+E000 follows U+D7FF.
+  return String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1);
+}
+
+/** A page of rows, one more of which was asked for than it may have. */
+function pageOf(order: Page["order"], rows: readonly PlacedPlant[], plantsMax: number): Page {
+  const plants = rows.slice(0, plantsMax);
+  const next = rows.length > plantsMax ? plants.at(-1)?.place : undefined;
+  return { order, plants: plants.map(withoutPlace), next, searchedDownTo: undefined };
+}
+
+async function scan(
+  rows: PlantRows,
+  condition: Condition,
+  idMaxFirst: bigint,
+  plantsMax: number,
+  now: Clock,
+): Promise<Page> {
+  const found: PlacedPlant[] = [];
+  const deadline = now() + scanMsMax;
+  let idMax = idMaxFirst;
+  let stretchPlants = stretchPlantsFirst;
+  for (;;) {
+    const startedAt = now();
+    const idMin = await rows.endOfStretch(idMax, stretchPlants);
+    if (idMin === undefined) return pageOf("id", found, plantsMax);
+    found.push(...(await rows.matching(condition, idMin, idMax, plantsMax + 1 - found.length)));
+    if (found.length > plantsMax) return pageOf("id", found, plantsMax);
+    const endedAt = now();
+    if (endedAt > deadline) {
+      const next = { number: idMin };
+      return { order: "id", plants: found.map(withoutPlace), next, searchedDownTo: idMin };
+    }
+    if (idMin === int64Min) return pageOf("id", found, plantsMax);
+    idMax = idMin - 1n;
+    // As many as the last stretch shows to be right, but at most four times as many.
+    const fitting = Math.ceil((stretchPlants * stretchMs) / Math.max(endedAt - startedAt, stretchMs / 4));
+    stretchPlants = Math.min(stretchPlantsMax, fitting);
+  }
+}
+
+/** A plant as a list shows it. */
+export function withoutPlace({ id, name, tag, isCut }: PlacedPlant): ShownPlant {
+  return { id, name, tag, isCut };
+}

@@ -1,0 +1,51 @@
+// Reads plants of a SQLite store beside the server that creates them, on a thread of its own.
+
+import type { NewPlant } from "../../contract/plant.ts";
+import type { Found, IndexStates, PlantReader, Search, ShownPlant } from "../plant-reader.ts";
+import { CallThread } from "./thread-calls.ts";
+
+/** The calls that the reading thread answers, by name. */
+export interface ReaderCalls {
+  open(path: string): void;
+  search(search: Search): Found;
+  withIds(ids: readonly bigint[]): ShownPlant[];
+  get(id: bigint): NewPlant | undefined;
+  indexStates(): IndexStates;
+  close(): void;
+}
+
+export class SqliteReader implements PlantReader {
+  readonly #thread = new CallThread<ReaderCalls>(new URL("./reader-thread.ts", import.meta.url));
+
+  static async open(path: string): Promise<SqliteReader> {
+    const reader = new SqliteReader();
+    try {
+      await reader.#thread.call("open", path);
+    } catch (error) {
+      reader.#thread.terminate();
+      throw error;
+    }
+    return reader;
+  }
+
+  search(search: Search): Promise<Found> {
+    return this.#thread.call("search", search);
+  }
+
+  withIds(ids: readonly bigint[]): Promise<ShownPlant[]> {
+    return this.#thread.call("withIds", ids);
+  }
+
+  get(id: bigint): Promise<NewPlant | undefined> {
+    return this.#thread.call("get", id);
+  }
+
+  indexStates(): Promise<IndexStates> {
+    return this.#thread.call("indexStates");
+  }
+
+  async close(): Promise<void> {
+    await this.#thread.call("close");
+    this.#thread.terminate();
+  }
+}

@@ -1,0 +1,214 @@
+// Who may use the console: its own page, under a name of this server's, and with the password where one is set.
+
+import { expect, test } from "bun:test";
+import { ConsoleClient } from "../harness/console.ts";
+import { sendRaw } from "../harness/http.ts";
+import { plantstore, RunningServer, run, TemporaryFolder } from "../harness/server.ts";
+
+const password = "four random words it is";
+
+async function withServer(
+  args: readonly string[],
+  work: (server: RunningServer) => Promise<void>,
+): Promise<void> {
+  using folder = new TemporaryFolder();
+  await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args });
+  await work(server);
+}
+
+test("the page and its files come with a policy that lets nothing in and nothing out", async () => {
+  await withServer([], async (server) => {
+    const url = await server.adminUrl();
+    const page = await fetch(`${url}/`);
+    expect(page.url).toBe(`${url}/console/`);
+    const policy = page.headers.get("content-security-policy")?.split("; ");
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("script-src 'self'");
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy?.join()).not.toMatch(/unsafe|\*|https?:/);
+    const text = await page.text();
+    expect(text).not.toMatch(/<script(?![^>]*\ssrc=)|\son[a-z]+=|style=/);
+
+    const addresses = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address]) => address ?? "");
+    const seen = new Set<string>();
+    for (const address of addresses) {
+      const file = await fetch(new URL(address, page.url));
+      expect(file.status).toBe(200);
+      expect(file.headers.get("x-content-type-options")).toBe("nosniff");
+      const etag = file.headers.get("etag") ?? "";
+      const again = await fetch(new URL(address, page.url), { headers: { "If-None-Match": etag } });
+      expect(again.status).toBe(304);
+      // Every module that another one imports is there as well.
+      const imports = [...(await file.text()).matchAll(/from "(\.[^"]+)"/g)].map(([, path]) => path ?? "");
+      for (const path of imports) addresses.push(new URL(path, new URL(address, page.url)).pathname);
+      seen.add(file.headers.get("content-type") ?? "");
+      if (addresses.length > 100) throw new Error("imports without an end");
+    }
+    expect([...seen].toSorted()).toEqual([
+      "image/svg+xml",
+      "text/css; charset=utf-8",
+      "text/javascript; charset=utf-8",
+    ]);
+    expect((await fetch(`${url}/console/../../package.json`)).status).toBe(404);
+    expect((await fetch(`${url}/console/tsconfig.json`)).status).toBe(404);
+  });
+});
+
+test("a Host that is no name of this server is refused, whatever is asked", async () => {
+  await withServer(["--admin-names", "console.plants.example, Other.Example"], async (server) => {
+    const url = await server.adminUrl();
+    const { port } = new URL(url);
+    const statusWith = async (host: string, path: string) =>
+      Number(
+        /^HTTP\/1.1 (\d+)/.exec(
+          await sendRaw(url, `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`),
+        )?.[1],
+      );
+    for (const host of [
+      "127.0.0.1",
+      `127.0.0.1:${port}`,
+      `localhost:${port}`,
+      `[::1]:${port}`,
+      "console.plants.example",
+      "other.example:443",
+    ])
+      expect([host, await statusWith(host, "/console/api/session")]).toEqual([host, 200]);
+    for (const host of [
+      "evil.example",
+      "127.0.0.1.evil.example",
+      "localhost.evil.example",
+      "127.0.0.1@evil.example",
+      "console.plants.example.evil",
+    ])
+      for (const path of ["/console/", "/console/api/session", "/console/api/tokens", "/"])
+        expect([host, path, await statusWith(host, path)]).toEqual([host, path, 421]);
+    // Probes and Prometheus call the server what they like.
+    expect(await statusWith("plantstore.default.svc", "/livez")).toBe(200);
+  });
+});
+
+test("a change comes from the page alone, and a read from no other site", async () => {
+  await withServer([], async (server) => {
+    const url = await server.adminUrl();
+    const client = new ConsoleClient(url);
+    const issue = (name: string, headers: Record<string, string>) =>
+      client.write("tokens", { name, expires: "" }, headers);
+    const refused: Record<string, string>[] = [
+      { "Sec-Fetch-Site": "cross-site" },
+      { "Sec-Fetch-Site": "same-site" },
+      { Origin: "https://evil.example" },
+      { Origin: "null" },
+      { Origin: url.replace("127.0.0.1", "localhost") },
+      { "X-Plantstore-Console": "" },
+      { "Content-Type": "text/plain" },
+      { "Content-Type": "application/x-www-form-urlencoded" },
+    ];
+    for (const headers of refused) expect((await issue("stranger", headers)).status).toBe(403);
+    expect((await issue("own", { Origin: url, "Sec-Fetch-Site": "same-origin" })).status).toBe(201);
+    expect((await client.read("tokens", { "Sec-Fetch-Site": "cross-site" })).status).toBe(403);
+    const preflight = await fetch(`${url}/console/api/tokens`, {
+      method: "OPTIONS",
+      headers: { Origin: "https://evil.example", "Access-Control-Request-Method": "POST" },
+    });
+    expect(preflight.headers.get("access-control-allow-origin")).toBeNull();
+    const { json } = await client.read("tokens");
+    expect((json as { name: string }[]).map(({ name }) => name)).not.toContain("stranger");
+  });
+});
+
+test("where a password is set nothing is told without it, and probes go on", async () => {
+  const hash = (await run(["password"], {}, `${password}\n`)).stdout.trim();
+  await withServer(["--admin-password-hash", hash, "--admin-host", "0.0.0.0"], async (server) => {
+    const url = (await server.adminUrl()).replace("0.0.0.0", "127.0.0.1");
+    const stranger = new ConsoleClient(url);
+    for (const path of ["history", "plants?by=id", "plants/export?by=id", "plant?id=1", "tokens", "indexes"])
+      expect([path, (await stranger.read(path)).status]).toEqual([path, 401]);
+    expect((await stranger.write("tokens", { name: "x", expires: "" })).status).toBe(401);
+    expect((await stranger.read("session")).json).toEqual({ needsPassword: true, isOpen: false });
+    for (const path of ["livez", "readyz", "metrics"])
+      expect((await fetch(`${url}/${path}`)).status).toBe(200);
+
+    expect((await stranger.write("session", { password: "wrong" })).status).toBe(403);
+    const { headers } = await stranger.write("session", { password }, { Origin: url });
+    const cookie = headers.get("set-cookie") ?? "";
+    expect(cookie).toMatch(
+      /^plantstore_console=[\w-]{43}; Path=\/console; Max-Age=43200; HttpOnly; SameSite=Strict$/,
+    );
+    const operator = new ConsoleClient(url, { Cookie: cookie.split(";")[0] ?? "" });
+    expect((await operator.read("tokens")).status).toBe(200);
+    expect((await stranger.read("tokens", { Cookie: "plantstore_console=" })).status).toBe(401);
+    await operator.write("session/end", {});
+    expect((await operator.read("tokens")).status).toBe(401);
+
+    // Attempts are counted before they are judged: the right password does not help any more either.
+    for (let attempt = 3; attempt <= 5; attempt++)
+      expect((await stranger.write("session", { password: "wrong" })).status).toBe(403);
+    expect((await stranger.write("session", { password })).status).toBe(429);
+    expect((await stranger.write("session", { password: "x".repeat(5_000) })).status).toBe(413);
+  });
+});
+
+test("a session that was begun over TLS is for TLS alone", async () => {
+  const hash = await Bun.password.hash(password, "argon2id");
+  await withServer(["--admin-password-hash", hash, "--admin-names", "console.example"], async (server) => {
+    const { port } = new URL(await server.adminUrl());
+    const body = JSON.stringify({ password });
+    const answer = await sendRaw(
+      `http://127.0.0.1:${port}`,
+      `POST /console/api/session HTTP/1.1\r\nHost: console.example\r\nOrigin: https://console.example\r\n` +
+        `Content-Type: application/json\r\nX-Plantstore-Console: 1\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+      5_000,
+    );
+    expect(answer).toMatch(/^HTTP\/1.1 200/);
+    expect(answer).toMatch(/SameSite=Strict; Secure\r\n/);
+  });
+});
+
+test("beyond this machine the admin listener wants a password, and says how to make its hash", async () => {
+  for (const host of ["0.0.0.0", "::", "10.0.0.1", "plants.example"]) {
+    const { exitCode, stdout, stderr } = await run(["serve", "--admin-host", host]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toStartWith(`plantstore: --admin-host is ${host}, beyond this machine`);
+    expect(stderr).toContain("plantstore password");
+  }
+  const { exitCode } = await run(["config", "--admin-host", "0.0.0.0", "--admin-port", "off"]);
+  expect(exitCode).toBe(0);
+});
+
+test("a password is long enough, and its hash is shown nowhere but where it was made", async () => {
+  expect(await run(["password"], {}, "too short\n")).toMatchObject({ exitCode: 1, stdout: "" });
+  const made = await run(["password"], {}, `${password}\nanother line\n`);
+  expect(made).toMatchObject({ exitCode: 0, stderr: "" });
+  const hash = made.stdout.trim();
+  expect(await Bun.password.verify(password, hash)).toBe(true);
+  using folder = new TemporaryFolder();
+  await Bun.write(folder.file("hash"), `${hash}\n`);
+  const shown = await run(["config"], { PLANTSTORE_ADMIN_PASSWORD_HASH_FILE: folder.file("hash") });
+  expect(shown.stdout).toMatch(/PLANTSTORE_ADMIN_PASSWORD_HASH +\*\*\* +PLANTSTORE_ADMIN_PASSWORD_HASH_FILE/);
+  const unquoted = await run(["config"], { PLANTSTORE_ADMIN_PASSWORD_HASH: "=19=65536,t=2,p=1" });
+  expect(unquoted).toMatchObject({ exitCode: 2, stdout: "" });
+  expect(unquoted.stderr).toContain("single quotes");
+});
+
+test("the console can be turned off", async () => {
+  await withServer(["--console", "off"], async (server) => {
+    const url = await server.adminUrl();
+    for (const path of ["/", "/console/", "/console/api/session"])
+      expect((await fetch(url + path)).status).toBe(404);
+    expect((await fetch(`${url}/metrics`)).status).toBe(200);
+  });
+});
+
+test("a terminal shows nothing of a password that is typed", async () => {
+  const shown: string[] = [];
+  const child = Bun.spawn([plantstore, "password"], {
+    terminal: { data: (_, bytes) => void shown.push(new TextDecoder().decode(bytes)) },
+  });
+  for (const question of ["Password of the console: ", "Once more: "]) {
+    while (!shown.join("").endsWith(question)) await Bun.sleep(10);
+    child.terminal?.write(`${password}\r`);
+  }
+  expect(await child.exited).toBe(0);
+  while (!shown.join("").includes("$argon2id$")) await Bun.sleep(10);
+  expect(shown.join("")).not.toContain("random");
+});

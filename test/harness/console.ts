@@ -1,0 +1,38 @@
+// The console's API, asked as its page asks it.
+
+import { type Answer, send } from "./http.ts";
+import type { RunningServer } from "./server.ts";
+
+export class ConsoleClient {
+  readonly #url: string;
+  readonly #headers: Record<string, string>;
+
+  /** @param headers sent with every request, such as the cookie of a session. */
+  constructor(adminUrl: string, headers: Record<string, string> = {}) {
+    this.#url = `${adminUrl}/console/api`;
+    this.#headers = headers;
+  }
+
+  static async of(server: RunningServer): Promise<ConsoleClient> {
+    return new ConsoleClient(await server.adminUrl());
+  }
+
+  read(path: string, headers: Record<string, string> = {}): Promise<Answer> {
+    return send(`${this.#url}/${path}`, { headers: { ...this.#headers, ...headers } });
+  }
+
+  /** Headers given override, an empty value leaves the header out. */
+  write(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    const all = {
+      "Content-Type": "application/json",
+      "X-Plantstore-Console": "1",
+      ...this.#headers,
+      ...headers,
+    };
+    return send(`${this.#url}/${path}`, {
+      method: "POST",
+      headers: Object.fromEntries(Object.entries(all).filter(([, value]) => value !== "")),
+      body: new Blob([JSON.stringify(body)]),
+    });
+  }
+}
