@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { accessibilityFaults, type Page, TestBrowser, takePicture } from "../harness/browser.ts";
+import { revokeToken, row, searchBy } from "../harness/console-page.ts";
 import { plantJson, post } from "../harness/http.ts";
 import { RunningServer, TemporaryFolder } from "../harness/server.ts";
 
@@ -21,15 +22,6 @@ async function withServer(
   await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args });
   const target = { url: server.url, token: await server.createToken("the shop") };
   await work(server, target, `${await server.adminUrl()}/console/`);
-}
-
-const row = (page: Page, id: bigint) =>
-  page.getByRole("row").filter({ has: page.getByRole("button", { name: `Plant ${id}`, exact: true }) });
-
-async function searchBy(page: Page, by: string, text: string): Promise<void> {
-  await page.getByLabel("Search by").selectOption({ label: by });
-  await page.getByRole("searchbox").fill(text);
-  await page.getByRole("button", { name: "Search", exact: true }).click();
 }
 
 test("a plant that a client creates appears by itself, and is found by id, name and tag", async () => {
@@ -102,9 +94,7 @@ test("a token is issued and seen once, and one that is revoked is refused", asyn
       const client = { url: target.url, token: String(issued) };
       expect((await post(client, plantJson(1n, "Monstera"))).status).toBe(200);
 
-      await page.getByRole("button", { name: "Revoke a <b>client</b>" }).click();
-      await page.getByRole("dialog").getByRole("button", { name: "Revoke", exact: true }).click();
-      await page.getByRole("button", { name: /Show \d that ended/ }).waitFor();
+      await revokeToken(page, "a <b>client</b>");
       while ((await post(client, plantJson(1n, "Monstera"))).status === 200) await Bun.sleep(50);
       expect((await post(client, plantJson(1n, "Monstera"))).json).toMatchObject({ error: 40101 });
       expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);

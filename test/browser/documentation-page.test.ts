@@ -2,13 +2,8 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { errorRegistry } from "../../src/contract/errors.ts";
-import {
-  accessibilityFaults,
-  type Locator,
-  type Page,
-  TestBrowser,
-  takePicture,
-} from "../harness/browser.ts";
+import { accessibilityFaults, TestBrowser, takePicture } from "../harness/browser.ts";
+import { scrollToOperation, shown, tryIt } from "../harness/documentation-page.ts";
 import { RunningServer, TemporaryFolder } from "../harness/server.ts";
 
 const resources = new AsyncDisposableStack();
@@ -27,32 +22,6 @@ beforeAll(async () => {
   token = await server.createToken();
 });
 afterAll(() => resources.disposeAsync());
-
-async function shown(page: Page): Promise<void> {
-  await page.getByRole("heading", { name: "Plant Store", level: 1 }).waitFor();
-  await page.getByRole("heading", { name: "Errors" }).waitFor();
-}
-
-/** Scrolls down to the operation, which Scalar renders only then, and gives the button that opens "try it". */
-async function scrollToOperation(page: Page): Promise<Locator> {
-  await shown(page);
-  const button = page.getByRole("button", { name: "Test Request" }).first();
-  while (!(await button.isVisible())) await page.evaluate("scrollBy(0, 200)");
-  return button;
-}
-
-/** Sends a body with a token, and gives the text of the answer once it holds `awaited`. */
-async function tryIt(page: Page, bearer: string, body: string, awaited: string): Promise<string> {
-  const dialog = page.getByRole("dialog");
-  await dialog.getByRole("textbox", { name: "Bearer Token" }).fill(bearer);
-  await dialog.getByRole("region", { name: "Request Body" }).getByRole("textbox").click();
-  await page.keyboard.press("Control+A");
-  await page.keyboard.insertText(body);
-  await dialog.getByRole("button", { name: /^Send post request/ }).click();
-  const answer = dialog.getByRole("region", { name: "Response", exact: true });
-  await answer.getByText(awaited).first().waitFor();
-  return answer.innerText();
-}
 
 test("creates plants exactly as they were written, says why a token is refused, and keeps none", async () => {
   const hostile = "<img src=x onerror=alert(1)><script>alert(2)</script>{{7*7}}";

@@ -189,5 +189,8 @@ test("what the page would never send is refused with a sentence", async () => {
   expect((await client.write("tokens", { name: "a\nb", expires: "" })).status).toBe(400);
   expect((await client.write("tokens/revoke", { name: "nobody" })).status).toBe(404);
   expect((await client.write("indexes", { name: "id", change: "create" })).status).toBe(400);
-  expect((await client.write("nowhere", {})).status).toBe(404);
+  for (const name of ["nowhere", "constructor", "toString", "__proto__"]) {
+    expect((await client.read(name)).status).toBe(404);
+    expect((await client.write(name, {})).status).toBe(404);
+  }
 });

@@ -34,29 +34,33 @@ const passwordBytesMax = 4_096;
 
 type Body = Readonly<Record<string, string>>;
 
+/** By name. A map, as an object would also have what all objects have, such as "constructor". */
+type Calls<Input> = ReadonlyMap<string, Call<Input>>;
+type Call<Input> = (input: Input) => Response | Promise<Response>;
+
 export class OperatorConsole {
   readonly #needs: ConsoleNeeds;
   readonly #files = new PageFiles();
-  readonly #reads: Readonly<Record<string, (parameters: URLSearchParams) => Response | Promise<Response>>>;
-  readonly #writes: Readonly<Record<string, (body: Body) => Response | Promise<Response>>>;
+  readonly #reads: Calls<URLSearchParams>;
+  readonly #writes: Calls<Body>;
 
   constructor(needs: ConsoleNeeds) {
     const { plants, tokens, indexes } = needs;
     this.#needs = needs;
-    this.#reads = {
-      history: (parameters) => this.#history(parameters),
-      plants: (parameters) => plants.list(parameters),
-      "plants/export": (parameters) => plants.export(parameters),
-      plant: (parameters) => plants.one(parameters),
-      tokens: () => tokens.list(),
-      indexes: () => indexes.states(),
-    };
-    this.#writes = {
-      plants: (body) => plants.create(texts(body, "token", "body")),
-      tokens: (body) => tokens.issue(texts(body, "name", "expires")),
-      "tokens/revoke": (body) => tokens.revoke(texts(body, "name")),
-      indexes: (body) => indexes.change(texts(body, "name", "change")),
-    };
+    this.#reads = new Map<string, Call<URLSearchParams>>([
+      ["history", (parameters) => this.#history(parameters)],
+      ["plants", (parameters) => plants.list(parameters)],
+      ["plants/export", (parameters) => plants.export(parameters)],
+      ["plant", (parameters) => plants.one(parameters)],
+      ["tokens", () => tokens.list()],
+      ["indexes", () => indexes.states()],
+    ]);
+    this.#writes = new Map<string, Call<Body>>([
+      ["plants", (body) => plants.create(texts(body, "token", "body"))],
+      ["tokens", (body) => tokens.issue(texts(body, "name", "expires"))],
+      ["tokens/revoke", (body) => tokens.revoke(texts(body, "name"))],
+      ["indexes", (body) => indexes.change(texts(body, "name", "change"))],
+    ]);
   }
 
   /** Whether a path is the console's to answer. */
@@ -98,8 +102,9 @@ export class OperatorConsole {
   ): Promise<Response> {
     if (name.startsWith("session")) return this.#session(request, name, address);
     if (!this.#needs.sessions.admit(request)) return refuse(401, "The console asks for its password.");
-    if (request.method === "GET") return (await this.#reads[name]?.(parameters)) ?? noSuchCall();
-    if (request.method === "POST") return (await this.#writes[name]?.(await bodyOf(request))) ?? noSuchCall();
+    if (request.method === "GET") return (await this.#reads.get(name)?.(parameters)) ?? noSuchCall();
+    if (request.method === "POST")
+      return (await this.#writes.get(name)?.(await bodyOf(request))) ?? noSuchCall();
     return refuse(405, "The console is read with GET and changed with POST.");
   }
 
