@@ -40,6 +40,11 @@ function withLineEnds(lines: Iterable<string>): string[] {
   return Array.from(lines, (line) => `${line}\n`);
 }
 
+/** Such as "1 plant" or "200,000 plants". */
+export function countOf(plants: number): string {
+  return `${plants.toLocaleString("en")} ${plants === 1 ? "plant" : "plants"}`;
+}
+
 /** Rows of cells as lines, with the columns under each other. */
 export function columnLines(rows: readonly (readonly string[])[]): string[] {
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];

@@ -4,7 +4,7 @@ import { fstatSync } from "node:fs";
 import { Command } from "commander";
 import { settingOf, withSettings } from "../config/command-config.ts";
 import { OperatorError } from "../operator-error.ts";
-import { printTexts, tell } from "../operator-output.ts";
+import { countOf, printTexts, tell } from "../operator-output.ts";
 import { openStore } from "../store/open-store.ts";
 import { exportText } from "../transfer/export.ts";
 import { operatorProgress } from "../transfer/progress.ts";
@@ -40,7 +40,7 @@ async function exportPlants(command: Command): Promise<void> {
     });
     await printTexts(texts);
     progress.end();
-    if (!isQuiet) tell(`${plants.toLocaleString("en")} plants exported`);
+    if (!isQuiet) tell(`${countOf(plants)} exported`);
   } catch (error) {
     progress.end();
     const { code, syscall } = error as NodeJS.ErrnoException;

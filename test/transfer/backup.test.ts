@@ -45,7 +45,7 @@ test("a backup under load is one snapshot: what was acknowledged before is in it
   const { exitCode, stderr } = await server.command("backup", copy);
   expect({ exitCode, stderr }).toEqual({
     exitCode: 0,
-    stderr: expect.stringMatching(/^[\d,]+ plants are in .*copy\.db, checked\.\n$/),
+    stderr: expect.stringMatching(/copy\.db holds [\d,]+ plants, checked\.\n$/),
   });
   load.stop();
   await running;
@@ -63,6 +63,14 @@ test("a backup under load is one snapshot: what was acknowledged before is in it
   expect(acknowledgedThen).toEqual([]);
 });
 
+test("what was copied is told", async () => {
+  using folder = new TemporaryFolder();
+  const single = await newStore(folder, "single.db", 1);
+  expect((await run(["backup", folder.file("one.db"), "--database", single])).stderr).toBe(
+    `${folder.file("one.db")} holds 1 plant, checked.\n`,
+  );
+});
+
 test("a backup is restored: plants, tokens, and a server that runs on them", async () => {
   using folder = new TemporaryFolder();
   const database = await newStore(folder, "plants.db", 500);
@@ -74,7 +82,7 @@ test("a backup is restored: plants, tokens, and a server that runs on them", asy
   });
   const other = `sqlite:${folder.file("other.db")}`;
   expect((await run(["restore", folder.file("copy.db"), "--database", other])).stderr).toBe(
-    "500 plants are restored, and the tokens of that time.\n",
+    "Restored: 500 plants, and the tokens of that time.\n",
   );
   expect(await exportOf(other)).toBe(readFileSync(folder.file("plants.ndjson"), "utf8"));
   await using server = await RunningServer.start({ database: other });
@@ -207,7 +215,7 @@ test("a damaged store gives no backup, and one that breaks off nothing that look
   await child.exited;
   if (child.signalCode === "SIGKILL") expect(existsSync(copy)).toBe(false);
   expect((await run(["backup", copy, "--force", "--database", database])).stderr).toContain(
-    "200,000 plants are in",
+    "holds 200,000 plants, checked",
   );
   expect(readdirSync(folder.path).filter((name) => name.startsWith("copy"))).toEqual(["copy.db"]);
 

@@ -62,7 +62,7 @@ for (const engine of engines) {
       await using place = await engine.newPlace();
       await importLines(place.database, folder, [plantJson(1n, "Monstera")]);
       for (const [args, told] of [
-        [[], "1 plants exported\n"],
+        [[], "1 plant exported\n"],
         [["--quiet"], ""],
       ] as const) {
         const child = Bun.spawn([plantstore, "export", "--database", place.database, ...args], {
