@@ -52,6 +52,8 @@ export interface ServerSetup {
   readonly database: string;
   readonly args?: readonly string[];
   readonly env?: Record<string, string>;
+  /** A command that runs the server, and becomes it: its process is the server's. */
+  readonly under?: readonly string[];
 }
 
 /** A server's end, and all that it wrote. */
@@ -78,9 +80,9 @@ export class RunningServer {
   }
 
   /** Starts a server, and waits for its address. */
-  static async start({ database, args = [], env = {} }: ServerSetup): Promise<RunningServer> {
+  static async start({ database, args = [], env = {}, under = [] }: ServerSetup): Promise<RunningServer> {
     const child = Bun.spawn(
-      [plantstore, "serve", "--port", "0", "--admin-port", "0", "--database", database, ...args],
+      [...under, plantstore, "serve", "--port", "0", "--admin-port", "0", "--database", database, ...args],
       {
         env: environment(env),
         stdin: "ignore",
@@ -122,12 +124,17 @@ export class RunningServer {
     return run([...args, "--database", this.database]);
   }
 
-  /** Sends a signal, and waits for the end. */
-  async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<ServerEnd> {
-    this.#child.kill(signal);
+  /** Waits for a server that ends by itself. */
+  async ended(): Promise<ServerEnd> {
     await this.#child.exited;
     const [stdout, stderr] = await Promise.all([this.#stdout.ended, this.#stderr.ended]);
     return { exitCode: this.#child.exitCode, stdout, stderr };
+  }
+
+  /** Sends a signal, and waits for the end. */
+  async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<ServerEnd> {
+    this.#child.kill(signal);
+    return this.ended();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -2,7 +2,7 @@
 
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, statSync, writeFileSync } from "node:fs";
 import type { NewPlant } from "../../src/contract/plant.ts";
 import { OperatorError } from "../../src/operator-error.ts";
 import { openDatabase } from "../../src/store/sqlite/database.ts";
@@ -204,5 +204,34 @@ test("readiness is a commit: it fails while the disk is full or locked, and chan
   await store.assertWritable();
   expect(other.query("PRAGMA user_version").values()).toEqual([[3]]);
   other.close();
+  await store.close();
+});
+
+test("the log is copied into the file as it grows; a reader holds that up, and only as long as it reads", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  const store = new SqliteStore(path, "create", unexpected);
+  const other = new SqliteStore(path, "existing", unexpected);
+  let id = 0n;
+  const grow = async (megabytes: number) => {
+    for (let megabyte = 0; megabyte < megabytes; megabyte++)
+      await store.create([plant(id++, "x".repeat(2 ** 20))]);
+  };
+  const logMegabytes = () => statSync(`${path}-wal`).size / 2 ** 20;
+  await grow(40);
+  expect(logMegabytes()).toBeLessThan(20);
+
+  const reader = other.export({});
+  await reader.next();
+  await grow(40);
+  expect(logMegabytes()).toBeGreaterThan(38);
+  await reader.return(undefined);
+  // Copied at the next try, and begun anew: it does not grow any more.
+  await grow(6);
+  const size = logMegabytes();
+  await grow(40);
+  expect(logMegabytes()).toBe(size);
+  expect(await store.count({})).toBe(Number(id));
+  await other.close();
   await store.close();
 });

@@ -1,18 +1,16 @@
 // Opens SQLite files so that a commit that returned is on stable storage.
 
-import { existsSync } from "node:fs";
+import { accessSync, constants, existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { OperatorError } from "../../operator-error.ts";
 import type { OpenMode } from "../plant-store.ts";
+import { isFailedFsync, noteFailure, recoverFromFailure } from "./disk-failure.ts";
 import { Database, SQLiteError } from "./driver.ts";
-import { identityOf } from "./files.ts";
+import { identityOf, syncName } from "./files.ts";
 import { migrate, newestVersion, schemaVersion } from "./migrations.ts";
 
 /** How long a statement waits for a lock that another process holds. */
 export const lockWaitMs = 2_000;
-
-/** The write-ahead log is copied into the database file whenever it has grown by this much, in 4 KiB pages. */
-const checkpointPages = 4_000;
 
 /** A log that grew beside a long export or backup is cut back to this when it starts anew. */
 const logBytesKept = 64 * 2 ** 20;
@@ -51,8 +49,10 @@ function openOnce(path: string, mode: OpenMode): Database {
       );
     }
   }
+  if (mode === "create") assertWritableFile(path);
   let database: Database | undefined;
   try {
+    recoverFromFailure(path);
     // Ids are bigint both ways: as numbers they lose digits past 2^53, and are bound as REAL past 2^51.
     database = new Database(path, {
       readwrite: true,
@@ -67,16 +67,31 @@ function openOnce(path: string, mode: OpenMode): Database {
     return database;
   } catch (error) {
     database?.close();
-    if (error instanceof SQLiteError)
+    if (isFailedFsync(error)) noteFailure(path, error.message);
+    if (error instanceof SQLiteError || isFailedFsync(error))
       throw new OperatorError(`cannot open the store ${path}: ${error.message}`);
     throw error;
+  }
+}
+
+/** SQLite would open it for reading, without a word, and fail with the first plant. */
+function assertWritableFile(path: string): void {
+  if (!existsSync(path)) return;
+  try {
+    accessSync(path, constants.W_OK);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new OperatorError(
+      `cannot open the store ${path}: it cannot be written (${code}); see to its permissions and its file system`,
+    );
   }
 }
 
 function makeDurable(database: Database, path: string): void {
   const [[journalMode] = []] = database.query("PRAGMA journal_mode = WAL").values();
   database.run("PRAGMA synchronous = FULL");
-  database.run(`PRAGMA wal_autocheckpoint = ${checkpointPages}`);
+  // SqlitePlants does it: SQLite itself would say nothing of a checkpoint that fails.
+  database.run("PRAGMA wal_autocheckpoint = 0");
   database.run(`PRAGMA journal_size_limit = ${logBytesKept}`);
   // SQLite stays silent where it cannot: for a database in memory, or on a file system without shared memory.
   if (journalMode !== "wal") {
@@ -84,6 +99,9 @@ function makeDurable(database: Database, path: string): void {
       `${path} cannot be kept durable (its journal mode is ${journalMode}); name a file on a local disk`,
     );
   }
+  // SQLite fsyncs the folder once the log is in it, and does not look whether that went well: so ahead of it.
+  database.query("SELECT 1 FROM sqlite_schema").get();
+  syncName(path);
 }
 
 /** Refuses what is no store, before anything is changed; an existing one must have this program's schema as well. */

@@ -2,6 +2,7 @@
 // the disk has answered, so a server uses SqliteThread.
 
 import type { NewPlant } from "../../contract/plant.ts";
+import type { PlantIndexes } from "../plant-reader.ts";
 import type {
   ObserveUnavailable,
   OpenMode,
@@ -10,12 +11,15 @@ import type {
   Selection,
   StoreSize,
 } from "../plant-store.ts";
+import type { TokenStore } from "../token-store.ts";
 import { openDatabase } from "./database.ts";
+import { DiskFailed, isFailedFsync, noteFailure } from "./disk-failure.ts";
 import type { Database } from "./driver.ts";
 import { countPlants, exportPlants } from "./export.ts";
 import { bytesOnDisk } from "./files.ts";
 import { SqliteIndexes } from "./indexes.ts";
 import { rewriteVersion, schemaVersion } from "./migrations.ts";
+import { OpenFiles } from "./open-files.ts";
 import { SqlitePlants } from "./plants.ts";
 import { SqliteReader } from "./reader.ts";
 import { SqliteTokens } from "./tokens.ts";
@@ -23,28 +27,56 @@ import { SqliteTokens } from "./tokens.ts";
 export class SqliteStore implements ReadablePlantStore {
   readonly engine = "sqlite";
   readonly batchesInFlightMax = 1;
-  readonly tokens: SqliteTokens;
-  readonly indexes: SqliteIndexes;
+  readonly tokens: TokenStore = {
+    add: (token) => this.#onDisk(() => this.#tokens.add(token)),
+    addFirst: (token) => this.#onDisk(() => this.#tokens.addFirst(token)),
+    rotate: (rotation) => this.#onDisk(() => this.#tokens.rotate(rotation)),
+    withdraw: (hash, revokedAt) => this.#onDisk(() => this.#tokens.withdraw(hash, revokedAt)),
+    revoke: (name, revokedAt) => this.#onDisk(() => this.#tokens.revoke(name, revokedAt)),
+    recordUses: (uses) => this.#onDisk(() => this.#tokens.recordUses(uses)),
+    list: () => this.#tokens.list(),
+  };
+  readonly indexes: PlantIndexes = {
+    states: () => this.#indexes.states(),
+    create: (name) => this.#onDisk(() => this.#indexes.create(name)),
+    drop: (name) => this.#onDisk(() => this.#indexes.drop(name)),
+  };
   readonly #path: string;
+  readonly #observe: ObserveUnavailable;
   readonly #database: Database;
+  readonly #files: OpenFiles;
   readonly #plants: SqlitePlants;
+  readonly #tokens: SqliteTokens;
+  readonly #indexes: SqliteIndexes;
+  #diskHasFailed = false;
 
-  /** Opens a store file, see openDatabase. */
+  /** Opens a store file, see openDatabase. Once a call has rejected with DiskFailed, every other one does. */
   constructor(path: string, mode: OpenMode, observe: ObserveUnavailable) {
     this.#path = path;
+    this.#observe = observe;
     this.#database = openDatabase(path, mode);
+    this.#files = new OpenFiles(path);
     this.#plants = new SqlitePlants(this.#database, observe);
-    this.tokens = new SqliteTokens(this.#database);
-    this.indexes = new SqliteIndexes(this.#database);
+    this.#tokens = new SqliteTokens(this.#database);
+    this.#indexes = new SqliteIndexes(this.#database);
   }
 
-  async create(batch: readonly NewPlant[]): Promise<Outcome[]> {
-    return this.#plants.create(batch);
+  create(batch: readonly NewPlant[]): Promise<Outcome[]> {
+    return this.#onDisk(async () => {
+      const misplaced = this.#files.misplaced();
+      if (misplaced === undefined) return this.#plants.create(batch);
+      this.#observe(removed(misplaced));
+      return batch.map(() => "unavailable");
+    });
   }
 
-  async assertWritable(): Promise<void> {
-    // A commit that leaves all as it was, and that the disk must take all the same.
-    rewriteVersion(this.#database);
+  assertWritable(): Promise<void> {
+    return this.#onDisk(async () => {
+      const misplaced = this.#files.misplaced();
+      if (misplaced !== undefined) throw new Error(removed(misplaced));
+      // A commit that leaves all as it was, and that the disk must take all the same.
+      rewriteVersion(this.#database);
+    });
   }
 
   async get(id: bigint): Promise<NewPlant | undefined> {
@@ -76,7 +108,32 @@ export class SqliteStore implements ReadablePlantStore {
   }
 
   async close(): Promise<void> {
+    // Closing would copy the log into the database file, from pages that may be on no disk.
+    if (this.#diskHasFailed) return;
     this.#plants.finalize();
     this.#database.close();
   }
+
+  async #onDisk<T>(call: () => Promise<T>): Promise<T> {
+    if (this.#diskHasFailed) throw diskFailed(this.#path, "an fsync failed before");
+    try {
+      return await call();
+    } catch (error) {
+      if (!isFailedFsync(error)) throw error;
+      this.#diskHasFailed = true;
+      const reason = `${error.message} (${error.code})`;
+      noteFailure(this.#path, reason);
+      throw diskFailed(this.#path, reason);
+    }
+  }
+}
+
+function removed(path: string): string {
+  return `${path} was removed or replaced while it was open; put it back, or start again with the file that is there`;
+}
+
+function diskFailed(path: string, reason: string): DiskFailed {
+  return new DiskFailed(
+    `the disk of ${path} failed: ${reason}; see to it, and start again: the store is recovered then`,
+  );
 }

@@ -5,6 +5,7 @@ import { OperatorError } from "../../operator-error.ts";
 import type { PlantIndexes } from "../plant-reader.ts";
 import type { OpenMode, Outcome, PlantStore, StoreObserver } from "../plant-store.ts";
 import type { TokenStore } from "../token-store.ts";
+import { DiskFailed } from "./disk-failure.ts";
 import { bytesOnDisk } from "./files.ts";
 import { SqliteReader } from "./reader.ts";
 import {
@@ -35,6 +36,7 @@ export class SqliteThread implements PlantStore {
   };
 
   readonly #worker = new Worker(new URL("./thread.ts", import.meta.url).href);
+  #failure: Error | undefined;
   readonly #pending: PromiseWithResolvers<unknown>[] = [];
 
   readonly #path: string;
@@ -43,6 +45,7 @@ export class SqliteThread implements PlantStore {
     this.#path = path;
     this.#worker.onmessage = ({ data }: MessageEvent<ThreadReply>) => {
       if (data.kind === "unavailable") observer.unavailable(data.reason);
+      else if (data.kind === "diskFailed") this.#fail(new DiskFailed(data.message), observer);
       else if (data.kind === "result") this.#pending.shift()?.resolve(data.result);
       else
         this.#pending
@@ -50,10 +53,7 @@ export class SqliteThread implements PlantStore {
           ?.reject(data.forOperator ? new OperatorError(data.message) : new Error(data.message));
     };
     this.#worker.onerror = ({ message }) => {
-      // A thread that died took its answers along: nobody may wait for them.
-      const error = new Error(`The SQLite thread failed: ${message.replace(/\s+/g, " ")}`);
-      for (const { reject } of this.#pending.splice(0)) reject(error);
-      observer.failed(error);
+      this.#fail(new Error(`The SQLite thread failed: ${message.replace(/\s+/g, " ")}`), observer);
     };
   }
 
@@ -70,7 +70,13 @@ export class SqliteThread implements PlantStore {
   }
 
   async create(batch: readonly NewPlant[]): Promise<Outcome[]> {
-    return unpackOutcomes(await this.#call("create", packBatch(batch)));
+    try {
+      return unpackOutcomes(await this.#call("create", packBatch(batch)));
+    } catch (error) {
+      // The server ends; whoever still gets an answer must know that the plant may not be stored.
+      if (error instanceof DiskFailed) return batch.map(() => "unavailable");
+      throw error;
+    }
   }
 
   async bytesOnDisk(): Promise<number> {
@@ -92,10 +98,19 @@ export class SqliteThread implements PlantStore {
     this.#worker.terminate();
   }
 
+  /** A thread that has failed took its answers along: nobody may wait for them. */
+  #fail(error: Error, observer: StoreObserver): void {
+    if (this.#failure !== undefined) return;
+    this.#failure = error;
+    for (const { reject } of this.#pending.splice(0)) reject(error);
+    observer.failed(error);
+  }
+
   #call<Name extends CallName>(
     call: Name,
     ...args: Parameters<ThreadCalls[Name]>
   ): Promise<ReturnType<ThreadCalls[Name]>> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
     const pending = Promise.withResolvers<unknown>();
     this.#pending.push(pending);
     this.#worker.postMessage({ call, args });

@@ -37,7 +37,9 @@ export interface ThreadRequest {
 export type ThreadReply =
   | { readonly kind: "result"; readonly result: unknown }
   | { readonly kind: "failure"; readonly message: string; readonly forOperator: boolean }
-  | { readonly kind: "unavailable"; readonly reason: string };
+  | { readonly kind: "unavailable"; readonly reason: string }
+  /** The store is of no use any more; the call under way and all later ones fail. */
+  | { readonly kind: "diskFailed"; readonly message: string };
 
 const separator = "\0";
 const fieldsPerPlant = 3;

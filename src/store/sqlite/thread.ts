@@ -1,6 +1,7 @@
 // The thread that owns the SQLite file, so that waiting for the disk never holds up the network.
 
 import { OperatorError } from "../../operator-error.ts";
+import { DiskFailed } from "./disk-failure.ts";
 import { SqliteStore } from "./sqlite-store.ts";
 import {
   packOutcomes,
@@ -43,6 +44,7 @@ self.onmessage = async ({ data }: MessageEvent<ThreadRequest>) => {
     reply({ kind: "result", result: await call(...data.args) });
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
+    if (error instanceof DiskFailed) reply({ kind: "diskFailed", message });
     reply({ kind: "failure", message, forOperator: error instanceof OperatorError });
   }
 };

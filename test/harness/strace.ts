@@ -1,0 +1,83 @@
+// A server whose system calls are watched, or made to fail, by strace.
+
+import { spawnSync } from "node:child_process";
+import { suiteWith } from "./programs.ts";
+
+/** strace may be there and not be allowed to trace, as in many containers. */
+const mayTrace =
+  Bun.which("strace") === null || spawnSync("strace", ["-f", "-o", "/dev/null", "true"]).status === 0;
+
+/** A suite that needs strace; where it is missing or may not trace, it is skipped with its reason. */
+export function suiteWithStrace(name: string, suite: () => void): void {
+  if (mayTrace) suiteWith("strace", name, suite);
+  else suiteWith("ptrace", name, suite, "strace, and allow ptrace");
+}
+
+/** Runs a command with some system calls failing, such as `fsync:error=EIO:when=3`: the third in each thread. */
+export function injecting(...faults: readonly string[]): string[] {
+  return [
+    "strace",
+    "-D",
+    "-f",
+    "-qq",
+    "-o",
+    "/dev/null",
+    ...faults.flatMap((fault) => ["-e", `inject=${fault}`]),
+  ];
+}
+
+/** Runs a command with its calls written to a file: whole strings in hexadecimal, descriptors with their paths. */
+export function tracing(calls: readonly string[], file: string): string[] {
+  return [
+    "strace",
+    "-D",
+    "-f",
+    "-qq",
+    "-y",
+    "-xx",
+    "-s",
+    "100000",
+    "-e",
+    `trace=${calls}`,
+    "-e",
+    "signal=none",
+    "-o",
+    file,
+  ];
+}
+
+export interface SystemCall {
+  readonly name: string;
+  /** The path of the descriptor that is its first argument. */
+  readonly path: string;
+  readonly text: string;
+  readonly result: number;
+}
+
+/** The calls of a trace as they began and as they ended, in the order in which that happened. */
+export function* systemCalls(trace: string): Generator<{ moment: "begins" | "ends"; call: SystemCall }> {
+  const unfinished = new Map<string, string>();
+  for (const line of trace.split("\n")) {
+    const [, thread = "", rest = ""] = /^(\d+) +(.*)$/.exec(line) ?? [];
+    const isUnfinished = rest.endsWith("<unfinished ...>");
+    const resumed = /^<\.\.\. \w+ resumed>(.*)$/.exec(rest);
+    const text = resumed === null ? rest : `${unfinished.get(thread) ?? ""}${resumed[1]}`;
+    if (isUnfinished) unfinished.set(thread, text.replace(/ *<unfinished \.\.\.>$/, ""));
+    const [, name, path = ""] = /^(\w+)\(\d+<([^>]*)>/.exec(text) ?? [];
+    if (name === undefined) continue;
+    const result = Number(/= (-?\d+)[^=]*$/.exec(text)?.[1] ?? Number.NaN);
+    const call = { name, path: unhex(path), text, result };
+    if (resumed === null) yield { moment: "begins", call };
+    if (!isUnfinished) yield { moment: "ends", call };
+  }
+}
+
+/** The bytes of the first string of a call. */
+export function bytesOf({ text }: SystemCall): Buffer {
+  const [, hex = ""] = /"((?:\\x[0-9a-f]{2})*)"/.exec(text) ?? [];
+  return Buffer.from(hex.replaceAll("\\x", ""), "hex");
+}
+
+function unhex(text: string): string {
+  return text.includes("\\x") ? Buffer.from(text.replaceAll("\\x", ""), "hex").toString() : text;
+}
