@@ -13,7 +13,7 @@ import type { RateLimit } from "./rate-limit.ts";
 /** What creating a plant needs of the house. */
 export interface CreatePlantNeeds {
   readonly credentials: Credentials;
-  readonly groupCommit: GroupCommit;
+  readonly groupCommit: Pick<GroupCommit, "create" | "isFull">;
   readonly bodies: Bodies;
   /** Undefined where callers may send any number of creates. */
   readonly rateLimit: RateLimit | undefined;

@@ -1,0 +1,60 @@
+// The simulation holds, is the same for the same seed, and finds bugs that are put in.
+
+import { describe, expect, test } from "bun:test";
+import { run } from "./command.ts";
+import { mutations } from "./mutations.ts";
+import { simulate } from "./simulation.ts";
+
+/** Some seconds' worth of them; `npm run simulate` runs any number. */
+const seeds = Number(process.env.PLANTSTORE_TEST_SEEDS ?? 3_000);
+
+/** Seeds within which a bug must be found. */
+const seedsToFind = 400;
+
+// Each half in a process of its own, so that both processors have their part.
+test(`nothing is lost, and nobody let in, in ${seeds} seeds`, async () => {
+  const half = Math.ceil(seeds / 2);
+  const runs = await Promise.all([
+    run(["--seeds", String(half)]),
+    run(["--seeds", String(half), "--from", String(1 + half)]),
+  ]);
+  for (const { stdout, exitCode } of runs) {
+    expect(stdout).toStartWith(`0 of ${half} seeds failed`);
+    expect(exitCode).toBe(0);
+  }
+}, 600_000);
+
+test("the same seed is the same run, to the last event", async () => {
+  for (const seed of [11, 12]) {
+    const traces: string[][] = [[], []];
+    for (const trace of traces) await simulate(seed, { trace: (line) => trace.push(line) });
+    expect(traces[0]?.length).toBeGreaterThan(10);
+    expect(traces[0]).toEqual(traces[1] ?? []);
+  }
+  const hash = async () => JSON.parse((await run(["--seed", "15"])).stdout).hash;
+  expect(await hash()).toBe((await simulate(15)).hash);
+});
+
+describe("a bug is found", () => {
+  const bugs = Object.entries(mutations).filter(([name]) => name !== "none");
+  test.each(bugs)(
+    "%s",
+    async (_, options) => {
+      let found: string | undefined;
+      for (let seed = 1; seed <= seedsToFind && found === undefined; seed++)
+        found = (await simulate(seed, options)).faults[0];
+      expect(found).toBeDefined();
+    },
+    120_000,
+  );
+});
+
+test("a seed that fails is printed with the command that runs it again", async () => {
+  const { stdout, exitCode } = await run(["--seeds", "1", "--mutation", "acknowledgesBeforeTheCommit"]);
+  expect(exitCode).toBe(1);
+  const again = /again: npm run simulate -- (.*)/.exec(stdout)?.[1]?.split(" ") ?? [];
+  expect(again).toEqual(["--seed", "1", "--trace", "--mutation", "acknowledgesBeforeTheCommit"]);
+  const replayed = await run(again);
+  expect(replayed.exitCode).toBe(1);
+  expect(replayed.stdout).toContain("too early");
+});
