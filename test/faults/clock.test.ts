@@ -1,0 +1,73 @@
+// A system clock that jumps under a running server: tokens with an end follow it, and nothing else does.
+
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { spawnSync } from "node:child_process";
+import { renameSync, writeFileSync } from "node:fs";
+import { plantJson, post } from "../harness/http.ts";
+import { Load } from "../harness/load.ts";
+import { suiteWith } from "../harness/programs.ts";
+import { RunningServer, TemporaryFolder } from "../harness/server.ts";
+
+setDefaultTimeout(120_000);
+
+/** What a process needs in its environment to take its clock's distance from the system's from a file. */
+function clockFrom(file: string): Record<string, string> {
+  const { stdout } = spawnSync("faketime", ["-m", "-f", "+0", "printenv", "LD_PRELOAD"], {
+    encoding: "utf8",
+  });
+  return {
+    LD_PRELOAD: stdout.trim(),
+    FAKETIME_TIMESTAMP_FILE: file,
+    FAKETIME_NO_CACHE: "1",
+    // As with a clock that is set: the monotonic one does not take part.
+    FAKETIME_DONT_FAKE_MONOTONIC: "1",
+  };
+}
+
+/** In one step, as a server reads it at any moment. */
+function setClock(file: string, ahead: string): void {
+  writeFileSync(`${file}.new`, `${ahead}\n`);
+  renameSync(`${file}.new`, file);
+}
+
+suiteWith("faketime", "a clock that jumps", () => {
+  test("a token with an end is in force while the clock says so; no plant is lost, no other request refused", async () => {
+    using folder = new TemporaryFolder();
+    const clock = folder.file("clock");
+    setClock(clock, "+0");
+    await using server = await RunningServer.start({
+      database: `sqlite:${folder.file("plants.db")}`,
+      env: clockFrom(clock),
+    });
+    const forever = { url: server.url, token: await server.createToken() };
+    const limited = { url: server.url, token: await server.createToken("limited", ["--expires", "1h"]) };
+    const load = new Load();
+    const running = load.untilGone([forever], 8);
+    let id = 0n;
+    for (const [ahead, status] of [
+      ["+0", 200],
+      ["+2h", 401],
+      ["-3d", 200],
+      ["+10y", 401],
+      ["+59m", 200],
+      ["-20y", 200],
+    ] as const) {
+      setClock(clock, ahead);
+      expect((await post(limited, plantJson(id++, ahead))).status).toBe(status);
+      await load.acknowledgedMore(200);
+    }
+    // Noticed within 2 seconds, which the clock has no part in, also when it goes on jumping.
+    expect((await server.command("token", "revoke", "limited")).exitCode).toBe(0);
+    for (let jump = 0; (await post(limited, plantJson(id++, "revoked"))).status !== 401; jump++) {
+      setClock(clock, jump % 2 === 0 ? "-30d" : "-40d");
+    }
+    load.stop();
+    await running;
+    expect([...load.statuses.keys()]).toEqual([200]);
+    const { exitCode, stderr } = await server.stop();
+    expect([exitCode, stderr]).toEqual([0, expect.not.stringMatching(/"level":"(?:warn|error)"/)]);
+    await using again = await RunningServer.start({ database: server.database });
+    const faults = load.audit((await again.command("export")).stdout);
+    expect(faults.filter((fault) => fault.startsWith("lost"))).toEqual([]);
+  });
+});

@@ -1,0 +1,65 @@
+// A disk that is full, and has room again: a small file system of its own.
+
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { Load } from "../harness/load.ts";
+import { RunningServer, TemporaryFolder } from "../harness/server.ts";
+
+/** Each starts several processes, some of them under strace. */
+setDefaultTimeout(120_000);
+
+/** A file system of 2 MB; undefined where none may be mounted. */
+function mounted(folder: string): Disposable | undefined {
+  mkdirSync(folder);
+  const mount = spawnSync("mount", ["-t", "tmpfs", "-o", "size=2m", "tmpfs", folder]);
+  if (mount.status !== 0) return undefined;
+  return {
+    [Symbol.dispose]() {
+      spawnSync("umount", [folder]);
+    },
+  };
+}
+
+function mayMount(): boolean {
+  using folder = new TemporaryFolder();
+  using disk = mounted(folder.file("disk"));
+  return disk !== undefined;
+}
+
+const suite = mayMount() ? describe : describe.skip;
+
+suite(mayMount() ? "a full disk" : "a full disk (skipped: only root may mount one)", () => {
+  test("answers 503, loses nothing, and takes plants again once there is room", async () => {
+    using folder = new TemporaryFolder();
+    const place = folder.file("disk");
+    using _ = mounted(place);
+    await using server = await RunningServer.start({ database: `sqlite:${place}/plants.db` });
+    const target = { url: server.url, token: await server.createToken() };
+    const load = new Load();
+    const ballast = `${place}/ballast`;
+    const running = load.untilGone([target], 8);
+    await load.acknowledgedMore(100);
+    // What is left of it: the system writes as much as fits.
+    try {
+      writeFileSync(ballast, Buffer.alloc(4 * 2 ** 20));
+    } catch {
+      // Full, as it is meant to be.
+    }
+    while ((load.statuses.get(503) ?? 0) < 50) await Bun.sleep(10);
+    const warning = await server.logged(({ level }) => level === "warn");
+    expect(warning.reason).toMatch(/SQLITE_FULL|SQLITE_IOERR/);
+    const ready = await fetch(`${await server.adminUrl()}/readyz`);
+    expect(ready.status).toBe(503);
+
+    rmSync(ballast);
+    await load.acknowledgedMore(100);
+    load.stop();
+    await running;
+    expect([...load.statuses.keys()].toSorted()).toEqual([200, 503]);
+    const { exitCode } = await server.stop();
+    expect(exitCode).toBe(0);
+    await using again = await RunningServer.start({ database: `sqlite:${place}/plants.db` });
+    expect(load.audit((await again.command("export")).stdout)).toEqual([]);
+  });
+});
