@@ -57,8 +57,12 @@ async function importFile(command: Command, file: string): Promise<void> {
       throw new OperatorError(`the store could not be written for a minute; ${goesOn(counts)}`);
   } finally {
     progress.end();
-    rejected.flush();
-    await store.close();
+    try {
+      rejected.flush();
+    } finally {
+      // An open connection would keep a command that has failed from ending.
+      await store.close();
+    }
   }
   if (signal.aborted) throw new OperatorError(`interrupted; ${goesOn(counts)}`);
   if (!isQuiet) tell(countsText(counts) + (counts.refused === 0 ? "" : `; see ${rejected.path}`));

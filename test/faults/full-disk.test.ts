@@ -2,9 +2,11 @@
 
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { engines } from "../harness/engines.ts";
+import { plantJson } from "../harness/http.ts";
 import { Load } from "../harness/load.ts";
-import { RunningServer, TemporaryFolder } from "../harness/server.ts";
+import { RunningServer, run, TemporaryFolder } from "../harness/server.ts";
 
 /** Each starts several processes, some of them under strace. */
 setDefaultTimeout(120_000);
@@ -62,4 +64,49 @@ suite(mayMount() ? "a full disk" : "a full disk (skipped: only root may mount on
     await using again = await RunningServer.start({ database: `sqlite:${place}/plants.db` });
     expect(load.audit((await again.command("export")).stdout)).toEqual([]);
   });
+
+  test("takes no backup: it says so, and leaves nothing that looks like one", async () => {
+    using folder = new TemporaryFolder();
+    const place = folder.file("disk");
+    using _ = mounted(place);
+    const database = `sqlite:${folder.file("plants.db")}`;
+    const lines = Array.from({ length: 100_000 }, (_, id) => `${plantJson(BigInt(id), `plant ${id}`)}\n`);
+    writeFileSync(folder.file("plants.ndjson"), lines.join(""));
+    await run(["import", folder.file("plants.ndjson"), "--quiet", "--database", database]);
+    expect(await run(["backup", `${place}/copy.db`, "--database", database])).toEqual({
+      exitCode: 1,
+      stdout: "",
+      stderr: expect.stringMatching(
+        /^plantstore: the store could not be backed up to .*copy\.db: .*full.*; see to it, and try again\n$/,
+      ),
+    });
+    expect(readdirSync(place)).toEqual([]);
+  });
+
+  for (const engine of engines) {
+    test(`${engine.name}: an import whose report does not fit ends with a line, and goes on once there is room`, async () => {
+      await using store = await engine.newPlace();
+      using folder = new TemporaryFolder();
+      const place = folder.file("disk");
+      using _ = mounted(place);
+      const wrong = `{"id": "no integer", "name": ${JSON.stringify("x".repeat(1_000))}}\n`;
+      // 0.5 MB of lines that are refused, and a report of them that is larger.
+      const lines = `${plantJson(1n, "Monstera")}\n${wrong.repeat(500)}${plantJson(2n, "Ficus")}\n`;
+      writeFileSync(`${place}/plants.ndjson`, lines);
+      writeFileSync(`${place}/ballast`, Buffer.alloc(1_300_000));
+      const importing = () => run(["import", `${place}/plants.ndjson`, "--database", store.database]);
+      expect(await importing()).toEqual({
+        exitCode: 1,
+        stdout: "",
+        stderr: expect.stringMatching(
+          /^plantstore: the refused lines cannot be written to .*plants\.ndjson\.rejected\.ndjson \(ENOSPC\); make room for it, [^\n]*\n$/,
+        ),
+      });
+      rmSync(`${place}/ballast`);
+      expect((await importing()).exitCode).toBe(3);
+      expect((await run(["export", "--database", store.database])).stdout).toBe(
+        `${plantJson(1n, "Monstera")}\n${plantJson(2n, "Ficus")}\n`,
+      );
+    });
+  }
 });
