@@ -14,6 +14,9 @@ import { Exchanges, type PublicExchange } from "./exchange.ts";
 import { Listener, type ListenerOptions } from "./listener.ts";
 import { Turn } from "./turn.ts";
 
+/** RFC 9112, section 3.2: a host with a port or without. Bun lets anything pass, and two Hosts as one with a comma. */
+const wellFormedHost = /^(?:[\w.~-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
+
 export interface ServerOptions extends CreatePlantNeeds, Omit<ListenerOptions, "handle"> {
   /** "" or a path such as "/v1", without a slash at its end. */
   readonly basePath: string;
@@ -109,8 +112,9 @@ export function startServer(options: ServerOptions): PublicServer {
 
   function answerDescription(request: Request, exchange: PublicExchange): Response {
     const scheme = options.certificate === undefined ? "http" : "https";
-    const host = request.headers.get("host") ?? listener.address;
-    const url = options.publicUrl ?? `${scheme}://${host}${basePath}`;
+    const host = request.headers.get("host") ?? "";
+    const reached = wellFormedHost.test(host) ? host : listener.address;
+    const url = options.publicUrl ?? `${scheme}://${reached}${basePath}`;
     const servers = [{ url, description: "This server." }];
     return answers.json(JSON.stringify({ ...description, servers }), exchange);
   }

@@ -1,7 +1,8 @@
 // Every refusal of the contract but those of credentials: its status, its code, its sentence, its headers.
 
 import { expect, test } from "bun:test";
-import { freshId, plantJson, post, send, sendRaw } from "../harness/http.ts";
+import { freshId, plantJson, post, send } from "../harness/http.ts";
+import { sendRaw } from "../harness/raw-connection.ts";
 import { describeConformance } from "./targets.ts";
 
 const bytes = (...values: number[]) => new Uint8Array(values);

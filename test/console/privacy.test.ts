@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { ConsoleClient } from "../harness/console.ts";
-import { sendRaw } from "../harness/http.ts";
+import { sendRaw } from "../harness/raw-connection.ts";
 import { plantstore, RunningServer, run, TemporaryFolder } from "../harness/server.ts";
 
 const password = "four random words it is";
@@ -157,7 +157,6 @@ test("a session that was begun over TLS is for TLS alone", async () => {
       `http://127.0.0.1:${port}`,
       `POST /console/api/session HTTP/1.1\r\nHost: console.example\r\nOrigin: https://console.example\r\n` +
         `Content-Type: application/json\r\nX-Plantstore-Console: 1\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
-      5_000,
     );
     expect(answer).toMatch(/^HTTP\/1.1 200/);
     expect(answer).toMatch(/SameSite=Strict; Secure\r\n/);

@@ -55,31 +55,3 @@ export function freshId(): bigint {
   const [bits = 0n] = crypto.getRandomValues(new BigInt64Array(1));
   return bits;
 }
-
-/** Sends bytes over a bare connection, and gives what comes back until the other side closes it or falls silent. */
-export async function sendRaw(url: string, bytes: string | Uint8Array, silentMsMax = 1_000): Promise<string> {
-  const { hostname, port } = new URL(url);
-  const received: Buffer[] = [];
-  const ended = Promise.withResolvers<void>();
-  let lastNews = performance.now();
-  const socket = await Bun.connect({
-    hostname,
-    port: Number(port),
-    socket: {
-      data(_, chunk) {
-        lastNews = performance.now();
-        received.push(chunk);
-      },
-      close: () => ended.resolve(),
-      error: () => ended.resolve(),
-    },
-  });
-  socket.write(bytes);
-  const watch = setInterval(() => {
-    if (performance.now() - lastNews > silentMsMax) ended.resolve();
-  }, 50);
-  await ended.promise;
-  clearInterval(watch);
-  socket.end();
-  return Buffer.concat(received).toString("latin1");
-}

@@ -19,9 +19,9 @@ export class Load {
     await this.#run(targets, connections, "end");
   }
 
-  /** Creates until stop, whatever happens to the servers. */
-  async untilStopped(targets: readonly Target[], connections: number): Promise<void> {
-    await this.#run(targets, connections, "go on");
+  /** Creates until stop, whatever happens to the servers, with a pause between one create and the next. */
+  async untilStopped(targets: readonly Target[], connections: number, pauseMs = 0): Promise<void> {
+    await this.#run(targets, connections, "go on", pauseMs);
   }
 
   stop(): void {
@@ -48,12 +48,17 @@ export class Load {
     ];
   }
 
-  async #run(targets: readonly Target[], connections: number, onFailure: "end" | "go on"): Promise<void> {
+  async #run(
+    targets: readonly Target[],
+    connections: number,
+    onFailure: "end" | "go on",
+    pauseMs = 0,
+  ): Promise<void> {
     const runOne = async (target: Target) => {
       while (!this.#stopped) {
         const gone = !(await this.#createOne(target));
         if (gone && onFailure === "end") return;
-        if (gone) await Bun.sleep(20);
+        if (gone || pauseMs > 0) await Bun.sleep(Math.max(pauseMs, gone ? 20 : 0));
       }
     };
     const all = Array.from({ length: connections }, (_, index) => targets[index % targets.length]);

@@ -70,6 +70,7 @@ export class RunningServer {
   readonly #child: Bun.Subprocess<"ignore", "pipe", "pipe">;
   readonly #stdout: Output;
   readonly #stderr: Output;
+  #adminOpened: Promise<LogLine> | undefined;
 
   private constructor(url: string, database: string, parts: Started) {
     this.url = url;
@@ -99,13 +100,20 @@ export class RunningServer {
 
   /** The address of the admin listener. */
   async adminUrl(): Promise<string> {
-    const { url } = await this.logged(({ msg }) => msg === "the admin listener is open");
-    return String(url);
+    // Kept: a log may have grown long by the next time.
+    this.#adminOpened ??= this.logged(({ msg }) => msg === "the admin listener is open");
+    return String((await this.#adminOpened).url);
   }
 
   /** The first line of the log that matches, as soon as it is there. */
   logged(matches: (line: LogLine) => boolean): Promise<LogLine> {
     return this.#stderr.until((text) => logLines(text).find(matches));
+  }
+
+  /** A metric without labels, as the admin listener gives it now. */
+  async metric(name: string): Promise<number> {
+    const text = await (await fetch(`${await this.adminUrl()}/metrics`)).text();
+    return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
   }
 
   get pid(): number {

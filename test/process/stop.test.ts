@@ -5,6 +5,7 @@ import { existsSync } from "node:fs";
 import { engines } from "../harness/engines.ts";
 import { freshId, plantJson, post } from "../harness/http.ts";
 import { logLines } from "../harness/output.ts";
+import { RawConnection, stuckCreate } from "../harness/raw-connection.ts";
 import { RunningServer, TemporaryFolder } from "../harness/server.ts";
 
 for (const engine of engines) {
@@ -49,25 +50,10 @@ for (const engine of engines) {
       await using place = await engine.newPlace();
       const server = await RunningServer.start(place);
       const token = await server.createToken();
-      const { hostname, port } = new URL(server.url);
       const body = plantJson(1n, "slow");
-      const answered = Promise.withResolvers<string>();
-      let received = "";
-      const slow = await Bun.connect({
-        hostname,
-        port: Number(port),
-        socket: {
-          data(_, chunk) {
-            received += chunk.toString();
-          },
-          close: () => answered.resolve(received),
-        },
-      });
-      const idle = await Bun.connect({ hostname, port: Number(port), socket: { data: () => undefined } });
-      slow.write(
-        `POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n` +
-          `Content-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`,
-      );
+      const idle = await RawConnection.open(server.url);
+      const framing = `Content-Length: ${body.length}`;
+      const slow = await stuckCreate({ url: server.url, token }, framing, body.slice(0, 5));
       await Bun.sleep(100);
       const stopping = server.stop();
       // As npm does, which passes on a signal that the terminal has sent already.
@@ -75,11 +61,11 @@ for (const engine of engines) {
       process.kill(server.pid, "SIGINT");
       await server.logged(({ msg }) => msg.startsWith("stopping"));
       slow.write(body.slice(5));
-      const answer = await answered.promise;
+      const answer = await slow.closed;
       expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*\{"name":"slow"\}$/);
       expect(answer.toLowerCase()).toContain("\r\nconnection: close\r\n");
       expect((await stopping).exitCode).toBe(0);
-      idle.end();
+      idle.terminate();
     });
 
     test("a client that never finishes its request is given up after the time for draining", async () => {
@@ -89,11 +75,7 @@ for (const engine of engines) {
         args: ["--drain-seconds-max", "1"],
       });
       const token = await server.createToken();
-      const { hostname, port } = new URL(server.url);
-      const stuck = await Bun.connect({ hostname, port: Number(port), socket: { data: () => undefined } });
-      stuck.write(
-        `POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{`,
-      );
+      await stuckCreate({ url: server.url, token }, "Content-Length: 50", "{");
       await Bun.sleep(100);
       expect((await server.stop()).exitCode).toBe(0);
     });
@@ -105,11 +87,7 @@ for (const engine of engines) {
         args: ["--drain-seconds-max", "3600"],
       });
       const token = await server.createToken();
-      const { hostname, port } = new URL(server.url);
-      const stuck = await Bun.connect({ hostname, port: Number(port), socket: { data: () => undefined } });
-      stuck.write(
-        `POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{`,
-      );
+      const stuck = await stuckCreate({ url: server.url, token }, "Content-Length: 50", "{");
       await Bun.sleep(100);
       const stopping = server.stop();
       await server.logged(({ msg }) => msg.startsWith("stopping"));
@@ -118,7 +96,7 @@ for (const engine of engines) {
       const { exitCode, stderr } = await stopping;
       expect(exitCode).toBe(1);
       expect(logLines(stderr).at(-1)).toMatchObject({ level: "warn", signal: "SIGTERM" });
-      stuck.end();
+      stuck.terminate();
     });
 
     test("while it stops it is not ready, and takes no new connection", async () => {
@@ -127,18 +105,14 @@ for (const engine of engines) {
       const adminUrl = await server.adminUrl();
       expect((await fetch(`${adminUrl}/readyz`)).status).toBe(200);
       const target = { url: server.url, token: await server.createToken() };
-      const { hostname, port } = new URL(server.url);
-      const stuck = await Bun.connect({ hostname, port: Number(port), socket: { data: () => undefined } });
-      stuck.write(
-        `POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${target.token}\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{`,
-      );
+      const stuck = await stuckCreate(target, "Content-Length: 50", "{");
       await Bun.sleep(100);
       const stopping = server.stop();
       await server.logged(({ msg }) => msg.startsWith("stopping"));
       expect(await (await fetch(`${adminUrl}/readyz`)).text()).toBe("not ready: the server is stopping\n");
       expect((await fetch(`${adminUrl}/livez`)).status).toBe(200);
       await expect(post(target, plantJson(1n, "Monstera"))).rejects.toThrow();
-      stuck.end();
+      stuck.terminate();
       expect((await stopping).exitCode).toBe(0);
     });
   });

@@ -1,0 +1,131 @@
+// A bare connection: bytes out as they stand, bytes in as they come.
+
+import type { Target } from "./http.ts";
+
+export class RawConnection {
+  /** Resolves with all that has come back, once the other side has closed the connection or broken it off. */
+  readonly closed: Promise<string>;
+  readonly #socket: Bun.Socket<RawConnection>;
+  readonly #settle: (received: string) => void;
+  readonly #received: Buffer[] = [];
+  #unsent = Buffer.alloc(0);
+  #endsWhenSent = false;
+  #isClosed = false;
+  #news = Promise.withResolvers<void>();
+
+  private constructor(socket: Bun.Socket<RawConnection>) {
+    this.#socket = socket;
+    const closed = Promise.withResolvers<string>();
+    this.closed = closed.promise;
+    this.#settle = closed.resolve;
+  }
+
+  /** Connects to the host and port of an address. */
+  static async open(url: string): Promise<RawConnection> {
+    const { hostname, port } = new URL(url);
+    // Nothing comes before a request is sent, so the handlers find their connection.
+    const socket = await Bun.connect<RawConnection>({
+      hostname,
+      port: Number(port),
+      allowHalfOpen: true,
+      socket: {
+        data: ({ data }, chunk) => data.#take(chunk),
+        drain: ({ data }) => data.#flush(),
+        end: (socket) => void socket.end(),
+        close: ({ data }) => data.#ended(),
+        error: ({ data }) => data.#ended(),
+      },
+    });
+    socket.data = new RawConnection(socket);
+    return socket.data;
+  }
+
+  /** What has come back so far, a character a byte. */
+  get received(): string {
+    return Buffer.concat(this.#received).toString("latin1");
+  }
+
+  /** Sends text, a byte a character, or bytes; what the system does not take at once follows when it does. */
+  write(bytes: string | Uint8Array): void {
+    this.#unsent = Buffer.concat([
+      this.#unsent,
+      typeof bytes === "string" ? Buffer.from(bytes, "latin1") : bytes,
+    ]);
+    this.#flush();
+  }
+
+  /** Sends nothing more after what was written: the other side reads the end of the stream. */
+  end(): void {
+    this.#endsWhenSent = true;
+    this.#flush();
+  }
+
+  /** Reads nothing more, so that the answers stay with the other side. */
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  /** Breaks the connection off. */
+  terminate(): void {
+    this.#socket.terminate();
+  }
+
+  /** What `find` makes of the bytes so far, as soon as it is not undefined; undefined if they end before that. */
+  async until<T>(find: (received: string) => T | undefined): Promise<T | undefined> {
+    for (;;) {
+      const found = find(this.received);
+      if (found !== undefined || this.#isClosed) return found;
+      await this.#news.promise;
+    }
+  }
+
+  #flush(): void {
+    if (this.#unsent.length > 0) {
+      const sent = this.#socket.write(this.#unsent);
+      if (sent > 0) this.#unsent = this.#unsent.subarray(sent);
+    }
+    if (this.#unsent.length === 0 && this.#endsWhenSent) this.#socket.shutdown();
+  }
+
+  #take(chunk: Buffer): void {
+    this.#received.push(Buffer.from(chunk));
+    this.#tellNews();
+  }
+
+  #ended(): void {
+    this.#isClosed = true;
+    this.#settle(this.received);
+    this.#tellNews();
+  }
+
+  #tellNews(): void {
+    this.#news.resolve();
+    this.#news = Promise.withResolvers<void>();
+  }
+}
+
+/** Sends bytes, and gives what comes back until the other side closes the connection, which the bytes must ask for. */
+export async function sendRaw(url: string, bytes: string): Promise<string> {
+  const connection = await RawConnection.open(url);
+  connection.write(bytes);
+  return connection.closed;
+}
+
+/** A create's request line and headers, with the framing that is given. */
+export function createHead({ token }: Pick<Target, "token">, framing: string): string {
+  return (
+    `POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n` +
+    `Content-Type: application/json\r\n${framing}\r\n\r\n`
+  );
+}
+
+/** A create whose body stays away but for its beginning. */
+export async function stuckCreate(
+  target: Target,
+  framing: string,
+  beginning: string,
+): Promise<RawConnection> {
+  const connection = await RawConnection.open(target.url);
+  connection.write(createHead(target, framing) + beginning);
+  return connection;
+}

@@ -1,0 +1,101 @@
+// Connections that are held, trickled into, not read from, half-closed: the others do not notice, and what they took
+// is given back.
+
+import { expect, test } from "bun:test";
+import { freshId } from "../harness/http.ts";
+import { createHead, RawConnection, stuckCreate } from "../harness/raw-connection.ts";
+import { bodyOf } from "./hostile-request.ts";
+import { Siege } from "./siege.ts";
+
+const idleCount = 10_000;
+// Bun raises its own limit to the hard one.
+const hardLimit = Number((await Bun.$`sh -c "ulimit -Hn"`.text()).trim().replace("unlimited", "Infinity"));
+const tooFew = hardLimit < idleCount + 500;
+const reason = tooFew ? ` (skipped: ulimit -Hn is ${hardLimit})` : "";
+
+test.skipIf(tooFew)(
+  `${idleCount} idle connections are held and given back, and nobody beside them notices${reason}`,
+  async () => {
+    await using siege = await Siege.start(["--connections-max", "20000"]);
+    const before = await siege.footprint();
+    const idle: RawConnection[] = [];
+    while (idle.length < idleCount) {
+      const more = await Promise.all(Array.from({ length: 250 }, () => RawConnection.open(siege.target.url)));
+      // Half of them have an answer behind them, the others never say a word.
+      for (const connection of more.slice(0, 125))
+        connection.write(createHead({ token: "x" }, "Content-Length: 0"));
+      await Promise.all(more.slice(0, 125).map((connection) => connection.until(isAnswered)));
+      idle.push(...more);
+    }
+    expect(await siege.server.metric("process_open_fds")).toBeGreaterThan(before.descriptors + idleCount / 2);
+    await siege.load.acknowledgedMore(20);
+    for (const connection of idle) connection.terminate();
+    await siege.isBackTo(before);
+    expect(await siege.faults()).toEqual([]);
+  },
+  120_000,
+);
+
+test("answers that nobody reads are not heaped up", async () => {
+  await using siege = await Siege.start();
+  const before = await siege.footprint();
+  const requests = "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n".repeat(20_000);
+  const greedy = await Promise.all(Array.from({ length: 20 }, () => RawConnection.open(siege.target.url)));
+  for (const connection of greedy) {
+    connection.pause();
+    connection.write(requests);
+  }
+  // 6 GB of answers, were they made.
+  await siege.load.acknowledgedMore(200);
+  await siege.isBackTo(before);
+  for (const connection of greedy) connection.terminate();
+  expect(await siege.faults()).toEqual([]);
+}, 120_000);
+
+test("heads and bodies that trickle are given up, however often a byte comes", async () => {
+  await using siege = await Siege.start(["--arrival-seconds-max", "2"]);
+  const heads = await Promise.all(Array.from({ length: 100 }, () => RawConnection.open(siege.target.url)));
+  for (const head of heads) head.write("POST /plants HTTP/1.1\r\nHost: x\r\n");
+  const framings = ["Content-Length: 1000000", "Transfer-Encoding: chunked"] as const;
+  const bodies = await Promise.all(
+    Array.from({ length: 100 }, (_, index) => stuckCreate(siege.target, framings[index % 2] ?? "", "")),
+  );
+  const trickle = setInterval(() => {
+    for (const head of heads) head.write("X: y\r\n");
+    for (const [index, body] of bodies.entries()) body.write(index % 2 === 0 ? " " : "1\r\n \r\n");
+  }, 300);
+  for (const head of heads) expect(await head.closed).not.toContain("200 OK");
+  for (const body of bodies) expect(await body.closed).toContain('{"error":40800,');
+  clearInterval(trickle);
+  expect(await siege.faults()).toEqual([]);
+}, 120_000);
+
+test("a client that closes its half gets no answer, and its plant is stored whole or not at all", async () => {
+  await using siege = await Siege.start();
+  const ids = Array.from({ length: 200 }, () => freshId());
+  const answers = await Promise.all(
+    ids.map(async (id) => {
+      const body = bodyOf(id);
+      siege.load.sent.set(id, body);
+      const connection = await stuckCreate(siege.target, `Content-Length: ${body.length}`, body);
+      connection.end();
+      return connection.closed;
+    }),
+  );
+  // Bun takes a closed half for a closed connection. Creating again is safe.
+  expect(new Set(answers)).toEqual(new Set([""]));
+  expect(await siege.faults()).toEqual([]);
+});
+
+test("connections past the limit are shed, and nobody who sends a request is refused", async () => {
+  await using siege = await Siege.start(["--connections-max", "500"]);
+  const idle = await Promise.all(Array.from({ length: 1_000 }, () => RawConnection.open(siege.target.url)));
+  for (const connection of idle) connection.write(createHead({ token: "x" }, "Content-Length: 0"));
+  for (const connection of idle) expect(await connection.closed).toStartWith("HTTP/1.1 401");
+  await siege.load.acknowledgedMore(100);
+  expect(await siege.faults()).toEqual([]);
+}, 120_000);
+
+function isAnswered(received: string): true | undefined {
+  return received.includes("\r\n\r\n") ? true : undefined;
+}

@@ -1,0 +1,88 @@
+// A server under hostile requests, with a well-behaved client beside them that must not notice.
+
+import type { Target } from "../harness/http.ts";
+import { Load } from "../harness/load.ts";
+import { RunningServer, TemporaryFolder } from "../harness/server.ts";
+import { HostileClient } from "./hostile-client.ts";
+
+export interface Footprint {
+  readonly residentBytes: number;
+  readonly descriptors: number;
+}
+
+/** The heap of a server that has just started grows by so much under any load. */
+const residentBytesSlack = 64 * 2 ** 20;
+const descriptorsSlack = 50;
+
+/** Between the creates of the well-behaved client, so that it does not take the machine for itself. */
+const pauseMs = 20;
+
+export class Siege {
+  readonly server: RunningServer;
+  readonly target: Target;
+  /** The well-behaved client. Its books take in what the hostile one has created. */
+  readonly load = new Load();
+  readonly hostile: HostileClient;
+  readonly #folder: TemporaryFolder;
+  readonly #wellBehaved: Promise<void>;
+
+  private constructor(server: RunningServer, target: Target, folder: TemporaryFolder) {
+    this.server = server;
+    this.target = target;
+    this.#folder = folder;
+    this.hostile = new HostileClient(target, this.load);
+    this.#wellBehaved = this.load.untilStopped([target], 2, pauseMs);
+  }
+
+  static async start(args: readonly string[] = []): Promise<Siege> {
+    const folder = new TemporaryFolder();
+    const server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args });
+    return new Siege(server, { url: server.url, token: await server.createToken() }, folder);
+  }
+
+  /** What the server takes of the machine. */
+  async footprint(): Promise<Footprint> {
+    const [residentBytes, descriptors] = await Promise.all([
+      this.server.metric("process_resident_memory_bytes"),
+      this.server.metric("process_open_fds"),
+    ]);
+    return { residentBytes, descriptors };
+  }
+
+  /** Resolves when the server takes no more than it did before, but for what the well-behaved client costs. */
+  async isBackTo(before: Footprint): Promise<void> {
+    for (;;) {
+      const { residentBytes, descriptors } = await this.footprint();
+      const isBack =
+        residentBytes < before.residentBytes + residentBytesSlack &&
+        descriptors < before.descriptors + descriptorsSlack;
+      if (isBack) return;
+      await Bun.sleep(100);
+    }
+  }
+
+  /** Ends the well-behaved client, and gives all that was wrong with its answers, the server and the store. */
+  async faults(): Promise<string[]> {
+    this.load.stop();
+    await this.#wellBehaved;
+    const { statuses, unanswered } = this.load;
+    const exported = await this.server.command("export");
+    const { exitCode, stderr } = await this.server.stop();
+    return [
+      ...[...statuses]
+        .filter(([status]) => status !== 200)
+        .map(([status, count]) => `${count} times ${status}`),
+      ...unanswered.map((error) => `unanswered: ${error}`),
+      ...this.load.audit(exported.stdout),
+      ...(exitCode === 0 ? [] : [`exit code ${exitCode}`]),
+      ...stderr.split("\n").filter((line) => line.includes('"level":"error"')),
+    ];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.load.stop();
+    await this.server[Symbol.asyncDispose]();
+    await this.#wellBehaved;
+    this.#folder[Symbol.dispose]();
+  }
+}
