@@ -1,0 +1,34 @@
+// The inputs that are kept: one file each, named by its content, so that two runs never quarrel over a name.
+
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+const root = new URL("corpus", import.meta.url).pathname;
+
+/** The kept inputs of a target, always in the same order. */
+export function readCorpus(target: string): Buffer[] {
+  const folder = join(root, target);
+  mkdirSync(folder, { recursive: true });
+  return readdirSync(folder)
+    .toSorted()
+    .map((name) => readFileSync(join(folder, name)));
+}
+
+/** Keeps these inputs, and no other. */
+export function writeCorpus(target: string, inputs: readonly Buffer[]): void {
+  const folder = join(root, target);
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  for (const input of inputs) writeFileSync(join(folder, nameOf(input)), input);
+}
+
+/** Leaves an input where a person finds it, and says where. */
+export function writeFinding(target: string, input: Buffer): string {
+  const path = join(root, target, nameOf(input));
+  writeFileSync(path, input);
+  return path;
+}
+
+function nameOf(input: Buffer): string {
+  return Bun.SHA256.hash(input, "hex").slice(0, 16);
+}

@@ -1,0 +1,23 @@
+// A short run of the fuzzer: what it has found before, and some thousand inputs near that.
+
+import { expect, test } from "bun:test";
+
+const main = new URL("main.ts", import.meta.url).pathname;
+const executions = 20_000;
+
+test("the readers of bodies and of Authorization agree with independent judges", async () => {
+  const child = Bun.spawn([process.execPath, main, "--executions", String(executions)], {
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [stdout, stderr, exitCode] = await Promise.all([
+    child.stdout.text(),
+    child.stderr.text(),
+    child.exited,
+  ]);
+  expect({ stdout, stderr, exitCode }).toEqual({
+    stdout: expect.stringMatching(/^body: 20000 executions.*\nauthorization: 20000 executions.*\n$/),
+    stderr: "",
+    exitCode: 0,
+  });
+}, 120_000);

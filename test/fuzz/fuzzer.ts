@@ -1,0 +1,100 @@
+// Coverage-guided search: what runs through something new is kept, and new inputs are made of what is kept.
+
+import type { Coverage } from "./coverage.ts";
+import { mutate, type Pick } from "./mutations.ts";
+import type { FuzzTarget } from "./target.ts";
+
+/** An input that the target got wrong. */
+export class Finding extends Error {
+  readonly input: Buffer;
+  /** Which execution found it. */
+  readonly execution: number;
+
+  constructor(input: Buffer, execution: number, cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
+    this.input = input;
+    this.execution = execution;
+  }
+}
+
+const bytesMax = 4_096;
+/** The event loop has a turn after so many, for what the code under test does by itself. */
+const turnEvery = 500;
+
+interface Kept {
+  readonly input: Buffer;
+  readonly features: readonly number[];
+}
+
+export class Fuzzer {
+  executions = 0;
+  readonly #target: FuzzTarget;
+  readonly #coverage: Coverage;
+  readonly #pick: Pick;
+  readonly #words: readonly Buffer[];
+  readonly #kept: Kept[] = [];
+  readonly #seen = new Set<number>();
+  #favoured: readonly Buffer[] = [];
+
+  constructor(target: FuzzTarget, coverage: Coverage, pick: Pick) {
+    this.#target = target;
+    this.#coverage = coverage;
+    this.#pick = pick;
+    // Text as UTF-8, but what is no UTF-8 text in a header stands for itself.
+    this.#words = target.words.map((word) => Buffer.from(word));
+  }
+
+  get features(): number {
+    return this.#seen.size;
+  }
+
+  get kept(): number {
+    return this.#kept.length;
+  }
+
+  /** Runs an input, and keeps it if it runs through something new. Throws a Finding if the target got it wrong. */
+  try(input: Buffer): void {
+    this.executions++;
+    try {
+      this.#coverage.take();
+      const result = this.#target.run(input);
+      const features = this.#coverage.take();
+      this.#target.check(input, result);
+      const isNew = features.some((feature) => !this.#seen.has(feature));
+      for (const feature of features) this.#seen.add(feature);
+      if (isNew) this.#kept.push({ input: Buffer.from(input), features });
+    } catch (error) {
+      throw new Finding(Buffer.from(input), this.executions, error);
+    }
+  }
+
+  /** Makes and tries inputs for as long as `goesOn` says. */
+  async search(goesOn: () => boolean): Promise<void> {
+    while (goesOn()) {
+      this.#favoured = this.smallest();
+      for (let left = turnEvery; left > 0 && goesOn(); left--) {
+        const [one, other] = [this.#any(), this.#any()];
+        this.try(mutate(one, other, this.#words, this.#pick, bytesMax));
+      }
+      await new Promise(setImmediate);
+    }
+  }
+
+  /** As few and as short inputs as run through all that was seen: those first that are shortest. */
+  smallest(): Buffer[] {
+    const missing = new Set(this.#seen);
+    const chosen: Buffer[] = [];
+    for (const { input, features } of this.#kept.toSorted((a, b) => a.input.length - b.input.length)) {
+      if (!features.some((feature) => missing.has(feature))) continue;
+      for (const feature of features) missing.delete(feature);
+      chosen.push(input);
+    }
+    return chosen;
+  }
+
+  /** Mostly one of the few that run through everything: what is kept on the way there is mostly noise. */
+  #any(): Buffer {
+    if (this.#pick(4) > 0) return this.#favoured[this.#pick(this.#favoured.length)] ?? Buffer.of();
+    return this.#kept[this.#pick(this.#kept.length)]?.input ?? Buffer.of();
+  }
+}
