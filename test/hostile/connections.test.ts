@@ -5,7 +5,7 @@ import { expect, test } from "bun:test";
 import { freshId } from "../harness/http.ts";
 import { createHead, RawConnection, stuckCreate } from "../harness/raw-connection.ts";
 import { bodyOf } from "./hostile-request.ts";
-import { Siege } from "./siege.ts";
+import { Siege, wellBehavedConnections } from "./siege.ts";
 
 const idleCount = 10_000;
 // Bun raises its own limit to the hard one.
@@ -39,14 +39,16 @@ test.skipIf(tooFew)(
 test("answers that nobody reads are not heaped up", async () => {
   await using siege = await Siege.start();
   const before = await siege.footprint();
-  const requests = "GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n".repeat(20_000);
+  // Of 15 KB and of 200 bytes; the former need a promise, and the latter are given at once.
+  const requests = ["GET /openapi.json", "GET /plants"].map((line) =>
+    `${line} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(100_000),
+  );
   const greedy = await Promise.all(Array.from({ length: 20 }, () => RawConnection.open(siege.target.url)));
-  for (const connection of greedy) {
+  for (const [index, connection] of greedy.entries()) {
     connection.pause();
-    connection.write(requests);
+    connection.write(requests[index % 2] ?? "");
   }
-  // 6 GB of answers, were they made.
-  await siege.load.acknowledgedMore(200);
+  await siege.load.acknowledgedMore(100);
   await siege.isBackTo(before);
   for (const connection of greedy) connection.terminate();
   expect(await siege.faults()).toEqual([]);
@@ -93,6 +95,10 @@ test("connections past the limit are shed, and nobody who sends a request is ref
   for (const connection of idle) connection.write(createHead({ token: "x" }, "Content-Length: 0"));
   for (const connection of idle) expect(await connection.closed).toStartWith("HTTP/1.1 401");
   await siege.load.acknowledgedMore(100);
+  // A request may cross the closing of its idle connection, and is sent again (RFC 9112, section 9.3.1): no server
+  // that closes idle connections can prevent it.
+  const crossed = siege.load.unanswered.splice(0);
+  expect(crossed.length).toBeLessThanOrEqual(wellBehavedConnections);
   expect(await siege.faults()).toEqual([]);
 }, 120_000);
 

@@ -2,7 +2,8 @@
 
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { freshId, plantJson, post, type Target } from "../harness/http.ts";
+import { freshId, plantJson, post } from "../harness/http.ts";
+import { createHead, RawConnection, stuckCreate } from "../harness/raw-connection.ts";
 import { RunningServer, run, TemporaryFolder } from "../harness/server.ts";
 
 async function serverWith(folder: TemporaryFolder, args: readonly string[]): Promise<RunningServer> {
@@ -83,54 +84,14 @@ test("without a rate there are no RateLimit fields", async () => {
   expect(headers.has("ratelimit-policy")).toBe(false);
 });
 
-function requestHead({ token }: Target, framing: string): string {
-  return `POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n${framing}\r\n\r\n`;
-}
-
-/** A request whose body stays away but for its beginning, and what is answered to it. */
-async function stuckRequest(target: Target, framing: string, beginning: string) {
-  const { hostname, port } = new URL(target.url);
-  const closed = Promise.withResolvers<string>();
-  let received = "";
-  const socket = await Bun.connect({
-    hostname,
-    port: Number(port),
-    socket: {
-      data(_, chunk) {
-        received += chunk.toString();
-      },
-      close: () => closed.resolve(received),
-    },
-  });
-  socket.write(`${requestHead(target, framing)}${beginning}`);
-  return { socket, closed: closed.promise, received: () => received };
-}
-
-async function metric(server: RunningServer, name: string): Promise<number> {
-  const text = await (await fetch(`${await server.adminUrl()}/metrics`)).text();
-  return Number(new RegExp(`^${name} (\\d+)$`, "m").exec(text)?.[1]);
-}
-
 test("requests that are refused may follow each other without waiting for the answers", async () => {
   using folder = new TemporaryFolder();
   await using server = await serverWith(folder, []);
-  const { hostname, port } = new URL(server.url);
-  const answered = Promise.withResolvers<void>();
-  let received = "";
-  const socket = await Bun.connect({
-    hostname,
-    port: Number(port),
-    socket: {
-      data: (_, chunk) => {
-        received += chunk.toString();
-        if (received.split("HTTP/1.1 401 ").length === 4) answered.resolve();
-      },
-      close: () => answered.reject(new Error(`closed after: ${received}`)),
-    },
-  });
-  socket.write("GET /plants HTTP/1.1\r\nHost: x\r\n\r\n".repeat(3));
-  await answered.promise;
-  socket.terminate();
+  const connection = await RawConnection.open(server.url);
+  connection.write("GET /plants HTTP/1.1\r\nHost: x\r\n\r\n".repeat(3));
+  await connection.until((received) => (received.split("HTTP/1.1 401 ").length === 4 ? true : undefined));
+  expect(connection.received.split("HTTP/1.1 401 ")).toHaveLength(4);
+  connection.terminate();
 });
 
 test.each([
@@ -146,13 +107,13 @@ test.each([
   const creates = [1n, 2n, 3n].map(async (id) => {
     while ((await post(target, plantJson(id, "Monstera"))).status !== 200);
   });
-  while ((await metric(server, "plantstore_queue_plants")) < 1) await Bun.sleep(10);
+  while ((await server.metric("plantstore_queue_plants")) < 1) await Bun.sleep(10);
   const [, framing, beginning, rest] = how;
-  const { socket, received } = await stuckRequest(target, framing, beginning);
-  while (!received().endsWith("}")) await Bun.sleep(10);
-  expect(received()).toStartWith("HTTP/1.1 503 Service Unavailable\r\n");
-  expect(received()).toContain("Retry-After: 1\r\n");
-  expect(received()).toContain(
+  const connection = await stuckCreate(target, framing, beginning);
+  const refused = await connection.until((received) => (received.endsWith("}") ? received : undefined));
+  expect(refused).toStartWith("HTTP/1.1 503 Service Unavailable\r\n");
+  expect(refused).toContain("Retry-After: 1\r\n");
+  expect(refused).toContain(
     '{"error":50300,"message":"The server is overloaded and did not store the plant;',
   );
 
@@ -160,9 +121,10 @@ test.each([
   other.close();
   await Promise.all(creates);
   const next = plantJson(4n, "Monstera");
-  socket.write(`${rest}${requestHead(target, `Content-Length: ${next.length}`)}${next}`);
-  while (!received().endsWith('{"name":"Monstera"}')) await Bun.sleep(10);
-  socket.terminate();
+  connection.write(`${rest}${createHead(target, `Content-Length: ${next.length}`)}${next}`);
+  const created = await connection.until((all) => (all.endsWith('{"name":"Monstera"}') ? all : undefined));
+  expect(created).toContain("HTTP/1.1 200 OK\r\n");
+  connection.terminate();
 });
 
 test.each([
@@ -173,10 +135,10 @@ test.each([
   await using server = await serverWith(folder, ["--arrival-seconds-max", "1"]);
   const target = { url: server.url, token: await server.createToken() };
   const [, framing, beginning] = how;
-  const { socket, closed } = await stuckRequest(target, framing, beginning);
+  const connection = await stuckCreate(target, framing, beginning);
   // It trickles, so that the connection is never idle.
-  const trickle = setInterval(() => socket.write(framing.startsWith("C") ? " " : "1\r\n \r\n"), 200);
-  const answer = await closed;
+  const trickle = setInterval(() => connection.write(framing.startsWith("C") ? " " : "1\r\n \r\n"), 200);
+  const answer = await connection.closed;
   clearInterval(trickle);
   expect(answer).toStartWith("HTTP/1.1 408 Request Timeout\r\n");
   expect(answer.toLowerCase()).toContain("connection: close\r\n");
@@ -194,8 +156,8 @@ test.each([
   await using server = await serverWith(folder, ["--in-flight-bytes-max", "1100000"]);
   const target = { url: server.url, token: await server.createToken() };
   const [, framing, beginning] = how;
-  const { socket } = await stuckRequest(target, framing, beginning);
-  const bytes = () => metric(server, "plantstore_body_bytes");
+  const connection = await stuckCreate(target, framing, beginning);
+  const bytes = () => server.metric("plantstore_body_bytes");
   while ((await bytes()) < 900_000) await Bun.sleep(10);
   const large = plantJson(1n, "x".repeat(300_000));
   expect(await post(target, large)).toMatchObject({
@@ -207,7 +169,7 @@ test.each([
     },
   });
   expect((await post(target, plantJson(2n, "small"))).status).toBe(200);
-  socket.terminate();
+  connection.terminate();
   while ((await bytes()) > 0) await Bun.sleep(10);
   expect((await post(target, large)).status).toBe(200);
 });
@@ -217,13 +179,13 @@ test("past the connections idle ones are closed, busy ones after their answer, a
   await using server = await serverWith(folder, ["--connections-max", "10"]);
   const target = { url: server.url, token: await server.createToken() };
   const stuck = await Promise.all(
-    Array.from({ length: 20 }, () => stuckRequest(target, "Content-Length: 29", '{"id":1,"name":"Monster')),
+    Array.from({ length: 20 }, () => stuckCreate(target, "Content-Length: 29", '{"id":1,"name":"Monster')),
   );
   const shed = await server.logged(({ msg }) => msg.startsWith("there are too many connections"));
   expect(shed.level).toBe("warn");
   const { status, headers } = await post(target, plantJson(2n, "Monstera"));
   expect({ status, connection: headers.get("connection") }).toEqual({ status: 200, connection: "close" });
-  for (const { socket } of stuck) socket.write('a"}   ');
+  for (const connection of stuck) connection.write('a"}   ');
   for (const { closed } of stuck) expect(await closed).toStartWith("HTTP/1.1 200 OK\r\n");
   for (let isOver = true; isOver; await Bun.sleep(50))
     isOver = (await post(target, plantJson(2n, "Monstera"))).headers.get("connection") === "close";
