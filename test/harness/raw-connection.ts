@@ -65,6 +65,11 @@ export class RawConnection {
     this.#socket.pause();
   }
 
+  /** Reads on after a pause. */
+  resume(): void {
+    this.#socket.resume();
+  }
+
   /** Breaks the connection off. */
   terminate(): void {
     this.#socket.terminate();
