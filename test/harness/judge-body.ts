@@ -52,8 +52,8 @@ function judgeValue(json: unknown): JudgedPlant | "notNewPlant" | "notStorable" 
   const exactId = isLosslessNumber(id) ? int64(id.toString()) : undefined;
   const forSchema = {
     ...(id === undefined ? {} : { id: exactId === undefined ? "no int64" : 1 }),
-    ...(name === undefined ? {} : { name: withoutNumbers(name) }),
-    ...(tag === undefined ? {} : { tag: withoutNumbers(tag) }),
+    ...(name === undefined ? {} : { name: shallow(name) }),
+    ...(tag === undefined ? {} : { tag: shallow(tag) }),
   };
   if (!isNewPlant(forSchema) || exactId === undefined || typeof name !== "string") return "notNewPlant";
   if (!isStorable(name)) return "notStorable";
@@ -61,8 +61,11 @@ function judgeValue(json: unknown): JudgedPlant | "notNewPlant" | "notStorable" 
   return isStorable(tag) ? { id: exactId, name, tag } : "notStorable";
 }
 
-function withoutNumbers(value: unknown): unknown {
-  return isLosslessNumber(value) ? 1 : value;
+/** A value of the same type that the validator can take: it knows no numbers as texts, however deep. */
+function shallow(value: unknown): unknown {
+  if (isLosslessNumber(value)) return 1;
+  if (Array.isArray(value)) return [];
+  return typeof value === "object" && value !== null ? {} : value;
 }
 
 /** The value of a JSON number, if it is an int64. */

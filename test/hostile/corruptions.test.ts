@@ -43,7 +43,7 @@ test.each(Object.entries(framings))(
       if (exchange(byte) === byte) return;
       bytes[position] = exchange(byte);
       const corrupted = bytes.toString("latin1");
-      const expected = expectedOf(await parser.understand(corrupted), token);
+      const expected = expectedOf(await parser.understand(asNodeTakesIt(corrupted)), token);
       const received = await siege.hostile.exchange(corrupted);
       if (!isRight(expected, received))
         found.push(`${JSON.stringify(corrupted)}: ${JSON.stringify(received)}, not ${Bun.inspect(expected)}`);
@@ -65,6 +65,22 @@ test.each(Object.entries(framings))(
   },
   600_000,
 );
+
+/**
+ * DEL in the value of a header as a character that Node's parser lets pass: it refuses the former, Bun keeps it, and a
+ * recipient may do either (RFC 9110, section 5.5).
+ */
+function asNodeTakesIt(bytes: string): string {
+  const headEnd = bytes.indexOf("\r\n\r\n");
+  const lines = bytes.slice(0, headEnd).split("\r\n");
+  const taken = lines.map((line) => {
+    const valueStart = line.indexOf(":") + 1;
+    return valueStart === 0
+      ? line
+      : line.slice(0, valueStart) + line.slice(valueStart).replaceAll("\x7f", "\xff");
+  });
+  return taken.join("\r\n") + bytes.slice(headEnd);
+}
 
 /** What is to become of a request that Node reads so: a plant, or an error. */
 function expectedOf(
