@@ -1,6 +1,7 @@
 // The admin listener: whether the process lives, whether its store can commit now, its metrics, and the console.
 
 import type { Metrics } from "../events/metrics.ts";
+import { addressOf } from "./address.ts";
 import type { OperatorConsole } from "./console/operator-console.ts";
 
 export interface AdminOptions {
@@ -56,7 +57,7 @@ export function startAdminServer({
       },
     },
     fetch: (request, server) => {
-      const { pathname } = new URL(request.url, "http://localhost");
+      const { pathname } = addressOf(request);
       if (!operatorConsole?.owns(pathname))
         return report(404, "there is GET /livez, GET /readyz and GET /metrics");
       return operatorConsole.handle(request, server.requestIP(request)?.address ?? "");

@@ -78,6 +78,8 @@ test("a Host that is no name of this server is refused, whatever is asked", asyn
       "127.0.0.1.evil.example",
       "localhost.evil.example",
       "127.0.0.1@evil.example",
+      "evil.example:99999",
+      "[::1",
       "console.plants.example.evil",
     ])
       for (const path of ["/console/", "/console/api/session", "/console/api/tokens", "/"])

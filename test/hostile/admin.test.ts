@@ -1,4 +1,4 @@
-// The admin listener under hostile requests: none of them gets anything of it but what GET of its paths gives.
+// The admin listener and its console under hostile requests: none of them gets anything but what GET of its paths gives.
 
 import { expect, test } from "bun:test";
 import { rawAnswers } from "../harness/raw-answers.ts";
@@ -6,17 +6,20 @@ import { RawConnection } from "../harness/raw-connection.ts";
 import { badBodies } from "./bodies.ts";
 import { framing } from "./framing.ts";
 import { heads } from "./heads.ts";
-import { fill } from "./hostile-request.ts";
+import { fill, firstId } from "./hostile-request.ts";
 import { Siege } from "./siege.ts";
 
 const readings = ["/livez", "/readyz", "/metrics"];
+
+/** Calls of the console that no NewPlant, nor what is near one, is a good body for. */
+const calls = ["/console/api/plants", "/console/api/tokens/revoke", "/console/api/indexes"];
 
 test("hostile requests are refused there, and the public listener does not notice", async () => {
   await using siege = await Siege.start();
   const url = await siege.server.adminUrl();
   const methods = ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PROPFIND"];
   const requests = [
-    ...[...framing, ...heads, ...badBodies].map(({ bytes }) => fill(bytes, { id: 1n, ...siege.target })),
+    ...[...framing, ...heads, ...badBodies].map(({ bytes }) => fill(bytes, { id: firstId, ...siege.target })),
     ...readings.flatMap((path) => [
       ...methods.map((method) => `${method} ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n`),
       `GET ${path}/ HTTP/1.1\r\nHost: x\r\n\r\n`,
@@ -24,6 +27,14 @@ test("hostile requests are refused there, and the public listener does not notic
       `GET /%2e%2e/%2e%2e/etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n`,
       `GET ${path} HTTP/1.1\r\n\r\n`,
     ]),
+    // As a page of the console would send them.
+    ...calls.flatMap((path) =>
+      [...framing, ...badBodies].map(({ bytes }) =>
+        fill(bytes, { id: firstId, ...siege.target })
+          .replace(/^\w+ \S+/, `POST ${path}`)
+          .replace("\r\nHost: plants.example", "\r\nHost: localhost\r\nX-Plantstore-Console: 1"),
+      ),
+    ),
   ];
   const left = requests.values();
   const found: string[] = [];

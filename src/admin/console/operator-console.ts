@@ -3,6 +3,7 @@
 import type { History } from "../../events/history.ts";
 import { sampleMs, samplesMax } from "../../events/history.ts";
 import { OperatorError } from "../../operator-error.ts";
+import { addressOf } from "../address.ts";
 import { answer, BadRequest, json, refuse } from "./answers.ts";
 import { judgeHost, judgeSite } from "./guard.ts";
 import type { Indexes } from "./indexes.ts";
@@ -70,7 +71,7 @@ export class OperatorConsole {
 
   /** @param address of who sent the request. */
   async handle(request: Request, address: string): Promise<Response> {
-    const { pathname, searchParams } = new URL(request.url, "http://localhost");
+    const { pathname, searchParams } = addressOf(request);
     const wrongHost = judgeHost(request, this.#needs.names);
     if (wrongHost !== undefined) return refuse(wrongHost.status, wrongHost.message);
     if (!pathname.startsWith(base)) return answer(null, 302, { Location: base });
