@@ -6,8 +6,9 @@ import { Writable } from "node:stream";
 /** Reads a line of standard input. From a terminal it asks for it first, and shows nothing of what is typed. */
 export async function readSecretLine(question: string): Promise<string> {
   const { stdin, stderr } = process;
-  if (stdin.isTTY) stderr.write(question);
   const lines = createInterface({ input: stdin, output: nowhere(), terminal: stdin.isTTY });
+  // Only now does the terminal show nothing: whoever has seen the question may type at once.
+  if (stdin.isTTY) stderr.write(question);
   try {
     for await (const line of lines) return line;
     return "";
