@@ -96,20 +96,22 @@ test("heads and bodies that trickle are given up, however often a byte comes", a
   expect(await siege.faults()).toEqual([]);
 }, 120_000);
 
-test("a client that closes its half gets no answer, and its plant is stored whole or not at all", async () => {
+test("a client that closes its half gets no answer or a true one, and its plant is stored whole or not at all", async () => {
   await using siege = await Siege.start();
   const ids = Array.from({ length: 200 }, () => freshId());
-  const answers = await Promise.all(
+  await Promise.all(
     ids.map(async (id) => {
       const body = bodyOf(id);
       siege.load.sent.set(id, body);
       const connection = await stuckCreate(siege.target, `Content-Length: ${body.length}`, body);
       connection.end();
-      return connection.closed;
+      const answer = await connection.closed;
+      // Bun takes a closed half for a closed connection, unless the answer was quicker. Creating again is safe.
+      if (answer === "") return;
+      expect(answer).toStartWith("HTTP/1.1 200");
+      siege.load.acknowledged.add(id);
     }),
   );
-  // Bun takes a closed half for a closed connection. Creating again is safe.
-  expect(new Set(answers)).toEqual(new Set([""]));
   expect(await siege.faults()).toEqual([]);
 });
 
