@@ -1,24 +1,24 @@
-// Scalar's bundle for browsers, as its makers publish it.
+// Scalar's bundle for browsers, as it lies in the tree, and where it came from.
 
-import scalar from "@scalar/fastify-api-reference";
+import origin from "../../src/api/docs/scalar.json";
 
-/** Where the server has it. */
+export { origin };
+
+/** Where the server has it, compressed. */
 export const bundleFile = new URL("../../src/api/docs/scalar.js.gz", import.meta.url).pathname;
 
-interface Route {
-  readonly url: string;
-  handler(request: unknown, reply: { header(): typeof reply; send(text: string): string }): string;
+/** Where its origin is written down. */
+export const originFile = new URL("../../src/api/docs/scalar.json", import.meta.url).pathname;
+
+/** The bundle as its makers published it, as far as its hash tells. */
+export async function publishedBundle(): Promise<string> {
+  const bytes = Bun.gunzipSync(await Bun.file(bundleFile).bytes());
+  const hash = sha256(bytes);
+  if (hash !== origin.sha256)
+    throw new Error(`The bundle of ${origin.package} ${origin.version} has the hash ${hash}`);
+  return new TextDecoder().decode(bytes);
 }
 
-/** The bundle out of the pinned package. Its plugin for Fastify holds it as text, and sends it at one of its routes. */
-export function publishedBundle(): string {
-  const routes: Route[] = [];
-  const fastify = { route: (route: Route) => routes.push(route), initialConfig: {} };
-  const register = scalar as unknown as (host: typeof fastify, options: unknown, done: () => void) => void;
-  register(fastify, { configuration: { url: "openapi.json" } }, () => {});
-  const route = routes.find(({ url }) => url.endsWith(".js"));
-  if (route === undefined)
-    throw new Error(`No route of Scalar's is a script: ${routes.map(({ url }) => url)}`);
-  const reply = { header: () => reply, send: (text: string) => text };
-  return route.handler(undefined, reply);
+export function sha256(bytes: Uint8Array): string {
+  return new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
 }
