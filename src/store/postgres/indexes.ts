@@ -1,5 +1,6 @@
 // The optional indexes: made and dropped while servers run, and no part of the schema's version.
 
+import { OperatorError } from "../../operator-error.ts";
 import {
   type IndexName,
   type IndexState,
@@ -7,12 +8,17 @@ import {
   indexedCharacters,
   type PlantIndexes,
 } from "../plant-reader.ts";
-import type { Pool, PoolClient } from "./driver.ts";
+import { DatabaseError, type Pool, type PoolClient } from "./driver.ts";
 import { rejectForOperator } from "./failures.ts";
 import type { Primary } from "./primary.ts";
 
 /** An index of a large store takes its time, and nobody waits for it but who asked for it. */
 const indexMsMax = 6 * 3_600_000;
+
+/** A lock that is waited for stands before every later create: shorter than any statement of a batch may take. */
+const lockMsMax = 500;
+
+const lockNotAvailable = "55P03";
 
 interface Index {
   /** The relation whose presence tells that the index is there. */
@@ -35,6 +41,14 @@ const indexes: Readonly<Record<IndexName, Index>> = {
       "DO $$ BEGIN EXECUTE format('ALTER FUNCTION plants_arrive() SET search_path = %I, pg_temp', current_schema()); END $$",
       `CREATE TRIGGER plants_arrive AFTER INSERT ON plants REFERENCING NEW TABLE AS arrived
        FOR EACH STATEMENT EXECUTE FUNCTION plants_arrive()`,
+      // Whoever may read plants may read in which order they came.
+      `DO $$ DECLARE reader text; BEGIN
+         FOR reader IN
+           SELECT DISTINCT coalesce(quote_ident(rolname), 'PUBLIC')
+           FROM pg_class CROSS JOIN aclexplode(relacl) AS granted LEFT JOIN pg_roles ON pg_roles.oid = grantee
+           WHERE pg_class.oid = 'plants'::regclass AND privilege_type = 'SELECT'
+         LOOP EXECUTE 'GRANT SELECT ON plant_arrivals TO ' || reader; END LOOP;
+       END $$`,
     ],
     drop: [
       "DROP TRIGGER plants_arrive ON plants",
@@ -73,7 +87,12 @@ export class PostgresIndexes implements PlantIndexes {
   }
 
   async create(name: IndexName): Promise<void> {
-    if ((await this.states())[name] === "none") await this.#change(indexes[name], "create");
+    const state = (await this.states())[name];
+    if (state === "broken")
+      throw new OperatorError(
+        `the index ${name} is broken, or is being made by somebody else; drop it to make it again`,
+      );
+    if (state === "none") await this.#change(indexes[name], "create");
   }
 
   async drop(name: IndexName): Promise<void> {
@@ -82,12 +101,19 @@ export class PostgresIndexes implements PlantIndexes {
 
   async #change(index: Index, change: "create" | "drop"): Promise<void> {
     const changing = this.#primary.runOnceOnConnection(async (connection) => {
-      if (!index.isConcurrent) await connection.query("BEGIN");
+      if (!index.isConcurrent) await connection.query(`BEGIN; SET LOCAL lock_timeout = ${lockMsMax}`);
       for (const sql of index[change]) await runLong(connection, sql);
       if (!index.isConcurrent) await connection.query("COMMIT");
     });
-    await changing.catch(rejectForOperator);
+    await changing.catch(explainLock).catch(rejectForOperator);
   }
+}
+
+function explainLock(error: unknown): never {
+  if (!(error instanceof DatabaseError && error.code === lockNotAvailable)) throw error;
+  throw new OperatorError(
+    "another transaction holds the table of plants, that of a backup perhaps; try again when it is over",
+  );
 }
 
 async function runLong(connection: PoolClient, text: string): Promise<void> {
