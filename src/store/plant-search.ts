@@ -9,13 +9,16 @@ export interface PlacedPlant extends ShownPlant {
   readonly place: Place;
 }
 
+/** Where a plant was that somebody has deleted meanwhile. */
+export type Gap = Pick<PlacedPlant, "place">;
+
 /** What an engine reads. All of them give at most so many plants. */
 export interface PlantRows {
   states(): Promise<IndexStates>;
   /** Highest id first, from this one down. */
   fromId(idMax: bigint, plantsMax: number): Promise<PlacedPlant[]>;
-  /** Newest first, by the index. */
-  newest(before: bigint | undefined, plantsMax: number): Promise<PlacedPlant[]>;
+  /** Newest first, by the index, which also knows of plants that are deleted. */
+  newest(before: bigint | undefined, plantsMax: number): Promise<(PlacedPlant | Gap)[]>;
   /** In the order of names, then of ids, by the index. */
   named(prefix: Prefix, after: Place | undefined, plantsMax: number): Promise<PlacedPlant[]>;
   /** Highest id first, by the index. */
@@ -48,25 +51,31 @@ const stretchPlantsMax = 1_000_000;
 
 export async function searchPlants(rows: PlantRows, search: Search, now: Clock): Promise<Found> {
   const { by, text, after, plantsMax } = search;
-  const idMax = after === undefined ? int64Max : after.number - 1n;
-  if (idMax < int64Min) return pageOf("id", [], plantsMax);
-  if (by === "id") return pageOf("id", await rows.fromId(idMax, plantsMax + 1), plantsMax);
-
-  const isIndexed = (await rows.states())[by] === "ready";
+  const isIndexed = by !== "id" && (await rows.states())[by] === "ready";
   if (by === "newest") {
     if (!isIndexed) return "noIndex";
     return pageOf("newest", await rows.newest(after?.number, plantsMax + 1), plantsMax);
   }
   if (by === "name") {
     const prefix = { text, end: endOfPrefix(text) };
-    // A place in the order of ids is none in that of names: the index was made or dropped between two pages.
-    const isInOrder = after === undefined || (after.key === undefined) !== isIndexed;
-    if (isIndexed && isInOrder)
+    const hasKey = after?.key !== undefined;
+    if (isIndexed && (after === undefined || hasKey))
       return pageOf("name", await rows.named(prefix, after, plantsMax + 1), plantsMax);
-    return scan(rows, { prefix }, isInOrder ? idMax : int64Max, plantsMax, now);
+    // A place in the order of names is none in that of ids: the index was dropped between two pages. Where it was made,
+    // the search goes on by ids.
+    return scan(rows, { prefix }, hasKey ? int64Max : below(after), plantsMax, now);
   }
-  if (isIndexed) return pageOf("id", await rows.tagged(text, idMax, plantsMax + 1), plantsMax);
-  return scan(rows, { tag: text }, idMax, plantsMax, now);
+  const idMax = below(after);
+  if (by === "tag" && !isIndexed) return scan(rows, { tag: text }, idMax, plantsMax, now);
+  if (idMax === undefined) return pageOf("id", [], plantsMax);
+  const found = by === "id" ? rows.fromId(idMax, plantsMax + 1) : rows.tagged(text, idMax, plantsMax + 1);
+  return pageOf("id", await found, plantsMax);
+}
+
+/** The highest id past a place in the order of ids; undefined where none is left. */
+function below(after: Place | undefined): bigint | undefined {
+  if (after === undefined) return int64Max;
+  return after.number === int64Min ? undefined : after.number - 1n;
 }
 
 /**
@@ -83,16 +92,17 @@ export function endOfPrefix(prefix: string): string | undefined {
 }
 
 /** A page of rows, one more of which was asked for than it may have. */
-function pageOf(order: Page["order"], rows: readonly PlacedPlant[], plantsMax: number): Page {
-  const plants = rows.slice(0, plantsMax);
-  const next = rows.length > plantsMax ? plants.at(-1)?.place : undefined;
-  return { order, plants: plants.map(withoutPlace), next, searchedDownTo: undefined };
+function pageOf(order: Page["order"], rows: readonly (PlacedPlant | Gap)[], plantsMax: number): Page {
+  const shown = rows.slice(0, plantsMax);
+  const next = rows.length > plantsMax ? shown.at(-1)?.place : undefined;
+  const plants = shown.filter((row) => "id" in row).map(withoutPlace);
+  return { order, plants, next, searchedDownTo: undefined };
 }
 
 async function scan(
   rows: PlantRows,
   condition: Condition,
-  idMaxFirst: bigint,
+  idMaxFirst: bigint | undefined,
   plantsMax: number,
   now: Clock,
 ): Promise<Page> {
@@ -100,10 +110,10 @@ async function scan(
   const deadline = now() + scanMsMax;
   let idMax = idMaxFirst;
   let stretchPlants = stretchPlantsFirst;
-  for (;;) {
+  while (idMax !== undefined) {
     const startedAt = now();
     const idMin = await rows.endOfStretch(idMax, stretchPlants);
-    if (idMin === undefined) return pageOf("id", found, plantsMax);
+    if (idMin === undefined) break;
     found.push(...(await rows.matching(condition, idMin, idMax, plantsMax + 1 - found.length)));
     if (found.length > plantsMax) return pageOf("id", found, plantsMax);
     const endedAt = now();
@@ -111,12 +121,12 @@ async function scan(
       const next = { number: idMin };
       return { order: "id", plants: found.map(withoutPlace), next, searchedDownTo: idMin };
     }
-    if (idMin === int64Min) return pageOf("id", found, plantsMax);
-    idMax = idMin - 1n;
+    idMax = below({ number: idMin });
     // As many as the last stretch shows to be right, but at most four times as many.
     const fitting = Math.ceil((stretchPlants * stretchMs) / Math.max(endedAt - startedAt, stretchMs / 4));
     stretchPlants = Math.min(stretchPlantsMax, fitting);
   }
+  return pageOf("id", found, plantsMax);
 }
 
 /** A plant as a list shows it. */

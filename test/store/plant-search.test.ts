@@ -1,6 +1,8 @@
 // Searching plants, with each index and without, held against a search through a list.
 
+import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
+import { Client } from "pg";
 import type { NewPlant } from "../../src/contract/plant.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { indexNames, type Page, type PlantReader, type Search } from "../../src/store/plant-reader.ts";
@@ -58,7 +60,13 @@ function byName(one: NewPlant, other: NewPlant): number {
 }
 
 /** All plants of a search, page by page. */
-async function found(reader: PlantReader, by: Search["by"], text: string, plantsMax: number) {
+async function found(
+  reader: PlantReader,
+  by: Search["by"],
+  text: string,
+  plantsMax: number,
+  hasGaps = false,
+) {
   const all: Page["plants"][number][] = [];
   let after: Search["after"];
   let order: Page["order"] | undefined;
@@ -66,7 +74,7 @@ async function found(reader: PlantReader, by: Search["by"], text: string, plants
     const page = await reader.search({ by, text, after, plantsMax });
     if (page === "noIndex") throw new Error("there is no index");
     expect(page.plants.length).toBeLessThanOrEqual(plantsMax);
-    if (page.next !== undefined && page.searchedDownTo === undefined)
+    if (page.next !== undefined && page.searchedDownTo === undefined && !hasGaps)
       expect(page.plants.length).toBe(plantsMax);
     all.push(...page.plants);
     order = page.order;
@@ -75,11 +83,23 @@ async function found(reader: PlantReader, by: Search["by"], text: string, plants
   return { order, ids: all.map(({ id }) => id), plants: all };
 }
 
+async function runSql(database: string, sql: string): Promise<void> {
+  if (database.startsWith("sqlite:")) {
+    using file = new Database(database.slice("sqlite:".length));
+    file.run(sql);
+    return;
+  }
+  const client = new Client({ connectionString: database });
+  await client.connect();
+  await client.query(sql);
+  await client.end();
+}
+
 const prefixes = ["", "F", "Ficus", "Ficus\u{10ffff}", "\ud7ff", "\u{10ffff}", "%", "a'b", "x".repeat(100)];
 
 async function expectRightFinds(reader: PlantReader, plants: readonly NewPlant[]): Promise<void> {
   const states = await reader.indexStates();
-  for (const plantsMax of [7, 200]) {
+  for (const plantsMax of [1, 7, 200]) {
     expect((await found(reader, "id", "", plantsMax)).ids).toEqual(plants.toSorted(byId).map(({ id }) => id));
     for (const prefix of prefixes) {
       const matching = plants.filter(({ name }) => name.startsWith(prefix));
@@ -97,12 +117,14 @@ async function expectRightFinds(reader: PlantReader, plants: readonly NewPlant[]
 
 for (const engine of engines) {
   describe(`${engine.name}: searching plants`, () => {
-    async function withStore(use: (store: ReadablePlantStore, reader: PlantReader) => Promise<void>) {
+    async function withStore(
+      use: (store: ReadablePlantStore, reader: PlantReader, database: string) => Promise<void>,
+    ) {
       await using place = await engine.newPlace();
       const store = await openStore(place.database, "create", () => undefined);
       const reader = await store.openReader();
       try {
-        await use(store, reader);
+        await use(store, reader, place.database);
       } finally {
         await reader.close();
         await store.close();
@@ -150,6 +172,35 @@ for (const engine of engines) {
         );
         // Within a batch PostgreSQL keeps its own order.
         expect(new Set(ids.slice(50))).toEqual(batch);
+      });
+    });
+
+    test("a search goes on from page to page while its index is made", async () => {
+      await withStore(async (store, reader) => {
+        const plants = plantsOf();
+        await store.create(plants);
+        const first = await reader.search({ by: "name", text: "", after: undefined, plantsMax: 40 });
+        if (first === "noIndex") throw new Error("that is not asked of names");
+        await store.indexes.create("name");
+        const ids = first.plants.map(({ id }) => id);
+        for (let after = first.next; after !== undefined; ) {
+          const page = await reader.search({ by: "name", text: "", after, plantsMax: 40 });
+          if (page === "noIndex") throw new Error("that is not asked of names");
+          ids.push(...page.plants.map(({ id }) => id));
+          expect(ids.length).toBeLessThanOrEqual(plants.length);
+          after = page.next;
+        }
+        expect(ids).toEqual(plants.toSorted(byId).map(({ id }) => id));
+      });
+    });
+
+    test("plants that somebody has deleted do not end the list of the newest", async () => {
+      await withStore(async (store, reader, database) => {
+        await store.indexes.create("newest");
+        for (let id = 1n; id <= 20n; id++) await store.create([{ id, name: "" }]);
+        await runSql(database, "DELETE FROM plants WHERE id IN (20, 12, 11)");
+        const { ids } = await found(reader, "newest", "", 5, true);
+        expect(ids).toEqual([19, 18, 17, 16, 15, 14, 13, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1].map(BigInt));
       });
     });
 

@@ -86,8 +86,8 @@ export class Plants {
     const search = { by: isById ? "id" : by, text, after: after?.place, plantsMax: plantsPerPage } as const;
     const found = await reader.search(search);
     if (found === "noIndex") return this.#latest(reader, search);
-    const isEmptyIndex = found.order === "newest" && found.plants.length === 0 && after === undefined;
-    if (isEmptyIndex) return this.#highestIds();
+    const isEmpty = found.plants.length === 0 && found.next === undefined;
+    if (isEmpty && found.order === "newest" && after === undefined) return this.#highestIds();
     const next = found.next && placeText(found.order, found.next);
     return { ...found, from: "store", next };
   }

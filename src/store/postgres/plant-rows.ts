@@ -9,6 +9,7 @@ import {
 } from "../plant-reader.ts";
 import {
   type Condition,
+  type Gap,
   type PlacedPlant,
   type PlantRows,
   type Prefix,
@@ -24,6 +25,12 @@ interface Row {
   readonly is_cut: boolean;
   readonly position?: string;
   readonly name_key?: string;
+}
+
+/** Of a plant that is deleted. */
+interface Arrival {
+  readonly id: null;
+  readonly position: string;
 }
 
 type Value = string | number | bigint;
@@ -52,13 +59,14 @@ export class PostgresPlantRows implements PlantRows {
     ]);
   }
 
-  newest(before: bigint | undefined, plantsMax: number): Promise<PlacedPlant[]> {
-    return this.#all(
+  async newest(before: bigint | undefined, plantsMax: number): Promise<(PlacedPlant | Gap)[]> {
+    const rows = await this.#rows<Row | Arrival>(
       `SELECT position, ${shown} FROM (
          SELECT position, id AS arrived FROM plant_arrivals WHERE position < $1 ORDER BY position DESC LIMIT $2
-       ) AS arrivals JOIN plants ON plants.id = arrived ORDER BY position DESC`,
+       ) AS arrivals LEFT JOIN plants ON plants.id = arrived ORDER BY position DESC`,
       [before ?? 2n ** 63n - 1n, plantsMax],
     );
+    return rows.map((row) => (row.id === null ? { place: { number: BigInt(row.position) } } : placed(row)));
   }
 
   named({ text, end }: Prefix, after: Place | undefined, plantsMax: number): Promise<PlacedPlant[]> {
@@ -114,9 +122,12 @@ export class PostgresPlantRows implements PlantRows {
   }
 
   async #all(sql: string, values: readonly Value[]): Promise<PlacedPlant[]> {
+    return (await this.#rows<Row>(sql, values)).map(placed);
+  }
+
+  async #rows<Shape extends object>(sql: string, values: readonly Value[]): Promise<Shape[]> {
     const texts = values.map((value) => (typeof value === "bigint" ? String(value) : value));
-    const { rows } = await this.#primary.runOnce((pool) => pool.query<Row>(sql, texts));
-    return rows.map(placed);
+    return (await this.#primary.runOnce((pool) => pool.query<Shape>(sql, texts))).rows;
   }
 }
 

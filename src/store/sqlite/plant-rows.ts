@@ -10,6 +10,7 @@ import {
 } from "../plant-reader.ts";
 import {
   type Condition,
+  type Gap,
   type PlacedPlant,
   type PlantRows,
   type Prefix,
@@ -27,6 +28,12 @@ interface Row {
   readonly tag_length: bigint | null;
   readonly position?: bigint;
   readonly name_key?: string;
+}
+
+/** Of a plant that is deleted. */
+interface Arrival {
+  readonly id: null;
+  readonly position: bigint;
 }
 
 type Value = bigint | string;
@@ -54,14 +61,15 @@ export class SqlitePlantRows implements PlantRows {
     ]);
   }
 
-  async newest(before: bigint | undefined, plantsMax: number): Promise<PlacedPlant[]> {
-    // The order of the join is fixed by CROSS JOIN: without statistics SQLite has none to choose it by.
-    return this.#all(
+  async newest(before: bigint | undefined, plantsMax: number): Promise<(PlacedPlant | Gap)[]> {
+    const arrivals = this.#database.query<Row | Arrival, Value[]>(
       `SELECT position, ${shown} FROM (
          SELECT position, id AS arrived FROM plant_arrivals WHERE position < ? ORDER BY position DESC LIMIT ?
-       ) CROSS JOIN plants ON plants.id = arrived ORDER BY position DESC`,
-      [before ?? 2n ** 63n - 1n, BigInt(plantsMax)],
+       ) LEFT JOIN plants ON plants.id = arrived ORDER BY position DESC`,
     );
+    return arrivals
+      .all(before ?? 2n ** 63n - 1n, BigInt(plantsMax))
+      .map((row) => (row.id === null ? { place: { number: row.position } } : placed(row)));
   }
 
   /** Two statements, as each of them is a single stretch of the index: a comparison of rows with an expression is none. */
