@@ -49,6 +49,30 @@ for (const engine of engines) {
       expect(idsOf(await listed(client, { by: "newest", after: first.next ?? "" })).at(-1)).toBe("0");
     });
 
+    test("the next page is that of the list that was begun, while the index of the newest is made and dropped", async () => {
+      await using place = await engine.newPlace();
+      await using server = await RunningServer.start(place);
+      const target = { url: server.url, token: await server.createToken() };
+      const client = await ConsoleClient.of(server);
+      const create = async (from: bigint, to: bigint) => {
+        for (let id = from; id <= to; id++) await post(target, plantJson(id, "Hoya"));
+      };
+      await create(1n, 60n);
+      const begun = await listed(client, { by: "newest" });
+      expect((await server.command("index", "create", "newest")).exitCode).toBe(0);
+      await create(61n, 120n);
+      const rest = idsOf(await listed(client, { by: "newest", after: begun.next ?? "" }));
+      expect(rest).toEqual(Array.from({ length: 10 }, (_, index) => String(10 - index)));
+
+      const anew = await listed(client, { by: "newest" });
+      expect(idsOf(anew)[0]).toBe("120");
+      expect((await server.command("index", "drop", "newest")).exitCode).toBe(0);
+      const lost = await client.read(
+        `plants?${new URLSearchParams({ by: "newest", after: anew.next ?? "" })}`,
+      );
+      expect(lost.status).toBe(400);
+    });
+
     test("ids are exact, and a page is exported as import takes it", async () => {
       await using place = await engine.newPlace();
       await using server = await RunningServer.start(place);
@@ -155,6 +179,8 @@ for (const engine of engines) {
       });
       expect(await create("", body)).toMatchObject({ status: 401, answer: { error: 40100 } });
       expect(await create("pst_wrong", body)).toMatchObject({ status: 401, answer: { error: 40101 } });
+      for (const unsendable of ["pst_\u2026", "a\nb", "a\u0000"])
+        expect((await client.write("plants", { token: unsendable, body })).status).toBe(400);
       expect(await create(token, "{")).toMatchObject({ status: 400, answer: { error: 40001 } });
       expect(await create(token, "x".repeat(1_001))).toMatchObject({ status: 413, answer: { error: 41300 } });
       const { samples } = (await client.read("history")).json as { samples: unknown[] };

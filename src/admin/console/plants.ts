@@ -11,7 +11,7 @@ import {
   type ShownPlant,
 } from "../../store/plant-reader.ts";
 import { answer, BadRequest, json } from "./answers.ts";
-import { placeText, readPlace } from "./place-text.ts";
+import { noSuchPage, placeText, readPlace } from "./place-text.ts";
 
 export interface PlantsNeeds {
   readonly reader: () => Promise<PlantReader>;
@@ -69,6 +69,8 @@ export class Plants {
 
   /** Sends a body through the real operation, and gives its answer as it is. */
   async create({ token, body }: { token: string; body: string }): Promise<Response> {
+    if (!/^[\x21-\x7e]*$/.test(token))
+      throw new BadRequest("No client can send such a token; paste it anew.");
     const headers = new Headers({ "Content-Type": "application/json" });
     if (token !== "") headers.set("Authorization", `Bearer ${token}`);
     const created = await this.#needs.create(headers, body);
@@ -82,10 +84,14 @@ export class Plants {
     if (by === "id" && text !== "") return onePage(await reader.withIds([readId(text)]));
 
     // A page of another order was begun: newest first goes on by id where nothing newer is known.
-    const isById = by === "id" || (by === "newest" && after?.order === "id");
+    const isById = by === "id" || (by === "newest" && after?.list === "id");
     const search = { by: isById ? "id" : by, text, after: after?.place, plantsMax: plantsPerPage } as const;
-    const found = await reader.search(search);
-    if (found === "noIndex") return this.#latest(reader, search);
+    // What began in memory goes on there, whether an index was made meanwhile or not.
+    const found = after?.list === "latest" ? "noIndex" : await reader.search(search);
+    if (found === "noIndex") {
+      if (after?.list === "newest") throw new BadRequest(noSuchPage);
+      return this.#latest(reader, search);
+    }
     const isEmpty = found.plants.length === 0 && found.next === undefined;
     if (isEmpty && found.order === "newest" && after === undefined) return this.#highestIds();
     const next = found.next && placeText(found.order, found.next);
@@ -105,7 +111,7 @@ export class Plants {
       plants: await reader.withIds(ids),
       order: "newest",
       from: "memory",
-      next: next === undefined ? undefined : placeText("newest", { number: next }),
+      next: next === undefined ? undefined : placeText("latest", { number: next }),
       searchedDownTo: undefined,
     };
   }
