@@ -51,7 +51,7 @@ export function openConsole(
     indexes: new Indexes(store.indexes, reader),
     history,
     now,
-    about: { version: packageJson.version, engine: store.engine },
+    about: { version: packageJson.version, engine: store.engine, run: crypto.randomUUID() },
     observeFault: (error) => observe({ kind: "fault", requestId: "console", error }),
   });
 }

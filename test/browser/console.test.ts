@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { accessibilityFaults, type Page, TestBrowser, takePicture } from "../harness/browser.ts";
+import { ConsoleClient } from "../harness/console.ts";
 import { revokeToken, row, searchBy } from "../harness/console-page.ts";
 import { plantJson, post } from "../harness/http.ts";
 import { RunningServer, TemporaryFolder } from "../harness/server.ts";
@@ -191,6 +192,29 @@ test("with a password the page shows nothing before it is given, nor after the l
       await page.bringToFront();
       await page.getByLabel("Password").waitFor();
     });
+  });
+});
+
+test("the plots go on with a server that was started anew", async () => {
+  using folder = new TemporaryFolder();
+  const database = `sqlite:${folder.file("plants.db")}`;
+  await using first = await RunningServer.start({ database });
+  const adminUrl = await first.adminUrl();
+  await browser.visit(`${adminUrl}/console/`, { expectedFaults: [/ERR_/] }, async (page) => {
+    const none = page.getByText("No plant was created in the last hour.").first();
+    await none.waitFor();
+    const client = await ConsoleClient.of(first);
+    const samples = async () => ((await client.read("history")).json as { samples: unknown[] }).samples;
+    while ((await samples()).length < 2) await Bun.sleep(250);
+    await first.stop();
+    await page.getByText("The server cannot be reached; trying again.").waitFor();
+    await using second = await RunningServer.start({
+      database,
+      args: ["--admin-port", new URL(adminUrl).port],
+    });
+    // In the first sample of that server, whose number the page has seen already.
+    await post({ url: second.url, token: await second.createToken() }, plantJson(1n, "Monstera"));
+    await none.waitFor({ state: "hidden" });
   });
 });
 

@@ -21,8 +21,8 @@ export interface ConsoleNeeds {
   readonly indexes: Indexes;
   readonly history: History;
   readonly now: () => number;
-  /** What the page says of the server. */
-  readonly about: { readonly version: string; readonly engine: string };
+  /** What the page says of the server. `run` tells it from every other one, and from this one started anew. */
+  readonly about: { readonly version: string; readonly engine: string; readonly run: string };
   /** Hears of what is a fault of the program. */
   readonly observeFault: (error: unknown) => void;
 }

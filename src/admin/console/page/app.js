@@ -12,8 +12,9 @@ import { Tokens } from "./tokens.js";
 
 /**
  * @typedef {import("./plots.js").Hour} Hour
+ * @typedef {{ version: string, engine: string, run: string }} About
  * @typedef {{ session: "unknown" | "closed" | "open", needsPassword: boolean, isReached: boolean, beat: number,
- *   slowBeat: number, hour: Hour, about: { version: string, engine: string } | null, token: string,
+ *   slowBeat: number, hour: Hour, about: About | null, token: string,
  *   isAdding: boolean }} State
  */
 
@@ -74,12 +75,13 @@ class App extends Component {
   isBeating = false;
 
   async readHistory() {
-    const { hour } = this.state;
+    const { hour, about: before } = this.state;
     const known = hour.first + hour.samples.length;
     try {
       const { about, ...news } = await read("history", { since: String(known) });
-      // A server that has started anew counts from 0 again.
-      const isAnother = news.first > known || (news.samples.length === 0 && news.first < known);
+      // A server that has started anew counts from 0 again, and one that was not asked for long has left some behind: what
+      // it has is asked for with the next beat.
+      const isAnother = news.first > known || (before !== null && before.run !== about.run);
       this.setState({ about, isReached: true, hour: isAnother ? emptyHour : grown(hour, news) });
     } catch (error) {
       if (error instanceof Refused && error.status === 401) this.setState({ session: "closed" });
