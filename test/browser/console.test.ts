@@ -5,6 +5,7 @@ import { accessibilityFaults, type Page, TestBrowser, takePicture } from "../har
 import { ConsoleClient } from "../harness/console.ts";
 import { revokeToken, row, searchBy } from "../harness/console-page.ts";
 import { plantJson, post } from "../harness/http.ts";
+import { PostgresServer } from "../harness/postgres.ts";
 import { RunningServer, TemporaryFolder } from "../harness/server.ts";
 
 const resources = new AsyncDisposableStack();
@@ -215,6 +216,30 @@ test("the plots go on with a server that was started anew", async () => {
     // In the first sample of that server, whose number the page has seen already.
     await post({ url: second.url, token: await second.createToken() }, plantJson(1n, "Monstera"));
     await none.waitFor({ state: "hidden" });
+  });
+});
+
+test("what went wrong stays to be read while the list grows, and a list that cannot be read says so", async () => {
+  await using database = await PostgresServer.start();
+  await using server = await RunningServer.start({ database: database.address("postgres") });
+  const target = { url: server.url, token: await server.createToken() };
+  await browser.visit(`${await server.adminUrl()}/console/`, { expectedFaults: [/ 503/] }, async (page) => {
+    await post(target, plantJson(1n, "Ficus"));
+    await row(page, 1n).waitFor();
+    await searchBy(page, "Id", "1.5");
+    const alert = page.getByRole("region", { name: "Plants", exact: true }).getByRole("alert");
+    await alert.filter({ hasText: "An id is an integer of 64 bits" }).waitFor();
+    await post(target, plantJson(2n, "Ficus"));
+    await row(page, 2n).waitFor();
+    expect(await alert.textContent()).toContain("An id is an integer of 64 bits");
+
+    await page.getByLabel("Search by").selectOption({ label: "Newest first" });
+    await page.getByRole("button", { name: "Search", exact: true }).click();
+    await alert.waitFor({ state: "hidden" });
+    await database.stop("SIGQUIT");
+    await alert.filter({ hasText: "the database could not do it" }).waitFor();
+    await database.run();
+    await alert.waitFor({ state: "hidden" });
   });
 });
 

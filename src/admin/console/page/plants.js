@@ -1,6 +1,6 @@
 // The plants of the store: lists page by page, searches, and one plant whole.
 
-import { addressOf, read, sentenceOf } from "./api.js";
+import { addressOf, Refused, read, sentenceOf } from "./api.js";
 import { Fault } from "./dialogs.js";
 import { foreign, html } from "./format.js";
 import { Component } from "./library/preact.js";
@@ -11,7 +11,7 @@ import { WholePlant } from "./whole-plant.js";
  * @typedef {{ plants: ShownPlant[], order: "newest" | "id" | "name", from: "store" | "memory", next: string | null,
  *   searchedDownTo: string | null }} Listed
  * @typedef {{ by: string, text: string }} Search
- * @typedef {{ search: Search, asked: Search, listed: Listed | null, places: (string | null)[], fault: string,
+ * @typedef {{ search: Search, asked: Search, listed: Listed | null, places: (string | null)[], fault: string, stale: string,
  *   isBusy: boolean, fresh: Set<string>, chosen: { id: string, name: string, tag: string | null } | null }} State
  */
 
@@ -36,6 +36,8 @@ export class Plants extends Component {
     /** Where the pages so far began. */
     places: [null],
     fault: "",
+    /** Why the list could not be looked at again. */
+    stale: "",
     isBusy: false,
     fresh: new Set(),
     chosen: null,
@@ -43,7 +45,7 @@ export class Plants extends Component {
 
   /** @override */
   componentDidMount() {
-    void this.load(newest, [null]);
+    void this.lookAgain(newest, [null]);
   }
 
   /**
@@ -55,27 +57,50 @@ export class Plants extends Component {
   componentDidUpdate(before) {
     const { asked, places, isBusy } = this.state;
     const isLive = (asked.by === "newest" || asked.by === "id") && asked.text === "" && places.length === 1;
-    if (before.beat !== this.props.beat && isLive && !isBusy) void this.load(asked, places, true);
+    if (before.beat !== this.props.beat && isLive && !isBusy) void this.lookAgain(asked, places);
+  }
+
+  /** How many lists were asked for: an answer counts only if it is that to the last question. */
+  loads = 0;
+  isLooking = false;
+
+  /**
+   * @param {Search} asked
+   * @param {(string | null)[]} places
+   */
+  async lookAgain(asked, places) {
+    if (this.isLooking) return;
+    this.isLooking = true;
+    const load = ++this.loads;
+    try {
+      /** @type {Listed} */
+      const listed = await read("plants", parametersOf(asked, places));
+      const before = this.state.listed ?? listed;
+      const known = new Set(before.plants.map(({ id }) => id));
+      const fresh = new Set(listed.plants.map(({ id }) => id).filter((id) => !known.has(id)));
+      if (load === this.loads) this.setState({ listed, fresh, stale: "" });
+    } catch (error) {
+      // Whether the server can be reached is told at the top of the page.
+      const isReached = !(error instanceof Refused) || error.status !== 0;
+      if (load === this.loads && isReached) this.setState({ stale: sentenceOf(error) });
+    }
+    this.isLooking = false;
   }
 
   /**
    * @param {Search} asked
    * @param {(string | null)[]} places
-   * @param {boolean} [isAgain] whether the list is only looked at again.
    */
-  async load(asked, places, isAgain = false) {
-    if (!isAgain) this.setState({ isBusy: true });
+  async load(asked, places) {
+    const load = ++this.loads;
+    this.setState({ isBusy: true });
     try {
       /** @type {Listed} */
       const listed = await read("plants", parametersOf(asked, places));
-      if (isAgain && this.state.asked !== asked) return;
-      const known = new Set(this.state.listed?.plants.map(({ id }) => id));
-      const fresh = new Set(isAgain ? listed.plants.map(({ id }) => id).filter((id) => !known.has(id)) : []);
-      this.setState({ asked, places, listed, fresh, fault: "", isBusy: false });
+      if (load !== this.loads) return;
+      this.setState({ asked, places, listed, fresh: new Set(), fault: "", stale: "", isBusy: false });
     } catch (error) {
-      // Whether the server can be reached is told at the top of the page.
-      if (isAgain) return;
-      this.setState({ fault: sentenceOf(error), isBusy: false });
+      if (load === this.loads) this.setState({ fault: sentenceOf(error), isBusy: false });
     }
   }
 
@@ -103,7 +128,7 @@ export class Plants extends Component {
 
   /** @override */
   render() {
-    const { asked, listed, places, fault, isBusy, chosen } = this.state;
+    const { asked, listed, places, fault, stale, isBusy, chosen } = this.state;
     return html`
       <section class="card plants" aria-labelledby="plants-title">
         <header>
@@ -111,7 +136,7 @@ export class Plants extends Component {
           <button type="button" class="main" onClick=${this.props.onAdd}>Add a plant</button>
         </header>
         ${this.form()}
-        <${Fault} text=${fault} />
+        <${Fault} text=${fault === "" ? stale : fault} />
         <p class="note" role="status">${listed === null ? "Reading the plants…" : noteOn(asked, listed, places)}</p>
         ${listed !== null && this.table(listed)}
         ${
