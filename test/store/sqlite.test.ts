@@ -235,3 +235,16 @@ test("the log is copied into the file as it grows; a reader holds that up, and o
   await other.close();
   await store.close();
 });
+
+test("a reader that is closed ends the search that goes on, and begins none of those that wait", async () => {
+  using folder = new TemporaryFolder();
+  const store = new SqliteStore(folder.file("plants.db"), "create", unexpected);
+  await store.create([plant(1n, "a")]);
+  const reader = await store.openReader();
+  const search = { by: "name", text: "b", after: undefined, plantsMax: 50 } as const;
+  const searches = Promise.allSettled(Array.from({ length: 50 }, () => reader.search(search)));
+  await reader.close();
+  const ends = (await searches).map((end) => (end.status === "rejected" ? end.reason : end.status));
+  expect(ends).toEqual(["fulfilled", ...Array(49).fill(expect.any(OperatorError))]);
+  await store.close();
+});

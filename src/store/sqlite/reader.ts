@@ -1,6 +1,7 @@
 // Reads plants of a SQLite store beside the server that creates them, on a thread of its own.
 
 import type { NewPlant } from "../../contract/plant.ts";
+import { OperatorError } from "../../operator-error.ts";
 import type { Found, IndexStates, PlantReader, Search, ShownPlant } from "../plant-reader.ts";
 import { CallThread } from "./thread-calls.ts";
 
@@ -45,6 +46,8 @@ export class SqliteReader implements PlantReader {
   }
 
   async close(): Promise<void> {
+    // A server that stops waits for one search at the most.
+    this.#thread.rejectWaiting(new OperatorError("the server is stopping"));
     await this.#thread.call("close");
     this.#thread.terminate();
   }

@@ -12,6 +12,12 @@ interface CallRequest {
   readonly args: readonly unknown[];
 }
 
+/** A call that is not answered yet. */
+interface PendingCall {
+  readonly request: CallRequest;
+  readonly reply: PromiseWithResolvers<unknown>;
+}
+
 type CallReply =
   | { readonly kind: "result"; readonly result: unknown }
   | { readonly kind: "failure"; readonly message: string; readonly forOperator: boolean };
@@ -19,20 +25,22 @@ type CallReply =
 /** A thread that answers calls. */
 export class CallThread<Names extends Calls<Names>> {
   readonly #worker: Worker;
-  readonly #pending: PromiseWithResolvers<unknown>[] = [];
+  /** The first one is with the thread, the others wait here: what waits there cannot be taken back. */
+  readonly #pending: PendingCall[] = [];
   #failure: Error | undefined;
 
   constructor(url: URL) {
     this.#worker = new Worker(url.href);
     this.#worker.onmessage = ({ data }: MessageEvent<CallReply>) => {
-      const pending = this.#pending.shift();
-      if (data.kind === "result") pending?.resolve(data.result);
-      else pending?.reject(data.forOperator ? new OperatorError(data.message) : new Error(data.message));
+      const reply = this.#pending.shift()?.reply;
+      if (data.kind === "result") reply?.resolve(data.result);
+      else reply?.reject(data.forOperator ? new OperatorError(data.message) : new Error(data.message));
+      this.#sendFirst();
     };
     this.#worker.onerror = ({ message }) => {
       // A thread that died took its answers along: nobody may wait for them.
       this.#failure = new Error(`A thread failed: ${message.replace(/\s+/g, " ")}`);
-      for (const { reject } of this.#pending.splice(0)) reject(this.#failure);
+      for (const { reply } of this.#pending.splice(0)) reply.reject(this.#failure);
     };
   }
 
@@ -41,15 +49,25 @@ export class CallThread<Names extends Calls<Names>> {
     ...args: Parameters<Names[Name]>
   ): Promise<Awaited<ReturnType<Names[Name]>>> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
-    const pending = Promise.withResolvers<unknown>();
-    this.#pending.push(pending);
-    this.#worker.postMessage({ call, args });
-    return pending.promise as Promise<Awaited<ReturnType<Names[Name]>>>;
+    const reply = Promise.withResolvers<unknown>();
+    this.#pending.push({ request: { call, args }, reply });
+    if (this.#pending.length === 1) this.#sendFirst();
+    return reply.promise as Promise<Awaited<ReturnType<Names[Name]>>>;
+  }
+
+  /** Rejects the calls that have not begun yet. */
+  rejectWaiting(reason: Error): void {
+    for (const { reply } of this.#pending.splice(1)) reply.reject(reason);
   }
 
   /** Not before what it holds is closed: terminating a thread that holds SQLite has crashed Bun. */
   terminate(): void {
     this.#worker.terminate();
+  }
+
+  #sendFirst(): void {
+    const [first] = this.#pending;
+    if (first !== undefined) this.#worker.postMessage(first.request);
   }
 }
 
