@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { ConsoleClient } from "../harness/console.ts";
 import { engines } from "../harness/engines.ts";
-import { plantJson, post } from "../harness/http.ts";
+import { freshId, plantJson, post } from "../harness/http.ts";
 import { RunningServer } from "../harness/server.ts";
 
 interface Listed {
@@ -155,6 +155,22 @@ for (const engine of engines) {
       );
       expect((await server.command("index", "drop", "tag")).stderr).toBe("The index tag is dropped.\n");
       expect(await server.command("index", "create", "id")).toMatchObject({ exitCode: 2, stdout: "" });
+    });
+
+    test("an index is made from the command line while the server commits without a pause", async () => {
+      await using place = await engine.newPlace();
+      await using server = await RunningServer.start(place);
+      const target = { url: server.url, token: await server.createToken() };
+      let isBusy = true;
+      const load = Array.from({ length: 64 }, async () => {
+        while (isBusy) await post(target, plantJson(freshId(), "Monstera"));
+      });
+      for (const change of ["create", "drop", "create"]) {
+        const { exitCode, stderr } = await server.command("index", change, "newest");
+        expect([exitCode, stderr]).toEqual([0, expect.stringContaining("The index newest is")]);
+      }
+      isBusy = false;
+      await Promise.all(load);
     });
 
     test("a plant goes through the real operation, and is refused as any client's", async () => {

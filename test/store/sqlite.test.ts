@@ -7,6 +7,7 @@ import type { NewPlant } from "../../src/contract/plant.ts";
 import { OperatorError } from "../../src/operator-error.ts";
 import { openDatabase } from "../../src/store/sqlite/database.ts";
 import { exportPlants } from "../../src/store/sqlite/export.ts";
+import { SqliteIndexes } from "../../src/store/sqlite/indexes.ts";
 import { SqlitePlants } from "../../src/store/sqlite/plants.ts";
 import { SqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
 import { TemporaryFolder } from "../harness/server.ts";
@@ -247,4 +248,20 @@ test("a reader that is closed ends the search that goes on, and begins none of t
   const ends = (await searches).map((end) => (end.status === "rejected" ? end.reason : end.status));
   expect(ends).toEqual(["fulfilled", ...Array(49).fill(expect.any(OperatorError))]);
   await store.close();
+});
+
+test("an index that does not fit on the disk is not made, and that is said in a sentence", async () => {
+  using folder = new TemporaryFolder();
+  const database = openDatabase(folder.file("plants.db"), "create");
+  const plants = new SqlitePlants(database, unexpected);
+  plants.create([plant(1n, "a", "b")]);
+  database.run("PRAGMA max_page_count = 1");
+  const indexes = new SqliteIndexes(database);
+  expect(await indexes.create("newest").catch((error) => error)).toEqual(
+    new OperatorError("the store could not do it: database or disk is full; see to it, and try again"),
+  );
+  expect(await indexes.states()).toEqual({ newest: "none", name: "none", tag: "none" });
+  expect(plants.create([plant(1n, "a", "b")])).toEqual(["unchanged"]);
+  plants.finalize();
+  database.close();
 });

@@ -11,11 +11,8 @@ import {
   type TokenUse,
   tokensFrom,
 } from "../token-store.ts";
-import { lockWaitMs } from "./database.ts";
-import { type Database, SQLiteError } from "./driver.ts";
-
-/** How long a change waits for its turn beside a server that commits without a pause. */
-const turnWaitMs = 10_000;
+import { changeInTurn } from "./change.ts";
+import type { Database } from "./driver.ts";
 
 export class SqliteTokens implements TokenStore {
   readonly #database: Database;
@@ -25,21 +22,21 @@ export class SqliteTokens implements TokenStore {
   }
 
   async add(token: NewToken): Promise<boolean> {
-    return this.#change(() => {
+    return changeInTurn(this.#database, () => {
       const namesakes = this.#database.query("SELECT 1 FROM tokens WHERE name = ? AND revoked_at IS NULL");
       return namesakes.get(token.name) === null && this.#insert(token);
     });
   }
 
   async addFirst(token: NewToken): Promise<boolean> {
-    return this.#change(() => {
+    return changeInTurn(this.#database, () => {
       const any = this.#database.query("SELECT 1 FROM tokens");
       return any.get() === null && this.#insert(token);
     });
   }
 
   async rotate(rotation: Rotation): Promise<RotationOutcome> {
-    return this.#change(() => {
+    return changeInTurn(this.#database, () => {
       const namesakes = this.#database.query<TokenRow, [string]>(
         "SELECT * FROM tokens WHERE name = ? AND revoked_at IS NULL ORDER BY created_at, hash",
       );
@@ -50,7 +47,7 @@ export class SqliteTokens implements TokenStore {
   }
 
   async withdraw(hash: string, revokedAt: number): Promise<void> {
-    this.#change(() => {
+    changeInTurn(this.#database, () => {
       const revoke = this.#database.query(
         "UPDATE tokens SET revoked_at = ? WHERE hash = ? AND revoked_at IS NULL",
       );
@@ -59,7 +56,7 @@ export class SqliteTokens implements TokenStore {
   }
 
   async revoke(name: string, revokedAt: number): Promise<boolean> {
-    return this.#change(() => {
+    return changeInTurn(this.#database, () => {
       const revoke = this.#database.query(
         "UPDATE tokens SET revoked_at = ? WHERE name = ? AND revoked_at IS NULL",
       );
@@ -97,29 +94,6 @@ export class SqliteTokens implements TokenStore {
         bigintOrNull(predecessorsEndAt),
       );
     return true;
-  }
-
-  /**
-   * Runs one change in a transaction. A busy server frees the lock for some 100 µs between two commits, which
-   * SQLite's own waiting, with pauses of up to 100 ms, seldom meets: so ask for it every millisecond.
-   */
-  #change<T>(change: () => T): T {
-    const transaction = this.#database.transaction(change);
-    const deadline = performance.now() + turnWaitMs;
-    this.#database.run("PRAGMA busy_timeout = 0");
-    try {
-      for (;;) {
-        try {
-          return transaction.immediate();
-        } catch (error) {
-          const isBusy = error instanceof SQLiteError && error.code === "SQLITE_BUSY";
-          if (!isBusy || performance.now() > deadline) throw error;
-          Bun.sleepSync(1);
-        }
-      }
-    } finally {
-      this.#database.run(`PRAGMA busy_timeout = ${lockWaitMs}`);
-    }
   }
 }
 
