@@ -22,6 +22,9 @@ const attemptsMax = 5;
 const attemptsPeriodMs = 60_000;
 const addressesMax = 1_000;
 
+/** Passwords that wait to be judged; with more of them from many addresses nobody would get through for hours. */
+const judgedAtOnceMax = 10;
+
 /** `tooMany`: this address has tried too often in this minute, or too many addresses try at once. */
 export type LogIn = { readonly cookie: string } | "wrong" | "tooMany";
 
@@ -32,6 +35,7 @@ export class Sessions {
   readonly #attempts = new Map<string, Allowance>();
   /** One password at a time: each costs 64 MiB and a good part of a second of a processor. */
   #judging: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
 
   constructor(options: SessionOptions) {
     this.#options = options;
@@ -52,10 +56,9 @@ export class Sessions {
   /** Begins a session for who knows the password. `isSecure`: the page was reached over TLS. */
   async logIn(password: string, address: string, isSecure: boolean): Promise<LogIn> {
     const { passwordHash, now } = this.#options;
-    if (passwordHash === undefined || !this.#mayTry(address)) return "tooMany";
-    const judging = this.#judging.then(() => Bun.password.verify(password, passwordHash));
-    this.#judging = judging.catch(() => undefined);
-    if (!(await judging)) return "wrong";
+    if (passwordHash === undefined || this.#waiting >= judgedAtOnceMax || !this.#mayTry(address))
+      return "tooMany";
+    if (!(await this.#isRight(password, passwordHash))) return "wrong";
     for (const [hash, end] of this.#ends) if (end <= now()) this.#ends.delete(hash);
     const id = this.#options.randomBytes(idBytes).toBase64({ alphabet: "base64url", omitPadding: true });
     this.#ends.set(hashOf(id), now() + sessionSeconds * 1_000);
@@ -67,6 +70,17 @@ export class Sessions {
     const hash = sessionHash(request);
     if (hash !== undefined) this.#ends.delete(hash);
     return cookie("", 0, false);
+  }
+
+  async #isRight(password: string, hash: string): Promise<boolean> {
+    this.#waiting++;
+    const judging = this.#judging.then(() => Bun.password.verify(password, hash));
+    this.#judging = judging.catch(() => undefined);
+    try {
+      return await judging;
+    } finally {
+      this.#waiting--;
+    }
   }
 
   #mayTry(address: string): boolean {
