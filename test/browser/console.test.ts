@@ -196,6 +196,36 @@ test("with a password the page shows nothing before it is given, nor after the l
   });
 });
 
+test("with a password the page works below a path that a proxy takes off", async () => {
+  const password = "four random words it is";
+  const hash = await Bun.password.hash(password, "argon2id");
+  await withServer(["--admin-password-hash", hash], async (server) => {
+    const adminUrl = await server.adminUrl();
+    await using proxy = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: async (request) => {
+        const { pathname, search } = new URL(request.url);
+        if (!pathname.startsWith("/shop/")) return new Response(null, { status: 404 });
+        const { method, headers } = request;
+        const body = method === "POST" ? await request.text() : null;
+        const address = `${adminUrl}${pathname.slice("/shop".length)}${search}`;
+        return fetch(address, { method, headers, body, redirect: "manual", decompress: false });
+      },
+    });
+    await browser.visit(`${proxy.url.origin}/shop/`, {}, async (page) => {
+      await page.getByLabel("Password").fill(password);
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { name: "Tokens" }).waitFor();
+      const cookies = () => page.context().cookies(`${proxy.url.origin}/shop/console/api/tokens`);
+      expect((await cookies()).map(({ name }) => name)).toEqual(["plantstore_console"]);
+      await page.getByRole("button", { name: "Log out" }).click();
+      await page.getByLabel("Password").waitFor();
+      expect(await cookies()).toEqual([]);
+    });
+  });
+});
+
 test("the plots go on with a server that was started anew", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;

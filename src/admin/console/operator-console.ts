@@ -27,6 +27,7 @@ export interface ConsoleNeeds {
   readonly observeFault: (error: unknown) => void;
 }
 
+/** Where it is on this listener. What is sent names it relative to where it was asked for: a proxy may have it elsewhere. */
 const base = "/console/";
 const apiBase = `${base}api/`;
 
@@ -74,7 +75,7 @@ export class OperatorConsole {
     const { pathname, searchParams } = addressOf(request);
     const wrongHost = judgeHost(request, this.#needs.names);
     if (wrongHost !== undefined) return refuse(wrongHost.status, wrongHost.message);
-    if (!pathname.startsWith(base)) return answer(null, 302, { Location: base });
+    if (!pathname.startsWith(base)) return answer(null, 302, { Location: base.slice(1) });
     const isPage = !pathname.startsWith(apiBase);
     const otherSite = isPage ? undefined : judgeSite(request);
     if (otherSite !== undefined) return refuse(otherSite.status, otherSite.message);
@@ -113,7 +114,7 @@ export class OperatorConsole {
     const { sessions } = this.#needs;
     if (name === "session" && request.method === "GET")
       return json({ needsPassword: sessions.needPassword, isOpen: sessions.admit(request) });
-    if (name === "session/end" && request.method === "POST")
+    if (name === "session-end" && request.method === "POST")
       return json({}, 200, { "Set-Cookie": sessions.logOut(request) });
     if (name !== "session" || request.method !== "POST" || !sessions.needPassword) return noSuchCall();
     if (!(Number(request.headers.get("content-length") ?? Number.NaN) <= passwordBytesMax))

@@ -97,9 +97,10 @@ export class Sessions {
   }
 }
 
+/** Without a path, so that it goes to the calls beside those that begin and end a session, wherever a proxy has them. */
 function cookie(id: string, seconds: number, isSecure: boolean): string {
   const secure = isSecure ? "; Secure" : "";
-  return `${cookieName}=${id}; Path=/console; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
+  return `${cookieName}=${id}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
 }
 
 function sessionHash(request: Request): string | undefined {

@@ -90,7 +90,7 @@ class App extends Component {
   }
 
   async logOut() {
-    await write("session/end", {});
+    await write("session-end", {});
     this.setState({ session: "closed", token: "", isAdding: false });
   }
 
