@@ -38,6 +38,7 @@ export class Primary {
   readonly #address: PostgresAddress;
   #finding: Promise<HostPool> | undefined;
   #found: HostPool | undefined;
+  #isClosed = false;
 
   constructor(address: PostgresAddress) {
     this.#address = address;
@@ -83,6 +84,7 @@ export class Primary {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     const pool = this.#found;
     if (pool === undefined) return;
     this.#found = undefined;
@@ -115,6 +117,8 @@ export class Primary {
     const { hosts, connectionsMax, plainIfNoTls } = this.#address;
     try {
       const config = await Promise.any(hosts.map((host) => writableConfig(host, plainIfNoTls)));
+      // Nobody would end these connections any more, and they would keep the process.
+      if (this.#isClosed) throw new NoPrimary("the store was closed");
       // One more than there are batches in flight, so that tokens and readiness never wait for a batch.
       const pool = new HostPool({ ...config, max: connectionsMax + 1, idleTimeoutMillis: 0 });
       this.#found = pool;
