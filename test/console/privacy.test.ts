@@ -35,6 +35,8 @@ test("the page and its files come with a policy that lets nothing in and nothing
       const file = await fetch(new URL(address, page.url));
       expect(file.status).toBe(200);
       expect(file.headers.get("x-content-type-options")).toBe("nosniff");
+      const head = await fetch(new URL(address, page.url), { method: "HEAD" });
+      expect(head.headers.get("content-length")).toBe(file.headers.get("content-length"));
       const etag = file.headers.get("etag") ?? "";
       const again = await fetch(new URL(address, page.url), { headers: { "If-None-Match": etag } });
       expect(again.status).toBe(304);

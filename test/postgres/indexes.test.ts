@@ -62,6 +62,16 @@ test("making or dropping newest gives way to a transaction that goes on, and pla
   expect((await server.command("index", "drop", "newest")).exitCode).toBe(0);
 });
 
+test("the order of the newest counts as part of the store's size", async () => {
+  const { address } = await newDatabase();
+  expect((await run(["migrate", "--database", address])).exitCode).toBe(0);
+  const bytes = async () =>
+    JSON.parse((await run(["stats", "--json", "--database", address])).stdout).bytesOnDisk as number;
+  const before = await bytes();
+  expect((await run(["index", "create", "newest", "--database", address])).exitCode).toBe(0);
+  expect(await bytes()).toBeGreaterThan(before);
+});
+
 test("an index that is broken is not called made", async () => {
   const { name, address } = await newDatabase();
   expect((await run(["migrate", "--database", address])).exitCode).toBe(0);

@@ -51,7 +51,7 @@ export class PageFiles {
     // Looked for anew each time, so that a page never runs with the script of another version.
     const headers = { "Content-Type": file.type, ETag: file.etag, "Cache-Control": "no-cache" };
     if (request.headers.get("if-none-match") === file.etag) return answer(null, 304, headers);
-    return answer(request.method === "HEAD" ? null : file.body, 200, headers);
+    return answer(file.body, 200, headers);
   }
 }
 

@@ -107,7 +107,8 @@ export class PostgresStore implements ReadablePlantStore {
 async function bytesOfTables(pool: Pool): Promise<number | undefined> {
   try {
     const { rows } = await pool.query<{ bytes: string }>(
-      "SELECT pg_total_relation_size('plants') + pg_total_relation_size('tokens') AS bytes",
+      `SELECT pg_total_relation_size('plants') + pg_total_relation_size('tokens')
+              + coalesce(pg_total_relation_size(to_regclass('plant_arrivals')), 0) AS bytes`,
     );
     return Number(rows[0]?.bytes);
   } catch (error) {
