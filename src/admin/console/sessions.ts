@@ -13,9 +13,9 @@ export interface SessionOptions {
   readonly randomBytes: RandomBytes;
 }
 
-const cookieName = "plantstore_console";
 const sessionSeconds = 12 * 3_600;
 const idBytes = 32;
+const serverBytes = 6;
 
 /** Wrong passwords and right ones that an address may send; the addresses of which that is kept. */
 const attemptsMax = 5;
@@ -29,6 +29,8 @@ const judgedAtOnceMax = 10;
 export type LogIn = { readonly cookie: string } | "wrong" | "tooMany";
 
 export class Sessions {
+  /** Another one for each server: to a browser all ports of a host are one place for cookies. */
+  readonly #cookieName: string;
   readonly #options: SessionOptions;
   /** When each ends, by the hash of its id. */
   readonly #ends = new Map<string, number>();
@@ -39,6 +41,7 @@ export class Sessions {
 
   constructor(options: SessionOptions) {
     this.#options = options;
+    this.#cookieName = `plantstore_console_${textOf(options.randomBytes(serverBytes))}`;
   }
 
   get needPassword(): boolean {
@@ -48,7 +51,7 @@ export class Sessions {
   /** Whether a request may use the console. */
   admit(request: Request): boolean {
     if (!this.needPassword) return true;
-    const hash = sessionHash(request);
+    const hash = this.#sessionHash(request);
     const end = hash === undefined ? undefined : this.#ends.get(hash);
     return end !== undefined && this.#options.now() < end;
   }
@@ -60,16 +63,16 @@ export class Sessions {
       return "tooMany";
     if (!(await this.#isRight(password, passwordHash))) return "wrong";
     for (const [hash, end] of this.#ends) if (end <= now()) this.#ends.delete(hash);
-    const id = this.#options.randomBytes(idBytes).toBase64({ alphabet: "base64url", omitPadding: true });
+    const id = textOf(this.#options.randomBytes(idBytes));
     this.#ends.set(hashOf(id), now() + sessionSeconds * 1_000);
-    return { cookie: cookie(id, sessionSeconds, isSecure) };
+    return { cookie: this.#cookie(id, sessionSeconds, isSecure) };
   }
 
   /** Ends the session of a request, and gives the cookie that makes the browser forget it. */
   logOut(request: Request): string {
-    const hash = sessionHash(request);
+    const hash = this.#sessionHash(request);
     if (hash !== undefined) this.#ends.delete(hash);
-    return cookie("", 0, false);
+    return this.#cookie("", 0, false);
   }
 
   async #isRight(password: string, hash: string): Promise<boolean> {
@@ -95,18 +98,22 @@ export class Sessions {
     this.#attempts.set(address, attempts);
     return attempts.take(this.#options.now()) !== undefined;
   }
+
+  /** Without a path, so that it goes to the calls beside those that begin and end a session, wherever a proxy has them. */
+  #cookie(id: string, seconds: number, isSecure: boolean): string {
+    const secure = isSecure ? "; Secure" : "";
+    return `${this.#cookieName}=${id}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
+  }
+
+  #sessionHash(request: Request): string | undefined {
+    const cookies = (request.headers.get("cookie") ?? "").split(/; */);
+    const own = cookies.find((one) => one.startsWith(`${this.#cookieName}=`));
+    return own === undefined ? undefined : hashOf(own.slice(this.#cookieName.length + 1));
+  }
 }
 
-/** Without a path, so that it goes to the calls beside those that begin and end a session, wherever a proxy has them. */
-function cookie(id: string, seconds: number, isSecure: boolean): string {
-  const secure = isSecure ? "; Secure" : "";
-  return `${cookieName}=${id}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
-}
-
-function sessionHash(request: Request): string | undefined {
-  const cookies = (request.headers.get("cookie") ?? "").split(/; */);
-  const own = cookies.find((one) => one.startsWith(`${cookieName}=`));
-  return own === undefined ? undefined : hashOf(own.slice(cookieName.length + 1));
+function textOf(bytes: Uint8Array): string {
+  return bytes.toBase64({ alphabet: "base64url", omitPadding: true });
 }
 
 /** So that the time of a comparison tells nothing about an id. */

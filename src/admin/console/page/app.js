@@ -90,7 +90,12 @@ class App extends Component {
   }
 
   async logOut() {
-    await write("session-end", {});
+    try {
+      await write("session-end", {});
+    } catch {
+      this.setState({ isReached: false });
+      return;
+    }
     this.setState({ session: "closed", token: "", isAdding: false });
   }
 
