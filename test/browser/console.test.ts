@@ -52,6 +52,32 @@ test("a plant that a client creates appears by itself, and is found by id, name 
   });
 });
 
+test("a new plant stands out among others, and none where all are new", async () => {
+  await withServer([], async (_, target, console) => {
+    await post(target, plantJson(1n, "Ficus"));
+    await browser.visit(console, {}, async (page) => {
+      await row(page, 1n).waitFor();
+      // The list is looked at when all is created, and not in the middle of it.
+      const createUnseen = async (ids: readonly bigint[]) => {
+        const created = Promise.withResolvers<void>();
+        await page.route(/api\/plants/, async (route) => {
+          await created.promise;
+          await route.continue();
+        });
+        await Promise.all(ids.map((id) => post(target, plantJson(id, "Hoya"))));
+        created.resolve();
+        await page.locator("tr.fresh, tbody tr:nth-child(50)").first().waitFor();
+        await page.unrouteAll({ behavior: "wait" });
+      };
+      await createUnseen([2n]);
+      expect(await page.locator("tr.fresh").allTextContents()).toEqual(["2Hoya"]);
+      await page.locator("tr.fresh").waitFor({ state: "detached" });
+      await createUnseen(Array.from({ length: 60 }, (_, index) => BigInt(100 + index)));
+      expect(await page.locator("tr.fresh").count()).toBe(0);
+    });
+  });
+});
+
 test("the form adds a plant with the real operation, and shows what it answers", async () => {
   await withServer([], async (server, { token }, console) => {
     await browser.visit(console, {}, async (page) => {
