@@ -2,10 +2,19 @@
 
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { existsSync, statSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import type { NewPlant } from "../../src/contract/plant.ts";
 import { OperatorError } from "../../src/operator-error.ts";
 import { openDatabase } from "../../src/store/sqlite/database.ts";
+import { noteFailure } from "../../src/store/sqlite/disk-failure.ts";
 import { exportPlants } from "../../src/store/sqlite/export.ts";
 import { SqliteIndexes } from "../../src/store/sqlite/indexes.ts";
 import { SqlitePlants } from "../../src/store/sqlite/plants.ts";
@@ -147,6 +156,56 @@ test("an export is one snapshot, whatever is created meanwhile", async () => {
   expect((await all(reader)).length).toBeGreaterThan(evens.length);
   await reader.close();
   await writer.close();
+});
+
+test.each(["", "-wal", "-shm"].flatMap((suffix) => [false, true].map((isLink) => ({ suffix, isLink }))))(
+  "what is replaced before the first commit is noticed: $suffix, behind a link: $isLink",
+  async (replaced) => {
+    using folder = new TemporaryFolder();
+    const place = folder.file("plants.db");
+    await new SqliteStore(place, "create", unexpected).close();
+    const path = replaced.isLink ? folder.file("link.db") : place;
+    if (replaced.isLink) symlinkSync(place, path);
+    const reasons: string[] = [];
+    const store = new SqliteStore(path, "create", (reason) => reasons.push(reason));
+    renameSync(place + replaced.suffix, folder.file("away"));
+    copyFileSync(folder.file("away"), place + replaced.suffix);
+
+    expect(await store.create([plant(1n, "lost")])).toEqual(["unavailable"]);
+    expect(reasons).toEqual([expect.stringContaining("was removed or replaced while it was open")]);
+    const token = { name: "lost", hash: "0", createdAt: 0, expiresAt: null };
+    await expect(store.tokens.add(token)).rejects.toThrow("was removed or replaced");
+    await expect(store.tokens.list()).rejects.toThrow("was removed or replaced");
+    await expect(store.indexes.create("tag")).rejects.toThrow("was removed or replaced");
+    renameSync(folder.file("away"), place + replaced.suffix);
+    expect(await store.create([plant(1n, "kept")])).toEqual(["created"]);
+    await store.close();
+  },
+);
+
+test("a store behind a link is recovered by whatever name it is opened, and its log is counted", async () => {
+  using folder = new TemporaryFolder();
+  const [place, link] = [folder.file("plants.db"), folder.file("link.db")];
+  const store = new SqliteStore(place, "create", unexpected);
+  symlinkSync(place, link);
+  const linked = new SqliteStore(link, "create", unexpected);
+  expect(await linked.bytesOnDisk()).toBe(await store.bytesOnDisk());
+  await Promise.all([store.close(), linked.close()]);
+
+  noteFailure(link, "disk I/O error");
+  expect(readdirSync(folder.path).toSorted()).toEqual(["link.db", "plants.db", "plants.db-disk-failed"]);
+  await new SqliteStore(place, "create", unexpected).close();
+  expect(readdirSync(folder.path).toSorted()).toEqual(["link.db", "plants.db"]);
+});
+
+test("the note of a failed disk whose store was moved away keeps no new store from its place", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  noteFailure(path, "disk I/O error");
+  const store = new SqliteStore(path, "create", unexpected);
+  expect(await store.create([plant(1n, "a")])).toEqual(["created"]);
+  await store.close();
+  expect(readdirSync(folder.path)).toEqual(["plants.db"]);
 });
 
 test("files that are no store are refused with what to do, and left as they are", () => {

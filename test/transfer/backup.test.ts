@@ -257,6 +257,21 @@ test("a store behind a link is replaced where it is", async () => {
   expect((await exportOf(database)).split("\n").length).toBe(11);
 });
 
+test("a link to a store that is in use is no backup", async () => {
+  using folder = new TemporaryFolder();
+  const database = await newStore(folder, "plants.db", 10);
+  symlinkSync(folder.file("plants.db"), folder.file("link.db"));
+  await using _ = await RunningServer.start({ database });
+  const refused = await run([
+    "restore",
+    folder.file("link.db"),
+    "--database",
+    `sqlite:${folder.file("new.db")}`,
+  ]);
+  expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("is a store and no backup") });
+  expect(existsSync(folder.file("new.db"))).toBe(false);
+});
+
 test("a backup is as private as its store", async () => {
   using folder = new TemporaryFolder();
   const database = await newStore(folder, "plants.db", 1);

@@ -3,6 +3,7 @@
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { OperatorError } from "../../operator-error.ts";
 import { Database, SQLiteError } from "./driver.ts";
+import { placeOf } from "./files.ts";
 
 /**
  * The disk did not take what it was given, and nothing that the system shows of the file is certain any more: after a
@@ -35,6 +36,12 @@ export function noteFailure(path: string, reason: string): void {
  */
 export function recoverFromFailure(path: string): void {
   if (!existsSync(noteOf(path))) return;
+  // Of a store that was moved away the note alone may have stayed.
+  if (existsSync(path)) copyWholeLog(path);
+  rmSync(noteOf(path));
+}
+
+function copyWholeLog(path: string): void {
   const database = new Database(path, { readwrite: true, create: false });
   try {
     // An index of the log that is shared with nobody, and so read anew from the log itself.
@@ -52,9 +59,8 @@ export function recoverFromFailure(path: string): void {
   } finally {
     database.close();
   }
-  rmSync(noteOf(path));
 }
 
 function noteOf(path: string): string {
-  return `${path}-disk-failed`;
+  return `${placeOf(path)}-disk-failed`;
 }

@@ -1,6 +1,6 @@
 // The files that a store is made of, and how one comes into its place.
 
-import { closeSync, existsSync, fsyncSync, openSync, rmSync, statSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, openSync, realpathSync, rmSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
 /** What SQLite keeps beside a file: the write-ahead log, its index, and the journal of other modes. */
@@ -8,7 +8,13 @@ const companionSuffixes = ["-wal", "-shm", "-journal"];
 
 /** The files that SQLite keeps, or has left behind, beside one. */
 export function companionsOf(path: string): string[] {
-  return companionSuffixes.map((suffix) => path + suffix).filter((companion) => existsSync(companion));
+  const place = placeOf(path);
+  return companionSuffixes.map((suffix) => place + suffix).filter((companion) => existsSync(companion));
+}
+
+/** Where a file itself is, whatever link leads to it: SQLite keeps its companions there. */
+export function placeOf(path: string): string {
+  return existsSync(path) ? realpathSync(path) : path;
 }
 
 /** Removes a file with all that is kept beside it. */
@@ -41,5 +47,5 @@ export function syncFile(path: string): void {
 
 /** Puts a file's name on stable storage, after it was made or changed. */
 export function syncName(path: string): void {
-  syncFile(dirname(path));
+  syncFile(dirname(placeOf(path)));
 }

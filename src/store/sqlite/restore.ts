@@ -6,7 +6,6 @@ import {
   copyFileSync,
   existsSync,
   openSync,
-  realpathSync,
   renameSync,
   rmSync,
 } from "node:fs";
@@ -14,7 +13,7 @@ import { OperatorError } from "../../operator-error.ts";
 import type { StoreSize } from "../plant-store.ts";
 import { checkCopy } from "./check.ts";
 import { Database, SQLiteError } from "./driver.ts";
-import { companionsOf, removeStoreFiles, syncFile, syncName } from "./files.ts";
+import { companionsOf, placeOf, removeStoreFiles, syncFile, syncName } from "./files.ts";
 
 /**
  * Makes a backup the store at a path: checked first, and then in its place at once, with all of its plants and tokens.
@@ -23,7 +22,7 @@ import { companionsOf, removeStoreFiles, syncFile, syncName } from "./files.ts";
 export function restore(backup: string, path: string, mayReplace: boolean): StoreSize {
   assertAlone(backup);
   assertFree(path, mayReplace);
-  const place = existsSync(path) ? realpathSync(path) : path;
+  const place = placeOf(path);
   const copy = `${place}.restoring`;
   try {
     removeStoreFiles(copy);

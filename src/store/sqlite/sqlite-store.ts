@@ -2,6 +2,7 @@
 // the disk has answered, so a server uses SqliteThread.
 
 import type { NewPlant } from "../../contract/plant.ts";
+import { OperatorError } from "../../operator-error.ts";
 import type { PlantIndexes } from "../plant-reader.ts";
 import type {
   ObserveUnavailable,
@@ -28,18 +29,18 @@ export class SqliteStore implements ReadablePlantStore {
   readonly engine = "sqlite";
   readonly batchesInFlightMax = 1;
   readonly tokens: TokenStore = {
-    add: (token) => this.#onDisk(() => this.#tokens.add(token)),
-    addFirst: (token) => this.#onDisk(() => this.#tokens.addFirst(token)),
-    rotate: (rotation) => this.#onDisk(() => this.#tokens.rotate(rotation)),
+    add: (token) => this.#inPlace(() => this.#tokens.add(token)),
+    addFirst: (token) => this.#inPlace(() => this.#tokens.addFirst(token)),
+    rotate: (rotation) => this.#inPlace(() => this.#tokens.rotate(rotation)),
     withdraw: (hash, revokedAt) => this.#onDisk(() => this.#tokens.withdraw(hash, revokedAt)),
     revoke: (name, revokedAt) => this.#onDisk(() => this.#tokens.revoke(name, revokedAt)),
-    recordUses: (uses) => this.#onDisk(() => this.#tokens.recordUses(uses)),
-    list: () => this.#tokens.list(),
+    recordUses: (uses) => this.#inPlace(() => this.#tokens.recordUses(uses)),
+    list: () => this.#inPlace(() => this.#tokens.list()),
   };
   readonly indexes: PlantIndexes = {
     states: () => this.#indexes.states(),
-    create: (name) => this.#onDisk(() => this.#indexes.create(name)),
-    drop: (name) => this.#onDisk(() => this.#indexes.drop(name)),
+    create: (name) => this.#inPlace(() => this.#indexes.create(name)),
+    drop: (name) => this.#inPlace(() => this.#indexes.drop(name)),
   };
   readonly #path: string;
   readonly #observe: ObserveUnavailable;
@@ -71,12 +72,8 @@ export class SqliteStore implements ReadablePlantStore {
   }
 
   assertWritable(): Promise<void> {
-    return this.#onDisk(async () => {
-      const misplaced = this.#files.misplaced();
-      if (misplaced !== undefined) throw new Error(removed(misplaced));
-      // A commit that leaves all as it was, and that the disk must take all the same.
-      rewriteVersion(this.#database);
-    });
+    // A commit that leaves all as it was, and that the disk must take all the same.
+    return this.#inPlace(async () => rewriteVersion(this.#database));
   }
 
   async get(id: bigint): Promise<NewPlant | undefined> {
@@ -112,6 +109,15 @@ export class SqliteStore implements ReadablePlantStore {
     if (this.#diskHasFailed) return;
     this.#plants.finalize();
     this.#database.close();
+  }
+
+  /** Rejects if what the call reads or writes would be in files that nobody else can find. */
+  #inPlace<T>(call: () => Promise<T>): Promise<T> {
+    return this.#onDisk(() => {
+      const misplaced = this.#files.misplaced();
+      if (misplaced !== undefined) throw new OperatorError(removed(misplaced));
+      return call();
+    });
   }
 
   async #onDisk<T>(call: () => Promise<T>): Promise<T> {
