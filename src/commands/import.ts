@@ -37,7 +37,7 @@ async function importFile(command: Command, file: string): Promise<void> {
   const { signal } = interruption;
   const { entries } = formats[settingOf(command, "format") ?? formatOfFile(file)];
   const isQuiet = settingOf(command, "quiet");
-  const source = openSource(file, signal);
+  using source = openSource(file, signal);
   using rejected = new RejectedFile(file === "-" ? "stdin.rejected.ndjson" : `${file}.rejected.ndjson`);
   const progress = operatorProgress(isQuiet);
   const store = await openStore(settingOf(command, "database"), "create", () => undefined);

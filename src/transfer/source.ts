@@ -3,7 +3,8 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { OperatorError } from "../operator-error.ts";
 
-export interface Source {
+/** To be disposed of in the end: a pipe whose other end stays open would keep the process. */
+export interface Source extends Disposable {
   readonly chunks: AsyncIterable<Uint8Array>;
   /** How much of it was read, from 0 to 1; undefined where nobody knows the whole, as of a pipe. */
   readonly part: () => number | undefined;
@@ -13,17 +14,31 @@ export interface Source {
 export function openSource(file: string, signal: AbortSignal): Source {
   const bytes = file === "-" ? 0 : sizeOf(file);
   const reader = (file === "-" ? Bun.stdin : Bun.file(file)).stream().getReader();
-  signal.addEventListener("abort", () => void reader.cancel());
+  // Of a source that could not be read there is nothing left to cancel, and whoever read it has been told.
+  const cancel = () => void reader.cancel().catch(() => undefined);
+  signal.addEventListener("abort", cancel);
   let read = 0;
   async function* chunks(): AsyncGenerator<Uint8Array> {
     for (;;) {
-      const { done, value } = await reader.read();
+      const { done, value } = await reader.read().catch((error) => {
+        throw unreadable(file, error);
+      });
       if (done) return;
       read += value.length;
       yield value;
     }
   }
-  return { chunks: chunks(), part: () => (bytes === 0 ? undefined : Math.min(1, read / bytes)) };
+  return {
+    chunks: chunks(),
+    part: () => (bytes === 0 ? undefined : Math.min(1, read / bytes)),
+    [Symbol.dispose]: cancel,
+  };
+}
+
+function unreadable(file: string, { code, message }: NodeJS.ErrnoException): OperatorError {
+  return new OperatorError(
+    `${file} could not be read to its end (${code ?? message}); see to it, and the same command goes on`,
+  );
 }
 
 function sizeOf(file: string): number {

@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
-import { createWriteStream, writeFileSync } from "node:fs";
+import { createWriteStream, existsSync, writeFileSync } from "node:fs";
 import { engines } from "../harness/engines.ts";
 import { plantJson } from "../harness/http.ts";
 import { PostgresServer } from "../harness/postgres.ts";
@@ -71,6 +71,41 @@ test("standard input that stays open does not keep an import from its end", asyn
   child.kill("SIGINT");
   expect(await child.stderr.text()).toStartWith("plantstore: interrupted; ");
   expect(await child.exited).toBe(1);
+});
+
+test.each([
+  ["a header that is none", ["--format", "csv"], "sqlite:plants.db", "the header has no column id"],
+  ["a store that is not there", [], "sqlite:nowhere/plants.db", "cannot make the store"],
+])("nor one that has failed for %s", async (_, flags, database, fault) => {
+  using folder = new TemporaryFolder();
+  const child = Bun.spawn([plantstore, "import", "-", ...flags, "--database", database], {
+    cwd: folder.path,
+    stdin: "pipe",
+    stderr: "pipe",
+  });
+  child.stdin.write("nonsense\n");
+  await child.stdin.flush();
+  expect(await child.stderr.text()).toStartWith(`plantstore: ${fault}`);
+  expect(await child.exited).toBe(1);
+});
+
+const unreadable = "/proc/self/mem";
+
+test.skipIf(!existsSync(unreadable))("a file whose reading fails is an error in one line", async () => {
+  using folder = new TemporaryFolder();
+  const result = await run([
+    "import",
+    unreadable,
+    "--format",
+    "ndjson",
+    "--database",
+    `sqlite:${folder.file("plants.db")}`,
+  ]);
+  expect(result).toEqual({
+    exitCode: 1,
+    stdout: "",
+    stderr: `plantstore: ${unreadable} could not be read to its end (EIO); see to it, and the same command goes on\n`,
+  });
 });
 
 test("a database that comes back within a minute is waited for", async () => {
