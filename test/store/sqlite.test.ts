@@ -122,6 +122,36 @@ test("a lock that another process keeps is waited for, and then unavailable, nev
   database.close();
 });
 
+test("nothing is answered from a log that another process is in the midst of putting into the file", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  const before = new SqliteStore(path, "create", unexpected);
+  await before.create([plant(1n, "a")]);
+  const reader = openDatabase(path, "existing");
+  // Holds a snapshot, which the other checkpoint waits for.
+  reader.run("BEGIN");
+  expect([...exportPlants(reader, {})].flat()).toEqual([plant(1n, "a")]);
+  await before.create([plant(2n, "b")]);
+  const checkpoint = `const { Database } = require("bun:sqlite");
+    const database = new Database(${JSON.stringify(path)});
+    database.run("PRAGMA busy_timeout = 60000");
+    database.run("PRAGMA wal_checkpoint(RESTART)");`;
+  const other = Bun.spawn([process.execPath, "-e", checkpoint]);
+  const probe = openDatabase(path, "existing");
+  const isUnderWay = () => probe.query("PRAGMA wal_checkpoint(PASSIVE)").values()[0]?.[0] === 1n;
+  while (!isUnderWay()) await Bun.sleep(5);
+
+  const reasons: string[] = [];
+  const store = new SqliteStore(path, "existing", (reason) => reasons.push(reason));
+  expect(await store.create([plant(2n, "b")])).toEqual(["unavailable"]);
+  expect(reasons).toEqual(["another process has kept the log from being fsynced"]);
+  reader.run("COMMIT");
+  expect(await other.exited).toBe(0);
+  expect(await store.create([plant(2n, "b")])).toEqual(["unchanged"]);
+  for (const database of [reader, probe]) database.close();
+  await Promise.all([store.close(), before.close()]);
+});
+
 test("closing leaves one file, without a write-ahead log", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");

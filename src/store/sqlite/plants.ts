@@ -2,6 +2,7 @@
 
 import type { NewPlant } from "../../contract/plant.ts";
 import { type ObserveUnavailable, type Outcome, outcomeBeside } from "../plant-store.ts";
+import { lockWaitMs } from "./database.ts";
 import { isFailedFsync } from "./disk-failure.ts";
 import { type Database, SQLiteError } from "./driver.ts";
 
@@ -62,18 +63,29 @@ export class SqlitePlants {
   /**
    * A server that was killed may have left commits in the log that were written but not yet fsynced. They are
    * visible to this one, and a replay of such a plant would be answered without a write: so before the first answer
-   * a checkpoint fsyncs the log. One that waits for nobody will do: where another process has the file open, the
-   * log was not recovered by this one.
+   * a checkpoint fsyncs the log. One that waits for no reader will do: where another process reads, the log was not
+   * recovered by this one. But where another process is in a checkpoint of its own, as one that has started at the same
+   * moment, SQLite does none, and the log may not be safe before the other one is through.
    */
   #logIsSafe(): boolean {
     if (this.#logWasFsynced) return true;
     try {
-      this.#database.run("PRAGMA wal_checkpoint(PASSIVE)");
-      this.#logWasFsynced = true;
+      this.#logWasFsynced = this.#checkpointInTime();
+      if (!this.#logWasFsynced) this.#observe("another process has kept the log from being fsynced");
     } catch (error) {
       this.#observe(failureOf(error).reason);
     }
     return this.#logWasFsynced;
+  }
+
+  /** Whether a checkpoint was done, as soon as no other one is. */
+  #checkpointInTime(): boolean {
+    const deadline = performance.now() + lockWaitMs;
+    while (!this.#checkpoint("PASSIVE").isDone) {
+      if (performance.now() > deadline) return false;
+      Bun.sleepSync(1);
+    }
+    return true;
   }
 
   /**
@@ -92,10 +104,10 @@ export class SqlitePlants {
     }
   }
 
-  /** How long the log is, in pages, and how much of it is in the database file. */
-  #checkpoint(mode: "NOOP" | "PASSIVE"): { pages: number; copied: number } {
-    const [[, pages, copied] = []] = this.#database.query(`PRAGMA wal_checkpoint(${mode})`).values();
-    return { pages: Number(pages), copied: Number(copied) };
+  /** How long the log is, in pages, and how much of it is in the database file; not done beside another one. */
+  #checkpoint(mode: "NOOP" | "PASSIVE"): { isDone: boolean; pages: number; copied: number } {
+    const [[isBusy, pages, copied] = []] = this.#database.query(`PRAGMA wal_checkpoint(${mode})`).values();
+    return { isDone: Number(isBusy) === 0, pages: Number(pages), copied: Number(copied) };
   }
 
   /**

@@ -1,14 +1,6 @@
 // A backup into the place of a store.
 
-import {
-  closeSync,
-  constants,
-  copyFileSync,
-  existsSync,
-  openSync,
-  renameSync,
-  rmSync,
-} from "node:fs";
+import { closeSync, constants, copyFileSync, existsSync, openSync, renameSync, rmSync } from "node:fs";
 import { OperatorError } from "../../operator-error.ts";
 import type { StoreSize } from "../plant-store.ts";
 import { checkCopy } from "./check.ts";
