@@ -14,6 +14,7 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
+import { noteFailure } from "../../src/store/sqlite/disk-failure.ts";
 import { plantJson, post } from "../harness/http.ts";
 import { Load } from "../harness/load.ts";
 import { plantstore, RunningServer, run, TemporaryFolder } from "../harness/server.ts";
@@ -255,6 +256,25 @@ test("a store behind a link is replaced where it is", async () => {
   expect((await run(["restore", folder.file("copy.db"), "--force", "--database", linked])).exitCode).toBe(0);
   expect(readlinkSync(folder.file("link.db"))).toBe(folder.file("plants.db"));
   expect((await exportOf(database)).split("\n").length).toBe(11);
+});
+
+test("a store whose disk has failed is copied, and left to its recovery", async () => {
+  using folder = new TemporaryFolder();
+  const database = await newStore(folder, "plants.db", 10);
+  await using server = await RunningServer.start({ database });
+  await post({ url: server.url, token: await server.createToken() }, plantJson(100n, "in the log"));
+  await server.stop("SIGKILL");
+  noteFailure(folder.file("plants.db"), "disk I/O error");
+  const files = () => ["plants.db", "plants.db-wal"].map((name) => readFileSync(folder.file(name)));
+  const before = files();
+  const copied = await run(["backup", folder.file("copy.db"), "--quiet", "--database", database]);
+  expect(copied).toEqual({ exitCode: 0, stdout: "", stderr: "" });
+  expect(files()).toEqual(before);
+  expect(existsSync(folder.file("plants.db-disk-failed"))).toBe(true);
+  const copy = `sqlite:${folder.file("copy.db")}`;
+  expect(await exportOf(copy)).toContain(plantJson(100n, "in the log"));
+  expect(await exportOf(database)).toBe(await exportOf(copy));
+  expect(existsSync(folder.file("plants.db-disk-failed"))).toBe(false);
 });
 
 test("a link to a store that is in use is no backup", async () => {

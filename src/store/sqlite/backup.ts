@@ -5,6 +5,7 @@ import { OperatorError } from "../../operator-error.ts";
 import type { StoreSize } from "../plant-store.ts";
 import { checkCopy } from "./check.ts";
 import { lockWaitMs } from "./database.ts";
+import { hasFailed } from "./disk-failure.ts";
 import { Database, SQLiteError } from "./driver.ts";
 import { countPlants } from "./export.ts";
 import { removeStoreFiles, syncFile, syncName } from "./files.ts";
@@ -43,7 +44,9 @@ export function backUp(path: string, file: string, mayReplace: boolean): StoreSi
 
 /** Copies a store to a file that is not there yet, and gives the number of plants that the store had at least. */
 function copyStore(path: string, copy: string): number {
-  const database = new Database(path, { readwrite: true, create: false, strict: true, safeIntegers: true });
+  // The last to close a store copies its log into the file, which after a failure of the disk is for the recovery alone.
+  const access = hasFailed(path) ? { readonly: true } : { readwrite: true, create: false };
+  const database = new Database(path, { ...access, strict: true, safeIntegers: true });
   try {
     database.run(`PRAGMA busy_timeout = ${lockWaitMs}`);
     if (schemaVersion(database, path) === 0) throw new OperatorError(`${path} holds no plant store`);

@@ -35,10 +35,15 @@ export function noteFailure(path: string, reason: string): void {
  * copied into the database file and fsynced. Does nothing where there is no note of a failure.
  */
 export function recoverFromFailure(path: string): void {
-  if (!existsSync(noteOf(path))) return;
+  if (!hasFailed(path)) return;
   // Of a store that was moved away the note alone may have stayed.
   if (existsSync(path)) copyWholeLog(path);
   rmSync(noteOf(path));
+}
+
+/** Whether there is a note that the disk of a store has failed, and the store was not recovered since. */
+export function hasFailed(path: string): boolean {
+  return existsSync(noteOf(path));
 }
 
 function copyWholeLog(path: string): void {
