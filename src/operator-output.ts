@@ -1,5 +1,7 @@
 // What an operator sees. Standard output carries results alone, standard error all else.
 
+import { OperatorError } from "./operator-error.ts";
+
 // Whoever reads the log may go away; the server does not go with them.
 process.stderr.on("error", () => undefined);
 
@@ -10,7 +12,15 @@ export function tell(line: string): void {
 
 /** Writes lines to standard output as fast as its reader takes them. Stops quietly if the reader goes away. */
 export async function printLines(lines: Iterable<string>): Promise<void> {
-  await printTexts(withLineEnds(lines));
+  try {
+    await printTexts(withLineEnds(lines));
+  } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (syscall !== "write") throw error;
+    throw new OperatorError(
+      `standard output could not be written (${code}); make room for it, and try again`,
+    );
+  }
 }
 
 /** The same for texts that bring their line ends along. */

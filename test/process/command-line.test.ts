@@ -135,6 +135,23 @@ test("a token that could not be printed is revoked, and its name is free again",
   expect((await run(["token", "create", "--name", "ci", "--database", database])).exitCode).toBe(0);
 });
 
+test.each(["get 1", "stats", "check", "token list", "index list", "config"])(
+  "%s to a disk that is full is an error in one line",
+  async (command) => {
+    using folder = new TemporaryFolder();
+    const database = `sqlite:${folder.file("plants.db")}`;
+    writeFileSync(folder.file("plants.ndjson"), `${plantJson(1n, "Monstera")}\n`);
+    await run(["import", folder.file("plants.ndjson"), "--quiet", "--database", database]);
+    const shell = Bun.spawn(["sh", "-c", `${plantstore} ${command} --database ${database} >/dev/full`], {
+      stderr: "pipe",
+    });
+    expect(await shell.stderr.text()).toBe(
+      "plantstore: standard output could not be written (ENOSPC); make room for it, and try again\n",
+    );
+    expect(await shell.exited).toBe(1);
+  },
+);
+
 test("the variable of a flag without an argument says on or off", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
