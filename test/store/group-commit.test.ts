@@ -105,6 +105,21 @@ test("text that waits is bounded as well as plants, and is free again once it is
   expect(await commit.create(plant(5))).toBe("overloaded");
 });
 
+test("text is free again where a batch takes only some of what waits", async () => {
+  const engine = new HeldEngine();
+  const commit = new GroupCommit(engine, limits, atOnce);
+  void commit.create(plant(1));
+  for (const id of [2, 3, 4]) void commit.create(plant(id, "x".repeat(30)));
+  void commit.create(plant(5, "x".repeat(9)));
+  await engine.endWith("created");
+  expect(engine.batches.at(-1)?.ids).toEqual([2, 3, 4]);
+  // 9 units wait, and 100 may.
+  void commit.create(plant(6, "x".repeat(90)));
+  expect(commit.isFull).toBe(false);
+  void commit.create(plant(7, "x"));
+  expect(commit.isFull).toBe(true);
+});
+
 test.each(Object.keys(limits))("the limit %s must be a positive integer", (name) => {
   for (const value of [0, -1, 1.5, Number.NaN]) {
     expect(() => new GroupCommit(new HeldEngine(), { ...limits, [name]: value }, atOnce)).toThrow(name);
