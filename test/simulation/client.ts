@@ -50,11 +50,22 @@ export class Client {
     // Some come while others are being committed: nobody may wait for a request that never comes.
     await this.#parts.time.sleep(this.#random.between(0, 3));
     this.#parts.books.send(plant);
-    const reply = await this.#post(newPlantJson(plant), this.#parts.tokens.first, false);
+    const reply = await this.#postUntilThereIsRoom(newPlantJson(plant));
     const told = toldBy(reply);
     if (told !== "acknowledged" && told !== "conflict")
       this.#parts.report(`not served: ${newPlantJson(plant)} was answered ${show(reply)} after the troubles`);
     this.#tell(plant, reply, false);
+  }
+
+  /** Everybody comes at once, which a queue may refuse, but not again and again. */
+  async #postUntilThereIsRoom(body: string): Promise<Reply> {
+    const triesMax = 20;
+    for (let tries = 1; ; tries++) {
+      const reply = await this.#post(body, this.#parts.tokens.first, false);
+      const isOverloaded = reply !== "gone" && reply.text.includes("overloaded");
+      if (!isOverloaded || tries === triesMax) return reply;
+      await this.#parts.time.sleep(this.#random.between(1, 1_000));
+    }
   }
 
   async #create(): Promise<void> {

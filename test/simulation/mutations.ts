@@ -46,7 +46,7 @@ export const mutations: Readonly<Record<string, SimulationOptions>> = {
   takesUnavailableForStored: { mutation: instead("unavailable", "created") },
   mixesUpABatch: { mutation: outcomes((all) => all.toReversed()) },
   forgetsTheLastOfABatch: {
-    mutation: outcomes((all) => (all.length > 3 ? all.slice(0, -1) : all)),
+    mutation: outcomes((all) => (all.length > 1 ? all.slice(0, -1) : all)),
   },
   neverEndsSomeBatches: {
     mutation: {
@@ -79,6 +79,7 @@ export const mutations: Readonly<Record<string, SimulationOptions>> = {
         }),
     },
   },
+  queuesWithoutEnd: { mutation: { limits: { queuePlantsMax: 1_000_000, queueUnitsMax: 1_000_000_000 } } },
   dropsTags: {
     mutation: {
       store: (store) =>

@@ -13,7 +13,7 @@ import { KnownTokens } from "../../src/tokens/known-tokens.ts";
 import type { Creating, ProcessStore, World, WorldParts } from "./world.ts";
 
 /** Small, so that they are reached. */
-const limits = { queuePlantsMax: 12, queueUnitsMax: 4_000, batchPlantsMax: 5 };
+const limits = { queuePlantsMax: 4, queueUnitsMax: 900, batchPlantsMax: 3 };
 const bodyLimits = { bodyBytesMax: 2_000, inFlightBytesMax: 8_000, arrivalMsMax: 2_000 };
 
 /** What an engine throws that fails in a way that nobody knows. */
@@ -39,6 +39,8 @@ export class SimulatedServer {
   readonly #open = new Set<Promise<Reply>>();
   /** Requests that are not answered yet, whether or not anybody still waits for them. */
   #unanswered = 0;
+  /** The most plants that have waited for a commit. */
+  #waitedMost = 0;
   #state: "starting" | "up" | "stopping" | "ended" = "starting";
 
   /** @param onEnd when the process has ended by itself */
@@ -52,7 +54,7 @@ export class SimulatedServer {
     this.#store = mutation.store?.(store, { time, random }) ?? store;
     this.#groupCommit = new GroupCommit(
       { create: (batch) => this.#create(batch, world) },
-      { ...limits, batchesInFlightMax: store.batchesInFlightMax },
+      { ...limits, ...mutation.limits, batchesInFlightMax: store.batchesInFlightMax },
       endOfTurn,
     );
     this.#creating = mutation.groupCommit?.(this.#groupCommit, { time, random }) ?? this.#groupCommit;
@@ -110,9 +112,12 @@ export class SimulatedServer {
       this.#unanswered,
       isDrained ? this.#bodies.bytesInFlight : 0,
     ];
-    return left.some((count) => count !== 0)
-      ? [`left behind: plants, requests and bytes in flight: ${left}`]
-      : [];
+    return [
+      ...(left.some((count) => count !== 0)
+        ? [`left behind: plants, requests and bytes in flight: ${left}`]
+        : []),
+      ...(this.#waitedMost > limits.queuePlantsMax ? [`overfull: ${this.#waitedMost} plants waited`] : []),
+    ];
   }
 
   /** It may have been killed meanwhile. */
@@ -123,6 +128,7 @@ export class SimulatedServer {
   /** The engine, which may throw before its commit, or after it. */
   async #create(batch: readonly NewPlant[], world: World): Promise<Outcome[]> {
     const { random, trace } = this.#parts;
+    this.#waitedMost = Math.max(this.#waitedMost, batch.length + this.#groupCommit.waitingPlants);
     const throwsAt = world.engineThrows ? random.pick(["before", "after", "never"] as const) : "never";
     if (throwsAt !== "never") trace(`the engine throws ${throwsAt} its commit`);
     if (throwsAt === "before") throw new EngineThrew();

@@ -1,6 +1,6 @@
 // What a simulated world gives the simulation: servers' stores, what goes wrong with them, and what they really hold.
 
-import type { GroupCommit } from "../../src/store/group-commit.ts";
+import type { GroupCommit, GroupCommitLimits } from "../../src/store/group-commit.ts";
 import type { PlantStore } from "../../src/store/plant-store.ts";
 import type { TokenStore } from "../../src/store/token-store.ts";
 import type { Random } from "./random.ts";
@@ -49,6 +49,8 @@ export type Creating = Pick<GroupCommit, "create" | "isFull">;
 export interface Mutation {
   /** Wraps the engine of each server. */
   readonly store?: (store: ProcessStore, parts: { time: VirtualTime; random: Random }) => ProcessStore;
+  /** Instead of what the servers' group commits are bounded by. */
+  readonly limits?: Partial<GroupCommitLimits>;
   /** Wraps the group commit of each server. */
   readonly groupCommit?: (groupCommit: GroupCommit, parts: { time: VirtualTime; random: Random }) => Creating;
   /** The SQL that SQLite gets to see. */
