@@ -100,6 +100,11 @@ export const mutations: Readonly<Record<string, SimulationOptions>> = {
       sqliteSql: (sql) => sql.replace("DO NOTHING", "DO UPDATE SET name = excluded.name, tag = excluded.tag"),
     },
   },
+  neverRollsBack: {
+    engine: "sqlite",
+    mutation: { sqliteSql: (sql) => sql.replace("ROLLBACK", "SELECT 1") },
+  },
+  goesOnAfterAFailedFsync: { engine: "sqlite", mutation: { hidesFsync: true } },
   dropsARetry: { engine: "postgres", mutation: { dropsRetries: true } },
   answersWhatTheStandbyHasNot: { engine: "postgres", mutation: { concealsStandbys: true } },
   neverSeesATokenEnd: { mutation: { clock: () => () => 0 } },

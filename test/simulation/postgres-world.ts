@@ -22,6 +22,7 @@ export class PostgresWorld implements World {
   readonly #cluster: PostgresCluster;
   engineThrows = false;
   /** Tokens are not what is simulated here: they are in a store that works. */
+  readonly faults: readonly string[] = [];
   readonly #tokens = new Database(":memory:", { strict: true, safeIntegers: true });
 
   constructor(parts: WorldParts) {

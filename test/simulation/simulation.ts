@@ -107,7 +107,7 @@ class Simulation {
     for (const server of this.#servers) {
       this.#faults.push(...(await server.stop(10_000)));
     }
-    this.#faults.push(...this.books.audit(this.#world.durable()));
+    this.#faults.push(...this.#world.faults, ...this.books.audit(this.#world.durable()));
     this.#world.close();
   }
 

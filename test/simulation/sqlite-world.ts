@@ -2,6 +2,7 @@
 // or after a commit, finds the disk full, the lock held, or reads and writes broken.
 
 import { newPlantJson } from "../../src/contract/plant.ts";
+import { isFailedFsync } from "../../src/store/sqlite/disk-failure.ts";
 import { Database, SQLiteError } from "../../src/store/sqlite/driver.ts";
 import { exportPlants } from "../../src/store/sqlite/export.ts";
 import { migrate } from "../../src/store/sqlite/migrations.ts";
@@ -26,6 +27,7 @@ export class SqliteWorld implements World {
   readonly engine = "sqlite";
   readonly retryMsMax = 0;
   lastRefusalAt = Number.NEGATIVE_INFINITY;
+  readonly faults: string[] = [];
   readonly #parts: WorldParts;
   readonly #disk = new Database(":memory:", { strict: true, safeIntegers: true });
   readonly #reader: SqlitePlants;
@@ -45,7 +47,10 @@ export class SqliteWorld implements World {
   start(fail: () => void): ProcessStore {
     const { time, random } = this.#parts;
     let gone = false;
-    const connection = this.#faulty();
+    let fsyncHasFailed = false;
+    const connection = this.#faulty(() => {
+      fsyncHasFailed = true;
+    });
     let plants: SqlitePlants | undefined;
     let turn: Promise<void> = Promise.resolve();
     const end = () => {
@@ -55,8 +60,12 @@ export class SqliteWorld implements World {
     const commit = (packed: string): string => {
       try {
         plants ??= new SqlitePlants(connection, (reason) => this.#observe(reason));
-        return packOutcomes(plants.create(unpackBatch(packed)));
+        const outcomes = packOutcomes(plants.create(unpackBatch(packed)));
+        if (fsyncHasFailed) this.faults.push("the engine went on after an fsync that failed");
+        return outcomes;
       } catch (error) {
+        if (!(error instanceof Killed || isFailedFsync(error)))
+          this.faults.push(`the engine threw: ${error}`);
         end();
         fail();
         throw error;
@@ -128,18 +137,19 @@ export class SqliteWorld implements World {
   }
 
   /** The disk as a server's connection meets it. */
-  #faulty(): Database {
+  #faulty(failFsync: () => void): Database {
     const { mutation } = this.#parts;
     const run = (sql: string) => {
       if (sql === "BEGIN IMMEDIATE") this.#fail("locked", "SQLITE_BUSY");
-      if (sql === "COMMIT") return this.#commit();
-      return this.#disk.run(sql);
+      if (sql === "COMMIT") return this.#commit(failFsync);
+      return this.#disk.run(mutation.sqliteSql?.(sql) ?? sql);
     };
     const prepare = (sql: string) => {
       const statement = this.#disk.prepare(mutation.sqliteSql?.(sql) ?? sql);
       return {
         run: (...values: never[]) => {
           if (this.#parts.random.chance(0.3)) this.#fail("broken", "SQLITE_IOERR_WRITE");
+          if (this.#parts.random.chance(0.3)) this.#findFull();
           return statement.run(...values);
         },
         get: (...values: never[]) => statement.get(...values),
@@ -158,17 +168,25 @@ export class SqliteWorld implements World {
     return database as unknown as Database;
   }
 
-  #commit(): unknown {
-    const { random } = this.#parts;
+  #commit(failFsync: () => void): unknown {
+    const { random, mutation } = this.#parts;
     if (this.#trouble === "killedBefore" && random.chance(0.5)) throw new Killed();
     if (this.#trouble === "fsync") {
       // As SQLite does: the transaction is rolled back in memory, whatever of it has reached the disk.
       this.#disk.run("ROLLBACK");
-      this.#fail("fsync", "SQLITE_IOERR_FSYNC");
+      failFsync();
+      this.#fail("fsync", mutation.hidesFsync ? "SQLITE_IOERR" : "SQLITE_IOERR_FSYNC");
     }
     const result = this.#disk.run("COMMIT");
     if (this.#trouble === "killedAfter" && random.chance(0.5)) throw new Killed();
     return result;
+  }
+
+  /** Not by a limit on the pages alone, as most plants fit into those that are there. */
+  #findFull(): void {
+    // SQLite has rolled back by itself then, or it has not.
+    if (this.#trouble === "full" && this.#parts.random.chance(0.5)) this.#disk.run("ROLLBACK");
+    this.#fail("full", "SQLITE_FULL");
   }
 
   #fail(trouble: Trouble, code: string): void {
@@ -187,7 +205,9 @@ function sqliteError(code: string): SQLiteError {
   try {
     empty.run("COMMIT");
   } catch (error) {
-    if (error instanceof SQLiteError) return Object.assign(error, { code, message: "simulated" });
+    // Its own properties are read-only.
+    if (error instanceof SQLiteError)
+      return Object.create(error, { code: { value: code }, message: { value: "simulated" } });
   } finally {
     empty.close();
   }

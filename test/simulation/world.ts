@@ -26,6 +26,8 @@ export interface World {
   readonly retryMsMax: number;
   /** When the store itself last said no, which needs no second try. */
   readonly lastRefusalAt: number;
+  /** What an engine threw that it should have answered. */
+  readonly faults: readonly string[];
   /** Whether engines now and then throw instead of giving outcomes, as a fault of the program would. */
   readonly engineThrows: boolean;
   /** A plant as it is stored in a way that survives whatever comes, as JSON. */
@@ -55,6 +57,8 @@ export interface Mutation {
   readonly groupCommit?: (groupCommit: GroupCommit, parts: { time: VirtualTime; random: Random }) => Creating;
   /** The SQL that SQLite gets to see. */
   readonly sqliteSql?: (sql: string) => string;
+  /** An fsync that failed looks like any other write. */
+  readonly hidesFsync?: boolean;
   /** PostgreSQL tells nobody that it has standbys. */
   readonly concealsStandbys?: boolean;
   /** A batch is not tried again. */
