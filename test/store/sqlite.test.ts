@@ -205,6 +205,8 @@ test.each(["", "-wal", "-shm"].flatMap((suffix) => [false, true].map((isLink) =>
     expect(reasons).toEqual([expect.stringContaining("was removed or replaced while it was open")]);
     const token = { name: "lost", hash: "0", createdAt: 0, expiresAt: null };
     await expect(store.tokens.add(token)).rejects.toThrow("was removed or replaced");
+    await expect(store.tokens.revoke("lost", 0)).rejects.toThrow("was removed or replaced");
+    await expect(store.tokens.withdraw("0", 0)).rejects.toThrow("was removed or replaced");
     await expect(store.tokens.list()).rejects.toThrow("was removed or replaced");
     await expect(store.indexes.create("tag")).rejects.toThrow("was removed or replaced");
     renameSync(folder.file("away"), place + replaced.suffix);
@@ -353,4 +355,26 @@ test("an index that does not fit on the disk is not made, and that is said in a 
   expect(plants.create([plant(1n, "a", "b")])).toEqual(["unchanged"]);
   plants.finalize();
   database.close();
+});
+
+test("the log does not grow by probes of readiness and tokens alone, where no plant is created", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  const store = new SqliteStore(path, "create", unexpected);
+  const other = openDatabase(path, "existing");
+  const logPages = () => Number(other.query("PRAGMA wal_checkpoint(NOOP)").values()[0]?.[1]);
+  const changes = [
+    () => store.assertWritable(),
+    () => store.tokens.add({ name: "ci", hash: "0", createdAt: 0, expiresAt: null }),
+  ];
+  for (const [round, change] of changes.entries()) {
+    const large = (at: number) => plant(BigInt(100 * round + at), "x".repeat(2 ** 20));
+    await store.create(Array.from({ length: 20 }, (_, at) => large(at)));
+    expect(logPages()).toBeGreaterThan(4_000);
+    // Copied, and begun anew.
+    await change();
+    expect(logPages()).toBeLessThan(10);
+  }
+  other.close();
+  await store.close();
 });

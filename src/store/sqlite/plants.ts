@@ -39,7 +39,7 @@ export class SqlitePlants {
    */
   create(batch: readonly NewPlant[]): Outcome[] {
     if (!this.#logIsSafe()) return batch.map(() => "unavailable");
-    this.#checkpointLongLog();
+    this.checkpointLongLog();
     try {
       return this.#commit(batch);
     } catch (error) {
@@ -89,11 +89,13 @@ export class SqlitePlants {
   }
 
   /**
+   * Copies the log into the database file where it has grown long. Throws SQLite's own error if an fsync has failed.
+   *
    * SQLite's own checkpoints say nothing when they fail. One whose fsync failed and is then tried again would leave out
    * the pages that an earlier one had copied, past a reader of an old snapshot, without an fsync. The length of the log
    * costs 5 µs to ask for.
    */
-  #checkpointLongLog(): void {
+  checkpointLongLog(): void {
     if (this.#checkpoint("NOOP").pages < this.#checkpointAt) return;
     try {
       const { pages, copied } = this.#checkpoint("PASSIVE");

@@ -29,18 +29,18 @@ export class SqliteStore implements ReadablePlantStore {
   readonly engine = "sqlite";
   readonly batchesInFlightMax = 1;
   readonly tokens: TokenStore = {
-    add: (token) => this.#inPlace(() => this.#tokens.add(token)),
-    addFirst: (token) => this.#inPlace(() => this.#tokens.addFirst(token)),
-    rotate: (rotation) => this.#inPlace(() => this.#tokens.rotate(rotation)),
-    withdraw: (hash, revokedAt) => this.#onDisk(() => this.#tokens.withdraw(hash, revokedAt)),
-    revoke: (name, revokedAt) => this.#onDisk(() => this.#tokens.revoke(name, revokedAt)),
-    recordUses: (uses) => this.#inPlace(() => this.#tokens.recordUses(uses)),
+    add: (token) => this.#change(() => this.#tokens.add(token)),
+    addFirst: (token) => this.#change(() => this.#tokens.addFirst(token)),
+    rotate: (rotation) => this.#change(() => this.#tokens.rotate(rotation)),
+    withdraw: (hash, revokedAt) => this.#change(() => this.#tokens.withdraw(hash, revokedAt)),
+    revoke: (name, revokedAt) => this.#change(() => this.#tokens.revoke(name, revokedAt)),
+    recordUses: (uses) => this.#change(() => this.#tokens.recordUses(uses)),
     list: () => this.#inPlace(() => this.#tokens.list()),
   };
   readonly indexes: PlantIndexes = {
     states: () => this.#indexes.states(),
-    create: (name) => this.#inPlace(() => this.#indexes.create(name)),
-    drop: (name) => this.#inPlace(() => this.#indexes.drop(name)),
+    create: (name) => this.#change(() => this.#indexes.create(name)),
+    drop: (name) => this.#change(() => this.#indexes.drop(name)),
   };
   readonly #path: string;
   readonly #observe: ObserveUnavailable;
@@ -73,7 +73,7 @@ export class SqliteStore implements ReadablePlantStore {
 
   assertWritable(): Promise<void> {
     // A commit that leaves all as it was, and that the disk must take all the same.
-    return this.#inPlace(async () => rewriteVersion(this.#database));
+    return this.#change(async () => rewriteVersion(this.#database));
   }
 
   async get(id: bigint): Promise<NewPlant | undefined> {
@@ -116,6 +116,14 @@ export class SqliteStore implements ReadablePlantStore {
     return this.#onDisk(() => {
       const misplaced = this.#files.misplaced();
       if (misplaced !== undefined) throw new OperatorError(removed(misplaced));
+      return call();
+    });
+  }
+
+  /** Where no plant is created it is these that the log grows by: a probe of readiness alone is a page. */
+  #change<T>(call: () => Promise<T>): Promise<T> {
+    return this.#inPlace(() => {
+      this.#plants.checkpointLongLog();
       return call();
     });
   }
