@@ -20,6 +20,7 @@ const ownFiles = [
   "dialogs.js",
   "format.js",
   "indexes.js",
+  "list-notes.js",
   "plants.js",
   "plots.js",
   "session.js",
