@@ -3,8 +3,18 @@
 import type { TokenStore } from "../store/token-store.ts";
 import { makeToken, randomBytes } from "../tokens/token.ts";
 
-/** Stores a first token if the store never had one, and gives the lines that show it; else none. */
-export async function firstTokenLines(tokens: TokenStore, url: string): Promise<string[]> {
+/** Where a server can be reached. */
+export interface Places {
+  /** The base address. */
+  readonly url: string;
+  /** Undefined where there is no such page. */
+  readonly documentationUrl: string | undefined;
+  readonly consoleUrl: string | undefined;
+}
+
+/** Stores a first token if the store never had one, and gives the lines that show it and what to do with it; else none. */
+export async function firstTokenLines(tokens: TokenStore, places: Places): Promise<string[]> {
+  const { url, documentationUrl, consoleUrl } = places;
   const { token, record } = makeToken({ name: "first", expiresAt: null }, { now: Date.now(), randomBytes });
   if (!(await tokens.addFirst(record))) return [];
   return [
@@ -20,5 +30,7 @@ Create a plant with it:
     -H 'Content-Type: application/json' \\
     -d '{"id": 1, "name": "Monstera deliciosa", "tag": "tropical"}'
 `,
+    ...(documentationUrl === undefined ? [] : [`or in a browser: ${documentationUrl}\n`]),
+    ...(consoleUrl === undefined ? [] : [`The console is at ${consoleUrl}\n`]),
   ];
 }

@@ -5,6 +5,7 @@ import packageJson from "../../package.json";
 import { Bodies } from "../api/body.ts";
 import { readCertificate } from "../api/certificate.ts";
 import type { PublicServer } from "../api/server.ts";
+import { settingOf } from "../config/command-config.ts";
 import { configurationOf, withServerSettings } from "../config/server-config.ts";
 import type { Event, Observe } from "../events/event.ts";
 import { OperatorError } from "../operator-error.ts";
@@ -68,6 +69,14 @@ async function serve(command: Command): Promise<void> {
   const latest = latestCreatesOf(house);
   const groupCommit = takeCreates(house, store, latest);
   let server: PublicServer | undefined;
+  const operatorConsole = openConsole(house, {
+    store,
+    latest,
+    create: async (headers, body) => {
+      if (server === undefined) throw new OperatorError("the server is starting; try again");
+      return server.create(headers, body);
+    },
+  });
   const admin = openAdminListener(house, {
     store,
     readings: {
@@ -77,14 +86,7 @@ async function serve(command: Command): Promise<void> {
       storeBytes: () => store.bytesOnDisk(),
     },
     isStopping: () => stopping,
-    operatorConsole: openConsole(house, {
-      store,
-      latest,
-      create: async (headers, body) => {
-        if (server === undefined) throw new OperatorError("the server is starting; try again");
-        return server.create(headers, body);
-      },
-    }),
+    operatorConsole,
   });
   server = openPublicListener(house, { certificate, credentials, groupCommit, bodies, rateLimit });
 
@@ -96,7 +98,12 @@ async function serve(command: Command): Promise<void> {
     watchCertificate(house, certificateFiles, certificate, server);
 
   // Made when nothing can fail any more: a token that nobody was shown would be the only one for good.
-  await printLines([server.url, ...(await firstTokenLines(store.tokens, server.url))]);
+  const places = {
+    url: server.url,
+    documentationUrl: settingOf(command, "docs") === "on" ? `${server.url}/` : undefined,
+    consoleUrl: admin === undefined || operatorConsole === undefined ? undefined : `${admin.url}/console/`,
+  };
+  await printLines([server.url, ...(await firstTokenLines(store.tokens, places))]);
   observe({ kind: "stopping", signal: await stopSignal });
   stopping = true;
 }

@@ -17,6 +17,13 @@ test("the first start shows a first token and a curl, on standard output; the se
   const token = /pst_[A-Za-z0-9_-]{43}/.exec(stdout)?.[0] ?? "";
   expect(stderr).not.toContain("pst_");
   expect(stdout).toContain(`curl -i ${first.url}/plants`);
+  // Both are there, and are told only where they are.
+  expect(stdout).toContain(`or in a browser: ${first.url}/\n`);
+  expect(stdout).toMatch(/\nThe console is at http:\/\/127\.0\.0\.1:\d+\/console\/\n/);
+  using other = new TemporaryFolder();
+  const bare = await (await newServer(other, ["--docs", "off", "--console", "off"])).stop();
+  expect(bare.stdout).toContain("curl -i");
+  expect(bare.stdout).not.toMatch(/browser|console/);
 
   await using second = await newServer(folder);
   expect((await post({ url: second.url, token }, plantJson(1n, "Monstera"))).status).toBe(200);
