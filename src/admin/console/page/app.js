@@ -18,10 +18,11 @@ import { Tokens } from "./tokens.js";
  *   isAdding: boolean }} State
  */
 
-const beatMs = 2_500;
+/** As often as the server ends a sample. */
+const beatMs = 5_000;
 
 /** Tokens and indexes change seldom. */
-const beatsPerSlowBeat = 4;
+const beatsPerSlowBeat = 2;
 
 /** @type {Hour} */
 const emptyHour = { first: 0, samples: [], sampleMs: 5_000, samplesMax: 720, endsAt: Date.now() / 1_000 };
