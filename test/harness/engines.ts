@@ -35,13 +35,13 @@ async function sqlitePlace(): Promise<StorePlace> {
  * as postgres://postgres@localhost:5432 whose user may create databases.
  */
 async function postgresPlace(): Promise<StorePlace> {
-  const name = `plantstore_test_${crypto.randomUUID().replaceAll("-", "")}`;
   const given = process.env.PLANTSTORE_TEST_POSTGRES?.replace(/\/$/, "");
   if (given === undefined) {
     const server = await PostgresServer.start();
-    await server.query("postgres", `CREATE DATABASE ${name}`);
-    return { database: server.address(name), [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+    const { address } = await server.newDatabase();
+    return { database: address, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
   }
+  const name = `plantstore_test_${crypto.randomUUID().replaceAll("-", "")}`;
   await administer(given, `CREATE DATABASE ${name}`);
   return {
     database: `${given}/${name}`,

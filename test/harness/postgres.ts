@@ -158,6 +158,13 @@ export class PostgresServer implements AsyncDisposable {
     await ended;
   }
 
+  /** An empty database on this server. `options` are those of CREATE DATABASE. */
+  async newDatabase(options = ""): Promise<{ name: string; address: string }> {
+    const name = `plantstore_test_${crypto.randomUUID().replaceAll("-", "")}`;
+    await this.query("postgres", `CREATE DATABASE ${name} ${options}`);
+    return { name, address: this.address(name) };
+  }
+
   /** Runs SQL on a connection of its own. */
   async query(database: string, sql: string): Promise<Record<string, unknown>[]> {
     const client = new Client({

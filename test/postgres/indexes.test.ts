@@ -13,13 +13,6 @@ beforeAll(async () => {
 });
 afterAll(() => database[Symbol.asyncDispose]());
 
-let count = 0;
-async function newDatabase(): Promise<{ name: string; address: string }> {
-  const name = `indexes_${count++}`;
-  await database.query("postgres", `CREATE DATABASE ${name}`);
-  return { name, address: database.address(name) };
-}
-
 /** Does some work beside a transaction that stays open, as that of a backup does. */
 async function besideTransaction(address: string, sql: string, work: () => Promise<void>): Promise<void> {
   const other = new Client({ connectionString: address });
@@ -33,7 +26,7 @@ async function besideTransaction(address: string, sql: string, work: () => Promi
 }
 
 test("making or dropping newest gives way to a transaction that goes on, and plants are created", async () => {
-  const { address } = await newDatabase();
+  const { address } = await database.newDatabase();
   await using server = await RunningServer.start({ database: address });
   const target = { url: server.url, token: await server.createToken() };
   const expectToGiveWay = async (change: string) => {
@@ -63,7 +56,7 @@ test("making or dropping newest gives way to a transaction that goes on, and pla
 });
 
 test("the order of the newest counts as part of the store's size", async () => {
-  const { address } = await newDatabase();
+  const { address } = await database.newDatabase();
   expect((await run(["migrate", "--database", address])).exitCode).toBe(0);
   const bytes = async () =>
     JSON.parse((await run(["stats", "--json", "--database", address])).stdout).bytesOnDisk as number;
@@ -73,7 +66,7 @@ test("the order of the newest counts as part of the store's size", async () => {
 });
 
 test("an index that is broken is not called made", async () => {
-  const { name, address } = await newDatabase();
+  const { name, address } = await database.newDatabase();
   expect((await run(["migrate", "--database", address])).exitCode).toBe(0);
   // As a server leaves it that was killed meanwhile.
   await database.query(name, "CREATE INDEX plants_by_tag ON plants (tag)");
@@ -95,7 +88,7 @@ test("an index that is broken is not called made", async () => {
 });
 
 test("a role that may only read and insert plants sees the newest by the index that the owner made", async () => {
-  const { name, address } = await newDatabase();
+  const { name, address } = await database.newDatabase();
   expect((await run(["migrate", "--database", address])).exitCode).toBe(0);
   await database.query(name, `CREATE USER "server ${name}"`);
   await database.query(name, `GRANT SELECT ON plantstore_schema TO "server ${name}"`);

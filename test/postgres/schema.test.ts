@@ -11,18 +11,11 @@ beforeAll(async () => {
 });
 afterAll(() => database[Symbol.asyncDispose]());
 
-let count = 0;
-async function newDatabase(options = ""): Promise<{ name: string; address: string }> {
-  const name = `schema_${count++}`;
-  await database.query("postgres", `CREATE DATABASE ${name} ${options}`);
-  return { name, address: database.address(name) };
-}
-
 const serve = (address: string, ...args: string[]) =>
   run(["serve", "--port", "0", "--admin-port", "off", "--database", address, ...args]);
 
 test("many that migrate at once make one schema, and migrating again changes nothing", async () => {
-  const { name, address } = await newDatabase();
+  const { name, address } = await database.newDatabase();
   const results = await Promise.all(Array.from({ length: 5 }, () => run(["migrate", "--database", address])));
   expect(results.map(({ exitCode, stderr }) => ({ exitCode, stderr }))).toEqual(
     Array(5).fill({ exitCode: 0, stderr: "The store is there, and its schema is up to date.\n" }),
@@ -31,7 +24,7 @@ test("many that migrate at once make one schema, and migrating again changes not
 });
 
 test("the user that serves needs no right to create tables", async () => {
-  const { name, address } = await newDatabase();
+  const { name, address } = await database.newDatabase();
   const server = address.replace("postgres@", `server_${name}@`);
   await database.query(name, `CREATE USER server_${name}`);
 
@@ -57,7 +50,7 @@ test("the user that serves needs no right to create tables", async () => {
 });
 
 test("without a schema, and with an older or a newer one, the error says what to do", async () => {
-  const { name, address } = await newDatabase();
+  const { name, address } = await database.newDatabase();
   const expectRefusal = async (result: Promise<{ exitCode: number; stderr: string }>, message: string) => {
     const { exitCode, stderr } = await result;
     expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: `plantstore: ${message}\n` });
@@ -85,10 +78,10 @@ test("without a schema, and with an older or a newer one, the error says what to
 });
 
 test("a database that may lose commits, or cannot hold every string, is refused", async () => {
-  const asynchronous = await newDatabase();
+  const asynchronous = await database.newDatabase();
   await database.query("postgres", `ALTER DATABASE ${asynchronous.name} SET synchronous_commit = off`);
-  const latin1 = await newDatabase("ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
-  const readOnly = await newDatabase();
+  const latin1 = await database.newDatabase("ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
+  const readOnly = await database.newDatabase();
   await database.query("postgres", `ALTER DATABASE ${readOnly.name} SET default_transaction_read_only = on`);
   for (const [{ address }, reason] of [
     [asynchronous, "has synchronous_commit off, so that commits can be lost; set it to on"],
@@ -114,7 +107,7 @@ test("hosts that do not answer, and users that are not let in, are named", async
 });
 
 test("rights that are missing are named in one line; readiness sees that plants cannot be inserted", async () => {
-  const { name, address } = await newDatabase();
+  const { name, address } = await database.newDatabase();
   await run(["migrate", "--database", address]);
   await database.query(name, `CREATE USER poor_${name}`);
   await database.query(name, `GRANT SELECT ON plantstore_schema TO poor_${name}`);
@@ -139,7 +132,7 @@ test("rights that are missing are named in one line; readiness sees that plants 
 });
 
 test("under SERIALIZABLE as the database's default, races still have one winner and nothing fails", async () => {
-  const { name, address } = await newDatabase();
+  const { name, address } = await database.newDatabase();
   await database.query(
     "postgres",
     `ALTER DATABASE ${name} SET default_transaction_isolation = 'serializable'`,

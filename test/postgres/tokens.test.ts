@@ -14,15 +14,8 @@ beforeAll(async () => {
 });
 afterAll(() => database[Symbol.asyncDispose]());
 
-let count = 0;
-async function newDatabase(): Promise<{ name: string; address: string }> {
-  const name = `tokens_${count++}`;
-  await database.query("postgres", `CREATE DATABASE ${name}`);
-  return { name, address: database.address(name) };
-}
-
 test("a rotation whose commit was not seen is found done when it is tried again", async () => {
-  const { name, address } = await newDatabase();
+  const { name, address } = await database.newDatabase();
   const store = await openStore(`${address}?statement_timeout=1&retry_timeout=60`, "create", () => undefined);
   await store.tokens.add({ hash: "a", name: "ci", createdAt: 1_000, expiresAt: 1_000_000 });
 
@@ -73,7 +66,7 @@ test("a rotation whose commit was not seen is found done when it is tried again"
 });
 
 test("servers record the same tokens at once also where SERIALIZABLE is the database's default", async () => {
-  const { name, address } = await newDatabase();
+  const { name, address } = await database.newDatabase();
   await database.query(name, `ALTER DATABASE ${name} SET default_transaction_isolation = 'serializable'`);
   const stores = [
     await openStore(address, "create", () => undefined),
@@ -96,7 +89,7 @@ test("servers record the same tokens at once also where SERIALIZABLE is the data
 });
 
 test("a server that may not store last uses says so when it stops, and is not disturbed", async () => {
-  const { name, address } = await newDatabase();
+  const { name, address } = await database.newDatabase();
   const poor = address.replace("postgres@", `poor_${name}@`);
   expect((await run(["migrate", "--database", address])).exitCode).toBe(0);
   await database.query(name, `CREATE USER poor_${name}`);
