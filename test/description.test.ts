@@ -4,6 +4,8 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import openapi from "../openapi.yaml";
 import { type ErrorCode, errorRegistry, statusOf } from "../src/contract/errors.ts";
 import { type Answer, plantJson, post, send, type Target } from "./harness/http.ts";
+import { rawAnswers } from "./harness/raw-answers.ts";
+import { stuckCreate } from "./harness/raw-connection.ts";
 import { RunningServer, TemporaryFolder } from "./harness/server.ts";
 
 interface Example {
@@ -91,6 +93,18 @@ async function firstRefusal(of: Target, wanted: number): Promise<Answer> {
 const provoke: Record<string, () => Promise<Answer>> = {
   withTag: () => post(target, JSON.stringify(requestExamples.withTag?.value)),
   withoutTag: () => post(target, JSON.stringify(requestExamples.withoutTag?.value)),
+  badRequest: async () => {
+    // No client's library sends it.
+    const connection = await stuckCreate(target, "Content-Length: 26\r\nContent-Length: 26", "");
+    const [answer] = rawAnswers(await connection.closed).answers;
+    if (answer === undefined) throw new Error("There was no answer");
+    return {
+      ...answer,
+      headers: new Headers([...answer.headers]),
+      text: answer.body,
+      json: JSON.parse(answer.body),
+    };
+  },
   notJson: () => post(target, '{"name": }'),
   notNewPlant: () => post(target, '{"id": "1"}'),
   notStorable: () => post(target, '{"id": 1, "name": "Monst\\u0000era"}'),

@@ -31,7 +31,6 @@ const reserved: readonly [pattern: RegExp, only: string, instead: string][] = [
   [/"pino(?:-pretty)?"/, "src/events/log.ts", "observe an Event"],
   [/"@opentelemetry\//, "src/events/traces.ts", "observe an Event"],
   [/"pg-copy-streams"/, "src/store/postgres/driver.ts", "import from ./driver.ts"],
-  [/"rate-limiter-flexible"/, "src/api/rate-limit.ts", "use RateLimit"],
   [/\bprocess\.exit\(/, "src/commands/serve.ts", "throw an OperatorError, or set process.exitCode"],
   [/\bconsole\.\w+\(/, "", "observe an Event, or use tell or printLines of operator-output.ts"],
   [/\bMath\.random\(/, "", "take randomness as an argument"],

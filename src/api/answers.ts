@@ -58,8 +58,8 @@ export class Answers {
     if (details.retryAfterSeconds !== undefined)
       headers.set("Retry-After", String(details.retryAfterSeconds));
     if (details.allow !== undefined) headers.set("Allow", details.allow);
-    // RFC 9110, section 15.5.9: what is left of the request is not read.
-    if (code === "tooSlow") headers.set("Connection", "close");
+    // What is left of the request is not read (RFC 9110, section 15.5.9), or its end is in doubt (RFC 9112, section 6.3).
+    if (code === "tooSlow" || code === "badRequest") headers.set("Connection", "close");
     return answer;
   }
 

@@ -1,66 +1,86 @@
 // The body of a request, within limits of bytes and time.
 
 import { ContractError, unavailable } from "../contract/errors.ts";
+import { SharedBudget } from "../store/fair-share.ts";
+import type { Caller } from "../tokens/caller.ts";
 import { Arrivals, late } from "./arrivals.ts";
 import { GatheredChunks } from "./gathered-chunks.ts";
 
 export interface BodyLimits {
   /** Bytes of one body; one over it is bodyTooLarge. */
   readonly bodyBytesMax: number;
-  /** Bytes of all bodies that are on their way or being judged; what comes past it is `unavailable`. */
+  /** Bytes of all bodies that are on their way or being judged; what comes past it, or past its caller's share of it, is `unavailable`. */
   readonly inFlightBytesMax: number;
   /** Time for a body to arrive, in milliseconds; one that takes longer is tooSlow. */
   readonly arrivalMsMax: number;
 }
 
+/**
+ * A body up to this is read by Bun in one piece, and its whole length is set aside when it is announced: that is the
+ * quicker way, and no more than a body in chunks begins with.
+ */
+const smallBytesMax = 4_096;
+
+/** RFC 9110, section 8.6. Bun joins several that are equal with commas. */
+const wellFormedLength = /^[0-9]+$/;
+
 /** Reads bodies, and bounds the memory and the time that they may take. */
 export class Bodies {
   readonly #limits: BodyLimits;
   readonly #arrivals: Arrivals;
-  #bytesInFlight = 0;
+  readonly #memory: SharedBudget;
 
   constructor(limits: BodyLimits) {
     this.#limits = limits;
     this.#arrivals = new Arrivals(limits.arrivalMsMax);
+    this.#memory = new SharedBudget(limits.inFlightBytesMax);
   }
 
   /** The memory that is set aside for bodies at present. */
   get bytesInFlight(): number {
-    return this.#bytesInFlight;
+    return this.#memory.used;
   }
 
   /**
-   * What `use` makes of a body, or why it was not read to its end. What is over a limit is not read. Not async itself:
-   * a promise that returns another one takes three more turns of the microtasks.
+   * What `use` makes of a caller's body, or why it was not read to its end. What is over a limit is not read. Not async
+   * itself: a promise that returns another one takes three more turns of the microtasks.
    */
-  read<T>(request: Request, use: (body: Uint8Array) => T): Promise<T | ContractError> {
+  read<T>(request: Request, { key }: Caller, use: (body: Uint8Array) => T): Promise<T | ContractError> {
     const announced = request.headers.get("content-length");
-    if (announced !== null) return this.#readAnnounced(request, Number(announced), use);
+    if (announced !== null && !wellFormedLength.test(announced)) return Promise.resolve(badLength(announced));
+    const bytes = announced === null ? undefined : Number(announced);
+    if (bytes !== undefined && bytes > this.#limits.bodyBytesMax) return Promise.resolve(this.#tooLarge());
+    if (bytes !== undefined && bytes <= smallBytesMax) return this.#readSmall(request, key, bytes, use);
     return request.body === null
       ? Promise.resolve(use(new Uint8Array()))
-      : this.#readChunked(request.body, use);
+      : this.#readChunks(request.body, key, bytes ?? this.#limits.bodyBytesMax, use);
   }
 
-  async #readAnnounced<T>(
+  async #readSmall<T>(
     request: Request,
+    caller: string,
     bytes: number,
     use: (body: Uint8Array) => T,
   ): Promise<T | ContractError> {
-    if (bytes > this.#limits.bodyBytesMax) return this.#tooLarge();
-    if (!this.#setAside(bytes)) return tooManyBytes();
+    if (!this.#memory.acquire(caller, bytes)) return tooManyBytes();
     try {
       const body = await this.#arrivals.inTime(request.bytes());
       return body === late ? this.#tooSlow() : use(body);
     } finally {
-      this.#bytesInFlight -= bytes;
+      this.#memory.release(caller, bytes);
     }
   }
 
-  async #readChunked<T>(
+  /** Sets memory aside for what has arrived: a client that announces a megabyte and sends a byte takes next to nothing. */
+  async #readChunks<T>(
     stream: ReadableStream<Uint8Array>,
+    caller: string,
+    bytesMax: number,
     use: (body: Uint8Array) => T,
   ): Promise<T | ContractError> {
-    const gathered = new GatheredChunks(this.#limits.bodyBytesMax, (bytes) => this.#setAside(bytes));
+    const gathered = new GatheredChunks(bytesMax, (bytes, ofThisBody) =>
+      this.#memory.acquire(caller, bytes, ofThisBody),
+    );
     try {
       const end = await this.#arrivals.inTime(gathered.gather(stream));
       switch (end) {
@@ -75,14 +95,8 @@ export class Bodies {
       }
     } finally {
       gathered.stop();
-      this.#bytesInFlight -= gathered.bytesSetAside;
+      this.#memory.release(caller, gathered.bytesSetAside);
     }
-  }
-
-  #setAside(bytes: number): boolean {
-    if (this.#bytesInFlight + bytes > this.#limits.inFlightBytesMax) return false;
-    this.#bytesInFlight += bytes;
-    return true;
   }
 
   #tooLarge(): ContractError {
@@ -95,6 +109,12 @@ export class Bodies {
     const message = `The body did not arrive within ${seconds} ${seconds === 1 ? "second" : "seconds"}; sending it again is safe.`;
     return new ContractError("tooSlow", message);
   }
+}
+
+function badLength(announced: string): ContractError {
+  const shown = announced.length > 40 ? `${announced.slice(0, 40)}…` : announced;
+  const message = `The Content-Length is ${JSON.stringify(shown)}; send it once, as one decimal number.`;
+  return new ContractError("badRequest", message);
 }
 
 function tooManyBytes(): ContractError {

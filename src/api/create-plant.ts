@@ -13,7 +13,7 @@ import type { RateLimit } from "./rate-limit.ts";
 /** What creating a plant needs of the house. */
 export interface CreatePlantNeeds {
   readonly credentials: Credentials;
-  readonly groupCommit: Pick<GroupCommit, "create" | "isFull">;
+  readonly groupCommit: Pick<GroupCommit, "create" | "isFullFor">;
   readonly bodies: Bodies;
   /** Undefined where callers may send any number of creates. */
   readonly rateLimit: RateLimit | undefined;
@@ -36,19 +36,19 @@ export async function createPlant(
   if (caller instanceof ContractError) return caller;
   exchange.caller = caller.name;
 
-  const overRate = rateLimit === undefined ? undefined : await rateLimit.take(caller, exchange);
+  const overRate = rateLimit?.take(caller, exchange);
   if (overRate !== undefined) return overRate;
 
   // Ahead of the body: where there is too much to do already, a refusal is to be cheap.
-  if (groupCommit.isFull) return overloaded();
+  if (groupCommit.isFullFor(caller.key)) return overloaded();
 
   const notJsonMediaType = judgeMediaType(request.headers);
   if (notJsonMediaType !== undefined) return notJsonMediaType;
 
-  const newPlant = await bodies.read(request, readNewPlant);
+  const newPlant = await bodies.read(request, caller, readNewPlant);
   if (newPlant instanceof ContractError) return newPlant;
 
-  const outcome = await groupCommit.create(newPlant);
+  const outcome = await groupCommit.create(newPlant, caller.key);
   return outcome === "created" || outcome === "unchanged"
     ? { plant: newPlant, outcome }
     : refusalOf(outcome, newPlant);

@@ -1,14 +1,15 @@
-// A body that was not announced: its chunks, gathered within limits.
+// A body that is read chunk by chunk, gathered within limits.
 
 /** In one buffer that doubles: kept as they come, a megabyte in chunks of one byte would hold 100. */
 export class GatheredChunks {
   readonly #bytesMax: number;
-  readonly #setAside: (bytes: number) => boolean;
+  readonly #setAside: (bytes: number, ofThisBody: number) => boolean;
   #buffer = new Uint8Array();
   #bytes = 0;
   #isStopped = false;
 
-  constructor(bytesMax: number, setAside: (bytes: number) => boolean) {
+  /** @param setAside asks for memory beside that which this body has already. */
+  constructor(bytesMax: number, setAside: (bytes: number, ofThisBody: number) => boolean) {
     this.#bytesMax = bytesMax;
     this.#setAside = setAside;
   }
@@ -41,7 +42,7 @@ export class GatheredChunks {
 
   #grow(needed: number): boolean {
     const size = Math.min(this.#bytesMax, Math.max(4_096, 2 * needed));
-    if (!this.#setAside(size - this.#buffer.length)) return false;
+    if (!this.#setAside(size - this.#buffer.length, this.#buffer.length)) return false;
     const larger = new Uint8Array(size);
     larger.set(this.body);
     this.#buffer = larger;

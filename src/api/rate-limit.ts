@@ -1,40 +1,81 @@
 // How many creates a caller may send: RateLimit fields as draft-ietf-httpapi-ratelimit-headers-11 has them.
 
-import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import { ContractError } from "../contract/errors.ts";
+import type { Clock } from "../events/event.ts";
 import type { Caller } from "../tokens/caller.ts";
 import type { PublicExchange } from "./exchange.ts";
 
 /** The name of the policy in its fields. */
 const policyName = '"token"';
 
+/** At some 150 bytes each 30 MB, as there are two generations. */
+const windowsMax = 100_000;
+
+/** What a caller has sent since its window began. */
+interface Window {
+  creates: number;
+  /** By the clock of the limit. */
+  readonly endsAt: number;
+}
+
 export class RateLimit {
   /** The RateLimit-Policy field: the quota of a caller, and the window that it is for, in whole seconds. */
   readonly policy: string;
   readonly #createsPerSecond: number;
-  readonly #limiter: RateLimiterMemory;
+  readonly #burst: number;
+  readonly #windowMs: number;
+  readonly #now: Clock;
+  readonly #windowsMax: number;
+  /**
+   * Windows in two generations, so that those which are over are forgotten without a timer or a search: a generation is as
+   * long as a window, and when a third one begins every window of the first is over.
+   */
+  #current = new Map<string, Window>();
+  #previous = new Map<string, Window>();
+  #currentEndsAt = Number.NEGATIVE_INFINITY;
 
   /**
    * Counts each caller by itself, in the memory of this server. `burst` creates may come at once, in a window that is
    * as long as the rate needs for them: 10 a second with a burst of 50 are 50 in each 5 seconds.
+   *
+   * @param limits `windowsMax`: callers that a generation of windows has at the most. One more, and the generation before
+   * it is forgotten, so that its callers begin anew.
    */
-  constructor({ createsPerSecond, burst }: { createsPerSecond: number; burst: number }) {
-    const windowSeconds = burst / createsPerSecond;
-    this.#createsPerSecond = createsPerSecond;
-    this.#limiter = new RateLimiterMemory({ points: burst, duration: windowSeconds });
-    this.policy = `${policyName};q=${burst};w=${Math.ceil(windowSeconds)}`;
+  constructor(
+    limits: { readonly createsPerSecond: number; readonly burst: number; readonly windowsMax?: number },
+    now: Clock,
+  ) {
+    this.#createsPerSecond = limits.createsPerSecond;
+    this.#burst = limits.burst;
+    this.#windowMs = (limits.burst / limits.createsPerSecond) * 1_000;
+    this.#windowsMax = limits.windowsMax ?? windowsMax;
+    this.#now = now;
+    this.policy = `${policyName};q=${limits.burst};w=${Math.ceil(this.#windowMs / 1_000)}`;
   }
 
   /** Counts one create of a caller, and notes what is left to it: overRate if it was one too many, else undefined. */
-  async take({ key }: Caller, exchange: PublicExchange): Promise<ContractError | undefined> {
-    try {
-      exchange.rateLimit = fieldOf(await this.#limiter.consume(key));
-      return undefined;
-    } catch (rejection) {
-      if (!(rejection instanceof RateLimiterRes)) throw rejection;
-      exchange.rateLimit = fieldOf(rejection);
-      return this.#overRate(secondsUntilNext(rejection));
+  take({ key }: Caller, exchange: PublicExchange): ContractError | undefined {
+    // Whole milliseconds, so that the sum and the difference of two times are exact.
+    const now = Math.floor(this.#now());
+    const window = this.#windowOf(key, now);
+    window.creates++;
+    const left = Math.max(0, this.#burst - window.creates);
+    const seconds = Math.max(1, Math.ceil((window.endsAt - now) / 1_000));
+    exchange.rateLimit = `${policyName};r=${left};t=${seconds}`;
+    return window.creates > this.#burst ? this.#overRate(seconds) : undefined;
+  }
+
+  #windowOf(key: string, now: number): Window {
+    const known = this.#current.get(key) ?? this.#previous.get(key);
+    if (known !== undefined && now < known.endsAt) return known;
+    if (now >= this.#currentEndsAt || this.#current.size >= this.#windowsMax) {
+      this.#previous = this.#current;
+      this.#current = new Map();
+      this.#currentEndsAt = now + this.#windowMs;
     }
+    const window = { creates: 0, endsAt: now + this.#windowMs };
+    this.#current.set(key, window);
+    return window;
   }
 
   #overRate(retryAfterSeconds: number): ContractError {
@@ -44,12 +85,4 @@ export class RateLimit {
       `try again in ${retryAfterSeconds} ${unit}.`;
     return new ContractError("overRate", message, { retryAfterSeconds });
   }
-}
-
-function fieldOf(state: RateLimiterRes): string {
-  return `${policyName};r=${state.remainingPoints};t=${secondsUntilNext(state)}`;
-}
-
-function secondsUntilNext({ msBeforeNext }: RateLimiterRes): number {
-  return Math.max(1, Math.ceil(msBeforeNext / 1_000));
 }

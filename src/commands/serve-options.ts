@@ -17,10 +17,10 @@ export function bodyLimitsOf(command: Command): BodyLimits {
   };
 }
 
-export function rateLimitOf(command: Command): RateLimit | undefined {
+export function rateLimitOf(command: Command, now: Clock): RateLimit | undefined {
   const createsPerSecond = settingOf(command, "tokenRate");
   const burst = settingOf(command, "tokenBurst") ?? createsPerSecond;
-  return createsPerSecond === 0 ? undefined : new RateLimit({ createsPerSecond, burst });
+  return createsPerSecond === 0 ? undefined : new RateLimit({ createsPerSecond, burst }, now);
 }
 
 export function certificateFilesOf(command: Command): CertificateFiles | undefined {

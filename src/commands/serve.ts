@@ -36,7 +36,7 @@ export function serveCommand(): Command {
 async function serve(command: Command): Promise<void> {
   // What needs no taking down, and tells of most mistakes.
   const bodies = new Bodies(bodyLimitsOf(command));
-  const rateLimit = rateLimitOf(command);
+  const rateLimit = rateLimitOf(command, now);
   const certificateFiles = certificateFilesOf(command);
   const certificate = certificateFiles && (await readCertificate(certificateFiles));
 

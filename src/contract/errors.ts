@@ -2,6 +2,7 @@
 
 /** Every error of the public interface. `error` is the HTTP status times 100 plus a detail. */
 export const errorRegistry = {
+  badRequest: { error: 40000, meaning: "The Content-Length is not one decimal number" },
   notJson: { error: 40001, meaning: "The body is not JSON in UTF-8" },
   notNewPlant: { error: 40002, meaning: "The body is not a NewPlant" },
   notStorable: { error: 40003, meaning: "A string holds a character that cannot be stored" },

@@ -2,13 +2,14 @@
 // the disk sets the pace, and there is no timer and no waiting for more. Knows no engine.
 
 import type { NewPlant } from "../contract/plant.ts";
+import { isWithinShare } from "./fair-share.ts";
 import type { Outcome, PlantStore } from "./plant-store.ts";
 
 /** What became of one plant that was handed in; `overloaded` and `closed` mean that no engine ever saw it. */
 export type CreateOutcome = Outcome | "overloaded" | "closed";
 
 export interface GroupCommitLimits {
-  /** Plants that may wait for a commit; one more is `overloaded`. */
+  /** Plants that may wait for a commit; one more, or one past its caller's share, is `overloaded`. */
   readonly queuePlantsMax: number;
   /** UTF-16 code units of names and tags that may wait for a commit; what comes once they are reached is `overloaded`. */
   readonly queueUnitsMax: number;
@@ -28,6 +29,8 @@ export class GroupCommit {
   readonly #limits: GroupCommitLimits;
   #waiting: Waiting[] = [];
   #waitingUnits = 0;
+  /** By caller; only those of whom something waits. */
+  #shares = new Map<string, Share>();
   #batchesInFlight = 0;
   #closed = false;
   #idle: PromiseWithResolvers<void> | undefined;
@@ -45,23 +48,33 @@ export class GroupCommit {
     return this.#waiting.length;
   }
 
-  /** Whether one more plant would be `overloaded` now: for a look ahead of the body, so that a refusal is cheap. */
-  get isFull(): boolean {
-    return (
-      this.#waiting.length >= this.#limits.queuePlantsMax || this.#waitingUnits >= this.#limits.queueUnitsMax
-    );
+  /**
+   * Whether one more plant of a caller would be `overloaded` now, as the queue is full or its share of the queue is: for
+   * a look ahead of the body, so that a refusal is cheap.
+   */
+  isFullFor(caller: string): boolean {
+    const plantsFree = this.#limits.queuePlantsMax - this.#waiting.length;
+    const unitsFree = this.#limits.queueUnitsMax - this.#waitingUnits;
+    if (plantsFree <= 0 || unitsFree <= 0) return true;
+    const share = this.#shares.get(caller);
+    if (share === undefined) return false;
+    return !isWithinShare(share.plants + 1, plantsFree - 1) || !isWithinShare(share.units, unitsFree);
   }
 
   /**
-   * Hands a plant in, and resolves with its own outcome after its batch is committed. Plants are judged in the
+   * Hands a caller's plant in, and resolves with its own outcome after its batch is committed. Plants are judged in the
    * order in which they are handed in. Rejects only if the engine failed on its batch with an exception.
    */
-  create(plant: NewPlant): Promise<CreateOutcome> {
+  create(plant: NewPlant, caller: string): Promise<CreateOutcome> {
     if (this.#closed) return Promise.resolve("closed");
-    if (this.isFull) return Promise.resolve("overloaded");
+    if (this.isFullFor(caller)) return Promise.resolve("overloaded");
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ plant, resolve, reject });
-      this.#waitingUnits += unitsOf(plant);
+      const units = unitsOf(plant);
+      const share = this.#shareOf(caller);
+      share.plants++;
+      share.units += units;
+      this.#waiting.push({ plant, share, resolve, reject });
+      this.#waitingUnits += units;
       this.#commitSoon();
     });
   }
@@ -72,6 +85,15 @@ export class GroupCommit {
     this.#idle ??= Promise.withResolvers<void>();
     this.#settleIdle();
     return this.#idle.promise;
+  }
+
+  #shareOf(caller: string): Share {
+    let share = this.#shares.get(caller);
+    if (share === undefined) {
+      share = { caller, plants: 0, units: 0 };
+      this.#shares.set(caller, share);
+    }
+    return share;
   }
 
   #commitSoon(): void {
@@ -92,13 +114,22 @@ export class GroupCommit {
   #takeBatch(): Waiting[] {
     if (this.#waiting.length > this.#limits.batchPlantsMax) {
       const batch = this.#waiting.splice(0, this.#limits.batchPlantsMax);
-      for (const { plant } of batch) this.#waitingUnits -= unitsOf(plant);
+      for (const { plant, share } of batch) this.#leave(share, unitsOf(plant));
       return batch;
     }
     const batch = this.#waiting;
     this.#waiting = [];
     this.#waitingUnits = 0;
+    this.#shares.clear();
     return batch;
+  }
+
+  /** Notes that a plant waits no longer. */
+  #leave(share: Share, units: number): void {
+    this.#waitingUnits -= units;
+    share.plants--;
+    share.units -= units;
+    if (share.plants === 0) this.#shares.delete(share.caller);
   }
 
   async #commit(batch: Waiting[]): Promise<void> {
@@ -132,8 +163,16 @@ export const endOfTurn: Pace = (start) => {
   setImmediate(start);
 };
 
+/** What waits of one caller. */
+interface Share {
+  readonly caller: string;
+  plants: number;
+  units: number;
+}
+
 interface Waiting {
   readonly plant: NewPlant;
+  readonly share: Share;
   readonly resolve: (outcome: CreateOutcome) => void;
   readonly reject: (error: unknown) => void;
 }

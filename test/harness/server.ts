@@ -112,8 +112,14 @@ export class RunningServer {
 
   /** A metric without labels, as the admin listener gives it now. */
   async metric(name: string): Promise<number> {
+    const [value = Number.NaN] = await this.metrics([name]);
+    return value;
+  }
+
+  /** Several of them at one time. */
+  async metrics(names: readonly string[]): Promise<number[]> {
     const text = await (await fetch(`${await this.adminUrl()}/metrics`)).text();
-    return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
+    return names.map((name) => Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]));
   }
 
   get pid(): number {

@@ -123,12 +123,13 @@ const contradictions = [
   ),
   create("two unequal Content-Lengths", { framing: `${length}\r\nContent-Length: 3` }, "bare"),
   create("two unequal Content-Lengths, short first", { framing: `Content-Length: 3\r\n${length}` }, "bare"),
-  // RFC 9112, section 6.3: equal ones may be taken as one.
-  create("two equal Content-Lengths", { framing: `${length}\r\n${length}` }, "created", "bare"),
+  // RFC 9112, section 6.3: equal ones may be taken as one, or refused.
+  create("two equal Content-Lengths", { framing: `${length}\r\n${length}` }, "badRequest"),
+  create("three equal Content-Lengths", { framing: [length, length, length].join("\r\n") }, "badRequest"),
   create(
     "two Content-Lengths that differ in zeros",
     { framing: `${length}\r\nContent-Length: 0${bodyBytes}` },
-    "created",
+    "badRequest",
     "bare",
   ),
   create("two Transfer-Encodings", { framing: `${te}: chunked\r\n${te}: chunked`, body: chunked() }, "bare"),

@@ -7,15 +7,28 @@ import { RawConnection } from "../harness/raw-connection.ts";
 import { bodyOf, fill, firstId, type HostileRequest, smuggledId } from "./hostile-request.ts";
 import { outcomesOf } from "./outcome.ts";
 
+/** What a server says of the memory and the queue that it bounds. */
+export interface ServerGauges {
+  /** What cannot be, after a request as at any time: less than nothing, or no number. */
+  wrong(): Promise<string | undefined>;
+  /** Resolves once nothing is set aside and nothing waits, as after the last request: what leaked would never go. */
+  atRest(): Promise<void>;
+}
+
 export class HostileClient {
   readonly #target: Target;
   readonly #books: Load;
+  readonly #gauges: ServerGauges | undefined;
   #nextId = firstId;
 
-  /** @param books take in what is created. */
-  constructor(target: Target, books: Load) {
+  /**
+   * @param books take in what is created.
+   * @param gauges are looked at after every request.
+   */
+  constructor(target: Target, books: Load, gauges?: ServerGauges) {
     this.#target = target;
     this.#books = books;
+    this.#gauges = gauges;
   }
 
   /** An id that no other request of this client has; after 900,000 of them the first one again. */
@@ -33,9 +46,12 @@ export class HostileClient {
       for (const row of left) {
         const fault = await this.#fault(row);
         if (fault !== undefined) found.push(fault);
+        const wrong = await this.#gauges?.wrong();
+        if (wrong !== undefined) found.push(`${row.name}, or what ran beside it: ${wrong}`);
       }
     };
     await Promise.all(Array.from({ length: atOnce }, sender));
+    await this.#gauges?.atRest();
     return found;
   }
 

@@ -26,12 +26,17 @@ export class Siege {
   readonly hostile: HostileClient;
   readonly #folder: TemporaryFolder;
   readonly #wellBehaved: Promise<void>;
+  #reading: Promise<unknown> = Promise.resolve();
+  #nextReading: Promise<string | undefined> | undefined;
 
   private constructor(server: RunningServer, target: Target, folder: TemporaryFolder) {
     this.server = server;
     this.target = target;
     this.#folder = folder;
-    this.hostile = new HostileClient(target, this.load);
+    this.hostile = new HostileClient(target, this.load, {
+      wrong: () => this.#readAfterNow(),
+      atRest: () => this.#isAtRest(),
+    });
     this.#wellBehaved = this.load.untilStopped([target], wellBehavedConnections, pauseMs);
   }
 
@@ -60,6 +65,36 @@ export class Siege {
       if (isBack) return;
       await Bun.sleep(100);
     }
+  }
+
+  /** What is wrong with the gauges. One reading serves all that ask before it begins. */
+  #readAfterNow(): Promise<string | undefined> {
+    this.#nextReading ??= this.#reading
+      .then(() => {
+        this.#nextReading = undefined;
+        const reading = this.#readGauges();
+        this.#reading = reading;
+        return reading;
+      })
+      .then((gauges) => {
+        const wrong = Object.entries(gauges).filter(
+          ([, value]) => !(Number.isSafeInteger(value) && value >= 0),
+        );
+        return wrong.length === 0
+          ? undefined
+          : wrong.map(([name, value]) => `${name} is ${value}`).join(", ");
+      });
+    return this.#nextReading;
+  }
+
+  async #isAtRest(): Promise<void> {
+    while (Object.values(await this.#readGauges()).some((value) => value !== 0)) await Bun.sleep(10);
+  }
+
+  async #readGauges(): Promise<Record<string, number>> {
+    const names = ["plantstore_body_bytes", "plantstore_queue_plants"];
+    const values = await this.server.metrics(names);
+    return Object.fromEntries(names.map((name, index) => [name, values[index] ?? Number.NaN]));
   }
 
   /** Ends the well-behaved client, and gives all that was wrong with its answers, the server and the store. */

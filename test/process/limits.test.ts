@@ -149,7 +149,7 @@ test.each([
 });
 
 test.each([
-  ["announced", "Content-Length: 900000", "{"],
+  ["announced", "Content-Length: 1000000", "x".repeat(900_000)],
   ["chunked", "Transfer-Encoding: chunked", `dbba0\r\n${"x".repeat(0xdbba0)}`],
 ])("past the bytes in flight a body that is %s is 50300, until there is room again", async (...how) => {
   using folder = new TemporaryFolder();
@@ -168,11 +168,109 @@ test.each([
         "The server has too many bodies to read at present and did not read this one; retrying in 1 second is safe.",
     },
   });
-  expect((await post(target, plantJson(2n, "small"))).status).toBe(200);
+  const other = { url: server.url, token: await server.createToken() };
+  expect((await post(other, plantJson(2n, "small"))).status).toBe(200);
   connection.terminate();
   while ((await bytes()) > 0) await Bun.sleep(10);
   expect((await post(target, large)).status).toBe(200);
 });
+
+test.each([
+  ["two that are equal", "Content-Length: 26\r\nContent-Length: 26"],
+  ["three", "Content-Length: 26\r\nContent-Length: 26\r\nContent-Length: 26"],
+])(
+  "Content-Length, %s: 40000, the connection is closed, and every limit holds as before",
+  async (_, framing) => {
+    using folder = new TemporaryFolder();
+    await using server = await serverWith(folder, [
+      "--body-bytes-max",
+      "2000",
+      "--in-flight-bytes-max",
+      "2000",
+    ]);
+    const target = { url: server.url, token: await server.createToken() };
+    const connection = await stuckCreate(target, framing, plantJson(1n, "Monstera"));
+    const answer = await connection.closed;
+    expect(answer).toStartWith("HTTP/1.1 400 Bad Request\r\n");
+    expect(answer.toLowerCase()).toContain("connection: close\r\n");
+    expect(answer).toContain('{"error":40000,"message":"The Content-Length is ');
+    expect(await server.metric("plantstore_body_bytes")).toBe(0);
+
+    expect((await post(target, plantJson(2n, "x".repeat(2_000)))).status).toBe(413);
+    const stuck = await stuckCreate(target, "Content-Length: 2000", " ".repeat(1_990));
+    while ((await server.metric("plantstore_body_bytes")) < 1_990) await Bun.sleep(10);
+    expect((await post(target, plantJson(3n, "x".repeat(500)))).status).toBe(503);
+    stuck.terminate();
+    while ((await server.metric("plantstore_body_bytes")) > 0) await Bun.sleep(10);
+    expect((await server.command("export")).stdout).toBe("");
+  },
+);
+
+test("memory is set aside for what has arrived of a body, not for what was announced", async () => {
+  using folder = new TemporaryFolder();
+  await using server = await serverWith(folder, ["--in-flight-bytes-max", "1100000"]);
+  const one = { url: server.url, token: await server.createToken() };
+  const stuck = await Promise.all(
+    Array.from({ length: 40 }, () => stuckCreate(one, "Content-Length: 1000000", "{")),
+  );
+  while ((await server.metric("plantstore_body_bytes")) < 40) await Bun.sleep(10);
+  expect(await server.metric("plantstore_body_bytes")).toBeLessThan(40 * 16_384 + 1);
+  const other = { url: server.url, token: await server.createToken() };
+  expect((await post(other, plantJson(1n, "x".repeat(200_000)))).status).toBe(200);
+  for (const connection of stuck) connection.terminate();
+  while ((await server.metric("plantstore_body_bytes")) > 0) await Bun.sleep(10);
+});
+
+test("bodies of one token leave room for those of another, whatever has arrived of them", async () => {
+  using folder = new TemporaryFolder();
+  await using server = await serverWith(folder, [
+    "--in-flight-bytes-max",
+    "1600000",
+    "--body-bytes-max",
+    "100000",
+  ]);
+  const greedy = { url: server.url, token: await server.createToken() };
+  const stuck = await Promise.all(
+    Array.from({ length: 30 }, () => stuckCreate(greedy, "Content-Length: 100000", " ".repeat(99_999))),
+  );
+  const refused = async () =>
+    (await Promise.all(stuck.map(({ received }) => received.startsWith("HTTP/1.1 503 ")))).filter(Boolean)
+      .length;
+  while ((await refused()) < 16) await Bun.sleep(10);
+  // Seven eighths are 1,400,000 bytes: nearly all of it.
+  const held = await server.metric("plantstore_body_bytes");
+  expect(held).toBeGreaterThan(1_200_000);
+  expect(held).toBeLessThanOrEqual(1_400_000);
+  expect(await post(greedy, plantJson(1n, "x".repeat(99_000)))).toMatchObject({ status: 503 });
+  const other = { url: server.url, token: await server.createToken() };
+  for (let id = 2n; id < 12n; id++)
+    expect((await post(other, plantJson(id, "x".repeat(99_000)))).status).toBe(200);
+  for (const connection of stuck) connection.terminate();
+  while ((await server.metric("plantstore_body_bytes")) > 0) await Bun.sleep(10);
+  expect((await post(greedy, plantJson(20n, "x".repeat(99_000)))).status).toBe(200);
+});
+
+test("a queue that one token fills has room for another's plants", async () => {
+  using folder = new TemporaryFolder();
+  await using server = await serverWith(folder, ["--queue-plants-max", "16"]);
+  const greedy = { url: server.url, token: await server.createToken() };
+  const other = { url: server.url, token: await server.createToken() };
+  const lock = new Database(folder.file("plants.db"));
+  lock.run("BEGIN IMMEDIATE");
+  // The store cannot be written, and more plants come than may wait.
+  const creates = Array.from({ length: 60 }, async (_, id) => {
+    while ((await post(greedy, plantJson(BigInt(id), "Monstera"))).status !== 200);
+  });
+  for (let sent = 100n; sent < 105n; sent++) {
+    while ((await server.metric("plantstore_queue_plants")) < 14) await Bun.sleep(10);
+    const { json } = await post(other, plantJson(sent, "Monstera"));
+    expect(json).not.toMatchObject({ message: expect.stringContaining("overloaded") });
+  }
+  lock.run("ROLLBACK");
+  lock.close();
+  await Promise.all(creates);
+  expect((await post(other, plantJson(200n, "Monstera"))).status).toBe(200);
+}, 60_000);
 
 test("past the connections idle ones are closed, busy ones after their answer, and nobody is refused", async () => {
   using folder = new TemporaryFolder();

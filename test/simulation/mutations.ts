@@ -14,9 +14,7 @@ function withCreate(store: ProcessStore, create: Create): ProcessStore {
 function withCreating(groupCommit: GroupCommit, create: GroupCommit["create"]): Creating {
   return {
     create,
-    get isFull() {
-      return groupCommit.isFull;
-    },
+    isFullFor: (caller) => groupCommit.isFullFor(caller),
   };
 }
 
@@ -59,23 +57,28 @@ export const mutations: Readonly<Record<string, SimulationOptions>> = {
   acknowledgesWhatTheEngineFailedOn: {
     mutation: {
       groupCommit: (groupCommit) =>
-        withCreating(groupCommit, (plant) => groupCommit.create(plant).catch(() => "created" as const)),
+        withCreating(groupCommit, (plant, caller) =>
+          groupCommit.create(plant, caller).catch(() => "created" as const),
+        ),
     },
   },
   dropsAPlant: {
     mutation: {
       groupCommit: (groupCommit, { random }) =>
-        withCreating(groupCommit, (plant) =>
-          random.chance(0.02) ? new Promise(() => undefined) : groupCommit.create(plant),
+        withCreating(groupCommit, (plant, caller) =>
+          random.chance(0.02) ? new Promise(() => undefined) : groupCommit.create(plant, caller),
         ),
     },
   },
   storesWhatItRefuses: {
     mutation: {
       groupCommit: (groupCommit, { random }) =>
-        withCreating(groupCommit, async (plant) => {
-          const outcome = groupCommit.create(plant);
-          return random.chance(0.02) ? "overloaded" : outcome;
+        withCreating(groupCommit, async (plant, caller) => {
+          const outcome = groupCommit.create(plant, caller);
+          if (!random.chance(0.02)) return outcome;
+          // Nobody waits for it any more.
+          outcome.catch(() => undefined);
+          return "overloaded";
         }),
     },
   },

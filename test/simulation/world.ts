@@ -45,7 +45,7 @@ export interface WorldParts {
 }
 
 /** What a request needs of the group commit. */
-export type Creating = Pick<GroupCommit, "create" | "isFull">;
+export type Creating = Pick<GroupCommit, "create" | "isFullFor">;
 
 /** A bug that is put in, to see that the simulation finds it. The empty one is none. */
 export interface Mutation {

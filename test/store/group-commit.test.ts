@@ -18,6 +18,10 @@ function plant(id: number, name = "Monstera"): NewPlant {
   return { id: BigInt(id), name };
 }
 
+let callers = 0;
+/** Another one each time: of its share of the queue each has all that there is. */
+const anyCaller = () => `caller ${++callers}`;
+
 /** An engine whose commits the test ends one by one. */
 class HeldEngine {
   readonly batches: { ids: number[]; end: PromiseWithResolvers<Outcome[]> }[] = [];
@@ -42,7 +46,7 @@ async function settled(): Promise<void> {
 test("what arrives during a commit is the next batch, in the order of arrival, and each plant gets its own outcome", async () => {
   const engine = new HeldEngine();
   const commit = new GroupCommit(engine, limits, atOnce);
-  const answers = [1, 2, 3].map((id) => commit.create(plant(id)));
+  const answers = [1, 2, 3].map((id) => commit.create(plant(id), anyCaller()));
   expect(engine.batches.map(({ ids }) => ids)).toEqual([[1]]);
   await engine.endWith("created");
   expect(engine.batches.map(({ ids }) => ids)).toEqual([[1], [2, 3]]);
@@ -53,7 +57,7 @@ test("what arrives during a commit is the next batch, in the order of arrival, a
 test("a batch holds no more than its limit; the rest follows at once", async () => {
   const engine = new HeldEngine();
   const commit = new GroupCommit(engine, limits, atOnce);
-  const answers = [1, 2, 3, 4, 5].map((id) => commit.create(plant(id)));
+  const answers = [1, 2, 3, 4, 5].map((id) => commit.create(plant(id), anyCaller()));
   await engine.endWith("created");
   expect(engine.batches[1]?.ids).toEqual([2, 3, 4]);
   await engine.endWith("created", "created", "created");
@@ -65,14 +69,14 @@ test("a batch holds no more than its limit; the rest follows at once", async () 
 test("as many batches are in flight as the engine takes", async () => {
   const engine = new HeldEngine();
   const commit = new GroupCommit(engine, { ...limits, batchesInFlightMax: 2 }, atOnce);
-  for (const id of [1, 2, 3]) void commit.create(plant(id));
+  for (const id of [1, 2, 3]) void commit.create(plant(id), anyCaller());
   expect(engine.batches.map(({ ids }) => ids)).toEqual([[1], [2]]);
 });
 
 test("a batch that fails with an exception rejects its own plants alone, and is not tried again", async () => {
   const engine = new HeldEngine();
   const commit = new GroupCommit(engine, limits, atOnce);
-  const [first, second] = [commit.create(plant(1)), commit.create(plant(2))];
+  const [first, second] = [commit.create(plant(1), anyCaller()), commit.create(plant(2), anyCaller())];
   engine.batches[0]?.end.reject(new Error("broken"));
   expect(await first.catch((error) => error.message)).toBe("broken");
   await settled();
@@ -84,8 +88,8 @@ test("a batch that fails with an exception rejects its own plants alone, and is 
 test("an engine that forgets an outcome fails that plant, and none waits for ever", async () => {
   const engine = new HeldEngine();
   const commit = new GroupCommit(engine, limits, atOnce);
-  const first = commit.create(plant(0));
-  const answers = [1, 2].map((id) => commit.create(plant(id)));
+  const first = commit.create(plant(0), anyCaller());
+  const answers = [1, 2].map((id) => commit.create(plant(id), anyCaller()));
   await engine.endWith("created");
   await engine.endWith("created");
   expect(await first).toBe("created");
@@ -97,27 +101,62 @@ test("an engine that forgets an outcome fails that plant, and none waits for eve
 test("text that waits is bounded as well as plants, and is free again once it is on its way", async () => {
   const engine = new HeldEngine();
   const commit = new GroupCommit(engine, limits, atOnce);
-  void commit.create(plant(1));
-  void commit.create(plant(2, "x".repeat(100)));
-  expect(await commit.create(plant(3))).toBe("overloaded");
+  void commit.create(plant(1), anyCaller());
+  void commit.create(plant(2, "x".repeat(100)), anyCaller());
+  expect(await commit.create(plant(3), anyCaller())).toBe("overloaded");
   await engine.endWith("created");
-  void commit.create(plant(4, "x".repeat(100)));
-  expect(await commit.create(plant(5))).toBe("overloaded");
+  void commit.create(plant(4, "x".repeat(100)), anyCaller());
+  expect(await commit.create(plant(5), anyCaller())).toBe("overloaded");
 });
 
 test("text is free again where a batch takes only some of what waits", async () => {
   const engine = new HeldEngine();
   const commit = new GroupCommit(engine, limits, atOnce);
-  void commit.create(plant(1));
-  for (const id of [2, 3, 4]) void commit.create(plant(id, "x".repeat(30)));
-  void commit.create(plant(5, "x".repeat(9)));
+  void commit.create(plant(1), anyCaller());
+  for (const id of [2, 3, 4]) void commit.create(plant(id, "x".repeat(30)), anyCaller());
+  void commit.create(plant(5, "x".repeat(9)), anyCaller());
   await engine.endWith("created");
   expect(engine.batches.at(-1)?.ids).toEqual([2, 3, 4]);
   // 9 units wait, and 100 may.
-  void commit.create(plant(6, "x".repeat(90)));
-  expect(commit.isFull).toBe(false);
-  void commit.create(plant(7, "x"));
-  expect(commit.isFull).toBe(true);
+  void commit.create(plant(6, "x".repeat(90)), anyCaller());
+  expect(commit.isFullFor(anyCaller())).toBe(false);
+  void commit.create(plant(7, "x"), anyCaller());
+  expect(commit.isFullFor(anyCaller())).toBe(true);
+});
+
+test("a caller may fill seven eighths of the queue, and others find room beside it", async () => {
+  const engine = new HeldEngine();
+  const commit = new GroupCommit(engine, { ...limits, queuePlantsMax: 80 }, atOnce);
+  void commit.create(plant(0), "one");
+  for (let id = 1; id <= 70; id++) {
+    expect(commit.isFullFor("one")).toBe(false);
+    void commit.create(plant(id, ""), "one");
+  }
+  expect(commit.isFullFor("one")).toBe(true);
+  expect(await commit.create(plant(71, ""), "one")).toBe("overloaded");
+  // The next one as well: what is free is shared, and something always is.
+  for (let id = 100; !commit.isFullFor("two"); id++) void commit.create(plant(id, ""), "two");
+  expect(commit.waitingPlants).toBe(78);
+  expect(commit.isFullFor("three")).toBe(false);
+
+  // Its plants leave in batches of three, and its share comes back with them.
+  await engine.endWith("created");
+  expect(commit.isFullFor("one")).toBe(true);
+  for (let batch = 0; batch < 10; batch++) await engine.endWith("created", "created", "created");
+  expect(commit.isFullFor("one")).toBe(false);
+});
+
+test("a caller's text may fill seven eighths of what may wait, and comes back", async () => {
+  const engine = new HeldEngine();
+  const commit = new GroupCommit(engine, { ...limits, queuePlantsMax: 1_000, queueUnitsMax: 80 }, atOnce);
+  void commit.create(plant(0), "one");
+  let sent = 0;
+  while (!commit.isFullFor("one")) void commit.create(plant(++sent, "12345"), "one");
+  expect(sent).toBe(15);
+  expect(commit.isFullFor("two")).toBe(false);
+  await engine.endWith("created");
+  while (commit.waitingPlants > 0) await engine.endWith("created", "created", "created");
+  expect(commit.isFullFor("one")).toBe(false);
 });
 
 test.each(Object.keys(limits))("the limit %s must be a positive integer", (name) => {
@@ -129,12 +168,12 @@ test.each(Object.keys(limits))("the limit %s must be a positive integer", (name)
 // What each call does in each state: the whole table.
 const states: Record<string, (engine: HeldEngine, commit: GroupCommit) => void | Promise<void>> = {
   open: () => undefined,
-  committing: (_, commit) => void commit.create(plant(1)),
+  committing: (_, commit) => void commit.create(plant(1), anyCaller()),
   full: (_, commit) => {
-    for (const id of [1, 2, 3, 4, 5]) void commit.create(plant(id));
+    for (const id of [1, 2, 3, 4, 5]) void commit.create(plant(id), anyCaller());
   },
   draining: (_, commit) => {
-    for (const id of [1, 2]) void commit.create(plant(id));
+    for (const id of [1, 2]) void commit.create(plant(id), anyCaller());
     void commit.close();
   },
   closed: (_, commit) => commit.close(),
@@ -151,7 +190,7 @@ test.each(Object.keys(states))("create in the state %s", async (state) => {
   const engine = new HeldEngine();
   const commit = new GroupCommit(engine, limits, atOnce);
   await states[state]?.(engine, commit);
-  const outcome = await Promise.race([commit.create(plant(9)), settled().then(() => "waits")]);
+  const outcome = await Promise.race([commit.create(plant(9), anyCaller()), settled().then(() => "waits")]);
   expect(outcome).toBe(createIn[state] ?? "");
 });
 
@@ -180,7 +219,7 @@ test.each(Object.keys(states))("close in the state %s", async (state) => {
 test("what is handed in during one turn of the event loop leaves as one batch", async () => {
   const engine = new HeldEngine();
   const commit = new GroupCommit(engine, limits, endOfTurn);
-  const answers = [1, 2, 3].map((id) => commit.create(plant(id)));
+  const answers = [1, 2, 3].map((id) => commit.create(plant(id), anyCaller()));
   expect(engine.batches).toEqual([]);
   const closing = commit.close();
   await new Promise((resolve) => setImmediate(resolve));
