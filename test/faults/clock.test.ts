@@ -70,4 +70,33 @@ suiteWith("faketime", "a clock that jumps", () => {
     const faults = load.audit((await again.command("export")).stdout);
     expect(faults.filter((fault) => fault.startsWith("lost"))).toEqual([]);
   });
+
+  test("a token's rate is the same, whatever the clock says", async () => {
+    using folder = new TemporaryFolder();
+    const clock = folder.file("clock");
+    setClock(clock, "+0");
+    await using server = await RunningServer.start({
+      database: `sqlite:${folder.file("plants.db")}`,
+      // A window of ten minutes: the test is over long before.
+      args: ["--token-rate", "1", "--token-burst", "600"],
+      env: clockFrom(clock),
+    });
+    const target = { url: server.url, token: await server.createToken() };
+    let left = 599;
+    for (const ahead of ["+0", "-2h", "+2h", "-20y", "+10y"]) {
+      setClock(clock, ahead);
+      const { status, headers } = await post(target, plantJson(BigInt(left), ahead));
+      const [, remaining, seconds] = /^"token";r=(\d+);t=(\d+)$/.exec(headers.get("ratelimit") ?? "") ?? [];
+      expect([status, Number(remaining)]).toEqual([200, left--]);
+      expect(Number(seconds)).toBeWithin(1, 601);
+    }
+    let refused = await post(target, plantJson(1_000n, "Monstera"));
+    while (refused.status === 200) refused = await post(target, plantJson(1_000n, "Monstera"));
+    for (const ahead of ["-2h", "+2h"]) {
+      setClock(clock, ahead);
+      const { status, headers } = await post(target, plantJson(1_001n, ahead));
+      expect([status, Number(headers.get("retry-after"))]).toEqual([429, expect.any(Number)]);
+      expect(Number(headers.get("retry-after"))).toBeWithin(1, 601);
+    }
+  });
 });
