@@ -16,10 +16,10 @@ export interface BodyLimits {
 }
 
 /**
- * A body up to this is read by Bun in one piece, and its whole length is set aside when it is announced: that is the
- * quicker way, and no more than a body in chunks begins with.
+ * A body up to this is read by Bun in one piece, and its whole length is set aside when it is announced: chunk by chunk
+ * one of 8 KB costs some 20 µs more.
  */
-const smallBytesMax = 4_096;
+const smallBytesMax = 16_384;
 
 /** RFC 9110, section 8.6. Bun joins several that are equal with commas. */
 const wellFormedLength = /^[0-9]+$/;
