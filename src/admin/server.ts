@@ -1,5 +1,6 @@
 // The admin listener: whether the process lives, whether its store can commit now, its metrics, and the console.
 
+import type { Connections } from "../api/connections.ts";
 import type { Metrics } from "../events/metrics.ts";
 import { addressOf } from "./address.ts";
 import type { OperatorConsole } from "./console/operator-console.ts";
@@ -13,6 +14,9 @@ export interface AdminOptions {
   readonly metrics: Metrics;
   /** Undefined where there is none. */
   readonly operatorConsole: OperatorConsole | undefined;
+  /** Counts those of every listener. */
+  readonly connections: Connections;
+  readonly observeShedding: (open: number) => void;
 }
 
 /** An admin listener that answers. */
@@ -25,6 +29,9 @@ export interface AdminServer {
 /** A search without an index, or a create of a slow store, may take some seconds. */
 const idleSecondsMax = 60;
 
+/** Browsers of some operators, a scraper and probes. Its clients are few, so that past it the most silent ones are cut off. */
+const connectionsMax = 256;
+
 /** A plant that the console adds, with its body as a text within another. */
 const requestBytesMax = 16 * 2 ** 20;
 
@@ -35,6 +42,8 @@ export function startAdminServer({
   assertReady,
   metrics,
   operatorConsole,
+  connections,
+  observeShedding,
 }: AdminOptions): AdminServer {
   const listener = Bun.serve({
     hostname: host,
@@ -63,7 +72,20 @@ export function startAdminServer({
       return operatorConsole.handle(request, server.requestIP(request)?.address ?? "");
     },
   });
-  return { url: listener.url.origin, stop: () => listener.stop(true) };
+  const counted = connections.watch({
+    port: () => listener.port ?? port,
+    connectionsMax,
+    isStrict: true,
+    closeIdle: () => listener.closeIdleConnections(),
+    observeShedding,
+  });
+  return {
+    url: listener.url.origin,
+    stop() {
+      counted.stop();
+      return listener.stop(true);
+    },
+  };
 }
 
 function report(status: number, text: string): Response {

@@ -6,7 +6,7 @@ import type { Clock, Observe } from "../events/event.ts";
 import { Answers } from "./answers.ts";
 import { judgeCredentials } from "./bearer.ts";
 import type { Certificate } from "./certificate.ts";
-import { Connections } from "./connections.ts";
+import type { Connections } from "./connections.ts";
 import { allowOrigin, answerPreflight, type CorsOrigins, isPreflight } from "./cors.ts";
 import { type CreatePlantNeeds, createPlant } from "./create-plant.ts";
 import { DocumentationPage } from "./documentation-page.ts";
@@ -25,6 +25,8 @@ export interface ServerOptions extends CreatePlantNeeds, Omit<ListenerOptions, "
   readonly corsOrigins: CorsOrigins;
   /** Whether there is a documentation page. */
   readonly docs: boolean;
+  /** Counts those of every listener. */
+  readonly connections: Connections;
   /** Connections that may be open; past it idle ones are closed, and others after their answer. */
   readonly connectionsMax: number;
   /** In front of the ids of requests: tells those of this server from those of any other. */
@@ -133,10 +135,12 @@ export function startServer(options: ServerOptions): PublicServer {
   }
 
   const listener = new Listener({ ...options, handle });
-  const connections = new Connections({
+  const connections = options.connections.watch({
+    port: () => listener.port,
     connectionsMax: options.connectionsMax,
+    isStrict: false,
     closeIdle: () => listener.closeIdleConnections(),
-    observeShedding: (open) => observe({ kind: "connectionsShed", open }),
+    observeShedding: (open) => observe({ kind: "connectionsShed", listener: "public", open }),
   });
   return {
     url: `${listener.origin}${basePath}`,

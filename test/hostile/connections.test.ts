@@ -2,7 +2,8 @@
 // is given back.
 
 import { expect, test } from "bun:test";
-import { freshId } from "../harness/http.ts";
+import { ConsoleClient } from "../harness/console.ts";
+import { freshId, post } from "../harness/http.ts";
 import { rawAnswers } from "../harness/raw-answers.ts";
 import { createHead, RawConnection, stuckCreate } from "../harness/raw-connection.ts";
 import { bodyOf } from "./hostile-request.ts";
@@ -125,6 +126,57 @@ test("connections past the limit are shed, and nobody who sends a request is ref
   // that closes idle connections can prevent it.
   const crossed = siege.load.unanswered.splice(0);
   expect(crossed.length).toBeLessThanOrEqual(wellBehavedConnections);
+  expect(await siege.faults()).toEqual([]);
+}, 120_000);
+
+test("at the limit of descriptors connections are shed, and the server goes on", async () => {
+  const limit = 200;
+  await using siege = await Siege.start(
+    ["--connections-max", "100"],
+    ["sh", "-c", `ulimit -n ${limit}; exec "$@"`, "sh"],
+  );
+  const scarce = await siege.server.logged(({ msg }) => msg.startsWith("the limit on open files is too low"));
+  expect(scarce.level).toBe("warn");
+  expect(scarce.limit).toBe(limit);
+  const silent = await Promise.all(Array.from({ length: 400 }, () => RawConnection.open(siege.target.url)));
+  await siege.server.logged(({ msg }) => msg.startsWith("there are too many connections"));
+  while ((await siege.openConnections()) > 110) await Bun.sleep(50);
+  // A search opens the file once more, in a thread of its own.
+  expect((await (await ConsoleClient.of(siege.server)).read("plants?by=id")).status).toBe(200);
+  await siege.load.acknowledgedMore(20);
+  const before = await siege.server.metric("process_cpu_seconds_total");
+  await Bun.sleep(2_000);
+  // A listener that cannot accept spins: 2 seconds of processor time, where the creates need 0.1.
+  expect((await siege.server.metric("process_cpu_seconds_total")) - before).toBeLessThan(1);
+  for (const connection of silent) connection.terminate();
+  siege.load.unanswered.splice(0);
+  expect(await siege.faults()).toEqual([]);
+}, 120_000);
+
+test("connections to the admin listener are not the public listener's, and have a bound of their own", async () => {
+  await using siege = await Siege.start(["--connections-max", "100"]);
+  const adminUrl = await siege.server.adminUrl();
+  const bodies = await Promise.all(
+    Array.from({ length: 30 }, () => stuckCreate(siege.target, "Content-Length: 29", "{")),
+  );
+  const admin = await Promise.all(Array.from({ length: 400 }, () => RawConnection.open(adminUrl)));
+  // Some wait for a next request, some never send one, some never end theirs.
+  for (const [index, connection] of admin.entries())
+    connection.write(
+      ["GET /livez HTTP/1.1\r\nHost: x\r\n\r\n", "", "GET /livez HTTP/1.1\r\nX: "][index % 3] ?? "",
+    );
+  await siege.load.acknowledgedMore(50);
+  const connections = await siege.server.metric("plantstore_connections");
+  expect(connections).toBeGreaterThanOrEqual(30);
+  expect(connections).toBeLessThan(50);
+  const shed = await siege.server.logged(({ msg }) => msg.startsWith("there are too many connections"));
+  expect(shed.listener).toBe("admin");
+  while ((await siege.server.metric("process_open_fds")) > 256 + 80) await Bun.sleep(50);
+  const answer = await post(siege.target, '{"id":1,"name":"Monstera"}');
+  expect(answer.status).toBe(200);
+  siege.load.sent.set(1n, '{"id":1,"name":"Monstera"}');
+  expect(answer.headers.get("connection")).not.toBe("close");
+  for (const connection of [...admin, ...bodies]) connection.terminate();
   expect(await siege.faults()).toEqual([]);
 }, 120_000);
 
