@@ -71,9 +71,12 @@ export class DocumentationPage {
     const takesCompressed = takesGzip.test(request.headers.get("accept-encoding") ?? "");
     if (isCompressed) headers.set("Vary", "Accept-Encoding");
     if (isCompressed && takesCompressed) headers.set("Content-Encoding", "gzip");
-    // A stream that nobody reads would hold its place until its time is over.
-    if (request.method === "HEAD") return new Response(null, { headers });
     const content = await this.#content(file, isCompressed && !takesCompressed);
+    if (request.method === "HEAD") {
+      // A stream that nobody reads would hold its place until its time is over.
+      headers.set("Content-Length", String(content.byteLength));
+      return new Response(null, { headers });
+    }
     const body = this.#outgoing.shared(content);
     if (body === undefined)
       return unavailable("The server sends too many files of its documentation at present");
