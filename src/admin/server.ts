@@ -4,6 +4,7 @@ import type { Connections } from "../api/connections.ts";
 import type { Metrics } from "../events/metrics.ts";
 import { addressOf } from "./address.ts";
 import type { OperatorConsole } from "./console/operator-console.ts";
+import { RequestPacer } from "./request-pacer.ts";
 
 export interface AdminOptions {
   readonly host: string;
@@ -45,6 +46,9 @@ export function startAdminServer({
   connections,
   observeShedding,
 }: AdminOptions): AdminServer {
+  const pacer = new RequestPacer(setImmediate);
+  const paced = (handle: () => Response | Promise<Response>) => (request: Request) =>
+    pacer.run(request, handle);
   const listener = Bun.serve({
     hostname: host,
     port,
@@ -53,24 +57,28 @@ export function startAdminServer({
     idleTimeout: idleSecondsMax,
     maxRequestBodySize: requestBytesMax,
     routes: {
-      "/livez": { GET: () => report(200, "live") },
+      "/livez": { GET: paced(() => report(200, "live")) },
       "/readyz": {
-        GET: () =>
+        GET: paced(() =>
           assertReady().then(
             () => report(200, "ready"),
             (reason) => report(503, `not ready: ${reason instanceof Error ? reason.message : reason}`),
           ),
+        ),
       },
       "/metrics": {
-        GET: async () => new Response(await metrics.text(), { headers: headersOf(metrics.contentType) }),
+        GET: paced(
+          async () => new Response(await metrics.text(), { headers: headersOf(metrics.contentType) }),
+        ),
       },
     },
-    fetch: (request, server) => {
-      const { pathname } = addressOf(request);
-      if (!operatorConsole?.owns(pathname))
-        return report(404, "there is GET /livez, GET /readyz and GET /metrics");
-      return operatorConsole.handle(request, server.requestIP(request)?.address ?? "");
-    },
+    fetch: (request, server) =>
+      pacer.run(request, () => {
+        const { pathname } = addressOf(request);
+        if (!operatorConsole?.owns(pathname))
+          return report(404, "there is GET /livez, GET /readyz and GET /metrics");
+        return operatorConsole.handle(request, server.requestIP(request)?.address ?? "");
+      }),
   });
   const counted = connections.watch({
     port: () => listener.port ?? port,
