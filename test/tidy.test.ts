@@ -27,6 +27,7 @@ const floors: readonly (readonly string[])[] = [
 /** Imports that only one file may hold, or none at all, and what to use instead. */
 const reserved: readonly [pattern: RegExp, only: string, instead: string][] = [
   [/"bun:sqlite"/, "src/store/sqlite/driver.ts", "import from ./driver.ts"],
+  [/"bun:ffi"/, "src/api/process-sockets.ts", "use ProcessSockets"],
   [/"pg"/, "src/store/postgres/driver.ts", "import from ./driver.ts"],
   [/"pino(?:-pretty)?"/, "src/events/log.ts", "observe an Event"],
   [/"@opentelemetry\//, "src/events/traces.ts", "observe an Event"],

@@ -1,8 +1,10 @@
 // The admin listener: whether the process lives, whether its store can commit now, its metrics, and the console.
 
+import type { Connections } from "../api/connections.ts";
 import type { Metrics } from "../events/metrics.ts";
 import { addressOf } from "./address.ts";
 import type { OperatorConsole } from "./console/operator-console.ts";
+import { RequestPacer } from "./request-pacer.ts";
 
 export interface AdminOptions {
   readonly host: string;
@@ -13,6 +15,9 @@ export interface AdminOptions {
   readonly metrics: Metrics;
   /** Undefined where there is none. */
   readonly operatorConsole: OperatorConsole | undefined;
+  /** Counts those of every listener. */
+  readonly connections: Connections;
+  readonly observeShedding: (open: number) => void;
 }
 
 /** An admin listener that answers. */
@@ -25,6 +30,9 @@ export interface AdminServer {
 /** A search without an index, or a create of a slow store, may take some seconds. */
 const idleSecondsMax = 60;
 
+/** Browsers of some operators, a scraper and probes. Its clients are few, so that past it the most silent ones are cut off. */
+const connectionsMax = 256;
+
 /** A plant that the console adds, with its body as a text within another. */
 const requestBytesMax = 16 * 2 ** 20;
 
@@ -35,7 +43,12 @@ export function startAdminServer({
   assertReady,
   metrics,
   operatorConsole,
+  connections,
+  observeShedding,
 }: AdminOptions): AdminServer {
+  const pacer = new RequestPacer(setImmediate);
+  const paced = (handle: () => Response | Promise<Response>) => (request: Request) =>
+    pacer.run(request, handle);
   const listener = Bun.serve({
     hostname: host,
     port,
@@ -44,26 +57,43 @@ export function startAdminServer({
     idleTimeout: idleSecondsMax,
     maxRequestBodySize: requestBytesMax,
     routes: {
-      "/livez": { GET: () => report(200, "live") },
+      "/livez": { GET: paced(() => report(200, "live")) },
       "/readyz": {
-        GET: () =>
+        GET: paced(() =>
           assertReady().then(
             () => report(200, "ready"),
             (reason) => report(503, `not ready: ${reason instanceof Error ? reason.message : reason}`),
           ),
+        ),
       },
       "/metrics": {
-        GET: async () => new Response(await metrics.text(), { headers: headersOf(metrics.contentType) }),
+        GET: paced(
+          async () => new Response(await metrics.text(), { headers: headersOf(metrics.contentType) }),
+        ),
       },
     },
-    fetch: (request, server) => {
-      const { pathname } = addressOf(request);
-      if (!operatorConsole?.owns(pathname))
-        return report(404, "there is GET /livez, GET /readyz and GET /metrics");
-      return operatorConsole.handle(request, server.requestIP(request)?.address ?? "");
-    },
+    fetch: (request, server) =>
+      pacer.run(request, () => {
+        const { pathname } = addressOf(request);
+        if (!operatorConsole?.owns(pathname))
+          return report(404, "there is GET /livez, GET /readyz and GET /metrics");
+        return operatorConsole.handle(request, server.requestIP(request)?.address ?? "");
+      }),
   });
-  return { url: listener.url.origin, stop: () => listener.stop(true) };
+  const counted = connections.watch({
+    port: () => listener.port ?? port,
+    connectionsMax,
+    isStrict: true,
+    closeIdle: () => listener.closeIdleConnections(),
+    observeShedding,
+  });
+  return {
+    url: listener.url.origin,
+    stop() {
+      counted.stop();
+      return listener.stop(true);
+    },
+  };
 }
 
 function report(status: number, text: string): Response {

@@ -33,7 +33,7 @@ export class Answers {
   }
 
   /** 200 with any JSON text. */
-  json(text: string, exchange: PublicExchange): Response {
+  json(text: string | Blob, exchange: PublicExchange): Response {
     exchange.result = "served";
     return this.#answer(exchange, 200, text);
   }
@@ -63,7 +63,7 @@ export class Answers {
     return answer;
   }
 
-  #answer(exchange: PublicExchange, status: number, body: string): Response {
+  #answer(exchange: PublicExchange, status: number, body: string | Blob): Response {
     exchange.status = status;
     this.#common.set("X-Request-Id", exchange.requestId);
     const answer = new Response(body, { status, headers: this.#common });

@@ -3,9 +3,13 @@
 import { createHash, randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
+import { promisify } from "node:util";
+import { gunzip } from "node:zlib";
+import { type ContractError, unavailable } from "../contract/errors.ts";
 import scalarFile from "./docs/scalar.js.gz" with { type: "file" };
 import startFile from "./docs/start.js" with { type: "file" };
 import { documentationHtml } from "./documentation-html.ts";
+import { OutgoingBodies } from "./outgoing-bodies.ts";
 
 interface DocumentationPageOptions {
   /** "" or a path such as "/v1", without a slash at its end. */
@@ -21,14 +25,19 @@ interface Asset {
   readonly file: string;
 }
 
-// The bundle has 4.3 MB, compressed 1.3: it lies compressed in the tree, and goes from there to the network.
+// The bundle has 4.3 MB, compressed 1.3: it lies compressed in the tree, and goes to the network as its reader wants it.
 const compressedSuffix = ".gz";
+
+/** 256 files on their way. */
+const outgoingLimits = { bytesMax: 16 * 2 ** 20, sendMsMax: 120_000 };
 
 // RFC 9110, section 12.5.3.
 const takesGzip = /(?:^|[\s,])(?:gzip|\*)(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i;
 
-/** Serves the page. Nothing of its files is held in memory. */
+/** Serves the page. Each of its files is held in memory once, for all answers, from when it is first asked for. */
 export class DocumentationPage {
+  readonly #outgoing = new OutgoingBodies(outgoingLimits);
+  readonly #contents = new Map<string, Promise<Uint8Array>>();
   readonly #options: DocumentationPageOptions;
   readonly #start = assetOf(startFile);
   readonly #scalar = assetOf(scalarFile);
@@ -46,10 +55,45 @@ export class DocumentationPage {
     return path === basePath || path === `${basePath}/` || this.#assets.has(path);
   }
 
-  /** The answer to GET or HEAD of a path that it has. */
-  answer(path: string, requestHeaders: Headers): Response {
+  /** The answer to GET or HEAD of a path that it has; unavailable past the answers that may be on their way. */
+  answer(path: string, request: Request): Response | Promise<Response | ContractError> {
     const asset = this.#assets.get(path);
-    return asset === undefined ? this.#page(path) : answerAsset(asset, requestHeaders);
+    return asset === undefined ? this.#page(path) : this.#asset(asset, request);
+  }
+
+  async #asset({ file }: Asset, request: Request): Promise<Response | ContractError> {
+    const headers = new Headers({
+      ...commonHeaders,
+      "Content-Type": "text/javascript; charset=utf-8",
+      "Cache-Control": "public, max-age=31536000, immutable",
+    });
+    const isCompressed = file.endsWith(compressedSuffix);
+    const takesCompressed = takesGzip.test(request.headers.get("accept-encoding") ?? "");
+    if (isCompressed) headers.set("Vary", "Accept-Encoding");
+    if (isCompressed && takesCompressed) headers.set("Content-Encoding", "gzip");
+    const content = await this.#content(file, isCompressed && !takesCompressed);
+    if (request.method === "HEAD") {
+      // A stream that nobody reads would hold its place until its time is over.
+      headers.set("Content-Length", String(content.byteLength));
+      return new Response(null, { headers });
+    }
+    const body = this.#outgoing.shared(content);
+    if (body === undefined)
+      return unavailable("The server sends too many files of its documentation at present");
+    return new Response(body, { headers });
+  }
+
+  #content(file: string, decompress: boolean): Promise<Uint8Array> {
+    const key = `${file} ${decompress}`;
+    let content = this.#contents.get(key);
+    if (content === undefined) {
+      content = Bun.file(file).bytes();
+      if (decompress) content = content.then(gunzipped);
+      this.#contents.set(key, content);
+      // Where descriptors had run out the next request finds some.
+      content.catch(() => this.#contents.delete(key));
+    }
+    return content;
   }
 
   #page(path: string): Response {
@@ -105,17 +149,4 @@ function assetOf(file: string): Asset {
   return { path: `docs/${stem}-${hash}.js`, file };
 }
 
-function answerAsset({ file }: Asset, requestHeaders: Headers): Response {
-  const headers = new Headers({
-    ...commonHeaders,
-    "Content-Type": "text/javascript; charset=utf-8",
-    "Cache-Control": "public, max-age=31536000, immutable",
-  });
-  if (!file.endsWith(compressedSuffix)) return new Response(Bun.file(file), { headers });
-  headers.set("Vary", "Accept-Encoding");
-  if (!takesGzip.test(requestHeaders.get("accept-encoding") ?? "")) {
-    return new Response(Bun.file(file).stream().pipeThrough(new DecompressionStream("gzip")), { headers });
-  }
-  headers.set("Content-Encoding", "gzip");
-  return new Response(Bun.file(file), { headers });
-}
+const gunzipped: (bytes: Uint8Array) => Promise<Uint8Array> = promisify(gunzip);

@@ -38,6 +38,10 @@ export class Listener {
     return this.#current.url.host;
   }
 
+  get port(): number {
+    return this.#current.port ?? this.#options.port;
+  }
+
   /**
    * New connections get a new certificate, and requests on the old ones are answered. Bun has no way to exchange it:
    * a second listener is opened on the same port, and the first one closed.

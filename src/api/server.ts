@@ -6,7 +6,7 @@ import type { Clock, Observe } from "../events/event.ts";
 import { Answers } from "./answers.ts";
 import { judgeCredentials } from "./bearer.ts";
 import type { Certificate } from "./certificate.ts";
-import { Connections } from "./connections.ts";
+import type { Connections } from "./connections.ts";
 import { allowOrigin, answerPreflight, type CorsOrigins, isPreflight } from "./cors.ts";
 import { type CreatePlantNeeds, createPlant } from "./create-plant.ts";
 import { DocumentationPage } from "./documentation-page.ts";
@@ -25,6 +25,8 @@ export interface ServerOptions extends CreatePlantNeeds, Omit<ListenerOptions, "
   readonly corsOrigins: CorsOrigins;
   /** Whether there is a documentation page. */
   readonly docs: boolean;
+  /** Counts those of every listener. */
+  readonly connections: Connections;
   /** Connections that may be open; past it idle ones are closed, and others after their answer. */
   readonly connectionsMax: number;
   /** In front of the ids of requests: tells those of this server from those of any other. */
@@ -55,6 +57,8 @@ export function startServer(options: ServerOptions): PublicServer {
   const exchanges = new Exchanges(now, options.requestIdPrefix);
   const plantsPath = `${basePath}/plants`;
   const descriptionPath = `${basePath}/openapi.json`;
+  /** The description as it was last served: one text in memory for all that read it. */
+  let served = { url: "", text: new Blob() };
   const documentationPage = options.docs ? new DocumentationPage(options) : undefined;
 
   async function handle(request: Request, isLast: () => boolean): Promise<Response> {
@@ -99,7 +103,7 @@ export function startServer(options: ServerOptions): PublicServer {
   }
 
   /** The description and its page are for everybody. */
-  function answerOpenly(request: Request, exchange: PublicExchange): Response {
+  function answerOpenly(request: Request, exchange: PublicExchange): Response | Promise<Response> {
     const { path, method } = exchange;
     if (method !== "GET" && method !== "HEAD") {
       const message = `${method} is not offered at ${path}; GET it.`;
@@ -107,7 +111,16 @@ export function startServer(options: ServerOptions): PublicServer {
     }
     if (path === descriptionPath || documentationPage === undefined)
       return answerDescription(request, exchange);
-    return answers.served(documentationPage.answer(path, request.headers), exchange);
+    const answered = documentationPage.answer(path, request);
+    return answered instanceof Response ? answers.served(answered, exchange) : answerFile(answered, exchange);
+  }
+
+  async function answerFile(
+    answered: Promise<Response | ContractError>,
+    exchange: PublicExchange,
+  ): Promise<Response> {
+    const file = await answered;
+    return file instanceof Response ? answers.served(file, exchange) : answers.error(file, exchange);
   }
 
   function answerDescription(request: Request, exchange: PublicExchange): Response {
@@ -115,8 +128,11 @@ export function startServer(options: ServerOptions): PublicServer {
     const host = request.headers.get("host") ?? "";
     const reached = wellFormedHost.test(host) ? host : listener.address;
     const url = options.publicUrl ?? `${scheme}://${reached}${basePath}`;
-    const servers = [{ url, description: "This server." }];
-    return answers.json(JSON.stringify({ ...description, servers }), exchange);
+    if (served.url !== url) {
+      const servers = [{ url, description: "This server." }];
+      served = { url, text: new Blob([JSON.stringify({ ...description, servers })]) };
+    }
+    return answers.json(served.text, exchange);
   }
 
   function notOffered(method: string): ContractError {
@@ -133,17 +149,22 @@ export function startServer(options: ServerOptions): PublicServer {
   }
 
   const listener = new Listener({ ...options, handle });
-  const connections = new Connections({
+  const connections = options.connections.watch({
+    port: () => listener.port,
     connectionsMax: options.connectionsMax,
+    isStrict: false,
     closeIdle: () => listener.closeIdleConnections(),
-    observeShedding: (open) => observe({ kind: "connectionsShed", open }),
+    observeShedding: (open) => observe({ kind: "connectionsShed", listener: "public", open }),
   });
   return {
     url: `${listener.origin}${basePath}`,
     create: (headers, body) =>
       handle(new Request(`${listener.origin}${plantsPath}`, { method: "POST", headers, body }), () => false),
     connectionsOpen: () => connections.open,
-    exchangeCertificate: (certificate) => listener.exchange(certificate),
+    exchangeCertificate(certificate) {
+      listener.exchange(certificate);
+      connections.reopened();
+    },
     stop(drainMsMax) {
       connections.stop();
       return listener.stop(drainMsMax);

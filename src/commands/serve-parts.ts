@@ -5,6 +5,7 @@ import packageJson from "../../package.json";
 import type { OperatorConsole } from "../admin/console/operator-console.ts";
 import { type AdminServer, startAdminServer } from "../admin/server.ts";
 import { type Certificate, type CertificateFiles, CertificateWatch } from "../api/certificate.ts";
+import type { Connections } from "../api/connections.ts";
 import { type PublicServer, type ServerOptions, startServer } from "../api/server.ts";
 import { settingOf } from "../config/command-config.ts";
 import type { Event, Observe } from "../events/event.ts";
@@ -110,8 +111,9 @@ export function takeCreates(
 
 /** Nothing where the admin listener is off: then nobody reads metrics, and none are kept. */
 export function openAdminListener(
-  { command, rooms, observers }: House,
+  { command, rooms, observe, observers }: House,
   parts: {
+    connections: Connections;
     store: PlantStore;
     readings: Readings;
     isStopping: () => boolean;
@@ -120,7 +122,7 @@ export function openAdminListener(
 ): AdminServer | undefined {
   const port = settingOf(command, "adminPort");
   if (port === "off") return undefined;
-  const { store, readings, isStopping, operatorConsole } = parts;
+  const { connections, store, readings, isStopping, operatorConsole } = parts;
   const metrics = new Metrics(readings, {
     version: packageJson.version,
     bun: Bun.version,
@@ -130,7 +132,8 @@ export function openAdminListener(
   const address = { host: settingOf(command, "adminHost"), port };
   const assertReady = () =>
     isStopping() ? Promise.reject(new Error("the server is stopping")) : store.assertWritable();
-  const options = { ...address, assertReady, metrics, operatorConsole };
+  const observeShedding = (open: number) => observe({ kind: "connectionsShed", listener: "admin", open });
+  const options = { ...address, assertReady, metrics, operatorConsole, connections, observeShedding };
   const admin = listen(() => startAdminServer(options), address, "--admin-port");
   rooms.defer(() => admin.stop());
   return admin;
@@ -138,7 +141,10 @@ export function openAdminListener(
 
 export function openPublicListener(
   { command, rooms, observe }: House,
-  parts: Pick<ServerOptions, "certificate" | "credentials" | "groupCommit" | "bodies" | "rateLimit">,
+  parts: Pick<
+    ServerOptions,
+    "certificate" | "connections" | "credentials" | "groupCommit" | "bodies" | "rateLimit"
+  >,
 ): PublicServer {
   const address = { host: settingOf(command, "host"), port: settingOf(command, "port") };
   const options: ServerOptions = {

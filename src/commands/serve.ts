@@ -4,6 +4,7 @@ import { Command } from "commander";
 import packageJson from "../../package.json";
 import { Bodies } from "../api/body.ts";
 import { readCertificate } from "../api/certificate.ts";
+import { Connections } from "../api/connections.ts";
 import type { PublicServer } from "../api/server.ts";
 import { settingOf } from "../config/command-config.ts";
 import { configurationOf, withServerSettings } from "../config/server-config.ts";
@@ -77,7 +78,9 @@ async function serve(command: Command): Promise<void> {
       return server.create(headers, body);
     },
   });
+  const connections = new Connections();
   const admin = openAdminListener(house, {
+    connections,
     store,
     readings: {
       queuePlants: () => groupCommit.waitingPlants,
@@ -88,10 +91,18 @@ async function serve(command: Command): Promise<void> {
     isStopping: () => stopping,
     operatorConsole,
   });
-  server = openPublicListener(house, { certificate, credentials, groupCommit, bodies, rateLimit });
+  server = openPublicListener(house, {
+    certificate,
+    connections,
+    credentials,
+    groupCommit,
+    bodies,
+    rateLimit,
+  });
 
   // Logged only now, so that a start that fails says one thing: what is wrong.
   observe({ kind: "configured", version: packageJson.version, settings: configurationOf(command) });
+  if (connections.shortage !== undefined) observe({ kind: "descriptorsScarce", ...connections.shortage });
   if (admin !== undefined) observe({ kind: "listening", listener: "admin", url: admin.url });
   observe({ kind: "listening", listener: "public", url: server.url });
   if (certificateFiles !== undefined && certificate !== undefined)

@@ -23,7 +23,9 @@ export type Event =
   | { readonly kind: "storeUnavailable"; readonly reason: string }
   | { readonly kind: "storeFailed"; readonly reason: string }
   | { readonly kind: "tokensUnreadable"; readonly reason: string }
-  | { readonly kind: "connectionsShed"; readonly open: number }
+  | { readonly kind: "connectionsShed"; readonly listener: "public" | "admin"; readonly open: number }
+  /** The limit on open files is below what the listeners need. */
+  | { readonly kind: "descriptorsScarce"; readonly limit: number; readonly needed: number }
   | { readonly kind: "tracesUnsent"; readonly reason: string }
   | { readonly kind: "tokenUsesUnstored"; readonly reason: string }
   /** Of an identity provider. */

@@ -32,7 +32,7 @@ export class Log {
   readonly #storeTrouble: Allowance;
   readonly #tokenTrouble: Allowance;
   readonly #traceTrouble: Allowance;
-  readonly #connectionTrouble: Allowance;
+  readonly #connectionTrouble: Readonly<Record<"public" | "admin", Allowance>>;
   readonly #providerTrouble: Allowance;
   readonly #now: Clock;
   readonly #end: Lines["end"];
@@ -57,7 +57,10 @@ export class Log {
     this.#storeTrouble = new Allowance(1, troublePauseMs);
     this.#tokenTrouble = new Allowance(1, troublePauseMs);
     this.#traceTrouble = new Allowance(1, troublePauseMs);
-    this.#connectionTrouble = new Allowance(1, troublePauseMs);
+    this.#connectionTrouble = {
+      public: new Allowance(1, troublePauseMs),
+      admin: new Allowance(1, troublePauseMs),
+    };
     this.#providerTrouble = new Allowance(1, troublePauseMs);
   }
 
@@ -91,25 +94,35 @@ export class Log {
       case "storeUnavailable":
         this.#troubled(
           this.#storeTrouble,
-          event.reason,
+          { reason: event.reason },
           "the store cannot be used at present; requests are answered 503 until it can",
         );
         break;
       case "tokensUnreadable":
         this.#troubled(
           this.#tokenTrouble,
-          event.reason,
+          { reason: event.reason },
           "the tokens cannot be read at present; those that are known go on being accepted",
         );
         break;
       case "tracesUnsent":
-        this.#troubled(this.#traceTrouble, event.reason, "traces could not be sent, and are lost");
+        this.#troubled(
+          this.#traceTrouble,
+          { reason: event.reason },
+          "traces could not be sent, and are lost",
+        );
         break;
       case "connectionsShed":
         this.#troubled(
-          this.#connectionTrouble,
-          `${event.open} are open`,
+          this.#connectionTrouble[event.listener],
+          { listener: event.listener, reason: `${event.open} are open` },
           "there are too many connections; idle ones are closed, and others after their next answer",
+        );
+        break;
+      case "descriptorsScarce":
+        this.#logger.warn(
+          { limit: event.limit, needed: event.needed },
+          "the limit on open files is too low for the connections allowed; raise it, or lower --connections-max",
         );
         break;
       case "tokenUsesUnstored":
@@ -121,7 +134,7 @@ export class Log {
       case "providerKeysUnusable":
         this.#troubled(
           this.#providerTrouble,
-          event.reason,
+          { reason: event.reason },
           "the identity provider's keys cannot be used at present; those read before go on being accepted",
         );
         break;
@@ -184,10 +197,10 @@ export class Log {
     this.#logger.info(fields, `${method} ${path} ${status}`);
   }
 
-  #troubled(allowance: Allowance, reason: string, message: string): void {
+  #troubled(allowance: Allowance, fields: Readonly<Record<string, string>>, message: string): void {
     const leftOut = allowance.take(this.#now());
     if (leftOut === undefined) return;
-    this.#logger.warn({ reason, leftOut: leftOut === 0 ? undefined : leftOut }, message);
+    this.#logger.warn({ ...fields, leftOut: leftOut === 0 ? undefined : leftOut }, message);
   }
 }
 

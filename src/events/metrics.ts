@@ -167,6 +167,7 @@ export class Metrics {
         break;
       case "configured":
       case "connectionsShed":
+      case "descriptorsScarce":
       case "tokenUsesUnstored":
       case "tracesUnsent":
       case "certificateRefused":

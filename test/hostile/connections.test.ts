@@ -2,11 +2,15 @@
 // is given back.
 
 import { expect, test } from "bun:test";
-import { freshId } from "../harness/http.ts";
+import { readFileSync } from "node:fs";
+import { ConsoleClient } from "../harness/console.ts";
+import { freshId, post } from "../harness/http.ts";
 import { rawAnswers } from "../harness/raw-answers.ts";
 import { createHead, RawConnection, stuckCreate } from "../harness/raw-connection.ts";
 import { bodyOf } from "./hostile-request.ts";
 import { Siege, wellBehavedConnections } from "./siege.ts";
+
+const MiB = 2 ** 20;
 
 const idleWanted = 10_000;
 /** Descriptors of a process for everything else. */
@@ -127,6 +131,119 @@ test("connections past the limit are shed, and nobody who sends a request is ref
   expect(crossed.length).toBeLessThanOrEqual(wellBehavedConnections);
   expect(await siege.faults()).toEqual([]);
 }, 120_000);
+
+test("documentation files that 800 connections ask for and never read take little memory", async () => {
+  await using siege = await Siege.start();
+  const html = await (await fetch(`${siege.target.url}/`)).text();
+  const scripts = [...html.matchAll(/<script src="([^"]+)"/g)].map(([, path = ""]) => `/${path}`);
+  expect(scripts).toHaveLength(2);
+  for (const encoding of ["identity", "gzip"]) {
+    // The files are loaded when they are first asked for.
+    for (const path of scripts)
+      await fetch(siege.target.url + path, { headers: { "Accept-Encoding": encoding } });
+    const before = await siege.footprint();
+    const requests = scripts.map(
+      (path) => `GET ${path} HTTP/1.1\r\nHost: x\r\nAccept-Encoding: ${encoding}\r\n\r\n`,
+    );
+    const greedy = await Promise.all(Array.from({ length: 800 }, () => RawConnection.open(siege.target.url)));
+    for (const connection of greedy) {
+      connection.pause();
+      connection.write(requests.at(-1) ?? "");
+    }
+    // Every request is read by then: creates come after them on the server's only thread.
+    await siege.load.acknowledgedMore(50);
+    const { residentBytes, descriptors } = await siege.footprint();
+    expect(residentBytes - before.residentBytes).toBeLessThan(100 * MiB);
+    expect(descriptors - before.descriptors).toBeLessThan(850);
+    expect(unsentBytes(siege.target.url)).toBeLessThan(100 * MiB);
+    for (const connection of greedy) connection.terminate();
+    await siege.isBackTo(before);
+  }
+  expect(await siege.faults()).toEqual([]);
+}, 120_000);
+
+test("past the large answers in flight others get 503 with Retry-After, until there is room", async () => {
+  await using siege = await Siege.start();
+  const html = await (await fetch(`${siege.target.url}/`)).text();
+  const bundle = /<script src="([^"]*scalar[^"]*)"/.exec(html)?.[1] ?? "";
+  const request = `GET /${bundle} HTTP/1.1\r\nHost: x\r\n\r\n`;
+  const greedy = await Promise.all(Array.from({ length: 300 }, () => RawConnection.open(siege.target.url)));
+  for (const connection of greedy) connection.write(request);
+  for (const connection of greedy) connection.pause();
+  let refused = await fetch(`${siege.target.url}/${bundle}`);
+  for (; refused.status === 200; refused = await fetch(`${siege.target.url}/${bundle}`))
+    await refused.body?.cancel();
+  expect(refused.status).toBe(503);
+  expect(refused.headers.get("retry-after")).toBe("1");
+  expect(await refused.json()).toMatchObject({ error: 50300 });
+  for (const connection of greedy) connection.terminate();
+  for (let status = 503; status !== 200; ) {
+    const response = await fetch(`${siege.target.url}/${bundle}`);
+    status = response.status;
+    await response.arrayBuffer();
+  }
+  expect(await siege.faults()).toEqual([]);
+}, 120_000);
+
+test("at the limit of descriptors connections are shed, and the server goes on", async () => {
+  const limit = 200;
+  await using siege = await Siege.start(
+    ["--connections-max", "100"],
+    ["sh", "-c", `ulimit -n ${limit}; exec "$@"`, "sh"],
+  );
+  const scarce = await siege.server.logged(({ msg }) => msg.startsWith("the limit on open files is too low"));
+  expect(scarce.level).toBe("warn");
+  expect(scarce.limit).toBe(limit);
+  const silent = await Promise.all(Array.from({ length: 400 }, () => RawConnection.open(siege.target.url)));
+  await siege.server.logged(({ msg }) => msg.startsWith("there are too many connections"));
+  while ((await siege.openConnections()) > 110) await Bun.sleep(50);
+  // A search opens the file once more, in a thread of its own.
+  expect((await (await ConsoleClient.of(siege.server)).read("plants?by=id")).status).toBe(200);
+  await siege.load.acknowledgedMore(20);
+  const before = await siege.server.metric("process_cpu_seconds_total");
+  await Bun.sleep(2_000);
+  // A listener that cannot accept spins: 2 seconds of processor time, where the creates need 0.1.
+  expect((await siege.server.metric("process_cpu_seconds_total")) - before).toBeLessThan(1);
+  for (const connection of silent) connection.terminate();
+  siege.load.unanswered.splice(0);
+  expect(await siege.faults()).toEqual([]);
+}, 120_000);
+
+test("connections to the admin listener are not the public listener's, and have a bound of their own", async () => {
+  await using siege = await Siege.start(["--connections-max", "100"]);
+  const adminUrl = await siege.server.adminUrl();
+  const bodies = await Promise.all(
+    Array.from({ length: 30 }, () => stuckCreate(siege.target, "Content-Length: 29", "{")),
+  );
+  const admin = await Promise.all(Array.from({ length: 400 }, () => RawConnection.open(adminUrl)));
+  // Some wait for a next request, some never send one, some never end theirs.
+  for (const [index, connection] of admin.entries())
+    connection.write(
+      ["GET /livez HTTP/1.1\r\nHost: x\r\n\r\n", "", "GET /livez HTTP/1.1\r\nX: "][index % 3] ?? "",
+    );
+  await siege.load.acknowledgedMore(50);
+  const connections = await siege.server.metric("plantstore_connections");
+  expect(connections).toBeGreaterThanOrEqual(30);
+  expect(connections).toBeLessThan(50);
+  const shed = await siege.server.logged(({ msg }) => msg.startsWith("there are too many connections"));
+  expect(shed.listener).toBe("admin");
+  while ((await siege.server.metric("process_open_fds")) > 256 + 80) await Bun.sleep(50);
+  const answer = await post(siege.target, '{"id":1,"name":"Monstera"}');
+  expect(answer.status).toBe(200);
+  siege.load.sent.set(1n, '{"id":1,"name":"Monstera"}');
+  expect(answer.headers.get("connection")).not.toBe("close");
+  for (const connection of [...admin, ...bodies]) connection.terminate();
+  expect(await siege.faults()).toEqual([]);
+}, 120_000);
+
+/** What the system has taken for the clients of a server, and they have not; nothing where it does not say. */
+function unsentBytes(url: string): number {
+  if (process.platform !== "linux") return 0;
+  const port = Number(new URL(url).port).toString(16).padStart(4, "0").toUpperCase();
+  return [...readFileSync("/proc/net/tcp", "latin1").matchAll(/^ *\d+: \w{8}:(\w{4}) \S+ 01 (\w{8}):/gm)]
+    .filter(([, local]) => local === port)
+    .reduce((sum, [, , unsent = ""]) => sum + Number.parseInt(unsent, 16), 0);
+}
 
 function hasAnswers(count: number): (received: string) => true | undefined {
   return (received) => (rawAnswers(received).answers.length >= count ? true : undefined);

@@ -40,9 +40,10 @@ export class Siege {
     this.#wellBehaved = this.load.untilStopped([target], wellBehavedConnections, pauseMs);
   }
 
-  static async start(args: readonly string[] = []): Promise<Siege> {
+  /** @param under a command that runs the server, and becomes it. */
+  static async start(args: readonly string[] = [], under: readonly string[] = []): Promise<Siege> {
     const folder = new TemporaryFolder();
-    const server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args });
+    const server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args, under });
     return new Siege(server, { url: server.url, token: await server.createToken() }, folder);
   }
 
@@ -95,6 +96,11 @@ export class Siege {
     const names = ["plantstore_body_bytes", "plantstore_queue_plants"];
     const values = await this.server.metrics(names);
     return Object.fromEntries(names.map((name, index) => [name, values[index] ?? Number.NaN]));
+  }
+
+  /** Connections to the public listener, as the system has them. */
+  async openConnections(): Promise<number> {
+    return await this.server.metric("plantstore_connections");
   }
 
   /** Ends the well-behaved client, and gives all that was wrong with its answers, the server and the store. */

@@ -97,9 +97,12 @@ describe("the documentation page", () => {
   test("answers HEAD, and refuses other methods with the ones that it offers", async () => {
     const { scripts } = await linksOf(`${server.url}/`);
     for (const url of [`${server.url}/`, ...scripts]) {
-      const head = await fetch(url, { method: "HEAD" });
+      const headers = { "Accept-Encoding": "identity" };
+      const head = await fetch(url, { method: "HEAD", headers });
       expect(head.status).toBe(200);
       expect(await head.text()).toBe("");
+      const { byteLength } = await (await fetch(url, { headers })).arrayBuffer();
+      if (url !== `${server.url}/`) expect(Number(head.headers.get("content-length"))).toBe(byteLength);
       for (const method of ["POST", "PUT", "DELETE", "OPTIONS"]) {
         const refusal = await fetch(url, { method });
         expect(refusal.status).toBe(405);

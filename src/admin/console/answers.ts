@@ -1,5 +1,7 @@
 // What the console sends, and the headers that keep its page to itself.
 
+import { OutgoingBodies, pieceBytes } from "../../api/outgoing-bodies.ts";
+
 /** No script but the page's own, no request to anywhere else, no frame around it. */
 const contentSecurityPolicy = [
   "default-src 'none'",
@@ -20,9 +22,12 @@ const everywhere = {
   "Cross-Origin-Resource-Policy": "same-origin",
 };
 
+/** Texts and plants that nobody reads are not heaped up. */
+const outgoing = new OutgoingBodies({ bytesMax: 64 * 2 ** 20, sendMsMax: 120_000 });
+
 /** Any answer of the console. */
 export function answer(
-  body: string | Uint8Array<ArrayBuffer> | AsyncIterable<Uint8Array> | null,
+  body: string | Blob | ReadableStream<Uint8Array> | null,
   status: number,
   headers: Record<string, string>,
 ): Response {
@@ -32,7 +37,25 @@ export function answer(
 export function json(value: unknown, status = 200, headers: Record<string, string> = {}): Response {
   // Ids are exact as text alone.
   const text = JSON.stringify(value, (_, one) => (typeof one === "bigint" ? String(one) : one));
-  return answer(text, status, { "Content-Type": "application/json", ...headers });
+  const all = { "Content-Type": "application/json", ...headers };
+  if (text.length < pieceBytes) return answer(text, status, all);
+  const body = outgoing.owned(new TextEncoder().encode(text));
+  return body === undefined ? tooManyOutgoing() : answer(body, status, all);
+}
+
+/** An answer in pieces, each made when its reader wants it. @param pieceBytesMax what one of them may have. */
+export function streamed(
+  pieces: AsyncIterable<Uint8Array>,
+  pieceBytesMax: number,
+  headers: Record<string, string>,
+): Response {
+  const body = outgoing.stream(pieces, pieceBytesMax);
+  return body === undefined ? tooManyOutgoing() : answer(body, 200, headers);
+}
+
+function tooManyOutgoing(): Response {
+  const message = "Too many large answers are on their way; try again in a second.";
+  return json({ message }, 503, { "Retry-After": "1" });
 }
 
 /** An answer that says in a sentence what is wrong. */

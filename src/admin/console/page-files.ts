@@ -36,7 +36,8 @@ const libraryFiles: Readonly<Record<string, string>> = {
 };
 
 interface PageFile {
-  readonly body: Uint8Array<ArrayBuffer>;
+  /** Not bytes: every answer would have a copy of them until it is read. */
+  readonly body: Blob;
   readonly type: string;
   readonly etag: string;
 }
@@ -66,8 +67,8 @@ function readFiles(): Map<string, PageFile> {
 }
 
 function readFile(path: string): PageFile {
-  const body = new Uint8Array(readFileSync(path));
+  const bytes = new Uint8Array(readFileSync(path));
   const extension = path.slice(path.lastIndexOf(".") + 1);
   const type = types[extension === "mjs" ? "js" : extension] ?? "application/octet-stream";
-  return { body, type, etag: `"${Bun.SHA256.hash(body, "base64url")}"` };
+  return { body: new Blob([bytes]), type, etag: `"${Bun.SHA256.hash(bytes, "base64url")}"` };
 }

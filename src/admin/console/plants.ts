@@ -10,7 +10,7 @@ import {
   type Search,
   type ShownPlant,
 } from "../../store/plant-reader.ts";
-import { answer, BadRequest, json } from "./answers.ts";
+import { BadRequest, json, streamed } from "./answers.ts";
 import { noSuchPage, placeText, readPlace } from "./place-text.ts";
 
 export interface PlantsNeeds {
@@ -31,6 +31,9 @@ interface Listed {
 }
 
 const plantsPerPage = 50;
+
+/** Memory that an export is counted with: a plant of the largest body, unless that is configured. */
+const exportedBytes = 2 ** 20;
 
 export class Plants {
   readonly #needs: PlantsNeeds;
@@ -55,7 +58,7 @@ export class Plants {
         if (plant !== undefined) yield new TextEncoder().encode(`${newPlantJson(plant)}\n`);
       }
     };
-    return answer(lines(), 200, {
+    return streamed(lines(), exportedBytes, {
       "Content-Type": "application/x-ndjson",
       "Content-Disposition": 'attachment; filename="plants.ndjson"',
     });
