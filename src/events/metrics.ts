@@ -168,6 +168,7 @@ export class Metrics {
       case "configured":
       case "connectionsShed":
       case "tokenUsesUnstored":
+      case "endedTokensUnremoved":
       case "tracesUnsent":
       case "certificateRefused":
       case "providerKeysUnusable":

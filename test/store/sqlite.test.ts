@@ -258,7 +258,7 @@ test("files that are no store are refused with what to do, and left as they are"
 
   writeFileSync(folder.file("empty.db"), "");
   expect(refusal(folder.file("empty.db"), "existing")).toContain(
-    'has schema version 0, but this program needs 2; run "plantstore migrate"',
+    'has schema version 0, but this program needs 3; run "plantstore migrate"',
   );
 
   writeFileSync(folder.file("text.db"), "not a database, however long it is".repeat(100));
@@ -289,12 +289,12 @@ test("readiness is a commit: it fails while the disk is full or locked, and chan
   expect(await store.assertWritable().catch((error) => error.code)).toBe("SQLITE_BUSY");
   other.run("ROLLBACK");
   await store.assertWritable();
-  expect(other.query("PRAGMA user_version").values()).toEqual([[2]]);
+  expect(other.query("PRAGMA user_version").values()).toEqual([[3]]);
 
   // Another program may have upgraded the file meanwhile: its version is not turned back.
-  other.run("PRAGMA user_version = 3");
+  other.run("PRAGMA user_version = 4");
   await store.assertWritable();
-  expect(other.query("PRAGMA user_version").values()).toEqual([[3]]);
+  expect(other.query("PRAGMA user_version").values()).toEqual([[4]]);
   other.close();
   await store.close();
 });

@@ -6,7 +6,14 @@
 import type { NewPlant } from "../../contract/plant.ts";
 import type { IndexName, IndexStates } from "../plant-reader.ts";
 import type { OpenMode, Outcome } from "../plant-store.ts";
-import type { NewToken, Rotation, RotationOutcome, TokenRecord, TokenUse } from "../token-store.ts";
+import type {
+  NewToken,
+  Rotation,
+  RotationOutcome,
+  TokenRecord,
+  TokensRead,
+  TokenUse,
+} from "../token-store.ts";
 
 /** The calls that the SQLite thread answers, by name. */
 export interface ThreadCalls {
@@ -20,6 +27,10 @@ export interface ThreadCalls {
   revokeToken(name: string, revokedAt: number): boolean;
   recordTokenUses(uses: readonly TokenUse[]): void;
   listTokens(): TokenRecord[];
+  readActiveTokens(now: number): TokensRead;
+  readTokenChanges(since: number): TokensRead;
+  findTokens(hashes: readonly string[]): TokenRecord[];
+  removeEndedTokens(now: number, tokensMax: number): number;
   indexStates(): IndexStates;
   createIndex(name: IndexName): void;
   dropIndex(name: IndexName): void;
