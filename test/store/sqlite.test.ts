@@ -19,6 +19,7 @@ import { exportPlants } from "../../src/store/sqlite/export.ts";
 import { SqliteIndexes } from "../../src/store/sqlite/indexes.ts";
 import { SqlitePlants } from "../../src/store/sqlite/plants.ts";
 import { SqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
+import { SqliteTokens } from "../../src/store/sqlite/tokens.ts";
 import { TemporaryFolder } from "../harness/server.ts";
 
 const plant = (id: bigint, name: string, tag?: string): NewPlant =>
@@ -377,4 +378,35 @@ test("the log does not grow by probes of readiness and tokens alone, where no pl
   }
   other.close();
   await store.close();
+});
+
+test("no statement that a poll, an unknown token or an operator waits for reads all tokens", async () => {
+  using folder = new TemporaryFolder();
+  const database = openDatabase(folder.file("plants.db"), "create");
+  const statements = new Set<string>();
+  const recorded = new Proxy(database, {
+    get(target, property) {
+      const value = Reflect.get(target, property, target);
+      if (typeof value !== "function") return value;
+      return (...args: unknown[]) => {
+        if (property === "query") statements.add(String(args[0]));
+        return value.apply(target, args);
+      };
+    },
+  });
+  const tokens = new SqliteTokens(recorded);
+  await tokens.add({ hash: "a", name: "ci", createdAt: 1, expiresAt: null });
+  await tokens.rotate({ hash: "b", name: "ci", rotatedAt: 2, expiresAt: null, overlapEndsAt: 3 });
+  expect((await tokens.readChanges(1)).tokens).toHaveLength(2);
+  await tokens.find(["a"]);
+  await tokens.withdraw("b", 4);
+  await tokens.revoke("ci", 5);
+  await tokens.recordUses([{ hash: "a", minute: 60_000 }]);
+
+  expect(statements.size).toBeGreaterThan(7);
+  for (const sql of statements) {
+    const plan = database.query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${sql}`).all();
+    expect({ sql, scans: plan.filter(({ detail }) => /^SCAN tokens/.test(detail)) }).toEqual({ sql, scans: [] });
+  }
+  database.close();
 });

@@ -298,8 +298,8 @@ test("once a day a server removes the tokens that ended long ago, some at a time
 
 test("a store that cannot remove tokens is reported, and keeps nobody out", async () => {
   await using house = new House();
-  const token = await house.issue("ci");
   house.addEnded(1, noon - 91 * day);
+  const token = await house.issue("ci");
   house.sql.run("CREATE TRIGGER refuse BEFORE DELETE ON tokens BEGIN SELECT RAISE(ABORT, 'read-only'); END");
   await house.known.start();
   await house.until(() => house.failures.length > 0);
