@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { settings } from "../../src/config/settings.ts";
-import { suiteWith } from "../harness/programs.ts";
+import { pathOf, programPath, suiteWith } from "../harness/programs.ts";
 import { plantstore, TemporaryFolder } from "../harness/server.ts";
 
 const unit = await Bun.file(new URL("../../deploy/systemd/plantstore@.service", import.meta.url)).text();
@@ -16,13 +16,13 @@ function install(folder: TemporaryFolder): string {
   const file = folder.file("plantstore@.service");
   const present = unit
     .replace("/opt/plantstore/bin/plantstore", plantstore)
-    .replace("/usr/bin/curl", Bun.which("curl") ?? "/bin/true");
+    .replace("/usr/bin/curl", pathOf("curl") ?? "/bin/true");
   writeFileSync(file, present);
   return file;
 }
 
 function analyze(...args: string[]): { exitCode: number; output: string } {
-  const { exitCode, stdout, stderr } = Bun.spawnSync(["systemd-analyze", ...args]);
+  const { exitCode, stdout, stderr } = Bun.spawnSync([programPath("systemd-analyze"), ...args]);
   return { exitCode, output: stdout.toString() + stderr.toString() };
 }
 

@@ -109,7 +109,7 @@ test("however many tokens have ended, polls, unknown tokens and changes do not r
       name,
       "SELECT seq_tup_read AS rows FROM pg_stat_user_tables WHERE relname = 'tokens'",
     );
-    return Number(row?.["rows"]);
+    return Number(row?.rows);
   };
   await store.close();
   const before = await rowsScanned();

@@ -67,34 +67,47 @@ for (const engine of engines) {
       return place;
     }
 
-    test.each([
-      1, 2,
-    ] as const)("a store of version %d keeps its plants and tokens, whoever upgrades it and however many at once", async (version) => {
-      await using place = await old(version);
-      const { database } = place;
-      const migrated = await Promise.all(
-        Array.from({ length: 4 }, () => run(["migrate", "--database", database])),
-      );
-      expect(migrated.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0]);
-      expect(await listedTokens(database)).toMatchObject([
-        { name: "old", state: "revoked", expires: null, revoked: "2023-11-14T22:13:20.001Z", lastUsed: null },
-        { name: "ci", state: "in force", created: "2023-11-14T22:13:20.002Z", revoked: null, lastUsed: null },
-      ]);
+    test.each([1, 2] as const)(
+      "a store of version %d keeps its plants and tokens, whoever upgrades it and however many at once",
+      async (version) => {
+        await using place = await old(version);
+        const { database } = place;
+        const migrated = await Promise.all(
+          Array.from({ length: 4 }, () => run(["migrate", "--database", database])),
+        );
+        expect(migrated.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0]);
+        expect(await listedTokens(database)).toMatchObject([
+          {
+            name: "old",
+            state: "revoked",
+            expires: null,
+            revoked: "2023-11-14T22:13:20.001Z",
+            lastUsed: null,
+          },
+          {
+            name: "ci",
+            state: "in force",
+            created: "2023-11-14T22:13:20.002Z",
+            revoked: null,
+            lastUsed: null,
+          },
+        ]);
 
-      const server = await RunningServer.start({ database, args: ["--migrate", "off"] });
-      const { url } = server;
-      expect((await post({ url, token }, plantJson(9007199254740993n, "Monstera", "tropical"))).status).toBe(
-        200,
-      );
-      expect((await post({ url, token }, plantJson(9007199254740993n, "Ficus"))).status).toBe(400);
-      expect((await post({ url, token: revoked }, plantJson(1n, "Ficus"))).status).toBe(401);
-      expect((await server.command("token", "rotate", "ci")).exitCode).toBe(0);
-      expect((await server.stop()).stdout).not.toContain("pst_");
-      expect((await listedTokens(database))[1]).toMatchObject({
-        state: "rotated",
-        lastUsed: expect.any(String),
-      });
-    });
+        const server = await RunningServer.start({ database, args: ["--migrate", "off"] });
+        const { url } = server;
+        expect(
+          (await post({ url, token }, plantJson(9007199254740993n, "Monstera", "tropical"))).status,
+        ).toBe(200);
+        expect((await post({ url, token }, plantJson(9007199254740993n, "Ficus"))).status).toBe(400);
+        expect((await post({ url, token: revoked }, plantJson(1n, "Ficus"))).status).toBe(401);
+        expect((await server.command("token", "rotate", "ci")).exitCode).toBe(0);
+        expect((await server.stop()).stdout).not.toContain("pst_");
+        expect((await listedTokens(database))[1]).toMatchObject({
+          state: "rotated",
+          lastUsed: expect.any(String),
+        });
+      },
+    );
 
     test("serve upgrades it by itself", async () => {
       await using place = await old(2);

@@ -406,7 +406,10 @@ test("no statement that a poll, an unknown token or an operator waits for reads 
   expect(statements.size).toBeGreaterThan(7);
   for (const sql of statements) {
     const plan = database.query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${sql}`).all();
-    expect({ sql, scans: plan.filter(({ detail }) => /^SCAN tokens/.test(detail)) }).toEqual({ sql, scans: [] });
+    expect({ sql, scans: plan.filter(({ detail }) => /^SCAN tokens/.test(detail)) }).toEqual({
+      sql,
+      scans: [],
+    });
   }
   database.close();
 });

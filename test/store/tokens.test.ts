@@ -241,7 +241,13 @@ for (const engine of engines) {
               const expiresAt = lifeMs === null ? null : now + lifeMs;
               if (kind === "add") await tokens.add({ hash, name, createdAt: now, expiresAt });
               else if (kind === "rotate")
-                await tokens.rotate({ hash, name, rotatedAt: now, expiresAt, overlapEndsAt: now + overlapMs });
+                await tokens.rotate({
+                  hash,
+                  name,
+                  rotatedAt: now,
+                  expiresAt,
+                  overlapEndsAt: now + overlapMs,
+                });
               else if (kind === "revoke") await tokens.revoke(name, now);
               else if (kind === "withdraw") {
                 const all = await tokens.list();
@@ -349,7 +355,9 @@ for (const engine of engines) {
         const { revision } = await tokens.readActive(4);
         while ((await tokens.removeEnded(300 * day, 10)) > 0);
         expect((await tokens.list()).map(({ hash }) => hash)).toEqual(["b"]);
-        expect(await tokens.addFirst({ hash: "c", name: "first", createdAt: 5, expiresAt: null })).toBe(false);
+        expect(await tokens.addFirst({ hash: "c", name: "first", createdAt: 5, expiresAt: null })).toBe(
+          false,
+        );
         await tokens.add({ hash: "d", name: "d", createdAt: 5, expiresAt: null });
         expect((await tokens.readChanges(revision)).tokens.map(({ hash }) => hash)).toEqual(["d"]);
       }));

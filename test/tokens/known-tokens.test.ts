@@ -2,8 +2,8 @@
 
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { migrate } from "../../src/store/sqlite/migrations.ts";
 import { openDatabase } from "../../src/store/sqlite/database.ts";
+import { migrate } from "../../src/store/sqlite/migrations.ts";
 import { SqliteTokens } from "../../src/store/sqlite/tokens.ts";
 import { KnownTokens } from "../../src/tokens/known-tokens.ts";
 import { makeToken, randomBytes } from "../../src/tokens/token.ts";

@@ -126,7 +126,9 @@ export class SqliteTokens implements TokenStore {
         .query<{ hash: string }, []>("SELECT hash FROM tokens ORDER BY revision DESC, hash DESC LIMIT 1")
         .get();
       const activity = this.#database
-        .query<{ at: bigint }, []>("SELECT max(max(created_at), ifnull(max(last_used_at), 0)) AS at FROM tokens")
+        .query<{ at: bigint }, []>(
+          "SELECT max(max(created_at), ifnull(max(last_used_at), 0)) AS at FROM tokens",
+        )
         .get();
       if (latest === null || activity === null) return 0;
       const cutoff = removalCutoff(now, Number(activity.at));
