@@ -68,12 +68,20 @@ export function rotationOutcome(namesakes: readonly TokenRecord[], rotation: Rot
  */
 export const endedTokenRetentionMs = 90 * 86_400_000;
 
-/**
- * What ended before this moment is removed. Counted from the latest thing that happened to a token, if that is before
- * now: a clock that is set years ahead must not remove tokens that have not ended.
- */
-export function removalCutoff(now: number, latestActivity: number): number {
-  return Math.min(now, latestActivity) - endedTokenRetentionMs;
+/** A part of the table to remove ended tokens from, so that nothing waits for all of it. */
+export interface Removal {
+  /** What was revoked or has ended before this moment is removed. */
+  readonly endedBefore: number;
+  /** The rows with a hash after this one, in the order of hashes; "" begins. */
+  readonly afterHash: string;
+  /** How many rows are looked at, and about how many are removed at most. */
+  readonly rowsMax: number;
+}
+
+/** What a removal did; `nextHash` is where to go on, undefined at the end of the table. */
+export interface Removed {
+  readonly count: number;
+  readonly nextHash: string | undefined;
 }
 
 /**
@@ -84,7 +92,7 @@ export function removalCutoff(now: number, latestActivity: number): number {
 export function removableTokens(
   namesakes: readonly TokenRecord[],
   endedBefore: number,
-  keptHash: string,
+  keptHash: string | undefined,
 ): string[] {
   const kept = namesakes.findIndex(
     (token) => token.hash === keptHash || (endOf(token) ?? Number.POSITIVE_INFINITY) >= endedBefore,
@@ -144,10 +152,10 @@ export interface TokenStore {
   find(hashes: readonly string[]): Promise<TokenRecord[]>;
 
   /**
-   * Removes tokens that were revoked or have ended more than endedTokenRetentionMs ago; how many, at most `tokensMax`.
-   * The token that was changed last always stays: it carries the revision, and shows that the store had tokens.
+   * Removes tokens that were revoked or have ended before a moment. The token that was changed last always stays: it
+   * carries the revision, and shows that the store had tokens.
    */
-  removeEnded(now: number, tokensMax: number): Promise<number>;
+  removeEnded(removal: Removal): Promise<Removed>;
 }
 
 /** A row of the tokens table, which is the same in every engine but for how its client gives large integers. */
@@ -162,6 +170,19 @@ export interface TokenRow {
   readonly last_used_at: bigint | string | null;
   /** The number of the change that last touched it; 0 if that was before schema version 3. */
   readonly revision: bigint | string;
+}
+
+/** The hashes of the rows that were revoked before a moment, and the names whose other tokens may have ended before it. */
+export function removalCandidates(
+  rows: readonly TokenRow[],
+  endedBefore: number,
+): { revoked: string[]; names: string[] } {
+  const isBefore = (at: bigint | string | null) => at !== null && Number(at) < endedBefore;
+  const revoked = rows.filter((row) => isBefore(row.revoked_at)).map(({ hash }) => hash);
+  const ended = rows.filter(
+    (row) => row.revoked_at === null && (isBefore(row.expires_at) || isBefore(row.predecessors_end_at)),
+  );
+  return { revoked, names: [...new Set(ended.map(({ name }) => name))] };
 }
 
 /** The highest revision of some rows, or the given one if there is none higher. */

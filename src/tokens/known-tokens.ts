@@ -1,6 +1,11 @@
 // The tokens that a running server accepts, in memory, and how it learns of new and revoked ones.
 
-import type { TokenRecord, TokenStore, TokenUse } from "../store/token-store.ts";
+import {
+  endedTokenRetentionMs,
+  type TokenRecord,
+  type TokenStore,
+  type TokenUse,
+} from "../store/token-store.ts";
 import { type KnownToken, minuteOf, newlyKnown, useToRecord } from "./last-used.ts";
 import { hashToken, isAccepted } from "./token.ts";
 
@@ -17,9 +22,9 @@ const pollPauseMs = 50;
 const reloadEveryMs = 60_000;
 const reloadShareMax = 0.001;
 
-/** Uses, and removed tokens, that go to the store at once: plants are committed between them. */
+/** Uses, and tokens that may have to be removed, that a call has at most: plants are committed between calls. */
 const usesPerCall = 1_000;
-const removedPerCall = 200;
+const removalRowsMax = 500;
 const removalPauseMs = 100;
 
 /** Uses of tokens that have ended meanwhile, which wait until the store can take them. */
@@ -161,12 +166,31 @@ export class KnownTokens {
 
   /** Never rejects: what could not be removed is tried again on the next day. */
   async #removeEnded(): Promise<void> {
+    const endedBefore = Math.min(this.#now(), this.#latestActivity()) - endedTokenRetentionMs;
     try {
-      while (!this.#stopping && (await this.#store.removeEnded(this.#now(), removedPerCall)) > 0)
-        await Bun.sleep(removalPauseMs);
+      for (let afterHash: string | undefined = ""; afterHash !== undefined && !this.#stopping; ) {
+        const { nextHash } = await this.#store.removeEnded({
+          endedBefore,
+          afterHash,
+          rowsMax: removalRowsMax,
+        });
+        afterHash = nextHash;
+        if (afterHash !== undefined) await Bun.sleep(removalPauseMs);
+      }
     } catch (error) {
       this.#observe("endedTokensUnremoved", error);
     }
+  }
+
+  /**
+   * When a token in force was last created or used. A clock that is set years ahead must not remove tokens that have
+   * not ended, and in a store that nobody uses nothing accumulates.
+   */
+  #latestActivity(): number {
+    let latest = Number.NEGATIVE_INFINITY;
+    for (const { record } of this.#byHash.values())
+      latest = Math.max(latest, record.createdAt, record.lastUsedAt ?? 0);
+    return latest;
   }
 
   /** A poll that starts after this call; one poll serves all who ask while it has not started. */

@@ -277,7 +277,7 @@ test("a change that has no revision, as by hand, is seen within a minute or two"
 
 test("once a day a server removes the tokens that ended long ago, some at a time, and no others", async () => {
   await using house = new House();
-  house.addEnded(450, noon - 91 * day);
+  house.addEnded(1_200, noon - 91 * day);
   const token = await house.issue("ci");
   await house.stored.add({ hash: "ended yesterday", name: "x", createdAt: 1, expiresAt: noon - day });
   await house.known.start();
@@ -294,6 +294,23 @@ test("once a day a server removes the tokens that ended long ago, some at a time
   house.now = noon + day;
   await house.until(async () => (await names()).length === 2);
   expect(house.failures).toEqual([]);
+});
+
+test("a clock that is years ahead removes nothing, and neither does a server of a store that nobody uses", async () => {
+  await using house = new House();
+  await house.stored.add({ hash: "a", name: "a", createdAt: noon - day, expiresAt: noon + day });
+  await house.stored.add({ hash: "b", name: "b", createdAt: noon - day, expiresAt: null });
+  house.now = noon + 30_000 * day;
+  await house.known.start();
+  await house.aTick();
+  await house.aTick();
+  expect(await house.stored.list()).toHaveLength(2);
+  await house.stored.revoke("b", noon);
+  await house.aTick();
+  house.now += day;
+  await house.aTick();
+  await house.aTick();
+  expect(await house.stored.list()).toHaveLength(2);
 });
 
 test("a store that cannot remove tokens is reported, and keeps nobody out", async () => {

@@ -3,10 +3,12 @@
 import {
   latestRevision,
   type NewToken,
+  type Removal,
+  type Removed,
   type Rotation,
   type RotationOutcome,
   removableTokens,
-  removalCutoff,
+  removalCandidates,
   rotationOutcome,
   type TokenRecord,
   type TokenRow,
@@ -153,33 +155,27 @@ export class PostgresTokens implements TokenStore {
     return tokensFrom(rows);
   }
 
-  removeEnded(now: number, tokensMax: number): Promise<number> {
+  removeEnded({ endedBefore, afterHash, rowsMax }: Removal): Promise<Removed> {
     return this.#change(async (connection) => {
-      const { rows: latest } = await connection.query<{ hash: string }>(
+      const { rows } = await connection.query<TokenRow>(
+        `SELECT ${columns} FROM tokens WHERE hash > $1 ORDER BY hash LIMIT $2`,
+        [afterHash, rowsMax],
+      );
+      const nextHash = rows.length < rowsMax ? undefined : rows.at(-1)?.hash;
+      const { revoked, names } = removalCandidates(rows, endedBefore);
+      if (revoked.length === 0 && names.length === 0) return { count: 0, nextHash };
+      const latest = await connection.query<{ hash: string }>(
         "SELECT hash FROM tokens ORDER BY revision DESC, hash DESC LIMIT 1",
       );
-      const { rows: activity } = await connection.query<{ at: string | null }>(
-        "SELECT greatest(max(created_at), max(last_used_at)) AS at FROM tokens",
-      );
-      const [kept, at] = [latest[0]?.hash, activity[0]?.at ?? null];
-      if (kept === undefined || at === null) return 0;
-      const cutoff = removalCutoff(now, Number(at));
-      const { rows: revoked } = await connection.query<{ hash: string }>(
-        "SELECT hash FROM tokens WHERE revoked_at < $1 AND hash <> $2 LIMIT $3",
-        [cutoff, kept, tokensMax],
-      );
-      const removable = revoked.map(({ hash }) => hash);
-      if (removable.length < tokensMax) {
-        const names = Map.groupBy(
-          tokensFrom(await unrevoked(connection, await namesWithEnded(connection, cutoff, tokensMax))),
-          ({ name }) => name,
-        );
-        for (const namesakes of names.values()) removable.push(...removableTokens(namesakes, cutoff, kept));
-      }
-      const removed = removable.slice(0, tokensMax);
+      const kept = latest.rows[0]?.hash;
+      const removable = revoked.filter((hash) => hash !== kept);
+      const records = tokensFrom(names.length === 0 ? [] : await unrevoked(connection, names));
+      for (const namesakes of Map.groupBy(records, ({ name }) => name).values())
+        removable.push(...removableTokens(namesakes, endedBefore, kept));
+      const removed = removable.slice(0, rowsMax);
       if (removed.length > 0)
         await connection.query("DELETE FROM tokens WHERE hash = ANY ($1::text[])", [removed]);
-      return removed.length;
+      return { count: removed.length, nextHash };
     });
   }
 
@@ -213,21 +209,6 @@ async function unrevoked(connection: PoolClient, names: readonly string[]): Prom
     [names],
   );
   return rows;
-}
-
-/** Names whose oldest token that is not revoked has ended before a moment, by itself or by a rotation. */
-async function namesWithEnded(connection: PoolClient, cutoff: number, namesMax: number): Promise<string[]> {
-  const older = `SELECT 1 FROM tokens AS older
-    WHERE older.name = tokens.name AND older.revoked_at IS NULL
-      AND (older.created_at, older.hash) < (tokens.created_at, tokens.hash)`;
-  const { rows } = await connection.query<{ name: string }>(
-    `SELECT DISTINCT name FROM tokens
-     WHERE revoked_at IS NULL
-       AND ((expires_at < $1 AND NOT EXISTS (${older})) OR (predecessors_end_at < $1 AND EXISTS (${older})))
-     LIMIT $2`,
-    [cutoff, namesMax],
-  );
-  return rows.map(({ name }) => name);
 }
 
 async function insert(

@@ -39,7 +39,7 @@ export class SqliteStore implements ReadablePlantStore {
     readActive: (now) => this.#inPlace(() => this.#tokens.readActive(now)),
     readChanges: (since) => this.#inPlace(() => this.#tokens.readChanges(since)),
     find: (hashes) => this.#inPlace(() => this.#tokens.find(hashes)),
-    removeEnded: (now, tokensMax) => this.#change(() => this.#tokens.removeEnded(now, tokensMax)),
+    removeEnded: (removal) => this.#change(() => this.#tokens.removeEnded(removal)),
   };
   readonly indexes: PlantIndexes = {
     states: () => this.#indexes.states(),

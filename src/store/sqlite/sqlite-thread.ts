@@ -30,7 +30,7 @@ export class SqliteThread implements PlantStore {
     readActive: (now) => this.#call("readActiveTokens", now),
     readChanges: (since) => this.#call("readTokenChanges", since),
     find: (hashes) => this.#call("findTokens", hashes),
-    removeEnded: (now, tokensMax) => this.#call("removeEndedTokens", now, tokensMax),
+    removeEnded: (removal) => this.#call("removeEndedTokens", removal),
   };
   /** On the thread that commits: creates wait in the queue while an index is made, and none fails for a lock. */
   readonly indexes: PlantIndexes = {

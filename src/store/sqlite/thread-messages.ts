@@ -8,6 +8,8 @@ import type { IndexName, IndexStates } from "../plant-reader.ts";
 import type { OpenMode, Outcome } from "../plant-store.ts";
 import type {
   NewToken,
+  Removal,
+  Removed,
   Rotation,
   RotationOutcome,
   TokenRecord,
@@ -30,7 +32,7 @@ export interface ThreadCalls {
   readActiveTokens(now: number): TokensRead;
   readTokenChanges(since: number): TokensRead;
   findTokens(hashes: readonly string[]): TokenRecord[];
-  removeEndedTokens(now: number, tokensMax: number): number;
+  removeEndedTokens(removal: Removal): Removed;
   indexStates(): IndexStates;
   createIndex(name: IndexName): void;
   dropIndex(name: IndexName): void;

@@ -35,7 +35,7 @@ const calls: {
   readActiveTokens: (now) => store().tokens.readActive(now),
   readTokenChanges: (since) => store().tokens.readChanges(since),
   findTokens: (hashes) => store().tokens.find(hashes),
-  removeEndedTokens: (now, tokensMax) => store().tokens.removeEnded(now, tokensMax),
+  removeEndedTokens: (removal) => store().tokens.removeEnded(removal),
   indexStates: () => store().indexes.states(),
   createIndex: (name) => store().indexes.create(name),
   dropIndex: (name) => store().indexes.drop(name),

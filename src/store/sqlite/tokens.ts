@@ -3,10 +3,12 @@
 import {
   latestRevision,
   type NewToken,
+  type Removal,
+  type Removed,
   type Rotation,
   type RotationOutcome,
   removableTokens,
-  removalCutoff,
+  removalCandidates,
   rotationOutcome,
   type TokenRecord,
   type TokenRow,
@@ -120,49 +122,24 @@ export class SqliteTokens implements TokenStore {
   }
 
   /** Waits for the lock as a batch does, and no longer, as recordUses. */
-  async removeEnded(now: number, tokensMax: number): Promise<number> {
-    const remove = this.#database.transaction((): number => {
-      const latest = this.#database
+  async removeEnded({ endedBefore, afterHash, rowsMax }: Removal): Promise<Removed> {
+    const remove = this.#database.transaction((): Removed => {
+      const rows = this.#database
+        .query<TokenRow, [string, bigint]>("SELECT * FROM tokens WHERE hash > ? ORDER BY hash LIMIT ?")
+        .all(afterHash, BigInt(rowsMax));
+      const kept = this.#database
         .query<{ hash: string }, []>("SELECT hash FROM tokens ORDER BY revision DESC, hash DESC LIMIT 1")
         .get();
-      const activity = this.#database
-        .query<{ at: bigint }, []>(
-          "SELECT max(max(created_at), ifnull(max(last_used_at), 0)) AS at FROM tokens",
-        )
-        .get();
-      if (latest === null || activity === null) return 0;
-      const cutoff = removalCutoff(now, Number(activity.at));
-      const removable = this.#database
-        .query<{ hash: string }, [bigint, string, bigint]>(
-          "SELECT hash FROM tokens WHERE revoked_at < ? AND hash <> ? LIMIT ?",
-        )
-        .all(BigInt(cutoff), latest.hash, BigInt(tokensMax))
-        .map(({ hash }) => hash);
-      if (removable.length < tokensMax) {
-        for (const { name } of this.#namesWithEnded(cutoff, tokensMax))
-          removable.push(...removableTokens(tokensFrom(this.#unrevoked(name)), cutoff, latest.hash));
-      }
-      const removed = removable.slice(0, tokensMax);
+      const { revoked, names } = removalCandidates(rows, endedBefore);
+      const removable = revoked.filter((hash) => hash !== kept?.hash);
+      for (const name of names)
+        removable.push(...removableTokens(tokensFrom(this.#unrevoked(name)), endedBefore, kept?.hash));
+      const removed = removable.slice(0, rowsMax);
       const removeOne = this.#database.query("DELETE FROM tokens WHERE hash = ?");
       for (const hash of removed) removeOne.run(hash);
-      return removed.length;
+      return { count: removed.length, nextHash: rows.length < rowsMax ? undefined : rows.at(-1)?.hash };
     });
     return remove.immediate();
-  }
-
-  /** Names whose oldest token that is not revoked has ended before a moment, by itself or by a rotation. */
-  #namesWithEnded(cutoff: number, namesMax: number): { name: string }[] {
-    const older = `SELECT 1 FROM tokens AS older
-      WHERE older.name = tokens.name AND older.revoked_at IS NULL
-        AND (older.created_at, older.hash) < (tokens.created_at, tokens.hash)`;
-    return this.#database
-      .query<{ name: string }, [bigint, bigint]>(
-        `SELECT DISTINCT name FROM tokens
-         WHERE revoked_at IS NULL
-           AND ((expires_at < ?1 AND NOT EXISTS (${older})) OR (predecessors_end_at < ?1 AND EXISTS (${older})))
-         LIMIT ?2`,
-      )
-      .all(BigInt(cutoff), BigInt(namesMax));
   }
 
   #unrevoked(name: string): TokenRow[] {
