@@ -26,7 +26,7 @@ export class PlantStoreClient {
    *
    * Rejects with a PlantStoreError if the server refuses the plant, a PlantStoreAnswerError if the answer is not the
    * contract's, a PlantStoreNetworkError or PlantStoreTimeoutError if there is none; with a TypeError, and nothing is
-   * sent, for an id that is neither a bigint nor a safe integer; with the reason of the signal.
+   * sent, for an id that is neither a bigint nor a safe integer; with the reason of the signal; with what onRetry throws.
    */
   async createPlant(plant: NewPlant, { signal }: CreatePlantOptions = {}): Promise<Plant> {
     const { deadlineMs, tryMsMax, retriesMax } = this.#settings;
@@ -40,6 +40,7 @@ export class PlantStoreClient {
 
       const pauseMs = pauseMsOf(tries, retryAfterMsOf(outcome), this.#settings);
       if (performance.now() + pauseMs >= deadline) throw outcome;
+      this.#settings.onRetry({ attempt: tries, error: outcome, delayMs: pauseMs });
       await pause(pauseMs, signal);
     }
   }

@@ -1,5 +1,22 @@
 // What a client is made with: defaults, and what is refused at once.
 
+import type {
+  PlantStoreAnswerError,
+  PlantStoreError,
+  PlantStoreNetworkError,
+  PlantStoreTimeoutError,
+} from "./errors.ts";
+
+/** Why a create is tried again, and when. */
+export interface RetryInfo {
+  /** The number of the try that has failed: 1 for the first. */
+  readonly attempt: number;
+  /** What it failed with: what createPlant would reject with, were it the last. */
+  readonly error: PlantStoreError | PlantStoreAnswerError | PlantStoreNetworkError | PlantStoreTimeoutError;
+  /** How long the pause before the next try is, in milliseconds. */
+  readonly delayMs: number;
+}
+
 /** What a client needs, and what it may be told. All times are in milliseconds. */
 export interface PlantStoreClientOptions {
   /** The service's base address, such as "https://plants.example/v1"; "/plants" is added to it. */
@@ -16,6 +33,11 @@ export interface PlantStoreClientOptions {
   readonly pauseMs?: number | undefined;
   /** What the doubling ends at: 5,000 unless given. A Retry-After may ask for more. */
   readonly pauseMsMax?: number | undefined;
+  /**
+   * Called before each pause, such as to log that the server cannot be reached. What it returns is ignored. If it throws,
+   * nothing is tried again, and the create rejects with what it threw.
+   */
+  readonly onRetry?: ((retry: RetryInfo) => void) | undefined;
   /** Numbers from 0 up to 1, for the pauses: Math.random unless given. */
   readonly random?: (() => number) | undefined;
   /** What sends the requests: the global fetch unless given. */
@@ -31,6 +53,7 @@ export interface Settings {
   readonly retriesMax: number;
   readonly pauseMs: number;
   readonly pauseMsMax: number;
+  readonly onRetry: (retry: RetryInfo) => void;
   readonly random: () => number;
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
 }
@@ -49,11 +72,13 @@ export function settingsOf(options: PlantStoreClientOptions): Settings {
     retriesMax: options.retriesMax ?? 8,
     pauseMs: options.pauseMs ?? 100,
     pauseMsMax: options.pauseMsMax ?? 5_000,
+    onRetry: options.onRetry ?? (() => undefined),
     random: options.random ?? Math.random,
     // Called as a bare function: browsers refuse a fetch that is called as some object's method.
     fetch: options.fetch ?? ((url, init) => fetch(url, init)),
   };
   if (typeof settings.token !== "function") throw new TypeError("token must be a string or a function");
+  if (typeof settings.onRetry !== "function") throw new TypeError("onRetry must be a function");
   assertTime("tryMsMax", settings.tryMsMax, 1);
   assertTime("deadlineMs", settings.deadlineMs, 1);
   assertTime("pauseMs", settings.pauseMs, 0);

@@ -28,6 +28,7 @@ export type Event =
   | { readonly kind: "descriptorsScarce"; readonly limit: number; readonly needed: number }
   | { readonly kind: "tracesUnsent"; readonly reason: string }
   | { readonly kind: "tokenUsesUnstored"; readonly reason: string }
+  | { readonly kind: "endedTokensUnremoved"; readonly reason: string }
   /** Of an identity provider. */
   | { readonly kind: "providerKeysUnusable"; readonly reason: string }
   | { readonly kind: "fault"; readonly requestId: string; readonly error: unknown }

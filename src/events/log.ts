@@ -131,6 +131,12 @@ export class Log {
           "when tokens were last used could not be stored; nothing else depends on it",
         );
         break;
+      case "endedTokensUnremoved":
+        this.#logger.warn(
+          { reason: event.reason },
+          "tokens that ended long ago could not be removed; nothing else depends on it",
+        );
+        break;
       case "providerKeysUnusable":
         this.#troubled(
           this.#providerTrouble,

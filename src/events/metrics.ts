@@ -169,6 +169,7 @@ export class Metrics {
       case "connectionsShed":
       case "descriptorsScarce":
       case "tokenUsesUnstored":
+      case "endedTokensUnremoved":
       case "tracesUnsent":
       case "certificateRefused":
       case "providerKeysUnusable":

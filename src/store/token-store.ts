@@ -62,6 +62,53 @@ export function rotationOutcome(namesakes: readonly TokenRecord[], rotation: Rot
   };
 }
 
+/**
+ * How long a token that has ended or was revoked stays listed, before it is removed. Much longer than any server goes
+ * without reading the tokens, so that none is removed whose revocation a server has not seen.
+ */
+export const endedTokenRetentionMs = 90 * 86_400_000;
+
+/** A part of the table to remove ended tokens from, so that nothing waits for all of it. */
+export interface Removal {
+  /** What was revoked or has ended before this moment is removed. */
+  readonly endedBefore: number;
+  /** The rows with a hash after this one, in the order of hashes; "" begins. */
+  readonly afterHash: string;
+  /** How many rows are looked at, and about how many are removed at most. */
+  readonly rowsMax: number;
+}
+
+/** What a removal did; `nextHash` is where to go on, undefined at the end of the table. */
+export interface Removed {
+  readonly count: number;
+  readonly nextHash: string | undefined;
+}
+
+/**
+ * The hashes of the tokens of a name that may be removed, of those that are not revoked, oldest first. A token says
+ * when the older ones of its name end, so it must not go before them: removed are those that have ended, up to
+ * the first that stays.
+ */
+export function removableTokens(
+  namesakes: readonly TokenRecord[],
+  endedBefore: number,
+  keptHash: string | undefined,
+): string[] {
+  const kept = namesakes.findIndex(
+    (token) => token.hash === keptHash || (endOf(token) ?? Number.POSITIVE_INFINITY) >= endedBefore,
+  );
+  return namesakes.slice(0, kept === -1 ? namesakes.length : kept).map(({ hash }) => hash);
+}
+
+/**
+ * Tokens as they were read. `revision` is the number of the latest change that they include: every change of tokens has
+ * the next number, and no change becomes visible before one with a lower number.
+ */
+export interface TokensRead {
+  readonly revision: number;
+  readonly tokens: readonly TokenRecord[];
+}
+
 /** That a token was used, in the minute that begins at a moment. */
 export interface TokenUse {
   readonly hash: string;
@@ -88,8 +135,27 @@ export interface TokenStore {
   /** Stores when tokens were last used, where that is later than what is stored. Does not try for long. */
   recordUses(uses: readonly TokenUse[]): Promise<void>;
 
-  /** Every token ever stored, oldest first. */
+  /** Every token that is stored, oldest first. */
   list(): Promise<TokenRecord[]>;
+
+  /** Every token that is not revoked and has not expired; some that have ended otherwise may be among them. */
+  readActive(now: number): Promise<TokensRead>;
+
+  /**
+   * The tokens that have changed since a revision, also those whose end has changed because another one did. Costs next
+   * to nothing if there are none, however many tokens are stored. The revision is lower than the given one if
+   * the store has lost changes.
+   */
+  readChanges(since: number): Promise<TokensRead>;
+
+  /** Those of the tokens with these hashes that are stored and not revoked; other tokens of their names may be among them. */
+  find(hashes: readonly string[]): Promise<TokenRecord[]>;
+
+  /**
+   * Removes tokens that were revoked or have ended before a moment. The token that was changed last always stays: it
+   * carries the revision, and shows that the store had tokens.
+   */
+  removeEnded(removal: Removal): Promise<Removed>;
 }
 
 /** A row of the tokens table, which is the same in every engine but for how its client gives large integers. */
@@ -102,6 +168,26 @@ export interface TokenRow {
   /** When older tokens of the name end; null if no rotation issued this one. */
   readonly predecessors_end_at: bigint | string | null;
   readonly last_used_at: bigint | string | null;
+  /** The number of the change that last touched it; 0 if that was before schema version 3. */
+  readonly revision: bigint | string;
+}
+
+/** The hashes of the rows that were revoked before a moment, and the names whose other tokens may have ended before it. */
+export function removalCandidates(
+  rows: readonly TokenRow[],
+  endedBefore: number,
+): { revoked: string[]; names: string[] } {
+  const isBefore = (at: bigint | string | null) => at !== null && Number(at) < endedBefore;
+  const revoked = rows.filter((row) => isBefore(row.revoked_at)).map(({ hash }) => hash);
+  const ended = rows.filter(
+    (row) => row.revoked_at === null && (isBefore(row.expires_at) || isBefore(row.predecessors_end_at)),
+  );
+  return { revoked, names: [...new Set(ended.map(({ name }) => name))] };
+}
+
+/** The highest revision of some rows, or the given one if there is none higher. */
+export function latestRevision(rows: readonly TokenRow[], since: number): number {
+  return rows.reduce((latest, { revision }) => Math.max(latest, Number(revision)), since);
 }
 
 /**

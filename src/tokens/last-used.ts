@@ -9,6 +9,17 @@ export interface KnownToken {
   record: TokenRecord;
   /** When this server last accepted it, in milliseconds since the epoch; -Infinity if it never has. */
   usedAt: number;
+  /** The latest minute of use that the store has for certain; -Infinity if it has none. */
+  recordedMinute: number;
+}
+
+/** A token that this server has just read, and has not accepted yet. */
+export function newlyKnown(record: TokenRecord): KnownToken {
+  return {
+    record,
+    usedAt: Number.NEGATIVE_INFINITY,
+    recordedMinute: record.lastUsedAt ?? Number.NEGATIVE_INFINITY,
+  };
 }
 
 /** The beginning of the minute that a moment lies in. */
@@ -16,12 +27,8 @@ export function minuteOf(moment: number): number {
   return Math.floor(moment / minuteMs) * minuteMs;
 }
 
-/** The uses that are later, to the minute, than what the store has. */
-export function usesToRecord(known: Iterable<KnownToken>): TokenUse[] {
-  const uses: TokenUse[] = [];
-  for (const { record, usedAt } of known) {
-    const minute = minuteOf(usedAt);
-    if (minute > (record.lastUsedAt ?? Number.NEGATIVE_INFINITY)) uses.push({ hash: record.hash, minute });
-  }
-  return uses;
+/** The last use, if it is later, to the minute, than what the store has. */
+export function useToRecord({ record, usedAt, recordedMinute }: KnownToken): TokenUse | undefined {
+  const minute = minuteOf(usedAt);
+  return minute > recordedMinute ? { hash: record.hash, minute } : undefined;
 }

@@ -1,9 +1,9 @@
 // The client's bundle in a page of a real browser, which asks by preflight before it sends a token to another origin.
 
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { chromium } from "playwright-core";
 import type * as Client from "../../src/client/index.ts";
-import { suiteWith } from "../harness/programs.ts";
+import { chromiumPath } from "../harness/chromium.ts";
 import { ClientTarget } from "./setup.ts";
 
 declare global {
@@ -13,7 +13,7 @@ declare global {
 /** As the page's entry would be written. */
 const entry = new URL("../../src/client/index.ts", import.meta.url).pathname;
 
-suiteWith("chromium", "in Chromium", () => {
+function inChromium(executablePath: string): void {
   test("a page of another origin creates plants with exact ids, and reads refusals and Retry-After", async () => {
     await using target = await ClientTarget.start("--token-rate", "2");
     const built = await Bun.build({ entrypoints: [entry], target: "browser", minify: true });
@@ -31,7 +31,7 @@ suiteWith("chromium", "in Chromium", () => {
     });
     // Chromium's sandbox does not run as root, which containers often are.
     const browser = await chromium.launch({
-      executablePath: Bun.which("chromium") ?? "",
+      executablePath,
       args: ["--no-sandbox"],
     });
     try {
@@ -79,4 +79,8 @@ suiteWith("chromium", "in Chromium", () => {
       await browser.close();
     }
   }, 60_000);
-});
+}
+
+const browser = chromiumPath();
+if (browser === null) describe.skip("in Chromium (skipped: install chromium)", () => inChromium(""));
+else describe("in Chromium", () => inChromium(browser));

@@ -1,7 +1,12 @@
 // Trying again: against servers that are really overloaded, rate-limited or gone for a while, and how long it pauses.
 
 import { describe, expect, test } from "bun:test";
-import { PlantStoreClient, PlantStoreError, PlantStoreNetworkError } from "../../src/client/index.ts";
+import {
+  PlantStoreClient,
+  PlantStoreError,
+  PlantStoreNetworkError,
+  type RetryInfo,
+} from "../../src/client/index.ts";
 import { pauseMsOf } from "../../src/client/pause.ts";
 import { retryAfterMsOf } from "../../src/client/retry-after.ts";
 import { freePort } from "../harness/postgres.ts";
@@ -92,6 +97,81 @@ test.each([429, 502, 503, 504])("a proxy's page with %d is tried again as well",
   const client = new PlantStoreClient({ baseUrl: listener.url, token: "pst_x", pauseMs: 1 });
   expect(await client.createPlant(plant)).toEqual({ name: "Monstera" });
   expect(listener.requests).toBe(2);
+});
+
+test("onRetry is called before each pause, with the failure that createPlant would reject with", async () => {
+  const port = await freePort();
+  const retries: RetryInfo[] = [];
+  const client = new PlantStoreClient({
+    baseUrl: `http://127.0.0.1:${port}`,
+    token: "pst_x",
+    retriesMax: 3,
+    pauseMs: 4,
+    random: () => 0.5,
+    onRetry: (retry) => retries.push(retry),
+  });
+  const error = await rejectionOf(client.createPlant(plant));
+  expect(retries.map(({ attempt, delayMs }) => [attempt, delayMs])).toEqual([
+    [1, 2],
+    [2, 4],
+    [3, 8],
+  ]);
+  for (const retry of retries) {
+    expect(retry.error).toBeInstanceOf(PlantStoreNetworkError);
+    expect(retry.error.message).toContain(`http://127.0.0.1:${port}/plants`);
+  }
+  // The last failure is nobody's to try again.
+  expect(retries.map((retry): unknown => retry.error)).not.toContain(error);
+});
+
+test("onRetry says what a server answered and how long it asked to wait", async () => {
+  using listener = new CannedListener(
+    [busy, { status: 503, headers: { "Retry-After": "0" } }],
+    ['{"name":"Monstera"}'],
+  );
+  const retries: RetryInfo[] = [];
+  const onRetry = (retry: RetryInfo) => retries.push(retry);
+  const client = new PlantStoreClient({ baseUrl: listener.url, token: "pst_x", pauseMs: 0, onRetry });
+  expect(await client.createPlant(plant)).toEqual({ name: "Monstera" });
+  expect(retries).toMatchObject([{ attempt: 1, error: { code: 50300, retryAfterMs: 0 }, delayMs: 0 }]);
+});
+
+test("onRetry is not called for what is not tried again", async () => {
+  using listener = new CannedListener([
+    '{"error":40009,"message":"The id holds a different plant."}',
+    { status: 400 },
+  ]);
+  const onRetry = () => {
+    throw new Error("It was called");
+  };
+  const client = new PlantStoreClient({ baseUrl: listener.url, token: "pst_x", onRetry });
+  expect(await rejectionOf(client.createPlant(plant))).toMatchObject({ code: 40009 });
+  const never = new PlantStoreClient({
+    baseUrl: `http://127.0.0.1:${await freePort()}`,
+    token: "pst_x",
+    retriesMax: 0,
+    onRetry,
+  });
+  expect(await rejectionOf(never.createPlant(plant))).toBeInstanceOf(PlantStoreNetworkError);
+});
+
+test("what onRetry throws ends the create", async () => {
+  using listener = new CannedListener([busy, { status: 503 }], ['{"name":"Monstera"}']);
+  const enough = new Error("enough");
+  const client = new PlantStoreClient({
+    baseUrl: listener.url,
+    token: "pst_x",
+    onRetry: () => {
+      throw enough;
+    },
+  });
+  expect(await rejectionOf(client.createPlant(plant))).toBe(enough);
+  expect(listener.requests).toBe(1);
+});
+
+test("an onRetry that is no function is refused at once", () => {
+  const options = { baseUrl: "http://127.0.0.1:1", token: "pst_x", onRetry: "log" as never };
+  expect(() => new PlantStoreClient(options)).toThrow(new TypeError("onRetry must be a function"));
 });
 
 test("without retries the first failure is thrown", async () => {

@@ -5,7 +5,7 @@ import { YAML } from "bun";
 import { makeCertificate } from "../harness/certificates.ts";
 import { queriesOf, readDashboard } from "../harness/dashboard.ts";
 import { freshId, plantJson, post, type Target } from "../harness/http.ts";
-import { suiteWith } from "../harness/programs.ts";
+import { programPath, suiteWith } from "../harness/programs.ts";
 import { deployed, Prometheus } from "../harness/prometheus.ts";
 import { RunningServer, TemporaryFolder } from "../harness/server.ts";
 
@@ -54,7 +54,12 @@ suiteWith(
       ["check", "rules", "plantstore-rules.yml"],
       ["test", "rules", "plantstore-rules.test.yml"],
     ])("%s %s %s", (verb, object, name) => {
-      const { exitCode, stdout, stderr } = Bun.spawnSync(["promtool", verb, object, deployed(name)]);
+      const { exitCode, stdout, stderr } = Bun.spawnSync([
+        programPath("promtool"),
+        verb,
+        object,
+        deployed(name),
+      ]);
       expect({ exitCode, stderr: stderr.toString() }, stdout.toString()).toEqual({ exitCode: 0, stderr: "" });
     });
   },

@@ -5,14 +5,14 @@ import { spawnSync } from "node:child_process";
 import { renameSync, writeFileSync } from "node:fs";
 import { plantJson, post } from "../harness/http.ts";
 import { Load } from "../harness/load.ts";
-import { suiteWith } from "../harness/programs.ts";
+import { programPath, suiteWith } from "../harness/programs.ts";
 import { RunningServer, TemporaryFolder } from "../harness/server.ts";
 
 setDefaultTimeout(120_000);
 
 /** What a process needs in its environment to take its clock's distance from the system's from a file. */
 function clockFrom(file: string): Record<string, string> {
-  const { stdout } = spawnSync("faketime", ["-m", "-f", "+0", "printenv", "LD_PRELOAD"], {
+  const { stdout } = spawnSync(programPath("faketime"), ["-m", "-f", "+0", "printenv", "LD_PRELOAD"], {
     encoding: "utf8",
   });
   return {

@@ -15,6 +15,7 @@ import {
 import { newPlantJson } from "../../src/contract/plant.ts";
 import { plantJson, post } from "../harness/http.ts";
 import { Load } from "../harness/load.ts";
+import { pathOf, programPath } from "../harness/programs.ts";
 import { RunningServer, run, TemporaryFolder } from "../harness/server.ts";
 
 /** Each starts several processes, some of them under strace. */
@@ -164,10 +165,11 @@ test("two servers make one file and share it: every race has one winner, nothing
 /** Root writes whatever the permissions say; only the file system can keep it from a file, and not every one can. */
 function closedToWriting(path: string): Disposable | undefined {
   if (process.getuid?.() !== 0) chmodSync(path, 0o444);
-  else if (spawnSync("chattr", ["+i", path]).status !== 0) return undefined;
+  else if (pathOf("chattr") === null || spawnSync(programPath("chattr"), ["+i", path]).status !== 0)
+    return undefined;
   return {
     [Symbol.dispose]() {
-      if (process.getuid?.() === 0) spawnSync("chattr", ["-i", path]);
+      if (process.getuid?.() === 0) spawnSync(programPath("chattr"), ["-i", path]);
     },
   };
 }

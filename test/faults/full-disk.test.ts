@@ -6,6 +6,7 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { engines } from "../harness/engines.ts";
 import { plantJson } from "../harness/http.ts";
 import { Load } from "../harness/load.ts";
+import { pathOf, programPath } from "../harness/programs.ts";
 import { RunningServer, run, TemporaryFolder } from "../harness/server.ts";
 
 /** Each starts several processes, some of them under strace. */
@@ -14,11 +15,12 @@ setDefaultTimeout(120_000);
 /** A file system of 2 MB; undefined where none may be mounted. */
 function mounted(folder: string): Disposable | undefined {
   mkdirSync(folder);
-  const mount = spawnSync("mount", ["-t", "tmpfs", "-o", "size=2m", "tmpfs", folder]);
+  if (pathOf("mount") === null) return undefined;
+  const mount = spawnSync(programPath("mount"), ["-t", "tmpfs", "-o", "size=2m", "tmpfs", folder]);
   if (mount.status !== 0) return undefined;
   return {
     [Symbol.dispose]() {
-      spawnSync("umount", [folder]);
+      spawnSync(programPath("umount"), [folder]);
     },
   };
 }

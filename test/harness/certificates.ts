@@ -1,5 +1,6 @@
 // Self-signed certificates, made by openssl.
 
+import { programPath } from "./programs.ts";
 import type { TemporaryFolder } from "./server.ts";
 
 /** Makes NAME.crt and NAME.key in a folder; the paths of both. */
@@ -13,7 +14,15 @@ export function makeCertificate(
   const kind = "-x509 -newkey rsa:2048 -nodes -days 2".split(" ");
   const extension = names.length === 0 ? [] : ["-addext", `subjectAltName=${names.join(",")}`];
   const paths = ["-keyout", files.key, "-out", files.certificate];
-  const made = Bun.spawnSync(["openssl", "req", ...kind, "-subj", subject, ...extension, ...paths]);
+  const made = Bun.spawnSync([
+    programPath("openssl"),
+    "req",
+    ...kind,
+    "-subj",
+    subject,
+    ...extension,
+    ...paths,
+  ]);
   if (made.exitCode !== 0) throw new Error(made.stderr.toString());
   return files;
 }

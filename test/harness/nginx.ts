@@ -3,7 +3,7 @@
 import { writeFileSync } from "node:fs";
 import { makeCertificate } from "./certificates.ts";
 import { steadyPort } from "./ports.ts";
-import { pathOf } from "./programs.ts";
+import { programPath } from "./programs.ts";
 import { TemporaryFolder } from "./server.ts";
 
 type Changes = readonly (readonly [from: string, to: string])[];
@@ -54,7 +54,7 @@ export class Nginx implements AsyncDisposable {
     writeFileSync(folder.file("site.conf"), site);
     writeFileSync(folder.file("nginx.conf"), mainConfiguration(folder));
     const command = [
-      pathOf("nginx") ?? "nginx",
+      programPath("nginx"),
       ...["-p", folder.path, "-c", folder.file("nginx.conf"), "-e", folder.file("error.log")],
     ];
     assertValid(command);

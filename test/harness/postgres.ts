@@ -16,6 +16,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { Client } from "pg";
+import { programPath } from "./programs.ts";
 
 interface Binaries {
   readonly initdb: string;
@@ -195,7 +196,9 @@ export class PostgresServer implements AsyncDisposable {
   #signalAll(signal: "SIGSTOP" | "SIGCONT"): void {
     const pid = this.#process?.pid;
     if (pid === undefined) return;
-    const backends = spawnSync("ps", ["-o", "pid=", "--ppid", String(pid)], { encoding: "utf8" }).stdout;
+    const backends = spawnSync(programPath("ps"), ["-o", "pid=", "--ppid", String(pid)], {
+      encoding: "utf8",
+    }).stdout;
     for (const process_ of [pid, ...backends.split("\n").filter(Boolean).map(Number)])
       process.kill(process_, signal);
   }

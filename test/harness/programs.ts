@@ -1,6 +1,9 @@
-// Programs of Debian's that some tests need.
+// Programs of Debian's that some tests need: where they are, and suites that are skipped without them.
 
-import { describe } from "bun:test";
+import { describe, test } from "bun:test";
+
+/** Debian has servers and mounting in these, which are not on every user's PATH. */
+const systemFolders = "/usr/local/sbin:/usr/sbin:/sbin";
 
 /** A suite that needs a program; where it is missing, it is skipped and its name says which package to install. */
 export function suiteWith(
@@ -13,7 +16,21 @@ export function suiteWith(
   else describe(name, suite);
 }
 
-/** Where a program is. Debian has servers in /usr/sbin, which is not on everyone's PATH. */
+/** A test that needs a program; where it is missing, it is skipped and its name says which package to install. */
+export function testWith(program: string, name: string, run: () => Promise<void>): void {
+  if (pathOf(program) === null) test.skip(`${name} (skipped: install ${program})`, run);
+  else test(name, run);
+}
+
+/** Where a program is, or null. */
 export function pathOf(program: string): string | null {
-  return Bun.which(program, { PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin` });
+  return Bun.which(program, { PATH: `${process.env.PATH}:${systemFolders}` });
+}
+
+/** The path to start a program by: the one that pathOf found, whatever the PATH of the child. Throws if there is none. */
+export function programPath(program: string): string {
+  const path = pathOf(program);
+  if (path === null)
+    throw new Error(`There is no ${program}; a test that needs it must be skipped without it`);
+  return path;
 }

@@ -3,6 +3,7 @@
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { steadyPort } from "./ports.ts";
+import { programPath } from "./programs.ts";
 import { TemporaryFolder } from "./server.ts";
 
 /** The path of a file in deploy/prometheus. */
@@ -47,7 +48,7 @@ export class Prometheus implements AsyncDisposable {
     const address = `127.0.0.1:${steadyPort()}`;
     const child = Bun.spawn(
       [
-        "prometheus",
+        programPath("prometheus"),
         `--config.file=${folder.file("prometheus.yml")}`,
         `--storage.tsdb.path=${folder.file("data")}`,
         `--web.listen-address=${address}`,

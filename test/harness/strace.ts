@@ -1,11 +1,12 @@
 // A server whose system calls are watched, or made to fail, by strace.
 
 import { spawnSync } from "node:child_process";
-import { suiteWith } from "./programs.ts";
+import { pathOf, programPath, suiteWith } from "./programs.ts";
 
 /** strace may be there and not be allowed to trace, as in many containers. */
 const mayTrace =
-  Bun.which("strace") === null || spawnSync("strace", ["-f", "-o", "/dev/null", "true"]).status === 0;
+  pathOf("strace") === null ||
+  spawnSync(programPath("strace"), ["-f", "-o", "/dev/null", "true"]).status === 0;
 
 /** A suite that needs strace; where it is missing or may not trace, it is skipped with its reason. */
 export function suiteWithStrace(name: string, suite: () => void): void {
@@ -16,7 +17,7 @@ export function suiteWithStrace(name: string, suite: () => void): void {
 /** Runs a command with some system calls failing, such as `fsync:error=EIO:when=3`: the third in each thread. */
 export function injecting(...faults: readonly string[]): string[] {
   return [
-    "strace",
+    programPath("strace"),
     "-D",
     "-f",
     "-qq",
@@ -29,7 +30,7 @@ export function injecting(...faults: readonly string[]): string[] {
 /** Runs a command with its calls written to a file: whole strings in hexadecimal, descriptors with their paths. */
 export function tracing(calls: readonly string[], file: string): string[] {
   return [
-    "strace",
+    programPath("strace"),
     "-D",
     "-f",
     "-qq",

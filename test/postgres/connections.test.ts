@@ -6,7 +6,7 @@ import { makeCertificate } from "../harness/certificates.ts";
 import { plantJson, post } from "../harness/http.ts";
 import { Load } from "../harness/load.ts";
 import { freePort, PostgresServer } from "../harness/postgres.ts";
-import { suiteWith } from "../harness/programs.ts";
+import { programPath, suiteWith } from "../harness/programs.ts";
 import { RunningServer, run, TemporaryFolder } from "../harness/server.ts";
 
 const nobody = 65_534;
@@ -103,7 +103,7 @@ suiteWith("pgbouncer", "PgBouncer in transaction mode", () => {
     );
     if (isRoot) chmodSync(folder.path, 0o755);
     const bouncer = Bun.spawn(
-      ["pgbouncer", ...(isRoot ? ["-u", "nobody"] : []), folder.file("pgbouncer.ini")],
+      [programPath("pgbouncer"), ...(isRoot ? ["-u", "nobody"] : []), folder.file("pgbouncer.ini")],
       {
         stdout: "ignore",
         stderr: "ignore",

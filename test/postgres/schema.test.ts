@@ -20,7 +20,7 @@ test("many that migrate at once make one schema, and migrating again changes not
   expect(results.map(({ exitCode, stderr }) => ({ exitCode, stderr }))).toEqual(
     Array(5).fill({ exitCode: 0, stderr: "The store is there, and its schema is up to date.\n" }),
   );
-  expect(await database.query(name, "SELECT version FROM plantstore_schema")).toEqual([{ version: 2 }]);
+  expect(await database.query(name, "SELECT version FROM plantstore_schema")).toEqual([{ version: 3 }]);
 });
 
 test("the user that serves needs no right to create tables", async () => {
@@ -63,11 +63,11 @@ test("without a schema, and with an older or a newer one, the error says what to
   await database.query(name, "UPDATE plantstore_schema SET version = 0");
   await expectRefusal(
     serve(address, "--migrate", "off"),
-    'the database has schema version 0, but this program needs 2; run "plantstore migrate" first',
+    'the database has schema version 0, but this program needs 3; run "plantstore migrate" first',
   );
   await database.query(name, "UPDATE plantstore_schema SET version = 99");
   const newer =
-    "the database has schema version 99, but this program knows versions up to 2; run a newer plantstore";
+    "the database has schema version 99, but this program knows versions up to 3; run a newer plantstore";
   for (const refused of [
     serve(address),
     serve(address, "--migrate", "off"),

@@ -88,6 +88,50 @@ test("servers record the same tokens at once also where SERIALIZABLE is the data
   for (const store of stores) await store.close();
 });
 
+test("however many tokens have ended, polls, unknown tokens and changes do not read them all", async () => {
+  const { name, address } = await database.newDatabase();
+  const store = await openStore(address, "create", () => undefined);
+  await database.query(
+    name,
+    `INSERT INTO tokens (hash, name, created_at, revoked_at, revision)
+     SELECT 'ended ' || value, 'name ' || value, 1, 2, 0 FROM generate_series(1, 20000) AS value`,
+  );
+  // As autovacuum does after so many.
+  await database.query(name, "ANALYZE tokens");
+  await store.tokens.add({ hash: "a", name: "ci", createdAt: 1_000, expiresAt: null });
+  const { revision } = await store.tokens.readActive(1_000);
+  expect(await store.tokens.list()).toHaveLength(20_001);
+  const rowsScanned = async () => {
+    // The statistics of a connection are complete once it has ended.
+    const open = `SELECT 1 FROM pg_stat_activity WHERE datname = '${name}' AND application_name = 'plantstore'`;
+    while ((await database.query(name, open)).length > 0) await Bun.sleep(20);
+    const [row] = await database.query(
+      name,
+      "SELECT seq_tup_read AS rows FROM pg_stat_user_tables WHERE relname = 'tokens'",
+    );
+    return Number(row?.rows);
+  };
+  await store.close();
+  const before = await rowsScanned();
+  expect(before).toBeGreaterThan(20_000);
+
+  const again = await openStore(address, "existing", () => undefined);
+  for (let poll = 0; poll < 5; poll++) expect((await again.tokens.readChanges(revision)).tokens).toEqual([]);
+  expect(await again.tokens.find(["unknown", "ended 7"])).toEqual([]);
+  await again.tokens.add({ hash: "b", name: "other", createdAt: 2_000, expiresAt: null });
+  await again.tokens.rotate({
+    hash: "c",
+    name: "ci",
+    rotatedAt: 2_000,
+    expiresAt: null,
+    overlapEndsAt: 3_000,
+  });
+  await again.tokens.revoke("other", 3_000);
+  expect((await again.tokens.readChanges(revision)).tokens).toHaveLength(3);
+  await again.close();
+  expect(await rowsScanned()).toBe(before);
+});
+
 test("a server that may not store last uses says so when it stops, and is not disturbed", async () => {
   const { name, address } = await database.newDatabase();
   const poor = address.replace("postgres@", `poor_${name}@`);

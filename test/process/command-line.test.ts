@@ -3,6 +3,7 @@
 import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { plantJson, post } from "../harness/http.ts";
+import { testWith } from "../harness/programs.ts";
 import { plantstore, RunningServer, run, TemporaryFolder } from "../harness/server.ts";
 
 /** A store with a server on it. */
@@ -30,7 +31,7 @@ test("the first start shows a first token and a curl, on standard output; the se
   expect(await second.stop()).toMatchObject({ stdout: `${second.url}\n` });
 });
 
-test("the curl that the first start shows works when it is pasted into a shell", async () => {
+testWith("curl", "the curl that the first start shows works when it is pasted into a shell", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
   const child = Bun.spawn(

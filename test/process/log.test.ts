@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import packageJson from "../../package.json";
 import { freshId, plantJson, post, send } from "../harness/http.ts";
 import { type LogLine, logLines, Output } from "../harness/output.ts";
-import { suiteWith } from "../harness/programs.ts";
+import { programPath, suiteWith } from "../harness/programs.ts";
 import { plantstore, RunningServer, TemporaryFolder } from "../harness/server.ts";
 
 async function serverWith(folder: TemporaryFolder, ...args: string[]): Promise<RunningServer> {
@@ -119,7 +119,10 @@ suiteWith(
       using folder = new TemporaryFolder();
       const database = `sqlite:${folder.file("plants.db")}`;
       const serve = `${plantstore} serve --port 0 --admin-port off --database ${database}`;
-      const child = Bun.spawn(["script", "-qec", serve, "/dev/null"], { stdout: "pipe", stderr: "ignore" });
+      const child = Bun.spawn([programPath("script"), "-qec", serve, "/dev/null"], {
+        stdout: "pipe",
+        stderr: "ignore",
+      });
       await new Output(child.stdout).until(
         (text) => Bun.stripANSI(text).includes("INFO: the public listener is open") || undefined,
       );
@@ -150,7 +153,7 @@ test("a reader of the log that hangs holds up neither requests nor the end", asy
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
   const fifo = folder.file("log");
-  Bun.spawnSync(["mkfifo", fifo]);
+  Bun.spawnSync([programPath("mkfifo"), fifo]);
   const serve = `exec ${plantstore} serve --port 0 --admin-port off --access-log 1000000 --database ${database} 2>${fifo}`;
   // Opened for reading and writing, and never read.
   const shell = Bun.spawn(["sh", "-c", `exec 3<>${fifo}; ${serve}`], { stdout: "pipe" });

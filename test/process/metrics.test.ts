@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { plantJson, post, send } from "../harness/http.ts";
 import { rowsOf } from "../harness/markdown.ts";
-import { suiteWith } from "../harness/programs.ts";
+import { programPath, suiteWith } from "../harness/programs.ts";
 import { RunningServer, TemporaryFolder } from "../harness/server.ts";
 
 async function scrape(server: RunningServer): Promise<{ text: string; sample: (name: string) => number }> {
@@ -108,7 +108,9 @@ suiteWith(
       await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` });
       await post({ url: server.url, token: await server.createToken() }, plantJson(1n, "Monstera"));
       const { text } = await scrape(server);
-      const check = Bun.spawnSync(["promtool", "check", "metrics"], { stdin: Buffer.from(text) });
+      const check = Bun.spawnSync([programPath("promtool"), "check", "metrics"], {
+        stdin: Buffer.from(text),
+      });
       expect(check.stdout.toString() + check.stderr.toString()).toBe("");
       expect(check.exitCode).toBe(0);
     });

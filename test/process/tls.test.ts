@@ -4,13 +4,17 @@ import { expect, test } from "bun:test";
 import { copyFileSync, renameSync, writeFileSync } from "node:fs";
 import { makeCertificate } from "../harness/certificates.ts";
 import { freshId, plantJson } from "../harness/http.ts";
-import { suiteWith } from "../harness/programs.ts";
+import { programPath, suiteWith } from "../harness/programs.ts";
 import { RunningServer, run, TemporaryFolder } from "../harness/server.ts";
 
 const names = ["DNS:localhost", "IP:127.0.0.1"];
 
 async function openssl(...args: string[]): Promise<{ exitCode: number; text: string }> {
-  const child = Bun.spawn(["openssl", ...args], { stdin: new Blob([]), stdout: "pipe", stderr: "pipe" });
+  const child = Bun.spawn([programPath("openssl"), ...args], {
+    stdin: new Blob([]),
+    stdout: "pipe",
+    stderr: "pipe",
+  });
   const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()]);
   return { exitCode: await child.exited, text: stdout + stderr };
 }

@@ -115,10 +115,14 @@ export const mutations: Readonly<Record<string, SimulationOptions>> = {
     mutation: {
       tokens: (tokens) => ({
         ...bound(tokens),
-        list: async () => (await tokens.list()).map((token) => ({ ...token, revokedAt: null })),
+        readChanges: async (since) => {
+          const { revision, tokens: changed } = await tokens.readChanges(since);
+          return { revision, tokens: changed.map((token) => ({ ...token, revokedAt: null })) };
+        },
       }),
     },
   },
+  neverLooksUpAToken: { mutation: { tokens: (tokens) => ({ ...bound(tokens), find: async () => [] }) } },
 };
 
 /** The methods of an object of a class, for a copy. */

@@ -19,6 +19,7 @@ import { exportPlants } from "../../src/store/sqlite/export.ts";
 import { SqliteIndexes } from "../../src/store/sqlite/indexes.ts";
 import { SqlitePlants } from "../../src/store/sqlite/plants.ts";
 import { SqliteStore } from "../../src/store/sqlite/sqlite-store.ts";
+import { SqliteTokens } from "../../src/store/sqlite/tokens.ts";
 import { TemporaryFolder } from "../harness/server.ts";
 
 const plant = (id: bigint, name: string, tag?: string): NewPlant =>
@@ -258,7 +259,7 @@ test("files that are no store are refused with what to do, and left as they are"
 
   writeFileSync(folder.file("empty.db"), "");
   expect(refusal(folder.file("empty.db"), "existing")).toContain(
-    'has schema version 0, but this program needs 2; run "plantstore migrate"',
+    'has schema version 0, but this program needs 3; run "plantstore migrate"',
   );
 
   writeFileSync(folder.file("text.db"), "not a database, however long it is".repeat(100));
@@ -289,12 +290,12 @@ test("readiness is a commit: it fails while the disk is full or locked, and chan
   expect(await store.assertWritable().catch((error) => error.code)).toBe("SQLITE_BUSY");
   other.run("ROLLBACK");
   await store.assertWritable();
-  expect(other.query("PRAGMA user_version").values()).toEqual([[2]]);
+  expect(other.query("PRAGMA user_version").values()).toEqual([[3]]);
 
   // Another program may have upgraded the file meanwhile: its version is not turned back.
-  other.run("PRAGMA user_version = 3");
+  other.run("PRAGMA user_version = 4");
   await store.assertWritable();
-  expect(other.query("PRAGMA user_version").values()).toEqual([[3]]);
+  expect(other.query("PRAGMA user_version").values()).toEqual([[4]]);
   other.close();
   await store.close();
 });
@@ -377,4 +378,38 @@ test("the log does not grow by probes of readiness and tokens alone, where no pl
   }
   other.close();
   await store.close();
+});
+
+test("no statement that a poll, an unknown token or an operator waits for reads all tokens", async () => {
+  using folder = new TemporaryFolder();
+  const database = openDatabase(folder.file("plants.db"), "create");
+  const statements = new Set<string>();
+  const recorded = new Proxy(database, {
+    get(target, property) {
+      const value = Reflect.get(target, property, target);
+      if (typeof value !== "function") return value;
+      return (...args: unknown[]) => {
+        if (property === "query") statements.add(String(args[0]));
+        return value.apply(target, args);
+      };
+    },
+  });
+  const tokens = new SqliteTokens(recorded);
+  await tokens.add({ hash: "a", name: "ci", createdAt: 1, expiresAt: null });
+  await tokens.rotate({ hash: "b", name: "ci", rotatedAt: 2, expiresAt: null, overlapEndsAt: 3 });
+  expect((await tokens.readChanges(1)).tokens).toHaveLength(2);
+  await tokens.find(["a"]);
+  await tokens.withdraw("b", 4);
+  await tokens.revoke("ci", 5);
+  await tokens.recordUses([{ hash: "a", minute: 60_000 }]);
+
+  expect(statements.size).toBeGreaterThan(7);
+  for (const sql of statements) {
+    const plan = database.query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${sql}`).all();
+    expect({ sql, scans: plan.filter(({ detail }) => /^SCAN tokens/.test(detail)) }).toEqual({
+      sql,
+      scans: [],
+    });
+  }
+  database.close();
 });

@@ -1,15 +1,35 @@
-// How engines keep tokens: rotations and how they are taken back, and last uses, on every engine alike.
+// How engines store tokens: rotations and how they are taken back, last uses, changes and removal, on every engine alike.
 
 import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
 import { serveStore } from "../../src/store/open-store.ts";
 import type { PlantStore } from "../../src/store/plant-store.ts";
-import type { Rotated, RotationOutcome, TokenStore } from "../../src/store/token-store.ts";
+import {
+  endedTokenRetentionMs,
+  endOf,
+  type Rotated,
+  type RotationOutcome,
+  type TokenRecord,
+  type TokenStore,
+} from "../../src/store/token-store.ts";
+import { isAccepted } from "../../src/tokens/token.ts";
 import { engines } from "../harness/engines.ts";
 
 const day = 86_400_000;
 
 function unexpected(reason: unknown): never {
   throw new Error(`The store failed: ${reason}`);
+}
+
+/** Removes what ended before a moment, some rows at a time; how many. */
+async function removeEnded(tokens: TokenStore, endedBefore: number, rowsMax: number): Promise<number> {
+  let removed = 0;
+  for (let afterHash: string | undefined = ""; afterHash !== undefined; ) {
+    const { count, nextHash } = await tokens.removeEnded({ endedBefore, afterHash, rowsMax });
+    removed += count;
+    afterHash = nextHash;
+  }
+  return removed;
 }
 
 for (const engine of engines) {
@@ -190,6 +210,159 @@ for (const engine of engines) {
           ({ name, overlapEndsAt }) => name === "name 0" && overlapEndsAt === null,
         );
         expect(unlimited).toHaveLength(1);
+      }));
+
+    test("what a reader of changes has is what is stored, whatever happens to tokens", () =>
+      withTokens(async (tokens) => {
+        const step = fc.record({
+          kind: fc.constantFrom("add", "rotate", "revoke", "withdraw", "remove", "read"),
+          name: fc.constantFrom("a", "b"),
+          lifeMs: fc.option(fc.integer({ min: 1, max: 50 }), { nil: null }),
+          overlapMs: fc.integer({ min: 0, max: 50 }),
+          pauseMs: fc.oneof(fc.integer({ min: 1, max: 30 }), fc.constant(endedTokenRetentionMs)),
+          pick: fc.nat(),
+        });
+        // One store for all runs: each goes on from where the one before it left off.
+        let now = 1_000;
+        let hashes = 0;
+        let revision = 0;
+        const read = new Map<string, TokenRecord>();
+        const active = (records: Iterable<TokenRecord>) =>
+          [...records]
+            .filter((token) => isAccepted(token, now))
+            .map((token) => ({ ...token, lastUsedAt: null }))
+            .toSorted((one, other) => (one.hash < other.hash ? -1 : 1));
+        const check = async () => {
+          const changes = await tokens.readChanges(revision);
+          expect(changes.revision).toBeGreaterThanOrEqual(revision);
+          revision = changes.revision;
+          for (const token of changes.tokens) read.set(token.hash, token);
+          const stored = active(await tokens.list());
+          expect(active(read.values())).toEqual(stored);
+          expect(active((await tokens.readActive(now)).tokens)).toEqual(stored);
+          expect((await tokens.readActive(now)).revision).toBe(revision);
+          const found = await tokens.find([...stored.map(({ hash }) => hash), "nobody"]);
+          expect(active(found)).toEqual(stored);
+        };
+        await fc.assert(
+          fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 12 }), async (steps) => {
+            for (const { kind, name, lifeMs, overlapMs, pauseMs, pick } of steps) {
+              now += pauseMs;
+              const hash = `hash ${hashes++}`;
+              const expiresAt = lifeMs === null ? null : now + lifeMs;
+              if (kind === "add") await tokens.add({ hash, name, createdAt: now, expiresAt });
+              else if (kind === "rotate")
+                await tokens.rotate({
+                  hash,
+                  name,
+                  rotatedAt: now,
+                  expiresAt,
+                  overlapEndsAt: now + overlapMs,
+                });
+              else if (kind === "revoke") await tokens.revoke(name, now);
+              else if (kind === "withdraw") {
+                const all = await tokens.list();
+                await tokens.withdraw(all[pick % Math.max(1, all.length)]?.hash ?? "", now);
+              } else if (kind === "remove") {
+                // A server that runs has read long before what is removed now.
+                await check();
+                const before = await tokens.list();
+                const removed = await removeEnded(tokens, now - endedTokenRetentionMs, 1 + (pick % 3));
+                const left = new Set((await tokens.list()).map((token) => token.hash));
+                expect(left.size).toBe(before.length - removed);
+                const gone = before.filter((token) => !left.has(token.hash));
+                for (const token of gone)
+                  expect(token.revokedAt ?? endOf(token) ?? now).toBeLessThan(now - endedTokenRetentionMs);
+              } else await check();
+            }
+            await check();
+          }),
+          { numRuns: engine.name === "sqlite" ? 200 : 30 },
+        );
+      }));
+
+    test("of changes by several servers at once a reader misses none", () =>
+      withStores(3, async (stores) => {
+        const [reader, ...writers] = stores;
+        if (reader === undefined) throw new Error("There is no store");
+        let isOver = false;
+        const writing = writers.map(async ({ tokens }, writer) => {
+          for (let round = 0; round < 25; round++) {
+            const name = `${writer} ${round}`;
+            await tokens.add({ hash: name, name, createdAt: round, expiresAt: null });
+            if (round % 2 === 1) await tokens.revoke(name, 1_000);
+          }
+        });
+        const written = Promise.all(writing).finally(() => {
+          isOver = true;
+        });
+        const read = new Map<string, TokenRecord>();
+        let revision = 0;
+        for (let isLast = false; !isLast; ) {
+          isLast = isOver;
+          const changes = await reader.tokens.readChanges(revision);
+          revision = changes.revision;
+          for (const token of changes.tokens) read.set(token.hash, token);
+        }
+        await written;
+        const byHash = (records: Iterable<TokenRecord>) =>
+          [...records].map(({ hash, revokedAt }) => [hash, revokedAt]).toSorted();
+        expect(byHash(read.values())).toEqual(byHash(await reader.tokens.list()));
+        expect(revision).toBe(75 - 1);
+      }));
+
+    test("what ended before a moment is removed, some at a time, and its name is free", () =>
+      withTokens(async (tokens) => {
+        await tokens.add({ hash: "revoked", name: "revoked", createdAt: 1, expiresAt: null });
+        await tokens.revoke("revoked", 999);
+        await tokens.add({ hash: "revoked later", name: "revoked", createdAt: 2, expiresAt: null });
+        await tokens.revoke("revoked", 1_000);
+        await tokens.add({ hash: "expired", name: "expired", createdAt: 1, expiresAt: 999 });
+        await tokens.add({ hash: "expired later", name: "expired later", createdAt: 1, expiresAt: 1_000 });
+        await add(tokens, "replaced", 1);
+        await rotate(tokens, "replaced later", 2, 10);
+        await rotate(tokens, "new", 5_000, 0);
+        expect(await tokens.add({ hash: "x", name: "expired", createdAt: 5, expiresAt: null })).toBe(false);
+
+        expect(await removeEnded(tokens, 1_000, 2)).toBe(3);
+        expect((await tokens.list()).map(({ hash }) => hash).toSorted()).toEqual([
+          "expired later",
+          "new",
+          "replaced later",
+          "revoked later",
+        ]);
+        expect(await tokens.add({ hash: "x", name: "expired", createdAt: 5, expiresAt: null })).toBe(true);
+      }));
+
+    test("a token that says when an older one ends is not removed before it", () =>
+      withTokens(async (tokens) => {
+        await add(tokens, "old", 1);
+        // Ends long before the overlap that it began.
+        await rotate(tokens, "brief", 2, 200, 3);
+        await tokens.add({ hash: "latest", name: "other", createdAt: 200, expiresAt: null });
+        expect(await removeEnded(tokens, 200, 10)).toBe(0);
+        expect((await tokens.list()).find(({ hash }) => hash === "old")?.overlapEndsAt).toBe(202);
+        expect(await tokens.removeEnded({ endedBefore: 300, afterHash: "", rowsMax: 1 })).toEqual({
+          count: 1,
+          nextHash: "brief",
+        });
+        expect((await tokens.list()).map(({ hash }) => hash)).toEqual(["brief", "latest"]);
+        expect(await removeEnded(tokens, 300, 1)).toBe(1);
+      }));
+
+    test("a store whose tokens have all ended never gets a first token again, and its revisions go on", () =>
+      withTokens(async (tokens) => {
+        await add(tokens, "a", 1, 2);
+        await tokens.add({ hash: "b", name: "b", createdAt: 3, expiresAt: null });
+        await tokens.revoke("b", 3);
+        const { revision } = await tokens.readActive(4);
+        expect(await removeEnded(tokens, 300 * day, 10)).toBe(1);
+        expect((await tokens.list()).map(({ hash }) => hash)).toEqual(["b"]);
+        expect(await tokens.addFirst({ hash: "c", name: "first", createdAt: 5, expiresAt: null })).toBe(
+          false,
+        );
+        await tokens.add({ hash: "d", name: "d", createdAt: 5, expiresAt: null });
+        expect((await tokens.readChanges(revision)).tokens.map(({ hash }) => hash)).toEqual(["d"]);
       }));
   });
 }

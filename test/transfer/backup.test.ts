@@ -3,6 +3,7 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import {
+  chmodSync,
   copyFileSync,
   existsSync,
   readdirSync,
@@ -295,7 +296,7 @@ test("a link to a store that is in use is no backup", async () => {
 test("a backup is as private as its store", async () => {
   using folder = new TemporaryFolder();
   const database = await newStore(folder, "plants.db", 1);
-  Bun.spawnSync(["chmod", "600", folder.file("plants.db")]);
+  chmodSync(folder.file("plants.db"), 0o600);
   await run(["backup", folder.file("copy.db"), "--database", database]);
   expect(statSync(folder.file("copy.db")).mode & 0o777).toBe(0o600);
 });

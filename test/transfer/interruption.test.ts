@@ -6,6 +6,7 @@ import { createWriteStream, existsSync, writeFileSync } from "node:fs";
 import { engines } from "../harness/engines.ts";
 import { plantJson } from "../harness/http.ts";
 import { PostgresServer } from "../harness/postgres.ts";
+import { programPath } from "../harness/programs.ts";
 import { plantstore, run, TemporaryFolder } from "../harness/server.ts";
 
 const lines = Array.from({ length: 50_000 }, (_, id) => `${plantJson(BigInt(id), `plant ${id}`)}\n`);
@@ -29,7 +30,7 @@ for (const engine of engines) {
       await using place = await engine.newPlace();
       // A pipe with a name: the import waits in the middle of a file for what comes next.
       const file = folder.file("plants.ndjson");
-      spawnSync("mkfifo", [file]);
+      spawnSync(programPath("mkfifo"), [file]);
       const child = Bun.spawn([plantstore, "import", file, "--database", place.database], { stderr: "pipe" });
       const pipe = createWriteStream(file);
       pipe.on("error", () => undefined);

@@ -21,6 +21,11 @@ const migrations: readonly string[] = [
   // Rotation, which notes at the new token when the older ones of its name end; and the last use.
   `ALTER TABLE tokens ADD COLUMN predecessors_end_at bigint;
    ALTER TABLE tokens ADD COLUMN last_used_at bigint;`,
+
+  // What has changed, and the tokens of a name, found without reading all.
+  `ALTER TABLE tokens ADD COLUMN revision bigint NOT NULL DEFAULT 0;
+   CREATE INDEX tokens_by_revision ON tokens (revision);
+   CREATE INDEX tokens_by_name ON tokens (name, revoked_at);`,
 ];
 
 /** The schema version that this program works with, and that an open store has. */

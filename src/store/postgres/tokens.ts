@@ -1,21 +1,33 @@
 // The tokens table.
 
 import {
+  latestRevision,
   type NewToken,
+  type Removal,
+  type Removed,
   type Rotation,
   type RotationOutcome,
+  removableTokens,
+  removalCandidates,
   rotationOutcome,
   type TokenRecord,
   type TokenRow,
   type TokenStore,
+  type TokensRead,
   type TokenUse,
   tokensFrom,
 } from "../token-store.ts";
-import type { PoolClient } from "./driver.ts";
+import type { Pool, PoolClient } from "./driver.ts";
 import { rejectForOperator } from "./failures.ts";
 import type { Primary } from "./primary.ts";
 
-const columns = "hash, name, created_at, expires_at, revoked_at, predecessors_end_at, last_used_at";
+const columns = "hash, name, created_at, expires_at, revoked_at, predecessors_end_at, last_used_at, revision";
+
+/**
+ * The number of the next change. Changes are serializable transactions, so of two that read the same number one fails
+ * and is tried again after the other: whoever sees a number sees all lower ones.
+ */
+const nextRevision = "(SELECT coalesce(max(revision), 0) + 1 FROM tokens)";
 
 export class PostgresTokens implements TokenStore {
   readonly #primary: Primary;
@@ -47,10 +59,7 @@ export class PostgresTokens implements TokenStore {
 
   rotate(rotation: Rotation): Promise<RotationOutcome> {
     return this.#change(async (connection) => {
-      const { rows } = await connection.query<TokenRow>(
-        `SELECT ${columns} FROM tokens WHERE name = $1 AND revoked_at IS NULL ORDER BY created_at, hash`,
-        [rotation.name],
-      );
+      const rows = await unrevoked(connection, [rotation.name]);
       // A repetition after an unseen commit finds its own work, and perhaps what came after it.
       const own = rows.findIndex(({ hash }) => hash === rotation.hash);
       const before = own === -1 ? rows : rows.slice(0, own);
@@ -62,10 +71,10 @@ export class PostgresTokens implements TokenStore {
 
   async withdraw(hash: string, revokedAt: number): Promise<void> {
     await this.#change((connection) =>
-      connection.query("UPDATE tokens SET revoked_at = $1 WHERE hash = $2 AND revoked_at IS NULL", [
-        revokedAt,
-        hash,
-      ]),
+      connection.query(
+        `UPDATE tokens SET revoked_at = $1, revision = ${nextRevision} WHERE hash = $2 AND revoked_at IS NULL`,
+        [revokedAt, hash],
+      ),
     );
   }
 
@@ -73,7 +82,8 @@ export class PostgresTokens implements TokenStore {
     return this.#change(async (connection) => {
       // The moment is part of the condition, so that a repetition after an unseen commit finds its own work.
       const { rowCount } = await connection.query(
-        "UPDATE tokens SET revoked_at = $1 WHERE name = $2 AND (revoked_at IS NULL OR revoked_at = $1)",
+        `UPDATE tokens SET revoked_at = $1, revision = ${nextRevision}
+         WHERE name = $2 AND (revoked_at IS NULL OR revoked_at = $1)`,
         [revokedAt, name],
       );
       return (rowCount ?? 0) > 0;
@@ -103,11 +113,81 @@ export class PostgresTokens implements TokenStore {
   }
 
   async list(): Promise<TokenRecord[]> {
-    const sql = `SELECT ${columns} FROM tokens ORDER BY created_at, hash`;
-    const { rows } = await this.#primary
-      .runOnce((pool) => pool.query<TokenRow>(sql))
-      .catch(rejectForOperator);
+    return tokensFrom(await this.#rows(`SELECT ${columns} FROM tokens ORDER BY created_at, hash`, []));
+  }
+
+  async readActive(now: number): Promise<TokensRead> {
+    // Read ahead of the tokens: a change between the two is read once more, and none is missed.
+    const revision = await this.#revision();
+    // An expired one may still say when the older ones of its name end.
+    const rows = await this.#rows(
+      `SELECT ${columns} FROM tokens
+       WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1 OR predecessors_end_at IS NOT NULL)
+       ORDER BY created_at, hash`,
+      [now],
+    );
+    return { revision, tokens: tokensFrom(rows) };
+  }
+
+  async readChanges(since: number): Promise<TokensRead> {
+    // One look at the end of the index, also where the planner has no statistics yet.
+    const latest = await this.#revision();
+    if (latest <= since) return { revision: latest, tokens: [] };
+    const rows = await this.#rows(
+      `SELECT ${columns} FROM tokens WHERE revision > $1
+       UNION
+       SELECT ${columns} FROM tokens
+       WHERE revoked_at IS NULL AND name IN (SELECT name FROM tokens WHERE revision > $1)
+       ORDER BY created_at, hash`,
+      [since],
+    );
+    return { revision: latestRevision(rows, latest), tokens: tokensFrom(rows) };
+  }
+
+  async find(hashes: readonly string[]): Promise<TokenRecord[]> {
+    const rows = await this.#rows(
+      `SELECT ${columns} FROM tokens
+       WHERE revoked_at IS NULL
+         AND name IN (SELECT name FROM tokens WHERE hash = ANY ($1::text[]) AND revoked_at IS NULL)
+       ORDER BY created_at, hash`,
+      [hashes],
+    );
     return tokensFrom(rows);
+  }
+
+  removeEnded({ endedBefore, afterHash, rowsMax }: Removal): Promise<Removed> {
+    return this.#change(async (connection) => {
+      const { rows } = await connection.query<TokenRow>(
+        `SELECT ${columns} FROM tokens WHERE hash > $1 ORDER BY hash LIMIT $2`,
+        [afterHash, rowsMax],
+      );
+      const nextHash = rows.length < rowsMax ? undefined : rows.at(-1)?.hash;
+      const { revoked, names } = removalCandidates(rows, endedBefore);
+      if (revoked.length === 0 && names.length === 0) return { count: 0, nextHash };
+      const latest = await connection.query<{ hash: string }>(
+        "SELECT hash FROM tokens ORDER BY revision DESC, hash DESC LIMIT 1",
+      );
+      const kept = latest.rows[0]?.hash;
+      const removable = revoked.filter((hash) => hash !== kept);
+      const records = tokensFrom(names.length === 0 ? [] : await unrevoked(connection, names));
+      for (const namesakes of Map.groupBy(records, ({ name }) => name).values())
+        removable.push(...removableTokens(namesakes, endedBefore, kept));
+      const removed = removable.slice(0, rowsMax);
+      if (removed.length > 0)
+        await connection.query("DELETE FROM tokens WHERE hash = ANY ($1::text[])", [removed]);
+      return { count: removed.length, nextHash };
+    });
+  }
+
+  async #revision(): Promise<number> {
+    const rows = await this.#rows(`SELECT ${columns} FROM tokens ORDER BY revision DESC LIMIT 1`, []);
+    return latestRevision(rows, 0);
+  }
+
+  async #rows(sql: string, values: readonly unknown[]): Promise<TokenRow[]> {
+    const reading = this.#primary.runOnce((pool: Pool) => pool.query<TokenRow>(sql, [...values]));
+    const { rows } = await reading.catch(rejectForOperator);
+    return rows;
   }
 
   /** One change in a serializable transaction: of two that both find a name free, one fails with 40001 and looks again. */
@@ -122,13 +202,23 @@ export class PostgresTokens implements TokenStore {
   }
 }
 
+/** The tokens of some names that are not revoked, oldest first. */
+async function unrevoked(connection: PoolClient, names: readonly string[]): Promise<TokenRow[]> {
+  const { rows } = await connection.query<TokenRow>(
+    `SELECT ${columns} FROM tokens WHERE name = ANY ($1::text[]) AND revoked_at IS NULL ORDER BY created_at, hash`,
+    [names],
+  );
+  return rows;
+}
+
 async function insert(
   connection: PoolClient,
   { hash, name, createdAt, expiresAt }: NewToken,
   predecessorsEndAt: number | null = null,
 ): Promise<void> {
   await connection.query(
-    `INSERT INTO tokens (hash, name, created_at, expires_at, predecessors_end_at) VALUES ($1, $2, $3, $4, $5)
+    `INSERT INTO tokens (hash, name, created_at, expires_at, predecessors_end_at, revision)
+     VALUES ($1, $2, $3, $4, $5, ${nextRevision})
      ON CONFLICT (hash) DO NOTHING`,
     [hash, name, createdAt, expiresAt, predecessorsEndAt],
   );

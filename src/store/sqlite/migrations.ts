@@ -23,6 +23,11 @@ const migrations: readonly string[] = [
   // Rotation, which notes at the new token when the older ones of its name end; and the last use.
   `ALTER TABLE tokens ADD COLUMN predecessors_end_at INTEGER;
    ALTER TABLE tokens ADD COLUMN last_used_at INTEGER;`,
+
+  // What has changed, and the tokens of a name, found without reading all.
+  `ALTER TABLE tokens ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;
+   CREATE INDEX tokens_by_revision ON tokens (revision);
+   CREATE INDEX tokens_by_name ON tokens (name, revoked_at);`,
 ];
 
 /** The schema version that this program works with. */

@@ -36,6 +36,10 @@ export class SqliteStore implements ReadablePlantStore {
     revoke: (name, revokedAt) => this.#change(() => this.#tokens.revoke(name, revokedAt)),
     recordUses: (uses) => this.#change(() => this.#tokens.recordUses(uses)),
     list: () => this.#inPlace(() => this.#tokens.list()),
+    readActive: (now) => this.#inPlace(() => this.#tokens.readActive(now)),
+    readChanges: (since) => this.#inPlace(() => this.#tokens.readChanges(since)),
+    find: (hashes) => this.#inPlace(() => this.#tokens.find(hashes)),
+    removeEnded: (removal) => this.#change(() => this.#tokens.removeEnded(removal)),
   };
   readonly indexes: PlantIndexes = {
     states: () => this.#indexes.states(),

@@ -27,6 +27,10 @@ export class SqliteThread implements PlantStore {
     revoke: (name, revokedAt) => this.#call("revokeToken", name, revokedAt),
     recordUses: (uses) => this.#call("recordTokenUses", uses),
     list: () => this.#call("listTokens"),
+    readActive: (now) => this.#call("readActiveTokens", now),
+    readChanges: (since) => this.#call("readTokenChanges", since),
+    find: (hashes) => this.#call("findTokens", hashes),
+    removeEnded: (removal) => this.#call("removeEndedTokens", removal),
   };
   /** On the thread that commits: creates wait in the queue while an index is made, and none fails for a lock. */
   readonly indexes: PlantIndexes = {

@@ -6,7 +6,16 @@
 import type { NewPlant } from "../../contract/plant.ts";
 import type { IndexName, IndexStates } from "../plant-reader.ts";
 import type { OpenMode, Outcome } from "../plant-store.ts";
-import type { NewToken, Rotation, RotationOutcome, TokenRecord, TokenUse } from "../token-store.ts";
+import type {
+  NewToken,
+  Removal,
+  Removed,
+  Rotation,
+  RotationOutcome,
+  TokenRecord,
+  TokensRead,
+  TokenUse,
+} from "../token-store.ts";
 
 /** The calls that the SQLite thread answers, by name. */
 export interface ThreadCalls {
@@ -20,6 +29,10 @@ export interface ThreadCalls {
   revokeToken(name: string, revokedAt: number): boolean;
   recordTokenUses(uses: readonly TokenUse[]): void;
   listTokens(): TokenRecord[];
+  readActiveTokens(now: number): TokensRead;
+  readTokenChanges(since: number): TokensRead;
+  findTokens(hashes: readonly string[]): TokenRecord[];
+  removeEndedTokens(removal: Removal): Removed;
   indexStates(): IndexStates;
   createIndex(name: IndexName): void;
   dropIndex(name: IndexName): void;

@@ -1,13 +1,19 @@
 // The tokens table.
 
 import {
+  latestRevision,
   type NewToken,
+  type Removal,
+  type Removed,
   type Rotation,
   type RotationOutcome,
+  removableTokens,
+  removalCandidates,
   rotationOutcome,
   type TokenRecord,
   type TokenRow,
   type TokenStore,
+  type TokensRead,
   type TokenUse,
   tokensFrom,
 } from "../token-store.ts";
@@ -37,10 +43,7 @@ export class SqliteTokens implements TokenStore {
 
   async rotate(rotation: Rotation): Promise<RotationOutcome> {
     return changeInTurn(this.#database, () => {
-      const namesakes = this.#database.query<TokenRow, [string]>(
-        "SELECT * FROM tokens WHERE name = ? AND revoked_at IS NULL ORDER BY created_at, hash",
-      );
-      const outcome = rotationOutcome(tokensFrom(namesakes.all(rotation.name)), rotation);
+      const outcome = rotationOutcome(tokensFrom(this.#unrevoked(rotation.name)), rotation);
       if (typeof outcome === "object") this.#insert(outcome.token, rotation.overlapEndsAt);
       return outcome;
     });
@@ -49,18 +52,18 @@ export class SqliteTokens implements TokenStore {
   async withdraw(hash: string, revokedAt: number): Promise<void> {
     changeInTurn(this.#database, () => {
       const revoke = this.#database.query(
-        "UPDATE tokens SET revoked_at = ? WHERE hash = ? AND revoked_at IS NULL",
+        "UPDATE tokens SET revoked_at = ?, revision = ? WHERE hash = ? AND revoked_at IS NULL",
       );
-      revoke.run(BigInt(revokedAt), hash);
+      revoke.run(BigInt(revokedAt), this.#nextRevision(), hash);
     });
   }
 
   async revoke(name: string, revokedAt: number): Promise<boolean> {
     return changeInTurn(this.#database, () => {
       const revoke = this.#database.query(
-        "UPDATE tokens SET revoked_at = ? WHERE name = ? AND revoked_at IS NULL",
+        "UPDATE tokens SET revoked_at = ?, revision = ? WHERE name = ? AND revoked_at IS NULL",
       );
-      return Number(revoke.run(BigInt(revokedAt), name).changes) > 0;
+      return Number(revoke.run(BigInt(revokedAt), this.#nextRevision(), name).changes) > 0;
     });
   }
 
@@ -81,10 +84,88 @@ export class SqliteTokens implements TokenStore {
     );
   }
 
+  async readActive(now: number): Promise<TokensRead> {
+    // Read ahead of the tokens: a change between the two is read once more, and none is missed.
+    const revision = Number(this.#revision());
+    // An expired one may still say when the older ones of its name end.
+    const rows = this.#database
+      .query<TokenRow, [bigint]>(
+        `SELECT * FROM tokens
+         WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ? OR predecessors_end_at IS NOT NULL)
+         ORDER BY created_at, hash`,
+      )
+      .all(BigInt(now));
+    return { revision, tokens: tokensFrom(rows) };
+  }
+
+  async readChanges(since: number): Promise<TokensRead> {
+    const latest = Number(this.#revision());
+    if (latest <= since) return { revision: latest, tokens: [] };
+    const rows = this.#database
+      .query<TokenRow, [bigint]>(
+        `SELECT * FROM tokens WHERE revision > ?1
+         UNION
+         SELECT * FROM tokens
+         WHERE revoked_at IS NULL AND name IN (SELECT name FROM tokens WHERE revision > ?1)
+         ORDER BY created_at, hash`,
+      )
+      .all(BigInt(since));
+    return { revision: latestRevision(rows, latest), tokens: tokensFrom(rows) };
+  }
+
+  async find(hashes: readonly string[]): Promise<TokenRecord[]> {
+    const nameOf = this.#database.query<{ name: string }, [string]>(
+      "SELECT name FROM tokens WHERE hash = ? AND revoked_at IS NULL",
+    );
+    const names = new Set(hashes.flatMap((hash) => nameOf.get(hash)?.name ?? []));
+    return [...names].flatMap((name) => tokensFrom(this.#unrevoked(name)));
+  }
+
+  /** Waits for the lock as a batch does, and no longer, as recordUses. */
+  async removeEnded({ endedBefore, afterHash, rowsMax }: Removal): Promise<Removed> {
+    const remove = this.#database.transaction((): Removed => {
+      const rows = this.#database
+        .query<TokenRow, [string, bigint]>("SELECT * FROM tokens WHERE hash > ? ORDER BY hash LIMIT ?")
+        .all(afterHash, BigInt(rowsMax));
+      const kept = this.#database
+        .query<{ hash: string }, []>("SELECT hash FROM tokens ORDER BY revision DESC, hash DESC LIMIT 1")
+        .get();
+      const { revoked, names } = removalCandidates(rows, endedBefore);
+      const removable = revoked.filter((hash) => hash !== kept?.hash);
+      for (const name of names)
+        removable.push(...removableTokens(tokensFrom(this.#unrevoked(name)), endedBefore, kept?.hash));
+      const removed = removable.slice(0, rowsMax);
+      const removeOne = this.#database.query("DELETE FROM tokens WHERE hash = ?");
+      for (const hash of removed) removeOne.run(hash);
+      return { count: removed.length, nextHash: rows.length < rowsMax ? undefined : rows.at(-1)?.hash };
+    });
+    return remove.immediate();
+  }
+
+  #unrevoked(name: string): TokenRow[] {
+    return this.#database
+      .query<TokenRow, [string]>(
+        "SELECT * FROM tokens WHERE name = ? AND revoked_at IS NULL ORDER BY created_at, hash",
+      )
+      .all(name);
+  }
+
+  #revision(): bigint {
+    const latest = this.#database
+      .query<{ revision: bigint | null }, []>("SELECT max(revision) AS revision FROM tokens")
+      .get();
+    return latest?.revision ?? 0n;
+  }
+
+  /** In a transaction that holds the lock, so that no other gets the same. */
+  #nextRevision(): bigint {
+    return this.#revision() + 1n;
+  }
+
   #insert(token: NewToken, predecessorsEndAt: number | null = null): true {
     this.#database
       .query(
-        "INSERT INTO tokens (hash, name, created_at, expires_at, predecessors_end_at) VALUES (?, ?, ?, ?, ?)",
+        "INSERT INTO tokens (hash, name, created_at, expires_at, predecessors_end_at, revision) VALUES (?, ?, ?, ?, ?, ?)",
       )
       .run(
         token.hash,
@@ -92,6 +173,7 @@ export class SqliteTokens implements TokenStore {
         BigInt(token.createdAt),
         bigintOrNull(token.expiresAt),
         bigintOrNull(predecessorsEndAt),
+        this.#nextRevision(),
       );
     return true;
   }
