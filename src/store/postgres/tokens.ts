@@ -11,6 +11,7 @@ import {
   type TokenUse,
   tokensFrom,
 } from "../token-store.ts";
+import { begin } from "./connection.ts";
 import type { PoolClient } from "./driver.ts";
 import { rejectForOperator } from "./failures.ts";
 import type { Primary } from "./primary.ts";
@@ -86,7 +87,7 @@ export class PostgresTokens implements TokenStore {
    */
   async recordUses(uses: readonly TokenUse[]): Promise<void> {
     const recording = this.#primary.runOnceOnConnection(async (connection) => {
-      await connection.query("BEGIN ISOLATION LEVEL READ COMMITTED");
+      await begin(connection, "ISOLATION LEVEL READ COMMITTED");
       await connection.query(
         `WITH later AS (
            SELECT tokens.hash, minute
@@ -113,7 +114,7 @@ export class PostgresTokens implements TokenStore {
   /** One change in a serializable transaction: of two that both find a name free, one fails with 40001 and looks again. */
   #change<Result>(change: (connection: PoolClient) => Promise<Result>): Promise<Result> {
     const changing = this.#primary.runOnConnection(async (connection) => {
-      await connection.query("BEGIN ISOLATION LEVEL SERIALIZABLE");
+      await begin(connection, "ISOLATION LEVEL SERIALIZABLE");
       const changed = await change(connection);
       await connection.query("COMMIT");
       return changed;
