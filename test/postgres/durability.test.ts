@@ -37,10 +37,14 @@ test.each(["off", "local", "remote_write"])(
 
     // A backend may be in the middle of its last statement with the old configuration, and no more than that.
     for (const id of [3n, 4n, 5n, 6n, 7n]) await post(target, plantJson(id, "Monstera"));
-    for (let id = 10n; id < 13n; id++) expect((await post(target, plantJson(id, "Monstera"))).status).toBe(503);
+    for (let id = 10n; id < 13n; id++)
+      expect((await post(target, plantJson(id, "Monstera"))).status).toBe(503);
     // A replay of what is committed on the primary alone, too.
     expect((await post(target, plantJson(10n, "Monstera"))).status).toBe(503);
-    const many = Array.from({ length: 2_500 }, (_, index) => ({ id: 1_000n + BigInt(index), name: "Monstera" }));
+    const many = Array.from({ length: 2_500 }, (_, index) => ({
+      id: 1_000n + BigInt(index),
+      name: "Monstera",
+    }));
     expect(new Set(await store.create(many))).toEqual(new Set(["unavailable"]));
     await expect(store.tokens.revoke("first", 1_000)).rejects.toThrow("the database could not do it");
 

@@ -79,8 +79,7 @@ test("an index that is broken is not called made", async () => {
   expect(await index("create", "tag")).toEqual({
     exitCode: 1,
     stdout: "",
-    stderr:
-      "plantstore: the index tag is broken; drop it, and create it again\n",
+    stderr: "plantstore: the index tag is broken; drop it, and create it again\n",
   });
   expect((await index("drop", "tag")).exitCode).toBe(0);
   expect((await index("create", "tag")).exitCode).toBe(0);

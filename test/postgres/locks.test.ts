@@ -82,25 +82,33 @@ test("while no standby answers, statements that are given up are cancelled, and 
 test.each([
   ["inserted", "INSERT INTO plants VALUES (13, 'Ficus', NULL)"],
   ["deleted", "DELETE FROM plants WHERE id = 7"],
-])("of a batch with a row that another transaction has %s, that plant alone is unavailable", async (_, sql) => {
-  const { address } = await database.newDatabase();
-  const store = await openStore(address, "create", () => undefined);
-  expect(await store.create([{ id: 7n, name: "Monstera" }])).toEqual(["created"]);
-  const other = await otherTransaction(address, sql);
-  const locked = sql.startsWith("INSERT") ? 13n : 7n;
-  for (const count of [100, 3_000]) {
-    const first = BigInt(count) * 1_000n;
-    const plants = Array.from({ length: count }, (_, index) => ({ id: first + BigInt(index), name: "Monstera" }));
-    plants.splice(count >> 1, 0, { id: locked, name: "Monstera" });
-    const outcomes = await store.create(plants);
-    expect(outcomes.filter((outcome) => outcome === "unavailable")).toHaveLength(1);
-    expect(outcomes[count >> 1]).toBe("unavailable");
-  }
-  await other.query("ROLLBACK");
-  await other.end();
-  expect(await store.create([{ id: locked, name: "Monstera" }])).toEqual([locked === 13n ? "created" : "unchanged"]);
-  await store.close();
-});
+])(
+  "of a batch with a row that another transaction has %s, that plant alone is unavailable",
+  async (_, sql) => {
+    const { address } = await database.newDatabase();
+    const store = await openStore(address, "create", () => undefined);
+    expect(await store.create([{ id: 7n, name: "Monstera" }])).toEqual(["created"]);
+    const other = await otherTransaction(address, sql);
+    const locked = sql.startsWith("INSERT") ? 13n : 7n;
+    for (const count of [100, 3_000]) {
+      const first = BigInt(count) * 1_000n;
+      const plants = Array.from({ length: count }, (_, index) => ({
+        id: first + BigInt(index),
+        name: "Monstera",
+      }));
+      plants.splice(count >> 1, 0, { id: locked, name: "Monstera" });
+      const outcomes = await store.create(plants);
+      expect(outcomes.filter((outcome) => outcome === "unavailable")).toHaveLength(1);
+      expect(outcomes[count >> 1]).toBe("unavailable");
+    }
+    await other.query("ROLLBACK");
+    await other.end();
+    expect(await store.create([{ id: locked, name: "Monstera" }])).toEqual([
+      locked === 13n ? "created" : "unchanged",
+    ]);
+    await store.close();
+  },
+);
 
 test("a plant that another transaction holds is answered 503, and its neighbours 200", async () => {
   const { address } = await database.newDatabase();

@@ -69,7 +69,17 @@ test("a server that starts logs what it waits for, and stops in peace when it is
     ["127.0.0.1", "SIGTERM"],
   ] as const) {
     const database = `postgres://user:secret@${host}:${port}/plants?${patient}`;
-    const args = ["serve", "--port", "0", "--admin-port", "off", "--log-format", "json", "--database", database];
+    const args = [
+      "serve",
+      "--port",
+      "0",
+      "--admin-port",
+      "off",
+      "--log-format",
+      "json",
+      "--database",
+      database,
+    ];
     const { child, stderr } = start(args);
     const line = await stderr.until((text) => logLines(text)[0]);
     expect(line).toMatchObject({ level: "warn", msg: "waiting for the store, which does not answer" });
@@ -84,6 +94,8 @@ test("a server that starts logs what it waits for, and stops in peace when it is
 
 test("--quiet waits in silence, and says only how it ended", async () => {
   const database = `postgres://127.0.0.1:${await freePort()}/plants?retry_timeout=1`;
-  expect((await run(["export", "--database", database])).stderr).toMatch(/^waiting for [^\n]+\nplantstore: [^\n]+\n$/);
+  expect((await run(["export", "--database", database])).stderr).toMatch(
+    /^waiting for [^\n]+\nplantstore: [^\n]+\n$/,
+  );
   expect((await run(["export", "--quiet", "--database", database])).stderr).toMatch(/^plantstore: [^\n]+\n$/);
 });

@@ -2,8 +2,8 @@
 
 import type { NewPlant } from "../../contract/plant.ts";
 import { type Outcome, outcomeBeside } from "../plant-store.ts";
-import { copyTextOf } from "./copy-text.ts";
 import { begin, withLockLimit } from "./connection.ts";
+import { copyTextOf } from "./copy-text.ts";
 import { copyFrom, DatabaseError, type Pool } from "./driver.ts";
 import { isLockTimeout, Vanished } from "./failures.ts";
 
@@ -157,7 +157,9 @@ export async function commitBatch(
   const isCopied = await copy(pool, rows, lockMs);
   // Without looking at ids: sets and maps of bigints cost as much as the COPY.
   if (isCopied && rows.length === batch.length) return batch.map(() => "created");
-  const created = isCopied ? { createdIds: idsOf(rows), stored: new Map() } : await copyRest(pool, rows, lockMs);
+  const created = isCopied
+    ? { createdIds: idsOf(rows), stored: new Map() }
+    : await copyRest(pool, rows, lockMs);
   return outcomesOf(batch, rows, created);
 }
 
@@ -213,7 +215,8 @@ async function insertAll(pool: Pool, rows: readonly NewPlant[], lockMs: number):
 async function copyRest(pool: Pool, rows: readonly NewPlant[], lockMs: number): Promise<Created> {
   const stored = await selectStable(pool, rows, lockMs);
   const missing = rows.filter(({ id }) => !stored.has(id));
-  if (missing.length === 0 || (await copy(pool, missing, lockMs))) return { createdIds: idsOf(missing), stored };
+  if (missing.length === 0 || (await copy(pool, missing, lockMs)))
+    return { createdIds: idsOf(missing), stored };
   const rest = await insertAll(pool, missing, lockMs);
   return { createdIds: rest.createdIds, stored: new Map([...stored, ...rest.stored]) };
 }

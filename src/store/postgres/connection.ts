@@ -328,7 +328,9 @@ export class HostPool extends Pool {
     const send = this.query.bind(this) as (query: object) => unknown;
     this.query = ((statement: string | Statement, values?: readonly unknown[]) => {
       const whole = typeof statement === "string" ? { text: statement } : statement;
-      return send(new GuardedQuery(values === undefined ? whole : { ...whole, values: [...values] }, own, settings));
+      return send(
+        new GuardedQuery(values === undefined ? whole : { ...whole, values: [...values] }, own, settings),
+      );
     }) as Pool["query"];
   }
 

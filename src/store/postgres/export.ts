@@ -1,8 +1,8 @@
 // Plants out in masses, and their number.
 
 import type { Selection, StoredPlant } from "../plant-store.ts";
-import { plantsFromCopyText } from "./copy-text.ts";
 import { begin, socketOf, timerMsMax } from "./connection.ts";
+import { plantsFromCopyText } from "./copy-text.ts";
 import { copyTo, escapeLiteral, type PoolClient } from "./driver.ts";
 import { rejectForOperator } from "./failures.ts";
 import type { Primary } from "./primary.ts";
