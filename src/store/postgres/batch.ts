@@ -146,11 +146,7 @@ function halvesOf(batch: readonly NewPlant[]): (readonly NewPlant[])[] {
  * Commits a batch, and gives its outcomes; safe to repeat. Rejects with what PostgreSQL says, and then see failureOf.
  * @param lockMs how long each of its statements may wait for another transaction.
  */
-export async function commitBatch(
-  pool: Pool,
-  batch: readonly NewPlant[],
-  lockMs: number,
-): Promise<Outcome[]> {
+async function commitBatch(pool: Pool, batch: readonly NewPlant[], lockMs: number): Promise<Outcome[]> {
   // Two batches that take their rows in one order cannot wait for each other in a circle.
   const rows = isAscending(batch) ? batch : withoutRepetitions(batch.toSorted(byId));
   if (rows.length < copyRowsMin) return outcomesOf(batch, rows, await insertAll(pool, rows, lockMs));
@@ -237,9 +233,11 @@ async function copy(pool: Pool, rows: readonly NewPlant[], lockMs: number): Prom
     connection.release();
     return true;
   } catch (error) {
-    // In a transaction that has failed, or in nobody knows what state.
-    connection.release(true);
-    if (error instanceof DatabaseError && error.code === uniqueViolation) return false;
+    const isTaken = error instanceof DatabaseError && error.code === uniqueViolation;
+    // Of a connection that failed in any other way nobody knows the state.
+    const isOver = isTaken && (await connection.query("ROLLBACK").catch(() => undefined)) !== undefined;
+    connection.release(!isOver);
+    if (isTaken) return false;
     throw error;
   }
 }

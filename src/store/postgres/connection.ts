@@ -6,6 +6,7 @@ import {
   Client,
   type ClientConfig,
   Connection,
+  DatabaseError,
   Pool,
   type PoolClient,
   Query,
@@ -53,6 +54,9 @@ interface Statement extends QueryConfig {
 /** The client waits longer than the server by so much, so that it is the server that ends a statement. */
 const graceMs = 1_000;
 
+/** What a server says that does not know set_config, one of the settings, or that they end with a transaction. */
+const unknownStates = /^(?:0A|22|42)/;
+
 /** The longest that a timer can be set to. */
 export const timerMsMax = 2 ** 31 - 1;
 
@@ -61,6 +65,9 @@ const closeMsMax = 1_000;
 
 /** A statement that was given up is cancelled every so often until the server has ended it. */
 const cancelPauseMs = 1_000;
+
+/** A statement that has failed ends by itself, as soon as the rest of the server's answer is read. */
+const errorPauseMs = 20;
 
 /** After so long without a word the server is taken to have ended it. */
 const abandonedMsMax = 60_000;
@@ -194,17 +201,20 @@ export async function begin(connection: PoolClient, mode = "", limits: Limits = 
   assertSafe(config, config.settings, results[1]?.rows[0]);
 }
 
-/** Whether the settings can be made for one transaction on the server that a client is connected to. */
-export async function takesSettings(
+/** Whether the settings can be made for one transaction on the server that a client is connected to. Rejects if it is lost. */
+export function takesSettings(
   client: Client,
   config: HostConfig,
   settings: TransactionSettings,
 ): Promise<boolean> {
   const text = "SELECT current_setting('synchronous_commit')";
-  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const { promise, resolve, reject } = Promise.withResolvers<boolean>();
   const query = new GuardedQuery({ text, rowMode: "array" }, connectionConfig(config), settings);
-  const callback = (error: Error | null, result?: { rows: string[][] }) =>
-    resolve(!error && result?.rows[0]?.[0] === settings.synchronousCommit);
+  const callback = (error: Error | null, result?: { rows: string[][] }) => {
+    if (error instanceof DatabaseError && unknownStates.test(error.code ?? "")) resolve(false);
+    else if (error !== null) reject(error);
+    else resolve(result?.rows[0]?.[0] === settings.synchronousCommit);
+  };
   client.query(Object.assign(query, { callback }));
   return promise;
 }
@@ -261,14 +271,23 @@ class StoreClient extends Client {
     };
     const connection = this.connection.once("readyForQuery", end).once("end", end);
     const deadline = performance.now() + abandonedMsMax;
+    await resolvedWithin(ended, errorPauseMs);
     while (!hasEnded && performance.now() < deadline) {
       await Promise.race([ended, requestCancel(this)]);
-      await Promise.race([ended, Bun.sleep(cancelPauseMs)]);
+      await resolvedWithin(ended, cancelPauseMs);
     }
     connection.off("readyForQuery", end).off("end", end);
     // An idle backend ends as soon as its socket does.
     socketOf(this).destroy();
   }
+}
+
+/** Resolves when a promise does, or after some time; leaves no timer behind, which would keep the process. */
+async function resolvedWithin(promise: Promise<void>, ms: number): Promise<void> {
+  const { promise: passed, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  await Promise.race([promise, passed]);
+  clearTimeout(timer);
 }
 
 interface Backend {

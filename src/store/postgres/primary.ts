@@ -12,7 +12,7 @@ import { failureOf, NoPrimary, reasonOf } from "./failures.ts";
 const retryPauseMs = 100;
 
 /** A wait that lasts so long is reported. */
-const silentMsMax = 500;
+const silentMsMax = 800;
 
 export class Primary {
   readonly #address: PostgresAddress;
