@@ -10,6 +10,11 @@ export function tell(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
+/** Says what a command waits for: see StoreWait. */
+export function tellWaiting(waitingFor: string): void {
+  tell(`waiting for ${waitingFor}`);
+}
+
 /** Writes lines to standard output as fast as its reader takes them. Stops quietly if the reader goes away. */
 export async function printLines(lines: Iterable<string>): Promise<void> {
   try {

@@ -3,7 +3,7 @@
 import { Command } from "commander";
 import { settingOf, withSettings } from "../config/command-config.ts";
 import { OperatorError } from "../operator-error.ts";
-import { printLines } from "../operator-output.ts";
+import { printLines, tellWaiting } from "../operator-output.ts";
 import { openStore } from "../store/open-store.ts";
 
 export function checkCommand(): Command {
@@ -11,7 +11,9 @@ export function checkCommand(): Command {
     "commit something that changes nothing: print ready and exit with 0, or say why not and exit with 1",
   );
   return withSettings(command, ["database"]).action(async () => {
-    const store = await openStore(settingOf(command, "database"), "existing", () => undefined);
+    const store = await openStore(settingOf(command, "database"), "existing", () => undefined, {
+      report: tellWaiting,
+    });
     try {
       await store.assertWritable().catch((error) => {
         throw new OperatorError(`not ready: ${error instanceof Error ? error.message : error}`);

@@ -4,7 +4,7 @@ import { fstatSync } from "node:fs";
 import { Command } from "commander";
 import { settingOf, withSettings } from "../config/command-config.ts";
 import { OperatorError } from "../operator-error.ts";
-import { countOf, printTexts, tell } from "../operator-output.ts";
+import { countOf, printTexts, tell, tellWaiting } from "../operator-output.ts";
 import { openStore } from "../store/open-store.ts";
 import { exportText } from "../transfer/export.ts";
 import { operatorProgress } from "../transfer/progress.ts";
@@ -30,7 +30,9 @@ async function exportPlants(command: Command): Promise<void> {
   // Progress would only disturb a pipe's other end on the same terminal.
   const isQuiet = settingOf(command, "quiet") || !fstatSync(standardOutput).isFile();
   const progress = operatorProgress(isQuiet);
-  const store = await openStore(settingOf(command, "database"), "existing", tell);
+  const store = await openStore(settingOf(command, "database"), "existing", tell, {
+    ...(settingOf(command, "quiet") ? {} : { report: tellWaiting }),
+  });
   try {
     const total = isQuiet ? undefined : await store.count(selection);
     let plants = 0;

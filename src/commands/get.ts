@@ -5,7 +5,7 @@ import { settingOf, withSettings } from "../config/command-config.ts";
 import { int64FromDigits } from "../contract/exact-integer.ts";
 import { newPlantJson } from "../contract/plant.ts";
 import { OperatorError } from "../operator-error.ts";
-import { printLines, tell } from "../operator-output.ts";
+import { printLines, tell, tellWaiting } from "../operator-output.ts";
 import { openStore } from "../store/open-store.ts";
 
 export function getCommand(): Command {
@@ -20,7 +20,7 @@ export function getCommand(): Command {
         2,
       );
     }
-    const store = await openStore(settingOf(command, "database"), "existing", tell);
+    const store = await openStore(settingOf(command, "database"), "existing", tell, { report: tellWaiting });
     try {
       const plant = await store.get(id);
       if (plant === undefined) throw new OperatorError(`there is no plant with the id ${id} in this store`);

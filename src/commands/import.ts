@@ -3,7 +3,7 @@
 import { Command } from "commander";
 import { settingOf, withSettings } from "../config/command-config.ts";
 import { OperatorError } from "../operator-error.ts";
-import { tell } from "../operator-output.ts";
+import { tell, tellWaiting } from "../operator-output.ts";
 import { openStore } from "../store/open-store.ts";
 import { formatOfFile, formats } from "../transfer/format.ts";
 import { type ImportCounts, importPlants, StoreUnavailable } from "../transfer/import.ts";
@@ -40,7 +40,10 @@ async function importFile(command: Command, file: string): Promise<void> {
   using source = openSource(file, signal);
   using rejected = new RejectedFile(file === "-" ? "stdin.rejected.ndjson" : `${file}.rejected.ndjson`);
   const progress = operatorProgress(isQuiet);
-  const store = await openStore(settingOf(command, "database"), "create", () => undefined);
+  const store = await openStore(settingOf(command, "database"), "create", () => undefined, {
+    ...(isQuiet ? {} : { report: tellWaiting }),
+    signal,
+  });
   let counts: Readonly<ImportCounts> = { created: 0, unchanged: 0, refused: 0 };
   try {
     counts = await importPlants(entries(source.chunks, settingOf(command, "recordBytesMax")), store, {

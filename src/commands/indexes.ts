@@ -2,7 +2,7 @@
 
 import { Argument, Command } from "commander";
 import { settingOf, withSettings } from "../config/command-config.ts";
-import { columnLines, printLines, tell } from "../operator-output.ts";
+import { columnLines, printLines, tell, tellWaiting } from "../operator-output.ts";
 import { openStore } from "../store/open-store.ts";
 import { type IndexName, indexNames, type PlantIndexes } from "../store/plant-reader.ts";
 
@@ -38,7 +38,7 @@ function changeCommand(change: "create" | "drop", description: string): Command 
 }
 
 async function withIndexes<T>(command: Command, use: (indexes: PlantIndexes) => Promise<T>): Promise<T> {
-  const store = await openStore(settingOf(command, "database"), "existing", tell);
+  const store = await openStore(settingOf(command, "database"), "existing", tell, { report: tellWaiting });
   try {
     return await use(store.indexes);
   } finally {

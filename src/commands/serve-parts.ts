@@ -16,7 +16,7 @@ import { endOfTurn, GroupCommit } from "../store/group-commit.ts";
 import type { LatestCreates } from "../store/latest-creates.ts";
 import { observedCommits } from "../store/observed-commits.ts";
 import { serveStore } from "../store/open-store.ts";
-import type { PlantStore } from "../store/plant-store.ts";
+import type { PlantStore, StoreObserver } from "../store/plant-store.ts";
 import { Credentials } from "../tokens/credentials.ts";
 import { JwtVerifier } from "../tokens/jwt-verifier.ts";
 import { KnownTokens } from "../tokens/known-tokens.ts";
@@ -61,12 +61,18 @@ export async function beginTraces({ command, rooms, observe, observers }: House)
   rooms.defer(() => traces.end());
 }
 
-export async function openServedStore({ command, rooms, observe, endAtOnce }: House): Promise<PlantStore> {
+/** @param signal ends the wait for a store that is away. */
+export async function openServedStore(
+  { command, rooms, observe, endAtOnce }: House,
+  signal: AbortSignal,
+): Promise<PlantStore> {
   const mode = settingOf(command, "migrate") === "on" ? "create" : "existing";
-  const store = await serveStore(settingOf(command, "database"), mode, {
+  const observer: StoreObserver = {
     unavailable: (reason) => observe({ kind: "storeUnavailable", reason }),
     failed: ({ message }) => endAtOnce({ kind: "storeFailed", reason: message }),
-  });
+  };
+  const report = (waitingFor: string) => observe({ kind: "storeWaiting", waitingFor });
+  const store = await serveStore(settingOf(command, "database"), mode, observer, { report, signal });
   rooms.defer(() => store.close());
   return store;
 }

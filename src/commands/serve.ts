@@ -54,6 +54,8 @@ async function serve(command: Command): Promise<void> {
   // Ahead of everything that takes time, so that a signal during the start is not lost.
   const stopSignal = firstStopSignal(now, (signal) => endAtOnce({ kind: "cutShort", signal }));
   let stopping = false;
+  const starting = new AbortController();
+  void stopSignal.then(() => starting.abort());
 
   // Taken down in the opposite order, also where the start goes wrong half-way.
   await using rooms = new AsyncDisposableStack();
@@ -65,7 +67,15 @@ async function serve(command: Command): Promise<void> {
   const house: House = { command, rooms, observe, observers, endAtOnce };
 
   await beginTraces(house);
-  const store = await openServedStore(house);
+  const store = await openServedStore(house, starting.signal).catch(async (error) => {
+    if (!starting.signal.aborted) throw error;
+    return undefined;
+  });
+  if (store === undefined) {
+    observe({ kind: "stopping", signal: await stopSignal });
+    stopping = true;
+    return;
+  }
   const credentials = await keepCredentials(house, store);
   const latest = latestCreatesOf(house);
   const groupCommit = takeCreates(house, store, latest);

@@ -2,7 +2,7 @@
 
 import { Command } from "commander";
 import { settingOf, withSettings } from "../config/command-config.ts";
-import { printLines, tell } from "../operator-output.ts";
+import { printLines, tell, tellWaiting } from "../operator-output.ts";
 import { openStore } from "../store/open-store.ts";
 import type { ReadablePlantStore } from "../store/plant-store.ts";
 import { isAccepted } from "../tokens/token.ts";
@@ -12,7 +12,7 @@ export function statsCommand(): Command {
     .description("print the number of plants, the size on disk, the tokens and the schema version")
     .addHelpText("after", "\nThe plants are counted, one by one: that takes about a second for 10 million.");
   return withSettings(command, ["json", "database"]).action(async () => {
-    const store = await openStore(settingOf(command, "database"), "existing", tell);
+    const store = await openStore(settingOf(command, "database"), "existing", tell, { report: tellWaiting });
     try {
       const stats = await statsOf(store);
       await printLines(settingOf(command, "json") ? [JSON.stringify(stats)] : tableOf(stats));

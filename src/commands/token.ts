@@ -4,7 +4,7 @@ import { Command } from "commander";
 import { settingOf, withSettings } from "../config/command-config.ts";
 import { spanMsFromText } from "../moment.ts";
 import { OperatorError } from "../operator-error.ts";
-import { printAll, printLines, tell } from "../operator-output.ts";
+import { printAll, printLines, tell, tellWaiting } from "../operator-output.ts";
 import { openStore } from "../store/open-store.ts";
 import type { OpenMode } from "../store/plant-store.ts";
 import type { TokenStore } from "../store/token-store.ts";
@@ -114,7 +114,7 @@ async function withTokens<T>(
   mode: OpenMode,
   use: (tokens: TokenStore) => Promise<T>,
 ): Promise<T> {
-  const store = await openStore(settingOf(command, "database"), mode, tell);
+  const store = await openStore(settingOf(command, "database"), mode, tell, { report: tellWaiting });
   try {
     return await use(store.tokens);
   } finally {

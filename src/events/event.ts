@@ -21,6 +21,8 @@ export type Event =
   | { readonly kind: "certificateInUse"; readonly subject: string; readonly expiresAt: number }
   | { readonly kind: "certificateRefused"; readonly reason: string }
   | { readonly kind: "storeUnavailable"; readonly reason: string }
+  /** Once a wait for a store that is away lasts longer than a moment. */
+  | { readonly kind: "storeWaiting"; readonly waitingFor: string }
   | { readonly kind: "storeFailed"; readonly reason: string }
   | { readonly kind: "tokensUnreadable"; readonly reason: string }
   | { readonly kind: "connectionsShed"; readonly listener: "public" | "admin"; readonly open: number }

@@ -30,6 +30,7 @@ export class Log {
   readonly #logger: Logger;
   readonly #access: Allowance;
   readonly #storeTrouble: Allowance;
+  readonly #waitTrouble: Allowance;
   readonly #tokenTrouble: Allowance;
   readonly #traceTrouble: Allowance;
   readonly #connectionTrouble: Readonly<Record<"public" | "admin", Allowance>>;
@@ -55,6 +56,7 @@ export class Log {
     this.#now = now;
     this.#access = new Allowance(accessLinesPerSecond, 1_000);
     this.#storeTrouble = new Allowance(1, troublePauseMs);
+    this.#waitTrouble = new Allowance(1, troublePauseMs);
     this.#tokenTrouble = new Allowance(1, troublePauseMs);
     this.#traceTrouble = new Allowance(1, troublePauseMs);
     this.#connectionTrouble = {
@@ -97,6 +99,9 @@ export class Log {
           { reason: event.reason },
           "the store cannot be used at present; requests are answered 503 until it can",
         );
+        break;
+      case "storeWaiting":
+        this.#troubled(this.#waitTrouble, event.waitingFor, "waiting for the store, which does not answer");
         break;
       case "tokensUnreadable":
         this.#troubled(

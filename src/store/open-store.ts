@@ -8,6 +8,7 @@ import type {
   ReadablePlantStore,
   StoreObserver,
   StoreSize,
+  StoreWait,
 } from "./plant-store.ts";
 import { readPostgresAddress } from "./postgres/address.ts";
 import { backUp as postgresBackUp, restore as postgresRestore } from "./postgres/backup.ts";
@@ -20,8 +21,13 @@ import { SqliteThread } from "./sqlite/sqlite-thread.ts";
 interface Engine {
   /** Throws an OperatorError if the address is none of this engine's. */
   judge(address: string): void;
-  serve(address: string, mode: OpenMode, observer: StoreObserver): Promise<PlantStore>;
-  open(address: string, mode: OpenMode, observe: ObserveUnavailable): Promise<ReadablePlantStore>;
+  serve(address: string, mode: OpenMode, observer: StoreObserver, wait: StoreWait): Promise<PlantStore>;
+  open(
+    address: string,
+    mode: OpenMode,
+    observe: ObserveUnavailable,
+    wait: StoreWait,
+  ): Promise<ReadablePlantStore>;
   /** Copies the store to a file, or says which tool does. */
   backUp(address: string, file: string, mayReplace: boolean): Promise<StoreSize>;
   /** Makes a backup the store, or says which tool does. */
@@ -44,7 +50,7 @@ const openPostgres: Engine["open"] = async (...args) => {
 
 const postgres: Engine = {
   judge: readPostgresAddress,
-  serve: (address, mode, { unavailable }) => openPostgres(address, mode, unavailable),
+  serve: (address, mode, { unavailable }, wait) => openPostgres(address, mode, unavailable, wait),
   open: openPostgres,
   backUp: postgresBackUp,
   restore: postgresRestore,
@@ -59,9 +65,14 @@ export function judgeDatabase(database: string): void {
 }
 
 /** Opens the store that a `--database` names, for a server. Throws an OperatorError if it cannot. */
-export function serveStore(database: string, mode: OpenMode, observer: StoreObserver): Promise<PlantStore> {
+export function serveStore(
+  database: string,
+  mode: OpenMode,
+  observer: StoreObserver,
+  wait: StoreWait = {},
+): Promise<PlantStore> {
   const { engine, address } = engineOf(database);
-  return engine.serve(address, mode, observer);
+  return engine.serve(address, mode, observer, wait);
 }
 
 /** Opens the store that a `--database` names, for one command. Throws an OperatorError if it cannot. */
@@ -69,9 +80,10 @@ export function openStore(
   database: string,
   mode: OpenMode,
   observe: ObserveUnavailable,
+  wait: StoreWait = {},
 ): Promise<ReadablePlantStore> {
   const { engine, address } = engineOf(database);
-  return engine.open(address, mode, observe);
+  return engine.open(address, mode, observe, wait);
 }
 
 /** Copies the store that a `--database` names to a file. Throws an OperatorError if it cannot. */

@@ -11,8 +11,11 @@ import type { NewPlant } from "../contract/plant.ts";
 export const indexNames = ["newest", "name", "tag"] as const;
 export type IndexName = (typeof indexNames)[number];
 
-/** `broken`: an attempt to make it was cut short; it is not used, and costs all the same until it is dropped. */
-export type IndexState = "none" | "ready" | "broken";
+/**
+ * - `building`, `dropping`: a session on the store is about it at this moment.
+ * - `broken`: an attempt to build it was interrupted; it is not used, and slows creates all the same until it is dropped.
+ */
+export type IndexState = "none" | "ready" | "building" | "dropping" | "broken";
 export type IndexStates = Readonly<Record<IndexName, IndexState>>;
 
 /** Makes and drops indexes. Each change is on stable storage when it resolves. */

@@ -100,6 +100,14 @@ export interface ReadablePlantStore extends PlantStore {
 /** Hears the engine's word for why it could not commit. */
 export type ObserveUnavailable = (reason: string) => void;
 
+/** A wait for a store that is away. */
+export interface StoreWait {
+  /** Called once it lasts longer than a moment: what is waited for, why, and for how long at the most; no password in it. */
+  readonly report?: (waitingFor: string) => void;
+  /** Breaks off the opening of a store, which then rejects with an OperatorError. */
+  readonly signal?: AbortSignal;
+}
+
 /** What a server must hear of its engine beside the outcomes. */
 export interface StoreObserver {
   readonly unavailable: ObserveUnavailable;

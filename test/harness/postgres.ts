@@ -107,9 +107,9 @@ export class PostgresServer implements AsyncDisposable {
   configure(extra: Record<string, string>): void {
     const lines = Object.entries({
       ...settings,
+      unix_socket_directories: "",
       ...extra,
       port: String(this.port),
-      unix_socket_directories: "",
     });
     const text = lines.map(([name, value]) => `${name} = '${value}'`).join("\n");
     writeFileSync(join(this.#data, "postgresql.auto.conf"), `${text}\n`);

@@ -2,6 +2,9 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, chownSync, cpSync, writeFileSync } from "node:fs";
+import { Client } from "pg";
+import { readPostgresAddress } from "../../src/store/postgres/address.ts";
+import { HostPool } from "../../src/store/postgres/connection.ts";
 import { makeCertificate } from "../harness/certificates.ts";
 import { plantJson, post } from "../harness/http.ts";
 import { Load } from "../harness/load.ts";
@@ -70,6 +73,11 @@ suiteWith("openssl", "TLS", () => {
     );
   });
 
+  test("a statement that is given up is cancelled, over TLS with all checks", async () => {
+    const ca = `sslrootcert=${encodeURIComponent(folder.file("ca.crt"))}`;
+    await expectCancelled(address("localhost", `sslmode=verify-full&${ca}`), database);
+  });
+
   test("a server without TLS is spoken to under prefer, and refused under require", async () => {
     await using plain = await PostgresServer.start();
     const plainAddress = (mode: string) => plain.address("postgres", [], `?retry_timeout=1&sslmode=${mode}`);
@@ -79,54 +87,106 @@ suiteWith("openssl", "TLS", () => {
   });
 });
 
+/** PgBouncer in transaction mode in front of a database, with two connections to it. */
+async function startPgBouncer(database: PostgresServer, folder: TemporaryFolder) {
+  const port = await freePort();
+  writeFileSync(folder.file("users.txt"), '"postgres" ""\n');
+  writeFileSync(
+    folder.file("pgbouncer.ini"),
+    [
+      "[databases]",
+      `postgres = host=127.0.0.1 port=${database.port}`,
+      "[pgbouncer]",
+      "listen_addr = 127.0.0.1",
+      `listen_port = ${port}`,
+      "unix_socket_dir =",
+      "auth_type = trust",
+      `auth_file = ${folder.file("users.txt")}`,
+      "pool_mode = transaction",
+      "default_pool_size = 2",
+      "",
+    ].join("\n"),
+  );
+  if (isRoot) chmodSync(folder.path, 0o755);
+  const bouncer = Bun.spawn(
+    [programPath("pgbouncer"), ...(isRoot ? ["-u", "nobody"] : []), folder.file("pgbouncer.ini")],
+    {
+      stdout: "ignore",
+      stderr: "ignore",
+    },
+  );
+  return {
+    address: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    async [Symbol.asyncDispose]() {
+      bouncer.kill();
+      await bouncer.exited;
+    },
+  };
+}
+
+/** A statement that its client gives up must not go on at the server, which would not notice by itself. */
+async function expectCancelled(address: string, database: PostgresServer): Promise<void> {
+  const [config] = readPostgresAddress(address.replace("postgres:", "")).hosts;
+  const pool = new HostPool({ ...config, query_timeout: 1 }, 1);
+  await expect(pool.query("SELECT pg_sleep(3600)")).rejects.toThrow("Query read timeout");
+  const sleeping = "SELECT FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(3600)' AND state = 'active'";
+  while ((await database.query("postgres", sleeping)).length > 0) await Bun.sleep(20);
+  await pool.close();
+}
+
+test("a statement that is given up is cancelled, over TCP and over a Unix socket", async () => {
+  using folder = new TemporaryFolder();
+  chmodSync(folder.path, 0o777);
+  await using database = await PostgresServer.start({ unix_socket_directories: folder.path });
+  await expectCancelled(database.address("postgres", [], "?sslmode=disable"), database);
+  const socket = `postgres://postgres@${encodeURIComponent(folder.path)}:${database.port}/postgres`;
+  await expectCancelled(`${socket}?sslmode=disable`, database);
+  expect((await run(["migrate", "--database", socket])).exitCode).toBe(0);
+});
+
 suiteWith("pgbouncer", "PgBouncer in transaction mode", () => {
   test("plants are created through it, over fewer connections than there are batches in flight", async () => {
     await using database = await PostgresServer.start();
     using folder = new TemporaryFolder();
-    const port = await freePort();
-    writeFileSync(folder.file("users.txt"), '"postgres" ""\n');
-    writeFileSync(
-      folder.file("pgbouncer.ini"),
-      [
-        "[databases]",
-        `postgres = host=127.0.0.1 port=${database.port}`,
-        "[pgbouncer]",
-        "listen_addr = 127.0.0.1",
-        `listen_port = ${port}`,
-        "unix_socket_dir =",
-        "auth_type = trust",
-        `auth_file = ${folder.file("users.txt")}`,
-        "pool_mode = transaction",
-        "default_pool_size = 2",
-        "",
-      ].join("\n"),
-    );
-    if (isRoot) chmodSync(folder.path, 0o755);
-    const bouncer = Bun.spawn(
-      [programPath("pgbouncer"), ...(isRoot ? ["-u", "nobody"] : []), folder.file("pgbouncer.ini")],
-      {
-        stdout: "ignore",
-        stderr: "ignore",
-      },
-    );
-    try {
-      await using server = await RunningServer.start({
-        database: `postgres://postgres@127.0.0.1:${port}/postgres`,
-      });
-      const target = { url: server.url, token: await server.createToken() };
-      const load = new Load();
-      const running = load.untilStopped([target], 32);
-      await load.acknowledgedMore(2_000);
-      load.stop();
-      await running;
-      expect([...load.statuses.keys()]).toEqual([200]);
-      expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
-      expect((await post(target, plantJson(1n, "Ficus"))).json).toMatchObject({ error: 40009 });
-      const exported = (await server.command("export")).stdout.replace('{"id":1,"name":"Monstera"}\n', "");
-      expect(load.audit(exported)).toEqual([]);
-    } finally {
-      bouncer.kill();
-      await bouncer.exited;
-    }
+    await using bouncer = await startPgBouncer(database, folder);
+    await using server = await RunningServer.start({
+      database: bouncer.address,
+    });
+    const target = { url: server.url, token: await server.createToken() };
+    const load = new Load();
+    const running = load.untilStopped([target], 32);
+    await load.acknowledgedMore(2_000);
+    load.stop();
+    await running;
+    expect([...load.statuses.keys()]).toEqual([200]);
+    expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
+    expect((await post(target, plantJson(1n, "Ficus"))).json).toMatchObject({ error: 40009 });
+    const exported = (await server.command("export")).stdout.replace('{"id":1,"name":"Monstera"}\n', "");
+    expect(load.audit(exported)).toEqual([]);
+  });
+
+  test("a statement that is given up is cancelled through it", async () => {
+    await using database = await PostgresServer.start();
+    using folder = new TemporaryFolder();
+    await using bouncer = await startPgBouncer(database, folder);
+    // It takes a moment to start.
+    expect((await run(["migrate", "--database", bouncer.address])).exitCode).toBe(0);
+    await expectCancelled(`${bouncer.address}?sslmode=disable`, database);
+  });
+
+  test("while the table is locked, its connections are not used up either", async () => {
+    await using database = await PostgresServer.start();
+    using folder = new TemporaryFolder();
+    await using bouncer = await startPgBouncer(database, folder);
+    await using server = await RunningServer.start({
+      database: `${bouncer.address}?statement_timeout=1&retry_timeout=1`,
+    });
+    const target = { url: server.url, token: await server.createToken() };
+    const other = new Client({ connectionString: database.address("postgres") });
+    await other.connect();
+    await other.query("BEGIN; LOCK TABLE plants");
+    for (let id = 0n; id < 3n; id++) expect((await post(target, plantJson(id, "Monstera"))).status).toBe(503);
+    await other.end();
+    expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
   });
 });

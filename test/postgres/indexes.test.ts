@@ -79,12 +79,42 @@ test("an index that is broken is not called made", async () => {
   expect(await index("create", "tag")).toEqual({
     exitCode: 1,
     stdout: "",
-    stderr:
-      "plantstore: the index tag is broken, or is being made by somebody else; drop it to make it again\n",
+    stderr: "plantstore: the index tag is broken; drop it, and create it again\n",
   });
   expect((await index("drop", "tag")).exitCode).toBe(0);
   expect((await index("create", "tag")).exitCode).toBe(0);
   expect((await index("list")).stdout).toContain("tag     ready\n");
+});
+
+test("an index that another session builds or drops is shown as such, and left to it", async () => {
+  const { name, address } = await database.newDatabase();
+  expect((await run(["migrate", "--database", address])).exitCode).toBe(0);
+  await database.query(name, `CREATE USER viewer_${name}`);
+  await database.query(name, `GRANT SELECT ON plantstore_schema, plants TO viewer_${name}`);
+  const index = (...args: string[]) => run(["index", ...args, "--database", address]);
+  const viewer = address.replace("postgres@", `viewer_${name}@`);
+  const expectChange = async (change: "create" | "drop", state: string, verb: string) => {
+    let changing: ReturnType<typeof index> | undefined;
+    await besideTransaction(address, "INSERT INTO plants VALUES (1, '', 'x')", async () => {
+      changing = index(change, "tag");
+      while (!(await index("list")).stdout.includes(`tag     ${state}\n`));
+      expect((await run(["index", "list", "--database", viewer])).stdout).toContain(`tag     ${state}\n`);
+      for (const other of ["create", "drop"]) {
+        expect(await index(other, "tag")).toEqual({
+          exitCode: 1,
+          stdout: "",
+          stderr: expect.stringContaining(
+            `plantstore: the index tag is being ${verb} by another session; wait until "plantstore index list" shows that it has ended\n`,
+          ),
+        });
+      }
+    });
+    expect((await changing)?.exitCode).toBe(0);
+  };
+  await expectChange("create", "building", "built");
+  expect((await index("list")).stdout).toContain("tag     ready\n");
+  await expectChange("drop", "dropping", "dropped");
+  expect((await index("list")).stdout).toContain("tag     none\n");
 });
 
 test("a role that may only read and insert plants sees the newest by the index that the owner made", async () => {

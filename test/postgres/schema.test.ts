@@ -18,7 +18,11 @@ test("many that migrate at once make one schema, and migrating again changes not
   const { name, address } = await database.newDatabase();
   const results = await Promise.all(Array.from({ length: 5 }, () => run(["migrate", "--database", address])));
   expect(results.map(({ exitCode, stderr }) => ({ exitCode, stderr }))).toEqual(
-    Array(5).fill({ exitCode: 0, stderr: "The store is there, and its schema is up to date.\n" }),
+    // A busy machine may take long enough to connect that the wait is reported ahead of it.
+    Array(5).fill({
+      exitCode: 0,
+      stderr: expect.stringMatching(/(?:^|\n)The store is there, and its schema is up to date\.\n$/),
+    }),
   );
   expect(await database.query(name, "SELECT version FROM plantstore_schema")).toEqual([{ version: 3 }]);
 });
@@ -77,20 +81,17 @@ test("without a schema, and with an older or a newer one, the error says what to
   }
 });
 
-test("a database that may lose commits, or cannot hold every string, is refused", async () => {
-  const asynchronous = await database.newDatabase();
-  await database.query("postgres", `ALTER DATABASE ${asynchronous.name} SET synchronous_commit = off`);
+test("a database that takes no writes, or cannot hold every string, is refused", async () => {
   const latin1 = await database.newDatabase("ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
   const readOnly = await database.newDatabase();
   await database.query("postgres", `ALTER DATABASE ${readOnly.name} SET default_transaction_read_only = on`);
   for (const [{ address }, reason] of [
-    [asynchronous, "has synchronous_commit off, so that commits can be lost; set it to on"],
     [latin1, "has the encoding LATIN1; it must be UTF8"],
     [readOnly, "takes no writes (a standby, or read-only)"],
   ] as const) {
     const { exitCode, stderr } = await serve(`${address}?retry_timeout=1`);
     expect(exitCode).toBe(1);
-    expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
+    expect(stderr.split("\n").at(-2)).toStartWith("plantstore: ");
     expect(stderr).toContain(`127.0.0.1:${database.port}: ${reason}`);
   }
 });
@@ -98,11 +99,11 @@ test("a database that may lose commits, or cannot hold every string, is refused"
 test("hosts that do not answer, and users that are not let in, are named", async () => {
   const { stderr } = await serve("postgres://nobody@127.0.0.1:1,127.0.0.1:2/none?retry_timeout=1");
   expect(stderr).toMatch(
-    /^plantstore: cannot open the store: 127\.0\.0\.1:1: [^;]*ECONNREFUSED[^;]*; 127\.0\.0\.1:2: [^\n]+\n$/,
+    /^plantstore: cannot open the store: 127\.0\.0\.1:1: [^;]*ECONNREFUSED[^;]*; 127\.0\.0\.1:2: [^\n]+\n$/m,
   );
   const stranger = await serve(`postgres://stranger@127.0.0.1:${database.port}/postgres?retry_timeout=1`);
   expect(stranger.stderr).toMatch(
-    /^plantstore: cannot open the store: [^\n]*role "stranger" does not exist[^\n]*\n$/,
+    /^plantstore: cannot open the store: [^\n]*role "stranger" does not exist[^\n]*\n$/m,
   );
 });
 

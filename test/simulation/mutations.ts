@@ -110,6 +110,7 @@ export const mutations: Readonly<Record<string, SimulationOptions>> = {
   goesOnAfterAFailedFsync: { engine: "sqlite", mutation: { hidesFsync: true } },
   dropsARetry: { engine: "postgres", mutation: { dropsRetries: true } },
   answersWhatTheStandbyHasNot: { engine: "postgres", mutation: { concealsStandbys: true } },
+  commitsAsTheServerIsConfigured: { engine: "postgres", mutation: { ignoresSettings: true } },
   neverSeesATokenEnd: { mutation: { clock: () => () => 0 } },
   neverSeesARevocation: {
     mutation: {

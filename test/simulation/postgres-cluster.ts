@@ -21,17 +21,22 @@ export interface Fate {
 }
 
 /** SQLSTATEs that a statement may end with, of every kind that the engine tells apart. */
-const states = ["40001", "40P01", "53300", "57P01", "53100", "08006", "54000"];
+const states = ["40001", "40P01", "53300", "57P01", "57014", "53100", "08006", "54000"];
 
 /** How the batches' statements begin; see PostgresPlants and Primary. */
 const isInsert = /^INSERT INTO plants \(id, name, tag\) VALUES/;
 const isSelect = /^SELECT id, name, tag, current_setting/;
 const isLock = /FOR KEY SHARE/;
 const isCheck = /^SELECT current_setting\('transaction_read_only'\)/;
+const isSettingsCheck = /^SELECT current_setting\('synchronous_commit'\)/;
+const setsSynchronousCommit = /set_config\('synchronous_commit', 'on', true\)/;
 
 export class PostgresCluster {
   readonly sockets = new Set<SimulatedSocket>();
   readonly hasStandby: boolean;
+  /** Whether a commit waits for the standby only where its transaction has asked for that. */
+  readonly #commitsWeakly: boolean;
+  #backends = 0;
   /** When a statement was last refused for a reason that no second try helps with. */
   lastRefusalAt = Number.NEGATIVE_INFINITY;
   #rates: Readonly<Record<"cut" | "error" | "stall", number>> = calm;
@@ -50,6 +55,11 @@ export class PostgresCluster {
   constructor(parts: WorldParts) {
     this.#parts = parts;
     this.hasStandby = parts.random.chance(0.5);
+    this.#commitsWeakly = parts.random.chance(0.5);
+  }
+
+  nextBackend(): number {
+    return ++this.#backends;
   }
 
   stateOf(host: number): HostState {
@@ -80,7 +90,7 @@ export class PostgresCluster {
     const stallMs = random.chance(stall) ? random.between(1, 15_000) : 0;
     if (random.chance(cut))
       return { kind: random.pick(["cutBefore", "cutAfter", "cutWithin"] as const), state: "", stallMs };
-    if (random.chance(error) && !isCheck.test(sql)) {
+    if (random.chance(error) && !isCheck.test(sql) && !isSettingsCheck.test(sql)) {
       const state = random.pick(states);
       if (/^5(?:3100|4)/.test(state)) this.lastRefusalAt = this.#parts.time.now();
       return { kind: "error", state, stallMs };
@@ -90,18 +100,28 @@ export class PostgresCluster {
 
   /** The SQLSTATE with which a host refuses a statement at this moment, if it does. */
   refusalOf(host: number, { sql }: Statement): string | undefined {
-    if (host !== this.#primary && !isCheck.test(sql)) return "25006";
-    if (isInsert.test(sql) || isSelect.test(sql) || isLock.test(sql) || isCheck.test(sql)) return undefined;
+    if (isCheck.test(sql) || isSettingsCheck.test(sql)) return undefined;
+    if (host !== this.#primary) return "25006";
+    if (isInsert.test(sql) || isSelect.test(sql) || isLock.test(sql)) return undefined;
     return "42601";
   }
 
-  /** The rows that a statement gives once it is committed; undefined if its host is lost before that. */
-  async execute(host: number, { sql, values }: Statement): Promise<Rows | undefined> {
-    if (isCheck.test(sql)) return checkRow(host !== this.#primary);
+  /**
+   * The rows that a statement gives once it is committed; undefined if its host is lost before that. To cancel it then
+   * ends no more than the wait for the standby.
+   */
+  async execute(host: number, statement: Statement, cancelled: Promise<unknown>): Promise<Rows | undefined> {
+    const { sql, values } = statement;
+    if (isCheck.test(sql)) return checkRow(host !== this.#primary, this.#commitsWeakly);
+    if (isSettingsCheck.test(sql)) return { columns: ["current_setting"], rows: [["on"]] };
+    const committed = () => {
+      if (!this.#waitsForStandby(statement)) return true;
+      return Promise.race([this.#committed(), cancelled.then(() => true)]);
+    };
     if (isSelect.test(sql)) return this.#select(values[0] ?? "");
-    if (isLock.test(sql)) return (await this.#committed()) ? { columns: ["?column?"], rows: [] } : undefined;
+    if (isLock.test(sql)) return (await committed()) ? { columns: ["?column?"], rows: [] } : undefined;
     const inserted = this.#insert(values);
-    if (inserted.length > 0 && !(await this.#committed())) return undefined;
+    if (inserted.length > 0 && !(await committed())) return undefined;
     return { columns: ["*id"], rows: inserted.map(({ id }) => [String(id)]) };
   }
 
@@ -142,6 +162,11 @@ export class PostgresCluster {
       columns: ["*id", "name", "tag", "standbys"],
       rows: found.map(({ id, name, tag }) => [String(id), name, tag, standbys]),
     };
+  }
+
+  #waitsForStandby({ settings = "" }: Statement): boolean {
+    const isAsked = this.#parts.mutation.ignoresSettings !== true && setsSynchronousCommit.test(settings);
+    return isAsked || !this.#commitsWeakly;
   }
 
   /** Whether all that is committed at this moment has come to the standby, once that is known. */
@@ -188,9 +213,9 @@ function jsonOf({ id, name, tag }: Row): string {
 
 const calm = { cut: 0, error: 0, stall: 0 };
 
-function checkRow(isReadOnly: boolean): Rows {
+function checkRow(isReadOnly: boolean, commitsWeakly: boolean): Rows {
   return {
-    columns: ["read_only", "encoding", "commits", "fsync"],
-    rows: [[isReadOnly ? "on" : "off", "UTF8", "on", "on"]],
+    columns: ["read_only", "encoding", "commits", "fsync", "full_pages"],
+    rows: [[isReadOnly ? "on" : "off", "UTF8", commitsWeakly ? "local" : "on", "on", "on"]],
   };
 }

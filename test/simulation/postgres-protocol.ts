@@ -4,7 +4,18 @@
 export interface Statement {
   readonly sql: string;
   readonly values: readonly (string | null)[];
+  /** Whether it came by itself, without Parse and Bind. */
+  readonly isSimple: boolean;
+  /** The statement ahead of it in one transaction, which sets what that transaction relies on. */
+  readonly settings: string | undefined;
 }
+
+/** Asks for the end of what a backend does. */
+export interface CancelRequest {
+  readonly backend: number;
+}
+
+const cancelRequestCode = 80_877_102;
 
 export interface Rows {
   /** The columns' names, those of the type int8 with an asterisk in front. */
@@ -16,11 +27,11 @@ export interface Rows {
 export class Frontend {
   #unread = Buffer.alloc(0);
   #started = false;
-  #sql = "";
-  #values: (string | null)[] = [];
+  /** What came since the last Sync. */
+  #pipeline: { sql: string; values: (string | null)[] }[] = [];
 
-  /** What became complete with these bytes: the start, statements, and the goodbye. */
-  *read(bytes: Uint8Array): Generator<"startup" | "terminate" | Statement> {
+  /** What became complete with these bytes: the start, statements, and the goodbye; or a request to cancel. */
+  *read(bytes: Uint8Array): Generator<"startup" | "terminate" | Statement | CancelRequest> {
     this.#unread = Buffer.concat([this.#unread, bytes]);
     for (;;) {
       const typeBytes = this.#started ? 1 : 0;
@@ -35,24 +46,35 @@ export class Frontend {
     }
   }
 
-  #understand(type: string, body: Buffer): "startup" | "terminate" | Statement | undefined {
+  #understand(type: string, body: Buffer): "startup" | "terminate" | Statement | CancelRequest | undefined {
     switch (type) {
       case "startup":
+        if (body.readUInt32BE(0) === cancelRequestCode) return { backend: body.readUInt32BE(4) };
         this.#started = true;
         return "startup";
       case "X":
         return "terminate";
       case "Q":
-        return { sql: body.toString("utf8", 0, body.length - 1), values: [] };
+        return {
+          sql: body.toString("utf8", 0, body.length - 1),
+          values: [],
+          isSimple: true,
+          settings: undefined,
+        };
       case "P":
-        this.#sql = body.toString("utf8", 1, body.indexOf(0, 1));
-        this.#values = [];
+        this.#pipeline.push({ sql: body.toString("utf8", 1, body.indexOf(0, 1)), values: [] });
         return undefined;
       case "B":
-        this.#values = valuesOf(body);
+        this.#pipeline[this.#pipeline.length - 1] = {
+          sql: this.#pipeline.at(-1)?.sql ?? "",
+          values: valuesOf(body),
+        };
         return undefined;
-      case "S":
-        return { sql: this.#sql, values: this.#values };
+      case "S": {
+        const [first, last = first] = this.#pipeline.splice(0);
+        if (first === undefined || last === undefined) throw new Error("A Sync without a statement");
+        return { ...last, isSimple: false, settings: last === first ? undefined : first.sql };
+      }
       default:
         // Describe and Execute belong to the Sync that follows.
         return undefined;
@@ -78,12 +100,23 @@ function valuesOf(body: Buffer): (string | null)[] {
 }
 
 /** What a server says to a client that it lets in. */
-export function welcome(): Buffer {
-  return Buffer.concat([message("R", int32(0)), message("K", int32(1), int32(1)), ready()]);
+export function welcome(backend: number): Buffer {
+  return Buffer.concat([message("R", int32(0)), message("K", int32(backend), int32(1)), ready()]);
+}
+
+/** The answer to the settings of a transaction: three that are set, and two that are read. */
+function settingsResult(): Buffer {
+  const row = ["5s", "1s", "on", "on", "on"].map(valueBytes);
+  return Buffer.concat([
+    message("1"),
+    message("2"),
+    message("D", int16(row.length), ...row),
+    message("C", text("SELECT 1")),
+  ]);
 }
 
 /** The answer to a statement; to a simple one without the acknowledgements of its parts. */
-export function resultOf({ columns, rows }: Rows, isSimple: boolean): Buffer {
+export function resultOf({ columns, rows }: Rows, { isSimple, settings }: Statement): Buffer {
   const fields = columns.map((column) => {
     const isInt8 = column.startsWith("*");
     const type = Buffer.concat([
@@ -97,6 +130,7 @@ export function resultOf({ columns, rows }: Rows, isSimple: boolean): Buffer {
     return Buffer.concat([text(column.replace("*", "")), type]);
   });
   return Buffer.concat([
+    ...(settings === undefined ? [] : [settingsResult()]),
     ...(isSimple ? [] : [message("1"), message("2")]),
     message("T", int16(fields.length), ...fields),
     ...rows.map((row) => message("D", int16(row.length), ...row.map(valueBytes))),

@@ -14,6 +14,10 @@ export class SimulatedSocket extends EventEmitter {
   /** Statements of one connection are executed one after the other. */
   #serverTurn: Promise<void> = Promise.resolve();
   #ended = false;
+  /** What the server says of itself when it lets somebody in. */
+  readonly #backend: number;
+  /** Ends what is executed at this moment. */
+  #cancelStatement: (() => void) | undefined;
   /** When the last bytes arrive, or have arrived, there and here: none overtake others. */
   #thereAt = 0;
   #hereAt = 0;
@@ -22,6 +26,7 @@ export class SimulatedSocket extends EventEmitter {
     super();
     this.#cluster = cluster;
     this.#parts = parts;
+    this.#backend = cluster.nextBackend();
   }
 
   connect(_port: number, host: string): void {
@@ -80,17 +85,26 @@ export class SimulatedSocket extends EventEmitter {
   #arrive(bytes: Buffer): void {
     // What was sent before the connection broke may arrive all the same.
     for (const message of this.#frontend.read(bytes)) {
-      if (message === "startup") this.#say(welcome());
+      if (message === "startup") this.#say(welcome(this.#backend));
       else if (message === "terminate") this.cut();
-      else this.#serverTurn = this.#serverTurn.then(() => this.#execute(message));
+      else if ("backend" in message) {
+        for (const socket of this.#cluster.sockets)
+          if (socket.host === this.#host && socket.#backend === message.backend) socket.#cancelStatement?.();
+        this.cut();
+      } else this.#serverTurn = this.#serverTurn.then(() => this.#execute(message));
     }
   }
 
   async #execute(statement: Statement): Promise<void> {
     const { time, random, trace } = this.#parts;
-    const isSimple = statement.values.length === 0;
     const fate = this.#cluster.fateOf(statement);
-    await time.sleep(random.between(0.1, 2) + fate.stallMs);
+    const { promise: cancelled, resolve: cancel } = Promise.withResolvers<"cancelled">();
+    this.#cancelStatement = () => cancel("cancelled");
+    const worked = time.sleep(random.between(0.1, 2) + fate.stallMs);
+    if ((await Promise.race([worked, cancelled])) === "cancelled") {
+      trace(`host${this.#host}: cancelled`);
+      return this.#say(errorOf("57014"));
+    }
     if (fate.kind === "cutBefore") return this.cut(reset());
     const state = fate.kind === "error" ? fate.state : this.#cluster.refusalOf(this.#host, statement);
     if (state !== undefined) {
@@ -99,9 +113,10 @@ export class SimulatedSocket extends EventEmitter {
       if (state.startsWith("57P")) this.cut(reset());
       return;
     }
-    const rows = await this.#cluster.execute(this.#host, statement);
+    const rows = await this.#cluster.execute(this.#host, statement, cancelled);
+    this.#cancelStatement = undefined;
     if (rows === undefined || fate.kind === "cutAfter") return this.cut(reset());
-    const bytes = resultOf(rows, isSimple);
+    const bytes = resultOf(rows, statement);
     if (fate.kind === "cutWithin") this.#say(bytes.subarray(0, random.below(bytes.length)));
     else this.#say(bytes);
     if (fate.kind === "cutWithin") this.#parts.time.after(1, () => this.cut(reset()));

@@ -58,6 +58,7 @@ export class PostgresWorld implements World {
       connectionsMax,
       retryMsMax: mutation.dropsRetries === true ? -1 : retryMsMax,
       plainIfNoTls: false,
+      acceptsTornPages: false,
     });
     const plants = new PostgresPlants(primary, (reason) => trace(`unavailable: ${reason}`));
     return {

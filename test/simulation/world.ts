@@ -61,6 +61,8 @@ export interface Mutation {
   readonly hidesFsync?: boolean;
   /** PostgreSQL tells nobody that it has standbys. */
   readonly concealsStandbys?: boolean;
+  /** PostgreSQL commits as it is configured, whatever a transaction sets. */
+  readonly ignoresSettings?: boolean;
   /** A batch is not tried again. */
   readonly dropsRetries?: boolean;
   /** The servers' clock for tokens. */

@@ -14,6 +14,8 @@ export interface PostgresAddress {
   readonly retryMsMax: number;
   /** Whether a server without TLS may be spoken to when it was asked for first: sslmode=prefer. */
   readonly plainIfNoTls: boolean;
+  /** Whether the storage writes pages whole, so that a server without full_page_writes is safe. */
+  readonly acceptsTornPages: boolean;
 }
 
 const parameterDefaults = {
@@ -26,6 +28,7 @@ const parameterDefaults = {
   statement_timeout: "5",
   retry_timeout: "10",
   pool_size: "4",
+  full_page_writes: "on",
 };
 
 type Parameters = Record<keyof typeof parameterDefaults, string>;
@@ -56,7 +59,7 @@ export function readPostgresAddress(rest: string): PostgresAddress {
     ssl: readTls(parameters),
     keepAlive: true,
     connectionTimeoutMillis: seconds(parameters, "connect_timeout"),
-    // Kept by the client: a server that hangs keeps no time-out of its own, and PgBouncer passes none on.
+    // Not a parameter of the connection, which PgBouncer would refuse: each transaction sets it for itself.
     query_timeout: seconds(parameters, "statement_timeout"),
   };
   return {
@@ -64,6 +67,7 @@ export function readPostgresAddress(rest: string): PostgresAddress {
     connectionsMax: wholeNumber(parameters, "pool_size"),
     retryMsMax: seconds(parameters, "retry_timeout"),
     plainIfNoTls: parameters.sslmode === "prefer",
+    acceptsTornPages: readFullPageWrites(parameters),
   };
 }
 
@@ -102,6 +106,13 @@ function readTls({ sslmode, sslrootcert, sslcert, sslkey }: Parameters): ClientC
     ...(sslcert === "" ? {} : { cert: readTlsFile(sslcert) }),
     ...(sslkey === "" ? {} : { key: readTlsFile(sslkey) }),
   };
+}
+
+/** Whether a server without full_page_writes is accepted. */
+function readFullPageWrites({ full_page_writes }: Parameters): boolean {
+  if (full_page_writes !== "on" && full_page_writes !== "off")
+    throw badAddress(`full_page_writes is "${full_page_writes}", but must be on or off`);
+  return full_page_writes === "off";
 }
 
 function readTlsFile(path: string): string {

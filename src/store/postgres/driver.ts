@@ -3,10 +3,13 @@
 export {
   Client,
   type ClientConfig,
+  Connection,
   DatabaseError,
   escapeLiteral,
   Pool,
   type PoolClient,
-  type PoolConfig,
+  Query,
+  type QueryConfig,
+  type Submittable,
 } from "pg";
 export { from as copyFrom, to as copyTo } from "pg-copy-streams";

@@ -1,13 +1,17 @@
 // Plants out in masses, and their number.
 
 import type { Selection, StoredPlant } from "../plant-store.ts";
+import { begin, socketOf, timerMsMax } from "./connection.ts";
 import { plantsFromCopyText } from "./copy-text.ts";
 import { copyTo, escapeLiteral, type PoolClient } from "./driver.ts";
 import { rejectForOperator } from "./failures.ts";
 import type { Primary } from "./primary.ts";
 
-/** The longest that a timer can be set to: an export takes as long as its reader does. */
-const exportMsMax = 2 ** 31 - 1;
+/** An export takes as long as its reader does. */
+const exportMsMax = timerMsMax;
+
+/** But it does not wait for as long for a lock on the table. */
+const lockMsMax = 5_000;
 
 /**
  * The plants of a selection by id: COPY is one statement, and so one snapshot. Of 2 million plants a cursor with FETCH
@@ -16,11 +20,14 @@ const exportMsMax = 2 ** 31 - 1;
 export async function* exportPlants(primary: Primary, selection: Selection): AsyncGenerator<StoredPlant[]> {
   const connection = await primary.runOnce((pool) => pool.connect()).catch(rejectForOperator);
   try {
+    await begin(connection, "READ ONLY", { statementMs: exportMsMax, lockMs: lockMsMax });
     yield* copyOut(connection, selection);
   } catch (error) {
     await rejectForOperator(error);
   } finally {
-    // Not kept: an export that was broken off has rows under way.
+    // Not kept: an export that was broken off has rows under way. A server that cannot send them ends with the socket,
+    // and not before it.
+    socketOf(connection).destroy();
     connection.release(true);
   }
 }
@@ -31,6 +38,7 @@ export async function countPlants(primary: Primary, selection: Selection): Promi
   const statement = {
     text: `SELECT count(*) FROM plants ${conditions(selection)}`,
     query_timeout: exportMsMax,
+    lockMs: lockMsMax,
   };
   const counting = primary.runOnce((pool) => pool.query<{ count: string }>(statement));
   const { rows } = await counting.catch(rejectForOperator);

@@ -20,8 +20,16 @@ export type Failure = "lost" | "again" | "alone" | "refused" | "fault";
 
 // Connection exceptions, administrator's and crash shutdown, "cannot connect now", read-only transaction (a standby).
 const lostStates = /^(?:08...|57P0[1235]|25006)$/;
-// Serialization failure and deadlock; CockroachDB's restarts are 40001, its unknown commits 40003.
-const againStates = /^(?:40001|40P01|40003|53300)$/;
+// Serialization failure and deadlock; CockroachDB's restarts are 40001, its unknown commits 40003. Too many connections.
+// Time limits of a lock and of a statement.
+const againStates = /^(?:40001|40P01|40003|53300|55P03|57014)$/;
+
+const lockNotAvailable = "55P03";
+
+/** Whether a statement was ended because it waited too long for another transaction. */
+export function isLockTimeout(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === lockNotAvailable;
+}
 // Data exceptions, integrity constraints, program limits.
 const aloneStates = /^(?:22...|23...|54...)$/;
 

@@ -8,8 +8,9 @@ import {
   indexedCharacters,
   type PlantIndexes,
 } from "../plant-reader.ts";
-import { DatabaseError, type Pool, type PoolClient } from "./driver.ts";
-import { rejectForOperator } from "./failures.ts";
+import { begin } from "./connection.ts";
+import type { Pool, PoolClient } from "./driver.ts";
+import { isLockTimeout, rejectForOperator } from "./failures.ts";
 import type { Primary } from "./primary.ts";
 
 /** An index of a large store takes its time, and nobody waits for it but who asked for it. */
@@ -17,8 +18,6 @@ const indexMsMax = 6 * 3_600_000;
 
 /** A lock that is waited for stands before every later create: shorter than any statement of a batch may take. */
 const lockMsMax = 500;
-
-const lockNotAvailable = "55P03";
 
 interface Index {
   /** The relation whose presence tells that the index is there. */
@@ -88,20 +87,22 @@ export class PostgresIndexes implements PlantIndexes {
 
   async create(name: IndexName): Promise<void> {
     const state = (await this.states())[name];
+    assertUnchanging(name, state);
     if (state === "broken")
-      throw new OperatorError(
-        `the index ${name} is broken, or is being made by somebody else; drop it to make it again`,
-      );
+      throw new OperatorError(`the index ${name} is broken; drop it, and create it again`);
     if (state === "none") await this.#change(indexes[name], "create");
   }
 
   async drop(name: IndexName): Promise<void> {
-    if ((await this.states())[name] !== "none") await this.#change(indexes[name], "drop");
+    const state = (await this.states())[name];
+    // To drop it would wait for the other session, for as long as that takes.
+    assertUnchanging(name, state);
+    if (state !== "none") await this.#change(indexes[name], "drop");
   }
 
   async #change(index: Index, change: "create" | "drop"): Promise<void> {
     const changing = this.#primary.runOnceOnConnection(async (connection) => {
-      if (!index.isConcurrent) await connection.query(`BEGIN; SET LOCAL lock_timeout = ${lockMsMax}`);
+      if (!index.isConcurrent) await begin(connection, "", { statementMs: indexMsMax, lockMs: lockMsMax });
       for (const sql of index[change]) await runLong(connection, sql);
       if (!index.isConcurrent) await connection.query("COMMIT");
     });
@@ -109,8 +110,16 @@ export class PostgresIndexes implements PlantIndexes {
   }
 }
 
+function assertUnchanging(name: IndexName, state: IndexState): void {
+  if (state !== "building" && state !== "dropping") return;
+  const verb = state === "building" ? "built" : "dropped";
+  throw new OperatorError(
+    `the index ${name} is being ${verb} by another session; wait until "plantstore index list" shows that it has ended`,
+  );
+}
+
 function explainLock(error: unknown): never {
-  if (!(error instanceof DatabaseError && error.code === lockNotAvailable)) throw error;
+  if (!isLockTimeout(error)) throw error;
   throw new OperatorError(
     "another transaction holds the table of plants, that of a backup perhaps; try again when it is over",
   );
@@ -129,10 +138,37 @@ export async function indexStates(pool: Pool): Promise<IndexStates> {
      WHERE relname = ANY ($1::text[]) AND pg_table_is_visible(pg_class.oid)`,
     [relations],
   );
+  const changing = rows.every(({ is_valid }) => is_valid) ? new Map() : await changingIndexes(pool);
   const stateOf = (name: IndexName): IndexState => {
     const found = rows.find(({ relation }) => relation === indexes[name].relation);
     if (found === undefined) return "none";
-    return found.is_valid ? "ready" : "broken";
+    return found.is_valid ? "ready" : (changing.get(found.relation) ?? "broken");
   };
   return { newest: stateOf("newest"), name: stateOf("name"), tag: stateOf("tag") };
+}
+
+/**
+ * The indexes that are being built or dropped. Whoever drops one concurrently has it locked; whoever builds one is seen by
+ * its progress, of which a role without pg_read_all_stats learns no more than the process, and so by the process's lock
+ * on the table.
+ */
+async function changingIndexes(pool: Pool): Promise<Map<string, "building" | "dropping">> {
+  const { rows } = await pool.query<{ relation: string; change: "building" | "dropping" }>(
+    `SELECT relname AS relation, CASE WHEN is_locked THEN 'dropping' ELSE 'building' END AS change
+     FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid CROSS JOIN LATERAL (
+       SELECT EXISTS (
+         SELECT FROM pg_locks
+         WHERE locktype = 'relation' AND relation = indexrelid AND granted AND mode = 'ShareUpdateExclusiveLock'
+           AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+       ) AS is_locked, EXISTS (
+         SELECT FROM pg_stat_progress_create_index AS progress
+         WHERE datname = current_database() AND (index_relid = indexrelid OR index_relid IS NULL AND EXISTS (
+           SELECT FROM pg_locks
+           WHERE pg_locks.pid = progress.pid AND relation = indrelid AND granted AND mode = 'ShareUpdateExclusiveLock'
+         ))
+       ) AS is_built
+     ) AS states
+     WHERE NOT indisvalid AND indrelid = 'plants'::regclass AND (is_locked OR is_built)`,
+  );
+  return new Map(rows.map(({ relation, change }) => [relation, change]));
 }

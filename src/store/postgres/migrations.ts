@@ -1,6 +1,7 @@
 // The schema, version by version. A migration that was released is never edited: add one below it.
 
 import { OperatorError } from "../../operator-error.ts";
+import { begin } from "./connection.ts";
 import { DatabaseError, type Pool, type PoolClient } from "./driver.ts";
 import type { Primary } from "./primary.ts";
 
@@ -92,7 +93,7 @@ async function makeVersionTable(connection: PoolClient): Promise<void> {
 }
 
 async function upgrade(connection: PoolClient): Promise<void> {
-  await connection.query("BEGIN");
+  await begin(connection);
   await connection.query(
     "INSERT INTO plantstore_schema (only_row, version) VALUES (true, 0) ON CONFLICT (only_row) DO NOTHING",
   );

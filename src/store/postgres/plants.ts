@@ -2,13 +2,15 @@
 
 import type { NewPlant } from "../../contract/plant.ts";
 import { type ObserveUnavailable, type Outcome, outcomeBeside } from "../plant-store.ts";
-import { commitBatch, select, selectStable } from "./batch.ts";
+import { commitUnlocked, LockedIds, select, selectStable } from "./batch.ts";
+import type { Pool } from "./driver.ts";
 import { failureOf, reasonOf, rejectForOperator } from "./failures.ts";
 import type { Primary } from "./primary.ts";
 
 export class PostgresPlants {
   readonly #primary: Primary;
   readonly #observe: ObserveUnavailable;
+  readonly #locked = new LockedIds();
 
   constructor(primary: Primary, observe: ObserveUnavailable) {
     this.#primary = primary;
@@ -18,7 +20,7 @@ export class PostgresPlants {
   /** Commits a batch; where the rows are at fault, each plant in one of its own. See PlantStore.create. */
   async create(batch: readonly NewPlant[]): Promise<Outcome[]> {
     try {
-      return await this.#primary.run((pool) => commitBatch(pool, batch));
+      return await this.#primary.run((pool) => this.#commit(pool, batch));
     } catch (error) {
       const failure = failureOf(error);
       if (failure === "fault") throw error;
@@ -30,6 +32,12 @@ export class PostgresPlants {
 
   async get(id: bigint): Promise<NewPlant | undefined> {
     return (await this.#primary.run((pool) => select(pool, [id])).catch(rejectForOperator)).plants.get(id);
+  }
+
+  async #commit(pool: Pool, batch: readonly NewPlant[]): Promise<Outcome[]> {
+    const outcomes = await commitUnlocked(pool, batch, this.#locked);
+    if (outcomes.includes("unavailable")) this.#observe("other transactions hold plants with the same ids");
+    return outcomes;
   }
 
   /** Replays and conflicts have their answer without a write, and one row's fault is not its neighbours'. */
@@ -52,7 +60,7 @@ export class PostgresPlants {
 
   async #createAlone(plant: NewPlant): Promise<Outcome> {
     try {
-      const [outcome = "unavailable"] = await this.#primary.runOnce((pool) => commitBatch(pool, [plant]));
+      const [outcome = "unavailable"] = await this.#primary.runOnce((pool) => this.#commit(pool, [plant]));
       return outcome;
     } catch (error) {
       if (failureOf(error) !== "alone") throw error;

@@ -10,6 +10,7 @@ import type {
   Selection,
   StoredPlant,
   StoreSize,
+  StoreWait,
 } from "../plant-store.ts";
 import { type PostgresAddress, readPostgresAddress } from "./address.ts";
 import { DatabaseError, type Pool } from "./driver.ts";
@@ -43,11 +44,17 @@ export class PostgresStore implements ReadablePlantStore {
   }
 
   /** Opens the store at an address without its scheme, see readPostgresAddress. `create` makes or upgrades the schema. */
-  static async open(rest: string, mode: OpenMode, observe: ObserveUnavailable): Promise<PostgresStore> {
+  static async open(
+    rest: string,
+    mode: OpenMode,
+    observe: ObserveUnavailable,
+    wait: StoreWait,
+  ): Promise<PostgresStore> {
     const address = readPostgresAddress(rest);
-    const primary = new Primary(address);
+    const primary = new Primary(address, wait);
     try {
       await (mode === "create" ? migrate(primary) : assertSchema(primary));
+      primary.finishOpening();
       return new PostgresStore(address, primary, observe);
     } catch (error) {
       await primary.close();

@@ -1,47 +1,37 @@
 // The host that takes writes, found and found again. The client libraries' own target_session_attrs is missing or
 // lets a standby pass, so each host is asked.
 
-import type { Socket } from "node:net";
+import { OperatorError } from "../../operator-error.ts";
+import type { StoreWait } from "../plant-store.ts";
 import type { PostgresAddress } from "./address.ts";
-import { Client, type ClientConfig, Pool, type PoolClient, type PoolConfig } from "./driver.ts";
+import { type HostConfig, HostPool, socketOf, takesSettings, unsafeReason } from "./connection.ts";
+import { Client, type ClientConfig, type Pool, type PoolClient } from "./driver.ts";
 import { failureOf, NoPrimary, reasonOf } from "./failures.ts";
 
 /** A pause before anything is tried again, so that a database that is down is not hammered. */
 const retryPauseMs = 100;
 
-/** How long a close waits for the connections to end in peace. */
-const closeMsMax = 1_000;
-
-/** The connections to one host. */
-class HostPool extends Pool {
-  readonly #clients = new Set<PoolClient>();
-
-  constructor(config: PoolConfig) {
-    super(config);
-    // A connection that breaks is taken out by the pool, and its query rejects; without listeners it would also
-    // end the process.
-    this.on("error", () => undefined);
-    this.on("connect", (client) => {
-      client.on("error", () => undefined);
-      this.#clients.add(client);
-    });
-    this.on("remove", (client) => this.#clients.delete(client));
-  }
-
-  /** Breaks off what is still connected: a host that hangs answers no goodbye, and an open socket keeps the process. */
-  cutOff(): void {
-    for (const client of this.#clients) socketOf(client).destroy();
-  }
-}
+/** A wait that lasts so long is reported. */
+const silentMsMax = 800;
 
 export class Primary {
   readonly #address: PostgresAddress;
+  readonly #wait: StoreWait;
+  /** Rejects when the opening is broken off. */
+  #aborted: Promise<never> | undefined;
   #finding: Promise<HostPool> | undefined;
   #found: HostPool | undefined;
+  /** Pools that were given up, by host, with connections that the server may still work for. */
+  readonly #retired = new Map<HostPool, string>();
+  /** Connections that ask a host whether it takes writes. */
+  readonly #probes = new Set<Client>();
+  #isWaiting = false;
   #isClosed = false;
 
-  constructor(address: PostgresAddress) {
+  constructor(address: PostgresAddress, wait: StoreWait = {}) {
     this.#address = address;
+    this.#wait = wait;
+    this.#aborted = rejectionBy(wait.signal);
   }
 
   /**
@@ -49,15 +39,17 @@ export class Primary {
    * as long as the address allows. The work must be safe to repeat, as its commit may have gone through unseen.
    */
   async run<Result>(work: (pool: Pool) => Promise<Result>): Promise<Result> {
-    const deadline = performance.now() + this.#address.retryMsMax;
+    const startedAt = performance.now();
+    const deadline = startedAt + this.#address.retryMsMax;
     for (;;) {
       try {
-        return await this.runOnce(work);
+        return await this.#orAborted(this.runOnce(work));
       } catch (error) {
         const failure = failureOf(error);
         const mayTryAgain = failure === "lost" || failure === "again";
         if (!mayTryAgain || performance.now() > deadline) throw error;
-        await Bun.sleep(retryPauseMs);
+        if (performance.now() - startedAt > silentMsMax) this.#reportWaiting(reasonOf(error));
+        await this.#orAborted(Bun.sleep(retryPauseMs));
       }
     }
   }
@@ -66,7 +58,9 @@ export class Primary {
   async runOnce<Result>(work: (pool: Pool) => Promise<Result>): Promise<Result> {
     const pool = await this.#pool();
     try {
-      return await work(pool);
+      const result = await work(pool);
+      this.#isWaiting = false;
+      return result;
     } catch (error) {
       if (failureOf(error) === "lost") this.#forget(pool);
       throw error;
@@ -83,14 +77,21 @@ export class Primary {
     return this.runOnce((pool) => onConnection(pool, work));
   }
 
+  /** From now on the signal that breaks off the opening means nothing: what was accepted is committed. */
+  finishOpening(): void {
+    this.#aborted = undefined;
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
-    const pool = this.#found;
-    if (pool === undefined) return;
+    for (const probe of this.#probes) socketOf(probe).destroy();
+    const pools = [...this.#retired.keys(), ...(this.#found === undefined ? [] : [this.#found])];
     this.#found = undefined;
-    const deadline = setTimeout(() => pool.cutOff(), closeMsMax);
-    await pool.end();
-    clearTimeout(deadline);
+    await Promise.all(pools.map((pool) => pool.close()));
+  }
+
+  #orAborted<Result>(promise: Promise<Result>): Promise<Result> {
+    return this.#aborted === undefined ? promise : Promise.race([promise, this.#aborted]);
   }
 
   async #pool(): Promise<HostPool> {
@@ -103,31 +104,100 @@ export class Primary {
     }
   }
 
-  #forget(pool: Pool): void {
+  #forget(pool: HostPool): void {
     if (this.#found !== pool) return;
-    this.#found.cutOff();
     this.#found = undefined;
     this.#finding = undefined;
+    this.#retired.set(pool, nameOf(pool.options));
     // Not waited for: a host that hangs would never let go.
-    void pool.end();
+    void pool.retire().then(() => this.#retired.delete(pool));
   }
 
   /** Asks all hosts at once: one that hangs must not hold up the search. */
   async #find(): Promise<HostPool> {
-    const { hosts, connectionsMax, plainIfNoTls } = this.#address;
+    const { hosts, plainIfNoTls } = this.#address;
+    const slow = setTimeout(() => this.#reportWaiting("no answer yet"), silentMsMax);
     try {
-      const config = await Promise.any(hosts.map((host) => writableConfig(host, plainIfNoTls)));
+      const config = await Promise.any(hosts.map((host) => this.#writableConfig(host, plainIfNoTls)));
       // Nobody would end these connections any more, and they would keep the process.
       if (this.#isClosed) throw new NoPrimary("the store was closed");
-      // One more than there are batches in flight, so that tokens and readiness never wait for a batch.
-      const pool = new HostPool({ ...config, max: connectionsMax + 1, idleTimeoutMillis: 0 });
+      const pool = new HostPool(config, this.#poolMax);
       this.#found = pool;
       return pool;
     } catch (error) {
       if (!(error instanceof AggregateError)) throw error;
       throw new NoPrimary(error.errors.map(reasonOf).join("; "));
+    } finally {
+      clearTimeout(slow);
     }
   }
+
+  /** One more than there are batches in flight, so that tokens and readiness never wait for a batch. */
+  get #poolMax(): number {
+    return this.#address.connectionsMax + 1;
+  }
+
+  /** Once for each time that the database is away. */
+  #reportWaiting(reason: string): void {
+    if (this.#isWaiting || this.#isClosed) return;
+    this.#isWaiting = true;
+    const names = this.#address.hosts.map(nameOf);
+    // Of a single host the reason need not say which.
+    const why = names.length === 1 ? reason.replace(`${names[0]}: `, "") : reason;
+    const seconds = Math.max(0, this.#address.retryMsMax) / 1_000;
+    this.#wait.report?.(`PostgreSQL at ${names.join(", ")} (${why}), up to ${seconds} s`);
+  }
+
+  /** How to connect to a host, once it has shown that it takes writes; rejects with why it does not. */
+  async #writableConfig(config: HostConfig, plainIfNoTls: boolean): Promise<HostConfig> {
+    const name = nameOf(config);
+    try {
+      this.#assertRoom(name);
+      return await this.#probe(config);
+    } catch (error) {
+      if (plainIfNoTls && error instanceof Error && /does not support SSL/.test(error.message)) {
+        return this.#writableConfig({ ...config, ssl: false }, false);
+      }
+      throw new NoPrimary(`${name}: ${reasonOf(error)}`);
+    }
+  }
+
+  /** A host never works for more than two pools: where the statements of the last one go on, more would only pile up behind them. */
+  #assertRoom(name: string): void {
+    const left = [...this.#retired]
+      .filter(([, host]) => host === name)
+      .reduce((sum, [{ size }]) => sum + size, 0);
+    if (left > this.#poolMax)
+      throw new Error(`${left} connections that were given up are not known to have ended`);
+  }
+
+  async #probe(config: HostConfig): Promise<HostConfig> {
+    const client = new Client(config);
+    client.on("error", () => undefined);
+    this.#probes.add(client);
+    try {
+      await client.connect();
+      return await checkedConfig(client, config, this.#address.acceptsTornPages);
+    } finally {
+      this.#probes.delete(client);
+      socketOf(client).destroy();
+    }
+  }
+}
+
+function nameOf({ host, port }: Pick<ClientConfig, "host" | "port">): string {
+  return `${host}:${port}`;
+}
+
+/** Rejects when a signal aborts, and never otherwise. */
+function rejectionBy(signal: AbortSignal | undefined): Promise<never> | undefined {
+  if (signal === undefined) return undefined;
+  const { promise, reject } = Promise.withResolvers<never>();
+  promise.catch(() => undefined);
+  const abort = () => reject(new OperatorError("interrupted while it waited for the database"));
+  if (signal.aborted) abort();
+  signal.addEventListener("abort", abort, { once: true });
+  return promise;
 }
 
 async function onConnection<Result>(
@@ -146,42 +216,28 @@ async function onConnection<Result>(
   }
 }
 
-/** How to connect to a host, once it has shown that it takes writes; rejects with why it does not. */
-async function writableConfig(config: ClientConfig, plainIfNoTls: boolean): Promise<ClientConfig> {
-  const name = `${config.host}:${config.port}`;
-  try {
-    await assertWritable(config);
-    return config;
-  } catch (error) {
-    if (plainIfNoTls && error instanceof Error && /does not support SSL/.test(error.message)) {
-      return writableConfig({ ...config, ssl: false }, false);
-    }
-    throw new NoPrimary(`${name}: ${reasonOf(error)}`);
-  }
-}
-
-async function assertWritable(config: ClientConfig): Promise<void> {
-  const client = new Client(config);
-  client.on("error", () => undefined);
-  try {
-    await client.connect();
-    const { rows } = await client.query<Record<string, string | null>>(
-      `SELECT current_setting('transaction_read_only') AS read_only, current_setting('server_encoding') AS encoding,
-              current_setting('synchronous_commit', true) AS commits, current_setting('fsync', true) AS fsync`,
+/** Throws why the host that a client is connected to cannot be written safely; else how its transactions are to be set. */
+async function checkedConfig(
+  client: Client,
+  config: HostConfig,
+  acceptsTornPages: boolean,
+): Promise<HostConfig> {
+  const { rows } = await client.query<Record<string, string | null>>(
+    `SELECT current_setting('transaction_read_only') AS read_only, current_setting('server_encoding') AS encoding,
+            current_setting('synchronous_commit', true) AS commits, current_setting('fsync', true) AS fsync,
+            current_setting('full_page_writes', true) AS full_pages`,
+  );
+  const { read_only, encoding, commits, fsync, full_pages } = rows[0] ?? {};
+  if (read_only !== "off") throw new Error("takes no writes (a standby, or read-only)");
+  if (!/^utf-?8$/i.test(encoding ?? "")) throw new Error(`has the encoding ${encoding}; it must be UTF8`);
+  const unsafe = unsafeReason(fsync, full_pages, acceptsTornPages);
+  if (unsafe !== undefined) throw new Error(unsafe);
+  const synchronousCommit = commits === "remote_apply" ? "remote_apply" : "on";
+  const settings = { synchronousCommit, acceptsTornPages } as const;
+  if (await takesSettings(client, config, settings)) return { ...config, settings };
+  if ((commits ?? "on") !== synchronousCommit)
+    throw new Error(
+      `has synchronous_commit ${commits}, which cannot be set for one transaction there, so that commits can be lost; set it to on`,
     );
-    const settings = rows[0];
-    if (settings?.read_only !== "off") throw new Error("takes no writes (a standby, or read-only)");
-    if (!/^utf-?8$/i.test(settings.encoding ?? ""))
-      throw new Error(`has the encoding ${settings.encoding}; it must be UTF8`);
-    if (settings.commits === "off")
-      throw new Error("has synchronous_commit off, so that commits can be lost; set it to on");
-    if (settings.fsync === "off") throw new Error("has fsync off, so that commits can be lost; set it to on");
-  } finally {
-    socketOf(client).destroy();
-  }
-}
-
-/** The client's socket, which its types do not tell of. */
-function socketOf(client: object): Socket {
-  return (client as { connection: { stream: Socket } }).connection.stream;
+  return config;
 }

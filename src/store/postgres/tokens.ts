@@ -17,6 +17,7 @@ import {
   type TokenUse,
   tokensFrom,
 } from "../token-store.ts";
+import { begin } from "./connection.ts";
 import type { Pool, PoolClient } from "./driver.ts";
 import { rejectForOperator } from "./failures.ts";
 import type { Primary } from "./primary.ts";
@@ -96,7 +97,7 @@ export class PostgresTokens implements TokenStore {
    */
   async recordUses(uses: readonly TokenUse[]): Promise<void> {
     const recording = this.#primary.runOnceOnConnection(async (connection) => {
-      await connection.query("BEGIN ISOLATION LEVEL READ COMMITTED");
+      await begin(connection, "ISOLATION LEVEL READ COMMITTED");
       await connection.query(
         `WITH later AS (
            SELECT tokens.hash, minute
@@ -192,9 +193,14 @@ export class PostgresTokens implements TokenStore {
 
   /** One change in a serializable transaction: of two that both find a name free, one fails with 40001 and looks again. */
   #change<Result>(change: (connection: PoolClient) => Promise<Result>): Promise<Result> {
+    let attempts = 0;
     const changing = this.#primary.runOnConnection(async (connection) => {
-      await connection.query("BEGIN ISOLATION LEVEL SERIALIZABLE");
+      attempts++;
+      await begin(connection, "ISOLATION LEVEL SERIALIZABLE");
       const changed = await change(connection);
+      // A repetition that finds its work done would commit nothing, and so not wait for the standby, which may not have
+      // that work yet. A row lock is a commit that does.
+      if (attempts > 1) await connection.query("SELECT 1 FROM tokens ORDER BY hash LIMIT 1 FOR UPDATE");
       await connection.query("COMMIT");
       return changed;
     });

@@ -68,7 +68,8 @@ export class Indexes extends Component {
    */
   row(name, { states, changing }) {
     const isChanging = changing?.name === name;
-    const state = isChanging ? (changing.change === "create" ? "being made" : "being dropped") : states[name];
+    const state = isChanging ? (changing.change === "create" ? "building" : "dropping") : states[name];
+    const isChangedElsewhere = states[name] === "building" || states[name] === "dropping";
     const change = states[name] === "none" ? "create" : "drop";
     const word = change === "create" ? "Make" : "Drop";
     return html`
@@ -81,7 +82,7 @@ export class Indexes extends Component {
         <button
           type="button"
           aria-label=${`${word} the index ${name}`}
-          disabled=${changing !== null}
+          disabled=${changing !== null || isChangedElsewhere}
           onClick=${() => this.setState({ asking: { name, change } })}
         >
           ${word}
