@@ -4,7 +4,9 @@ import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import {
+  appendFileSync,
   chmodSync,
+  chownSync,
   copyFileSync,
   existsSync,
   linkSync,
@@ -541,6 +543,60 @@ describe("what restore reads", () => {
   });
 });
 
+describe("what backup reads", () => {
+  const stores: readonly [string, (folder: TemporaryFolder) => unknown, RegExp][] = [
+    ["none", () => undefined, /there is no store at .*from\.db; name the store with --database/],
+    ["a folder", (folder) => mkdirSync(folder.file("from.db")), /from\.db is a folder/],
+    ["a FIFO", (folder) => spawnSync("mkfifo", [folder.file("from.db")]), /from\.db is not a regular file/],
+    ["an empty file", (folder) => writeFileSync(folder.file("from.db"), ""), /from\.db holds no plant store/],
+    ["text", (folder) => writeFileSync(folder.file("from.db"), "x".repeat(9_000)), /file is not a database/],
+  ];
+  test.each(stores)("%s", async (_, arrange, refusal) => {
+    using folder = newFolder();
+    arrange(folder);
+    const before = snapshot(folder.path);
+    const database = `sqlite:${folder.file("from.db")}`;
+    const { exitCode, stderr } = await run(["backup", folder.file("new.db"), "--database", database]);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringMatching(refusal) });
+    expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
+    expect(snapshot(folder.path)).toEqual(before);
+  });
+});
+
+const rootSuite = process.getuid?.() === 0 ? describe : describe.skip;
+
+rootSuite(process.getuid?.() === 0 ? "owners" : "owners (skipped: only root gives files away)", () => {
+  /** Some user and group without an entry. */
+  const other = 61_234;
+  const statOf = (path: string) => {
+    const { uid, gid, mode } = statSync(path);
+    return { uid, gid, mode: (mode & 0o777).toString(8) };
+  };
+  const argumentsFor = (command: CommandName, folder: TemporaryFolder, name: string) =>
+    command === "backup"
+      ? [command, folder.file(name), "--force", "--database", `sqlite:${folder.file("plants.db")}`]
+      : [command, folder.file("backup.db"), "--force", "--database", `sqlite:${folder.file(name)}`];
+
+  for (const command of ["backup", "restore"] as const) {
+    test(`${command}: what the group of the source may do, another group may not`, async () => {
+      using folder = newFolder();
+      for (const name of names) chownSync(folder.file(name), 0, other);
+      setModes(folder, 0o640);
+      expect(await run(argumentsFor(command, folder, "new.db"))).toMatchObject({ exitCode: 0 });
+      expect(statOf(folder.file("new.db"))).toEqual({ uid: 0, gid: 0, mode: "600" });
+    });
+
+    test(`${command}: a file that is replaced has the owner that it had`, async () => {
+      using folder = newFolder();
+      copyFileSync(folder.file("backup.db"), folder.file("old.db"));
+      chmodSync(folder.file("old.db"), 0o640);
+      chownSync(folder.file("old.db"), other, other);
+      expect(await run(argumentsFor(command, folder, "old.db"))).toMatchObject({ exitCode: 0 });
+      expect(statOf(folder.file("old.db"))).toEqual({ uid: other, gid: other, mode: "640" });
+    });
+  }
+});
+
 const mountSuite = mayMount() ? describe : describe.skip;
 
 mountSuite(mayMount() ? "a file system" : "a file system (skipped: only root may mount one)", () => {
@@ -754,6 +810,25 @@ suiteWithStrace("under strace", () => {
     expect((await run(["export", "--database", `sqlite:${file}`])).stdout).toBe(
       `${plantJson(0n, "plant 0")}\n${plantJson(1n, "plant 1")}\n${plantJson(7n, "imported")}\n`,
     );
+  });
+
+  test("a backup that is still being written is not restored", async () => {
+    using folder = newFolder();
+    const [backup, trace] = [folder.file("backup.db"), folder.file("trace")];
+    const args = ["restore", backup, "--database", `sqlite:${folder.file("new.db")}`];
+    // Stopped once the copy has begun, or its reflink was refused.
+    const copying = "inject=ioctl,copy_file_range,sendfile:signal=SIGSTOP:when=1";
+    const child = Bun.spawn(
+      ["strace", "-D", "-f", "-qq", "-o", trace, "-P", backup, "-e", copying, plantstore, ...args],
+      { env: { PATH: process.env.PATH ?? "" }, stderr: "pipe" },
+    );
+    while (!(existsSync(trace) && readFileSync(trace, "utf8").includes("stopped by SIGSTOP")))
+      await Bun.sleep(5);
+    appendFileSync(backup, "more");
+    child.kill("SIGCONT");
+    expect(await child.stderr.text()).toContain("backup.db was changed while it was copied; try again");
+    expect(await child.exited).toBe(1);
+    expect(existsSync(folder.file("new.db"))).toBe(false);
   });
 
   test("what a running backup has made is not removed by another one", async () => {

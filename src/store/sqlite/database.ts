@@ -51,7 +51,8 @@ function createOrRefuse(path: string, mode: OpenMode): void {
     );
   }
   try {
-    closeSync(openSync(path, "a"));
+    // With the permissions that SQLite gives.
+    closeSync(openSync(path, "a", 0o644));
   } catch (error) {
     throw new OperatorError(`cannot open the store ${path}: ${(error as Error).message}`);
   }
