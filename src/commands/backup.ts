@@ -8,7 +8,7 @@ import { backUpStore } from "../store/open-store.ts";
 export function backupCommand(): Command {
   const command = new Command("backup")
     .description("copy an SQLite store to a file, and check the copy; works while the server runs")
-    .argument("<file>", "the file, which must not be there yet")
+    .argument("<file>", "the file; one that is there is replaced with --force if it is an earlier backup")
     .addHelpText(
       "after",
       '\nFor PostgreSQL use pg_dump or pg_basebackup. "plantstore restore FILE" is the way back.',

@@ -1,35 +1,15 @@
 // A disk that is full, and has room again: a small file system of its own.
 
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { spawnSync } from "node:child_process";
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { engines } from "../harness/engines.ts";
 import { plantJson } from "../harness/http.ts";
 import { Load } from "../harness/load.ts";
-import { pathOf, programPath } from "../harness/programs.ts";
+import { mayMount, mounted } from "../harness/mounts.ts";
 import { RunningServer, run, TemporaryFolder } from "../harness/server.ts";
 
 /** Each starts several processes, some of them under strace. */
 setDefaultTimeout(120_000);
-
-/** A file system of 2 MB; undefined where none may be mounted. */
-function mounted(folder: string): Disposable | undefined {
-  mkdirSync(folder);
-  if (pathOf("mount") === null) return undefined;
-  const mount = spawnSync(programPath("mount"), ["-t", "tmpfs", "-o", "size=2m", "tmpfs", folder]);
-  if (mount.status !== 0) return undefined;
-  return {
-    [Symbol.dispose]() {
-      spawnSync(programPath("umount"), [folder]);
-    },
-  };
-}
-
-function mayMount(): boolean {
-  using folder = new TemporaryFolder();
-  using disk = mounted(folder.file("disk"));
-  return disk !== undefined;
-}
 
 const suite = mayMount() ? describe : describe.skip;
 

@@ -197,7 +197,7 @@ test("what is no whole backup is refused before anything is touched", async () =
       expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
     }
   }
-  expect(readdirSync(folder.path).filter((name) => /target|restoring/.test(name))).toEqual([]);
+  expect(readdirSync(folder.path).filter((name) => /target|partial/.test(name))).toEqual([]);
   expect(await exportOf(database)).toBe(readFileSync(folder.file("plants.ndjson"), "utf8"));
 
   // A store that is in use is more than its file.
@@ -212,7 +212,8 @@ test("a damaged store gives no backup, and one that breaks off nothing that look
   const database = await newStore(folder, "plants.db", 200_000);
   const copy = folder.file("copy.db");
   const child = Bun.spawn([plantstore, "backup", copy, "--database", database], { stderr: "ignore" });
-  while (!existsSync(`${copy}.partial`) && child.exitCode === null) await Bun.sleep(1);
+  const unfinished = () => readdirSync(folder.path).filter((name) => name.endsWith(".partial"));
+  while (unfinished().length === 0 && child.exitCode === null) await Bun.sleep(1);
   child.kill("SIGKILL");
   await child.exited;
   if (child.signalCode === "SIGKILL") expect(existsSync(copy)).toBe(false);
@@ -220,6 +221,7 @@ test("a damaged store gives no backup, and one that breaks off nothing that look
     "holds 200,000 plants, checked",
   );
   expect(readdirSync(folder.path).filter((name) => name.startsWith("copy"))).toEqual(["copy.db"]);
+  expect(unfinished()).toEqual([]);
 
   const bytes = readFileSync(folder.file("plants.db"));
   bytes.fill(0xff, bytes.length / 2, bytes.length / 2 + 50_000);

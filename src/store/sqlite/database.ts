@@ -1,6 +1,6 @@
 // Opens SQLite files so that a commit that returned is on stable storage.
 
-import { accessSync, constants, existsSync } from "node:fs";
+import { accessSync, closeSync, constants, existsSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { OperatorError } from "../../operator-error.ts";
 import type { OpenMode } from "../plant-store.ts";
@@ -23,45 +23,55 @@ const logBytesKept = 64 * 2 ** 20;
  */
 export function openDatabase(path: string, mode: OpenMode): Database {
   for (;;) {
+    // What is in memory has no file, and is refused once it is open.
+    if (!existsSync(path) && path !== ":memory:") createOrRefuse(path, mode);
     const identity = identityOf(path);
     // A restore that is under way puts another file there, and the one that was opened has no name any more.
-    const isReplaced = () => identity !== undefined && identity !== identityOf(path);
+    const isReplaced = () => identity !== identityOf(path);
     try {
-      const database = openOnce(path, mode);
-      if (!isReplaced()) return database;
-      database.close();
+      const database = openOnce(path, mode, isReplaced);
+      if (database !== undefined && !isReplaced()) return database;
+      database?.close();
     } catch (error) {
       if (!isReplaced()) throw error;
     }
   }
 }
 
-function openOnce(path: string, mode: OpenMode): Database {
-  if (!existsSync(path)) {
-    if (mode === "existing") {
-      throw new OperatorError(
-        `there is no store at ${path}; start the server first, or name the store with --database`,
-      );
-    }
-    if (!existsSync(dirname(path))) {
-      throw new OperatorError(
-        `cannot make the store ${path}: the folder ${dirname(path)} does not exist; create it first`,
-      );
-    }
+/** SQLite would make the file as well, but whether a restore has put another one there meanwhile could not be seen then. */
+function createOrRefuse(path: string, mode: OpenMode): void {
+  if (mode === "existing") {
+    throw new OperatorError(
+      `there is no store at ${path}; start the server first, or name the store with --database`,
+    );
   }
+  if (!existsSync(dirname(path))) {
+    throw new OperatorError(
+      `cannot make the store ${path}: the folder ${dirname(path)} does not exist; create it first`,
+    );
+  }
+  try {
+    // With the permissions that SQLite gives.
+    closeSync(openSync(path, "a", 0o644));
+  } catch (error) {
+    throw new OperatorError(`cannot open the store ${path}: ${(error as Error).message}`);
+  }
+}
+
+/** Undefined if the file was replaced before anything was made beside it. */
+function openOnce(path: string, mode: OpenMode, isReplaced: () => boolean): Database | undefined {
   if (mode === "create") assertWritableFile(path);
   let database: Database | undefined;
   try {
     recoverFromFailure(path);
     // Ids are bigint both ways: as numbers they lose digits past 2^53, and are bound as REAL past 2^51.
-    database = new Database(path, {
-      readwrite: true,
-      create: mode === "create",
-      strict: true,
-      safeIntegers: true,
-    });
+    database = new Database(path, { readwrite: true, create: false, strict: true, safeIntegers: true });
     database.run(`PRAGMA busy_timeout = ${lockWaitMs}`);
     assertStore(database, path, mode);
+    if (isReplaced()) {
+      database.close();
+      return undefined;
+    }
     makeDurable(database, path);
     if (mode === "create") migrate(database, path);
     return database;

@@ -5,6 +5,9 @@ import { OperatorError } from "../../operator-error.ts";
 import { Database, SQLiteError } from "./driver.ts";
 import { placeOf } from "./files.ts";
 
+/** What the name of the note ends with that the disk of a store has failed. */
+export const noteSuffix = "-disk-failed";
+
 /**
  * The disk did not take what it was given, and nothing that the system shows of the file is certain any more: after a
  * failed fsync the kernel holds the pages for written, though they are not, and the next fsync succeeds. So nobody may
@@ -67,5 +70,5 @@ function copyWholeLog(path: string): void {
 }
 
 function noteOf(path: string): string {
-  return `${placeOf(path)}-disk-failed`;
+  return placeOf(path) + noteSuffix;
 }

@@ -4,11 +4,18 @@ import { closeSync, existsSync, fsyncSync, openSync, realpathSync, rmSync, statS
 import { dirname } from "node:path";
 
 /** What SQLite keeps beside a file: the write-ahead log, its index, and the journal of other modes. */
-const companionSuffixes = ["-wal", "-shm", "-journal"];
+export const companionSuffixes = ["-wal", "-shm", "-journal"];
 
 /** The files that SQLite keeps, or has left behind, beside one. */
 export function companionsOf(path: string): string[] {
-  const place = placeOf(path);
+  return companionsAt(placeOf(path));
+}
+
+/**
+ * The same of a path without links, of which the file itself is not opened: a process that closes a file loses the locks
+ * that it has on it, also those of its other descriptors.
+ */
+export function companionsAt(place: string): string[] {
   return companionSuffixes.map((suffix) => place + suffix).filter((companion) => existsSync(companion));
 }
 
@@ -33,6 +40,12 @@ export function bytesOnDisk(path: string): number {
 export function identityOf(path: string): string | undefined {
   const stat = statSync(path, { throwIfNoEntry: false, bigint: true });
   return stat && `${stat.dev}:${stat.ino}`;
+}
+
+/** Changes whenever a file is written or replaced. */
+export function versionOf(path: string): string {
+  const { dev, ino, size, mtimeNs } = statSync(path, { bigint: true });
+  return `${dev}:${ino}:${size}:${mtimeNs}`;
 }
 
 /** Puts what was written to a file on stable storage. */

@@ -38,8 +38,7 @@ export const newestVersion = migrations.length;
  * newer than this one. Changes nothing.
  */
 export function schemaVersion(database: Database, path: string): number {
-  const isEmpty = database.query("SELECT 1 FROM sqlite_schema").get() === null;
-  if (!isEmpty && pragma(database, "application_id") !== applicationId) {
+  if (!isPlantStore(database)) {
     throw new OperatorError(
       `${path} is an SQLite database, but no plant store; name another file with --database`,
     );
@@ -51,6 +50,12 @@ export function schemaVersion(database: Database, path: string): number {
     );
   }
   return version;
+}
+
+/** Whether a file is a store of any version, or empty, and not another program's. */
+export function isPlantStore(database: Database): boolean {
+  const isEmpty = database.query("SELECT 1 FROM sqlite_schema").get() === null;
+  return isEmpty || pragma(database, "application_id") === applicationId;
 }
 
 /** Brings a file from any earlier version to the newest, in one transaction; safe when several processes start at once. */

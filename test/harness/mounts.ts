@@ -1,0 +1,33 @@
+// Small file systems of their own, which can be filled and made read-only.
+
+import { spawnSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { pathOf, programPath } from "./programs.ts";
+import { TemporaryFolder } from "./server.ts";
+
+interface Mounted extends Disposable {
+  makeReadOnly(): void;
+}
+
+/** A file system of 2 MB; undefined where none may be mounted. */
+export function mounted(folder: string): Mounted | undefined {
+  mkdirSync(folder);
+  if (pathOf("mount") === null) return undefined;
+  const mount = spawnSync(programPath("mount"), ["-t", "tmpfs", "-o", "size=2m", "tmpfs", folder]);
+  if (mount.status !== 0) return undefined;
+  return {
+    makeReadOnly() {
+      const remount = spawnSync(programPath("mount"), ["-o", "remount,ro", folder]);
+      if (remount.status !== 0) throw new Error(remount.stderr.toString());
+    },
+    [Symbol.dispose]() {
+      spawnSync(programPath("umount"), [folder]);
+    },
+  };
+}
+
+export function mayMount(): boolean {
+  using folder = new TemporaryFolder();
+  using disk = mounted(folder.file("disk"));
+  return disk !== undefined;
+}
