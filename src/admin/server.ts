@@ -3,6 +3,7 @@
 import type { Metrics } from "../events/metrics.ts";
 import { addressOf } from "./address.ts";
 import type { OperatorConsole } from "./console/operator-console.ts";
+import { Pacer, SharedRun } from "./throttle.ts";
 
 export interface AdminOptions {
   readonly host: string;
@@ -36,6 +37,28 @@ export function startAdminServer({
   metrics,
   operatorConsole,
 }: AdminOptions): AdminServer {
+  const pacer = new Pacer();
+  const metricsText = new SharedRun(() => metrics.text());
+  const livez = () => respond(200, "live");
+  const readyz = () =>
+    assertReady().then(
+      () => respond(200, "ready"),
+      (reason) => respond(503, `not ready: ${reason instanceof Error ? reason.message : reason}`),
+    );
+  const renderMetrics = async () =>
+    new Response(await metricsText.run(), { headers: headersOf(metrics.contentType) });
+  const consoleOrNotFound = (request: Request, server: Bun.Server<undefined>) => {
+    const { pathname } = addressOf(request);
+    if (!operatorConsole?.owns(pathname))
+      return respond(404, "there is GET /livez, GET /readyz and GET /metrics");
+    return operatorConsole.handle(request, server.requestIP(request)?.address ?? "");
+  };
+  const paced =
+    <Args extends readonly unknown[]>(handle: (...args: Args) => Response | Promise<Response>) =>
+    (...args: Args) => {
+      const wait = pacer.admit();
+      return wait === undefined ? handle(...args) : wait.then(() => handle(...args));
+    };
   const listener = Bun.serve({
     hostname: host,
     port,
@@ -44,29 +67,16 @@ export function startAdminServer({
     idleTimeout: idleSecondsMax,
     maxRequestBodySize: requestBytesMax,
     routes: {
-      "/livez": { GET: () => report(200, "live") },
-      "/readyz": {
-        GET: () =>
-          assertReady().then(
-            () => report(200, "ready"),
-            (reason) => report(503, `not ready: ${reason instanceof Error ? reason.message : reason}`),
-          ),
-      },
-      "/metrics": {
-        GET: async () => new Response(await metrics.text(), { headers: headersOf(metrics.contentType) }),
-      },
+      "/livez": { GET: paced(livez) },
+      "/readyz": { GET: paced(readyz) },
+      "/metrics": { GET: paced(renderMetrics) },
     },
-    fetch: (request, server) => {
-      const { pathname } = addressOf(request);
-      if (!operatorConsole?.owns(pathname))
-        return report(404, "there is GET /livez, GET /readyz and GET /metrics");
-      return operatorConsole.handle(request, server.requestIP(request)?.address ?? "");
-    },
+    fetch: paced(consoleOrNotFound),
   });
   return { url: listener.url.origin, stop: () => listener.stop(true) };
 }
 
-function report(status: number, text: string): Response {
+function respond(status: number, text: string): Response {
   return new Response(`${text}\n`, { status, headers: headersOf("text/plain; charset=utf-8") });
 }
 

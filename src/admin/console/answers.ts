@@ -30,9 +30,17 @@ export function answer(
 }
 
 export function json(value: unknown, status = 200, headers: Record<string, string> = {}): Response {
-  // Ids are exact as text alone.
-  const text = JSON.stringify(value, (_, one) => (typeof one === "bigint" ? String(one) : one));
+  return jsonOf(jsonText(value), status, headers);
+}
+
+/** An answer whose text is JSON already. */
+export function jsonOf(text: string, status = 200, headers: Record<string, string> = {}): Response {
   return answer(text, status, { "Content-Type": "application/json", ...headers });
+}
+
+/** Ids are exact as text alone. */
+export function jsonText(value: unknown): string {
+  return JSON.stringify(value, (_, one) => (typeof one === "bigint" ? String(one) : one));
 }
 
 /** An answer that says in a sentence what is wrong. */
