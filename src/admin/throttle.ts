@@ -19,23 +19,30 @@ const waitingChangesMax = 100;
 export class Pacer {
   #periodEndsAt = Number.NEGATIVE_INFINITY;
   #requests = 0;
+  #waiting = 0;
   #nextPeriod: Promise<void> | undefined;
 
   /** Counts a request. What it has to wait for, if there were many in this period already. */
   admit(): Promise<void> | undefined {
     const now = performance.now();
-    if (now >= this.#periodEndsAt && this.#nextPeriod === undefined) {
-      this.#periodEndsAt = now + periodMs;
-      this.#requests = 0;
+    if (now >= this.#periodEndsAt && this.#nextPeriod === undefined) this.#begin(now);
+    if (this.#requests < unpacedRequestsMax) {
+      this.#requests++;
+      return undefined;
     }
-    if (this.#nextPeriod === undefined && ++this.#requests <= unpacedRequestsMax) return undefined;
-    this.#nextPeriod ??= Bun.sleep(Math.max(1, this.#periodEndsAt - now)).then(() => {
+    this.#waiting++;
+    this.#nextPeriod ??= Bun.sleep(this.#periodEndsAt - now).then(() => {
       this.#nextPeriod = undefined;
-      // Those that waited have used up what this period has.
-      this.#periodEndsAt = performance.now() + periodMs;
-      this.#requests = unpacedRequestsMax;
+      this.#begin(performance.now());
     });
     return this.#nextPeriod;
+  }
+
+  /** Begins a period with the requests that have waited for it. */
+  #begin(now: number): void {
+    this.#periodEndsAt = now + periodMs;
+    this.#requests = this.#waiting;
+    this.#waiting = 0;
   }
 }
 
