@@ -23,7 +23,7 @@ export function parseAddressRange(text: string): AddressRange | undefined {
 }
 
 /** One text for one address: IPv4-mapped IPv6 as IPv4, IPv6 compressed and without its zone. Undefined if it is no address. */
-export function canonicalAddress(text: string): string | undefined {
+function canonicalAddress(text: string): string | undefined {
   const address = text.replace(/%.*$/s, "");
   if (isIP(address) !== 6) return isIP(address) === 4 ? address : undefined;
   const hostname = URL.parse(`http://[${address}]/`)?.hostname.slice(1, -1) ?? "";
