@@ -5,6 +5,7 @@ import type { Metrics } from "../events/metrics.ts";
 import { addressOf } from "./address.ts";
 import type { OperatorConsole } from "./console/operator-console.ts";
 import { RequestPacer } from "./request-pacer.ts";
+import { SharedRun } from "./throttle.ts";
 
 export interface AdminOptions {
   readonly host: string;
@@ -46,9 +47,22 @@ export function startAdminServer({
   connections,
   observeShedding,
 }: AdminOptions): AdminServer {
-  const pacer = new RequestPacer(setImmediate);
-  const paced = (handle: () => Response | Promise<Response>) => (request: Request) =>
-    pacer.run(request, handle);
+  const pacer = new RequestPacer(setImmediate, () => performance.now());
+  const metricsText = new SharedRun(() => metrics.text());
+  const livez = () => respond(200, "live");
+  const readyz = () =>
+    assertReady().then(
+      () => respond(200, "ready"),
+      (reason) => respond(503, `not ready: ${reason instanceof Error ? reason.message : reason}`),
+    );
+  const renderMetrics = async () =>
+    new Response(await metricsText.run(), { headers: headersOf(metrics.contentType) });
+  const consoleOrNotFound = (request: Request, server: Bun.Server<undefined>) => {
+    const { pathname } = addressOf(request);
+    if (!operatorConsole?.owns(pathname))
+      return respond(404, "there is GET /livez, GET /readyz and GET /metrics");
+    return operatorConsole.handle(request, server.requestIP(request)?.address ?? "");
+  };
   const listener = Bun.serve({
     hostname: host,
     port,
@@ -57,28 +71,11 @@ export function startAdminServer({
     idleTimeout: idleSecondsMax,
     maxRequestBodySize: requestBytesMax,
     routes: {
-      "/livez": { GET: paced(() => report(200, "live")) },
-      "/readyz": {
-        GET: paced(() =>
-          assertReady().then(
-            () => report(200, "ready"),
-            (reason) => report(503, `not ready: ${reason instanceof Error ? reason.message : reason}`),
-          ),
-        ),
-      },
-      "/metrics": {
-        GET: paced(
-          async () => new Response(await metrics.text(), { headers: headersOf(metrics.contentType) }),
-        ),
-      },
+      "/livez": { GET: (request) => pacer.run(request, livez) },
+      "/readyz": { GET: (request) => pacer.run(request, readyz) },
+      "/metrics": { GET: (request) => pacer.run(request, renderMetrics) },
     },
-    fetch: (request, server) =>
-      pacer.run(request, () => {
-        const { pathname } = addressOf(request);
-        if (!operatorConsole?.owns(pathname))
-          return report(404, "there is GET /livez, GET /readyz and GET /metrics");
-        return operatorConsole.handle(request, server.requestIP(request)?.address ?? "");
-      }),
+    fetch: (request, server) => pacer.run(request, () => consoleOrNotFound(request, server)),
   });
   const counted = connections.watch({
     port: () => listener.port ?? port,
@@ -96,7 +93,7 @@ export function startAdminServer({
   };
 }
 
-function report(status: number, text: string): Response {
+function respond(status: number, text: string): Response {
   return new Response(`${text}\n`, { status, headers: headersOf("text/plain; charset=utf-8") });
 }
 

@@ -1,6 +1,7 @@
 // The console of a running server, with its settings.
 
 import packageJson from "../../package.json";
+import { TrustedProxies } from "../admin/client-address.ts";
 import { Indexes } from "../admin/console/indexes.ts";
 import { OperatorConsole } from "../admin/console/operator-console.ts";
 import { Plants, type PlantsNeeds } from "../admin/console/plants.ts";
@@ -45,6 +46,7 @@ export function openConsole(
 
   return new OperatorConsole({
     names: settingOf(command, "adminNames") ?? [],
+    trustedProxies: new TrustedProxies(settingOf(command, "trustedProxies") ?? []),
     sessions: new Sessions({ passwordHash: settingOf(command, "adminPasswordHash"), now, randomBytes }),
     plants: new Plants({ reader, latest, create }),
     tokens: new Tokens(store.tokens, Date.now),

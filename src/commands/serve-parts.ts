@@ -17,6 +17,7 @@ import type { LatestCreates } from "../store/latest-creates.ts";
 import { observedCommits } from "../store/observed-commits.ts";
 import { serveStore } from "../store/open-store.ts";
 import type { PlantStore, StoreObserver } from "../store/plant-store.ts";
+import type { Readiness } from "../store/readiness.ts";
 import { Credentials } from "../tokens/credentials.ts";
 import { JwtVerifier } from "../tokens/jwt-verifier.ts";
 import { KnownTokens } from "../tokens/known-tokens.ts";
@@ -100,16 +101,16 @@ export async function keepCredentials(
 /** @param latest remembers what is created, where somebody looks. */
 export function takeCreates(
   { command, rooms, observe }: House,
-  store: PlantStore,
-  latest: LatestCreates | undefined,
+  parts: { store: PlantStore; readiness: Readiness; latest: LatestCreates | undefined },
 ): GroupCommit {
+  const { store, readiness, latest } = parts;
   const limits = {
     queuePlantsMax: settingOf(command, "queuePlantsMax"),
     queueUnitsMax,
     batchPlantsMax,
     batchesInFlightMax: store.batchesInFlightMax,
   };
-  const observed = observedCommits(store, now, observe);
+  const observed = observedCommits(readiness, now, observe);
   const groupCommit = new GroupCommit(latest?.remembering(observed) ?? observed, limits, endOfTurn);
   rooms.defer(() => groupCommit.close());
   return groupCommit;
@@ -121,6 +122,7 @@ export function openAdminListener(
   parts: {
     connections: Connections;
     store: PlantStore;
+    readiness: Readiness;
     readings: Readings;
     isStopping: () => boolean;
     operatorConsole: OperatorConsole | undefined;
@@ -128,16 +130,13 @@ export function openAdminListener(
 ): AdminServer | undefined {
   const port = settingOf(command, "adminPort");
   if (port === "off") return undefined;
-  const { connections, store, readings, isStopping, operatorConsole } = parts;
-  const metrics = new Metrics(readings, {
-    version: packageJson.version,
-    bun: Bun.version,
-    engine: store.engine,
-  });
+  const { connections, store, readiness, readings, isStopping, operatorConsole } = parts;
+  const buildInfo = { version: packageJson.version, bun: Bun.version, engine: store.engine };
+  const metrics = new Metrics(readings, buildInfo, now);
   observers.push((event) => metrics.observe(event));
   const address = { host: settingOf(command, "adminHost"), port };
   const assertReady = () =>
-    isStopping() ? Promise.reject(new Error("the server is stopping")) : store.assertWritable();
+    isStopping() ? Promise.reject(new Error("the server is stopping")) : readiness.assertReady();
   const observeShedding = (open: number) => observe({ kind: "connectionsShed", listener: "admin", open });
   const options = { ...address, assertReady, metrics, operatorConsole, connections, observeShedding };
   const admin = listen(() => startAdminServer(options), address, "--admin-port");

@@ -11,6 +11,7 @@ import { configurationOf, withServerSettings } from "../config/server-config.ts"
 import type { Event, Observe } from "../events/event.ts";
 import { OperatorError } from "../operator-error.ts";
 import { printLines } from "../operator-output.ts";
+import { Readiness } from "../store/readiness.ts";
 import { latestCreatesOf, openConsole } from "./console-part.ts";
 import { firstTokenLines } from "./first-token.ts";
 import { bodyLimitsOf, certificateFilesOf, logOf, rateLimitOf } from "./serve-options.ts";
@@ -78,7 +79,8 @@ async function serve(command: Command): Promise<void> {
   }
   const credentials = await keepCredentials(house, store);
   const latest = latestCreatesOf(house);
-  const groupCommit = takeCreates(house, store, latest);
+  const readiness = new Readiness(store, now);
+  const groupCommit = takeCreates(house, { store, readiness, latest });
   let server: PublicServer | undefined;
   const operatorConsole = openConsole(house, {
     store,
@@ -92,6 +94,7 @@ async function serve(command: Command): Promise<void> {
   const admin = openAdminListener(house, {
     connections,
     store,
+    readiness,
     readings: {
       queuePlants: () => groupCommit.waitingPlants,
       bodyBytesInFlight: () => bodies.bytesInFlight,

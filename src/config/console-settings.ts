@@ -1,7 +1,7 @@
 // Settings of the console on the admin listener.
 
 import { setting } from "./setting.ts";
-import { readHostNames, readOneOf, readPasswordHash } from "./values.ts";
+import { readAddressRanges, readHostNames, readOneOf, readPasswordHash } from "./values.ts";
 
 export const consoleSettings = {
   console: setting({
@@ -25,5 +25,12 @@ export const consoleSettings = {
     meaning:
       "host names, separated by commas, that the console is reached by, beside addresses and localhost",
     read: readHostNames,
+  }),
+  trustedProxies: setting<readonly string[] | undefined>({
+    flag: "--trusted-proxies <addresses>",
+    environment: "PLANTSTORE_TRUSTED_PROXIES",
+    meaning:
+      "proxies before the admin listener, as addresses or ranges separated by commas, that say who logs in, by Forwarded or X-Forwarded-For",
+    read: readAddressRanges,
   }),
 };

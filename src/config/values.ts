@@ -1,6 +1,7 @@
 // Reads the values of settings. Each throws an InvalidArgumentError that says what would be right.
 
 import { InvalidArgumentError } from "commander";
+import { parseAddressRange } from "../admin/client-address.ts";
 import type { CorsOrigins } from "../api/cors.ts";
 import { int64FromDigits } from "../contract/exact-integer.ts";
 import { momentFromText, spanMsFromText } from "../moment.ts";
@@ -78,6 +79,15 @@ export function readHostNames(text: string): string[] {
   if (!names.every((name) => /^(?!-)[a-z0-9-]+(?:\.[a-z0-9-]+)*$/.test(name)))
     throw new InvalidArgumentError("It must be names such as console.plants.example, separated by commas.");
   return names;
+}
+
+export function readAddressRanges(text: string): string[] {
+  const ranges = text.split(",").map((range) => range.trim());
+  const wrong = ranges.find((range) => parseAddressRange(range) === undefined);
+  if (wrong === undefined) return ranges;
+  throw new InvalidArgumentError(
+    `It must be addresses or ranges such as 127.0.0.1,10.0.0.0/8,fd00::/8, but not all addresses; ${JSON.stringify(wrong)} is neither.`,
+  );
 }
 
 export function readBasePath(text: string): string {

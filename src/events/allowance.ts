@@ -12,11 +12,6 @@ export class Allowance {
     this.#periodMs = periodMs;
   }
 
-  /** Whether the last period is over, so that nothing is lost with this one. */
-  isOver(now: number): boolean {
-    return now >= this.#periodEnd;
-  }
-
   /**
    * How many were left out since the last one that was not; undefined if this one is to be left out as well.
    *

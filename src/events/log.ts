@@ -101,7 +101,11 @@ export class Log {
         );
         break;
       case "storeWaiting":
-        this.#troubled(this.#waitTrouble, { reason: event.waitingFor }, "waiting for the store, which does not answer");
+        this.#troubled(
+          this.#waitTrouble,
+          { reason: event.waitingFor },
+          "waiting for the store, which does not answer",
+        );
         break;
       case "tokensUnreadable":
         this.#troubled(

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { type ErrorCode, errorRegistry } from "../contract/errors.ts";
-import type { Committed, Event, Exchange, Result } from "./event.ts";
+import type { Clock, Committed, Event, Exchange, Result } from "./event.ts";
 import { Tally } from "./tally.ts";
 
 /** What is not counted but read at each scrape. */
@@ -32,6 +32,9 @@ const meaningless =
 /** A database that is out of reach must not keep the other metrics from being read. */
 const storeAnswerMsMax = 1_000;
 
+/** The size of the store is asked for at most this often, and never while the last answer is still awaited. */
+const storeBytesPauseMs = 1_000;
+
 export class Metrics {
   readonly contentType: string = Registry.PROMETHEUS_CONTENT_TYPE;
   readonly #registry = new Registry();
@@ -43,7 +46,8 @@ export class Metrics {
   readonly #faults: Counter;
   readonly #certificateExpiry: Gauge;
 
-  constructor(readings: Readings, buildInfo: BuildInfo) {
+  constructor(readings: Readings, buildInfo: BuildInfo, now: Clock) {
+    const storeBytes = atMostEvery(storeBytesPauseMs, now, readings.storeBytes);
     const registers = [this.#registry];
     const results = this.#results;
     const gauge = (name: string, help: string, read: () => number) =>
@@ -131,7 +135,7 @@ export class Metrics {
       registers,
       async collect() {
         this.remove();
-        const bytes = await Promise.race([readings.storeBytes(), noAnswer()]).catch(() => undefined);
+        const bytes = await Promise.race([storeBytes(), noAnswer()]).catch(() => undefined);
         if (bytes !== undefined) this.set(bytes);
       },
     });
@@ -197,6 +201,22 @@ export class Metrics {
     this.#commitSeconds.observe((endedAt - startedAt) / 1_000);
     this.#batchPlants.observe(plants);
   }
+}
+
+/** The same reading, which is made again only when the last one has ended and so much time has passed since it began. */
+function atMostEvery<Value>(pauseMs: number, now: Clock, read: () => Promise<Value>): () => Promise<Value> {
+  let last: Promise<Value> | undefined;
+  let isRunning = false;
+  let beganAt = Number.NEGATIVE_INFINITY;
+  return () => {
+    if (last !== undefined && (isRunning || now() - beganAt < pauseMs)) return last;
+    isRunning = true;
+    beganAt = now();
+    last = read().finally(() => {
+      isRunning = false;
+    });
+    return last;
+  };
 }
 
 function noAnswer(): Promise<undefined> {

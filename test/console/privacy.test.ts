@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { ConsoleClient } from "../harness/console.ts";
-import { sendRaw } from "../harness/raw-connection.ts";
+import { RawConnection, sendRaw } from "../harness/raw-connection.ts";
 import { plantstore, RunningServer, run, TemporaryFolder } from "../harness/server.ts";
 
 const password = "four random words it is";
@@ -150,6 +150,117 @@ test("where a password is set nothing is told without it, and probes go on", asy
       expect((await stranger.write("session", { password: "wrong" })).status).toBe(403);
     expect((await stranger.write("session", { password })).status).toBe(429);
     expect((await stranger.write("session", { password: "x".repeat(5_000) })).status).toBe(413);
+  });
+});
+
+/** Its checks are quick, so that many of them are. */
+const quickHash = await Bun.password.hash(password, { algorithm: "argon2id", memoryCost: 8, timeCost: 1 });
+
+test("behind a trusted proxy the clients that it names are told apart, in front of none nobody is named", async () => {
+  const args = ["--admin-password-hash", quickHash];
+  await withServer([...args, "--trusted-proxies", "127.0.0.0/8, ::1"], async (server) => {
+    const client = new ConsoleClient(await server.adminUrl());
+    const attempt = async (value: string, headers: Record<string, string>) =>
+      (await client.write("session", { password: value }, headers)).status;
+    // What a client writes itself stands before what the proxy adds.
+    for (let forged = 1; forged <= 5; forged++)
+      expect(await attempt("wrong", { "X-Forwarded-For": `192.0.2.${forged}, 198.51.100.7` })).toBe(403);
+    expect(await attempt(password, { "X-Forwarded-For": "192.0.2.9, 198.51.100.7" })).toBe(429);
+    expect(await attempt(password, { Forwarded: 'for="198.51.100.7:4711"' })).toBe(429);
+    expect(await attempt(password, { Forwarded: 'for="[2001:db8::1]:4711";proto=https' })).toBe(200);
+    expect(await attempt(password, { "X-Forwarded-For": "203.0.113.5" })).toBe(200);
+  });
+  await withServer(args, async (server) => {
+    const client = new ConsoleClient(await server.adminUrl());
+    const statuses: number[] = [];
+    for (let forged = 1; forged <= 6; forged++) {
+      const { status } = await client.write(
+        "session",
+        { password: "wrong" },
+        { "X-Forwarded-For": `192.0.2.${forged}` },
+      );
+      statuses.push(status);
+    }
+    expect(statuses).toEqual([403, 403, 403, 403, 403, 429]);
+  });
+});
+
+test("strangers at many addresses cannot lock the log-in, and a session goes on beside them", async () => {
+  await withServer(["--admin-password-hash", quickHash, "--trusted-proxies", "127.0.0.1"], async (server) => {
+    const url = await server.adminUrl();
+    const client = new ConsoleClient(url);
+    const from = (address: string, value: string, headers: Record<string, string> = {}) =>
+      client.write("session", { password: value }, { "X-Forwarded-For": address, ...headers });
+    const first = await from("203.0.113.5", password);
+    const operator = new ConsoleClient(url, {
+      Cookie: first.headers.get("set-cookie")?.split(";")[0] ?? "",
+    });
+    let isOver = false;
+    const guessing = Array.from({ length: 100 }, async (_, index) => {
+      while (!isOver) await from(`198.51.${index}.7`, "wrong");
+    });
+    try {
+      // Each stranger is new only once: a client that is refused while all that wait are new gets in soon.
+      const refused = [200, 429];
+      for (const address of ["203.0.113.77", "2001:db8::1"])
+        for (let status = 429; status !== 200; expect(refused).toContain(status))
+          ({ status } = await from(address, password));
+      expect((await from("203.0.113.5", password)).status).toBe(200);
+      expect((await operator.read("tokens")).status).toBe(200);
+    } finally {
+      isOver = true;
+      await Promise.all(guessing);
+    }
+  });
+});
+
+test("a proxy that is no address is named where the server starts", async () => {
+  for (const value of ["proxy.example", "10.0.0.0/8,::/0", ""]) {
+    const { exitCode, stderr } = await run(["config", "--trusted-proxies", value]);
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining("addresses or ranges such as 127.0.0.1")]);
+  }
+  const { stdout } = await run(["config"], { PLANTSTORE_TRUSTED_PROXIES: "127.0.0.1, fd00::/8" });
+  expect(stdout).toMatch(/PLANTSTORE_TRUSTED_PROXIES +.*127\.0\.0\.1.*fd00::\/8/);
+});
+
+test("a body is read within limits: its framing, its bytes, and those of all bodies together", async () => {
+  await withServer(["--admin-password-hash", quickHash], async (server) => {
+    const url = await server.adminUrl();
+    const head = (path: string, framing: string, cookie = "") =>
+      `POST /console/api/${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n` +
+      `X-Plantstore-Console: 1\r\n${cookie}${framing}\r\n\r\n`;
+    const body = JSON.stringify({ password });
+    const chunked = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+    const length = `Content-Length: ${body.length}`;
+    const begun = await sendRaw(url, head("session", "Transfer-Encoding: chunked") + chunked);
+    expect(begun).toStartWith("HTTP/1.1 200");
+    expect(await sendRaw(url, head("session", `${length}\r\n${length}`) + body)).toStartWith("HTTP/1.1 400");
+    expect(
+      await sendRaw(url, `${head("session", "Transfer-Encoding: chunked")}1389\r\n${"x".repeat(5_001)}\r\n`),
+    ).toStartWith("HTTP/1.1 413");
+
+    const cookie = `Cookie: ${/set-cookie: ([^;]+)/i.exec(begun)?.[1]}\r\n`;
+    const large = `Content-Length: ${16 * 2 ** 20}`;
+    const stuck = await Promise.all([1, 2].map(() => RawConnection.open(url)));
+    for (const connection of stuck) connection.write(`${head("plants", large, cookie)}{`);
+    // They need no time to be seen: each is refused once they are, and waits for its body before that.
+    for (;;) {
+      const connection = await RawConnection.open(url);
+      connection.write(`${head("plants", large, cookie)}{`);
+      const waited = Bun.sleep(200).then(() => "waits");
+      const answer = await Promise.race([connection.closed, waited]);
+      connection.terminate();
+      if (answer === "waits") continue;
+      expect(answer).toStartWith("HTTP/1.1 503");
+      break;
+    }
+    for (const connection of stuck) connection.terminate();
+    // A client that leaves before its body has arrived is no fault of the program.
+    expect(await server.metric("plantstore_faults_total")).toBe(0);
+    const revoking = await new ConsoleClient(url, {
+      Cookie: cookie.slice(8, -2),
+    }).write("tokens/revoke", { name: "nobody" });
+    expect(revoking.status).toBe(404);
   });
 });
 

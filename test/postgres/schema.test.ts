@@ -132,6 +132,28 @@ test("rights that are missing are named in one line; readiness sees that plants 
   expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
 });
 
+test("a server that may insert plants but not probe is not ready, whatever is created, until it may", async () => {
+  const { name, address } = await database.newDatabase();
+  await run(["migrate", "--database", address]);
+  await database.query(name, `CREATE USER poor_${name}`);
+  await database.query(
+    name,
+    `GRANT SELECT ON plantstore_schema TO poor_${name}; GRANT SELECT, INSERT ON plants, tokens TO poor_${name}`,
+  );
+  await using server = await RunningServer.start({
+    database: address.replace("postgres@", `poor_${name}@`),
+  });
+  const adminUrl = await server.adminUrl();
+  const ready = async () => (await fetch(`${adminUrl}/readyz`)).status;
+  const target = { url: server.url, token: await server.createToken() };
+  for (let id = 1n; id <= 3n; id++) {
+    expect((await post(target, plantJson(id, "Monstera"))).status).toBe(200);
+    expect(await ready()).toBe(503);
+  }
+  await database.query(name, `GRANT UPDATE ON tokens TO poor_${name}`);
+  expect(await ready()).toBe(200);
+});
+
 test("under SERIALIZABLE as the database's default, races still have one winner and nothing fails", async () => {
   const { name, address } = await database.newDatabase();
   await database.query(

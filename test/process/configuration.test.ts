@@ -25,6 +25,7 @@ const samples: Partial<Record<SettingName, string>> = {
   publicUrl: "https://plants.example/v1",
   adminPasswordHash: `$argon2id$v=19$m=65536,t=2,p=1$${"a".repeat(43)}$${"b".repeat(43)}`,
   adminNames: "console.plants.example",
+  trustedProxies: "10.0.0.0/8,::1",
   tokenRate: "5",
   tokenBurst: "10",
   tlsCertificate: "live.crt",

@@ -35,8 +35,11 @@ export function answer(
 }
 
 export function json(value: unknown, status = 200, headers: Record<string, string> = {}): Response {
-  // Ids are exact as text alone.
-  const text = JSON.stringify(value, (_, one) => (typeof one === "bigint" ? String(one) : one));
+  return jsonOf(jsonText(value), status, headers);
+}
+
+/** An answer whose text is JSON already. */
+export function jsonOf(text: string, status = 200, headers: Record<string, string> = {}): Response {
   const all = { "Content-Type": "application/json", ...headers };
   if (text.length < pieceBytes) return answer(text, status, all);
   const body = outgoing.owned(new TextEncoder().encode(text));
@@ -56,6 +59,11 @@ export function streamed(
 function tooManyOutgoing(): Response {
   const message = "Too many large answers are on their way; try again in a second.";
   return json({ message }, 503, { "Retry-After": "1" });
+}
+
+/** Ids are exact as text alone. */
+export function jsonText(value: unknown): string {
+  return JSON.stringify(value, (_, one) => (typeof one === "bigint" ? String(one) : one));
 }
 
 /** An answer that says in a sentence what is wrong. */

@@ -1,6 +1,13 @@
 // The optional indexes, as the console shows, makes and drops them.
 
-import { type IndexName, indexNames, type PlantIndexes, type PlantReader } from "../../store/plant-reader.ts";
+import {
+  type IndexName,
+  type IndexStates,
+  indexNames,
+  type PlantIndexes,
+  type PlantReader,
+} from "../../store/plant-reader.ts";
+import { SharedRun } from "../throttle.ts";
 import { BadRequest, json, refuse } from "./answers.ts";
 
 interface Change {
@@ -10,18 +17,18 @@ interface Change {
 
 export class Indexes {
   readonly #indexes: PlantIndexes;
-  readonly #reader: () => Promise<PlantReader>;
+  readonly #states: SharedRun<IndexStates>;
   #changing: Change | undefined;
   #failure: string | undefined;
 
   /** @param reader asked for the states, as it answers also while a change goes on. */
   constructor(indexes: PlantIndexes, reader: () => Promise<PlantReader>) {
     this.#indexes = indexes;
-    this.#reader = reader;
+    this.#states = new SharedRun(async () => (await reader()).indexStates());
   }
 
   async states(): Promise<Response> {
-    const states = await (await this.#reader()).indexStates();
+    const states = await this.#states.run();
     return json({ states, changing: this.#changing ?? null, failure: this.#failure ?? null });
   }
 

@@ -1,9 +1,12 @@
 // The console: a page for operators and the API behind it. What happens to a request, in the order in which it happens.
 
+import { Bodies } from "../../api/body.ts";
+import { ContractError, statusOf } from "../../contract/errors.ts";
 import type { History } from "../../events/history.ts";
 import { sampleMs, samplesMax } from "../../events/history.ts";
 import { OperatorError } from "../../operator-error.ts";
 import { addressOf } from "../address.ts";
+import type { TrustedProxies } from "../client-address.ts";
 import { answer, BadRequest, json, refuse } from "./answers.ts";
 import { judgeHost, judgeSite } from "./guard.ts";
 import type { Indexes } from "./indexes.ts";
@@ -15,6 +18,8 @@ import type { Tokens } from "./tokens.ts";
 export interface ConsoleNeeds {
   /** Names that the admin listener is reached by, beside addresses and localhost. */
   readonly names: readonly string[];
+  /** They say which address a log-in comes from. */
+  readonly trustedProxies: TrustedProxies;
   readonly sessions: Sessions;
   readonly plants: Plants;
   readonly tokens: Tokens;
@@ -31,8 +36,14 @@ export interface ConsoleNeeds {
 const base = "/console/";
 const apiBase = `${base}api/`;
 
-/** Of a request that nobody has been asked a password for yet. */
-const passwordBytesMax = 4_096;
+/** Time for a body to arrive. */
+const arrivalMsMax = 20_000;
+
+/** Of bodies that nobody has been asked a password for yet. Together they have no limit: it would be for strangers to reach. */
+const passwordLimits = { bodyBytesMax: 4_096, inFlightBytesMax: Number.MAX_SAFE_INTEGER, arrivalMsMax };
+
+/** Of the others: one is a plant that the console adds, with its body as a text within another. */
+const bodyLimits = { bodyBytesMax: 16 * 2 ** 20, inFlightBytesMax: 32 * 2 ** 20, arrivalMsMax };
 
 type Body = Readonly<Record<string, string>>;
 
@@ -43,6 +54,8 @@ type Call<Input> = (input: Input) => Response | Promise<Response>;
 export class OperatorConsole {
   readonly #needs: ConsoleNeeds;
   readonly #files = new PageFiles();
+  readonly #passwords = new Bodies(passwordLimits);
+  readonly #bodies = new Bodies(bodyLimits);
   readonly #reads: Calls<URLSearchParams>;
   readonly #writes: Calls<Body>;
 
@@ -70,8 +83,8 @@ export class OperatorConsole {
     return path === "/" || path === base.slice(0, -1) || path.startsWith(base);
   }
 
-  /** @param address of who sent the request. */
-  async handle(request: Request, address: string): Promise<Response> {
+  /** @param peer the address at the other end of the connection. */
+  async handle(request: Request, peer: string): Promise<Response> {
     const { pathname, searchParams } = addressOf(request);
     const wrongHost = judgeHost(request, this.#needs.names);
     if (wrongHost !== undefined) return refuse(wrongHost.status, wrongHost.message);
@@ -81,9 +94,10 @@ export class OperatorConsole {
     if (otherSite !== undefined) return refuse(otherSite.status, otherSite.message);
     try {
       if (isPage) return this.#page(request, pathname.slice(base.length));
-      return await this.#api(request, pathname.slice(apiBase.length), searchParams, address);
+      return await this.#api(request, pathname.slice(apiBase.length), searchParams, peer);
     } catch (error) {
       if (error instanceof BadRequest) return refuse(400, error.message);
+      if (error instanceof ContractError) return refuseBody(error);
       if (error instanceof OperatorError) return refuse(503, error.message);
       this.#needs.observeFault(error);
       return refuse(500, "The server failed on this request; its log says why.");
@@ -96,33 +110,26 @@ export class OperatorConsole {
     return this.#files.answer(request, path) ?? refuse(404, "The console has no such file.");
   }
 
-  async #api(
-    request: Request,
-    name: string,
-    parameters: URLSearchParams,
-    address: string,
-  ): Promise<Response> {
-    if (name.startsWith("session")) return this.#session(request, name, address);
+  async #api(request: Request, name: string, parameters: URLSearchParams, peer: string): Promise<Response> {
+    if (name.startsWith("session")) return this.#session(request, name, peer);
     if (!this.#needs.sessions.admit(request)) return refuse(401, "The console asks for its password.");
     if (request.method === "GET") return (await this.#reads.get(name)?.(parameters)) ?? noSuchCall();
     if (request.method === "POST")
-      return (await this.#writes.get(name)?.(await bodyOf(request))) ?? noSuchCall();
+      return (await this.#writes.get(name)?.(await readBody(request, this.#bodies, peer))) ?? noSuchCall();
     return refuse(405, "The console is read with GET and changed with POST.");
   }
 
-  async #session(request: Request, name: string, address: string): Promise<Response> {
-    const { sessions } = this.#needs;
+  async #session(request: Request, name: string, peer: string): Promise<Response> {
+    const { sessions, trustedProxies } = this.#needs;
     if (name === "session" && request.method === "GET")
       return json({ needsPassword: sessions.needPassword, isOpen: sessions.admit(request) });
     if (name === "session-end" && request.method === "POST")
       return json({}, 200, { "Set-Cookie": sessions.logOut(request) });
     if (name !== "session" || request.method !== "POST" || !sessions.needPassword) return noSuchCall();
-    if (!(Number(request.headers.get("content-length") ?? Number.NaN) <= passwordBytesMax))
-      return refuse(413, "That is longer than a password.");
-    const { password } = texts(await bodyOf(request), "password");
+    const { password } = texts(await readBody(request, this.#passwords, peer), "password");
     // The browser says itself how it has reached the page, whatever stands in between.
     const isSecure = request.headers.get("origin")?.startsWith("https:") ?? false;
-    const begun = await sessions.logIn(password, address, isSecure);
+    const begun = await sessions.logIn(password, trustedProxies.clientAddress(request, peer), isSecure);
     if (begun === "tooMany") return refuse(429, "Too many attempts; try again in a minute.");
     if (begun === "wrong") return refuse(403, "That is not the password.");
     return json({}, 200, { "Set-Cookie": begun.cookie });
@@ -140,10 +147,27 @@ function noSuchCall(): Response {
   return refuse(404, "The console has no such call.");
 }
 
-async function bodyOf(request: Request): Promise<Body> {
-  const body: unknown = await request.json().catch(() => undefined);
+/** Throws a ContractError for a body that is over a limit. */
+async function readBody(request: Request, bodies: Bodies, peer: string): Promise<Body> {
+  // Rejects if the client leaves before its body has arrived.
+  const body = await bodies.read(request, { key: peer, name: peer }, parseJson).catch(() => undefined);
+  if (body instanceof ContractError) throw body;
   if (typeof body !== "object" || body === null) throw new BadRequest("The body must be an object of JSON.");
   return body as Body;
+}
+
+function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The rest of the body is not read. */
+function refuseBody({ code, message }: ContractError): Response {
+  const sentence = code === "bodyTooLarge" ? "The body is too large." : message;
+  return json({ message: sentence }, statusOf(code), { Connection: "close" });
 }
 
 /** Fields of a body, each a text. */

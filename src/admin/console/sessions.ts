@@ -1,7 +1,7 @@
 // Who may use the console where a password is set: whoever has given it, for some hours.
 
-import { Allowance } from "../../events/allowance.ts";
 import type { Clock } from "../../events/event.ts";
+import { LoginQueue } from "./login-queue.ts";
 
 /** Random bytes that nobody can guess. */
 type RandomBytes = (count: number) => Uint8Array;
@@ -17,15 +17,7 @@ const sessionSeconds = 12 * 3_600;
 const idBytes = 32;
 const serverBytes = 6;
 
-/** Wrong passwords and right ones that an address may send; the addresses of which that is kept. */
-const attemptsMax = 5;
-const attemptsPeriodMs = 60_000;
-const addressesMax = 1_000;
-
-/** Passwords that wait to be judged; with more of them from many addresses nobody would get through for hours. */
-const judgedAtOnceMax = 10;
-
-/** `tooMany`: this address has tried too often in this minute, or too many addresses try at once. */
+/** `tooMany`: see LoginQueue. */
 export type LogIn = { readonly cookie: string } | "wrong" | "tooMany";
 
 export class Sessions {
@@ -34,13 +26,11 @@ export class Sessions {
   readonly #options: SessionOptions;
   /** When each ends, by the hash of its id. */
   readonly #ends = new Map<string, number>();
-  readonly #attempts = new Map<string, Allowance>();
-  /** One password at a time: each costs 64 MiB and a good part of a second of a processor. */
-  #judging: Promise<unknown> = Promise.resolve();
-  #waiting = 0;
+  readonly #queue: LoginQueue;
 
   constructor(options: SessionOptions) {
     this.#options = options;
+    this.#queue = new LoginQueue(options.now);
     this.#cookieName = `plantstore_console_${textOf(options.randomBytes(serverBytes))}`;
   }
 
@@ -59,9 +49,9 @@ export class Sessions {
   /** Begins a session for who knows the password. `isSecure`: the page was reached over TLS. */
   async logIn(password: string, address: string, isSecure: boolean): Promise<LogIn> {
     const { passwordHash, now } = this.#options;
-    if (passwordHash === undefined || this.#waiting >= judgedAtOnceMax || !this.#mayTry(address))
-      return "tooMany";
-    if (!(await this.#isRight(password, passwordHash))) return "wrong";
+    if (passwordHash === undefined) return "wrong";
+    const isRight = await this.#queue.run(address, () => Bun.password.verify(password, passwordHash));
+    if (isRight !== true) return isRight === "tooMany" ? "tooMany" : "wrong";
     for (const [hash, end] of this.#ends) if (end <= now()) this.#ends.delete(hash);
     const id = textOf(this.#options.randomBytes(idBytes));
     this.#ends.set(hashOf(id), now() + sessionSeconds * 1_000);
@@ -73,30 +63,6 @@ export class Sessions {
     const hash = this.#sessionHash(request);
     if (hash !== undefined) this.#ends.delete(hash);
     return this.#cookie("", 0, false);
-  }
-
-  async #isRight(password: string, hash: string): Promise<boolean> {
-    this.#waiting++;
-    const judging = this.#judging.then(() => Bun.password.verify(password, hash));
-    this.#judging = judging.catch(() => undefined);
-    try {
-      return await judging;
-    } finally {
-      this.#waiting--;
-    }
-  }
-
-  #mayTry(address: string): boolean {
-    const known = this.#attempts.get(address);
-    if (known === undefined && this.#attempts.size >= addressesMax) {
-      // Until a minute is over nobody who is not known yet may try.
-      for (const [other, attempts] of this.#attempts)
-        if (attempts.isOver(this.#options.now())) this.#attempts.delete(other);
-      if (this.#attempts.size >= addressesMax) return false;
-    }
-    const attempts = known ?? new Allowance(attemptsMax, attemptsPeriodMs);
-    this.#attempts.set(address, attempts);
-    return attempts.take(this.#options.now()) !== undefined;
   }
 
   /** Without a path, so that it goes to the calls beside those that begin and end a session, wherever a proxy has them. */

@@ -4,11 +4,18 @@ import { momentFromText } from "../../moment.ts";
 import type { TokenStore } from "../../store/token-store.ts";
 import { listed } from "../../tokens/listed-token.ts";
 import { isTokenName, makeToken, randomBytes } from "../../tokens/token.ts";
-import { BadRequest, json, refuse } from "./answers.ts";
+import { ChangeQueue, SharedRun } from "../throttle.ts";
+import { BadRequest, json, jsonOf, jsonText, refuse } from "./answers.ts";
 
 export class Tokens {
   readonly #store: TokenStore;
   readonly #wallNow: () => number;
+  readonly #changes = new ChangeQueue();
+  readonly #listText = new SharedRun(async () => {
+    const tokens = await this.#store.list();
+    const now = this.#wallNow();
+    return jsonText(tokens.map((token) => listed(token, now)));
+  });
 
   /** @param wallNow milliseconds since the epoch. */
   constructor(store: TokenStore, wallNow: () => number) {
@@ -17,8 +24,7 @@ export class Tokens {
   }
 
   async list(): Promise<Response> {
-    const now = this.#wallNow();
-    return json((await this.#store.list()).map((token) => listed(token, now)));
+    return jsonOf(await this.#listText.run());
   }
 
   /** Issues a token. This answer is the only one that shows it. */
@@ -29,7 +35,9 @@ export class Tokens {
     if (expiresAt === undefined)
       throw new BadRequest("The end must lie ahead: 90d, 12h, or a date such as 2027-01-31.");
     const { token, record } = makeToken({ name, expiresAt }, { now, randomBytes });
-    if (await this.#store.add(record)) return json({ token }, 201);
+    const isAdded = await this.#changes.run(() => this.#store.add(record));
+    if (isAdded === undefined) return tooManyChanges();
+    if (isAdded) return json({ token }, 201);
     return refuse(
       409,
       `A token named ${JSON.stringify(name)} exists already; choose another name, or revoke it.`,
@@ -37,7 +45,13 @@ export class Tokens {
   }
 
   async revoke({ name }: { name: string }): Promise<Response> {
-    if (await this.#store.revoke(name, this.#wallNow())) return json({});
+    const isRevoked = await this.#changes.run(() => this.#store.revoke(name, this.#wallNow()));
+    if (isRevoked === undefined) return tooManyChanges();
+    if (isRevoked) return json({});
     return refuse(404, `No token named ${JSON.stringify(name)} is in force.`);
   }
+}
+
+function tooManyChanges(): Response {
+  return refuse(503, "Too many changes of tokens wait already; try again.");
 }
