@@ -34,7 +34,6 @@ export class PrivateFolder implements Disposable {
     this.#path = path;
     this.#lock = lock;
     this.copy = join(path, copyName);
-    createExclusively(this.copy);
   }
 
   /** Makes one in a folder, after removing those that were left behind there. Throws the system's errors. */
@@ -44,7 +43,12 @@ export class PrivateFolder implements Disposable {
       const path = join(parent, `plantstore-${randomBytes(8).toString("hex")}.partial`);
       mkdirSync(path, { mode: 0o700 });
       const lock = lockNew(path);
-      if (lock !== undefined) return new PrivateFolder(path, lock);
+      if (lock === undefined) continue;
+      using made = new DisposableStack();
+      const folder = made.use(new PrivateFolder(path, lock));
+      createExclusively(folder.copy);
+      made.move();
+      return folder;
     }
   }
 
@@ -71,7 +75,10 @@ function lockNew(path: string): Database | undefined {
     const lock = tryLock(join(path, lockName));
     if (lock !== undefined) return lock;
   } catch (error) {
-    if (existsSync(path)) throw error;
+    if (existsSync(path)) {
+      rmSync(path, { recursive: true });
+      throw error;
+    }
   }
   return undefined;
 }
