@@ -3,8 +3,7 @@
 import { fstatSync } from "node:fs";
 import { Command } from "commander";
 import { settingOf, withSettings } from "../config/command-config.ts";
-import { OperatorError } from "../operator-error.ts";
-import { countOf, printTexts, tell } from "../operator-output.ts";
+import { countOf, outputError, printTexts, tell } from "../operator-output.ts";
 import { openStore } from "../store/open-store.ts";
 import { exportText } from "../transfer/export.ts";
 import { operatorProgress } from "../transfer/progress.ts";
@@ -43,9 +42,7 @@ async function exportPlants(command: Command): Promise<void> {
     if (!isQuiet) tell(`${countOf(plants)} exported`);
   } catch (error) {
     progress.end();
-    const { code, syscall } = error as NodeJS.ErrnoException;
-    if (syscall !== "write") throw error;
-    throw new OperatorError(`the export could not be written (${code}); make room for it, and run it again`);
+    throw outputError(error, "the export", "run it again");
   } finally {
     await store.close();
   }

@@ -9,9 +9,8 @@ import { settingOf } from "../config/command-config.ts";
 import { configurationOf, withServerSettings } from "../config/server-config.ts";
 import type { Event, Observe } from "../events/event.ts";
 import { OperatorError } from "../operator-error.ts";
-import { printLines } from "../operator-output.ts";
 import { latestCreatesOf, openConsole } from "./console-part.ts";
-import { firstTokenLines } from "./first-token.ts";
+import { printAddress } from "./first-token.ts";
 import { bodyLimitsOf, certificateFilesOf, logOf, rateLimitOf } from "./serve-options.ts";
 import {
   beginTraces,
@@ -103,7 +102,7 @@ async function serve(command: Command): Promise<void> {
     documentationUrl: settingOf(command, "docs") === "on" ? `${server.url}/` : undefined,
     consoleUrl: admin === undefined || operatorConsole === undefined ? undefined : `${admin.url}/console/`,
   };
-  await printLines([server.url, ...(await firstTokenLines(store.tokens, places))]);
+  await printAddress(store.tokens, places);
   observe({ kind: "stopping", signal: await stopSignal });
   stopping = true;
 }

@@ -96,7 +96,7 @@ function revokeCommand(): Command {
 /** Prints a token alone; takes it back if nobody can have seen it. */
 async function printToken(command: Command, token: string, hash: string, advice: string): Promise<void> {
   await printAll([token]).catch(async (error) => {
-    await withTokens(command, "existing", (tokens) => tokens.withdraw(hash, Date.now()));
+    await withTokens(command, "existing", (tokens) => tokens.withdraw(hash));
     throw new OperatorError(
       `the token could not be printed (${error.code ?? error.message}), and is revoked; ${advice}`,
     );

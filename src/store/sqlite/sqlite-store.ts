@@ -32,7 +32,7 @@ export class SqliteStore implements ReadablePlantStore {
     add: (token) => this.#change(() => this.#tokens.add(token)),
     addFirst: (token) => this.#change(() => this.#tokens.addFirst(token)),
     rotate: (rotation) => this.#change(() => this.#tokens.rotate(rotation)),
-    withdraw: (hash, revokedAt) => this.#change(() => this.#tokens.withdraw(hash, revokedAt)),
+    withdraw: (hash) => this.#change(() => this.#tokens.withdraw(hash)),
     revoke: (name, revokedAt) => this.#change(() => this.#tokens.revoke(name, revokedAt)),
     recordUses: (uses) => this.#change(() => this.#tokens.recordUses(uses)),
     list: () => this.#inPlace(() => this.#tokens.list()),

@@ -30,7 +30,9 @@ export class SqliteTokens implements TokenStore {
 
   async addFirst(token: NewToken): Promise<boolean> {
     return changeInTurn(this.#database, () => {
-      const any = this.#database.query("SELECT 1 FROM tokens");
+      const any = this.#database.query(
+        "SELECT 1 FROM tokens WHERE revoked_at IS NULL OR revoked_at <> created_at",
+      );
       return any.get() === null && this.#insert(token);
     });
   }
@@ -46,12 +48,12 @@ export class SqliteTokens implements TokenStore {
     });
   }
 
-  async withdraw(hash: string, revokedAt: number): Promise<void> {
+  async withdraw(hash: string): Promise<void> {
     changeInTurn(this.#database, () => {
       const revoke = this.#database.query(
-        "UPDATE tokens SET revoked_at = ? WHERE hash = ? AND revoked_at IS NULL",
+        "UPDATE tokens SET revoked_at = created_at WHERE hash = ? AND revoked_at IS NULL",
       );
-      revoke.run(BigInt(revokedAt), hash);
+      revoke.run(hash);
     });
   }
 
