@@ -60,12 +60,17 @@ export async function beginTraces({ command, rooms, observe, observers }: House)
   rooms.defer(() => traces.end());
 }
 
-export async function openServedStore({ command, rooms, observe, endAtOnce }: House): Promise<PlantStore> {
-  const mode = settingOf(command, "migrate") === "on" ? "create" : "existing";
-  const store = await serveStore(settingOf(command, "database"), mode, {
-    unavailable: (reason) => observe({ kind: "storeUnavailable", reason }),
-    failed: ({ message }) => endAtOnce({ kind: "storeFailed", reason: message }),
-  });
+/** @param signal Ends the wait for a database that cannot be reached. */
+export async function openServedStore(
+  { command, rooms, observe, endAtOnce }: House,
+  signal: AbortSignal,
+): Promise<PlantStore> {
+  const mode = settingOf(command, "migrate") === "on" ? "create" : "writable";
+  const observer = {
+    unavailable: (reason: string) => observe({ kind: "storeUnavailable", reason }),
+    failed: ({ message }: Error) => endAtOnce({ kind: "storeFailed", reason: message }),
+  };
+  const store = await serveStore(settingOf(command, "database"), mode, observer, signal);
   rooms.defer(() => store.close());
   return store;
 }

@@ -9,6 +9,7 @@ import { settingOf } from "../config/command-config.ts";
 import { configurationOf, withServerSettings } from "../config/server-config.ts";
 import type { Event, Observe } from "../events/event.ts";
 import { OperatorError } from "../operator-error.ts";
+import type { PlantStore } from "../store/plant-store.ts";
 import { latestCreatesOf, openConsole } from "./console-part.ts";
 import { printAddress } from "./first-token.ts";
 import { bodyLimitsOf, certificateFilesOf, logOf, rateLimitOf } from "./serve-options.ts";
@@ -63,7 +64,12 @@ async function serve(command: Command): Promise<void> {
   const house: House = { command, rooms, observe, observers, endAtOnce };
 
   await beginTraces(house);
-  const store = await openServedStore(house);
+  const store = await openUnlessStopped(house, stopSignal);
+  if (store === undefined) {
+    observe({ kind: "stopping", signal: await stopSignal });
+    stopping = true;
+    return;
+  }
   const credentials = await keepCredentials(house, store);
   const latest = latestCreatesOf(house);
   const groupCommit = takeCreates(house, store, latest);
@@ -105,4 +111,22 @@ async function serve(command: Command): Promise<void> {
   await printAddress(store.tokens, places);
   observe({ kind: "stopping", signal: await stopSignal });
   stopping = true;
+}
+
+/** Opens the store; undefined if the server was told to stop while it waited for a database that cannot be reached. */
+async function openUnlessStopped(house: House, stopSignal: Promise<string>): Promise<PlantStore | undefined> {
+  const opening = new AbortController();
+  // Once it is open, the store goes on trying: what was accepted is still to be committed.
+  let isOpen = false;
+  void stopSignal.then(() => {
+    if (!isOpen) opening.abort();
+  });
+  try {
+    const store = await openServedStore(house, opening.signal);
+    isOpen = true;
+    return store;
+  } catch (error) {
+    if (opening.signal.aborted && error instanceof OperatorError) return undefined;
+    throw error;
+  }
 }

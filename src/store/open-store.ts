@@ -20,8 +20,13 @@ import { SqliteThread } from "./sqlite/sqlite-thread.ts";
 interface Engine {
   /** Throws an OperatorError if the address is none of this engine's. */
   judge(address: string): void;
-  serve(address: string, mode: OpenMode, observer: StoreObserver): Promise<PlantStore>;
-  open(address: string, mode: OpenMode, observe: ObserveUnavailable): Promise<ReadablePlantStore>;
+  serve(address: string, mode: OpenMode, observer: StoreObserver, signal?: AbortSignal): Promise<PlantStore>;
+  open(
+    address: string,
+    mode: OpenMode,
+    observe: ObserveUnavailable,
+    signal?: AbortSignal,
+  ): Promise<ReadablePlantStore>;
   /** Copies the store to a file, or says which tool does. */
   backUp(address: string, file: string, mayReplace: boolean): Promise<StoreSize>;
   /** Makes a backup the store, or says which tool does. */
@@ -30,7 +35,7 @@ interface Engine {
 
 const sqlite: Engine = {
   judge: () => undefined,
-  serve: SqliteThread.open,
+  serve: (path, mode, observer) => SqliteThread.open(path, mode, observer),
   open: async (path, mode, observe) => new SqliteStore(path, mode, observe),
   backUp: async (...args) => sqliteBackUp(...args),
   restore: async (...args) => sqliteRestore(...args),
@@ -44,7 +49,7 @@ const openPostgres: Engine["open"] = async (...args) => {
 
 const postgres: Engine = {
   judge: readPostgresAddress,
-  serve: (address, mode, { unavailable }) => openPostgres(address, mode, unavailable),
+  serve: (address, mode, { unavailable }, signal) => openPostgres(address, mode, unavailable, signal),
   open: openPostgres,
   backUp: postgresBackUp,
   restore: postgresRestore,
@@ -58,20 +63,30 @@ export function judgeDatabase(database: string): void {
   engine.judge(address);
 }
 
-/** Opens the store that a `--database` names, for a server. Throws an OperatorError if it cannot. */
-export function serveStore(database: string, mode: OpenMode, observer: StoreObserver): Promise<PlantStore> {
+/**
+ * Opens the store that a `--database` names, for a server. Throws an OperatorError if it cannot.
+ *
+ * @param signal Once it is aborted the store does not wait any longer for a database that cannot be reached.
+ */
+export function serveStore(
+  database: string,
+  mode: OpenMode,
+  observer: StoreObserver,
+  signal?: AbortSignal,
+): Promise<PlantStore> {
   const { engine, address } = engineOf(database);
-  return engine.serve(address, mode, observer);
+  return engine.serve(address, mode, observer, signal);
 }
 
-/** Opens the store that a `--database` names, for one command. Throws an OperatorError if it cannot. */
+/** Opens the store that a `--database` names, for one command, see serveStore. */
 export function openStore(
   database: string,
   mode: OpenMode,
   observe: ObserveUnavailable,
+  signal?: AbortSignal,
 ): Promise<ReadablePlantStore> {
   const { engine, address } = engineOf(database);
-  return engine.open(address, mode, observe);
+  return engine.open(address, mode, observe, signal);
 }
 
 /** Copies the store that a `--database` names to a file. Throws an OperatorError if it cannot. */

@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { plantJson, post } from "../harness/http.ts";
-import { plantstore, RunningServer, run, TemporaryFolder } from "../harness/server.ts";
+import { createStore, plantstore, RunningServer, run, TemporaryFolder } from "../harness/server.ts";
 
 /** A store with a server on it. */
 async function newServer(folder: TemporaryFolder, args: readonly string[] = []): Promise<RunningServer> {
@@ -131,6 +131,7 @@ test("token create prints the bare token alone, list shows it, revoke ends it", 
 test("a token that could not be printed is revoked, and its name is free again", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
+  await createStore(database);
   const shell = Bun.spawn(
     ["sh", "-c", `${plantstore} token create --name ci --database ${database} >/dev/full`],
     { stderr: "pipe" },
@@ -148,6 +149,7 @@ test.each(["get 1", "stats", "check", "token list", "index list", "config"])(
     using folder = new TemporaryFolder();
     const database = `sqlite:${folder.file("plants.db")}`;
     writeFileSync(folder.file("plants.ndjson"), `${plantJson(1n, "Monstera")}\n`);
+    await createStore(database);
     await run(["import", folder.file("plants.ndjson"), "--quiet", "--database", database]);
     const shell = Bun.spawn(["sh", "-c", `${plantstore} ${command} --database ${database} >/dev/full`], {
       stderr: "pipe",
@@ -162,6 +164,7 @@ test.each(["get 1", "stats", "check", "token list", "index list", "config"])(
 test("the variable of a flag without an argument says on or off", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
+  await createStore(database);
   await run(["token", "create", "--name", "ci", "--database", database]);
   const list = (value: string) => run(["token", "list", "--database", database], { PLANTSTORE_JSON: value });
   for (const value of ["", "false", "0", "off"]) expect((await list(value)).stdout).toStartWith("NAME");
@@ -186,6 +189,7 @@ test("only the hash of a token is in the store", async () => {
 test("a token may be issued before the first start, which then shows none", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
+  await createStore(database);
   const { stdout } = await run(["token", "create", "--name", "provisioned", "--database", database]);
   await using server = await RunningServer.start({ database });
   expect((await post({ url: server.url, token: stdout.trim() }, plantJson(1n, "Monstera"))).status).toBe(200);

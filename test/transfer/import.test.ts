@@ -5,13 +5,14 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { progressText } from "../../src/transfer/progress.ts";
 import { engines } from "../harness/engines.ts";
 import { plantJson, post } from "../harness/http.ts";
-import { plantstore, RunningServer, run, TemporaryFolder } from "../harness/server.ts";
+import { createStore, plantstore, RunningServer, run, TemporaryFolder } from "../harness/server.ts";
 
 for (const engine of engines) {
   describe(engine.name, () => {
     test("refused lines are reported with number, error and text, and the others are created", async () => {
       using folder = new TemporaryFolder();
       await using place = await engine.newPlace();
+      await createStore(place.database);
       const file = folder.file("mixed.ndjson");
       const bad = [
         "nope",
@@ -99,6 +100,7 @@ for (const engine of engines) {
 test("standard input is a file like any other, and a file that is not there is an error", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
+  await createStore(database);
   const child = Bun.spawn([plantstore, "import", "-", "--database", database], {
     cwd: folder.path,
     stdin: new Blob([`${plantJson(1n, "Monstera")}\nnope\n`]),

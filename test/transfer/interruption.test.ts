@@ -6,7 +6,7 @@ import { createWriteStream, existsSync, writeFileSync } from "node:fs";
 import { engines } from "../harness/engines.ts";
 import { plantJson } from "../harness/http.ts";
 import { PostgresServer } from "../harness/postgres.ts";
-import { plantstore, run, TemporaryFolder } from "../harness/server.ts";
+import { createStore, plantstore, run, TemporaryFolder } from "../harness/server.ts";
 
 const lines = Array.from({ length: 50_000 }, (_, id) => `${plantJson(BigInt(id), `plant ${id}`)}\n`);
 /** Larger than what an import reads and commits at a time. */
@@ -27,6 +27,7 @@ for (const engine of engines) {
     test(`${engine.name}: after ${signal} the same command goes on`, async () => {
       using folder = new TemporaryFolder();
       await using place = await engine.newPlace();
+      await createStore(place.database);
       // A pipe with a name: the import waits in the middle of a file for what comes next.
       const file = folder.file("plants.ndjson");
       spawnSync("mkfifo", [file]);
@@ -60,6 +61,7 @@ for (const engine of engines) {
 test("standard input that stays open does not keep an import from its end", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
+  await createStore(database);
   const child = Bun.spawn([plantstore, "import", "-", "--database", database], {
     cwd: folder.path,
     stdin: "pipe",
@@ -75,9 +77,10 @@ test("standard input that stays open does not keep an import from its end", asyn
 
 test.each([
   ["a header that is none", ["--format", "csv"], "sqlite:plants.db", "the header has no column id"],
-  ["a store that is not there", [], "sqlite:nowhere/plants.db", "cannot make the store"],
+  ["a store that is not there", [], "sqlite:nowhere/plants.db", "there is no store"],
 ])("nor one that has failed for %s", async (_, flags, database, fault) => {
   using folder = new TemporaryFolder();
+  await createStore(`sqlite:${folder.file("plants.db")}`);
   const child = Bun.spawn([plantstore, "import", "-", ...flags, "--database", database], {
     cwd: folder.path,
     stdin: "pipe",
@@ -93,14 +96,9 @@ const unreadable = "/proc/self/mem";
 
 test.skipIf(!existsSync(unreadable))("a file whose reading fails is an error in one line", async () => {
   using folder = new TemporaryFolder();
-  const result = await run([
-    "import",
-    unreadable,
-    "--format",
-    "ndjson",
-    "--database",
-    `sqlite:${folder.file("plants.db")}`,
-  ]);
+  const database = `sqlite:${folder.file("plants.db")}`;
+  await createStore(database);
+  const result = await run(["import", unreadable, "--format", "ndjson", "--database", database]);
   expect(result).toEqual({
     exitCode: 1,
     stdout: "",
@@ -112,6 +110,7 @@ test("a database that comes back within a minute is waited for", async () => {
   using folder = new TemporaryFolder();
   await using postgres = await PostgresServer.start();
   const database = `${postgres.address("postgres")}?retry_timeout=1`;
+  await createStore(database);
   const child = Bun.spawn([plantstore, "import", "-", "--database", database], {
     cwd: folder.path,
     stdin: "pipe",

@@ -39,9 +39,18 @@ export class Primary {
   #finding: Promise<HostPool> | undefined;
   #found: HostPool | undefined;
   #isClosed = false;
+  readonly #signal: AbortSignal | undefined;
 
-  constructor(address: PostgresAddress) {
+  /**
+   * @param signal Once it is aborted nothing is tried again, no host is waited for to be connected, and what is under way
+   *   has a second to end.
+   */
+  constructor(address: PostgresAddress, signal?: AbortSignal) {
     this.#address = address;
+    this.#signal = signal;
+    signal?.addEventListener("abort", () => {
+      setTimeout(() => this.#found?.cutOff(), closeMsMax).unref();
+    });
   }
 
   /**
@@ -56,7 +65,7 @@ export class Primary {
       } catch (error) {
         const failure = failureOf(error);
         const mayTryAgain = failure === "lost" || failure === "again";
-        if (!mayTryAgain || performance.now() > deadline) throw error;
+        if (!mayTryAgain || this.#signal?.aborted || performance.now() > deadline) throw error;
         await Bun.sleep(retryPauseMs);
       }
     }
@@ -116,7 +125,7 @@ export class Primary {
   async #find(): Promise<HostPool> {
     const { hosts, connectionsMax, plainIfNoTls } = this.#address;
     try {
-      const config = await Promise.any(hosts.map((host) => writableConfig(host, plainIfNoTls)));
+      const config = await Promise.any(hosts.map((host) => writableConfig(host, plainIfNoTls, this.#signal)));
       // Nobody would end these connections any more, and they would keep the process.
       if (this.#isClosed) throw new NoPrimary("the store was closed");
       // One more than there are batches in flight, so that tokens and readiness never wait for a batch.
@@ -147,22 +156,28 @@ async function onConnection<Result>(
 }
 
 /** How to connect to a host, once it has shown that it takes writes; rejects with why it does not. */
-async function writableConfig(config: ClientConfig, plainIfNoTls: boolean): Promise<ClientConfig> {
+async function writableConfig(
+  config: ClientConfig,
+  plainIfNoTls: boolean,
+  signal: AbortSignal | undefined,
+): Promise<ClientConfig> {
   const name = `${config.host}:${config.port}`;
   try {
-    await assertWritable(config);
+    await assertWritable(config, signal);
     return config;
   } catch (error) {
     if (plainIfNoTls && error instanceof Error && /does not support SSL/.test(error.message)) {
-      return writableConfig({ ...config, ssl: false }, false);
+      return writableConfig({ ...config, ssl: false }, false, signal);
     }
     throw new NoPrimary(`${name}: ${reasonOf(error)}`);
   }
 }
 
-async function assertWritable(config: ClientConfig): Promise<void> {
+async function assertWritable(config: ClientConfig, signal: AbortSignal | undefined): Promise<void> {
   const client = new Client(config);
   client.on("error", () => undefined);
+  const cutOff = () => socketOf(client).destroy();
+  signal?.addEventListener("abort", cutOff);
   try {
     await client.connect();
     const { rows } = await client.query<Record<string, string | null>>(
@@ -177,7 +192,8 @@ async function assertWritable(config: ClientConfig): Promise<void> {
       throw new Error("has synchronous_commit off, so that commits can be lost; set it to on");
     if (settings.fsync === "off") throw new Error("has fsync off, so that commits can be lost; set it to on");
   } finally {
-    socketOf(client).destroy();
+    signal?.removeEventListener("abort", cutOff);
+    cutOff();
   }
 }
 
