@@ -19,7 +19,7 @@ export function exportCommand(): Command {
 An export that was broken off, or one that is to be continued, goes on with --since-id and the last id that it printed.
 Ids are not a clock: a plant that was created later may have a smaller id.`,
     );
-  return withSettings(command, ["format", "tag", "sinceId", "database", "quiet"]).action(() =>
+  return withSettings(command, ["format", "delimiter", "tag", "sinceId", "database", "quiet"]).action(() =>
     exportPlants(command),
   );
 }
@@ -33,7 +33,8 @@ async function exportPlants(command: Command): Promise<void> {
   try {
     const total = isQuiet ? undefined : await store.count(selection);
     let plants = 0;
-    const texts = exportText(store.export(selection), settingOf(command, "format") ?? "ndjson", (soFar) => {
+    const format = settingOf(command, "format") ?? "ndjson";
+    const texts = exportText(store.export(selection), format, settingOf(command, "delimiter"), (soFar) => {
       plants = soFar;
       progress.update(soFar, total === undefined ? undefined : Math.min(1, soFar / total));
     });

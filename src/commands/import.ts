@@ -26,10 +26,10 @@ export function importCommand(): Command {
       `
 Refused lines go to FILE.rejected.ndjson with their number, the error and the original text. The exit code is then 3.
 Where that name is taken by the report of another import, it is FILE.rejected.2.ndjson, and so on.
-CSV starts with a header that names the columns id, name and tag; an empty cell is no tag, and "" an empty one.`,
+CSV starts with a header that names the columns id, name and tag, in capitals or not; an empty cell is no tag, and "" an empty one.`,
     );
-  return withSettings(command, ["format", "database", "quiet", "recordBytesMax"]).action((file: string) =>
-    importFile(command, file),
+  return withSettings(command, ["format", "delimiter", "database", "quiet", "recordBytesMax"]).action(
+    (file: string) => importFile(command, file),
   );
 }
 
@@ -52,7 +52,9 @@ async function importFile(command: Command, file: string): Promise<void> {
     // Only now: where there is no store, the report of an earlier import stays.
     const rejected = new RejectedFile(file === "-" ? undefined : file, source.access);
     try {
-      counts = await importPlants(entries(source.chunks, settingOf(command, "recordBytesMax")), store, {
+      const recordBytesMax = settingOf(command, "recordBytesMax");
+      const read = entries(source.chunks, recordBytesMax, settingOf(command, "delimiter"));
+      counts = await importPlants(read, store, {
         signal,
         onRefusal: (refusal) => rejected.add(refusal),
         onBatch: (soFar) => {

@@ -129,3 +129,96 @@ test("a database that comes back within a minute is waited for", async () => {
   expect(await child.exited).toBe(0);
   expect(await plantsIn(database)).toBe(lines.length);
 }, 60_000);
+
+/** A host that takes connections and never says a word, as one behind a broken network. */
+class SilentHost implements Disposable {
+  readonly connected: Promise<void>;
+  readonly #listener;
+
+  constructor(port = 0) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.connected = promise;
+    this.#listener = Bun.listen({
+      hostname: "127.0.0.1",
+      port,
+      socket: { open: () => resolve(), data: () => undefined },
+    });
+  }
+
+  /** Far longer to be waited for than a test may take. */
+  get database(): string {
+    return `postgres://plants@127.0.0.1:${this.#listener.port}/plants?connect_timeout=9999&retry_timeout=9999`;
+  }
+
+  [Symbol.dispose](): void {
+    this.#listener.stop(true);
+  }
+}
+
+test.each([
+  ["import -", { exitCode: 1 }],
+  ["serve --port 0 --admin-port off", { exitCode: 0 }],
+  ["export", { signal: "SIGINT" }],
+  ["get 1", { signal: "SIGINT" }],
+  ["migrate", { signal: "SIGINT" }],
+  ["check", { signal: "SIGINT" }],
+  ["stats", { signal: "SIGINT" }],
+  ["index create name", { signal: "SIGINT" }],
+  ["token create --name ci", { signal: "SIGINT" }],
+  ["token rotate ci", { signal: "SIGINT" }],
+  ["token list", { signal: "SIGINT" }],
+  ["token revoke ci", { signal: "SIGINT" }],
+] as const)("SIGINT ends %s while it waits for a database that cannot be reached", async (line, end) => {
+  using folder = new TemporaryFolder();
+  using host = new SilentHost();
+  const child = Bun.spawn([plantstore, ...line.split(" "), "--database", host.database], {
+    cwd: folder.path,
+    stdin: "pipe",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  await host.connected;
+  child.kill("SIGINT");
+  const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+  await child.exited;
+  expect(stdout).toBe("");
+  if ("signal" in end) expect([child.signalCode, stderr]).toEqual([end.signal, ""]);
+  else expect(child.exitCode).toBe(end.exitCode);
+  if (line.startsWith("import"))
+    expect(stderr).toBe(
+      "plantstore: interrupted; 0 created, 0 already there, 0 refused so far, and the same command goes on from there\n",
+    );
+  if (line.startsWith("serve"))
+    expect(
+      stderr
+        .trimEnd()
+        .split("\n")
+        .map((each) => JSON.parse(each).msg),
+    ).toEqual(["stopping: what was accepted is answered first", "stopped"]);
+});
+
+test("SIGINT ends an import whose database went away and is waited for", async () => {
+  using folder = new TemporaryFolder();
+  await using postgres = await PostgresServer.start();
+  const database = `${postgres.address("postgres")}?connect_timeout=9999&retry_timeout=9999`;
+  await createStore(database);
+  const child = Bun.spawn([plantstore, "import", "-", "--database", database], {
+    cwd: folder.path,
+    stdin: "pipe",
+    stderr: "pipe",
+  });
+  child.stdin.write(firstPart);
+  await child.stdin.flush();
+  await firstPlants(database);
+  const port = Number(new URL(database).port);
+  await postgres.stop("SIGKILL");
+  using host = new SilentHost(port);
+  child.stdin.write(lines.slice(45_000).join(""));
+  await child.stdin.end();
+  await host.connected;
+  child.kill("SIGINT");
+  expect(await child.stderr.text()).toMatch(
+    /^plantstore: interrupted; [\d,]+ created, 0 already there, 0 refused so far, and the same command goes on from there\n$/,
+  );
+  expect(await child.exited).toBe(1);
+}, 60_000);

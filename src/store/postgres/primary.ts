@@ -14,21 +14,27 @@ const closeMsMax = 1_000;
 
 /** The connections to one host. */
 class HostPool extends Pool {
-  readonly #clients = new Set<PoolClient>();
+  readonly #clients: ReadonlySet<Client>;
 
   constructor(config: PoolConfig) {
-    super(config);
+    const clients = new Set<Client>();
+    // Known from the first moment: one that is still being connected may have to be cut off too.
+    class KnownClient extends Client {
+      constructor(clientConfig?: ClientConfig) {
+        super(clientConfig);
+        clients.add(this);
+        this.once("end", () => clients.delete(this));
+      }
+    }
+    super({ ...config, Client: KnownClient });
+    this.#clients = clients;
     // A connection that breaks is taken out by the pool, and its query rejects; without listeners it would also
     // end the process.
     this.on("error", () => undefined);
-    this.on("connect", (client) => {
-      client.on("error", () => undefined);
-      this.#clients.add(client);
-    });
-    this.on("remove", (client) => this.#clients.delete(client));
+    this.on("connect", (client) => client.on("error", () => undefined));
   }
 
-  /** Breaks off what is still connected: a host that hangs answers no goodbye, and an open socket keeps the process. */
+  /** Breaks off what is connected, or about to be: a host that hangs answers no goodbye, and an open socket keeps the process. */
   cutOff(): void {
     for (const client of this.#clients) socketOf(client).destroy();
   }
