@@ -32,6 +32,7 @@ export async function startPlantstore(
 
 /** A token of a store, which is made if there is none yet. */
 export async function createToken(database: string, command = plantstore): Promise<string> {
+  await runToEnd([command, "migrate", "--database", database]);
   return (await runToEnd([command, "token", "create", "--name", "bench", "--database", database])).trim();
 }
 

@@ -4,7 +4,7 @@ import { Command, CommanderError } from "commander";
 import packageJson from "../package.json";
 import { withoutPasswords } from "./config/without-passwords.ts";
 import { OperatorError } from "./operator-error.ts";
-import { tell } from "./operator-output.ts";
+import { printLines, tell } from "./operator-output.ts";
 
 const usageExitCode = 2;
 
@@ -25,12 +25,16 @@ const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   config: async () => (await import("./commands/config.ts")).configCommand(),
 };
 
+/** What commander prints by itself: the help, the version. */
+const helpTexts: string[] = [];
+
 const program = new Command("plantstore")
   .description(
     "A durable server for the Plant Store contract: POST /plants, bearer tokens, exact 64-bit ids.",
   )
   .version(packageJson.version)
   .configureOutput({
+    writeOut: (text) => helpTexts.push(text),
     outputError: (text, write) => write(`${usageError(text)} Run with --help for the usage.\n`),
   })
   .exitOverride()
@@ -50,7 +54,10 @@ for (const load of loadersFor(process.argv[2])) program.addCommand(await load())
 inheritSettings(program);
 
 try {
-  await program.parseAsync();
+  await program.parseAsync().catch(async (error) => {
+    if (helpTexts.length > 0) await printLines([helpTexts.join("").replace(/\n$/, "")]);
+    throw error;
+  });
 } catch (error) {
   process.exitCode = exitCodeOf(error);
 }

@@ -20,12 +20,17 @@ export async function printLines(lines: Iterable<string>): Promise<void> {
   try {
     await printTexts(withLineEnds(lines));
   } catch (error) {
-    const { code, syscall } = error as NodeJS.ErrnoException;
-    if (syscall !== "write") throw error;
-    throw new OperatorError(
-      `standard output could not be written (${code}); make room for it, and try again`,
-    );
+    throw outputError(error, "standard output", "try again");
   }
+}
+
+/** The OperatorError for what could not be written to standard output; any other error as it is. */
+export function outputError(error: unknown, name: string, retry: string): unknown {
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  if (syscall !== "write") return error;
+  // bin/plantstore leaves a closed one in this state.
+  const advice = code === "EBADF" ? "standard output is closed: redirect it" : "make room for it";
+  return new OperatorError(`${name} could not be written (${code}); ${advice}, and ${retry}`);
 }
 
 /** The same for texts that bring their line ends along. */

@@ -1,7 +1,8 @@
 // A line that an operator types and that nobody shall see.
 
 import { createInterface } from "node:readline/promises";
-import { Writable } from "node:stream";
+import { type Readable, Writable } from "node:stream";
+import { OperatorError } from "./operator-error.ts";
 
 /** Reads a line of standard input. From a terminal it asks for it first, and shows nothing of what is typed. */
 export async function readSecretLine(question: string): Promise<string> {
@@ -10,12 +11,29 @@ export async function readSecretLine(question: string): Promise<string> {
   // Only now does the terminal show nothing: whoever has seen the question may type at once.
   if (stdin.isTTY) stderr.write(question);
   try {
-    for await (const line of lines) return line;
-    return "";
+    return await Promise.race([firstLine(lines), unreadable(stdin)]);
   } finally {
     lines.close();
     if (stdin.isTTY) stderr.write("\n");
   }
+}
+
+async function firstLine(lines: AsyncIterable<string>): Promise<string> {
+  for await (const line of lines) return line;
+  return "";
+}
+
+/** Rejects where the stream cannot be read; readline itself takes that for its end. */
+function unreadable(stream: Readable): Promise<never> {
+  return new Promise((_, reject) => {
+    stream.once("error", ({ code, message }: NodeJS.ErrnoException) =>
+      reject(
+        new OperatorError(
+          `standard input could not be read (${code ?? message}); redirect it from a file or a pipe`,
+        ),
+      ),
+    );
+  });
 }
 
 function nowhere(): Writable {

@@ -3,8 +3,7 @@
 import { fstatSync } from "node:fs";
 import { Command } from "commander";
 import { settingOf, withSettings } from "../config/command-config.ts";
-import { OperatorError } from "../operator-error.ts";
-import { countOf, printTexts, tell, tellWaiting } from "../operator-output.ts";
+import { countOf, outputError, printTexts, tell, tellWaiting } from "../operator-output.ts";
 import { openStore } from "../store/open-store.ts";
 import { exportText } from "../transfer/export.ts";
 import { operatorProgress } from "../transfer/progress.ts";
@@ -20,7 +19,7 @@ export function exportCommand(): Command {
 An export that was broken off, or one that is to be continued, goes on with --since-id and the last id that it printed.
 Ids are not a clock: a plant that was created later may have a smaller id.`,
     );
-  return withSettings(command, ["format", "tag", "sinceId", "database", "quiet"]).action(() =>
+  return withSettings(command, ["format", "delimiter", "tag", "sinceId", "database", "quiet"]).action(() =>
     exportPlants(command),
   );
 }
@@ -36,7 +35,8 @@ async function exportPlants(command: Command): Promise<void> {
   try {
     const total = isQuiet ? undefined : await store.count(selection);
     let plants = 0;
-    const texts = exportText(store.export(selection), settingOf(command, "format") ?? "ndjson", (soFar) => {
+    const format = settingOf(command, "format") ?? "ndjson";
+    const texts = exportText(store.export(selection), format, settingOf(command, "delimiter"), (soFar) => {
       plants = soFar;
       progress.update(soFar, total === undefined ? undefined : Math.min(1, soFar / total));
     });
@@ -45,9 +45,7 @@ async function exportPlants(command: Command): Promise<void> {
     if (!isQuiet) tell(`${countOf(plants)} exported`);
   } catch (error) {
     progress.end();
-    const { code, syscall } = error as NodeJS.ErrnoException;
-    if (syscall !== "write") throw error;
-    throw new OperatorError(`the export could not be written (${code}); make room for it, and run it again`);
+    throw outputError(error, "the export", "run it again");
   } finally {
     await store.close();
   }

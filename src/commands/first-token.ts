@@ -1,5 +1,7 @@
 // The token that an empty store begins with.
 
+import { OperatorError } from "../operator-error.ts";
+import { printAll, printLines } from "../operator-output.ts";
 import type { TokenStore } from "../store/token-store.ts";
 import { makeToken, randomBytes } from "../tokens/token.ts";
 
@@ -12,11 +14,22 @@ export interface Places {
   readonly consoleUrl: string | undefined;
 }
 
-/** Stores a first token if the store never had one, and gives the lines that show it and what to do with it; else none. */
-export async function firstTokenLines(tokens: TokenStore, places: Places): Promise<string[]> {
-  const { url, documentationUrl, consoleUrl } = places;
+/**
+ * Prints the address of a server; and, if its store never had a token, a first one and what to do with it. A token that
+ * was not printed is withdrawn, so that the next start shows another.
+ */
+export async function printAddress(tokens: TokenStore, places: Places): Promise<void> {
   const { token, record } = makeToken({ name: "first", expiresAt: null }, { now: Date.now(), randomBytes });
-  if (!(await tokens.addFirst(record))) return [];
+  if (!(await tokens.addFirst(record))) return printLines([places.url]);
+  await printAll([places.url, ...firstTokenLines(token, places)]).catch(async (error) => {
+    await tokens.withdraw(record.hash);
+    throw new OperatorError(
+      `the first token could not be printed (${error.code ?? error.message}), and is revoked; see to standard output, and start again: the next start shows another`,
+    );
+  });
+}
+
+function firstTokenLines(token: string, { url, documentationUrl, consoleUrl }: Places): string[] {
   return [
     `
 This store is new. Its first token, shown only this once:

@@ -8,7 +8,7 @@ import { openStore } from "../store/open-store.ts";
 import { formatOfFile, formats } from "../transfer/format.ts";
 import { type ImportCounts, importPlants, StoreUnavailable } from "../transfer/import.ts";
 import { operatorProgress } from "../transfer/progress.ts";
-import { RejectedFile } from "../transfer/rejected-file.ts";
+import { RejectedFile, type Report } from "../transfer/rejected-file.ts";
 import { openSource } from "../transfer/source.ts";
 import { Interruption } from "./interruption.ts";
 
@@ -25,10 +25,11 @@ export function importCommand(): Command {
       "after",
       `
 Refused lines go to FILE.rejected.ndjson with their number, the error and the original text. The exit code is then 3.
-CSV starts with a header that names the columns id, name and tag; an empty cell is no tag, and "" an empty one.`,
+Where that name is taken by the report of another import, it is FILE.rejected.2.ndjson, and so on.
+CSV starts with a header that names the columns id, name and tag, in capitals or not; an empty cell is no tag, and "" an empty one.`,
     );
-  return withSettings(command, ["format", "database", "quiet", "recordBytesMax"]).action((file: string) =>
-    importFile(command, file),
+  return withSettings(command, ["format", "delimiter", "database", "quiet", "recordBytesMax"]).action(
+    (file: string) => importFile(command, file),
   );
 }
 
@@ -38,37 +39,46 @@ async function importFile(command: Command, file: string): Promise<void> {
   const { entries } = formats[settingOf(command, "format") ?? formatOfFile(file)];
   const isQuiet = settingOf(command, "quiet");
   using source = openSource(file, signal);
-  using rejected = new RejectedFile(file === "-" ? "stdin.rejected.ndjson" : `${file}.rejected.ndjson`);
   const progress = operatorProgress(isQuiet);
-  const store = await openStore(settingOf(command, "database"), "create", () => undefined, {
+  let counts: Readonly<ImportCounts> = { created: 0, unchanged: 0, refused: 0 };
+  const store = await openStore(settingOf(command, "database"), "writable", () => undefined, {
     ...(isQuiet ? {} : { report: tellWaiting }),
     signal,
+  }).catch((error) => {
+    if (signal.aborted) throw new OperatorError(`interrupted; ${goesOn(counts)}`);
+    throw error;
   });
-  let counts: Readonly<ImportCounts> = { created: 0, unchanged: 0, refused: 0 };
+  let report: Report | undefined;
   try {
-    counts = await importPlants(entries(source.chunks, settingOf(command, "recordBytesMax")), store, {
-      signal,
-      onRefusal: (refusal) => rejected.add(refusal),
-      onBatch: (soFar) => {
-        counts = soFar;
-        progress.update(soFar.created + soFar.unchanged + soFar.refused, source.part());
-      },
-    });
+    // Only now: where there is no store, the report of an earlier import stays.
+    const rejected = new RejectedFile(file === "-" ? undefined : file, source.access);
+    try {
+      const recordBytesMax = settingOf(command, "recordBytesMax");
+      const read = entries(source.chunks, recordBytesMax, settingOf(command, "delimiter"));
+      counts = await importPlants(read, store, {
+        signal,
+        onRefusal: (refusal) => rejected.add(refusal),
+        onBatch: (soFar) => {
+          counts = soFar;
+          progress.update(soFar.created + soFar.unchanged + soFar.refused, source.part());
+        },
+      });
+    } finally {
+      progress.end();
+      report = rejected.finish();
+    }
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error;
     if (!signal.aborted)
       throw new OperatorError(`the store could not be written for a minute; ${goesOn(counts)}`);
   } finally {
-    progress.end();
-    try {
-      rejected.flush();
-    } finally {
-      // An open connection would keep a command that has failed from ending.
-      await store.close();
-    }
+    // An open connection would keep a command that has failed from ending.
+    await store.close();
   }
   if (signal.aborted) throw new OperatorError(`interrupted; ${goesOn(counts)}`);
-  if (!isQuiet) tell(countsText(counts) + (counts.refused === 0 ? "" : `; see ${rejected.path}`));
+  if (!isQuiet) tell(countsText(counts) + (report === undefined ? "" : `; see ${report.path}`));
+  // Nobody would look for it there.
+  else if (report?.isNumbered) tell(`The refused lines are in ${report.path}.`);
   if (counts.refused > 0) process.exitCode = someRefusedExitCode;
 }
 

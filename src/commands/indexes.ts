@@ -5,6 +5,7 @@ import { settingOf, withSettings } from "../config/command-config.ts";
 import { columnLines, printLines, tell, tellWaiting } from "../operator-output.ts";
 import { openStore } from "../store/open-store.ts";
 import { type IndexName, indexNames, type PlantIndexes } from "../store/plant-reader.ts";
+import type { OpenMode } from "../store/plant-store.ts";
 
 export function indexCommand(): Command {
   return new Command("index")
@@ -22,7 +23,7 @@ export function indexCommand(): Command {
 function listCommand(): Command {
   const command = new Command("list").description("list the indexes and whether they are there");
   return withSettings(command, ["database"]).action(async () => {
-    const states = await withIndexes(command, (indexes) => indexes.states());
+    const states = await withIndexes(command, "existing", (indexes) => indexes.states());
     await printLines(columnLines([["INDEX", "STATE"], ...Object.entries(states)]));
   });
 }
@@ -32,13 +33,17 @@ function changeCommand(change: "create" | "drop", description: string): Command 
     .description(description)
     .addArgument(new Argument("<name>", "newest, name or tag").choices(indexNames));
   return withSettings(command, ["database"]).action(async (name: IndexName) => {
-    await withIndexes(command, (indexes) => indexes[change](name));
+    await withIndexes(command, "writable", (indexes) => indexes[change](name));
     tell(`The index ${name} is ${change === "create" ? "there" : "dropped"}.`);
   });
 }
 
-async function withIndexes<T>(command: Command, use: (indexes: PlantIndexes) => Promise<T>): Promise<T> {
-  const store = await openStore(settingOf(command, "database"), "existing", tell, { report: tellWaiting });
+async function withIndexes<T>(
+  command: Command,
+  mode: OpenMode,
+  use: (indexes: PlantIndexes) => Promise<T>,
+): Promise<T> {
+  const store = await openStore(settingOf(command, "database"), mode, tell, { report: tellWaiting });
   try {
     return await use(store.indexes);
   } finally {

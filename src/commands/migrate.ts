@@ -12,6 +12,10 @@ export function migrateCommand(): Command {
   return withSettings(command, ["database"]).action(async () => {
     const store = await openStore(settingOf(command, "database"), "create", tell, { report: tellWaiting });
     await store.close();
-    tell("The store is there, and its schema is up to date.");
+    tell(
+      store.wasCreated
+        ? `Made a new, empty store: ${store.location}`
+        : `The store ${store.location} is there, and its schema is up to date.`,
+    );
   });
 }

@@ -67,7 +67,7 @@ export async function openServedStore(
   { command, rooms, observe, endAtOnce }: House,
   signal: AbortSignal,
 ): Promise<PlantStore> {
-  const mode = settingOf(command, "migrate") === "on" ? "create" : "existing";
+  const mode = settingOf(command, "migrate") === "on" ? "create" : "writable";
   const observer: StoreObserver = {
     unavailable: (reason) => observe({ kind: "storeUnavailable", reason }),
     failed: ({ message }) => endAtOnce({ kind: "storeFailed", reason: message }),

@@ -10,10 +10,10 @@ import { settingOf } from "../config/command-config.ts";
 import { configurationOf, withServerSettings } from "../config/server-config.ts";
 import type { Event, Observe } from "../events/event.ts";
 import { OperatorError } from "../operator-error.ts";
-import { printLines } from "../operator-output.ts";
+import type { PlantStore } from "../store/plant-store.ts";
 import { Readiness } from "../store/readiness.ts";
 import { latestCreatesOf, openConsole } from "./console-part.ts";
-import { firstTokenLines } from "./first-token.ts";
+import { printAddress } from "./first-token.ts";
 import { bodyLimitsOf, certificateFilesOf, logOf, rateLimitOf } from "./serve-options.ts";
 import {
   beginTraces,
@@ -55,8 +55,6 @@ async function serve(command: Command): Promise<void> {
   // Ahead of everything that takes time, so that a signal during the start is not lost.
   const stopSignal = firstStopSignal(now, (signal) => endAtOnce({ kind: "cutShort", signal }));
   let stopping = false;
-  const starting = new AbortController();
-  void stopSignal.then(() => starting.abort());
 
   // Taken down in the opposite order, also where the start goes wrong half-way.
   await using rooms = new AsyncDisposableStack();
@@ -68,10 +66,7 @@ async function serve(command: Command): Promise<void> {
   const house: House = { command, rooms, observe, observers, endAtOnce };
 
   await beginTraces(house);
-  const store = await openServedStore(house, starting.signal).catch(async (error) => {
-    if (!starting.signal.aborted) throw error;
-    return undefined;
-  });
+  const store = await openUnlessStopped(house, stopSignal);
   if (store === undefined) {
     observe({ kind: "stopping", signal: await stopSignal });
     stopping = true;
@@ -127,7 +122,25 @@ async function serve(command: Command): Promise<void> {
     documentationUrl: settingOf(command, "docs") === "on" ? `${server.url}/` : undefined,
     consoleUrl: admin === undefined || operatorConsole === undefined ? undefined : `${admin.url}/console/`,
   };
-  await printLines([server.url, ...(await firstTokenLines(store.tokens, places))]);
+  await printAddress(store.tokens, places);
   observe({ kind: "stopping", signal: await stopSignal });
   stopping = true;
+}
+
+/** Opens the store; undefined if the server was told to stop while it waited for a database that cannot be reached. */
+async function openUnlessStopped(house: House, stopSignal: Promise<string>): Promise<PlantStore | undefined> {
+  const opening = new AbortController();
+  // Once it is open, the store goes on trying: what was accepted is still to be committed.
+  let isOpen = false;
+  void stopSignal.then(() => {
+    if (!isOpen) opening.abort();
+  });
+  try {
+    const store = await openServedStore(house, opening.signal);
+    isOpen = true;
+    return store;
+  } catch (error) {
+    if (opening.signal.aborted && error instanceof OperatorError) return undefined;
+    throw error;
+  }
 }

@@ -29,7 +29,7 @@ function createCommand(): Command {
     const name = settingOf(command, "tokenName");
     const expiresAt = expiresAtOf(command) ?? null;
     const { token, record } = makeToken({ name, expiresAt }, { now: Date.now(), randomBytes });
-    const added = await withTokens(command, "create", (tokens) => tokens.add(record));
+    const added = await withTokens(command, "writable", (tokens) => tokens.add(record));
     if (!added)
       throw new OperatorError(
         `a token named "${name}" exists already; choose another name, or rotate or revoke it`,
@@ -48,7 +48,7 @@ function rotateCommand(): Command {
   return withSettings(command, ["tokenOverlap", "tokenExpires", "database"]).action(async (name: string) => {
     const now = Date.now();
     const { token, record } = makeToken({ name, expiresAt: null }, { now, randomBytes });
-    const outcome = await withTokens(command, "existing", (tokens) =>
+    const outcome = await withTokens(command, "writable", (tokens) =>
       tokens.rotate({
         hash: record.hash,
         name,
@@ -87,7 +87,7 @@ function revokeCommand(): Command {
     .description("revoke a token for good, and those of the same name that it has replaced")
     .argument("<name>", "the token's name");
   return withSettings(command, ["database"]).action(async (name: string) => {
-    const revoked = await withTokens(command, "existing", (tokens) => tokens.revoke(name, Date.now()));
+    const revoked = await withTokens(command, "writable", (tokens) => tokens.revoke(name, Date.now()));
     if (!revoked) throw noneInForce(name);
     tell(`Token "${name}" is revoked; running servers refuse it within 2 seconds.`);
   });
@@ -96,7 +96,7 @@ function revokeCommand(): Command {
 /** Prints a token alone; takes it back if nobody can have seen it. */
 async function printToken(command: Command, token: string, hash: string, advice: string): Promise<void> {
   await printAll([token]).catch(async (error) => {
-    await withTokens(command, "existing", (tokens) => tokens.withdraw(hash, Date.now()));
+    await withTokens(command, "writable", (tokens) => tokens.withdraw(hash));
     throw new OperatorError(
       `the token could not be printed (${error.code ?? error.message}), and is revoked; ${advice}`,
     );

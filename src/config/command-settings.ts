@@ -3,6 +3,7 @@
 import { type FormatName, formatNames } from "../transfer/format.ts";
 import { setting } from "./setting.ts";
 import {
+  readDelimiter,
   readEnd,
   readInt64,
   readInteger,
@@ -68,6 +69,13 @@ export const commandSettings = {
     environment: "PLANTSTORE_FORMAT",
     meaning: "ndjson or csv; if left out, import goes by the file's name, and export prints ndjson",
     read: readOneOf(formatNames),
+  }),
+  delimiter: setting({
+    flag: "--delimiter <character>",
+    environment: "PLANTSTORE_DELIMITER",
+    fallback: ",",
+    meaning: "what stands between the cells of CSV: comma, semicolon, tab or a single character",
+    read: readDelimiter,
   }),
   tag: setting<string | undefined>({
     flag: "--tag <tag>",

@@ -9,6 +9,7 @@ import { OperatorError } from "../operator-error.ts";
 import { judgeDatabase } from "../store/open-store.ts";
 import { isConfidential } from "../tokens/provider-discovery.ts";
 import { isTokenName } from "../tokens/token.ts";
+import { delimiterNames } from "../transfer/csv.ts";
 
 export function readText(text: string): string {
   if (text === "") throw new InvalidArgumentError("It must not be empty.");
@@ -56,6 +57,18 @@ export function readOneOf<const Word extends string>(words: readonly Word[]): (t
     if (word !== undefined) return word;
     throw new InvalidArgumentError(`It must be ${words.slice(0, -1).join(", ")} or ${words.at(-1)}.`);
   };
+}
+
+/** By its name, or itself. Not what an id, a quoted cell or a line end is made of, nor what is two bytes in UTF-8. */
+export function readDelimiter(text: string): string {
+  const named = delimiterNames.get(text);
+  if (named !== undefined) return named;
+  if (text.length !== 1 || text === "\0" || text > "\x7f" || /[A-Za-z0-9"\-\r\n]/.test(text)) {
+    throw new InvalidArgumentError(
+      "It must be comma, semicolon, tab, or one ASCII character that is no letter, digit, quote or hyphen.",
+    );
+  }
+  return text;
 }
 
 export function readInt64(text: string): bigint {

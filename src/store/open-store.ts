@@ -36,7 +36,7 @@ interface Engine {
 
 const sqlite: Engine = {
   judge: () => undefined,
-  serve: SqliteThread.open,
+  serve: (path, mode, observer) => SqliteThread.open(path, mode, observer),
   open: async (path, mode, observe) => new SqliteStore(path, mode, observe),
   backUp: async (...args) => sqliteBackUp(...args),
   restore: async (...args) => sqliteRestore(...args),
@@ -75,7 +75,7 @@ export function serveStore(
   return engine.serve(address, mode, observer, wait);
 }
 
-/** Opens the store that a `--database` names, for one command. Throws an OperatorError if it cannot. */
+/** Opens the store that a `--database` names, for one command, see serveStore. */
 export function openStore(
   database: string,
   mode: OpenMode,

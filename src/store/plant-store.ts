@@ -19,8 +19,11 @@ export function outcomeBeside(stored: Plant, plant: Plant): "unchanged" | "confl
   return samePlant(stored, plant) ? "unchanged" : "conflict";
 }
 
-/** `create` makes the store, or brings its schema up to date, where need be; `existing` makes nothing. */
-export type OpenMode = "create" | "existing";
+/**
+ * `create` makes the store, or brings its schema up to date, where need be; `existing` makes nothing; `writable` makes
+ * nothing either, and refuses what cannot be written.
+ */
+export type OpenMode = "create" | "writable" | "existing";
 
 /** A store that is open for creating plants. */
 export interface PlantStore {
@@ -81,6 +84,12 @@ export interface StoreSize {
 
 /** A store that an operator can read from as well. Reading never waits for creating. */
 export interface ReadablePlantStore extends PlantStore {
+  /** Where it is, for operators: a path, or hosts and a database. */
+  readonly location: string;
+
+  /** Whether there was no store before it was opened. */
+  readonly wasCreated: boolean;
+
   /** The plant with this id, if there is one. */
   get(id: bigint): Promise<NewPlant | undefined>;
 
@@ -104,7 +113,10 @@ export type ObserveUnavailable = (reason: string) => void;
 export interface StoreWait {
   /** Called once it lasts longer than a moment: what is waited for, why, and for how long at the most; no password in it. */
   readonly report?: (waitingFor: string) => void;
-  /** Breaks off the opening of a store, which then rejects with an OperatorError. */
+  /**
+   * Once it is aborted no database that is away is waited for: the opening of a store rejects with an OperatorError, and an
+   * open store tries nothing again.
+   */
   readonly signal?: AbortSignal;
 }
 

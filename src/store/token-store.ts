@@ -120,14 +120,17 @@ export interface TokenStore {
   /** Stores a new token; false, and nothing stored, if a token of that name is not revoked. */
   add(token: NewToken): Promise<boolean>;
 
-  /** Stores a new token if no token was ever stored; whether it did. */
+  /** Stores a new token if no token was ever stored, other than those that were withdrawn; whether it did. */
   addFirst(token: NewToken): Promise<boolean>;
 
   /** Stores a new token in place of those with its name, which end with the overlap. Of two at once one is first. */
   rotate(rotation: Rotation): Promise<RotationOutcome>;
 
-  /** Revokes one token, which nobody was shown; those that it was to replace are then as they were. */
-  withdraw(hash: string, revokedAt: number): Promise<void>;
+  /**
+   * Revokes one token, which nobody was shown, from the moment of its creation; those that it was to replace are then
+   * as they were.
+   */
+  withdraw(hash: string): Promise<void>;
 
   /** Revokes the tokens of that name; false if there is none that is not revoked already. */
   revoke(name: string, revokedAt: number): Promise<boolean>;

@@ -10,22 +10,37 @@ export type CsvCells = readonly (string | undefined)[] | { readonly fault: strin
 /** Hears each record, with where it starts and where its line end starts. */
 export type OnCsvRecord = (cells: CsvCells, start: number, end: number) => void;
 
-const needsQuotes = /[",\r\n]|^$/;
+/** What stands between two cells: one ASCII character, and none that an id, a quoted cell or a line end is made of. */
+export type Delimiter = string;
+
+const needsQuotes = /["\r\n]|^$/;
 
 /** A plant as a record, without its line end. */
-export function csvRecord(id: bigint | string, name: string, tag: string | undefined): string {
-  return `${id},${csvCell(name)},${tag === undefined ? "" : csvCell(tag)}`;
+export function csvRecord(
+  id: bigint | string,
+  name: string,
+  tag: string | undefined,
+  delimiter: Delimiter,
+): string {
+  const tagCell = tag === undefined ? "" : csvCell(tag, delimiter);
+  return `${id}${delimiter}${csvCell(name, delimiter)}${delimiter}${tagCell}`;
 }
 
-function csvCell(value: string): string {
-  return needsQuotes.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
+function csvCell(value: string, delimiter: Delimiter): string {
+  const isPlain = !needsQuotes.test(value) && !value.includes(delimiter);
+  return isPlain ? value : `"${value.replaceAll('"', '""')}"`;
 }
 
 /**
  * Reads records of a text, which ends with a line end or with the file. Gives the index at which a record starts that
  * does not end within the text, because a quote is open; the text's length if there is none.
  */
-export function readCsvRecords(text: string, start: number, onRecord: OnCsvRecord): number {
+export function readCsvRecords(
+  text: string,
+  start: number,
+  delimiter: Delimiter,
+  onRecord: OnCsvRecord,
+): number {
   let at = start;
   let quote = text.indexOf('"', at);
   while (at < text.length) {
@@ -33,11 +48,11 @@ export function readCsvRecords(text: string, start: number, onRecord: OnCsvRecor
     if (quote !== -1 && quote < at) quote = text.indexOf('"', at);
     if (quote === -1 || quote > lineEnd) {
       const end = recordEnd(text, at, lineEnd);
-      onRecord(plainCells(text.slice(at, end)), at, end);
+      onRecord(plainCells(text.slice(at, end), delimiter), at, end);
       at = lineEnd + 1;
       continue;
     }
-    const next = readQuotedRecord(text, at, onRecord);
+    const next = readQuotedRecord(text, at, delimiter, onRecord);
     if (next === undefined) return at;
     at = next;
   }
@@ -45,22 +60,27 @@ export function readCsvRecords(text: string, start: number, onRecord: OnCsvRecor
 }
 
 /** The cells of a line without a single quote. */
-function plainCells(line: string): CsvCells {
-  return line.split(",").map((cell) => (cell === "" ? undefined : cell));
+function plainCells(line: string, delimiter: Delimiter): CsvCells {
+  return line.split(delimiter).map((cell) => (cell === "" ? undefined : cell));
 }
 
 /** Reads a record that has quotes, and gives the start of the next one; undefined if a quote stays open. */
-function readQuotedRecord(text: string, start: number, onRecord: OnCsvRecord): number | undefined {
+function readQuotedRecord(
+  text: string,
+  start: number,
+  delimiter: Delimiter,
+  onRecord: OnCsvRecord,
+): number | undefined {
   const cells: (string | undefined)[] = [];
   let lineEnd = lineEndFrom(text, start);
   for (let at = start; ; at++) {
-    const cell = text[at] === '"' ? quotedCell(text, at) : plainCell(text, at, lineEnd);
+    const cell = text[at] === '"' ? quotedCell(text, at) : plainCell(text, at, lineEnd, delimiter);
     if (cell === undefined) return undefined;
     cells.push(cell.value);
     at = cell.end;
     // A quoted cell may end lines further down.
     if (at > lineEnd) lineEnd = lineEndFrom(text, at);
-    if (text[at] === "," && cell.fault === undefined) continue;
+    if (text[at] === delimiter && cell.fault === undefined) continue;
     const end = recordEnd(text, at, lineEnd);
     const fault = cell.fault ?? (at === end ? undefined : "a quoted cell goes on behind its closing quote");
     onRecord(fault === undefined ? cells : { fault }, start, end);
@@ -75,9 +95,9 @@ interface Cell {
   readonly fault?: string;
 }
 
-function plainCell(text: string, start: number, lineEnd: number): Cell {
-  const comma = text.indexOf(",", start);
-  const end = comma === -1 || comma > lineEnd ? recordEnd(text, start, lineEnd) : comma;
+function plainCell(text: string, start: number, lineEnd: number, delimiter: Delimiter): Cell {
+  const next = text.indexOf(delimiter, start);
+  const end = next === -1 || next > lineEnd ? recordEnd(text, start, lineEnd) : next;
   const value = text.slice(start, end);
   if (value.includes('"')) return { value, end, fault: "a cell holds a quote, but is not quoted" };
   return { value: value === "" ? undefined : value, end };

@@ -4,11 +4,18 @@ import { ContractError } from "../contract/errors.ts";
 import { newPlantFromTexts } from "../contract/plant.ts";
 import { decodeUtf8 } from "../contract/utf8.ts";
 import { OperatorError } from "../operator-error.ts";
-import { type CsvCells, readCsvRecords } from "./csv-text.ts";
+import { type CsvCells, type Delimiter, readCsvRecords } from "./csv-text.ts";
 import { type Entry, isLongerThan, overlong, reportText } from "./entry.ts";
 import { linesOf } from "./lines.ts";
 
 const byteOrderMark = Buffer.from("\ufeff");
+
+/** Delimiters that have a name: as `--delimiter` gives them, and as an error offers them. */
+export const delimiterNames: ReadonlyMap<string, Delimiter> = new Map([
+  ["comma", ","],
+  ["semicolon", ";"],
+  ["tab", "\t"],
+]);
 
 /** Where the columns are; -1 where there is none. */
 interface Columns {
@@ -25,8 +32,9 @@ interface Columns {
 export async function* csvEntries(
   chunks: AsyncIterable<Uint8Array>,
   recordBytesMax: number,
+  delimiter: Delimiter,
 ): AsyncGenerator<readonly Entry[]> {
-  const reader = new CsvReader(recordBytesMax);
+  const reader = new CsvReader(recordBytesMax, delimiter);
   for await (const { kind, bytes } of linesOf(chunks, recordBytesMax)) {
     if (kind === "overlong") throw reader.unreadable();
     yield reader.read(bytes);
@@ -36,6 +44,7 @@ export async function* csvEntries(
 
 class CsvReader {
   readonly #recordBytesMax: number;
+  readonly #delimiter: Delimiter;
   #columns: Columns | undefined;
   /** The line that the next record starts in. */
   #line = 1;
@@ -45,8 +54,9 @@ class CsvReader {
   /** A record that grows over many chunks is read again when it has doubled, and not with each of them. */
   #readFromBytes = 0;
 
-  constructor(recordBytesMax: number) {
+  constructor(recordBytesMax: number, delimiter: Delimiter) {
     this.#recordBytesMax = recordBytesMax;
+    this.#delimiter = delimiter;
   }
 
   /** The entries that whole lines complete. */
@@ -87,20 +97,21 @@ class CsvReader {
     const own = bytes.subarray(whole);
     const text = decodeUtf8(own, "kept");
     if (text === undefined) return whole + this.#readRecordsSingly(own, entries);
-    const end = readCsvRecords(text, 0, (cells, start, recordEnd) =>
+    const end = readCsvRecords(text, 0, this.#delimiter, (cells, start, recordEnd) =>
       this.#add(cells, text.slice(start, recordEnd), entries),
     );
     return end === text.length ? bytes.length : whole + Buffer.byteLength(text.slice(0, end));
   }
 
-  /** The same where at least one record is not UTF-8: in Latin-1 each byte is a character, and commas are commas. */
+  /** The same where at least one record is not UTF-8: in Latin-1 each byte is a character, and ASCII is ASCII. */
   #readRecordsSingly(bytes: Uint8Array, entries: Entry[]): number {
-    return readCsvRecords(Buffer.from(bytes).toString("latin1"), 0, (_, start, end) => {
+    const characters = Buffer.from(bytes).toString("latin1");
+    return readCsvRecords(characters, 0, this.#delimiter, (_, start, end) => {
       const own = bytes.subarray(start, end);
       const text = decodeUtf8(own, "kept");
       if (text === undefined) this.#add({ fault: "it is not UTF-8" }, reportText(own), entries);
       else if (text === "") this.#add([], text, entries);
-      else readCsvRecords(text, 0, (cells) => this.#add(cells, text, entries));
+      else readCsvRecords(text, 0, this.#delimiter, (cells) => this.#add(cells, text, entries));
     });
   }
 
@@ -108,7 +119,7 @@ class CsvReader {
     const line = this.#line;
     this.#line += linesIn(text);
     if (text.trim() === "") return;
-    if (this.#columns === undefined) this.#columns = columnsOf(cells);
+    if (this.#columns === undefined) this.#columns = columnsOf(cells, text, this.#delimiter);
     else entries.push({ line, text, plant: this.#plantOf(cells, text, this.#columns) });
   }
 
@@ -118,7 +129,7 @@ class CsvReader {
     if (cells.length !== columns.count) {
       return new ContractError(
         "notJson",
-        `The record has ${cells.length} cells, but the header ${columns.count}: a cell with a comma, a quote or a line end must be in quotes.`,
+        `The record has ${cells.length} cells, but the header ${columns.count}: a cell with a ${nameOf(this.#delimiter)}, a quote or a line end must be in quotes.`,
       );
     }
     if (isLongerThan(text, this.#recordBytesMax)) return overlong(this.#recordBytesMax);
@@ -132,21 +143,65 @@ class CsvReader {
 
 const whatTheHeaderNames = "its first line must name the columns: id, name, and tag if there are tags";
 
-function columnsOf(cells: CsvCells): Columns {
-  if ("fault" in cells)
-    throw new OperatorError(`the header is not CSV in UTF-8: ${cells.fault}; ${whatTheHeaderNames}`);
-  const missing = ["id", "name"].filter((name) => !cells.includes(name));
-  const twice = ["id", "name", "tag"].filter((name) => cells.indexOf(name) !== cells.lastIndexOf(name));
-  if (missing.length > 0)
-    throw new OperatorError(`the header has no column ${missing.join(" and no ")}; ${whatTheHeaderNames}`);
-  if (twice.length > 0)
-    throw new OperatorError(`the header has the column ${twice.join(" and ")} twice; ${whatTheHeaderNames}`);
+/** @param text The header as it stands there. */
+function columnsOf(cells: CsvCells, text: string, delimiter: Delimiter): Columns {
+  const fault = headerFault(cells);
+  if (fault !== undefined || "fault" in cells) {
+    const other = [...delimiterNames].find(([, each]) => each !== delimiter && isHeader(text, each));
+    const advice =
+      other === undefined
+        ? whatTheHeaderNames
+        : `its columns are separated by ${other[0]}s: give --delimiter ${other[0]}`;
+    throw new OperatorError(`${fault}; ${advice}`);
+  }
+  const names = columnNames(cells);
   return {
-    id: cells.indexOf("id"),
-    name: cells.indexOf("name"),
-    tag: cells.indexOf("tag"),
-    count: cells.length,
+    id: names.indexOf("id"),
+    name: names.indexOf("name"),
+    tag: names.indexOf("tag"),
+    count: names.length,
   };
+}
+
+/** Why cells are no header; undefined if they are one. */
+function headerFault(cells: CsvCells): string | undefined {
+  if ("fault" in cells) return `the header is not CSV in UTF-8: ${cells.fault}`;
+  const names = columnNames(cells);
+  const missing = ["id", "name"].filter((name) => !names.includes(name));
+  if (missing.length > 0)
+    return `the header has no column ${missing.join(" and no ")}; it has ${shownColumns(cells)}`;
+  const twice = ["id", "name", "tag"].filter((name) => names.indexOf(name) !== names.lastIndexOf(name));
+  if (twice.length > 0) return `the header has the column ${twice.join(" and ")} twice`;
+  return undefined;
+}
+
+function isHeader(text: string, delimiter: Delimiter): boolean {
+  const records: CsvCells[] = [];
+  readCsvRecords(text, 0, delimiter, (cells) => records.push(cells));
+  const [cells] = records;
+  return cells !== undefined && headerFault(cells) === undefined;
+}
+
+/** Spreadsheets write `ID` and ` Name` as well. trim takes a byte order mark for space. */
+function columnNames(cells: readonly (string | undefined)[]): string[] {
+  return cells.map((cell) => (cell ?? "").trim().toLowerCase());
+}
+
+/** The file may be anything: not much of it belongs in an error. */
+function shownColumns(cells: readonly (string | undefined)[]): string {
+  const columnsMax = 10;
+  const charactersMax = 30;
+  const shown = cells.slice(0, columnsMax).map((cell = "") => {
+    const text = cell.trim();
+    return JSON.stringify(text.length > charactersMax ? `${text.slice(0, charactersMax)}…` : text);
+  });
+  const rest = cells.length > columnsMax ? ` and ${cells.length - columnsMax} more` : "";
+  return `${cells.length === 1 ? "the one column" : "the columns"} ${shown.join(", ")}${rest}`;
+}
+
+function nameOf(delimiter: Delimiter): string {
+  const [name] = [...delimiterNames].find(([, each]) => each === delimiter) ?? [JSON.stringify(delimiter)];
+  return name;
 }
 
 function hasByteOrderMark(bytes: Uint8Array): boolean {

@@ -3,7 +3,7 @@
 import { newPlantJson } from "../contract/plant.ts";
 import type { StoredPlant } from "../store/plant-store.ts";
 import { csvEntries } from "./csv.ts";
-import { csvRecord } from "./csv-text.ts";
+import { csvRecord, type Delimiter } from "./csv-text.ts";
 import type { Entry } from "./entry.ts";
 import { ndjsonEntries } from "./ndjson.ts";
 
@@ -17,17 +17,20 @@ interface TransferFormat {
   readonly entries: (
     chunks: AsyncIterable<Uint8Array>,
     recordBytesMax: number,
+    delimiter: Delimiter,
   ) => AsyncIterable<readonly Entry[]>;
   /** What stands in front of all plants. */
-  readonly head: string;
+  readonly head: (delimiter: Delimiter) => string;
   /** Some plants, each with a line end. */
-  readonly text: (plants: readonly StoredPlant[]) => string;
+  readonly text: (plants: readonly StoredPlant[], delimiter: Delimiter) => string;
 }
+
+const csvHeader = ["id", "name", "tag"];
 
 /** Every format, by its name. */
 export const formats = {
-  ndjson: { entries: ndjsonEntries, head: "", text: ndjsonText },
-  csv: { entries: csvEntries, head: "id,name,tag\n", text: csvText },
+  ndjson: { entries: ndjsonEntries, head: () => "", text: ndjsonText },
+  csv: { entries: csvEntries, head: (delimiter) => `${csvHeader.join(delimiter)}\n`, text: csvText },
 } as const satisfies Readonly<Record<FormatName, TransferFormat>>;
 
 /** The format that a file's name tells of: CSV for .csv, else NDJSON. */
@@ -43,8 +46,8 @@ function ndjsonText(plants: readonly StoredPlant[]): string {
   return text;
 }
 
-function csvText(plants: readonly StoredPlant[]): string {
+function csvText(plants: readonly StoredPlant[], delimiter: Delimiter): string {
   let text = "";
-  for (const { id, name, tag } of plants) text += `${csvRecord(id, name, tag)}\n`;
+  for (const { id, name, tag } of plants) text += `${csvRecord(id, name, tag, delimiter)}\n`;
   return text;
 }

@@ -1,18 +1,29 @@
 // Where an import reads from: a file, or standard input.
 
-import { accessSync, constants, statSync } from "node:fs";
+import { accessSync, constants, fstatSync, type Stats, statSync } from "node:fs";
 import { OperatorError } from "../operator-error.ts";
+
+/** Who may read a source. */
+export interface SourceAccess {
+  /** Its permissions, of which only its owner's are of use where it is no file. */
+  readonly mode: number;
+  readonly group: number;
+}
 
 /** To be disposed of in the end: a pipe whose other end stays open would keep the process. */
 export interface Source extends Disposable {
+  readonly access: SourceAccess;
   readonly chunks: AsyncIterable<Uint8Array>;
   /** How much of it was read, from 0 to 1; undefined where nobody knows the whole, as of a pipe. */
   readonly part: () => number | undefined;
 }
 
+const standardInput = 0;
+
 /** Opens a file, or standard input for `-`. It ends early when the signal is aborted. */
 export function openSource(file: string, signal: AbortSignal): Source {
-  const bytes = file === "-" ? 0 : sizeOf(file);
+  const stat = file === "-" ? fstatSync(standardInput) : statOf(file);
+  const bytes = file === "-" || !stat.isFile() ? 0 : stat.size;
   const reader = (file === "-" ? Bun.stdin : Bun.file(file)).stream().getReader();
   // Of a source that could not be read there is nothing left to cancel, and whoever read it has been told.
   const cancel = () => void reader.cancel().catch(() => undefined);
@@ -29,6 +40,7 @@ export function openSource(file: string, signal: AbortSignal): Source {
     }
   }
   return {
+    access: { mode: stat.isFile() ? stat.mode : 0o600, group: stat.gid },
     chunks: chunks(),
     part: () => (bytes === 0 ? undefined : Math.min(1, read / bytes)),
     [Symbol.dispose]: cancel,
@@ -41,7 +53,7 @@ function unreadable(file: string, { code, message }: NodeJS.ErrnoException): Ope
   );
 }
 
-function sizeOf(file: string): number {
+function statOf(file: string): Stats {
   const stat = statSync(file, { throwIfNoEntry: false });
   if (stat === undefined)
     throw new OperatorError(`there is no file ${file}; give its path, or - for standard input`);
@@ -51,5 +63,5 @@ function sizeOf(file: string): number {
   } catch {
     throw new OperatorError(`${file} must not be read; give yourself the right to, or name another file`);
   }
-  return stat.isFile() ? stat.size : 0;
+  return stat;
 }

@@ -6,7 +6,7 @@ import { engines } from "../harness/engines.ts";
 import { plantJson } from "../harness/http.ts";
 import { Load } from "../harness/load.ts";
 import { mayMount, mounted } from "../harness/mounts.ts";
-import { RunningServer, run, TemporaryFolder } from "../harness/server.ts";
+import { createStore, RunningServer, run, TemporaryFolder } from "../harness/server.ts";
 
 /** Each starts several processes, some of them under strace. */
 setDefaultTimeout(120_000);
@@ -54,6 +54,7 @@ suite(mayMount() ? "a full disk" : "a full disk (skipped: only root may mount on
     const database = `sqlite:${folder.file("plants.db")}`;
     const lines = Array.from({ length: 100_000 }, (_, id) => `${plantJson(BigInt(id), `plant ${id}`)}\n`);
     writeFileSync(folder.file("plants.ndjson"), lines.join(""));
+    await createStore(database);
     await run(["import", folder.file("plants.ndjson"), "--quiet", "--database", database]);
     expect(await run(["backup", `${place}/copy.db`, "--database", database])).toEqual({
       exitCode: 1,
@@ -76,6 +77,7 @@ suite(mayMount() ? "a full disk" : "a full disk (skipped: only root may mount on
       const lines = `${plantJson(1n, "Monstera")}\n${wrong.repeat(500)}${plantJson(2n, "Ficus")}\n`;
       writeFileSync(`${place}/plants.ndjson`, lines);
       writeFileSync(`${place}/ballast`, Buffer.alloc(1_300_000));
+      await createStore(store.database);
       const importing = () => run(["import", `${place}/plants.ndjson`, "--database", store.database]);
       expect(await importing()).toEqual({
         exitCode: 1,

@@ -34,6 +34,12 @@ export async function run(
   return { exitCode, stdout, stderr };
 }
 
+/** Makes an empty store, for commands that make none themselves. */
+export async function createStore(database: string): Promise<void> {
+  const { exitCode, stderr } = await run(["migrate", "--database", database]);
+  if (exitCode !== 0) throw new Error(stderr);
+}
+
 /** A temporary folder, removed when it goes out of scope. */
 export class TemporaryFolder {
   readonly path = mkdtempSync(join(tmpdir(), "plantstore-test-"));

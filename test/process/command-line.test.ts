@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { plantJson, post } from "../harness/http.ts";
 import { testWith } from "../harness/programs.ts";
-import { plantstore, RunningServer, run, TemporaryFolder } from "../harness/server.ts";
+import { createStore, plantstore, RunningServer, run, TemporaryFolder } from "../harness/server.ts";
 
 /** A store with a server on it. */
 async function newServer(folder: TemporaryFolder, args: readonly string[] = []): Promise<RunningServer> {
@@ -132,6 +132,7 @@ test("token create prints the bare token alone, list shows it, revoke ends it", 
 test("a token that could not be printed is revoked, and its name is free again", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
+  await createStore(database);
   const shell = Bun.spawn(
     ["sh", "-c", `${plantstore} token create --name ci --database ${database} >/dev/full`],
     { stderr: "pipe" },
@@ -149,6 +150,7 @@ test.each(["get 1", "stats", "check", "token list", "index list", "config"])(
     using folder = new TemporaryFolder();
     const database = `sqlite:${folder.file("plants.db")}`;
     writeFileSync(folder.file("plants.ndjson"), `${plantJson(1n, "Monstera")}\n`);
+    await createStore(database);
     await run(["import", folder.file("plants.ndjson"), "--quiet", "--database", database]);
     const shell = Bun.spawn(["sh", "-c", `${plantstore} ${command} --database ${database} >/dev/full`], {
       stderr: "pipe",
@@ -163,6 +165,7 @@ test.each(["get 1", "stats", "check", "token list", "index list", "config"])(
 test("the variable of a flag without an argument says on or off", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
+  await createStore(database);
   await run(["token", "create", "--name", "ci", "--database", database]);
   const list = (value: string) => run(["token", "list", "--database", database], { PLANTSTORE_JSON: value });
   for (const value of ["", "false", "0", "off"]) expect((await list(value)).stdout).toStartWith("NAME");
@@ -187,6 +190,7 @@ test("only the hash of a token is in the store", async () => {
 test("a token may be issued before the first start, which then shows none", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
+  await createStore(database);
   const { stdout } = await run(["token", "create", "--name", "provisioned", "--database", database]);
   await using server = await RunningServer.start({ database });
   expect((await post({ url: server.url, token: stdout.trim() }, plantJson(1n, "Monstera"))).status).toBe(200);
@@ -216,6 +220,11 @@ const usageErrors: readonly [args: string[], message: string][] = [
   [["token", "rotate", "x", "--overlap", "2099-01-31"], "It must be a span of time"],
   [["token", "rotate", "x", "--overlap", "999999w"], "It must be a span of time"],
   [["token", "rotate", "x", "--expires", "2001-01-01"], "It must be never, or lie ahead"],
+  [["import", "x", "--delimiter", ",,"], "It must be comma, semicolon, tab, or one ASCII character"],
+  [["import", "x", "--delimiter", "1"], "It must be comma, semicolon, tab, or one ASCII character"],
+  [["export", "--delimiter", '"'], "It must be comma, semicolon, tab, or one ASCII character"],
+  [["export", "--delimiter", "é"], "It must be comma, semicolon, tab, or one ASCII character"],
+  [["export", "--delimiter", ""], "It must be comma, semicolon, tab, or one ASCII character"],
   [["get"], "missing required argument 'id'"],
   [["get", "1.5"], 'the id "1.5" is no integer of 64 bits'],
   [["get", "9223372036854775808"], "is no integer of 64 bits"],

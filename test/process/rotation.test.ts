@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { engines } from "../harness/engines.ts";
 import { freshId, plantJson, post } from "../harness/http.ts";
 import { listedTokens, statesOf } from "../harness/listed-tokens.ts";
-import { plantstore, RunningServer, run } from "../harness/server.ts";
+import { createStore, plantstore, RunningServer, run } from "../harness/server.ts";
 
 const bareToken = /^pst_[A-Za-z0-9_-]{43}\n$/;
 const kills = Number(process.env.PLANTSTORE_TEST_KILLS ?? 10);
@@ -75,6 +75,7 @@ for (const engine of engines) {
     test("the new token lives as long as the old one was to, or as told; an end that is near stays", async () => {
       await using place = await engine.newPlace();
       const { database } = place;
+      await createStore(database);
       await create(database, "ci", "--expires", "1h");
       const own = (await listedTokens(database))[0]?.expires;
       printed(await rotate(database, "ci"));
@@ -123,6 +124,7 @@ for (const engine of engines) {
     test("what is not in force is refused in one line that says what to do", async () => {
       await using place = await engine.newPlace();
       const { database } = place;
+      await createStore(database);
       const refusal = async (message: string) =>
         expect(await rotate(database, "ci")).toEqual({
           exitCode: 1,

@@ -207,7 +207,7 @@ test.each(["", "-wal", "-shm"].flatMap((suffix) => [false, true].map((isLink) =>
     const token = { name: "lost", hash: "0", createdAt: 0, expiresAt: null };
     await expect(store.tokens.add(token)).rejects.toThrow("was removed or replaced");
     await expect(store.tokens.revoke("lost", 0)).rejects.toThrow("was removed or replaced");
-    await expect(store.tokens.withdraw("0", 0)).rejects.toThrow("was removed or replaced");
+    await expect(store.tokens.withdraw("0")).rejects.toThrow("was removed or replaced");
     await expect(store.tokens.list()).rejects.toThrow("was removed or replaced");
     await expect(store.indexes.create("tag")).rejects.toThrow("was removed or replaced");
     renameSync(folder.file("away"), place + replaced.suffix);
@@ -399,7 +399,7 @@ test("no statement that a poll, an unknown token or an operator waits for reads 
   await tokens.rotate({ hash: "b", name: "ci", rotatedAt: 2, expiresAt: null, overlapEndsAt: 3 });
   expect((await tokens.readChanges(1)).tokens).toHaveLength(2);
   await tokens.find(["a"]);
-  await tokens.withdraw("b", 4);
+  await tokens.withdraw("b");
   await tokens.revoke("ci", 5);
   await tokens.recordUses([{ hash: "a", minute: 60_000 }]);
 

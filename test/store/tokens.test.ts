@@ -147,16 +147,28 @@ for (const engine of engines) {
         await rotate(tokens, "b", 2_000, 7 * day);
         await rotate(tokens, "c", 3_000, day);
         await rotate(tokens, "d", 4_000, 0);
-        await tokens.withdraw("c", 5_000);
+        await tokens.withdraw("c");
         expect(await ends(tokens)).toEqual({ a: 4_000, b: 4_000, c: "revoked", d: null });
-        await tokens.withdraw("d", 5_000);
+        await tokens.withdraw("d");
         expect(await ends(tokens)).toEqual({ a: 2_000 + 7 * day, b: null, c: "revoked", d: "revoked" });
-        await tokens.withdraw("b", 5_000);
-        await tokens.withdraw("b", 6_000);
+        await tokens.withdraw("b");
+        await tokens.withdraw("b");
         expect(await ends(tokens)).toEqual({ a: null, b: "revoked", c: "revoked", d: "revoked" });
-        expect((await tokens.list()).find(({ hash }) => hash === "b")?.revokedAt).toBe(5_000);
-        await tokens.withdraw("a", 5_000);
+        expect((await tokens.list()).find(({ hash }) => hash === "b")?.revokedAt).toBe(2_000);
+        await tokens.withdraw("a");
         expect(await add(tokens, "e", 6_000)).toBe(true);
+      }));
+
+    test("a first token that was withdrawn leaves room for another, one that was revoked does not", () =>
+      withTokens(async (tokens) => {
+        const first = (hash: string, createdAt: number) =>
+          tokens.addFirst({ hash, name: "first", createdAt, expiresAt: null });
+        expect(await first("a", 1_000)).toBe(true);
+        expect(await first("b", 2_000)).toBe(false);
+        await tokens.withdraw("a");
+        expect(await first("c", 3_000)).toBe(true);
+        expect(await tokens.revoke("first", 4_000)).toBe(true);
+        expect(await first("d", 5_000)).toBe(false);
       }));
 
     test("last uses only go forward, whoever records them, and unknown tokens are nobody's", () =>
@@ -262,7 +274,7 @@ for (const engine of engines) {
               else if (kind === "revoke") await tokens.revoke(name, now);
               else if (kind === "withdraw") {
                 const all = await tokens.list();
-                await tokens.withdraw(all[pick % Math.max(1, all.length)]?.hash ?? "", now);
+                await tokens.withdraw(all[pick % Math.max(1, all.length)]?.hash ?? "");
               } else if (kind === "remove") {
                 // A server that runs has read long before what is removed now.
                 await check();

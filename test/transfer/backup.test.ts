@@ -18,13 +18,14 @@ import {
 import { noteFailure } from "../../src/store/sqlite/disk-failure.ts";
 import { plantJson, post } from "../harness/http.ts";
 import { Load } from "../harness/load.ts";
-import { plantstore, RunningServer, run, TemporaryFolder } from "../harness/server.ts";
+import { createStore, plantstore, RunningServer, run, TemporaryFolder } from "../harness/server.ts";
 
 /** A store with so many plants, and the file that they came from. */
 async function newStore(folder: TemporaryFolder, name: string, count: number): Promise<string> {
   const database = `sqlite:${folder.file(name)}`;
   const lines = Array.from({ length: count }, (_, id) => `${plantJson(BigInt(id), `plant ${id}`)}\n`);
   writeFileSync(folder.file("plants.ndjson"), lines.join(""));
+  await createStore(database);
   expect(
     (await run(["import", folder.file("plants.ndjson"), "--quiet", "--database", database])).exitCode,
   ).toBe(0);

@@ -7,13 +7,15 @@ import fc from "fast-check";
 import { ContractError } from "../../src/contract/errors.ts";
 import { newPlantJson, readNewPlant } from "../../src/contract/plant.ts";
 import { OperatorError } from "../../src/operator-error.ts";
-import { csvEntries } from "../../src/transfer/csv.ts";
+import { csvEntries as csvEntriesBy } from "../../src/transfer/csv.ts";
 import { type CsvCells, csvRecord, readCsvRecords } from "../../src/transfer/csv-text.ts";
 import type { Entry } from "../../src/transfer/entry.ts";
 import { ndjsonEntries } from "../../src/transfer/ndjson.ts";
 import { anyInt64, anyNewPlant } from "../harness/any-new-plant.ts";
 
-type Read = typeof ndjsonEntries;
+type Read = (chunks: AsyncIterable<Uint8Array>, recordBytesMax: number) => AsyncIterable<readonly Entry[]>;
+
+const csvEntries: Read = (chunks, recordBytesMax) => csvEntriesBy(chunks, recordBytesMax, ",");
 
 const plentyBytes = 2 ** 20;
 const anyCuts = fc.array(fc.nat(200), { maxLength: 6 });
@@ -78,7 +80,7 @@ test("a line of NDJSON is judged as a body is, wherever the chunks are cut", asy
 test("what is written as CSV is read again, wherever the chunks are cut", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(anyNewPlant, { maxLength: 12 }), anyCuts, async (plants, cuts) => {
-      const records = plants.map(({ id, name, tag }) => `${csvRecord(id, name, tag)}\n`);
+      const records = plants.map(({ id, name, tag }) => `${csvRecord(id, name, tag, ",")}\n`);
       const entries = await entriesOf(csvEntries, `id,name,tag\n${records.join("")}`, cuts);
       expect(told(entries)).toEqual(
         plants.map((plant, index) => {
@@ -91,11 +93,65 @@ test("what is written as CSV is read again, wherever the chunks are cut", async 
   );
 });
 
+test.each([
+  "ID,Name,Tag\n",
+  " Id , NAME ,tag\r\n",
+  "\ufeffID,Name,Tag\n",
+  '\ufeff"ID"," name ","TAG"\n',
+  "Tag,NAME,iD\n",
+])("the header %j of a spreadsheet is matched without regard to case and space", async (header) => {
+  const record = header.startsWith("Tag") ? "tropical,Monstera,1\n" : "1,Monstera,tropical\n";
+  const plant = newPlantJson({ id: 1n, name: "Monstera", tag: "tropical" });
+  expect(told(await entriesOf(csvEntries, header + record))).toEqual([[2, record.trimEnd(), plant]]);
+});
+
+test("what is written with another delimiter is read again, and csv-parse agrees", async () => {
+  const anyDelimiter = fc.constantFrom(";", "\t", "|", " ", "\u001f", "'", "\\");
+  const anyText = fc
+    .array(fc.constantFrom("a", "é", ",", ";", "\t", "|", " ", "'", "\\", '"', "\n"))
+    .map((parts) => parts.join(""));
+  const anyPlant = fc.record({ id: anyInt64, name: anyText, tag: fc.option(anyText, { nil: undefined }) });
+  await fc.assert(
+    fc.asyncProperty(
+      anyDelimiter,
+      fc.array(anyPlant, { minLength: 1, maxLength: 8 }),
+      anyCuts,
+      async (delimiter, plants, cuts) => {
+        const records = plants
+          .map(({ id, name, tag }) => `${csvRecord(id, name, tag, delimiter)}\n`)
+          .join("");
+        const header = ["id", "name", "tag"].join(delimiter);
+        const read: Read = (chunks, recordBytesMax) => csvEntriesBy(chunks, recordBytesMax, delimiter);
+        const entries = await entriesOf(read, `${header}\n${records}`, cuts);
+        expect(told(entries).map(([, , plant]) => plant)).toEqual(
+          plants.map(({ id, name, tag }) =>
+            newPlantJson(tag === undefined ? { id, name } : { id, name, tag }),
+          ),
+        );
+        expect(parse(records, { delimiter, record_delimiter: ["\n"] })).toEqual(
+          plants.map(({ id, name, tag }) => [String(id), name, tag ?? ""]),
+        );
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+test("of a file that is not UTF-8 with another delimiter the other records are read", async () => {
+  const read: Read = (chunks, recordBytesMax) => csvEntriesBy(chunks, recordBytesMax, ";");
+  const bytes = Buffer.from("id;name\n1;caf\xe9\n2;Ficus\n3;x;y\n", "latin1");
+  expect(told(await entriesOf(read, bytes)).map(([line, , plant]) => [line, plant])).toEqual([
+    [2, "notJson"],
+    [3, newPlantJson({ id: 2n, name: "Ficus" })],
+    [4, "notJson"],
+  ]);
+});
+
 test("csv-parse reads what is written as CSV, and the other way round", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(anyNewPlant, { minLength: 1, maxLength: 8 }), async (plants) => {
       const rows = plants.map(({ id, name, tag }): string[] => [String(id), name, tag ?? ""]);
-      const written = plants.map(({ id, name, tag }) => `${csvRecord(id, name, tag)}\n`).join("");
+      const written = plants.map(({ id, name, tag }) => `${csvRecord(id, name, tag, ",")}\n`).join("");
       expect(parse(written)).toEqual(rows);
       // What another program writes: it quotes where it likes, and ends lines as RFC 4180 has it.
       const theirs = stringify(
@@ -122,7 +178,7 @@ test("the grammar is csv-parse's: the same cells, the same texts that are none",
   fc.assert(
     fc.property(anyText, (text) => {
       const records: CsvCells[] = [];
-      const end = readCsvRecords(text, 0, (cells) => records.push(cells));
+      const end = readCsvRecords(text, 0, ",", (cells) => records.push(cells));
       const isCsv = end === text.length && records.every((cells) => !("fault" in cells));
       let theirs: unknown;
       try {
@@ -215,8 +271,21 @@ test("a record of CSV that cannot be read is refused alone, with its first line 
 const noTables: readonly [file: string | Uint8Array, message: string][] = [
   ["", "the file has no header"],
   ["\n\n", "the file has no header"],
-  ["name,tag\nx,y\n", "the header has no column id; its first line must name the columns: id, name, and tag"],
-  ["1,Monstera,tropical\n", "the header has no column id and no name;"],
+  [
+    "name,tag\nx,y\n",
+    'the header has no column id; it has the columns "name", "tag"; its first line must name the columns: id, name, and tag if there are tags',
+  ],
+  [
+    "1,Monstera,tropical\n",
+    'the header has no column id and no name; it has the columns "1", "Monstera", "tropical";',
+  ],
+  ["plants\n", 'the header has no column id and no name; it has the one column "plants";'],
+  [`${"x,".repeat(20)}\n`, '"x", "x" and 11 more;'],
+  [`${"x".repeat(100)}\n`, `it has the one column "${"x".repeat(30)}…";`],
+  ["ID,id,Name\n", "the header has the column id twice"],
+  ["ID;Name;Tag\n1;a;b\n", "its columns are separated by semicolons: give --delimiter semicolon"],
+  ['"id";"name"\n1;a\n', "its columns are separated by semicolons: give --delimiter semicolon"],
+  ["name\tID\r\n", "its columns are separated by tabs: give --delimiter tab"],
   ["id,name,name\n", "the header has the column name twice"],
   ['id,"na"me\n', "the header is not CSV in UTF-8"],
   [Buffer.from("id,name,\xe9\n", "latin1"), "the header is not CSV in UTF-8: it is not UTF-8"],
@@ -259,7 +328,7 @@ test("an entry that is too long is refused, however it comes, and nobody holds m
 
 test("a plant of many megabytes in many lines is read in linear time", async () => {
   const name = '"\n'.repeat(2 ** 21);
-  const record = csvRecord(1n, name, undefined);
+  const record = csvRecord(1n, name, undefined, ",");
   const pieces = Array.from({ length: 200 }, (_, index) => Math.floor((record.length / 200) * index));
   const read = async () => {
     async function* chunks() {

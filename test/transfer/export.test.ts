@@ -5,7 +5,7 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { engines } from "../harness/engines.ts";
 import { plantJson, post } from "../harness/http.ts";
 import { PostgresServer } from "../harness/postgres.ts";
-import { plantstore, RunningServer, run, TemporaryFolder } from "../harness/server.ts";
+import { createStore, plantstore, RunningServer, run, TemporaryFolder } from "../harness/server.ts";
 
 async function importLines(
   database: string,
@@ -13,6 +13,7 @@ async function importLines(
   lines: readonly string[],
 ): Promise<void> {
   writeFileSync(folder.file("plants.ndjson"), lines.map((line) => `${line}\n`).join(""));
+  await createStore(database);
   const { exitCode } = await run(["import", folder.file("plants.ndjson"), "--quiet", "--database", database]);
   expect(exitCode).toBe(0);
 }

@@ -5,13 +5,14 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { progressText } from "../../src/transfer/progress.ts";
 import { engines } from "../harness/engines.ts";
 import { plantJson, post } from "../harness/http.ts";
-import { plantstore, RunningServer, run, TemporaryFolder } from "../harness/server.ts";
+import { createStore, plantstore, RunningServer, run, TemporaryFolder } from "../harness/server.ts";
 
 for (const engine of engines) {
   describe(engine.name, () => {
     test("refused lines are reported with number, error and text, and the others are created", async () => {
       using folder = new TemporaryFolder();
       await using place = await engine.newPlace();
+      await createStore(place.database);
       const file = folder.file("mixed.ndjson");
       const bad = [
         "nope",
@@ -99,6 +100,7 @@ for (const engine of engines) {
 test("standard input is a file like any other, and a file that is not there is an error", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
+  await createStore(database);
   const child = Bun.spawn([plantstore, "import", "-", "--database", database], {
     cwd: folder.path,
     stdin: new Blob([`${plantJson(1n, "Monstera")}\nnope\n`]),
@@ -116,4 +118,37 @@ test("standard input is a file like any other, and a file that is not there is a
 test("progress tells plants, rate, part and time left", () => {
   expect(progressText(1_200_000, 0.4, 4)).toBe("1,200,000 plants, 300,000 a second, 40 %, 6 s left");
   expect(progressText(10, undefined, 2)).toBe("10 plants, 5 a second");
+});
+
+test.each([
+  ["semicolon", ";"],
+  ["tab", "\t"],
+  ["|", "|"],
+  [",", ","],
+])("CSV with --delimiter %s goes in and comes out again", async (value, delimiter) => {
+  using folder = new TemporaryFolder();
+  const database = `sqlite:${folder.file("plants.db")}`;
+  await createStore(database);
+  const file = folder.file("plants.csv");
+  const rows = [
+    ["id", "name", "tag"],
+    ["-7", `"a${delimiter}b"`, ""],
+    ["1", '"say ""hi"""', "plain"],
+  ];
+  const csv = rows.map((row) => `${row.join(delimiter)}\n`).join("");
+  // As a spreadsheet writes it.
+  writeFileSync(file, `\ufeff${csv.replace("id", "ID").replace("name", "Name").replaceAll("\n", "\r\n")}`);
+  if (delimiter !== ",") {
+    const refused = await run(["import", file, "--database", database]);
+    expect(refused).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining("the header has no column id"),
+    });
+  }
+  const imported = await run(["import", file, "--delimiter", value, "--database", database]);
+  expect(imported).toEqual({ exitCode: 0, stdout: "", stderr: "2 created, 0 already there, 0 refused\n" });
+  const exported = await run(["export", "--format", "csv", "--database", database], {
+    PLANTSTORE_DELIMITER: value,
+  });
+  expect(exported).toEqual({ exitCode: 0, stdout: csv, stderr: "" });
 });

@@ -7,7 +7,7 @@ import { engines } from "../harness/engines.ts";
 import { plantJson } from "../harness/http.ts";
 import { PostgresServer } from "../harness/postgres.ts";
 import { programPath } from "../harness/programs.ts";
-import { plantstore, run, TemporaryFolder } from "../harness/server.ts";
+import { createStore, plantstore, run, TemporaryFolder } from "../harness/server.ts";
 
 const lines = Array.from({ length: 50_000 }, (_, id) => `${plantJson(BigInt(id), `plant ${id}`)}\n`);
 /** Larger than what an import reads and commits at a time. */
@@ -28,6 +28,7 @@ for (const engine of engines) {
     test(`${engine.name}: after ${signal} the same command goes on`, async () => {
       using folder = new TemporaryFolder();
       await using place = await engine.newPlace();
+      await createStore(place.database);
       // A pipe with a name: the import waits in the middle of a file for what comes next.
       const file = folder.file("plants.ndjson");
       spawnSync(programPath("mkfifo"), [file]);
@@ -61,6 +62,7 @@ for (const engine of engines) {
 test("standard input that stays open does not keep an import from its end", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
+  await createStore(database);
   const child = Bun.spawn([plantstore, "import", "-", "--database", database], {
     cwd: folder.path,
     stdin: "pipe",
@@ -76,9 +78,10 @@ test("standard input that stays open does not keep an import from its end", asyn
 
 test.each([
   ["a header that is none", ["--format", "csv"], "sqlite:plants.db", "the header has no column id"],
-  ["a store that is not there", [], "sqlite:nowhere/plants.db", "cannot make the store"],
+  ["a store that is not there", [], "sqlite:nowhere/plants.db", "there is no store"],
 ])("nor one that has failed for %s", async (_, flags, database, fault) => {
   using folder = new TemporaryFolder();
+  await createStore(`sqlite:${folder.file("plants.db")}`);
   const child = Bun.spawn([plantstore, "import", "-", ...flags, "--database", database], {
     cwd: folder.path,
     stdin: "pipe",
@@ -94,14 +97,9 @@ const unreadable = "/proc/self/mem";
 
 test.skipIf(!existsSync(unreadable))("a file whose reading fails is an error in one line", async () => {
   using folder = new TemporaryFolder();
-  const result = await run([
-    "import",
-    unreadable,
-    "--format",
-    "ndjson",
-    "--database",
-    `sqlite:${folder.file("plants.db")}`,
-  ]);
+  const database = `sqlite:${folder.file("plants.db")}`;
+  await createStore(database);
+  const result = await run(["import", unreadable, "--format", "ndjson", "--database", database]);
   expect(result).toEqual({
     exitCode: 1,
     stdout: "",
@@ -113,6 +111,7 @@ test("a database that comes back within a minute is waited for", async () => {
   using folder = new TemporaryFolder();
   await using postgres = await PostgresServer.start();
   const database = `${postgres.address("postgres")}?retry_timeout=1`;
+  await createStore(database);
   const child = Bun.spawn([plantstore, "import", "-", "--database", database], {
     cwd: folder.path,
     stdin: "pipe",
@@ -130,4 +129,97 @@ test("a database that comes back within a minute is waited for", async () => {
   expect(await child.stderr.text()).toEndWith("0 already there, 0 refused\n");
   expect(await child.exited).toBe(0);
   expect(await plantsIn(database)).toBe(lines.length);
+}, 60_000);
+
+/** A host that takes connections and never says a word, as one behind a broken network. */
+class SilentHost implements Disposable {
+  readonly connected: Promise<void>;
+  readonly #listener;
+
+  constructor(port = 0) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.connected = promise;
+    this.#listener = Bun.listen({
+      hostname: "127.0.0.1",
+      port,
+      socket: { open: () => resolve(), data: () => undefined },
+    });
+  }
+
+  /** Far longer to be waited for than a test may take. */
+  get database(): string {
+    return `postgres://plants@127.0.0.1:${this.#listener.port}/plants?connect_timeout=9999&retry_timeout=9999`;
+  }
+
+  [Symbol.dispose](): void {
+    this.#listener.stop(true);
+  }
+}
+
+test.each([
+  ["import -", { exitCode: 1 }],
+  ["serve --port 0 --admin-port off", { exitCode: 0 }],
+  ["export", { signal: "SIGINT" }],
+  ["get 1", { signal: "SIGINT" }],
+  ["migrate", { signal: "SIGINT" }],
+  ["check", { signal: "SIGINT" }],
+  ["stats", { signal: "SIGINT" }],
+  ["index create name", { signal: "SIGINT" }],
+  ["token create --name ci", { signal: "SIGINT" }],
+  ["token rotate ci", { signal: "SIGINT" }],
+  ["token list", { signal: "SIGINT" }],
+  ["token revoke ci", { signal: "SIGINT" }],
+] as const)("SIGINT ends %s while it waits for a database that cannot be reached", async (line, end) => {
+  using folder = new TemporaryFolder();
+  using host = new SilentHost();
+  const child = Bun.spawn([plantstore, ...line.split(" "), "--database", host.database], {
+    cwd: folder.path,
+    stdin: "pipe",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  await host.connected;
+  child.kill("SIGINT");
+  const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+  await child.exited;
+  expect(stdout).toBe("");
+  if ("signal" in end) expect([child.signalCode, stderr]).toEqual([end.signal, ""]);
+  else expect(child.exitCode).toBe(end.exitCode);
+  if (line.startsWith("import"))
+    expect(stderr).toBe(
+      "plantstore: interrupted; 0 created, 0 already there, 0 refused so far, and the same command goes on from there\n",
+    );
+  if (line.startsWith("serve"))
+    expect(
+      stderr
+        .trimEnd()
+        .split("\n")
+        .map((each) => JSON.parse(each).msg),
+    ).toEqual(["stopping: what was accepted is answered first", "stopped"]);
+});
+
+test("SIGINT ends an import whose database went away and is waited for", async () => {
+  using folder = new TemporaryFolder();
+  await using postgres = await PostgresServer.start();
+  const database = `${postgres.address("postgres")}?connect_timeout=9999&retry_timeout=9999`;
+  await createStore(database);
+  const child = Bun.spawn([plantstore, "import", "-", "--database", database], {
+    cwd: folder.path,
+    stdin: "pipe",
+    stderr: "pipe",
+  });
+  child.stdin.write(firstPart);
+  await child.stdin.flush();
+  await firstPlants(database);
+  const port = Number(new URL(database).port);
+  await postgres.stop("SIGKILL");
+  using host = new SilentHost(port);
+  child.stdin.write(lines.slice(45_000).join(""));
+  await child.stdin.end();
+  await host.connected;
+  child.kill("SIGINT");
+  expect(await child.stderr.text()).toMatch(
+    /^plantstore: interrupted; [\d,]+ created, 0 already there, 0 refused so far, and the same command goes on from there\n$/,
+  );
+  expect(await child.exited).toBe(1);
 }, 60_000);

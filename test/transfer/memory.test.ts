@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { engines } from "../harness/engines.ts";
 import { plantJson } from "../harness/http.ts";
-import { plantstore, TemporaryFolder } from "../harness/server.ts";
+import { createStore, plantstore, TemporaryFolder } from "../harness/server.ts";
 
 /** Of fewer the garbage collector has not found its measure yet: up to some 300,000 plants it lets the heap grow. */
 const [few, many] = [250_000, 1_000_000];
@@ -42,6 +42,7 @@ for (const engine of engines) {
     const peaksOf = async (count: number) => {
       await using place = await engine.newPlace();
       const { database } = place;
+      await createStore(database);
       const file = folder.file(`${count}.ndjson`);
       const csv = folder.file(`${count}.csv`);
       const ids = Array.from({ length: count }, (_, index) => BigInt(index));
@@ -68,6 +69,7 @@ for (const engine of engines) {
 test("a file of nothing but refusals takes no more, and neither does a line without an end", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
+  await createStore(database);
   const peakOfFile = async (line: string, count: number) => {
     const file = folder.file("refused.ndjson");
     writeFileSync(file, line.repeat(count));

@@ -7,7 +7,7 @@ import { type NewPlant, newPlantJson } from "../../src/contract/plant.ts";
 import { copyTextOf, plantsFromCopyText } from "../../src/store/postgres/copy-text.ts";
 import { anyNewPlant } from "../harness/any-new-plant.ts";
 import { engines } from "../harness/engines.ts";
-import { plantstore, run, TemporaryFolder } from "../harness/server.ts";
+import { createStore, plantstore, run, TemporaryFolder } from "../harness/server.ts";
 
 /** More than PostgreSQL's engine needs to take COPY instead of INSERT. */
 const plantsInFile = 3_000;
@@ -110,6 +110,7 @@ for (const format of ["ndjson", "csv"]) {
       let file = folder.file("0.ndjson");
       for (const [step, engine] of [first, second, first].entries()) {
         await using place = await engine.newPlace();
+        await createStore(place.database);
         const { stderr } = await run(["import", file, "--database", place.database]);
         expect(stderr).toBe(`${count} created, 0 already there, 0 refused\n`);
         const again = await run(["import", file, "--database", place.database]);

@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { engines } from "../harness/engines.ts";
 import { plantJson, post } from "../harness/http.ts";
-import { RunningServer, run, TemporaryFolder } from "../harness/server.ts";
+import { createStore, RunningServer, run, TemporaryFolder } from "../harness/server.ts";
 
 const count = 30_000;
 const idOf = (index: number) => BigInt.asIntN(64, BigInt(index) * 0x9e37_79b9_7f4a_7c15n);
@@ -77,7 +77,7 @@ for (const engine of engines) {
   test(`${engine.name}: two imports of one file at the same time create each plant once`, async () => {
     using folder = new TemporaryFolder();
     await using place = await engine.newPlace();
-    await run(["migrate", "--database", place.database]);
+    await createStore(place.database);
     const lines = Array.from({ length: count }, (_, index) => plantJson(idOf(index), `plant ${index}`));
     writeFileSync(folder.file("one.ndjson"), lines.join("\n"));
     writeFileSync(folder.file("other.ndjson"), lines.toReversed().join("\n"));
@@ -99,6 +99,7 @@ for (const engine of engines) {
   test(`${engine.name}: of lines with one id the first counts, however far apart they are`, async () => {
     using folder = new TemporaryFolder();
     await using place = await engine.newPlace();
+    await createStore(place.database);
     const file = folder.file("plants.ndjson");
     const lines = Array.from({ length: count }, (_, index) => plantJson(idOf(index), `plant ${index}`));
     const repetitions = [0, 1, 2_500, count - 1].flatMap((index) => [

@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { serveStore } from "../../src/store/open-store.ts";
 import { engines } from "../harness/engines.ts";
 import { plantJson } from "../harness/http.ts";
-import { run, TemporaryFolder } from "../harness/server.ts";
+import { createStore, run, TemporaryFolder } from "../harness/server.ts";
 
 for (const engine of engines) {
   test(`${engine.name}: stats tell plants, size, tokens and schema version, as a table or as JSON`, async () => {
@@ -14,6 +14,7 @@ for (const engine of engines) {
     const command = (...args: string[]) => run([...args, "--database", place.database]);
     const lines = Array.from({ length: 1_234 }, (_, id) => plantJson(BigInt(id), "x".repeat(100)));
     writeFileSync(folder.file("plants.ndjson"), lines.join("\n"));
+    await createStore(place.database);
     await command("import", folder.file("plants.ndjson"));
     for (const name of ["one", "two", "three"]) await command("token", "create", "--name", name);
     await command("token", "create", "--name", "short", "--expires", "1s");

@@ -53,14 +53,17 @@ export async function assertSchema(primary: Primary): Promise<void> {
   assertNotNewer(version);
 }
 
-/** Brings the schema to this program's version; safe when several servers start at once. Touches nothing if it has it. */
-export async function migrate(primary: Primary): Promise<void> {
+/**
+ * Brings the schema to this program's version; safe when several servers start at once. Touches nothing if it has it.
+ * Gives whether there was none before.
+ */
+export async function migrate(primary: Primary): Promise<boolean> {
   const version = await primary.run(schemaVersion);
   assertNotNewer(version ?? 0);
-  if (version === newestVersion) return;
+  if (version === newestVersion) return false;
   try {
     await primary.runOnConnection(makeVersionTable);
-    await primary.runOnConnection(upgrade);
+    return await primary.runOnConnection(upgrade);
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
     const advice =
@@ -92,7 +95,8 @@ async function makeVersionTable(connection: PoolClient): Promise<void> {
   }
 }
 
-async function upgrade(connection: PoolClient): Promise<void> {
+/** Gives whether there was no schema before. */
+async function upgrade(connection: PoolClient): Promise<boolean> {
   await begin(connection);
   await connection.query(
     "INSERT INTO plantstore_schema (only_row, version) VALUES (true, 0) ON CONFLICT (only_row) DO NOTHING",
@@ -106,6 +110,7 @@ async function upgrade(connection: PoolClient): Promise<void> {
   for (const migration of migrations.slice(version)) await connection.query(migration);
   await connection.query("UPDATE plantstore_schema SET version = $1", [newestVersion]);
   await connection.query("COMMIT");
+  return version === 0;
 }
 
 function assertNotNewer(version: number): void {

@@ -27,6 +27,8 @@ const undefinedFunction = "42883";
 
 export class PostgresStore implements ReadablePlantStore {
   readonly engine = "postgres";
+  readonly location: string;
+  readonly wasCreated: boolean;
   readonly tokens: PostgresTokens;
   readonly indexes: PostgresIndexes;
   readonly batchesInFlightMax: number;
@@ -34,7 +36,14 @@ export class PostgresStore implements ReadablePlantStore {
   readonly #primary: Primary;
   readonly #plants: PostgresPlants;
 
-  private constructor(address: PostgresAddress, primary: Primary, observe: ObserveUnavailable) {
+  private constructor(
+    address: PostgresAddress,
+    primary: Primary,
+    wasCreated: boolean,
+    observe: ObserveUnavailable,
+  ) {
+    this.location = locationOf(address);
+    this.wasCreated = wasCreated;
     this.batchesInFlightMax = address.connectionsMax;
     this.#address = address;
     this.#primary = primary;
@@ -53,9 +62,10 @@ export class PostgresStore implements ReadablePlantStore {
     const address = readPostgresAddress(rest);
     const primary = new Primary(address, wait);
     try {
-      await (mode === "create" ? migrate(primary) : assertSchema(primary));
+      const wasCreated = mode === "create" ? await migrate(primary) : false;
+      if (mode !== "create") await assertSchema(primary);
       primary.finishOpening();
-      return new PostgresStore(address, primary, observe);
+      return new PostgresStore(address, primary, wasCreated, observe);
     } catch (error) {
       await primary.close();
       if (error instanceof OperatorError || failureOf(error) === "fault") throw error;
@@ -108,6 +118,12 @@ export class PostgresStore implements ReadablePlantStore {
   close(): Promise<void> {
     return this.#primary.close();
   }
+}
+
+/** Its hosts and its database, as an address names them. */
+function locationOf({ hosts }: PostgresAddress): string {
+  const names = hosts.map(({ host, port }) => `${host?.includes(":") ? `[${host}]` : host}:${port}`);
+  return `${names.join(",")}/${hosts[0]?.database}`;
 }
 
 /** With their indexes; the write-ahead log is the cluster's, and not counted. */

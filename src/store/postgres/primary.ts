@@ -14,6 +14,9 @@ const retryPauseMs = 100;
 /** A wait that lasts so long is reported. */
 const silentMsMax = 800;
 
+/** How long work that is on its way may go on after the store was told to wait no longer. */
+const abortedWorkMsMax = 1_000;
+
 export class Primary {
   readonly #address: PostgresAddress;
   readonly #wait: StoreWait;
@@ -32,6 +35,7 @@ export class Primary {
     this.#address = address;
     this.#wait = wait;
     this.#aborted = rejectionBy(wait.signal);
+    wait.signal?.addEventListener("abort", () => this.#breakOff());
   }
 
   /**
@@ -47,7 +51,7 @@ export class Primary {
       } catch (error) {
         const failure = failureOf(error);
         const mayTryAgain = failure === "lost" || failure === "again";
-        if (!mayTryAgain || performance.now() > deadline) throw error;
+        if (!mayTryAgain || this.#wait.signal?.aborted || performance.now() > deadline) throw error;
         if (performance.now() - startedAt > silentMsMax) this.#reportWaiting(reasonOf(error));
         await this.#orAborted(Bun.sleep(retryPauseMs));
       }
@@ -77,7 +81,7 @@ export class Primary {
     return this.runOnce((pool) => onConnection(pool, work));
   }
 
-  /** From now on the signal that breaks off the opening means nothing: what was accepted is committed. */
+  /** From now on the signal rejects nothing that is on its way: it ends what waits for a host, and tries nothing again. */
   finishOpening(): void {
     this.#aborted = undefined;
   }
@@ -88,6 +92,12 @@ export class Primary {
     const pools = [...this.#retired.keys(), ...(this.#found === undefined ? [] : [this.#found])];
     this.#found = undefined;
     await Promise.all(pools.map((pool) => pool.close()));
+  }
+
+  /** What is on its way has a moment to end. */
+  #breakOff(): void {
+    for (const probe of this.#probes) socketOf(probe).destroy();
+    setTimeout(() => void this.#found?.close(), abortedWorkMsMax).unref();
   }
 
   #orAborted<Result>(promise: Promise<Result>): Promise<Result> {

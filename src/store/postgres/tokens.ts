@@ -51,7 +51,10 @@ export class PostgresTokens implements TokenStore {
 
   addFirst(token: NewToken): Promise<boolean> {
     return this.#change(async (connection) => {
-      const any = await connection.query("SELECT 1 FROM tokens WHERE hash <> $1 LIMIT 1", [token.hash]);
+      const any = await connection.query(
+        "SELECT 1 FROM tokens WHERE hash <> $1 AND (revoked_at IS NULL OR revoked_at <> created_at) LIMIT 1",
+        [token.hash],
+      );
       if (any.rows.length > 0) return false;
       await insert(connection, token);
       return true;
@@ -70,11 +73,11 @@ export class PostgresTokens implements TokenStore {
     });
   }
 
-  async withdraw(hash: string, revokedAt: number): Promise<void> {
+  async withdraw(hash: string): Promise<void> {
     await this.#change((connection) =>
       connection.query(
-        `UPDATE tokens SET revoked_at = $1, revision = ${nextRevision} WHERE hash = $2 AND revoked_at IS NULL`,
-        [revokedAt, hash],
+        `UPDATE tokens SET revoked_at = created_at, revision = ${nextRevision} WHERE hash = $1 AND revoked_at IS NULL`,
+        [hash],
       ),
     );
   }

@@ -1,13 +1,14 @@
 // Opens SQLite files so that a commit that returned is on stable storage.
 
 import { accessSync, closeSync, constants, existsSync, openSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 import { OperatorError } from "../../operator-error.ts";
 import type { OpenMode } from "../plant-store.ts";
 import { isFailedFsync, noteFailure, recoverFromFailure } from "./disk-failure.ts";
 import { Database, SQLiteError } from "./driver.ts";
 import { identityOf, syncName } from "./files.ts";
 import { migrate, newestVersion, schemaVersion } from "./migrations.ts";
+import { servedStores } from "./served-stores.ts";
 
 /** How long a statement waits for a lock that another process holds. */
 export const lockWaitMs = 2_000;
@@ -19,7 +20,7 @@ const logBytesKept = 64 * 2 ** 20;
  * Opens a store file, and brings its schema up to date. Every commit is on stable storage when it returns:
  * write-ahead log and synchronous=FULL. Throws an OperatorError if the file cannot be a store.
  *
- * @param mode `create` makes the file if there is none; `existing` throws then.
+ * @param mode `create` makes the file if there is none; the others throw then.
  */
 export function openDatabase(path: string, mode: OpenMode): Database {
   for (;;) {
@@ -40,27 +41,18 @@ export function openDatabase(path: string, mode: OpenMode): Database {
 
 /** SQLite would make the file as well, but whether a restore has put another one there meanwhile could not be seen then. */
 function createOrRefuse(path: string, mode: OpenMode): void {
-  if (mode === "existing") {
-    throw new OperatorError(
-      `there is no store at ${path}; start the server first, or name the store with --database`,
-    );
-  }
+  if (mode !== "create") throw noStore(path);
   if (!existsSync(dirname(path))) {
     throw new OperatorError(
       `cannot make the store ${path}: the folder ${dirname(path)} does not exist; create it first`,
     );
   }
-  try {
-    // With the permissions that SQLite gives.
-    closeSync(openSync(path, "a", 0o644));
-  } catch (error) {
-    throw new OperatorError(`cannot open the store ${path}: ${(error as Error).message}`);
-  }
+  createPrivately(path);
 }
 
 /** Undefined if the file was replaced before anything was made beside it. */
 function openOnce(path: string, mode: OpenMode, isReplaced: () => boolean): Database | undefined {
-  if (mode === "create") assertWritableFile(path);
+  if (mode !== "existing") assertWritableFile(path);
   let database: Database | undefined;
   try {
     recoverFromFailure(path);
@@ -81,6 +73,26 @@ function openOnce(path: string, mode: OpenMode, isReplaced: () => boolean): Data
     if (error instanceof SQLiteError || isFailedFsync(error))
       throw new OperatorError(`cannot open the store ${path}: ${error.message}`);
     throw error;
+  }
+}
+
+function noStore(path: string): OperatorError {
+  const served = servedStores();
+  const named = served.map((each) => `--database sqlite:${each}`);
+  const elsewhere = served.length === 0 ? "" : `; running servers have ${named.join(", ")}`;
+  return new OperatorError(
+    `there is no store at ${resolve(path)}; name yours with --database, or make one there with "plantstore migrate"${elsewhere}`,
+  );
+}
+
+/** Makes the file for its owner alone, if there is none; SQLite gives what it keeps beside it the same mode. */
+function createPrivately(path: string): void {
+  try {
+    // Appending follows a link to a file that is not there yet, and leaves alone what another process makes meanwhile.
+    closeSync(openSync(path, "a", 0o600));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new OperatorError(`cannot make the store ${path} (${code}); see to its folder`);
   }
 }
 
@@ -117,7 +129,7 @@ function makeDurable(database: Database, path: string): void {
 /** Refuses what is no store, before anything is changed; an existing one must have this program's schema as well. */
 function assertStore(database: Database, path: string, mode: OpenMode): void {
   const version = schemaVersion(database, path);
-  if (mode === "existing" && version < newestVersion) {
+  if (mode !== "create" && version < newestVersion) {
     throw new OperatorError(
       `${path} has schema version ${version}, but this program needs ${newestVersion}; run "plantstore migrate" first`,
     );

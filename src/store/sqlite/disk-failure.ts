@@ -1,6 +1,6 @@
 // What an fsync that failed leaves behind, and how a store becomes safe after one.
 
-import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { OperatorError } from "../../operator-error.ts";
 import { Database, SQLiteError } from "./driver.ts";
 import { placeOf } from "./files.ts";
@@ -27,7 +27,8 @@ export function isFailedFsync(error: unknown): error is Error & { readonly code:
  */
 export function noteFailure(path: string, reason: string): void {
   try {
-    writeFileSync(noteOf(path), `${reason}\n`);
+    // As the store: for nobody who may not read that.
+    writeFileSync(noteOf(path), `${reason}\n`, { mode: statSync(path).mode & 0o666 });
   } catch {
     // A disk that takes no note takes no plant either, until it is mounted anew: then what is read is what it has.
   }

@@ -1,10 +1,8 @@
 // The optional indexes: made and dropped while servers run, and no part of the schema's version.
 
-import { OperatorError } from "../../operator-error.ts";
 import { type IndexName, type IndexStates, indexedCharacters, type PlantIndexes } from "../plant-reader.ts";
 import { changeInTurn } from "./change.ts";
-import { isFailedFsync } from "./disk-failure.ts";
-import { type Database, SQLiteError } from "./driver.ts";
+import type { Database } from "./driver.ts";
 
 /** For each, what tells that it is there, and the statements that make and drop it. */
 const indexes: Readonly<Record<IndexName, { entry: string; create: string; drop: string }>> = {
@@ -40,24 +38,15 @@ export class SqliteIndexes implements PlantIndexes {
   }
 
   async create(name: IndexName): Promise<void> {
-    this.#change(() => {
+    changeInTurn(this.#database, () => {
       if (indexStates(this.#database)[name] === "none") this.#database.run(indexes[name].create);
     });
   }
 
   async drop(name: IndexName): Promise<void> {
-    this.#change(() => {
+    changeInTurn(this.#database, () => {
       if (indexStates(this.#database)[name] !== "none") this.#database.run(indexes[name].drop);
     });
-  }
-
-  #change(change: () => void): void {
-    try {
-      changeInTurn(this.#database, change);
-    } catch (error) {
-      if (!(error instanceof SQLiteError) || isFailedFsync(error)) throw error;
-      throw new OperatorError(`the store could not do it: ${error.message}; see to it, and try again`);
-    }
   }
 }
 

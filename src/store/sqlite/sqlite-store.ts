@@ -1,6 +1,8 @@
 // The SQLite engine in the thread that opens it. Its methods are promises by their type alone: each blocks until
 // the disk has answered, so a server uses SqliteThread.
 
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import type { NewPlant } from "../../contract/plant.ts";
 import { OperatorError } from "../../operator-error.ts";
 import type { PlantIndexes } from "../plant-reader.ts";
@@ -28,11 +30,13 @@ import { SqliteTokens } from "./tokens.ts";
 export class SqliteStore implements ReadablePlantStore {
   readonly engine = "sqlite";
   readonly batchesInFlightMax = 1;
+  readonly location: string;
+  readonly wasCreated: boolean;
   readonly tokens: TokenStore = {
     add: (token) => this.#change(() => this.#tokens.add(token)),
     addFirst: (token) => this.#change(() => this.#tokens.addFirst(token)),
     rotate: (rotation) => this.#change(() => this.#tokens.rotate(rotation)),
-    withdraw: (hash, revokedAt) => this.#change(() => this.#tokens.withdraw(hash, revokedAt)),
+    withdraw: (hash) => this.#change(() => this.#tokens.withdraw(hash)),
     revoke: (name, revokedAt) => this.#change(() => this.#tokens.revoke(name, revokedAt)),
     recordUses: (uses) => this.#change(() => this.#tokens.recordUses(uses)),
     list: () => this.#inPlace(() => this.#tokens.list()),
@@ -58,6 +62,8 @@ export class SqliteStore implements ReadablePlantStore {
   /** Opens a store file, see openDatabase. Once a call has rejected with DiskFailed, every other one does. */
   constructor(path: string, mode: OpenMode, observe: ObserveUnavailable) {
     this.#path = path;
+    this.location = resolve(path);
+    this.wasCreated = !existsSync(path);
     this.#observe = observe;
     this.#database = openDatabase(path, mode);
     this.#files = new OpenFiles(path);

@@ -23,7 +23,7 @@ export class SqliteThread implements PlantStore {
     add: (token) => this.#call("addToken", token),
     addFirst: (token) => this.#call("addFirstToken", token),
     rotate: (rotation) => this.#call("rotateToken", rotation),
-    withdraw: (hash, revokedAt) => this.#call("withdrawToken", hash, revokedAt),
+    withdraw: (hash) => this.#call("withdrawToken", hash),
     revoke: (name, revokedAt) => this.#call("revokeToken", name, revokedAt),
     recordUses: (uses) => this.#call("recordTokenUses", uses),
     list: () => this.#call("listTokens"),

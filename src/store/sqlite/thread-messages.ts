@@ -25,7 +25,7 @@ export interface ThreadCalls {
   addToken(token: NewToken): boolean;
   addFirstToken(token: NewToken): boolean;
   rotateToken(rotation: Rotation): RotationOutcome;
-  withdrawToken(hash: string, revokedAt: number): void;
+  withdrawToken(hash: string): void;
   revokeToken(name: string, revokedAt: number): boolean;
   recordTokenUses(uses: readonly TokenUse[]): void;
   listTokens(): TokenRecord[];

@@ -28,7 +28,7 @@ const calls: {
   addToken: (token) => store().tokens.add(token),
   addFirstToken: (token) => store().tokens.addFirst(token),
   rotateToken: (rotation) => store().tokens.rotate(rotation),
-  withdrawToken: (hash, revokedAt) => store().tokens.withdraw(hash, revokedAt),
+  withdrawToken: (hash) => store().tokens.withdraw(hash),
   revokeToken: (name, revokedAt) => store().tokens.revoke(name, revokedAt),
   recordTokenUses: (uses) => store().tokens.recordUses(uses),
   listTokens: () => store().tokens.list(),

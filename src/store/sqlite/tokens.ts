@@ -36,7 +36,9 @@ export class SqliteTokens implements TokenStore {
 
   async addFirst(token: NewToken): Promise<boolean> {
     return changeInTurn(this.#database, () => {
-      const any = this.#database.query("SELECT 1 FROM tokens");
+      const any = this.#database.query(
+        "SELECT 1 FROM tokens WHERE revoked_at IS NULL OR revoked_at <> created_at",
+      );
       return any.get() === null && this.#insert(token);
     });
   }
@@ -49,12 +51,12 @@ export class SqliteTokens implements TokenStore {
     });
   }
 
-  async withdraw(hash: string, revokedAt: number): Promise<void> {
+  async withdraw(hash: string): Promise<void> {
     changeInTurn(this.#database, () => {
       const revoke = this.#database.query(
-        "UPDATE tokens SET revoked_at = ?, revision = ? WHERE hash = ? AND revoked_at IS NULL",
+        "UPDATE tokens SET revoked_at = created_at, revision = ? WHERE hash = ? AND revoked_at IS NULL",
       );
-      revoke.run(BigInt(revokedAt), this.#nextRevision(), hash);
+      revoke.run(this.#nextRevision(), hash);
     });
   }
 
