@@ -1,6 +1,6 @@
 // Our server with its console.
 
-import { steadyPort } from "../test/harness/ports.ts";
+import { steadyPort } from "../test/support/ports.ts";
 import { plantstore } from "./plantstore.ts";
 import { ServerProcess } from "./processes.ts";
 

@@ -2,8 +2,8 @@
 // costs creates, and what a console that is open in a browser costs them.
 
 import { copyFileSync } from "node:fs";
-import { TestBrowser } from "../test/harness/browser.ts";
-import { chromiumPath } from "../test/harness/chromium.ts";
+import { TestBrowser } from "../test/support/browser.ts";
+import { chromiumPath } from "../test/support/chromium.ts";
 import { readCpu } from "./accounting.ts";
 import { assertOnDisk, circumstances, circumstancesText, printedVersion } from "./circumstances.ts";
 import { createSome, readTimes, timeIndexes } from "./console-reads.ts";

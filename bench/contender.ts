@@ -48,13 +48,13 @@ export function durabilityText({ journalMode, synchronous }: Durability): string
 }
 
 /** What a contender answers to a create of this id by wrk-create.lua. */
-export function plantOf(id: number): { name: string; tag: string } {
+export function toPlant(id: number): { name: string; tag: string } {
   return { name: `Monstera deliciosa ${id}`, tag: "tropical" };
 }
 
 /** Waits until a contender answers a create rightly. Throws if it does not within five seconds. */
 export async function assertCreates({ name, url, token }: Contender, id: number): Promise<void> {
-  const plant = plantOf(id);
+  const plant = toPlant(id);
   let trouble: unknown;
   for (let attempt = 0; attempt < 50; attempt++) {
     try {
@@ -75,7 +75,7 @@ export async function assertCreates({ name, url, token }: Contender, id: number)
 /** Throws unless a contender refuses what it should: a comparison is fair with all checks on only. */
 export async function assertChecks({ name, url, token }: Contender): Promise<void> {
   const attempts = [
-    { expected: 401, token: `${token}x`, body: { id: 1, ...plantOf(1) } },
+    { expected: 401, token: `${token}x`, body: { id: 1, ...toPlant(1) } },
     { expected: 400, token, body: { id: 1, tag: "tropical" } },
   ];
   for (const { expected, token, body } of attempts) {

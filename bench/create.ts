@@ -3,7 +3,7 @@
 
 import { readCpu, residentMb } from "./accounting.ts";
 import { assertOnDisk, circumstances, circumstancesText, printedVersion } from "./circumstances.ts";
-import { assertChecks, assertCreates, assertDurable, durabilityText, plantOf } from "./contender.ts";
+import { assertChecks, assertCreates, assertDurable, durabilityText, toPlant } from "./contender.ts";
 import { createTables, judge } from "./create-report.ts";
 import { startFastify } from "./fastify.ts";
 import { readFlags } from "./flags.ts";
@@ -75,7 +75,7 @@ async function startAll(folder: string, stack: AsyncDisposableStack, firstPlantI
   const plantstore = await startPlantstore(folder, stack);
   const fastify = await startFastify(folder, stack);
   // Its answer is as long as those of the others, and right for the first plant.
-  const nginx = startNginx(folder, JSON.stringify(plantOf(firstPlantId)), stack);
+  const nginx = startNginx(folder, JSON.stringify(toPlant(firstPlantId)), stack);
   for (const contender of [plantstore, nginx, fastify]) await assertCreates(contender, firstPlantId);
   for (const store of [plantstore, fastify]) {
     await assertChecks(store);

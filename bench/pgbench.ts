@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { plantOf } from "./contender.ts";
+import { toPlant } from "./contender.ts";
 import type { Load, LoadResult } from "./load.ts";
 import { runAccounted } from "./processes.ts";
 
@@ -21,7 +21,7 @@ export async function runPgbench(
   { seconds, firstId }: Omit<Load, "connections">,
 ): Promise<LoadResult> {
   const log = `${folder}/pgbench-${firstId}`;
-  const { name, tag } = plantOf(firstId);
+  const { name, tag } = toPlant(firstId);
   const variables = { count: 0, clients: pgbenchClients, first_id: firstId, name, tag };
   const { stdout, cpu } = await runAccounted([
     "pgbench",

@@ -1,6 +1,6 @@
 // Files with the same plants in each format that they are imported from.
 
-import { csvRecord } from "../src/transfer/csv-text.ts";
+import { csvRecord } from "../src/transfer/csv-records.ts";
 import { formats } from "../src/transfer/format.ts";
 
 /** The paths of files with the same plants. */

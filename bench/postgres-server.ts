@@ -1,7 +1,7 @@
 // The PostgreSQL that all contenders share, each with a database of its own.
 
 import { readFileSync } from "node:fs";
-import { PostgresServer } from "../test/harness/postgres.ts";
+import { PostgresServer } from "../test/support/postgres.ts";
 
 const settings = {
   fsync: "on",

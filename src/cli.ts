@@ -2,9 +2,9 @@
 
 import { Command, CommanderError } from "commander";
 import packageJson from "../package.json";
-import { withoutPasswords } from "./config/without-passwords.ts";
+import { redactPasswords } from "./config/redact.ts";
 import { OperatorError } from "./operator-error.ts";
-import { printLines, tell } from "./operator-output.ts";
+import { printError, printLines } from "./output.ts";
 
 const usageExitCode = 2;
 
@@ -72,11 +72,11 @@ function loadersFor(name: string | undefined): (() => Promise<Command>)[] {
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageExitCode;
   if (error instanceof OperatorError) {
-    tell(errorLine(error.message));
+    printError(errorLine(error.message));
     return error.exitCode;
   }
   const stack = String(error instanceof Error ? error.stack : error);
-  tell(`plantstore: a fault of the program: ${withoutPasswords(stack)}`);
+  printError(`plantstore: a fault of the program: ${redactPasswords(stack)}`);
   return 1;
 }
 
@@ -87,7 +87,7 @@ function usageError(text: string): string {
 
 /** One line that starts with the program's name. */
 function errorLine(text: string): string {
-  return `plantstore: ${withoutPasswords(text)
+  return `plantstore: ${redactPasswords(text)
     .trim()
     .replaceAll(/\p{Cc}+/gu, " ")}`;
 }

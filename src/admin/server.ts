@@ -1,11 +1,11 @@
 // The admin listener: whether the process lives, whether its store can commit now, its metrics, and the console.
 
-import type { Connections } from "../api/connections.ts";
-import type { Metrics } from "../events/metrics.ts";
+import type { ConnectionShedder } from "../api/connection-shedder.ts";
+import type { Metrics } from "../observability/metrics.ts";
 import { addressOf } from "./address.ts";
 import type { OperatorConsole } from "./console/operator-console.ts";
 import { RequestPacer } from "./request-pacer.ts";
-import { SharedRun } from "./throttle.ts";
+import { SharedRun } from "./shared-work.ts";
 
 export interface AdminOptions {
   readonly host: string;
@@ -17,7 +17,7 @@ export interface AdminOptions {
   /** Undefined where there is none. */
   readonly operatorConsole: OperatorConsole | undefined;
   /** Counts those of every listener. */
-  readonly connections: Connections;
+  readonly connections: ConnectionShedder;
   readonly observeShedding: (open: number) => void;
 }
 

@@ -1,17 +1,17 @@
 // The body of a request, within limits of bytes and time.
 
-import { ContractError, unavailable } from "../contract/errors.ts";
+import type { Caller } from "../auth/caller.ts";
+import { ApiError, unavailable } from "../contract/errors.ts";
 import { SharedBudget } from "../store/fair-share.ts";
-import type { Caller } from "../tokens/caller.ts";
 import { Arrivals, late } from "./arrivals.ts";
 import { GatheredChunks } from "./gathered-chunks.ts";
 
 export interface BodyLimits {
-  /** Bytes of one body; one over it is bodyTooLarge. */
+  /** Bytes of one body; one over it is contentTooLarge. */
   readonly bodyBytesMax: number;
   /** Bytes of all bodies that are on their way or being judged; what comes past it, or past its caller's share of it, is `unavailable`. */
   readonly inFlightBytesMax: number;
-  /** Time for a body to arrive, in milliseconds; one that takes longer is tooSlow. */
+  /** Time for a body to arrive, in milliseconds; one that takes longer is requestTimeout. */
   readonly arrivalMsMax: number;
 }
 
@@ -45,7 +45,7 @@ export class Bodies {
    * What `use` makes of a caller's body, or why it was not read to its end. What is over a limit is not read. Not async
    * itself: a promise that returns another one takes three more turns of the microtasks.
    */
-  read<T>(request: Request, { key }: Caller, use: (body: Uint8Array) => T): Promise<T | ContractError> {
+  read<T>(request: Request, { key }: Caller, use: (body: Uint8Array) => T): Promise<T | ApiError> {
     const announced = request.headers.get("content-length");
     if (announced !== null && !wellFormedLength.test(announced)) return Promise.resolve(badLength(announced));
     const bytes = announced === null ? undefined : Number(announced);
@@ -61,11 +61,11 @@ export class Bodies {
     caller: string,
     bytes: number,
     use: (body: Uint8Array) => T,
-  ): Promise<T | ContractError> {
+  ): Promise<T | ApiError> {
     if (!this.#memory.acquire(caller, bytes)) return tooManyBytes();
     try {
       const body = await this.#arrivals.inTime(request.bytes());
-      return body === late ? this.#tooSlow() : use(body);
+      return body === late ? this.#requestTimeout() : use(body);
     } finally {
       this.#memory.release(caller, bytes);
     }
@@ -77,7 +77,7 @@ export class Bodies {
     caller: string,
     bytesMax: number,
     use: (body: Uint8Array) => T,
-  ): Promise<T | ContractError> {
+  ): Promise<T | ApiError> {
     const gathered = new GatheredChunks(bytesMax, (bytes, ofThisBody) =>
       this.#memory.acquire(caller, bytes, ofThisBody),
     );
@@ -89,7 +89,7 @@ export class Bodies {
         case "noRoom":
           return tooManyBytes();
         case late:
-          return this.#tooSlow();
+          return this.#requestTimeout();
         case "whole":
           return use(gathered.body);
       }
@@ -99,24 +99,24 @@ export class Bodies {
     }
   }
 
-  #tooLarge(): ContractError {
+  #tooLarge(): ApiError {
     const message = `The body is over the limit of ${this.#limits.bodyBytesMax} bytes; send a smaller plant.`;
-    return new ContractError("bodyTooLarge", message);
+    return new ApiError("contentTooLarge", message);
   }
 
-  #tooSlow(): ContractError {
+  #requestTimeout(): ApiError {
     const seconds = this.#limits.arrivalMsMax / 1_000;
     const message = `The body did not arrive within ${seconds} ${seconds === 1 ? "second" : "seconds"}; sending it again is safe.`;
-    return new ContractError("tooSlow", message);
+    return new ApiError("requestTimeout", message);
   }
 }
 
-function badLength(announced: string): ContractError {
+function badLength(announced: string): ApiError {
   const shown = announced.length > 40 ? `${announced.slice(0, 40)}…` : announced;
   const message = `The Content-Length is ${JSON.stringify(shown)}; send it once, as one decimal number.`;
-  return new ContractError("badRequest", message);
+  return new ApiError("badRequest", message);
 }
 
-function tooManyBytes(): ContractError {
+function tooManyBytes(): ApiError {
   return unavailable("The server has too many bodies to read at present and did not read this one");
 }

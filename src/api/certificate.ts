@@ -47,7 +47,7 @@ export interface CertificateObserver {
 const lookEveryMs = 1_000;
 
 /** Looks for a new certificate until it is stopped. */
-export class CertificateWatch {
+export class CertificateReloader {
   readonly #files: CertificateFiles;
   readonly #observer: CertificateObserver;
   readonly #timer: Timer;

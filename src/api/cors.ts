@@ -1,7 +1,7 @@
 // Cross-origin requests (the Fetch standard's CORS protocol): documentation playgrounds need them, and bearer
 // tokens are not ambient credentials, so any origin may be let in.
 
-import type { PublicExchange } from "./exchange.ts";
+import type { PublicRequestRecord } from "./request-record.ts";
 
 /** The origins that may read answers in a browser: all, none, or those listed. */
 export type CorsOrigins = "*" | "off" | readonly string[];
@@ -39,7 +39,11 @@ export function isPreflight(request: Request): boolean {
 }
 
 /** The answer to a preflight: which methods and headers a page may send. */
-export function answerPreflight(origins: CorsOrigins, request: Request, exchange: PublicExchange): Response {
+export function answerPreflight(
+  origins: CorsOrigins,
+  request: Request,
+  exchange: PublicRequestRecord,
+): Response {
   exchange.status = 204;
   exchange.result = "served";
   const headers = new Headers({ "X-Request-Id": exchange.requestId, ...staticCorsHeaders(origins) });

@@ -1,18 +1,18 @@
 // The one operation: POST {base}/plants. What happens to a request, in the order in which it happens.
 
-import { ContractError, unavailable } from "../contract/errors.ts";
-import { conflictWith, type NewPlant, readNewPlant } from "../contract/plant.ts";
+import type { Authenticator } from "../auth/authenticator.ts";
+import { ApiError, unavailable } from "../contract/errors.ts";
+import { conflictError, type NewPlant, parseNewPlant } from "../contract/plant.ts";
 import type { CreateOutcome, GroupCommit } from "../store/group-commit.ts";
-import type { Credentials } from "../tokens/credentials.ts";
-import { judgeCredentials } from "./bearer.ts";
+import { authenticateRequest } from "./bearer.ts";
 import type { Bodies } from "./body.ts";
-import type { PublicExchange } from "./exchange.ts";
-import { judgeMediaType } from "./media-type.ts";
+import { checkMediaType } from "./media-type.ts";
 import type { RateLimit } from "./rate-limit.ts";
+import type { PublicRequestRecord } from "./request-record.ts";
 
 /** What creating a plant needs of the house. */
-export interface CreatePlantNeeds {
-  readonly credentials: Credentials;
+export interface CreatePlantDependencies {
+  readonly credentials: Authenticator;
   readonly groupCommit: Pick<GroupCommit, "create" | "isFullFor">;
   readonly bodies: Bodies;
   /** Undefined where callers may send any number of creates. */
@@ -20,7 +20,7 @@ export interface CreatePlantNeeds {
 }
 
 /** A plant that is on stable storage. */
-export interface Created {
+export interface CreatedPlant {
   readonly plant: NewPlant;
   readonly outcome: "created" | "unchanged";
 }
@@ -28,25 +28,25 @@ export interface Created {
 /** The plant, once it is on stable storage, or why it is not. */
 export async function createPlant(
   request: Request,
-  exchange: PublicExchange,
-  { credentials, rateLimit, bodies, groupCommit }: CreatePlantNeeds,
-): Promise<Created | ContractError> {
-  const judged = judgeCredentials(request.headers, credentials);
+  exchange: PublicRequestRecord,
+  { credentials, rateLimit, bodies, groupCommit }: CreatePlantDependencies,
+): Promise<CreatedPlant | ApiError> {
+  const judged = authenticateRequest(request.headers, credentials);
   const caller = judged instanceof Promise ? await judged : judged;
-  if (caller instanceof ContractError) return caller;
+  if (caller instanceof ApiError) return caller;
   exchange.caller = caller.name;
 
-  const overRate = rateLimit?.take(caller, exchange);
-  if (overRate !== undefined) return overRate;
+  const tooManyRequests = rateLimit?.consume(caller, exchange);
+  if (tooManyRequests !== undefined) return tooManyRequests;
 
   // Ahead of the body: where there is too much to do already, a refusal is to be cheap.
   if (groupCommit.isFullFor(caller.key)) return overloaded();
 
-  const notJsonMediaType = judgeMediaType(request.headers);
-  if (notJsonMediaType !== undefined) return notJsonMediaType;
+  const unsupportedMediaType = checkMediaType(request.headers);
+  if (unsupportedMediaType !== undefined) return unsupportedMediaType;
 
-  const newPlant = await bodies.read(request, caller, readNewPlant);
-  if (newPlant instanceof ContractError) return newPlant;
+  const newPlant = await bodies.read(request, caller, parseNewPlant);
+  if (newPlant instanceof ApiError) return newPlant;
 
   const outcome = await groupCommit.create(newPlant, caller.key);
   return outcome === "created" || outcome === "unchanged"
@@ -54,10 +54,10 @@ export async function createPlant(
     : refusalOf(outcome, newPlant);
 }
 
-function refusalOf(outcome: Exclude<CreateOutcome, Created["outcome"]>, newPlant: NewPlant): ContractError {
+function refusalOf(outcome: Exclude<CreateOutcome, CreatedPlant["outcome"]>, newPlant: NewPlant): ApiError {
   switch (outcome) {
     case "conflict":
-      return conflictWith(newPlant);
+      return conflictError(newPlant);
     case "overloaded":
       return overloaded();
     case "closed":
@@ -67,6 +67,6 @@ function refusalOf(outcome: Exclude<CreateOutcome, Created["outcome"]>, newPlant
   }
 }
 
-function overloaded(): ContractError {
+function overloaded(): ApiError {
   return unavailable("The server is overloaded and did not store the plant");
 }

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
-import { type ContractError, unavailable } from "../contract/errors.ts";
+import { type ApiError, unavailable } from "../contract/errors.ts";
 import scalarFile from "./docs/scalar.js.gz" with { type: "file" };
 import startFile from "./docs/start.js" with { type: "file" };
 import { documentationHtml } from "./documentation-html.ts";
@@ -56,12 +56,12 @@ export class DocumentationPage {
   }
 
   /** The answer to GET or HEAD of a path that it has; unavailable past the answers that may be on their way. */
-  answer(path: string, request: Request): Response | Promise<Response | ContractError> {
+  answer(path: string, request: Request): Response | Promise<Response | ApiError> {
     const asset = this.#assets.get(path);
     return asset === undefined ? this.#page(path) : this.#asset(asset, request);
   }
 
-  async #asset({ file }: Asset, request: Request): Promise<Response | ContractError> {
+  async #asset({ file }: Asset, request: Request): Promise<Response | ApiError> {
     const headers = new Headers({
       ...commonHeaders,
       "Content-Type": "text/javascript; charset=utf-8",

@@ -1,21 +1,22 @@
 // The media type of a body.
 
 import { MIMEType } from "node:util";
-import { ContractError } from "../contract/errors.ts";
+import { ApiError } from "../contract/errors.ts";
 
 /** Why a request's media type cannot be accepted, or undefined if it is JSON in UTF-8. */
-export function judgeMediaType(headers: Headers): ContractError | undefined {
+export function checkMediaType(headers: Headers): ApiError | undefined {
   const contentType = headers.get("content-type");
   if (contentType === "application/json") return undefined;
-  if (contentType === null) return notJsonMediaType("The Content-Type is missing; send application/json.");
+  if (contentType === null)
+    return unsupportedMediaType("The Content-Type is missing; send application/json.");
 
   const mediaType = parseMediaType(contentType);
   if (mediaType?.essence !== "application/json") {
-    return notJsonMediaType(`The Content-Type is ${contentType}; send application/json.`);
+    return unsupportedMediaType(`The Content-Type is ${contentType}; send application/json.`);
   }
   const charset = mediaType.params.get("charset");
   if (charset !== null && charset.toLowerCase() !== "utf-8") {
-    return notJsonMediaType(
+    return unsupportedMediaType(
       `The Content-Type has charset ${charset}; send application/json, which is UTF-8.`,
     );
   }
@@ -31,6 +32,6 @@ function parseMediaType(text: string): MIMEType | undefined {
   }
 }
 
-function notJsonMediaType(message: string): ContractError {
-  return new ContractError("notJsonMediaType", message);
+function unsupportedMediaType(message: string): ApiError {
+  return new ApiError("unsupportedMediaType", message);
 }

@@ -1,9 +1,9 @@
 // How many creates a caller may send: RateLimit fields as draft-ietf-httpapi-ratelimit-headers-11 has them.
 
-import { ContractError } from "../contract/errors.ts";
-import type { Clock } from "../events/event.ts";
-import type { Caller } from "../tokens/caller.ts";
-import type { PublicExchange } from "./exchange.ts";
+import type { Caller } from "../auth/caller.ts";
+import { ApiError } from "../contract/errors.ts";
+import type { Clock } from "../observability/server-event.ts";
+import type { PublicRequestRecord } from "./request-record.ts";
 
 /** The name of the policy in its fields. */
 const policyName = '"token"';
@@ -53,8 +53,8 @@ export class RateLimit {
     this.policy = `${policyName};q=${limits.burst};w=${Math.ceil(this.#windowMs / 1_000)}`;
   }
 
-  /** Counts one create of a caller, and notes what is left to it: overRate if it was one too many, else undefined. */
-  take({ key }: Caller, exchange: PublicExchange): ContractError | undefined {
+  /** Counts one create of a caller, and notes what is left to it: tooManyRequests if it was one too many, else undefined. */
+  consume({ key }: Caller, exchange: PublicRequestRecord): ApiError | undefined {
     // Whole milliseconds, so that the sum and the difference of two times are exact.
     const now = Math.floor(this.#now());
     const window = this.#windowOf(key, now);
@@ -62,7 +62,7 @@ export class RateLimit {
     const left = Math.max(0, this.#burst - window.creates);
     const seconds = Math.max(1, Math.ceil((window.endsAt - now) / 1_000));
     exchange.rateLimit = `${policyName};r=${left};t=${seconds}`;
-    return window.creates > this.#burst ? this.#overRate(seconds) : undefined;
+    return window.creates > this.#burst ? this.#tooManyRequests(seconds) : undefined;
   }
 
   #windowOf(key: string, now: number): Window {
@@ -78,11 +78,11 @@ export class RateLimit {
     return window;
   }
 
-  #overRate(retryAfterSeconds: number): ContractError {
+  #tooManyRequests(retryAfterSeconds: number): ApiError {
     const unit = retryAfterSeconds === 1 ? "second" : "seconds";
     const message =
       `This token is over its rate of ${this.#createsPerSecond} creates a second; ` +
       `try again in ${retryAfterSeconds} ${unit}.`;
-    return new ContractError("overRate", message, { retryAfterSeconds });
+    return new ApiError("tooManyRequests", message, { retryAfterSeconds });
   }
 }

@@ -1,23 +1,23 @@
 // The public listener: its paths and their methods, and what happens where the interface has nothing.
 
-import { ContractError } from "../contract/errors.ts";
+import { ApiError } from "../contract/errors.ts";
 import { description } from "../contract/new-plant-schema.ts";
-import type { Clock, Observe } from "../events/event.ts";
-import { Answers } from "./answers.ts";
-import { judgeCredentials } from "./bearer.ts";
+import type { Clock, Emit } from "../observability/server-event.ts";
+import { authenticateRequest } from "./bearer.ts";
 import type { Certificate } from "./certificate.ts";
-import type { Connections } from "./connections.ts";
+import type { ConnectionShedder } from "./connection-shedder.ts";
 import { allowOrigin, answerPreflight, type CorsOrigins, isPreflight } from "./cors.ts";
-import { type CreatePlantNeeds, createPlant } from "./create-plant.ts";
+import { type CreatePlantDependencies, createPlant } from "./create-plant.ts";
 import { DocumentationPage } from "./documentation-page.ts";
-import { Exchanges, type PublicExchange } from "./exchange.ts";
 import { Listener, type ListenerOptions } from "./listener.ts";
-import { Turn } from "./turn.ts";
+import { type PublicRequestRecord, RequestRecorder } from "./request-record.ts";
+import { Responses } from "./responses.ts";
+import { TickBudget } from "./tick-budget.ts";
 
 /** RFC 9112, section 3.2: a host with a port or without. Bun lets anything pass, and two Hosts as one with a comma. */
 const wellFormedHost = /^(?:[\w.~-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 
-export interface ServerOptions extends CreatePlantNeeds, Omit<ListenerOptions, "handle"> {
+export interface ServerOptions extends CreatePlantDependencies, Omit<ListenerOptions, "handle"> {
   /** "" or a path such as "/v1", without a slash at its end. */
   readonly basePath: string;
   /** The base address that clients use, if it is not the one that they reach the listener by. */
@@ -26,13 +26,13 @@ export interface ServerOptions extends CreatePlantNeeds, Omit<ListenerOptions, "
   /** Whether there is a documentation page. */
   readonly docs: boolean;
   /** Counts those of every listener. */
-  readonly connections: Connections;
+  readonly connections: ConnectionShedder;
   /** Connections that may be open; past it idle ones are closed, and others after their answer. */
   readonly connectionsMax: number;
   /** In front of the ids of requests: tells those of this server from those of any other. */
   readonly requestIdPrefix: string;
   readonly now: Clock;
-  readonly observe: Observe;
+  readonly observe: Emit;
 }
 
 /** A public listener that accepts requests. */
@@ -44,7 +44,7 @@ export interface PublicServer {
   /** How many connections there are, or nearly so. */
   connectionsOpen(): number;
   /** New connections get this certificate. */
-  exchangeCertificate(certificate: Certificate): void;
+  reloadCertificate(certificate: Certificate): void;
   /** Accepts no new connection, and resolves when what was accepted is answered or the time is over. */
   stop(drainMsMax: number): Promise<void>;
 }
@@ -52,9 +52,9 @@ export interface PublicServer {
 /** Opens the public listener. Throws what Bun.serve throws if the address cannot be taken. */
 export function startServer(options: ServerOptions): PublicServer {
   const { credentials, basePath, corsOrigins, now, observe } = options;
-  const answers = new Answers(corsOrigins, options.rateLimit?.policy);
-  const turn = new Turn(setImmediate);
-  const exchanges = new Exchanges(now, options.requestIdPrefix);
+  const answers = new Responses(corsOrigins, options.rateLimit?.policy);
+  const turn = new TickBudget(setImmediate);
+  const exchanges = new RequestRecorder(now, options.requestIdPrefix);
   const plantsPath = `${basePath}/plants`;
   const descriptionPath = `${basePath}/openapi.json`;
   /** The description as it was last served: one text in memory for all that read it. */
@@ -62,7 +62,7 @@ export function startServer(options: ServerOptions): PublicServer {
   const documentationPage = options.docs ? new DocumentationPage(options) : undefined;
 
   async function handle(request: Request, isLast: () => boolean): Promise<Response> {
-    const exchange = exchanges.begin(request, pathOf(request.url));
+    const exchange = exchanges.startRequest(request, pathOf(request.url));
     let response: Response;
     try {
       response = await answer(request, exchange);
@@ -72,42 +72,42 @@ export function startServer(options: ServerOptions): PublicServer {
       if (request.signal.aborted) exchange.result = "gone";
       else observe({ kind: "fault", requestId: exchange.requestId, error });
     }
-    const endOfTurn = waitedForCommit(exchange) ? undefined : turn.answer();
-    if (endOfTurn !== undefined) await endOfTurn;
+    const scheduleWithSetImmediate = wasCommitted(exchange) ? undefined : turn.answer();
+    if (scheduleWithSetImmediate !== undefined) await scheduleWithSetImmediate;
     exchange.endedAt = now();
     observe({ kind: "answered", exchange });
     // RFC 9112, section 9.6: else the client would send its next request on a connection that is being closed.
-    if (isLast() || connections.areTooMany) response.headers.set("Connection", "close");
+    if (isLast() || connections.isOverLimit) response.headers.set("Connection", "close");
     return allowOrigin(corsOrigins, request, response);
   }
 
-  function answer(request: Request, exchange: PublicExchange): Response | Promise<Response> {
+  function answer(request: Request, exchange: PublicRequestRecord): Response | Promise<Response> {
     const { path, method } = exchange;
     if (path === plantsPath && method === "POST") return create(request, exchange);
     if (isPreflight(request)) return answerPreflight(corsOrigins, request, exchange);
-    if (path === descriptionPath || documentationPage?.has(path)) return answerOpenly(request, exchange);
-    return refuseElsewhere(request, exchange).then((refusal) => answers.error(refusal, exchange));
+    if (path === descriptionPath || documentationPage?.has(path)) return serveOpenApi(request, exchange);
+    return rejectUnknownRoute(request, exchange).then((refusal) => answers.error(refusal, exchange));
   }
 
-  function create(request: Request, exchange: PublicExchange): Promise<Response> {
+  function create(request: Request, exchange: PublicRequestRecord): Promise<Response> {
     return createPlant(request, exchange, options).then((created) =>
-      created instanceof ContractError ? answers.error(created, exchange) : answers.plant(created, exchange),
+      created instanceof ApiError ? answers.error(created, exchange) : answers.plant(created, exchange),
     );
   }
 
-  async function refuseElsewhere(request: Request, exchange: PublicExchange): Promise<ContractError> {
-    const caller = await judgeCredentials(request.headers, credentials);
-    if (caller instanceof ContractError) return caller;
+  async function rejectUnknownRoute(request: Request, exchange: PublicRequestRecord): Promise<ApiError> {
+    const caller = await authenticateRequest(request.headers, credentials);
+    if (caller instanceof ApiError) return caller;
     exchange.caller = caller.name;
-    return exchange.path === plantsPath ? notOffered(exchange.method) : noSuchPath(exchange.path);
+    return exchange.path === plantsPath ? notOffered(exchange.method) : notFound(exchange.path);
   }
 
   /** The description and its page are for everybody. */
-  function answerOpenly(request: Request, exchange: PublicExchange): Response | Promise<Response> {
+  function serveOpenApi(request: Request, exchange: PublicRequestRecord): Response | Promise<Response> {
     const { path, method } = exchange;
     if (method !== "GET" && method !== "HEAD") {
       const message = `${method} is not offered at ${path}; GET it.`;
-      return answers.error(new ContractError("methodNotOffered", message, { allow: "GET, HEAD" }), exchange);
+      return answers.error(new ApiError("methodNotAllowed", message, { allow: "GET, HEAD" }), exchange);
     }
     if (path === descriptionPath || documentationPage === undefined)
       return answerDescription(request, exchange);
@@ -116,14 +116,14 @@ export function startServer(options: ServerOptions): PublicServer {
   }
 
   async function answerFile(
-    answered: Promise<Response | ContractError>,
-    exchange: PublicExchange,
+    answered: Promise<Response | ApiError>,
+    exchange: PublicRequestRecord,
   ): Promise<Response> {
     const file = await answered;
     return file instanceof Response ? answers.served(file, exchange) : answers.error(file, exchange);
   }
 
-  function answerDescription(request: Request, exchange: PublicExchange): Response {
+  function answerDescription(request: Request, exchange: PublicRequestRecord): Response {
     const scheme = options.certificate === undefined ? "http" : "https";
     const host = request.headers.get("host") ?? "";
     const reached = wellFormedHost.test(host) ? host : listener.address;
@@ -135,17 +135,17 @@ export function startServer(options: ServerOptions): PublicServer {
     return answers.json(served.text, exchange);
   }
 
-  function notOffered(method: string): ContractError {
+  function notOffered(method: string): ApiError {
     const message =
       `${method} is not offered at ${plantsPath}: this interface only creates plants. ` +
       `Send POST ${plantsPath} with Content-Type: application/json and a body such as ` +
       `{"id": 1, "name": "Monstera deliciosa", "tag": "tropical"}.`;
-    return new ContractError("methodNotOffered", message, { allow: "POST" });
+    return new ApiError("methodNotAllowed", message, { allow: "POST" });
   }
 
-  function noSuchPath(path: string): ContractError {
+  function notFound(path: string): ApiError {
     const message = `There is nothing at ${path}; this interface has one operation, POST ${plantsPath}.`;
-    return new ContractError("noSuchPath", message);
+    return new ApiError("notFound", message);
   }
 
   const listener = new Listener({ ...options, handle });
@@ -161,7 +161,7 @@ export function startServer(options: ServerOptions): PublicServer {
     create: (headers, body) =>
       handle(new Request(`${listener.origin}${plantsPath}`, { method: "POST", headers, body }), () => false),
     connectionsOpen: () => connections.open,
-    exchangeCertificate(certificate) {
+    reloadCertificate(certificate) {
       listener.exchange(certificate);
       connections.reopened();
     },
@@ -172,14 +172,14 @@ export function startServer(options: ServerOptions): PublicServer {
   };
 }
 
-function fault(): ContractError {
-  return new ContractError(
+function fault(): ApiError {
+  return new ApiError(
     "fault",
     "The service failed on this request, and its log says why; sending the request again is safe.",
   );
 }
 
-function waitedForCommit({ result }: PublicExchange): boolean {
+function wasCommitted({ result }: PublicRequestRecord): boolean {
   return result === "created" || result === "unchanged";
 }
 

@@ -25,8 +25,8 @@ export class PlantStoreError extends Error {
  * There was an answer, but not one of the contract's: an HTML page of a proxy, a redirect, a 200 without a Plant.
  * The plant may be stored; creating it again is safe.
  */
-export class PlantStoreAnswerError extends Error {
-  override readonly name = "PlantStoreAnswerError";
+export class PlantStoreInvalidResponseError extends Error {
+  override readonly name = "PlantStoreInvalidResponseError";
   /** The HTTP status; 0 where a browser hides it, as it does a redirect's. */
   readonly status: number;
   /** The Content-Type, or "" if there was none. */

@@ -2,8 +2,8 @@
 
 export { type CreatePlantOptions, PlantStoreClient } from "./client.ts";
 export {
-  PlantStoreAnswerError,
   PlantStoreError,
+  PlantStoreInvalidResponseError,
   PlantStoreNetworkError,
   PlantStoreTimeoutError,
 } from "./errors.ts";

@@ -1,8 +1,8 @@
 // What a client is made with: defaults, and what is refused at once.
 
 import type {
-  PlantStoreAnswerError,
   PlantStoreError,
+  PlantStoreInvalidResponseError,
   PlantStoreNetworkError,
   PlantStoreTimeoutError,
 } from "./errors.ts";
@@ -12,7 +12,11 @@ export interface RetryInfo {
   /** The number of the try that has failed: 1 for the first. */
   readonly attempt: number;
   /** What it failed with: what createPlant would reject with, were it the last. */
-  readonly error: PlantStoreError | PlantStoreAnswerError | PlantStoreNetworkError | PlantStoreTimeoutError;
+  readonly error:
+    | PlantStoreError
+    | PlantStoreInvalidResponseError
+    | PlantStoreNetworkError
+    | PlantStoreTimeoutError;
   /** How long the pause before the next try is, in milliseconds. */
   readonly delayMs: number;
 }
@@ -24,15 +28,15 @@ export interface PlantStoreClientOptions {
   /** The bearer token; or a function that gives it, asked before each try, for tokens that are renewed. */
   readonly token: string | (() => string | Promise<string>);
   /** How long one try may take, from its start to the end of its answer: 10,000 unless given. */
-  readonly tryMsMax?: number | undefined;
+  readonly attemptTimeoutMs?: number | undefined;
   /** How long a create may take with all its tries and pauses: 60,000 unless given. */
-  readonly deadlineMs?: number | undefined;
+  readonly timeoutMs?: number | undefined;
   /** How often a create is tried again after its first try: 8 unless given; 0 is never. */
-  readonly retriesMax?: number | undefined;
+  readonly maxRetries?: number | undefined;
   /** The longest first pause, doubled with every try: 100 unless given. */
-  readonly pauseMs?: number | undefined;
+  readonly backoffMs?: number | undefined;
   /** What the doubling ends at: 5,000 unless given. A Retry-After may ask for more. */
-  readonly pauseMsMax?: number | undefined;
+  readonly maxBackoffMs?: number | undefined;
   /**
    * Called before each pause, such as to log that the server cannot be reached. What it returns is ignored. If it throws,
    * nothing is tried again, and the create rejects with what it threw.
@@ -48,11 +52,11 @@ export interface PlantStoreClientOptions {
 export interface Settings {
   readonly url: string;
   readonly token: () => string | Promise<string>;
-  readonly tryMsMax: number;
-  readonly deadlineMs: number;
-  readonly retriesMax: number;
-  readonly pauseMs: number;
-  readonly pauseMsMax: number;
+  readonly attemptTimeoutMs: number;
+  readonly timeoutMs: number;
+  readonly maxRetries: number;
+  readonly backoffMs: number;
+  readonly maxBackoffMs: number;
   readonly onRetry: (retry: RetryInfo) => void;
   readonly random: () => number;
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
@@ -67,11 +71,11 @@ export function settingsOf(options: PlantStoreClientOptions): Settings {
   const settings = {
     url: plantsUrl(options.baseUrl),
     token: typeof token === "string" ? () => token : token,
-    tryMsMax: options.tryMsMax ?? 10_000,
-    deadlineMs: options.deadlineMs ?? 60_000,
-    retriesMax: options.retriesMax ?? 8,
-    pauseMs: options.pauseMs ?? 100,
-    pauseMsMax: options.pauseMsMax ?? 5_000,
+    attemptTimeoutMs: options.attemptTimeoutMs ?? 10_000,
+    timeoutMs: options.timeoutMs ?? 60_000,
+    maxRetries: options.maxRetries ?? 8,
+    backoffMs: options.backoffMs ?? 100,
+    maxBackoffMs: options.maxBackoffMs ?? 5_000,
     onRetry: options.onRetry ?? (() => undefined),
     random: options.random ?? Math.random,
     // Called as a bare function: browsers refuse a fetch that is called as some object's method.
@@ -79,12 +83,12 @@ export function settingsOf(options: PlantStoreClientOptions): Settings {
   };
   if (typeof settings.token !== "function") throw new TypeError("token must be a string or a function");
   if (typeof settings.onRetry !== "function") throw new TypeError("onRetry must be a function");
-  assertTime("tryMsMax", settings.tryMsMax, 1);
-  assertTime("deadlineMs", settings.deadlineMs, 1);
-  assertTime("pauseMs", settings.pauseMs, 0);
-  assertTime("pauseMsMax", settings.pauseMsMax, 0);
-  if (!(Number.isSafeInteger(settings.retriesMax) && settings.retriesMax >= 0)) {
-    throw new TypeError(`retriesMax must be an integer from 0, but is ${settings.retriesMax}`);
+  assertTime("attemptTimeoutMs", settings.attemptTimeoutMs, 1);
+  assertTime("timeoutMs", settings.timeoutMs, 1);
+  assertTime("backoffMs", settings.backoffMs, 0);
+  assertTime("maxBackoffMs", settings.maxBackoffMs, 0);
+  if (!(Number.isSafeInteger(settings.maxRetries) && settings.maxRetries >= 0)) {
+    throw new TypeError(`maxRetries must be an integer from 0, but is ${settings.maxRetries}`);
   }
   return settings;
 }

@@ -2,7 +2,7 @@
 
 import { Command } from "commander";
 import { settingOf, withSettings } from "../config/command-config.ts";
-import { countOf, tell } from "../operator-output.ts";
+import { formatCount, printError } from "../output.ts";
 import { backUpStore } from "../store/open-store.ts";
 
 export function backupCommand(): Command {
@@ -15,6 +15,6 @@ export function backupCommand(): Command {
     );
   return withSettings(command, ["database", "force", "quiet"]).action(async (file: string) => {
     const { plants } = await backUpStore(settingOf(command, "database"), file, settingOf(command, "force"));
-    if (!settingOf(command, "quiet")) tell(`${file} holds ${countOf(plants)}, checked.`);
+    if (!settingOf(command, "quiet")) printError(`${file} holds ${formatCount(plants)}, checked.`);
   });
 }

@@ -3,7 +3,7 @@
 import { Command } from "commander";
 import { settingOf, withSettings } from "../config/command-config.ts";
 import { OperatorError } from "../operator-error.ts";
-import { printLines, tellWaiting } from "../operator-output.ts";
+import { printLines, tellWaiting } from "../output.ts";
 import { openStore } from "../store/open-store.ts";
 
 export function checkCommand(): Command {

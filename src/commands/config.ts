@@ -3,7 +3,7 @@
 import { Command } from "commander";
 import { settingOf } from "../config/command-config.ts";
 import { configurationOf, withServerSettings } from "../config/server-config.ts";
-import { columnLines, printLines } from "../operator-output.ts";
+import { formatTable, printLines } from "../output.ts";
 
 export function configCommand(): Command {
   const command = new Command("config").description(
@@ -16,7 +16,7 @@ export function configCommand(): Command {
       ...rows.map(({ name, value, source }) => [name, cellOf(value), source]),
     ];
     await printLines(
-      settingOf(command, "json") ? rows.map((row) => JSON.stringify(row)) : columnLines(table),
+      settingOf(command, "json") ? rows.map((row) => JSON.stringify(row)) : formatTable(table),
     );
   });
 }

@@ -4,34 +4,34 @@ import packageJson from "../../package.json";
 import { TrustedProxies } from "../admin/client-address.ts";
 import { Indexes } from "../admin/console/indexes.ts";
 import { OperatorConsole } from "../admin/console/operator-console.ts";
-import { Plants, type PlantsNeeds } from "../admin/console/plants.ts";
+import { Plants, type PlantsDependencies } from "../admin/console/plants.ts";
 import { Sessions } from "../admin/console/sessions.ts";
 import { Tokens } from "../admin/console/tokens.ts";
+import { randomBytes } from "../auth/token.ts";
 import { settingOf } from "../config/command-config.ts";
-import { History } from "../events/history.ts";
-import { LatestCreates } from "../store/latest-creates.ts";
+import { RecentSamples } from "../observability/recent-samples.ts";
 import type { PlantReader } from "../store/plant-reader.ts";
 import type { PlantStore } from "../store/plant-store.ts";
-import { randomBytes } from "../tokens/token.ts";
+import { RecentCreates } from "../store/recent-creates.ts";
 import { type House, now } from "./serve-parts.ts";
 
 /** Some pages of the console. */
 const latestIdsMax = 1_000;
 
 /** What is remembered for the console; nothing where it is off, or nobody can reach it. */
-export function latestCreatesOf({ command }: House): LatestCreates | undefined {
+export function recentCreatesFor({ command }: House): RecentCreates | undefined {
   const isOff = settingOf(command, "console") === "off" || settingOf(command, "adminPort") === "off";
-  return isOff ? undefined : new LatestCreates(latestIdsMax);
+  return isOff ? undefined : new RecentCreates(latestIdsMax);
 }
 
 export function openConsole(
   { command, rooms, observe, observers }: House,
-  parts: { store: PlantStore; latest: LatestCreates | undefined; create: PlantsNeeds["create"] },
+  parts: { store: PlantStore; latest: RecentCreates | undefined; create: PlantsDependencies["create"] },
 ): OperatorConsole | undefined {
   const { store, latest, create } = parts;
   if (latest === undefined) return undefined;
-  const history = new History(now());
-  observers.push((event) => history.observe(event));
+  const history = new RecentSamples(now());
+  observers.push((event) => history.handle(event));
 
   // Opened when somebody looks: on SQLite it is a thread.
   let opening: Promise<PlantReader> | undefined;

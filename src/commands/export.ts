@@ -3,7 +3,7 @@
 import { fstatSync } from "node:fs";
 import { Command } from "commander";
 import { settingOf, withSettings } from "../config/command-config.ts";
-import { countOf, outputError, printTexts, tell, tellWaiting } from "../operator-output.ts";
+import { formatCount, outputError, printChunks, printError, tellWaiting } from "../output.ts";
 import { openStore } from "../store/open-store.ts";
 import { exportText } from "../transfer/export.ts";
 import { operatorProgress } from "../transfer/progress.ts";
@@ -29,7 +29,7 @@ async function exportPlants(command: Command): Promise<void> {
   // Progress would only disturb a pipe's other end on the same terminal.
   const isQuiet = settingOf(command, "quiet") || !fstatSync(standardOutput).isFile();
   const progress = operatorProgress(isQuiet);
-  const store = await openStore(settingOf(command, "database"), "existing", tell, {
+  const store = await openStore(settingOf(command, "database"), "existing", printError, {
     ...(settingOf(command, "quiet") ? {} : { report: tellWaiting }),
   });
   try {
@@ -40,9 +40,9 @@ async function exportPlants(command: Command): Promise<void> {
       plants = soFar;
       progress.update(soFar, total === undefined ? undefined : Math.min(1, soFar / total));
     });
-    await printTexts(texts);
+    await printChunks(texts);
     progress.end();
-    if (!isQuiet) tell(`${countOf(plants)} exported`);
+    if (!isQuiet) printError(`${formatCount(plants)} exported`);
   } catch (error) {
     progress.end();
     throw outputError(error, "the export", "run it again");

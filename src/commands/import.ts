@@ -3,14 +3,14 @@
 import { Command } from "commander";
 import { settingOf, withSettings } from "../config/command-config.ts";
 import { OperatorError } from "../operator-error.ts";
-import { tell, tellWaiting } from "../operator-output.ts";
+import { printError, tellWaiting } from "../output.ts";
 import { openStore } from "../store/open-store.ts";
 import { formatOfFile, formats } from "../transfer/format.ts";
 import { type ImportCounts, importPlants, StoreUnavailable } from "../transfer/import.ts";
 import { operatorProgress } from "../transfer/progress.ts";
 import { RejectedFile, type Report } from "../transfer/rejected-file.ts";
 import { openSource } from "../transfer/source.ts";
-import { Interruption } from "./interruption.ts";
+import { InterruptSignal } from "./interruption.ts";
 
 /** The exit code of an import that refused some of the lines. */
 const someRefusedExitCode = 3;
@@ -34,7 +34,7 @@ CSV starts with a header that names the columns id, name and tag, in capitals or
 }
 
 async function importFile(command: Command, file: string): Promise<void> {
-  using interruption = new Interruption();
+  using interruption = new InterruptSignal();
   const { signal } = interruption;
   const { entries } = formats[settingOf(command, "format") ?? formatOfFile(file)];
   const isQuiet = settingOf(command, "quiet");
@@ -76,9 +76,9 @@ async function importFile(command: Command, file: string): Promise<void> {
     await store.close();
   }
   if (signal.aborted) throw new OperatorError(`interrupted; ${goesOn(counts)}`);
-  if (!isQuiet) tell(countsText(counts) + (report === undefined ? "" : `; see ${report.path}`));
+  if (!isQuiet) printError(countsText(counts) + (report === undefined ? "" : `; see ${report.path}`));
   // Nobody would look for it there.
-  else if (report?.isNumbered) tell(`The refused lines are in ${report.path}.`);
+  else if (report?.isNumbered) printError(`The refused lines are in ${report.path}.`);
   if (counts.refused > 0) process.exitCode = someRefusedExitCode;
 }
 

@@ -2,7 +2,7 @@
 
 import { Argument, Command } from "commander";
 import { settingOf, withSettings } from "../config/command-config.ts";
-import { columnLines, printLines, tell, tellWaiting } from "../operator-output.ts";
+import { formatTable, printError, printLines, tellWaiting } from "../output.ts";
 import { openStore } from "../store/open-store.ts";
 import { type IndexName, indexNames, type PlantIndexes } from "../store/plant-reader.ts";
 import type { OpenMode } from "../store/plant-store.ts";
@@ -24,7 +24,7 @@ function listCommand(): Command {
   const command = new Command("list").description("list the indexes and whether they are there");
   return withSettings(command, ["database"]).action(async () => {
     const states = await withIndexes(command, "existing", (indexes) => indexes.states());
-    await printLines(columnLines([["INDEX", "STATE"], ...Object.entries(states)]));
+    await printLines(formatTable([["INDEX", "STATE"], ...Object.entries(states)]));
   });
 }
 
@@ -34,7 +34,7 @@ function changeCommand(change: "create" | "drop", description: string): Command 
     .addArgument(new Argument("<name>", "newest, name or tag").choices(indexNames));
   return withSettings(command, ["database"]).action(async (name: IndexName) => {
     await withIndexes(command, "writable", (indexes) => indexes[change](name));
-    tell(`The index ${name} is ${change === "create" ? "there" : "dropped"}.`);
+    printError(`The index ${name} is ${change === "create" ? "there" : "dropped"}.`);
   });
 }
 
@@ -43,7 +43,7 @@ async function withIndexes<T>(
   mode: OpenMode,
   use: (indexes: PlantIndexes) => Promise<T>,
 ): Promise<T> {
-  const store = await openStore(settingOf(command, "database"), mode, tell, { report: tellWaiting });
+  const store = await openStore(settingOf(command, "database"), mode, printError, { report: tellWaiting });
   try {
     return await use(store.indexes);
   } finally {

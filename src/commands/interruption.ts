@@ -1,7 +1,7 @@
 // How a person or a supervisor ends a command that takes long.
 
 /** Aborted by the first SIGINT or SIGTERM. The second one ends the process at once, as if nobody had listened. */
-export class Interruption implements Disposable {
+export class InterruptSignal implements Disposable {
   readonly #controller = new AbortController();
   readonly #abort = () => {
     this[Symbol.dispose]();

@@ -2,7 +2,7 @@
 
 import { Command } from "commander";
 import { settingOf, withSettings } from "../config/command-config.ts";
-import { tell, tellWaiting } from "../operator-output.ts";
+import { printError, tellWaiting } from "../output.ts";
 import { openStore } from "../store/open-store.ts";
 
 export function migrateCommand(): Command {
@@ -10,9 +10,11 @@ export function migrateCommand(): Command {
     "make the store, or bring its schema up to date; the server does so as well, unless --migrate off",
   );
   return withSettings(command, ["database"]).action(async () => {
-    const store = await openStore(settingOf(command, "database"), "create", tell, { report: tellWaiting });
+    const store = await openStore(settingOf(command, "database"), "create", printError, {
+      report: tellWaiting,
+    });
     await store.close();
-    tell(
+    printError(
       store.wasCreated
         ? `Made a new, empty store: ${store.location}`
         : `The store ${store.location} is there, and its schema is up to date.`,

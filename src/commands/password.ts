@@ -2,8 +2,8 @@
 
 import { Command } from "commander";
 import { OperatorError } from "../operator-error.ts";
-import { printLines } from "../operator-output.ts";
-import { readSecretLine } from "../secret-line.ts";
+import { printLines } from "../output.ts";
+import { promptPassword } from "../password-prompt.ts";
 
 /** OWASP's advice where nothing else protects an account; what is longer than argon2 hashes in good time is refused. */
 const charactersMin = 15;
@@ -15,13 +15,13 @@ export function passwordCommand(): Command {
       "ask for a password, or read a line of standard input, and print the hash for --admin-password-hash",
     )
     .action(async () => {
-      const password = await readSecretLine("Password of the console: ");
+      const password = await promptPassword("Password of the console: ");
       const { length } = Array.from(password);
       if (length < charactersMin || length > charactersMax)
         throw new OperatorError(
           `the password has ${length} characters, but needs ${charactersMin} to ${charactersMax}; four random words will do`,
         );
-      if (process.stdin.isTTY && (await readSecretLine("Once more: ")) !== password)
+      if (process.stdin.isTTY && (await promptPassword("Once more: ")) !== password)
         throw new OperatorError("the two are not the same; begin again");
       await printLines([await Bun.password.hash(password, "argon2id")]);
     });

@@ -2,7 +2,7 @@
 
 import { Command } from "commander";
 import { settingOf, withSettings } from "../config/command-config.ts";
-import { countOf, tell } from "../operator-output.ts";
+import { formatCount, printError } from "../output.ts";
 import { restoreStore } from "../store/open-store.ts";
 
 export function restoreCommand(): Command {
@@ -16,6 +16,7 @@ export function restoreCommand(): Command {
   return withSettings(command, ["database", "force", "quiet"]).action(async (file: string) => {
     const database = settingOf(command, "database");
     const { plants } = await restoreStore(file, database, settingOf(command, "force"));
-    if (!settingOf(command, "quiet")) tell(`Restored: ${countOf(plants)}, and the tokens of that time.`);
+    if (!settingOf(command, "quiet"))
+      printError(`Restored: ${formatCount(plants)}, and the tokens of that time.`);
   });
 }

@@ -4,10 +4,10 @@ import type { Command } from "commander";
 import type { BodyLimits } from "../api/body.ts";
 import type { CertificateFiles } from "../api/certificate.ts";
 import { RateLimit } from "../api/rate-limit.ts";
+import type { IdentityProvider } from "../auth/jwt-verifier.ts";
 import { settingOf } from "../config/command-config.ts";
-import type { Clock } from "../events/event.ts";
-import { Log } from "../events/log.ts";
-import type { IdentityProvider } from "../tokens/jwt-verifier.ts";
+import { Log } from "../observability/log.ts";
+import type { Clock } from "../observability/server-event.ts";
 
 export function bodyLimitsOf(command: Command): BodyLimits {
   return {

@@ -4,23 +4,23 @@ import type { Command } from "commander";
 import packageJson from "../../package.json";
 import type { OperatorConsole } from "../admin/console/operator-console.ts";
 import { type AdminServer, startAdminServer } from "../admin/server.ts";
-import { type Certificate, type CertificateFiles, CertificateWatch } from "../api/certificate.ts";
-import type { Connections } from "../api/connections.ts";
+import { type Certificate, type CertificateFiles, CertificateReloader } from "../api/certificate.ts";
+import type { ConnectionShedder } from "../api/connection-shedder.ts";
 import { type PublicServer, type ServerOptions, startServer } from "../api/server.ts";
+import { Authenticator } from "../auth/authenticator.ts";
+import { JwtVerifier } from "../auth/jwt-verifier.ts";
+import { TokenCache } from "../auth/token-cache.ts";
 import { settingOf } from "../config/command-config.ts";
-import type { Event, Observe } from "../events/event.ts";
-import { Metrics, type Readings } from "../events/metrics.ts";
-import { Traces } from "../events/traces.ts";
+import { type Gauges, Metrics } from "../observability/metrics.ts";
+import type { Emit, ServerEvent } from "../observability/server-event.ts";
+import { Tracing } from "../observability/tracing.ts";
 import { OperatorError } from "../operator-error.ts";
-import { endOfTurn, GroupCommit } from "../store/group-commit.ts";
-import type { LatestCreates } from "../store/latest-creates.ts";
-import { observedCommits } from "../store/observed-commits.ts";
-import { serveStore } from "../store/open-store.ts";
+import { GroupCommit, scheduleWithSetImmediate } from "../store/group-commit.ts";
+import { withCommitHook } from "../store/observed-commits.ts";
+import { openServerStore } from "../store/open-store.ts";
 import type { PlantStore, StoreObserver } from "../store/plant-store.ts";
 import type { Readiness } from "../store/readiness.ts";
-import { Credentials } from "../tokens/credentials.ts";
-import { JwtVerifier } from "../tokens/jwt-verifier.ts";
-import { KnownTokens } from "../tokens/known-tokens.ts";
+import type { RecentCreates } from "../store/recent-creates.ts";
 import { identityProviderOf } from "./serve-options.ts";
 
 /** What every part is given. */
@@ -29,18 +29,18 @@ export interface House {
   readonly command: Command;
   /** Takes the parts down, the last one first. */
   readonly rooms: AsyncDisposableStack;
-  readonly observe: Observe;
+  readonly observe: Emit;
   /** Whoever is added sees every event from then on. */
-  readonly observers: Observe[];
+  readonly observers: Emit[];
   /** Ends the process without answering what was accepted. */
-  readonly endAtOnce: (why: Event) => void;
+  readonly endAtOnce: (why: ServerEvent) => void;
 }
 
 /** Enough for full batches; more would make the first plant of a batch wait for the last. */
 const batchPlantsMax = 1_024;
 
 /** Names and tags that may wait: at two bytes a unit 64 MiB, beside the 200 MB that the whole server is to stay under. */
-const queueUnitsMax = 32 * 2 ** 20;
+const queueCodeUnitsMax = 32 * 2 ** 20;
 
 /** Longer than a body may take to arrive, or a database to fail over: Bun closes the connection then without a word. */
 const idleSecondsMin = 30;
@@ -51,14 +51,14 @@ export const now = () => performance.now();
 export async function beginTraces({ command, rooms, observe, observers }: House): Promise<void> {
   const endpoint = settingOf(command, "otlpEndpoint");
   if (endpoint === undefined) return;
-  const traces = await Traces.start({
+  const traces = await Tracing.start({
     endpoint,
     version: packageJson.version,
     now,
     wallNow: Date.now,
-    observeUnsent: (reason) => observe({ kind: "tracesUnsent", reason }),
+    observeUnsent: (reason) => observe({ kind: "traceExportFailed", reason }),
   });
-  observers.push((event) => traces.observe(event));
+  observers.push((event) => traces.handle(event));
   rooms.defer(() => traces.end());
 }
 
@@ -73,7 +73,7 @@ export async function openServedStore(
     failed: ({ message }) => endAtOnce({ kind: "storeFailed", reason: message }),
   };
   const report = (waitingFor: string) => observe({ kind: "storeWaiting", waitingFor });
-  const store = await serveStore(settingOf(command, "database"), mode, observer, { report, signal });
+  const store = await openServerStore(settingOf(command, "database"), mode, observer, { report, signal });
   rooms.defer(() => store.close());
   return store;
 }
@@ -81,37 +81,41 @@ export async function openServedStore(
 export async function keepCredentials(
   { command, rooms, observe }: House,
   store: PlantStore,
-): Promise<Credentials> {
-  const tokens = new KnownTokens(store.tokens, Date.now, (kind, error) =>
+): Promise<Authenticator> {
+  const tokens = new TokenCache(store.tokens, Date.now, (kind, error) =>
     observe({ kind, reason: reasonOf(error) }),
   );
   await tokens.start();
   rooms.defer(() => tokens.stop());
 
   const identityProvider = identityProviderOf(command);
-  if (identityProvider === undefined) return new Credentials(tokens, undefined);
+  if (identityProvider === undefined) return new Authenticator(tokens, undefined);
   const jwts = new JwtVerifier(identityProvider, Date.now, (error) =>
-    observe({ kind: "providerKeysUnusable", reason: reasonOf(error) }),
+    observe({ kind: "jwksRefreshFailed", reason: reasonOf(error) }),
   );
   jwts.start();
   rooms.defer(() => jwts.stop());
-  return new Credentials(tokens, jwts);
+  return new Authenticator(tokens, jwts);
 }
 
 /** @param latest remembers what is created, where somebody looks. */
 export function takeCreates(
   { command, rooms, observe }: House,
-  parts: { store: PlantStore; readiness: Readiness; latest: LatestCreates | undefined },
+  parts: { store: PlantStore; readiness: Readiness; latest: RecentCreates | undefined },
 ): GroupCommit {
   const { store, readiness, latest } = parts;
   const limits = {
     queuePlantsMax: settingOf(command, "queuePlantsMax"),
-    queueUnitsMax,
+    queueCodeUnitsMax,
     batchPlantsMax,
     batchesInFlightMax: store.batchesInFlightMax,
   };
-  const observed = observedCommits(readiness, now, observe);
-  const groupCommit = new GroupCommit(latest?.remembering(observed) ?? observed, limits, endOfTurn);
+  const observed = withCommitHook(readiness, now, observe);
+  const groupCommit = new GroupCommit(
+    latest?.remembering(observed) ?? observed,
+    limits,
+    scheduleWithSetImmediate,
+  );
   rooms.defer(() => groupCommit.close());
   return groupCommit;
 }
@@ -120,10 +124,10 @@ export function takeCreates(
 export function openAdminListener(
   { command, rooms, observe, observers }: House,
   parts: {
-    connections: Connections;
+    connections: ConnectionShedder;
     store: PlantStore;
     readiness: Readiness;
-    readings: Readings;
+    readings: Gauges;
     isStopping: () => boolean;
     operatorConsole: OperatorConsole | undefined;
   },
@@ -133,7 +137,7 @@ export function openAdminListener(
   const { connections, store, readiness, readings, isStopping, operatorConsole } = parts;
   const buildInfo = { version: packageJson.version, bun: Bun.version, engine: store.engine };
   const metrics = new Metrics(readings, buildInfo, now);
-  observers.push((event) => metrics.observe(event));
+  observers.push((event) => metrics.handle(event));
   const address = { host: settingOf(command, "adminHost"), port };
   const assertReady = () =>
     isStopping() ? Promise.reject(new Error("the server is stopping")) : readiness.assertReady();
@@ -179,12 +183,12 @@ export function watchCertificate(
 ): void {
   const observeInUse = ({ subject, expiresAt }: Certificate) =>
     observe({ kind: "certificateInUse", subject, expiresAt });
-  const watch = new CertificateWatch(files, certificate, {
+  const watch = new CertificateReloader(files, certificate, {
     changed: (renewed) => {
-      server.exchangeCertificate(renewed);
+      server.reloadCertificate(renewed);
       observeInUse(renewed);
     },
-    refused: (reason) => observe({ kind: "certificateRefused", reason }),
+    refused: (reason) => observe({ kind: "certificateReloadFailed", reason }),
   });
   rooms.defer(() => watch.stop());
   observeInUse(certificate);

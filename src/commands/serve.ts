@@ -4,16 +4,16 @@ import { Command } from "commander";
 import packageJson from "../../package.json";
 import { Bodies } from "../api/body.ts";
 import { readCertificate } from "../api/certificate.ts";
-import { Connections } from "../api/connections.ts";
+import { ConnectionShedder } from "../api/connection-shedder.ts";
 import type { PublicServer } from "../api/server.ts";
 import { settingOf } from "../config/command-config.ts";
 import { configurationOf, withServerSettings } from "../config/server-config.ts";
-import type { Event, Observe } from "../events/event.ts";
+import type { Emit, ServerEvent } from "../observability/server-event.ts";
 import { OperatorError } from "../operator-error.ts";
 import type { PlantStore } from "../store/plant-store.ts";
 import { Readiness } from "../store/readiness.ts";
-import { latestCreatesOf, openConsole } from "./console-part.ts";
-import { printAddress } from "./first-token.ts";
+import { printAddress } from "./bootstrap-token.ts";
+import { openConsole, recentCreatesFor } from "./console-part.ts";
 import { bodyLimitsOf, certificateFilesOf, logOf, rateLimitOf } from "./serve-options.ts";
 import {
   beginTraces,
@@ -26,7 +26,7 @@ import {
   takeCreates,
   watchCertificate,
 } from "./serve-parts.ts";
-import { firstStopSignal } from "./stop-signals.ts";
+import { waitForStopSignal } from "./stop-signals.ts";
 
 export function serveCommand(): Command {
   const command = new Command("serve").description(
@@ -43,17 +43,17 @@ async function serve(command: Command): Promise<void> {
   const certificate = certificateFiles && (await readCertificate(certificateFiles));
 
   const log = logOf(command, now);
-  const observers: Observe[] = [(event) => log.observe(event)];
-  const observe = (event: Event) => {
+  const observers: Emit[] = [(event) => log.handle(event)];
+  const observe = (event: ServerEvent) => {
     for (const each of observers) each(event);
   };
   // What was acknowledged is on disk.
-  const endAtOnce = (why: Event) => {
+  const endAtOnce = (why: ServerEvent) => {
     observe(why);
     void log.end().then(() => process.exit(1));
   };
   // Ahead of everything that takes time, so that a signal during the start is not lost.
-  const stopSignal = firstStopSignal(now, (signal) => endAtOnce({ kind: "cutShort", signal }));
+  const stopSignal = waitForStopSignal(now, (signal) => endAtOnce({ kind: "forcedExit", signal }));
   let stopping = false;
 
   // Taken down in the opposite order, also where the start goes wrong half-way.
@@ -73,7 +73,7 @@ async function serve(command: Command): Promise<void> {
     return;
   }
   const credentials = await keepCredentials(house, store);
-  const latest = latestCreatesOf(house);
+  const latest = recentCreatesFor(house);
   const readiness = new Readiness(store, now);
   const groupCommit = takeCreates(house, { store, readiness, latest });
   let server: PublicServer | undefined;
@@ -85,13 +85,13 @@ async function serve(command: Command): Promise<void> {
       return server.create(headers, body);
     },
   });
-  const connections = new Connections();
+  const connections = new ConnectionShedder();
   const admin = openAdminListener(house, {
     connections,
     store,
     readiness,
     readings: {
-      queuePlants: () => groupCommit.waitingPlants,
+      queuePlants: () => groupCommit.queueLength,
       bodyBytesInFlight: () => bodies.bytesInFlight,
       connections: () => server?.connectionsOpen() ?? 0,
       storeBytes: () => store.bytesOnDisk(),

@@ -1,18 +1,20 @@
 // plantstore stats: how large the store is, and who may create.
 
 import { Command } from "commander";
+import { isActive } from "../auth/token.ts";
 import { settingOf, withSettings } from "../config/command-config.ts";
-import { printLines, tell, tellWaiting } from "../operator-output.ts";
+import { printError, printLines, tellWaiting } from "../output.ts";
 import { openStore } from "../store/open-store.ts";
 import type { ReadablePlantStore } from "../store/plant-store.ts";
-import { isAccepted } from "../tokens/token.ts";
 
 export function statsCommand(): Command {
   const command = new Command("stats")
     .description("print the number of plants, the size on disk, the tokens and the schema version")
     .addHelpText("after", "\nThe plants are counted, one by one: that takes about a second for 10 million.");
   return withSettings(command, ["json", "database"]).action(async () => {
-    const store = await openStore(settingOf(command, "database"), "existing", tell, { report: tellWaiting });
+    const store = await openStore(settingOf(command, "database"), "existing", printError, {
+      report: tellWaiting,
+    });
     try {
       const stats = await statsOf(store);
       await printLines(settingOf(command, "json") ? [JSON.stringify(stats)] : tableOf(stats));
@@ -25,7 +27,7 @@ export function statsCommand(): Command {
 async function statsOf(store: ReadablePlantStore) {
   const { plants, bytes, schemaVersion } = await store.size();
   const all = await store.tokens.list();
-  const inForce = all.filter((token) => isAccepted(token, Date.now())).length;
+  const inForce = all.filter((token) => isActive(token, Date.now())).length;
   const revoked = all.filter(({ revokedAt }) => revokedAt !== null).length;
   const tokens = { inForce, expired: all.length - inForce - revoked, revoked };
   return { engine: store.engine, plants, bytesOnDisk: bytes ?? null, tokens, schemaVersion };

@@ -4,7 +4,7 @@
 const sameSignalMs = 200;
 
 /** The first signal that comes from now on. Another one, later on, calls `endAtOnce`. */
-export function firstStopSignal(now: () => number, endAtOnce: (signal: string) => void): Promise<string> {
+export function waitForStopSignal(now: () => number, endAtOnce: (signal: string) => void): Promise<string> {
   return new Promise((resolve) => {
     let firstAt: number | undefined;
     const receive = (signal: string) => {

@@ -1,10 +1,10 @@
 // Tokens as a table.
 
-import { columnLines } from "../operator-output.ts";
-import type { ListedToken } from "../tokens/listed-token.ts";
+import type { TokenSummary } from "../auth/token-summary.ts";
+import { formatTable } from "../output.ts";
 
-export function tableOf(tokens: readonly ListedToken[]): string[] {
+export function tableOf(tokens: readonly TokenSummary[]): string[] {
   const header = ["NAME", "STATE", "CREATED", "EXPIRES", "REVOKED", "LAST USED"];
   const cells = [header, ...tokens.map((token) => Object.values(token).map((cell) => cell ?? "-"))];
-  return columnLines(cells);
+  return formatTable(cells);
 }

@@ -1,15 +1,15 @@
 // plantstore token create | rotate | list | revoke. A running server notices within 2 seconds.
 
 import { Command } from "commander";
+import { makeToken, randomBytes } from "../auth/token.ts";
+import { iso, listed } from "../auth/token-summary.ts";
 import { settingOf, withSettings } from "../config/command-config.ts";
-import { spanMsFromText } from "../moment.ts";
+import { parseDurationMs } from "../duration.ts";
 import { OperatorError } from "../operator-error.ts";
-import { printAll, printLines, tell, tellWaiting } from "../operator-output.ts";
+import { printAll, printError, printLines, tellWaiting } from "../output.ts";
 import { openStore } from "../store/open-store.ts";
 import type { OpenMode } from "../store/plant-store.ts";
 import type { TokenStore } from "../store/token-store.ts";
-import { iso, listed } from "../tokens/listed-token.ts";
-import { makeToken, randomBytes } from "../tokens/token.ts";
 import { tableOf } from "./token-table.ts";
 
 export function tokenCommand(): Command {
@@ -35,7 +35,7 @@ function createCommand(): Command {
         `a token named "${name}" exists already; choose another name, or rotate or revoke it`,
       );
     await printToken(command, token, record.hash, "issue another");
-    tell(`Token "${name}" is issued${untilText(expiresAt)}. It is shown only this once.`);
+    printError(`Token "${name}" is issued${untilText(expiresAt)}. It is shown only this once.`);
   });
 }
 
@@ -54,7 +54,7 @@ function rotateCommand(): Command {
         name,
         rotatedAt: now,
         expiresAt: expiresAtOf(command),
-        overlapEndsAt: now + spanMsFromText(settingOf(command, "tokenOverlap")),
+        overlapEndsAt: now + parseDurationMs(settingOf(command, "tokenOverlap")),
       }),
     );
     if (outcome === "none") throw noneInForce(name);
@@ -66,7 +66,7 @@ function rotateCommand(): Command {
     const { predecessorEndsAt } = outcome;
     const before =
       predecessorEndsAt > now ? `works${untilText(predecessorEndsAt)}` : "is refused within 2 seconds";
-    tell(
+    printError(
       `Token "${name}" is issued anew${untilText(outcome.token.expiresAt)}. It is shown only this once. The one before it ${before}.`,
     );
   });
@@ -89,14 +89,14 @@ function revokeCommand(): Command {
   return withSettings(command, ["database"]).action(async (name: string) => {
     const revoked = await withTokens(command, "writable", (tokens) => tokens.revoke(name, Date.now()));
     if (!revoked) throw noneInForce(name);
-    tell(`Token "${name}" is revoked; running servers refuse it within 2 seconds.`);
+    printError(`Token "${name}" is revoked; running servers refuse it within 2 seconds.`);
   });
 }
 
 /** Prints a token alone; takes it back if nobody can have seen it. */
 async function printToken(command: Command, token: string, hash: string, advice: string): Promise<void> {
   await printAll([token]).catch(async (error) => {
-    await withTokens(command, "writable", (tokens) => tokens.withdraw(hash));
+    await withTokens(command, "writable", (tokens) => tokens.revokeByHash(hash));
     throw new OperatorError(
       `the token could not be printed (${error.code ?? error.message}), and is revoked; ${advice}`,
     );
@@ -114,7 +114,7 @@ async function withTokens<T>(
   mode: OpenMode,
   use: (tokens: TokenStore) => Promise<T>,
 ): Promise<T> {
-  const store = await openStore(settingOf(command, "database"), mode, tell, { report: tellWaiting });
+  const store = await openStore(settingOf(command, "database"), mode, printError, { report: tellWaiting });
   try {
     return await use(store.tokens);
   } finally {

@@ -42,7 +42,7 @@ export function configuredOf(command: Command, name: SettingName): Configured {
 }
 
 /** Commander reads the flag, and shows the variable and the default in the help; what holds is for configure to say. */
-function optionOf({ flag, environment, fallback, meaning }: Setting<unknown>): Option {
+function optionOf({ flag, environment, default: fallback, description: meaning }: Setting<unknown>): Option {
   return new Option(flag, meaning).env(environment).default(fallback);
 }
 

@@ -3,10 +3,10 @@
 import { InvalidArgumentError } from "commander";
 import { OperatorError } from "../operator-error.ts";
 import { readConfigFile } from "./config-file.ts";
+import { redactPasswords } from "./redact.ts";
 import type { Setting } from "./setting.ts";
 import { type SettingName, settings } from "./settings.ts";
 import { environmentVariables, type Given, givenBy } from "./variables.ts";
-import { withoutPasswords } from "./without-passwords.ts";
 
 /** The value of a setting, and its source. */
 export interface Configured {
@@ -49,10 +49,10 @@ function givenByFlag(flags: ReadonlyMap<SettingName, string>, name: SettingName)
 }
 
 function configured(setting: Setting<unknown>, given: Given | undefined): Configured {
-  if (given === undefined) return { value: setting.fallback, source: "default" };
+  if (given === undefined) return { value: setting.default, source: "default" };
   const { text, source, by } = given;
   try {
-    return { value: setting.read(text), source };
+    return { value: setting.parse(text), source };
   } catch (error) {
     if (!(error instanceof InvalidArgumentError)) throw error;
     const fault = setting.secret || !given.isRepeatable ? "cannot be used" : `says ${repeated(text)}`;
@@ -64,6 +64,6 @@ function configured(setting: Setting<unknown>, given: Given | undefined): Config
 function repeated(text: string): string {
   const lengthMax = 60;
   // Whoever mixes up two settings has the password in the wrong one.
-  const shown = withoutPasswords(text);
+  const shown = redactPasswords(text);
   return JSON.stringify(shown.length > lengthMax ? `${shown.slice(0, lengthMax)}…` : shown);
 }

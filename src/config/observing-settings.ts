@@ -7,29 +7,29 @@ export const observingSettings = {
   logFormat: setting({
     flag: "--log-format <format>",
     environment: "PLANTSTORE_LOG_FORMAT",
-    fallback: "auto",
-    meaning: "json, pretty for people, or auto: pretty on a terminal, else json",
-    read: readOneOf(["auto", "json", "pretty"]),
+    default: "auto",
+    description: "json, pretty for people, or auto: pretty on a terminal, else json",
+    parse: readOneOf(["auto", "json", "pretty"]),
   }),
   logLevel: setting({
     flag: "--log-level <level>",
     environment: "PLANTSTORE_LOG_LEVEL",
-    fallback: "info",
-    meaning: "error, warn or info; what is less severe is left out of the log",
-    read: readOneOf(["error", "warn", "info"]),
+    default: "info",
+    description: "error, warn or info; what is less severe is left out of the log",
+    parse: readOneOf(["error", "warn", "info"]),
   }),
   accessLog: setting({
     flag: "--access-log <lines>",
     environment: "PLANTSTORE_ACCESS_LOG",
-    fallback: 10,
-    meaning: "requests that get a line in the log, in a second at the most; 0 logs none",
-    read: readInteger(0, 1_000_000),
+    default: 10,
+    description: "requests that get a line in the log, in a second at the most; 0 logs none",
+    parse: readInteger(0, 1_000_000),
   }),
   otlpEndpoint: setting<string | undefined>({
     flag: "--otlp-endpoint <url>",
     environment: "PLANTSTORE_OTLP_ENDPOINT",
-    meaning:
+    description:
       "OpenTelemetry collector that traces are sent to, such as http://127.0.0.1:4318; none if left out",
-    read: readUrl,
+    parse: readUrl,
   }),
 };

@@ -10,11 +10,11 @@ import { type SettingName, serverSettingNames, settings } from "./settings.ts";
 /** Gives a command all settings of the server, and others; they are judged before its action runs, and as a whole. */
 export function withServerSettings(command: Command, others: readonly SettingName[] = []): Command {
   return withSettings(command, [...serverSettingNames, ...others]).hook("preAction", () => {
-    judgeBodyLimits(command);
-    judgeRate(command);
-    judgeCertificate(command);
-    judgeIdentityProvider(command);
-    judgeAdminHost(command);
+    assertBodyLimits(command);
+    assertRate(command);
+    assertCertificate(command);
+    assertIdentityProvider(command);
+    assertAdminHost(command);
   });
 }
 
@@ -42,10 +42,10 @@ export function configurationOf(command: Command): ConfiguredSetting[] {
 }
 
 function shownValue(setting: Setting<unknown>, value: unknown): unknown {
-  return setting.secret ? (setting.shown?.(value) ?? "***") : value;
+  return setting.secret ? (setting.display?.(value) ?? "***") : value;
 }
 
-function judgeBodyLimits(command: Command): void {
+function assertBodyLimits(command: Command): void {
   const inFlight = settingOf(command, "inFlightBytesMax");
   const body = settingOf(command, "bodyBytesMax");
   if (inFlight >= body) return;
@@ -55,18 +55,18 @@ function judgeBodyLimits(command: Command): void {
   );
 }
 
-function judgeRate(command: Command): void {
+function assertRate(command: Command): void {
   if (settingOf(command, "tokenRate") > 0 || settingOf(command, "tokenBurst") === undefined) return;
   throw new OperatorError("--token-burst needs --token-rate beside it: give both, or none", 2);
 }
 
-function judgeCertificate(command: Command): void {
+function assertCertificate(command: Command): void {
   const [certificate, key] = [settingOf(command, "tlsCertificate"), settingOf(command, "tlsKey")];
   if ((certificate === undefined) === (key === undefined)) return;
   throw new OperatorError("--tls-certificate and --tls-key belong together: give both, or none", 2);
 }
 
-function judgeIdentityProvider(command: Command): void {
+function assertIdentityProvider(command: Command): void {
   const names = ["jwtIssuer", "jwtAudience", "jwksUrl"] as const;
   const [issuer, audience, jwksUrl] = names.map((name) => settingOf(command, name) !== undefined);
   if (issuer === audience && (issuer || !jwksUrl)) return;
@@ -74,7 +74,7 @@ function judgeIdentityProvider(command: Command): void {
   throw new OperatorError(`${missing} is missing: JWTs need both --jwt-issuer and --jwt-audience`, 2);
 }
 
-function judgeAdminHost(command: Command): void {
+function assertAdminHost(command: Command): void {
   const host = settingOf(command, "adminHost");
   const isPrivate = isLoopback(host) || settingOf(command, "adminPort") === "off";
   if (isPrivate || settingOf(command, "adminPasswordHash") !== undefined) return;

@@ -5,14 +5,14 @@ export interface Setting<Value> {
   readonly flag: string;
   /** Its variable, in the environment and in a configuration file. */
   readonly environment: string;
-  readonly fallback?: NoInfer<Value>;
-  readonly meaning: string;
+  readonly default?: NoInfer<Value>;
+  readonly description: string;
   /** Whether the value is shown nowhere: not by `plantstore config`, not in a log, not in an error. */
   readonly secret?: true;
   /** Throws an InvalidArgumentError that says what would be right; of a secret it must not repeat the value. */
-  read(text: string): Value;
+  parse(text: string): Value;
   /** What may be shown of a secret; nothing if left out. */
-  shown?(value: Value): string;
+  display?(value: Value): string;
 }
 
 /** One entry of a table of settings. */

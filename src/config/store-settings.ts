@@ -1,24 +1,24 @@
 // Settings of the store.
 
+import { redactPasswords } from "./redact.ts";
 import { setting } from "./setting.ts";
 import { readDatabase, readOneOf } from "./values.ts";
-import { withoutPasswords } from "./without-passwords.ts";
 
 export const storeSettings = {
   database: setting({
     flag: "--database <address>",
     environment: "PLANTSTORE_DATABASE",
-    fallback: "sqlite:plantstore.db",
-    meaning: "where the plants are kept: sqlite:FILE or postgres://user:password@host/database",
+    default: "sqlite:plantstore.db",
+    description: "where the plants are kept: sqlite:FILE or postgres://user:password@host/database",
     secret: true,
-    read: readDatabase,
-    shown: withoutPasswords,
+    parse: readDatabase,
+    display: redactPasswords,
   }),
   migrate: setting({
     flag: "--migrate <on|off>",
     environment: "PLANTSTORE_MIGRATE",
-    fallback: "on",
-    meaning: "whether the server makes the store, or upgrades its schema, when it starts",
-    read: readOneOf(["on", "off"]),
+    default: "on",
+    description: "whether the server makes the store, or upgrades its schema, when it starts",
+    parse: readOneOf(["on", "off"]),
   }),
 };

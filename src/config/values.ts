@@ -3,12 +3,12 @@
 import { InvalidArgumentError } from "commander";
 import { parseAddressRange } from "../admin/client-address.ts";
 import type { CorsOrigins } from "../api/cors.ts";
-import { int64FromDigits } from "../contract/exact-integer.ts";
-import { momentFromText, spanMsFromText } from "../moment.ts";
+import { isConfidential } from "../auth/oidc-discovery.ts";
+import { isTokenName } from "../auth/token.ts";
+import { parseInt64 } from "../contract/int64.ts";
+import { parseDurationMs, parseTimestamp } from "../duration.ts";
 import { OperatorError } from "../operator-error.ts";
-import { judgeDatabase } from "../store/open-store.ts";
-import { isConfidential } from "../tokens/provider-discovery.ts";
-import { isTokenName } from "../tokens/token.ts";
+import { assertDatabaseUrl } from "../store/open-store.ts";
 import { delimiterNames } from "../transfer/csv.ts";
 
 export function readText(text: string): string {
@@ -26,7 +26,7 @@ export function readName(text: string): string {
 /** Throws an InvalidArgumentError without the address, which may hold a password. */
 export function readDatabase(text: string): string {
   try {
-    judgeDatabase(text);
+    assertDatabaseUrl(text);
   } catch (error) {
     throw error instanceof OperatorError ? new InvalidArgumentError(error.message) : error;
   }
@@ -72,7 +72,7 @@ export function readDelimiter(text: string): string {
 }
 
 export function readInt64(text: string): bigint {
-  const value = int64FromDigits(text);
+  const value = parseInt64(text);
   if (value === undefined) throw new InvalidArgumentError("It must be an integer of 64 bits, in digits.");
   return value;
 }
@@ -154,16 +154,16 @@ export function readOrigins(text: string): CorsOrigins {
   return origins;
 }
 
-export function readEnd(text: string): number | "never" {
+export function parseExpiry(text: string): number | "never" {
   if (text === "never") return text;
-  const moment = momentFromText(text, Date.now());
+  const moment = parseTimestamp(text, Date.now());
   if (moment === undefined)
     throw new InvalidArgumentError("It must be never, or lie ahead and be such as 90d, 12h or 2027-01-31.");
   return moment;
 }
 
-export function readSpan(text: string): string {
-  if (Number.isNaN(spanMsFromText(text)))
+export function parseDuration(text: string): string {
+  if (Number.isNaN(parseDurationMs(text)))
     throw new InvalidArgumentError("It must be a span of time such as 7d, 12h or 0s.");
   return text;
 }

@@ -3,7 +3,7 @@
 
 import { closestMatch } from "leven";
 import { OperatorError } from "../operator-error.ts";
-import { withoutServiceLinks } from "./service-links.ts";
+import { dropKubernetesServiceLinks } from "./kubernetes-service-links.ts";
 import { settings } from "./settings.ts";
 import { readTextFile } from "./text-file.ts";
 
@@ -41,7 +41,7 @@ export function environmentVariables(environment: NodeJS.ProcessEnv): Variables 
     // PLANTSTORE_TEST_… are told to the test suites.
     if (name.startsWith(prefix) && !name.startsWith(`${prefix}TEST_`)) own.set(name, value ?? "");
   }
-  return judged({ source: "environment", values: withoutServiceLinks(own), named: (name) => name });
+  return judged({ source: "environment", values: dropKubernetesServiceLinks(own), named: (name) => name });
 }
 
 /** The variables themselves, if each is a setting and none is given twice; throws an OperatorError otherwise. */

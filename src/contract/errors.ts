@@ -3,18 +3,18 @@
 /** Every error of the public interface. `error` is the HTTP status times 100 plus a detail. */
 export const errorRegistry = {
   badRequest: { error: 40000, meaning: "The Content-Length is not one decimal number" },
-  notJson: { error: 40001, meaning: "The body is not JSON in UTF-8" },
-  notNewPlant: { error: 40002, meaning: "The body is not a NewPlant" },
-  notStorable: { error: 40003, meaning: "A string holds a character that cannot be stored" },
+  invalidJson: { error: 40001, meaning: "The body is not JSON in UTF-8" },
+  invalidPlant: { error: 40002, meaning: "The body is not a NewPlant" },
+  unstorableText: { error: 40003, meaning: "A string holds a character that cannot be stored" },
   conflict: { error: 40009, meaning: "The id already holds a different plant" },
-  noCredentials: { error: 40100, meaning: "No credentials" },
-  credentialsNotAccepted: { error: 40101, meaning: "The credentials are not accepted" },
-  noSuchPath: { error: 40400, meaning: "No such path" },
-  methodNotOffered: { error: 40500, meaning: "The method is not offered there" },
-  tooSlow: { error: 40800, meaning: "The body did not arrive in time" },
-  bodyTooLarge: { error: 41300, meaning: "The body is over the limit" },
-  notJsonMediaType: { error: 41500, meaning: "The Content-Type is missing or not application/json" },
-  overRate: { error: 42900, meaning: "Over this token's rate" },
+  missingToken: { error: 40100, meaning: "No credentials" },
+  invalidToken: { error: 40101, meaning: "The credentials are not accepted" },
+  notFound: { error: 40400, meaning: "No such path" },
+  methodNotAllowed: { error: 40500, meaning: "The method is not offered there" },
+  requestTimeout: { error: 40800, meaning: "The body did not arrive in time" },
+  contentTooLarge: { error: 41300, meaning: "The body is over the limit" },
+  unsupportedMediaType: { error: 41500, meaning: "The Content-Type is missing or not application/json" },
+  tooManyRequests: { error: 42900, meaning: "Over this token's rate" },
   fault: { error: 50000, meaning: "A fault of the service; details are only in its log" },
   unavailable: {
     error: 50300,
@@ -33,7 +33,7 @@ interface ErrorDetails {
 }
 
 /** A refusal as a value: what the client did, or met, that its request could not be accepted for. */
-export class ContractError {
+export class ApiError {
   readonly code: ErrorCode;
   /** A sentence: what was wrong, where, and what would be right. */
   readonly message: string;
@@ -52,8 +52,8 @@ export function statusOf(code: ErrorCode): number {
 }
 
 /** An `unavailable` that says what could not be done, and that trying again is safe. */
-export function unavailable(what: string): ContractError {
+export function unavailable(what: string): ApiError {
   const retryAfterSeconds = 1;
   const message = `${what}; retrying in ${retryAfterSeconds} second is safe.`;
-  return new ContractError("unavailable", message, { retryAfterSeconds });
+  return new ApiError("unavailable", message, { retryAfterSeconds });
 }

@@ -7,7 +7,7 @@ import openapi from "../../openapi.yaml";
 export const description = openapi;
 
 /** One field at fault, and the sentence about it. The field is "" where the body as a whole is at fault. */
-export interface FieldFault {
+export interface FieldError {
   readonly field: string;
   readonly sentence: string;
 }
@@ -21,9 +21,9 @@ const properties = propertiesOf(newPlantRef);
  * What keeps a parsed body from being a NewPlant, one fault a field; none if it is one. Numbers are judged as
  * JavaScript numbers, so an id that passes here must still be judged on its exact text.
  */
-export function newPlantFaults(body: unknown): FieldFault[] {
+export function validateNewPlant(body: unknown): FieldError[] {
   if (validate(body)) return [];
-  const faults = new Map<string, FieldFault>();
+  const faults = new Map<string, FieldError>();
   for (const error of validate.errors ?? []) {
     const fault = faultOf(error);
     if (!faults.has(fault.field)) faults.set(fault.field, fault);
@@ -32,7 +32,7 @@ export function newPlantFaults(body: unknown): FieldFault[] {
 }
 
 /** What a field must be, in words: "an integer (int64)". */
-export function expectationOf(field: string): string {
+export function expectedType(field: string): string {
   const property = properties[field];
   if (property === undefined) throw new Error(`The schema NewPlant has no field ${field}`);
   const article = /^[aeiou]/.test(property.type) ? "an" : "a";
@@ -54,15 +54,15 @@ function propertiesOf(schema: ObjectSchema): NonNullable<ObjectSchema["propertie
   return Object.assign({}, ...parts.map((part) => part && propertiesOf(part)), schema.properties);
 }
 
-function faultOf(error: ErrorObject): FieldFault {
+function faultOf(error: ErrorObject): FieldError {
   if (error.keyword === "required") {
     const field: string = error.params.missingProperty;
-    return { field, sentence: `"${field}" is required and must be ${expectationOf(field)}, but is missing` };
+    return { field, sentence: `"${field}" is required and must be ${expectedType(field)}, but is missing` };
   }
   const field = error.instancePath.slice(1);
   const subject = field === "" ? "it" : `"${field}"`;
   if (error.keyword !== "type") return { field, sentence: `${subject} ${error.message}` };
-  const expectation = field === "" ? "an object" : expectationOf(field);
+  const expectation = field === "" ? "an object" : expectedType(field);
   return { field, sentence: `${subject} must be ${expectation}, but is ${kindOf(error.data)}` };
 }
 

@@ -1,10 +1,10 @@
 // NewPlant and Plant, and the way from the bytes of a body to a NewPlant.
 
-import { ContractError } from "./errors.ts";
-import { int64FromDecimal, isDecimal } from "./exact-integer.ts";
-import { describeFault, type JsonFault, positionOf, walkJson } from "./json-text.ts";
-import { expectationOf, newPlantFaults } from "./new-plant-schema.ts";
-import { decodeUtf8, textBeforeInvalidByte } from "./utf8.ts";
+import { ApiError } from "./errors.ts";
+import { isDecimal, parseJsonInt64 } from "./int64.ts";
+import { describeFault, type JsonSyntaxError, positionOf, scanJson } from "./json-scanner.ts";
+import { expectedType, validateNewPlant } from "./new-plant-schema.ts";
+import { decodeUtf8, validUtf8Prefix } from "./utf8.ts";
 
 /** A plant as the interface answers it: never an id, never a tag that was not given. */
 export interface Plant {
@@ -18,43 +18,43 @@ export interface NewPlant extends Plant {
 }
 
 /** What is the Plant of a NewPlant, or of anything else that has more to it. */
-export function plantOf({ name, tag }: Plant): Plant {
+export function toPlant({ name, tag }: Plant): Plant {
   return tag === undefined ? { name } : { name, tag };
 }
 
 /** A NewPlant as one line of JSON, its id exact to the last digit; an engine that reads digits need not make a bigint. */
 export function newPlantJson(plant: Plant & { readonly id: bigint | string }): string {
   // JSON.stringify refuses a bigint, so the id is put in front of the rest.
-  return `{"id":${plant.id},${JSON.stringify(plantOf(plant)).slice(1)}`;
+  return `{"id":${plant.id},${JSON.stringify(toPlant(plant)).slice(1)}`;
 }
 
 /** The refusal of a plant whose id holds a different one. */
-export function conflictWith({ id }: NewPlant): ContractError {
-  return new ContractError(
+export function conflictError({ id }: NewPlant): ApiError {
+  return new ApiError(
     "conflict",
     `The id ${id} already holds a different plant, which is unchanged; choose another id.`,
   );
 }
 
 /** Whether two plants are the same in all that is stored. */
-export function samePlant(one: Plant, other: Plant): boolean {
+export function plantsEqual(one: Plant, other: Plant): boolean {
   return one.name === other.name && one.tag === other.tag;
 }
 
-/** The NewPlant that a body holds, or why it holds none: notJson, notNewPlant or notStorable. */
-export function readNewPlant(body: Uint8Array): NewPlant | ContractError {
+/** The NewPlant that a body holds, or why it holds none: invalidJson, invalidPlant or unstorableText. */
+export function parseNewPlant(body: Uint8Array): NewPlant | ApiError {
   const text = decodeUtf8(body);
-  return text === undefined ? notUtf8(body) : newPlantFromJson(text);
+  return text === undefined ? notUtf8(body) : parseNewPlantJson(text);
 }
 
 /** The same for a body that is text already, without a byte order mark. */
-export function newPlantFromJson(text: string): NewPlant | ContractError {
+export function parseNewPlantJson(text: string): NewPlant | ApiError {
   if (text.length > parsedUnitsMax) return newPlantFromLongJson(text);
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch {
-    return notJson(text);
+    return invalidJson(text);
   }
   return judge(json, text, () => idTextOf(text));
 }
@@ -67,8 +67,8 @@ const parsedUnitsMax = 4_096;
 
 const fields = ["id", "name", "tag"];
 
-function newPlantFromLongJson(text: string): NewPlant | ContractError {
-  const walk = walkJson(text, fields);
+function newPlantFromLongJson(text: string): NewPlant | ApiError {
+  const walk = scanJson(text, fields);
   if ("fault" in walk) return notJsonAt(walk.fault);
   const outermost = shallowJson(text.trimStart());
   if (typeof outermost !== "object" || outermost === null || Array.isArray(outermost))
@@ -86,19 +86,19 @@ function shallowJson(text: string): unknown {
 
 /** The number that is the id of a NewPlant as JSON, with all of its digits. */
 function idTextOf(text: string): string | undefined {
-  const walk = walkJson(text, fields);
+  const walk = scanJson(text, fields);
   return "members" in walk ? walk.members.get("id") : undefined;
 }
 
 /** The fields of a NewPlant as texts, such as the cells of a table's row; one that is not given is undefined. */
-export interface NewPlantTexts {
+export interface NewPlantFields {
   readonly id: string | undefined;
   readonly name: string | undefined;
   readonly tag: string | undefined;
 }
 
-/** The NewPlant that texts hold, or why they hold none: notNewPlant or notStorable. */
-export function newPlantFromTexts({ id, name, tag }: NewPlantTexts): NewPlant | ContractError {
+/** The NewPlant that texts hold, or why they hold none: invalidPlant or unstorableText. */
+export function parseNewPlantFields({ id, name, tag }: NewPlantFields): NewPlant | ApiError {
   // As JSON would have it: digits are a number, and anything else is a string, which no id is.
   const candidate = { id: id !== undefined && isDecimal(id) ? Number(id) : id, name, tag };
   return judge(candidate, id ?? "", () => id);
@@ -111,25 +111,25 @@ export function newPlantFromTexts({ id, name, tag }: NewPlantTexts): NewPlant | 
  * @param text A text that holds the id's digits.
  * @param digitsOfId Finds them in it.
  */
-function judge(json: unknown, text: string, digitsOfId: () => string | undefined): NewPlant | ContractError {
-  const faults = newPlantFaults(json);
+function judge(json: unknown, text: string, digitsOfId: () => string | undefined): NewPlant | ApiError {
+  const faults = validateNewPlant(json);
   const isNoId = faults.some(({ field }) => field === "id" || field === "");
   const id = isNoId ? undefined : exactId(json, text, digitsOfId);
   if (typeof id === "object") faults.unshift(id);
   if (typeof id !== "bigint" || faults.length > 0) {
-    return new ContractError(
-      "notNewPlant",
+    return new ApiError(
+      "invalidPlant",
       `The body is not a NewPlant: ${faults.map(({ sentence }) => sentence).join("; ")}.`,
     );
   }
 
   const { name, tag } = json as Plant;
   const newPlant = tag === undefined ? { id, name } : { id, name, tag };
-  return notStorable(newPlant) ?? newPlant;
+  return unstorableText(newPlant) ?? newPlant;
 }
 
 /** Why a plant's strings cannot be stored exactly, or undefined if they can. */
-function notStorable({ name, tag }: Plant): ContractError | undefined {
+function unstorableText({ name, tag }: Plant): ApiError | undefined {
   if (isStorable(name) && (tag === undefined || isStorable(tag))) return undefined;
   const sentences = Object.entries({ name, tag: tag ?? "" })
     .filter(([, value]) => !isStorable(value))
@@ -139,7 +139,7 @@ function notStorable({ name, tag }: Plant): ContractError | undefined {
       const nature = unit === "0000" ? "U+0000" : `the unpaired surrogate U+${unit}`;
       return `"${field}" holds ${nature} at index ${index}, which cannot be stored`;
     });
-  return new ContractError("notStorable", `${sentences.join("; ")}: remove it.`);
+  return new ApiError("unstorableText", `${sentences.join("; ")}: remove it.`);
 }
 
 function isStorable(text: string): boolean {
@@ -151,7 +151,7 @@ function exactId(
   json: unknown,
   text: string,
   digitsOfId: () => string | undefined,
-): bigint | ReturnType<typeof newPlantFaults>[number] {
+): bigint | ReturnType<typeof validateNewPlant>[number] {
   const { id } = json as { id: number };
   // Without a point or an exponent anywhere, an id that is a safe integer is what its digits say. The check costs
   // 4 ns, the walk of a common body 1 µs.
@@ -160,28 +160,28 @@ function exactId(
   const digits = digitsOfId();
   if (digits === undefined) throw new Error("JSON.parse found a number as id where the walk found none");
   return (
-    int64FromDecimal(digits) ?? {
+    parseJsonInt64(digits) ?? {
       field: "id",
-      sentence: `"id" must be ${expectationOf("id")}, but is ${digits.length > 40 ? `${digits.slice(0, 40)}…` : digits}`,
+      sentence: `"id" must be ${expectedType("id")}, but is ${digits.length > 40 ? `${digits.slice(0, 40)}…` : digits}`,
     }
   );
 }
 
-function notUtf8(body: Uint8Array): ContractError {
-  const text = textBeforeInvalidByte(body);
+function notUtf8(body: Uint8Array): ApiError {
+  const text = validUtf8Prefix(body);
   const { line, column } = positionOf(text, text.length);
-  return new ContractError(
-    "notJson",
+  return new ApiError(
+    "invalidJson",
     `The body is not UTF-8: line ${line}, column ${column} starts a byte sequence that is none; encode the JSON in UTF-8.`,
   );
 }
 
-function notJson(text: string): ContractError {
-  const walk = walkJson(text, fields);
+function invalidJson(text: string): ApiError {
+  const walk = scanJson(text, fields);
   if (!("fault" in walk)) throw new Error("JSON.parse refused a text in which the walk found no fault");
   return notJsonAt(walk.fault);
 }
 
-function notJsonAt(fault: JsonFault): ContractError {
-  return new ContractError("notJson", `The body is not JSON: ${describeFault(fault)}.`);
+function notJsonAt(fault: JsonSyntaxError): ApiError {
+  return new ApiError("invalidJson", `The body is not JSON: ${describeFault(fault)}.`);
 }

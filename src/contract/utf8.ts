@@ -19,7 +19,7 @@ export function decodeUtf8(bytes: Uint8Array, bom: "dropped" | "kept" = "dropped
 }
 
 /** The text before the first byte that is not part of well-formed UTF-8; the bytes must hold such a byte. */
-export function textBeforeInvalidByte(bytes: Uint8Array): string {
+export function validUtf8Prefix(bytes: Uint8Array): string {
   // What a lenient decoder could not read comes back as U+FFFD, whose bytes differ from those that were sent.
   const lenient = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
   const reencoded = new TextEncoder().encode(lenient);

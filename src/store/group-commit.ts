@@ -12,7 +12,7 @@ export interface GroupCommitLimits {
   /** Plants that may wait for a commit; one more, or one past its caller's share, is `overloaded`. */
   readonly queuePlantsMax: number;
   /** UTF-16 code units of names and tags that may wait for a commit; what comes once they are reached is `overloaded`. */
-  readonly queueUnitsMax: number;
+  readonly queueCodeUnitsMax: number;
   /** Plants in one batch at the most. */
   readonly batchPlantsMax: number;
   /** Batches that the engine commits at a time. */
@@ -20,14 +20,14 @@ export interface GroupCommitLimits {
 }
 
 /** Starts what it is given, now or soon. */
-export type Pace = (start: () => void) => void;
+export type Schedule = (start: () => void) => void;
 
 export class GroupCommit {
-  readonly #pace: Pace;
+  readonly #pace: Schedule;
   #startIsDue = false;
   readonly #store: Pick<PlantStore, "create">;
   readonly #limits: GroupCommitLimits;
-  #waiting: Waiting[] = [];
+  #waiting: QueuedCreate[] = [];
   #waitingUnits = 0;
   /** By caller; only those of whom something waits. */
   #shares = new Map<string, Share>();
@@ -35,8 +35,8 @@ export class GroupCommit {
   #closed = false;
   #idle: PromiseWithResolvers<void> | undefined;
 
-  /** @param pace when a batch starts that could start now; see endOfTurn. */
-  constructor(store: Pick<PlantStore, "create">, limits: GroupCommitLimits, pace: Pace) {
+  /** @param pace when a batch starts that could start now; see scheduleWithSetImmediate. */
+  constructor(store: Pick<PlantStore, "create">, limits: GroupCommitLimits, pace: Schedule) {
     assertLimits(limits);
     this.#store = store;
     this.#limits = limits;
@@ -44,7 +44,7 @@ export class GroupCommit {
   }
 
   /** Plants that wait for a batch. */
-  get waitingPlants(): number {
+  get queueLength(): number {
     return this.#waiting.length;
   }
 
@@ -54,7 +54,7 @@ export class GroupCommit {
    */
   isFullFor(caller: string): boolean {
     const plantsFree = this.#limits.queuePlantsMax - this.#waiting.length;
-    const unitsFree = this.#limits.queueUnitsMax - this.#waitingUnits;
+    const unitsFree = this.#limits.queueCodeUnitsMax - this.#waitingUnits;
     if (plantsFree <= 0 || unitsFree <= 0) return true;
     const share = this.#shares.get(caller);
     if (share === undefined) return false;
@@ -69,7 +69,7 @@ export class GroupCommit {
     if (this.#closed) return Promise.resolve("closed");
     if (this.isFullFor(caller)) return Promise.resolve("overloaded");
     return new Promise((resolve, reject) => {
-      const units = unitsOf(plant);
+      const units = codeUnitsOf(plant);
       const share = this.#shareOf(caller);
       share.plants++;
       share.units += units;
@@ -111,10 +111,10 @@ export class GroupCommit {
     }
   }
 
-  #takeBatch(): Waiting[] {
+  #takeBatch(): QueuedCreate[] {
     if (this.#waiting.length > this.#limits.batchPlantsMax) {
       const batch = this.#waiting.splice(0, this.#limits.batchPlantsMax);
-      for (const { plant, share } of batch) this.#leave(share, unitsOf(plant));
+      for (const { plant, share } of batch) this.#leave(share, codeUnitsOf(plant));
       return batch;
     }
     const batch = this.#waiting;
@@ -132,7 +132,7 @@ export class GroupCommit {
     if (share.plants === 0) this.#shares.delete(share.caller);
   }
 
-  async #commit(batch: Waiting[]): Promise<void> {
+  async #commit(batch: QueuedCreate[]): Promise<void> {
     this.#batchesInFlight++;
     try {
       const outcomes = await this.#store.create(batch.map(({ plant }) => plant));
@@ -159,7 +159,7 @@ export class GroupCommit {
  * Starts at the end of the event loop's turn, so that what came in with one reading of the sockets leaves as one
  * batch, and not its first plant by itself. No timer: with nothing else to do it starts at once.
  */
-export const endOfTurn: Pace = (start) => {
+export const scheduleWithSetImmediate: Schedule = (start) => {
   setImmediate(start);
 };
 
@@ -170,14 +170,14 @@ interface Share {
   units: number;
 }
 
-interface Waiting {
+interface QueuedCreate {
   readonly plant: NewPlant;
   readonly share: Share;
   readonly resolve: (outcome: CreateOutcome) => void;
   readonly reject: (error: unknown) => void;
 }
 
-function unitsOf({ name, tag }: NewPlant): number {
+function codeUnitsOf({ name, tag }: NewPlant): number {
   return name.length + (tag?.length ?? 0);
 }
 

@@ -1,13 +1,13 @@
 // Lets the commits of a store be observed.
 
-import type { Clock, Committed } from "../events/event.ts";
+import type { BatchCommitted, Clock } from "../observability/server-event.ts";
 import type { PlantStore } from "./plant-store.ts";
 
 /** The same store, whose batches are observed when they come back and before any of their plants is answered. */
-export function observedCommits(
+export function withCommitHook(
   store: Pick<PlantStore, "create">,
   now: Clock,
-  observe: (committed: Committed) => void,
+  observe: (committed: BatchCommitted) => void,
 ): Pick<PlantStore, "create"> {
   return {
     async create(batch) {

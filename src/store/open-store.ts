@@ -2,7 +2,7 @@
 
 import { OperatorError } from "../operator-error.ts";
 import type {
-  ObserveUnavailable,
+  OnUnavailable,
   OpenMode,
   PlantStore,
   ReadablePlantStore,
@@ -10,24 +10,19 @@ import type {
   StoreSize,
   StoreWait,
 } from "./plant-store.ts";
-import { readPostgresAddress } from "./postgres/address.ts";
 import { backUp as postgresBackUp, restore as postgresRestore } from "./postgres/backup.ts";
+import { parsePostgresUrl } from "./postgres/connection-url.ts";
 import { backUp as sqliteBackUp } from "./sqlite/backup.ts";
 import { restore as sqliteRestore } from "./sqlite/restore.ts";
 import { SqliteStore } from "./sqlite/sqlite-store.ts";
-import { SqliteThread } from "./sqlite/sqlite-thread.ts";
+import { SqliteThread } from "./sqlite/worker-store.ts";
 
 /** An engine opens what follows its scheme in an address, for a server or for one command. */
 interface Engine {
   /** Throws an OperatorError if the address is none of this engine's. */
   judge(address: string): void;
   serve(address: string, mode: OpenMode, observer: StoreObserver, wait: StoreWait): Promise<PlantStore>;
-  open(
-    address: string,
-    mode: OpenMode,
-    observe: ObserveUnavailable,
-    wait: StoreWait,
-  ): Promise<ReadablePlantStore>;
+  open(address: string, mode: OpenMode, observe: OnUnavailable, wait: StoreWait): Promise<ReadablePlantStore>;
   /** Copies the store to a file, or says which tool does. */
   backUp(address: string, file: string, mayReplace: boolean): Promise<StoreSize>;
   /** Makes a backup the store, or says which tool does. */
@@ -49,7 +44,7 @@ const openPostgres: Engine["open"] = async (...args) => {
 };
 
 const postgres: Engine = {
-  judge: readPostgresAddress,
+  judge: parsePostgresUrl,
   serve: (address, mode, { unavailable }, wait) => openPostgres(address, mode, unavailable, wait),
   open: openPostgres,
   backUp: postgresBackUp,
@@ -59,13 +54,13 @@ const postgres: Engine = {
 const engines: Readonly<Record<string, Engine>> = { sqlite, postgres, postgresql: postgres };
 
 /** Throws an OperatorError, without a password, if a `--database` cannot name a store; opens nothing. */
-export function judgeDatabase(database: string): void {
+export function assertDatabaseUrl(database: string): void {
   const { engine, address } = engineOf(database);
   engine.judge(address);
 }
 
 /** Opens the store that a `--database` names, for a server. Throws an OperatorError if it cannot. */
-export function serveStore(
+export function openServerStore(
   database: string,
   mode: OpenMode,
   observer: StoreObserver,
@@ -75,11 +70,11 @@ export function serveStore(
   return engine.serve(address, mode, observer, wait);
 }
 
-/** Opens the store that a `--database` names, for one command, see serveStore. */
+/** Opens the store that a `--database` names, for one command, see openServerStore. */
 export function openStore(
   database: string,
   mode: OpenMode,
-  observe: ObserveUnavailable,
+  observe: OnUnavailable,
   wait: StoreWait = {},
 ): Promise<ReadablePlantStore> {
   const { engine, address } = engineOf(database);

@@ -31,7 +31,7 @@ export interface PlantIndexes {
 export const indexedCharacters = 100;
 
 /** Of longer names and tags a list shows the beginning. */
-export const shownCharacters = 300;
+export const previewLength = 300;
 
 /** Which plants, and from where on. */
 export interface Search {
@@ -40,12 +40,12 @@ export interface Search {
   /** The beginning of the name, of `indexedCharacters` at most, or the tag; nothing for the other two. */
   readonly text: string;
   /** Where the page before this one ended. */
-  readonly after: Place | undefined;
+  readonly after: Cursor | undefined;
   readonly plantsMax: number;
 }
 
 /** A place between two plants of an order. */
-export interface Place {
+export interface Cursor {
   /** The id of the plant before it; newest first, its position. */
   readonly number: bigint;
   /** The indexed characters of that plant's name, where names are in order. */
@@ -53,31 +53,31 @@ export interface Place {
 }
 
 /** A plant as a list shows it. */
-export interface ShownPlant {
+export interface PlantSummary {
   readonly id: bigint;
   readonly name: string;
   readonly tag: string | null;
   /** Whether name or tag is longer than what is shown. */
-  readonly isCut: boolean;
+  readonly isTruncated: boolean;
 }
 
 export interface Page {
-  readonly plants: readonly ShownPlant[];
+  readonly plants: readonly PlantSummary[];
   readonly order: "newest" | "id" | "name";
   /** Where the next page begins; undefined if there is none. */
-  readonly next: Place | undefined;
+  readonly next: Cursor | undefined;
   /** Set where a search without an index was broken off as it took too long: what lies above is searched. */
   readonly searchedDownTo: bigint | undefined;
 }
 
 /** `noIndex`: that order is kept by an index, and there is none. */
-export type Found = Page | "noIndex";
+export type SearchResult = Page | "noIndex";
 
 /** Reads plants beside a server that creates them. Rejects with an OperatorError if the store cannot be read. */
 export interface PlantReader {
-  search(search: Search): Promise<Found>;
+  search(search: Search): Promise<SearchResult>;
   /** Those of the ids that are stored, in the order of the ids. */
-  withIds(ids: readonly bigint[]): Promise<ShownPlant[]>;
+  withIds(ids: readonly bigint[]): Promise<PlantSummary[]>;
   /** One plant, whole. */
   get(id: bigint): Promise<NewPlant | undefined>;
   indexStates(): Promise<IndexStates>;

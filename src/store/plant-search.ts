@@ -1,35 +1,40 @@
 // Finds plants with an index where there is one, and without by looking through a stretch of ids after the other, for a
 // limited time.
 
-import type { Clock } from "../events/event.ts";
-import type { Found, IndexStates, Page, Place, Search, ShownPlant } from "./plant-reader.ts";
+import type { Clock } from "../observability/server-event.ts";
+import type { Cursor, IndexStates, Page, PlantSummary, Search, SearchResult } from "./plant-reader.ts";
 
 /** A plant with what its place in an order is told by. */
-export interface PlacedPlant extends ShownPlant {
-  readonly place: Place;
+export interface PlantAtCursor extends PlantSummary {
+  readonly place: Cursor;
 }
 
 /** Where a plant was that somebody has deleted meanwhile. */
-export type Gap = Pick<PlacedPlant, "place">;
+export type DeletedEntry = Pick<PlantAtCursor, "place">;
 
 /** What an engine reads. All of them give at most so many plants. */
-export interface PlantRows {
+export interface PlantQueries {
   states(): Promise<IndexStates>;
   /** Highest id first, from this one down. */
-  fromId(idMax: bigint, plantsMax: number): Promise<PlacedPlant[]>;
+  fromId(idMax: bigint, plantsMax: number): Promise<PlantAtCursor[]>;
   /** Newest first, by the index, which also knows of plants that are deleted. */
-  newest(before: bigint | undefined, plantsMax: number): Promise<(PlacedPlant | Gap)[]>;
+  newest(before: bigint | undefined, plantsMax: number): Promise<(PlantAtCursor | DeletedEntry)[]>;
   /** In the order of names, then of ids, by the index. */
-  named(prefix: Prefix, after: Place | undefined, plantsMax: number): Promise<PlacedPlant[]>;
+  named(prefix: Prefix, after: Cursor | undefined, plantsMax: number): Promise<PlantAtCursor[]>;
   /** Highest id first, by the index. */
-  tagged(tag: string, idMax: bigint, plantsMax: number): Promise<PlacedPlant[]>;
+  tagged(tag: string, idMax: bigint, plantsMax: number): Promise<PlantAtCursor[]>;
   /** The id of the last plant of a stretch: so many plants from this id down, or all that are left; undefined if none are. */
   endOfStretch(idMax: bigint, plants: number): Promise<bigint | undefined>;
   /** What matches within a stretch, highest id first. */
-  matching(condition: Condition, idMin: bigint, idMax: bigint, plantsMax: number): Promise<PlacedPlant[]>;
+  matching(
+    condition: SearchFilter,
+    idMin: bigint,
+    idMax: bigint,
+    plantsMax: number,
+  ): Promise<PlantAtCursor[]>;
 }
 
-export type Condition = { readonly prefix: Prefix } | { readonly tag: string };
+export type SearchFilter = { readonly prefix: Prefix } | { readonly tag: string };
 
 /** A beginning of names, and the first text in the order of code points that is past all names with it. */
 export interface Prefix {
@@ -49,7 +54,7 @@ const stretchMs = 20;
 const stretchPlantsFirst = 1_000;
 const stretchPlantsMax = 1_000_000;
 
-export async function searchPlants(rows: PlantRows, search: Search, now: Clock): Promise<Found> {
+export async function searchPlants(rows: PlantQueries, search: Search, now: Clock): Promise<SearchResult> {
   const { by, text, after, plantsMax } = search;
   const isIndexed = by !== "id" && (await rows.states())[by] === "ready";
   if (by === "newest") {
@@ -73,7 +78,7 @@ export async function searchPlants(rows: PlantRows, search: Search, now: Clock):
 }
 
 /** The highest id past a place in the order of ids; undefined where none is left. */
-function below(after: Place | undefined): bigint | undefined {
+function below(after: Cursor | undefined): bigint | undefined {
   if (after === undefined) return int64Max;
   return after.number === int64Min ? undefined : after.number - 1n;
 }
@@ -92,7 +97,11 @@ export function endOfPrefix(prefix: string): string | undefined {
 }
 
 /** A page of rows, one more of which was asked for than it may have. */
-function pageOf(order: Page["order"], rows: readonly (PlacedPlant | Gap)[], plantsMax: number): Page {
+function pageOf(
+  order: Page["order"],
+  rows: readonly (PlantAtCursor | DeletedEntry)[],
+  plantsMax: number,
+): Page {
   const shown = rows.slice(0, plantsMax);
   const next = rows.length > plantsMax ? shown.at(-1)?.place : undefined;
   const plants = shown.filter((row) => "id" in row).map(withoutPlace);
@@ -100,13 +109,13 @@ function pageOf(order: Page["order"], rows: readonly (PlacedPlant | Gap)[], plan
 }
 
 async function scan(
-  rows: PlantRows,
-  condition: Condition,
+  rows: PlantQueries,
+  condition: SearchFilter,
   idMaxFirst: bigint | undefined,
   plantsMax: number,
   now: Clock,
 ): Promise<Page> {
-  const found: PlacedPlant[] = [];
+  const found: PlantAtCursor[] = [];
   const deadline = now() + scanMsMax;
   let idMax = idMaxFirst;
   let stretchPlants = stretchPlantsFirst;
@@ -130,6 +139,6 @@ async function scan(
 }
 
 /** A plant as a list shows it. */
-export function withoutPlace({ id, name, tag, isCut }: PlacedPlant): ShownPlant {
-  return { id, name, tag, isCut };
+export function withoutPlace({ id, name, tag, isTruncated }: PlantAtCursor): PlantSummary {
+  return { id, name, tag, isTruncated };
 }

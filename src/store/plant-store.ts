@@ -1,6 +1,6 @@
 // What a storage engine does for the rest of the house. An engine is a folder beside this file.
 
-import { type NewPlant, type Plant, samePlant } from "../contract/plant.ts";
+import { type NewPlant, type Plant, plantsEqual } from "../contract/plant.ts";
 import type { PlantIndexes, PlantReader } from "./plant-reader.ts";
 import type { TokenStore } from "./token-store.ts";
 
@@ -15,8 +15,8 @@ import type { TokenStore } from "./token-store.ts";
 export type Outcome = "created" | "unchanged" | "conflict" | "unavailable";
 
 /** What becomes of a plant whose id is stored already. */
-export function outcomeBeside(stored: Plant, plant: Plant): "unchanged" | "conflict" {
-  return samePlant(stored, plant) ? "unchanged" : "conflict";
+export function compareWithStored(stored: Plant, plant: Plant): "unchanged" | "conflict" {
+  return plantsEqual(stored, plant) ? "unchanged" : "conflict";
 }
 
 /**
@@ -62,7 +62,7 @@ export interface PlantStore {
 }
 
 /** Which plants are read; all of them where nothing is said. */
-export interface Selection {
+export interface ExportFilter {
   /** Only plants with exactly this tag. */
   readonly tag?: string | undefined;
   /** Only plants with an id greater than this. */
@@ -97,17 +97,17 @@ export interface ReadablePlantStore extends PlantStore {
    * The plants of a selection, ordered by id, from one consistent snapshot. They come some hundreds at a time, as
    * one by one each would cost a turn of the event loop; memory does not grow with their number.
    */
-  export(selection: Selection): AsyncIterable<readonly StoredPlant[]>;
+  export(selection: ExportFilter): AsyncIterable<readonly StoredPlant[]>;
 
   /** How many plants a selection has. Reads all of them: some 100 ms for a million. */
-  count(selection: Selection): Promise<number>;
+  count(selection: ExportFilter): Promise<number>;
 
   /** How large it is; counts the plants. */
   size(): Promise<StoreSize>;
 }
 
 /** Hears the engine's word for why it could not commit. */
-export type ObserveUnavailable = (reason: string) => void;
+export type OnUnavailable = (reason: string) => void;
 
 /** A wait for a store that is away. */
 export interface StoreWait {
@@ -122,7 +122,7 @@ export interface StoreWait {
 
 /** What a server must hear of its engine beside the outcomes. */
 export interface StoreObserver {
-  readonly unavailable: ObserveUnavailable;
+  readonly unavailable: OnUnavailable;
   /** The engine is gone, and will answer no call any more: the server cannot go on. */
   readonly failed: (error: Error) => void;
 }

@@ -1,6 +1,6 @@
 // Whether the store can commit now, asked of the engine as rarely as the answer allows: a probe is a commit of its own.
 
-import type { Clock } from "../events/event.ts";
+import type { Clock } from "../observability/server-event.ts";
 import type { Outcome, PlantStore } from "./plant-store.ts";
 
 /** A commit counts as evidence for this long after it succeeded. */
@@ -57,8 +57,8 @@ export class Readiness {
   }
 
   async #probeOnce(): Promise<void> {
-    const pauseMs = this.#lastProbeEndAt + probePauseMs - this.#now();
-    if (pauseMs > 0) await this.#pause(pauseMs);
+    const backoffMs = this.#lastProbeEndAt + probePauseMs - this.#now();
+    if (backoffMs > 0) await this.#pause(backoffMs);
     const failures = this.#failures;
     try {
       await this.#store.assertWritable();

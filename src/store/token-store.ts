@@ -21,7 +21,7 @@ export interface TokenRecord extends NewToken {
 }
 
 /** From when on a token is not accepted, if it is not revoked before; null is never. */
-export function endOf({ expiresAt, overlapEndsAt }: TokenRecord): number | null {
+export function effectiveExpiry({ expiresAt, overlapEndsAt }: TokenRecord): number | null {
   return expiresAt === null || overlapEndsAt === null
     ? (expiresAt ?? overlapEndsAt)
     : Math.min(expiresAt, overlapEndsAt);
@@ -48,7 +48,7 @@ export interface Rotated {
 export type RotationOutcome = Rotated | "none" | "expired";
 
 /** What a rotation makes of the tokens of its name that are not revoked, oldest first. */
-export function rotationOutcome(namesakes: readonly TokenRecord[], rotation: Rotation): RotationOutcome {
+export function planRotation(namesakes: readonly TokenRecord[], rotation: Rotation): RotationOutcome {
   const { hash, name, rotatedAt, expiresAt, overlapEndsAt } = rotation;
   const newest = namesakes.at(-1);
   if (newest === undefined) return "none";
@@ -95,7 +95,7 @@ export function removableTokens(
   keptHash: string | undefined,
 ): string[] {
   const kept = namesakes.findIndex(
-    (token) => token.hash === keptHash || (endOf(token) ?? Number.POSITIVE_INFINITY) >= endedBefore,
+    (token) => token.hash === keptHash || (effectiveExpiry(token) ?? Number.POSITIVE_INFINITY) >= endedBefore,
   );
   return namesakes.slice(0, kept === -1 ? namesakes.length : kept).map(({ hash }) => hash);
 }
@@ -130,7 +130,7 @@ export interface TokenStore {
    * Revokes one token, which nobody was shown, from the moment of its creation; those that it was to replace are then
    * as they were.
    */
-  withdraw(hash: string): Promise<void>;
+  revokeByHash(hash: string): Promise<void>;
 
   /** Revokes the tokens of that name; false if there is none that is not revoked already. */
   revoke(name: string, revokedAt: number): Promise<boolean>;

@@ -1,11 +1,11 @@
 // CSV: a header that names the columns, and a record for each plant.
 
-import { ContractError } from "../contract/errors.ts";
-import { newPlantFromTexts } from "../contract/plant.ts";
+import { ApiError } from "../contract/errors.ts";
+import { parseNewPlantFields } from "../contract/plant.ts";
 import { decodeUtf8 } from "../contract/utf8.ts";
 import { OperatorError } from "../operator-error.ts";
-import { type CsvCells, type Delimiter, readCsvRecords } from "./csv-text.ts";
-import { type Entry, isLongerThan, overlong, reportText } from "./entry.ts";
+import { type CsvCells, type Delimiter, readCsvRecords } from "./csv-records.ts";
+import { type ImportRecord, isLongerThan, recordTooLong, reportText } from "./import-record.ts";
 import { linesOf } from "./lines.ts";
 
 const byteOrderMark = Buffer.from("\ufeff");
@@ -33,10 +33,10 @@ export async function* csvEntries(
   chunks: AsyncIterable<Uint8Array>,
   recordBytesMax: number,
   delimiter: Delimiter,
-): AsyncGenerator<readonly Entry[]> {
+): AsyncGenerator<readonly ImportRecord[]> {
   const reader = new CsvReader(recordBytesMax, delimiter);
   for await (const { kind, bytes } of linesOf(chunks, recordBytesMax)) {
-    if (kind === "overlong") throw reader.unreadable();
+    if (kind === "recordTooLong") throw reader.unreadable();
     yield reader.read(bytes);
   }
   yield reader.end();
@@ -60,14 +60,14 @@ class CsvReader {
   }
 
   /** The entries that whole lines complete. */
-  read(lines: Uint8Array): Entry[] {
+  read(lines: Uint8Array): ImportRecord[] {
     this.#openBytes += lines.length;
     if (this.#openBytes < this.#readFromBytes) {
       this.#open.push(new Uint8Array(lines));
       return [];
     }
     const bytes = this.#open.length === 0 ? lines : Buffer.concat([...this.#open, lines]);
-    const entries: Entry[] = [];
+    const entries: ImportRecord[] = [];
     const rest = new Uint8Array(bytes.subarray(this.#readRecords(bytes, entries)));
     if (rest.length > this.#recordBytesMax) throw this.unreadable();
     this.#open = rest.length === 0 ? [] : [rest];
@@ -77,7 +77,7 @@ class CsvReader {
   }
 
   /** The entries that the end of the stream completes. */
-  end(): Entry[] {
+  end(): ImportRecord[] {
     this.#readFromBytes = 0;
     const entries = this.read(new Uint8Array());
     if (this.#openBytes > 0) throw this.unreadable();
@@ -92,7 +92,7 @@ class CsvReader {
   }
 
   /** Reads what is complete, and gives the number of bytes that it took. */
-  #readRecords(bytes: Uint8Array, entries: Entry[]): number {
+  #readRecords(bytes: Uint8Array, entries: ImportRecord[]): number {
     const whole = this.#line === 1 && hasByteOrderMark(bytes) ? byteOrderMark.length : 0;
     const own = bytes.subarray(whole);
     const text = decodeUtf8(own, "kept");
@@ -104,7 +104,7 @@ class CsvReader {
   }
 
   /** The same where at least one record is not UTF-8: in Latin-1 each byte is a character, and ASCII is ASCII. */
-  #readRecordsSingly(bytes: Uint8Array, entries: Entry[]): number {
+  #readRecordsSingly(bytes: Uint8Array, entries: ImportRecord[]): number {
     const characters = Buffer.from(bytes).toString("latin1");
     return readCsvRecords(characters, 0, this.#delimiter, (_, start, end) => {
       const own = bytes.subarray(start, end);
@@ -115,25 +115,25 @@ class CsvReader {
     });
   }
 
-  #add(cells: CsvCells, text: string, entries: Entry[]): void {
+  #add(cells: CsvCells, text: string, entries: ImportRecord[]): void {
     const line = this.#line;
     this.#line += linesIn(text);
     if (text.trim() === "") return;
     if (this.#columns === undefined) this.#columns = columnsOf(cells, text, this.#delimiter);
-    else entries.push({ line, text, plant: this.#plantOf(cells, text, this.#columns) });
+    else entries.push({ line, text, plant: this.#toPlant(cells, text, this.#columns) });
   }
 
-  #plantOf(cells: CsvCells, text: string, columns: Columns): Entry["plant"] {
+  #toPlant(cells: CsvCells, text: string, columns: Columns): ImportRecord["plant"] {
     if ("fault" in cells)
-      return new ContractError("notJson", `The record is not CSV in UTF-8: ${cells.fault}.`);
+      return new ApiError("invalidJson", `The record is not CSV in UTF-8: ${cells.fault}.`);
     if (cells.length !== columns.count) {
-      return new ContractError(
-        "notJson",
+      return new ApiError(
+        "invalidJson",
         `The record has ${cells.length} cells, but the header ${columns.count}: a cell with a ${nameOf(this.#delimiter)}, a quote or a line end must be in quotes.`,
       );
     }
-    if (isLongerThan(text, this.#recordBytesMax)) return overlong(this.#recordBytesMax);
-    return newPlantFromTexts({
+    if (isLongerThan(text, this.#recordBytesMax)) return recordTooLong(this.#recordBytesMax);
+    return parseNewPlantFields({
       id: cells[columns.id],
       name: cells[columns.name],
       tag: cells[columns.tag],

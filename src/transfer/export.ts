@@ -1,7 +1,7 @@
 // Plants out: the text of a selection, as it comes from the store.
 
 import type { StoredPlant } from "../store/plant-store.ts";
-import type { Delimiter } from "./csv-text.ts";
+import type { Delimiter } from "./csv-records.ts";
 import { type FormatName, formats } from "./format.ts";
 
 /**

@@ -3,8 +3,8 @@
 import { newPlantJson } from "../contract/plant.ts";
 import type { StoredPlant } from "../store/plant-store.ts";
 import { csvEntries } from "./csv.ts";
-import { csvRecord, type Delimiter } from "./csv-text.ts";
-import type { Entry } from "./entry.ts";
+import { csvRecord, type Delimiter } from "./csv-records.ts";
+import type { ImportRecord } from "./import-record.ts";
 import { ndjsonEntries } from "./ndjson.ts";
 
 /** As `--format` gives them. */
@@ -18,7 +18,7 @@ interface TransferFormat {
     chunks: AsyncIterable<Uint8Array>,
     recordBytesMax: number,
     delimiter: Delimiter,
-  ) => AsyncIterable<readonly Entry[]>;
+  ) => AsyncIterable<readonly ImportRecord[]>;
   /** What stands in front of all plants. */
   readonly head: (delimiter: Delimiter) => string;
   /** Some plants, each with a line end. */

@@ -1,14 +1,14 @@
 // Plants in: entries in batches to the store, and each refusal handed out.
 
-import { setImmediate as endOfTurn } from "node:timers/promises";
-import { ContractError } from "../contract/errors.ts";
-import { conflictWith, type NewPlant } from "../contract/plant.ts";
+import { setImmediate as scheduleWithSetImmediate } from "node:timers/promises";
+import { ApiError } from "../contract/errors.ts";
+import { conflictError, type NewPlant } from "../contract/plant.ts";
 import type { Outcome, PlantStore } from "../store/plant-store.ts";
-import type { Entry } from "./entry.ts";
+import type { ImportRecord } from "./import-record.ts";
 
-export interface Refusal {
+export interface RejectedRecord {
   readonly line: number;
-  readonly error: ContractError;
+  readonly error: ApiError;
   readonly text: string;
 }
 
@@ -21,7 +21,7 @@ export interface ImportCounts {
 
 export interface ImportOptions {
   /** Called in the order of the lines. */
-  readonly onRefusal: (refusal: Refusal) => void;
+  readonly onRefusal: (refusal: RejectedRecord) => void;
   /** Called after each batch with the counts so far. */
   readonly onBatch: (counts: Readonly<ImportCounts>) => void;
   /** Ends the import after the batch that is on its way. */
@@ -35,7 +35,7 @@ export interface ImportOptions {
 const batchPlantsMax = 20_000;
 
 /** Names and tags of a batch, in UTF-16 code units: what bounds the memory where plants are large. */
-const batchUnitsMax = 2 ** 23;
+const batchCodeUnitsMax = 2 ** 23;
 
 /** How long a store that cannot be written is tried again before the import gives up. */
 const retryMsMax = 60_000;
@@ -50,16 +50,16 @@ export class StoreUnavailable extends Error {}
  * the store cannot be written for a minute.
  */
 export async function importPlants(
-  entries: AsyncIterable<readonly Entry[]>,
+  entries: AsyncIterable<readonly ImportRecord[]>,
   store: Pick<PlantStore, "create">,
   options: ImportOptions,
 ): Promise<ImportCounts> {
-  const committer = new Committer(store, options);
+  const committer = new BatchImporter(store, options);
   try {
     for await (const some of entries) {
       for (const entry of some) if (committer.add(entry)) await committer.commit();
       // A file is read without a turn of the event loop, and in none would a signal or a database's answer be heard.
-      await endOfTurn();
+      await scheduleWithSetImmediate();
       if (options.signal.aborted) break;
     }
     if (!options.signal.aborted) await committer.commit();
@@ -70,11 +70,11 @@ export async function importPlants(
 }
 
 /** Has one batch on its way to the store while the next one is read: where the store waits, reading costs no time. */
-class Committer {
+class BatchImporter {
   readonly counts: ImportCounts = { created: 0, unchanged: 0, refused: 0 };
   readonly #store: Pick<PlantStore, "create">;
   readonly #options: ImportOptions;
-  #batch: Entry[] = [];
+  #batch: ImportRecord[] = [];
   #plants: NewPlant[] = [];
   #units = 0;
   #underWay: Promise<void> = Promise.resolve();
@@ -85,13 +85,13 @@ class Committer {
   }
 
   /** Whether the batch is full with it. */
-  add(entry: Entry): boolean {
+  add(entry: ImportRecord): boolean {
     this.#batch.push(entry);
-    if (!(entry.plant instanceof ContractError)) {
+    if (!(entry.plant instanceof ApiError)) {
       this.#plants.push(entry.plant);
       this.#units += entry.plant.name.length + (entry.plant.tag?.length ?? 0);
     }
-    return this.#batch.length >= batchPlantsMax || this.#units >= batchUnitsMax;
+    return this.#batch.length >= batchPlantsMax || this.#units >= batchCodeUnitsMax;
   }
 
   /** Sends the batch off once the one before it is committed: two at a time could judge an id in the wrong order. */
@@ -111,11 +111,11 @@ class Committer {
     return this.#underWay;
   }
 
-  async #create(batch: readonly Entry[], plants: readonly NewPlant[]): Promise<void> {
+  async #create(batch: readonly ImportRecord[], plants: readonly NewPlant[]): Promise<void> {
     const outcomes = await this.#createAll(plants);
     let next = 0;
     for (const entry of batch) {
-      const outcome = entry.plant instanceof ContractError ? "refused" : outcomes[next++];
+      const outcome = entry.plant instanceof ApiError ? "refused" : outcomes[next++];
       if (outcome === "created") this.counts.created++;
       else if (outcome === "unchanged") this.counts.unchanged++;
       else this.#refuse(entry);
@@ -123,9 +123,9 @@ class Committer {
     this.#options.onBatch(this.counts);
   }
 
-  #refuse({ line, text, plant }: Entry): void {
+  #refuse({ line, text, plant }: ImportRecord): void {
     this.counts.refused++;
-    const error = plant instanceof ContractError ? plant : conflictWith(plant);
+    const error = plant instanceof ApiError ? plant : conflictError(plant);
     this.#options.onRefusal({ line, error, text });
   }
 

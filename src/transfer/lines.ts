@@ -12,8 +12,8 @@ export interface WholeLines {
 }
 
 /** One line that is longer than what may be held in memory, and was skipped. */
-export interface OverlongLine {
-  readonly kind: "overlong";
+export interface TooLongLine {
+  readonly kind: "recordTooLong";
   /** Its start. */
   readonly bytes: Uint8Array;
 }
@@ -22,7 +22,7 @@ export interface OverlongLine {
 export async function* linesOf(
   chunks: AsyncIterable<Uint8Array>,
   lineBytesMax: number,
-): AsyncGenerator<WholeLines | OverlongLine> {
+): AsyncGenerator<WholeLines | TooLongLine> {
   let rest: Uint8Array[] = [];
   let restBytes = 0;
   let isSkipping = false;
@@ -45,7 +45,7 @@ export async function* linesOf(
     if (start < chunk.length) rest.push(new Uint8Array(chunk.subarray(start)));
     restBytes += chunk.length - start;
     if (restBytes > lineBytesMax) {
-      yield { kind: "overlong", bytes: Buffer.concat(rest).subarray(0, keptBytes) };
+      yield { kind: "recordTooLong", bytes: Buffer.concat(rest).subarray(0, keptBytes) };
       rest = [];
       restBytes = 0;
       isSkipping = true;

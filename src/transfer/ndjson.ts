@@ -1,8 +1,8 @@
 // NDJSON: a line is a body as the API takes it.
 
-import { newPlantFromJson, readNewPlant } from "../contract/plant.ts";
+import { parseNewPlant, parseNewPlantJson } from "../contract/plant.ts";
 import { decodeUtf8 } from "../contract/utf8.ts";
-import { type Entry, isLongerThan, overlong, reportText } from "./entry.ts";
+import { type ImportRecord, isLongerThan, recordTooLong, reportText } from "./import-record.ts";
 import { linesOf } from "./lines.ts";
 
 const lineFeed = 0x0a;
@@ -13,22 +13,27 @@ const byteOrderMark = 0xfeff;
 export async function* ndjsonEntries(
   chunks: AsyncIterable<Uint8Array>,
   recordBytesMax: number,
-): AsyncGenerator<readonly Entry[]> {
+): AsyncGenerator<readonly ImportRecord[]> {
   let line = 1;
   for await (const { kind, bytes } of linesOf(chunks, recordBytesMax)) {
-    if (kind === "overlong") {
-      yield [{ line, text: reportText(bytes), plant: overlong(recordBytesMax) }];
+    if (kind === "recordTooLong") {
+      yield [{ line, text: reportText(bytes), plant: recordTooLong(recordBytesMax) }];
       line++;
       continue;
     }
-    const entries: Entry[] = [];
+    const entries: ImportRecord[] = [];
     line = readLines(bytes, line, recordBytesMax, entries);
     yield entries;
   }
 }
 
 /** Adds the entries of whole lines, and gives the number of the next line. */
-function readLines(bytes: Uint8Array, firstLine: number, recordBytesMax: number, entries: Entry[]): number {
+function readLines(
+  bytes: Uint8Array,
+  firstLine: number,
+  recordBytesMax: number,
+  entries: ImportRecord[],
+): number {
   // Decoding many lines at once costs a tenth of decoding each.
   const text = decodeUtf8(bytes, "kept");
   if (text === undefined) return readLinesSingly(bytes, firstLine, recordBytesMax, entries);
@@ -48,7 +53,7 @@ function readLinesSingly(
   bytes: Uint8Array,
   firstLine: number,
   recordBytesMax: number,
-  entries: Entry[],
+  entries: ImportRecord[],
 ): number {
   let line = firstLine;
   for (let start = 0; start < bytes.length; line++) {
@@ -56,19 +61,19 @@ function readLinesSingly(
     const end = lineEnd === -1 ? bytes.length : lineEnd;
     const own = bytes.subarray(start, end);
     if (decodeUtf8(own) === undefined)
-      entries.push({ line, text: reportText(own).replace(/\r$/, ""), plant: readNewPlant(own) });
+      entries.push({ line, text: reportText(own).replace(/\r$/, ""), plant: parseNewPlant(own) });
     else readLines(own, line, recordBytesMax, entries);
     start = end + 1;
   }
   return line;
 }
 
-function entryOf(text: string, line: number, recordBytesMax: number): Entry | undefined {
+function entryOf(text: string, line: number, recordBytesMax: number): ImportRecord | undefined {
   if (isBlank(text)) return undefined;
-  if (isLongerThan(text, recordBytesMax)) return { line, text, plant: overlong(recordBytesMax) };
+  if (isLongerThan(text, recordBytesMax)) return { line, text, plant: recordTooLong(recordBytesMax) };
   // A body may start with a byte order mark, and so may a line.
   const json = text.charCodeAt(0) === byteOrderMark ? text.slice(1) : text;
-  return { line, text, plant: newPlantFromJson(json) };
+  return { line, text, plant: parseNewPlantJson(json) };
 }
 
 function isBlank(text: string): boolean {

@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { errorRegistry } from "../contract/errors.ts";
 import { OperatorError } from "../operator-error.ts";
-import type { Refusal } from "./import.ts";
+import type { RejectedRecord } from "./import.ts";
 import type { SourceAccess } from "./source.ts";
 
 /** How much is gathered for one write. */
@@ -60,7 +60,7 @@ export class RejectedFile {
     return `${this.#stem}.ndjson`;
   }
 
-  add({ line, error, text }: Refusal): void {
+  add({ line, error, text }: RejectedRecord): void {
     const report = { line, error: errorRegistry[error.code].error, message: error.message, text };
     this.#gathered += `${JSON.stringify(report)}\n`;
     if (this.#gathered.length >= writeUnits) this.#flush();

@@ -4,7 +4,7 @@
 const writeHeader = "X-Plantstore-Console";
 
 /** Why a request is refused, if it is. */
-export interface Refusal {
+export interface HttpRejection {
   readonly status: number;
   readonly message: string;
 }
@@ -13,7 +13,7 @@ export interface Refusal {
  * The refusal of a request whose Host is neither an address, nor localhost, nor one of the names: a page of another site
  * may point its own name at this machine (DNS rebinding), but cannot send another Host than that name.
  */
-export function judgeHost(request: Request, names: readonly string[]): Refusal | undefined {
+export function checkHost(request: Request, names: readonly string[]): HttpRejection | undefined {
   const host = request.headers.get("host") ?? "";
   const name = host.replace(/:\d*$/, "").toLowerCase();
   const isAddress = /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-f:.]+\])$/.test(name);
@@ -25,7 +25,7 @@ export function judgeHost(request: Request, names: readonly string[]): Refusal |
 }
 
 /** The refusal of a request to the API that comes from a page of another site, or could. */
-export function judgeSite(request: Request): Refusal | undefined {
+export function checkSameOrigin(request: Request): HttpRejection | undefined {
   const { headers, method } = request;
   const site = headers.get("sec-fetch-site");
   if (method === "GET")
@@ -44,4 +44,4 @@ export function judgeSite(request: Request): Refusal | undefined {
   return undefined;
 }
 
-const otherSite: Refusal = { status: 403, message: "The console answers its own page alone." };
+const otherSite: HttpRejection = { status: 403, message: "The console answers its own page alone." };

@@ -7,8 +7,8 @@ import {
   type PlantIndexes,
   type PlantReader,
 } from "../../store/plant-reader.ts";
-import { SharedRun } from "../throttle.ts";
-import { BadRequest, json, refuse } from "./answers.ts";
+import { SharedRun } from "../shared-work.ts";
+import { BadRequest, json, refuse } from "./responses.ts";
 
 interface Change {
   readonly name: IndexName;

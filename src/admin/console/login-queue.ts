@@ -1,7 +1,7 @@
 // The order in which passwords are checked: fair between the addresses that they come from, so that strangers cannot keep
 // the right password from its check.
 
-import type { Clock } from "../../events/event.ts";
+import type { Clock } from "../../observability/server-event.ts";
 import { clientOf, networkOf } from "../client-address.ts";
 
 /** Attempts of one client in a minute, the right password included. */

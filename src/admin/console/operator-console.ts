@@ -1,21 +1,21 @@
 // The console: a page for operators and the API behind it. What happens to a request, in the order in which it happens.
 
 import { Bodies } from "../../api/body.ts";
-import { ContractError, statusOf } from "../../contract/errors.ts";
-import type { History } from "../../events/history.ts";
-import { sampleMs, samplesMax } from "../../events/history.ts";
+import { ApiError, statusOf } from "../../contract/errors.ts";
+import type { RecentSamples } from "../../observability/recent-samples.ts";
+import { sampleMs, samplesMax } from "../../observability/recent-samples.ts";
 import { OperatorError } from "../../operator-error.ts";
 import { addressOf } from "../address.ts";
 import type { TrustedProxies } from "../client-address.ts";
-import { answer, BadRequest, json, refuse } from "./answers.ts";
-import { judgeHost, judgeSite } from "./guard.ts";
+import { checkHost, checkSameOrigin } from "./guard.ts";
 import type { Indexes } from "./indexes.ts";
 import { PageFiles } from "./page-files.ts";
 import type { Plants } from "./plants.ts";
+import { answer, BadRequest, json, refuse } from "./responses.ts";
 import type { Sessions } from "./sessions.ts";
 import type { Tokens } from "./tokens.ts";
 
-export interface ConsoleNeeds {
+export interface ConsoleDependencies {
   /** Names that the admin listener is reached by, beside addresses and localhost. */
   readonly names: readonly string[];
   /** They say which address a log-in comes from. */
@@ -24,7 +24,7 @@ export interface ConsoleNeeds {
   readonly plants: Plants;
   readonly tokens: Tokens;
   readonly indexes: Indexes;
-  readonly history: History;
+  readonly history: RecentSamples;
   readonly now: () => number;
   /** What the page says of the server. `run` tells it from every other one, and from this one started anew. */
   readonly about: { readonly version: string; readonly engine: string; readonly run: string };
@@ -52,14 +52,14 @@ type Calls<Input> = ReadonlyMap<string, Call<Input>>;
 type Call<Input> = (input: Input) => Response | Promise<Response>;
 
 export class OperatorConsole {
-  readonly #needs: ConsoleNeeds;
+  readonly #needs: ConsoleDependencies;
   readonly #files = new PageFiles();
   readonly #passwords = new Bodies(passwordLimits);
   readonly #bodies = new Bodies(bodyLimits);
   readonly #reads: Calls<URLSearchParams>;
   readonly #writes: Calls<Body>;
 
-  constructor(needs: ConsoleNeeds) {
+  constructor(needs: ConsoleDependencies) {
     const { plants, tokens, indexes } = needs;
     this.#needs = needs;
     this.#reads = new Map<string, Call<URLSearchParams>>([
@@ -86,18 +86,18 @@ export class OperatorConsole {
   /** @param peer the address at the other end of the connection. */
   async handle(request: Request, peer: string): Promise<Response> {
     const { pathname, searchParams } = addressOf(request);
-    const wrongHost = judgeHost(request, this.#needs.names);
+    const wrongHost = checkHost(request, this.#needs.names);
     if (wrongHost !== undefined) return refuse(wrongHost.status, wrongHost.message);
     if (!pathname.startsWith(base)) return answer(null, 302, { Location: base.slice(1) });
     const isPage = !pathname.startsWith(apiBase);
-    const otherSite = isPage ? undefined : judgeSite(request);
+    const otherSite = isPage ? undefined : checkSameOrigin(request);
     if (otherSite !== undefined) return refuse(otherSite.status, otherSite.message);
     try {
       if (isPage) return this.#page(request, pathname.slice(base.length));
       return await this.#api(request, pathname.slice(apiBase.length), searchParams, peer);
     } catch (error) {
       if (error instanceof BadRequest) return refuse(400, error.message);
-      if (error instanceof ContractError) return refuseBody(error);
+      if (error instanceof ApiError) return refuseBody(error);
       if (error instanceof OperatorError) return refuse(503, error.message);
       this.#needs.observeFault(error);
       return refuse(500, "The server failed on this request; its log says why.");
@@ -122,10 +122,10 @@ export class OperatorConsole {
   async #session(request: Request, name: string, peer: string): Promise<Response> {
     const { sessions, trustedProxies } = this.#needs;
     if (name === "session" && request.method === "GET")
-      return json({ needsPassword: sessions.needPassword, isOpen: sessions.admit(request) });
+      return json({ needsPassword: sessions.requiresPassword, isOpen: sessions.admit(request) });
     if (name === "session-end" && request.method === "POST")
       return json({}, 200, { "Set-Cookie": sessions.logOut(request) });
-    if (name !== "session" || request.method !== "POST" || !sessions.needPassword) return noSuchCall();
+    if (name !== "session" || request.method !== "POST" || !sessions.requiresPassword) return noSuchCall();
     const { password } = texts(await readBody(request, this.#passwords, peer), "password");
     // The browser says itself how it has reached the page, whatever stands in between.
     const isSecure = request.headers.get("origin")?.startsWith("https:") ?? false;
@@ -147,11 +147,11 @@ function noSuchCall(): Response {
   return refuse(404, "The console has no such call.");
 }
 
-/** Throws a ContractError for a body that is over a limit. */
+/** Throws a ApiError for a body that is over a limit. */
 async function readBody(request: Request, bodies: Bodies, peer: string): Promise<Body> {
   // Rejects if the client leaves before its body has arrived.
   const body = await bodies.read(request, { key: peer, name: peer }, parseJson).catch(() => undefined);
-  if (body instanceof ContractError) throw body;
+  if (body instanceof ApiError) throw body;
   if (typeof body !== "object" || body === null) throw new BadRequest("The body must be an object of JSON.");
   return body as Body;
 }
@@ -165,8 +165,8 @@ function parseJson(bytes: Uint8Array): unknown {
 }
 
 /** The rest of the body is not read. */
-function refuseBody({ code, message }: ContractError): Response {
-  const sentence = code === "bodyTooLarge" ? "The body is too large." : message;
+function refuseBody({ code, message }: ApiError): Response {
+  const sentence = code === "contentTooLarge" ? "The body is too large." : message;
   return json({ message: sentence }, statusOf(code), { Connection: "close" });
 }
 

@@ -1,7 +1,7 @@
 // The files of the page, as they are: those beside this one, and the libraries' own.
 
 import { readFileSync } from "node:fs";
-import { answer } from "./answers.ts";
+import { answer } from "./responses.ts";
 
 const types: Readonly<Record<string, string>> = {
   html: "text/html; charset=utf-8",
@@ -20,12 +20,12 @@ const ownFiles = [
   "dialogs.js",
   "format.js",
   "indexes.js",
-  "list-notes.js",
+  "list-caption.js",
   "plants.js",
-  "plots.js",
+  "charts.js",
   "session.js",
   "tokens.js",
-  "whole-plant.js",
+  "plant-dialog.js",
 ];
 
 const libraryFiles: Readonly<Record<string, string>> = {

@@ -1,28 +1,28 @@
 // The plants of the store, as the console shows them: lists page by page, one whole plant, and the real create.
 
-import { int64FromDigits } from "../../contract/exact-integer.ts";
+import { parseInt64 } from "../../contract/int64.ts";
 import { newPlantJson } from "../../contract/plant.ts";
-import type { LatestCreates } from "../../store/latest-creates.ts";
 import {
   indexedCharacters,
   type Page,
   type PlantReader,
+  type PlantSummary,
   type Search,
-  type ShownPlant,
 } from "../../store/plant-reader.ts";
-import { BadRequest, json, streamed } from "./answers.ts";
-import { noSuchPage, placeText, readPlace } from "./place-text.ts";
+import type { RecentCreates } from "../../store/recent-creates.ts";
+import { decodeCursor, encodeCursor, noSuchPage } from "./cursor.ts";
+import { BadRequest, json, streamed } from "./responses.ts";
 
-export interface PlantsNeeds {
+export interface PlantsDependencies {
   readonly reader: () => Promise<PlantReader>;
-  readonly latest: LatestCreates;
+  readonly latest: RecentCreates;
   /** The public listener's own way of answering POST {base}/plants. */
   readonly create: (headers: Headers, body: string) => Promise<Response>;
 }
 
 /** A list, and what the page must say of it. */
 interface Listed {
-  readonly plants: readonly ShownPlant[];
+  readonly plants: readonly PlantSummary[];
   readonly order: Page["order"];
   /** `memory`: this server's latest creates alone, as the store keeps no order of creation. */
   readonly from: "store" | "memory";
@@ -36,9 +36,9 @@ const plantsPerPage = 50;
 const exportedBytes = 2 ** 20;
 
 export class Plants {
-  readonly #needs: PlantsNeeds;
+  readonly #needs: PlantsDependencies;
 
-  constructor(needs: PlantsNeeds) {
+  constructor(needs: PlantsDependencies) {
     this.#needs = needs;
   }
 
@@ -97,7 +97,7 @@ export class Plants {
     }
     const isEmpty = found.plants.length === 0 && found.next === undefined;
     if (isEmpty && found.order === "newest" && after === undefined) return this.#highestIds();
-    const next = found.next && placeText(found.order, found.next);
+    const next = found.next && encodeCursor(found.order, found.next);
     return { ...found, from: "store", next };
   }
 
@@ -114,13 +114,13 @@ export class Plants {
       plants: await reader.withIds(ids),
       order: "newest",
       from: "memory",
-      next: next === undefined ? undefined : placeText("latest", { number: next }),
+      next: next === undefined ? undefined : encodeCursor("latest", { number: next }),
       searchedDownTo: undefined,
     };
   }
 }
 
-function onePage(plants: readonly ShownPlant[]): Listed {
+function onePage(plants: readonly PlantSummary[]): Listed {
   return { plants, order: "id", from: "store", next: undefined, searchedDownTo: undefined };
 }
 
@@ -132,11 +132,11 @@ function readSearch(parameters: URLSearchParams) {
     throw new BadRequest(`The beginning of a name may have ${indexedCharacters} characters; leave some out.`);
   if (!text.isWellFormed() || text.includes("\0")) throw new BadRequest("No plant holds such a character.");
   const after = parameters.get("after");
-  return { by, text, after: after === null ? undefined : readPlace(after) };
+  return { by, text, after: after === null ? undefined : decodeCursor(after) };
 }
 
 function readId(text: string): bigint {
-  const id = int64FromDigits(text.trim());
+  const id = parseInt64(text.trim());
   if (id === undefined) throw new BadRequest("An id is an integer of 64 bits, such as 42 or -7.");
   return id;
 }

@@ -1,6 +1,6 @@
 // Who may use the console where a password is set: whoever has given it, for some hours.
 
-import type { Clock } from "../../events/event.ts";
+import type { Clock } from "../../observability/server-event.ts";
 import { LoginQueue } from "./login-queue.ts";
 
 /** Random bytes that nobody can guess. */
@@ -34,13 +34,13 @@ export class Sessions {
     this.#cookieName = `plantstore_console_${textOf(options.randomBytes(serverBytes))}`;
   }
 
-  get needPassword(): boolean {
+  get requiresPassword(): boolean {
     return this.#options.passwordHash !== undefined;
   }
 
   /** Whether a request may use the console. */
   admit(request: Request): boolean {
-    if (!this.needPassword) return true;
+    if (!this.requiresPassword) return true;
     const hash = this.#sessionHash(request);
     const end = hash === undefined ? undefined : this.#ends.get(hash);
     return end !== undefined && this.#options.now() < end;

@@ -1,11 +1,11 @@
 // The tokens, as the console lists, issues and revokes them.
 
-import { momentFromText } from "../../moment.ts";
+import { isTokenName, makeToken, randomBytes } from "../../auth/token.ts";
+import { listed } from "../../auth/token-summary.ts";
+import { parseTimestamp } from "../../duration.ts";
 import type { TokenStore } from "../../store/token-store.ts";
-import { listed } from "../../tokens/listed-token.ts";
-import { isTokenName, makeToken, randomBytes } from "../../tokens/token.ts";
-import { ChangeQueue, SharedRun } from "../throttle.ts";
-import { BadRequest, json, jsonOf, jsonText, refuse } from "./answers.ts";
+import { ChangeQueue, SharedRun } from "../shared-work.ts";
+import { BadRequest, json, jsonOf, jsonText, refuse } from "./responses.ts";
 
 export class Tokens {
   readonly #store: TokenStore;
@@ -31,7 +31,7 @@ export class Tokens {
   async issue({ name, expires }: { name: string; expires: string }): Promise<Response> {
     const now = this.#wallNow();
     if (!isTokenName(name)) throw new BadRequest("A name is one line of text, without control characters.");
-    const expiresAt = expires === "" ? null : momentFromText(expires, now);
+    const expiresAt = expires === "" ? null : parseTimestamp(expires, now);
     if (expiresAt === undefined)
       throw new BadRequest("The end must lie ahead: 90d, 12h, or a date such as 2027-01-31.");
     const { token, record } = makeToken({ name, expiresAt }, { now, randomBytes });

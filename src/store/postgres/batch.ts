@@ -1,11 +1,11 @@
 // Batches into the plants table. The statements are those that PostgreSQL, Citus, CockroachDB and YugabyteDB share.
 
 import type { NewPlant } from "../../contract/plant.ts";
-import { type Outcome, outcomeBeside } from "../plant-store.ts";
+import { compareWithStored, type Outcome } from "../plant-store.ts";
 import { begin, withLockLimit } from "./connection.ts";
-import { copyTextOf } from "./copy-text.ts";
+import { toCopyText } from "./copy-format.ts";
 import { copyFrom, DatabaseError, type Pool } from "./driver.ts";
-import { isLockTimeout, Vanished } from "./failures.ts";
+import { ConcurrentlyDeleted, isLockTimeout } from "./error-classes.ts";
 
 interface PlantRow {
   /** int8 comes as its digits. */
@@ -15,7 +15,7 @@ interface PlantRow {
 }
 
 /** What became of rows: the ids of those that were created, and the plants that were there. */
-interface Created {
+interface InsertResult {
   readonly createdIds: ReadonlySet<bigint>;
   readonly stored: ReadonlyMap<bigint, NewPlant>;
 }
@@ -176,7 +176,7 @@ function withoutRepetitions(sorted: readonly NewPlant[]): NewPlant[] {
 function outcomesOf(
   batch: readonly NewPlant[],
   rows: readonly NewPlant[],
-  { createdIds, stored }: Created,
+  { createdIds, stored }: InsertResult,
 ): Outcome[] {
   const rowById = new Map(rows.map((row) => [row.id, row]));
   return batch.map((plant) => {
@@ -184,8 +184,9 @@ function outcomesOf(
     const row = rowById.get(plant.id);
     if (isCreated && row === plant) return "created";
     const there = isCreated ? row : stored.get(plant.id);
-    if (there === undefined) throw new Vanished(`the plant ${plant.id} was neither inserted nor found`);
-    return outcomeBeside(there, plant);
+    if (there === undefined)
+      throw new ConcurrentlyDeleted(`the plant ${plant.id} was neither inserted nor found`);
+    return compareWithStored(there, plant);
   });
 }
 
@@ -194,22 +195,22 @@ function outcomesOf(
  * that kept the insert from its own: under READ COMMITTED as a later statement, under SERIALIZABLE because the
  * insert itself fails with 40001 on a row that it cannot see, and is tried again.
  */
-async function insertAll(pool: Pool, rows: readonly NewPlant[], lockMs: number): Promise<Created> {
+async function insertAll(pool: Pool, rows: readonly NewPlant[], lockMs: number): Promise<InsertResult> {
   const createdIds = new Set<bigint>();
   for (let start = 0; start < rows.length; start += insertRowsMax) {
     const inserted = await insert(pool, rows.slice(start, start + insertRowsMax), lockMs);
     for (const id of inserted) createdIds.add(id);
   }
   const others = rows.filter(({ id }) => !createdIds.has(id));
-  return { createdIds, stored: others.length === 0 ? new Map() : await selectStable(pool, others, lockMs) };
+  return { createdIds, stored: others.length === 0 ? new Map() : await selectDurable(pool, others, lockMs) };
 }
 
 /**
  * Where COPY found an id taken: what is there is read, and the rest copied. If that fails too, somebody creates the
  * same plants at this moment, and INSERT tells row by row.
  */
-async function copyRest(pool: Pool, rows: readonly NewPlant[], lockMs: number): Promise<Created> {
-  const stored = await selectStable(pool, rows, lockMs);
+async function copyRest(pool: Pool, rows: readonly NewPlant[], lockMs: number): Promise<InsertResult> {
+  const stored = await selectDurable(pool, rows, lockMs);
   const missing = rows.filter(({ id }) => !stored.has(id));
   if (missing.length === 0 || (await copy(pool, missing, lockMs)))
     return { createdIds: idsOf(missing), stored };
@@ -227,7 +228,7 @@ async function copy(pool: Pool, rows: readonly NewPlant[], lockMs: number): Prom
       stream
         .once("finish", resolve)
         .on("error", reject)
-        .end(Buffer.from(copyTextOf(rows)));
+        .end(Buffer.from(toCopyText(rows)));
     });
     await connection.query("COMMIT");
     connection.release();
@@ -267,7 +268,7 @@ async function insert(pool: Pool, rows: readonly NewPlant[], lockMs: number): Pr
  * committed on this host; where a synchronous standby is asked for, and the wait for it was cut short, it may not be
  * there yet. A lock on the row is a commit of its own that waits for the standby, behind the row's.
  */
-export async function selectStable(
+export async function selectDurable(
   pool: Pool,
   plants: readonly NewPlant[],
   lockMs = lockMsMax,

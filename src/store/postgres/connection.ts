@@ -13,7 +13,7 @@ import {
   type QueryConfig,
   type Submittable,
 } from "./driver.ts";
-import { NoPrimary } from "./failures.ts";
+import { NoPrimary } from "./error-classes.ts";
 
 /** What the transactions on a host set, and what they check. */
 export interface TransactionSettings {

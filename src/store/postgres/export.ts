@@ -1,10 +1,10 @@
 // Plants out in masses, and their number.
 
-import type { Selection, StoredPlant } from "../plant-store.ts";
+import type { ExportFilter, StoredPlant } from "../plant-store.ts";
 import { begin, socketOf, timerMsMax } from "./connection.ts";
-import { plantsFromCopyText } from "./copy-text.ts";
+import { fromCopyText } from "./copy-format.ts";
 import { copyTo, escapeLiteral, type PoolClient } from "./driver.ts";
-import { rejectForOperator } from "./failures.ts";
+import { rejectForOperator } from "./error-classes.ts";
 import type { Primary } from "./primary.ts";
 
 /** An export takes as long as its reader does. */
@@ -17,8 +17,11 @@ const lockMsMax = 5_000;
  * The plants of a selection by id: COPY is one statement, and so one snapshot. Of 2 million plants a cursor with FETCH
  * 5,000 cost the client 0.45 µs each and waited for each answer; COPY costs 0.3 µs, and the server works meanwhile.
  */
-export async function* exportPlants(primary: Primary, selection: Selection): AsyncGenerator<StoredPlant[]> {
-  const connection = await primary.runOnce((pool) => pool.connect()).catch(rejectForOperator);
+export async function* exportPlants(
+  primary: Primary,
+  selection: ExportFilter,
+): AsyncGenerator<StoredPlant[]> {
+  const connection = await primary.once((pool) => pool.connect()).catch(rejectForOperator);
   try {
     await begin(connection, "READ ONLY", { statementMs: exportMsMax, lockMs: lockMsMax });
     yield* copyOut(connection, selection);
@@ -33,19 +36,19 @@ export async function* exportPlants(primary: Primary, selection: Selection): Asy
 }
 
 /** How many plants a selection has. */
-export async function countPlants(primary: Primary, selection: Selection): Promise<number> {
+export async function countPlants(primary: Primary, selection: ExportFilter): Promise<number> {
   // The time limit of a batch is not that of a count of all plants.
   const statement = {
     text: `SELECT count(*) FROM plants ${conditions(selection)}`,
     query_timeout: exportMsMax,
     lockMs: lockMsMax,
   };
-  const counting = primary.runOnce((pool) => pool.query<{ count: string }>(statement));
+  const counting = primary.once((pool) => pool.query<{ count: string }>(statement));
   const { rows } = await counting.catch(rejectForOperator);
   return Number(rows[0]?.count);
 }
 
-async function* copyOut(connection: PoolClient, selection: Selection): AsyncGenerator<StoredPlant[]> {
+async function* copyOut(connection: PoolClient, selection: ExportFilter): AsyncGenerator<StoredPlant[]> {
   const sql = `COPY (SELECT id, name, tag FROM plants ${conditions(selection)} ORDER BY id) TO STDOUT`;
   const query = Object.assign(copyTo(sql), { query_timeout: exportMsMax, callback: () => undefined });
   const decoder = new TextDecoder("utf-8", { fatal: true });
@@ -55,7 +58,7 @@ async function* copyOut(connection: PoolClient, selection: Selection): AsyncGene
       const text = decoder.decode(chunk, { stream: true });
       const end = text.lastIndexOf("\n") + 1;
       if (end > 0) {
-        yield plantsFromCopyText(rest.join("") + text.slice(0, end));
+        yield fromCopyText(rest.join("") + text.slice(0, end));
         rest = [];
       }
       rest.push(text.slice(end));
@@ -67,7 +70,7 @@ async function* copyOut(connection: PoolClient, selection: Selection): AsyncGene
 }
 
 /** As text, since COPY takes no parameters. */
-function conditions({ tag, sinceId }: Selection): string {
+function conditions({ tag, sinceId }: ExportFilter): string {
   const all = [
     ...(sinceId === undefined ? [] : [`id > ${sinceId}`]),
     ...(tag === undefined ? [] : [`tag = ${escapeLiteral(tag)}`]),

@@ -10,7 +10,7 @@ import {
 } from "../plant-reader.ts";
 import { begin } from "./connection.ts";
 import type { Pool, PoolClient } from "./driver.ts";
-import { isLockTimeout, rejectForOperator } from "./failures.ts";
+import { isLockTimeout, rejectForOperator } from "./error-classes.ts";
 import type { Primary } from "./primary.ts";
 
 /** An index of a large store takes its time, and nobody waits for it but who asked for it. */
@@ -82,7 +82,7 @@ export class PostgresIndexes implements PlantIndexes {
   }
 
   states(): Promise<IndexStates> {
-    return this.#primary.runOnce(indexStates).catch(rejectForOperator);
+    return this.#primary.once(indexStates).catch(rejectForOperator);
   }
 
   async create(name: IndexName): Promise<void> {

@@ -42,7 +42,7 @@ const raceStates = ["42P07", "42710", "23505"];
 
 /** Throws an OperatorError unless the schema has this program's version. Needs no right but to read. */
 export async function assertSchema(primary: Primary): Promise<void> {
-  const version = await primary.run(schemaVersion);
+  const version = await primary.withRetry(schemaVersion);
   if (version === undefined)
     throw new OperatorError('there is no plant store in this database; run "plantstore migrate" first');
   if (version < newestVersion) {
@@ -58,7 +58,7 @@ export async function assertSchema(primary: Primary): Promise<void> {
  * Gives whether there was none before.
  */
 export async function migrate(primary: Primary): Promise<boolean> {
-  const version = await primary.run(schemaVersion);
+  const version = await primary.withRetry(schemaVersion);
   assertNotNewer(version ?? 0);
   if (version === newestVersion) return false;
   try {

@@ -1,18 +1,18 @@
 // The plants table, and what becomes of a batch where the database fails.
 
 import type { NewPlant } from "../../contract/plant.ts";
-import { type ObserveUnavailable, type Outcome, outcomeBeside } from "../plant-store.ts";
-import { commitUnlocked, LockedIds, select, selectStable } from "./batch.ts";
+import { compareWithStored, type OnUnavailable, type Outcome } from "../plant-store.ts";
+import { commitUnlocked, LockedIds, select, selectDurable } from "./batch.ts";
 import type { Pool } from "./driver.ts";
-import { failureOf, reasonOf, rejectForOperator } from "./failures.ts";
+import { failureOf, reasonOf, rejectForOperator } from "./error-classes.ts";
 import type { Primary } from "./primary.ts";
 
 export class PostgresPlants {
   readonly #primary: Primary;
-  readonly #observe: ObserveUnavailable;
+  readonly #observe: OnUnavailable;
   readonly #locked = new LockedIds();
 
-  constructor(primary: Primary, observe: ObserveUnavailable) {
+  constructor(primary: Primary, observe: OnUnavailable) {
     this.#primary = primary;
     this.#observe = observe;
   }
@@ -20,18 +20,20 @@ export class PostgresPlants {
   /** Commits a batch; where the rows are at fault, each plant in one of its own. See PlantStore.create. */
   async create(batch: readonly NewPlant[]): Promise<Outcome[]> {
     try {
-      return await this.#primary.run((pool) => this.#commit(pool, batch));
+      return await this.#primary.withRetry((pool) => this.#commit(pool, batch));
     } catch (error) {
       const failure = failureOf(error);
       if (failure === "fault") throw error;
       this.#observe(reasonOf(error));
       if (failure === "lost" || failure === "again") return batch.map(() => "unavailable");
-      return this.#judgeEach(batch, failure === "alone" && batch.length > 1);
+      return this.#commitEach(batch, failure === "alone" && batch.length > 1);
     }
   }
 
   async get(id: bigint): Promise<NewPlant | undefined> {
-    return (await this.#primary.run((pool) => select(pool, [id])).catch(rejectForOperator)).plants.get(id);
+    return (await this.#primary.withRetry((pool) => select(pool, [id])).catch(rejectForOperator)).plants.get(
+      id,
+    );
   }
 
   async #commit(pool: Pool, batch: readonly NewPlant[]): Promise<Outcome[]> {
@@ -41,13 +43,13 @@ export class PostgresPlants {
   }
 
   /** Replays and conflicts have their answer without a write, and one row's fault is not its neighbours'. */
-  async #judgeEach(batch: readonly NewPlant[], mayWrite: boolean): Promise<Outcome[]> {
+  async #commitEach(batch: readonly NewPlant[], mayWrite: boolean): Promise<Outcome[]> {
     try {
-      const stored = await this.#primary.runOnce((pool) => selectStable(pool, batch));
+      const stored = await this.#primary.once((pool) => selectDurable(pool, batch));
       const outcomes: Outcome[] = [];
       for (const plant of batch) {
         const there = stored.get(plant.id);
-        if (there !== undefined) outcomes.push(outcomeBeside(there, plant));
+        if (there !== undefined) outcomes.push(compareWithStored(there, plant));
         else outcomes.push(mayWrite ? await this.#createAlone(plant) : "unavailable");
       }
       return outcomes;
@@ -60,7 +62,7 @@ export class PostgresPlants {
 
   async #createAlone(plant: NewPlant): Promise<Outcome> {
     try {
-      const [outcome = "unavailable"] = await this.#primary.runOnce((pool) => this.#commit(pool, [plant]));
+      const [outcome = "unavailable"] = await this.#primary.once((pool) => this.#commit(pool, [plant]));
       return outcome;
     } catch (error) {
       if (failureOf(error) !== "alone") throw error;

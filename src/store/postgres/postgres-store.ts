@@ -3,19 +3,19 @@
 import type { NewPlant } from "../../contract/plant.ts";
 import { OperatorError } from "../../operator-error.ts";
 import type {
-  ObserveUnavailable,
+  ExportFilter,
+  OnUnavailable,
   OpenMode,
   Outcome,
   ReadablePlantStore,
-  Selection,
   StoredPlant,
   StoreSize,
   StoreWait,
 } from "../plant-store.ts";
-import { type PostgresAddress, readPostgresAddress } from "./address.ts";
+import { type PostgresUrl, parsePostgresUrl } from "./connection-url.ts";
 import { DatabaseError, type Pool } from "./driver.ts";
+import { failureOf, reasonOf, rejectForOperator } from "./error-classes.ts";
 import { countPlants, exportPlants } from "./export.ts";
-import { failureOf, reasonOf, rejectForOperator } from "./failures.ts";
 import { PostgresIndexes } from "./indexes.ts";
 import { assertSchema, migrate, newestVersion } from "./migrations.ts";
 import { PostgresPlants } from "./plants.ts";
@@ -32,16 +32,11 @@ export class PostgresStore implements ReadablePlantStore {
   readonly tokens: PostgresTokens;
   readonly indexes: PostgresIndexes;
   readonly batchesInFlightMax: number;
-  readonly #address: PostgresAddress;
+  readonly #address: PostgresUrl;
   readonly #primary: Primary;
   readonly #plants: PostgresPlants;
 
-  private constructor(
-    address: PostgresAddress,
-    primary: Primary,
-    wasCreated: boolean,
-    observe: ObserveUnavailable,
-  ) {
+  private constructor(address: PostgresUrl, primary: Primary, wasCreated: boolean, observe: OnUnavailable) {
     this.location = locationOf(address);
     this.wasCreated = wasCreated;
     this.batchesInFlightMax = address.connectionsMax;
@@ -52,14 +47,14 @@ export class PostgresStore implements ReadablePlantStore {
     this.indexes = new PostgresIndexes(primary);
   }
 
-  /** Opens the store at an address without its scheme, see readPostgresAddress. `create` makes or upgrades the schema. */
+  /** Opens the store at an address without its scheme, see parsePostgresUrl. `create` makes or upgrades the schema. */
   static async open(
     rest: string,
     mode: OpenMode,
-    observe: ObserveUnavailable,
+    observe: OnUnavailable,
     wait: StoreWait,
   ): Promise<PostgresStore> {
-    const address = readPostgresAddress(rest);
+    const address = parsePostgresUrl(rest);
     const primary = new Primary(address, wait);
     try {
       const wasCreated = mode === "create" ? await migrate(primary) : false;
@@ -80,7 +75,7 @@ export class PostgresStore implements ReadablePlantStore {
   }
 
   async assertWritable(): Promise<void> {
-    await this.#primary.runOnce(async (pool) => {
+    await this.#primary.once(async (pool) => {
       // Whether plants may be inserted, without inserting one; and a commit that leaves all as it was.
       await pool.query("INSERT INTO plants (id, name, tag) SELECT 0, '', '' WHERE false");
       await pool.query(
@@ -93,16 +88,16 @@ export class PostgresStore implements ReadablePlantStore {
     return this.#plants.get(id);
   }
 
-  export(selection: Selection): AsyncIterable<readonly StoredPlant[]> {
+  export(selection: ExportFilter): AsyncIterable<readonly StoredPlant[]> {
     return exportPlants(this.#primary, selection);
   }
 
-  count(selection: Selection): Promise<number> {
+  count(selection: ExportFilter): Promise<number> {
     return countPlants(this.#primary, selection);
   }
 
   bytesOnDisk(): Promise<number | undefined> {
-    return this.#primary.runOnce(bytesOfTables);
+    return this.#primary.once(bytesOfTables);
   }
 
   async size(): Promise<StoreSize> {
@@ -121,7 +116,7 @@ export class PostgresStore implements ReadablePlantStore {
 }
 
 /** Its hosts and its database, as an address names them. */
-function locationOf({ hosts }: PostgresAddress): string {
+function locationOf({ hosts }: PostgresUrl): string {
   const names = hosts.map(({ host, port }) => `${host?.includes(":") ? `[${host}]` : host}:${port}`);
   return `${names.join(",")}/${hosts[0]?.database}`;
 }

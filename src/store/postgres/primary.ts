@@ -3,10 +3,10 @@
 
 import { OperatorError } from "../../operator-error.ts";
 import type { StoreWait } from "../plant-store.ts";
-import type { PostgresAddress } from "./address.ts";
 import { type HostConfig, HostPool, socketOf, takesSettings, unsafeReason } from "./connection.ts";
+import type { PostgresUrl } from "./connection-url.ts";
 import { Client, type ClientConfig, type Pool, type PoolClient } from "./driver.ts";
-import { failureOf, NoPrimary, reasonOf } from "./failures.ts";
+import { failureOf, NoPrimary, reasonOf } from "./error-classes.ts";
 
 /** A pause before anything is tried again, so that a database that is down is not hammered. */
 const retryPauseMs = 100;
@@ -18,7 +18,7 @@ const silentMsMax = 800;
 const abortedWorkMsMax = 1_000;
 
 export class Primary {
-  readonly #address: PostgresAddress;
+  readonly #address: PostgresUrl;
   readonly #wait: StoreWait;
   /** Rejects when the opening is broken off. */
   #aborted: Promise<never> | undefined;
@@ -31,7 +31,7 @@ export class Primary {
   #isWaiting = false;
   #isClosed = false;
 
-  constructor(address: PostgresAddress, wait: StoreWait = {}) {
+  constructor(address: PostgresUrl, wait: StoreWait = {}) {
     this.#address = address;
     this.#wait = wait;
     this.#aborted = rejectionBy(wait.signal);
@@ -42,12 +42,12 @@ export class Primary {
    * Does some work on the host that takes writes, and does it again while that host is lost or asks for it, for
    * as long as the address allows. The work must be safe to repeat, as its commit may have gone through unseen.
    */
-  async run<Result>(work: (pool: Pool) => Promise<Result>): Promise<Result> {
+  async withRetry<Result>(work: (pool: Pool) => Promise<Result>): Promise<Result> {
     const startedAt = performance.now();
     const deadline = startedAt + this.#address.retryMsMax;
     for (;;) {
       try {
-        return await this.#orAborted(this.runOnce(work));
+        return await this.#orAborted(this.once(work));
       } catch (error) {
         const failure = failureOf(error);
         const mayTryAgain = failure === "lost" || failure === "again";
@@ -59,7 +59,7 @@ export class Primary {
   }
 
   /** The same without trying again. */
-  async runOnce<Result>(work: (pool: Pool) => Promise<Result>): Promise<Result> {
+  async once<Result>(work: (pool: Pool) => Promise<Result>): Promise<Result> {
     const pool = await this.#pool();
     try {
       const result = await work(pool);
@@ -73,12 +73,12 @@ export class Primary {
 
   /** Work that needs one connection for itself, such as a transaction of several statements. */
   runOnConnection<Result>(work: (connection: PoolClient) => Promise<Result>): Promise<Result> {
-    return this.run((pool) => onConnection(pool, work));
+    return this.withRetry((pool) => onConnection(pool, work));
   }
 
   /** The same without trying again. */
   runOnceOnConnection<Result>(work: (connection: PoolClient) => Promise<Result>): Promise<Result> {
-    return this.runOnce((pool) => onConnection(pool, work));
+    return this.once((pool) => onConnection(pool, work));
   }
 
   /** From now on the signal rejects nothing that is on its way: it ends what waits for a host, and tries nothing again. */
@@ -125,10 +125,12 @@ export class Primary {
 
   /** Asks all hosts at once: one that hangs must not hold up the search. */
   async #find(): Promise<HostPool> {
-    const { hosts, plainIfNoTls } = this.#address;
+    const { hosts, allowPlaintextFallback } = this.#address;
     const slow = setTimeout(() => this.#reportWaiting("no answer yet"), silentMsMax);
     try {
-      const config = await Promise.any(hosts.map((host) => this.#writableConfig(host, plainIfNoTls)));
+      const config = await Promise.any(
+        hosts.map((host) => this.#writableConfig(host, allowPlaintextFallback)),
+      );
       // Nobody would end these connections any more, and they would keep the process.
       if (this.#isClosed) throw new NoPrimary("the store was closed");
       const pool = new HostPool(config, this.#poolMax);
@@ -159,13 +161,13 @@ export class Primary {
   }
 
   /** How to connect to a host, once it has shown that it takes writes; rejects with why it does not. */
-  async #writableConfig(config: HostConfig, plainIfNoTls: boolean): Promise<HostConfig> {
+  async #writableConfig(config: HostConfig, allowPlaintextFallback: boolean): Promise<HostConfig> {
     const name = nameOf(config);
     try {
       this.#assertRoom(name);
       return await this.#probe(config);
     } catch (error) {
-      if (plainIfNoTls && error instanceof Error && /does not support SSL/.test(error.message)) {
+      if (allowPlaintextFallback && error instanceof Error && /does not support SSL/.test(error.message)) {
         return this.#writableConfig({ ...config, ssl: false }, false);
       }
       throw new NoPrimary(`${name}: ${reasonOf(error)}`);

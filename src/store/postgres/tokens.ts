@@ -3,13 +3,13 @@
 import {
   latestRevision,
   type NewToken,
+  planRotation,
   type Removal,
   type Removed,
   type Rotation,
   type RotationOutcome,
   removableTokens,
   removalCandidates,
-  rotationOutcome,
   type TokenRecord,
   type TokenRow,
   type TokenStore,
@@ -19,7 +19,7 @@ import {
 } from "../token-store.ts";
 import { begin } from "./connection.ts";
 import type { Pool, PoolClient } from "./driver.ts";
-import { rejectForOperator } from "./failures.ts";
+import { rejectForOperator } from "./error-classes.ts";
 import type { Primary } from "./primary.ts";
 
 const columns = "hash, name, created_at, expires_at, revoked_at, predecessors_end_at, last_used_at, revision";
@@ -67,13 +67,13 @@ export class PostgresTokens implements TokenStore {
       // A repetition after an unseen commit finds its own work, and perhaps what came after it.
       const own = rows.findIndex(({ hash }) => hash === rotation.hash);
       const before = own === -1 ? rows : rows.slice(0, own);
-      const outcome = rotationOutcome(tokensFrom(before), rotation);
+      const outcome = planRotation(tokensFrom(before), rotation);
       if (typeof outcome === "object") await insert(connection, outcome.token, rotation.overlapEndsAt);
       return outcome;
     });
   }
 
-  async withdraw(hash: string): Promise<void> {
+  async revokeByHash(hash: string): Promise<void> {
     await this.#change((connection) =>
       connection.query(
         `UPDATE tokens SET revoked_at = created_at, revision = ${nextRevision} WHERE hash = $1 AND revoked_at IS NULL`,
@@ -189,7 +189,7 @@ export class PostgresTokens implements TokenStore {
   }
 
   async #rows(sql: string, values: readonly unknown[]): Promise<TokenRow[]> {
-    const reading = this.#primary.runOnce((pool: Pool) => pool.query<TokenRow>(sql, [...values]));
+    const reading = this.#primary.once((pool: Pool) => pool.query<TokenRow>(sql, [...values]));
     const { rows } = await reading.catch(rejectForOperator);
     return rows;
   }

@@ -5,13 +5,12 @@ import { dirname } from "node:path";
 import { pathToFileURL } from "node:url";
 import { OperatorError } from "../../operator-error.ts";
 import type { StoreSize } from "../plant-store.ts";
-import { checkCopy } from "./check.ts";
 import { lockWaitMs } from "./database.ts";
 import { hasFailed } from "./disk-failure.ts";
 import { Database, openAddress, openReadOnly, SQLiteError } from "./driver.ts";
 import { countPlants } from "./export.ts";
 import { isEmpty, whileLocked } from "./file-lock.ts";
-import { companionsOf, placeOf, syncFile, versionOf } from "./files.ts";
+import { fsyncFile, resolvedPath, sidecarFiles, versionOf } from "./files.ts";
 import { isPlantStore, schemaVersion } from "./migrations.ts";
 import { PrivateFolder } from "./private-folder.ts";
 import {
@@ -22,6 +21,7 @@ import {
   setPermissions,
   storeFilesAt,
 } from "./target-file.ts";
+import { verifyCopy } from "./verify-copy.ts";
 
 /**
  * Copies a store to a file: one snapshot, checked and on stable storage before it has the file's name, and with nothing
@@ -44,20 +44,20 @@ export function backUp(path: string, file: string, mayReplace: boolean): StoreSi
     if (!isEmpty(target)) assertClosedBackup(target, file);
     using folder = PrivateFolder.create(dirname(target));
     const plantsBefore = copyStore(path, folder.copy);
-    const size = checkCopy(folder.copy, "the copy");
+    const size = verifyCopy(folder.copy, "the copy");
     if (size.plants < plantsBefore)
       throw new OperatorError(
         `the copy has ${size.plants} plants, but the store had ${plantsBefore}; try again`,
       );
     setPermissions(folder.copy, path, target);
-    syncFile(folder.copy);
+    fsyncFile(folder.copy);
     putInPlace(folder.copy, target, (database) => {
       assertReplaceable();
       if (!isEmpty(target)) assertBackup(database, file);
     });
     return size;
   } catch (error) {
-    throw forOperator(error, file);
+    throw isOperatorError(error, file);
   }
 }
 
@@ -110,14 +110,14 @@ function copyStore(path: string, copy: string): number {
   } finally {
     database.close();
   }
-  if (isSealed && (companionsOf(path).length > 0 || versionOf(path) !== before))
+  if (isSealed && (sidecarFiles(path).length > 0 || versionOf(path) !== before))
     throw new OperatorError(`${path} was opened while it was copied; try again`);
   return plants;
 }
 
 function openSource(path: string, isSealed: boolean): Database {
   if (isSealed)
-    return new Database(`${pathToFileURL(placeOf(path)).href}?immutable=1`, openReadOnly | openAddress);
+    return new Database(`${pathToFileURL(resolvedPath(path)).href}?immutable=1`, openReadOnly | openAddress);
   // The last to close a store copies its log into the file, which after a failure of the disk is for the recovery alone.
   const access = hasFailed(path) ? { readonly: true } : { readwrite: true, create: false };
   return new Database(path, { ...access, strict: true, safeIntegers: true });
@@ -125,16 +125,16 @@ function openSource(path: string, isSealed: boolean): Database {
 
 /** Whether a store is closed, in a folder in which this process cannot open it as SQLite does, with a log beside it. */
 function isReadOnlyAndClosed(path: string): boolean {
-  if (companionsOf(path).length > 0) return false;
+  if (sidecarFiles(path).length > 0) return false;
   try {
-    accessSync(dirname(placeOf(path)), constants.W_OK);
+    accessSync(dirname(resolvedPath(path)), constants.W_OK);
     return false;
   } catch {
     return true;
   }
 }
 
-function forOperator(error: unknown, file: string): unknown {
+function isOperatorError(error: unknown, file: string): unknown {
   const isFromSystem = error instanceof Error && "syscall" in error;
   if (!isFromSystem && !(error instanceof SQLiteError)) return error;
   return new OperatorError(

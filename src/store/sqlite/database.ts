@@ -4,11 +4,11 @@ import { accessSync, closeSync, constants, existsSync, openSync } from "node:fs"
 import { dirname, resolve } from "node:path";
 import { OperatorError } from "../../operator-error.ts";
 import type { OpenMode } from "../plant-store.ts";
-import { isFailedFsync, noteFailure, recoverFromFailure } from "./disk-failure.ts";
+import { isFailedFsync, recoverFromFailure, writeFailureMarker } from "./disk-failure.ts";
 import { Database, SQLiteError } from "./driver.ts";
-import { identityOf, syncName } from "./files.ts";
+import { fileId, fsyncDirectory } from "./files.ts";
 import { migrate, newestVersion, schemaVersion } from "./migrations.ts";
-import { servedStores } from "./served-stores.ts";
+import { servedStores } from "./running-servers.ts";
 
 /** How long a statement waits for a lock that another process holds. */
 export const lockWaitMs = 2_000;
@@ -26,9 +26,9 @@ export function openDatabase(path: string, mode: OpenMode): Database {
   for (;;) {
     // What is in memory has no file, and is refused once it is open.
     if (!existsSync(path) && path !== ":memory:") createOrRefuse(path, mode);
-    const identity = identityOf(path);
+    const identity = fileId(path);
     // A restore that is under way puts another file there, and the one that was opened has no name any more.
-    const isReplaced = () => identity !== identityOf(path);
+    const isReplaced = () => identity !== fileId(path);
     try {
       const database = openOnce(path, mode, isReplaced);
       if (database !== undefined && !isReplaced()) return database;
@@ -69,7 +69,7 @@ function openOnce(path: string, mode: OpenMode, isReplaced: () => boolean): Data
     return database;
   } catch (error) {
     database?.close();
-    if (isFailedFsync(error)) noteFailure(path, error.message);
+    if (isFailedFsync(error)) writeFailureMarker(path, error.message);
     if (error instanceof SQLiteError || isFailedFsync(error))
       throw new OperatorError(`cannot open the store ${path}: ${error.message}`);
     throw error;
@@ -123,7 +123,7 @@ function makeDurable(database: Database, path: string): void {
   }
   // SQLite fsyncs the folder once the log is in it, and does not look whether that went well: so ahead of it.
   database.query("SELECT 1 FROM sqlite_schema").get();
-  syncName(path);
+  fsyncDirectory(path);
 }
 
 /** Refuses what is no store, before anything is changed; an existing one must have this program's schema as well. */

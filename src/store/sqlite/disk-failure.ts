@@ -3,7 +3,7 @@
 import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { OperatorError } from "../../operator-error.ts";
 import { Database, SQLiteError } from "./driver.ts";
-import { placeOf } from "./files.ts";
+import { resolvedPath } from "./files.ts";
 
 /** What the name of the note ends with that the disk of a store has failed. */
 export const noteSuffix = "-disk-failed";
@@ -13,7 +13,7 @@ export const noteSuffix = "-disk-failed";
  * failed fsync the kernel holds the pages for written, though they are not, and the next fsync succeeds. So nobody may
  * go on with this store, and the next one to open it makes it safe first.
  */
-export class DiskFailed extends OperatorError {}
+export class DiskFailureError extends OperatorError {}
 
 /** Whether an error says that an fsync failed, one of SQLite's or one of ours. */
 export function isFailedFsync(error: unknown): error is Error & { readonly code: string } {
@@ -25,10 +25,10 @@ export function isFailedFsync(error: unknown): error is Error & { readonly code:
  * Notes beside the store that its disk has failed. The note itself needs no fsync: after a power cut, which could lose
  * it, what is read is what the disk has.
  */
-export function noteFailure(path: string, reason: string): void {
+export function writeFailureMarker(path: string, reason: string): void {
   try {
     // As the store: for nobody who may not read that.
-    writeFileSync(noteOf(path), `${reason}\n`, { mode: statSync(path).mode & 0o666 });
+    writeFileSync(markerPath(path), `${reason}\n`, { mode: statSync(path).mode & 0o666 });
   } catch {
     // A disk that takes no note takes no plant either, until it is mounted anew: then what is read is what it has.
   }
@@ -42,12 +42,12 @@ export function recoverFromFailure(path: string): void {
   if (!hasFailed(path)) return;
   // Of a store that was moved away the note alone may have stayed.
   if (existsSync(path)) copyWholeLog(path);
-  rmSync(noteOf(path));
+  rmSync(markerPath(path));
 }
 
 /** Whether there is a note that the disk of a store has failed, and the store was not recovered since. */
 export function hasFailed(path: string): boolean {
-  return existsSync(noteOf(path));
+  return existsSync(markerPath(path));
 }
 
 function copyWholeLog(path: string): void {
@@ -70,6 +70,6 @@ function copyWholeLog(path: string): void {
   }
 }
 
-function noteOf(path: string): string {
-  return placeOf(path) + noteSuffix;
+function markerPath(path: string): string {
+  return resolvedPath(path) + noteSuffix;
 }

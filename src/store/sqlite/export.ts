@@ -1,7 +1,7 @@
 // Plants out in masses, and their number.
 
 import type { NewPlant } from "../../contract/plant.ts";
-import type { Selection } from "../plant-store.ts";
+import type { ExportFilter } from "../plant-store.ts";
 import type { Database } from "./driver.ts";
 import { type PlantRow, plantFrom } from "./plants.ts";
 
@@ -12,7 +12,7 @@ const rowsMax = 1_000;
 const unitsMax = 2 ** 20;
 
 /** The plants of a selection by id. One statement is one snapshot, however long it takes. */
-export function* exportPlants(database: Database, selection: Selection): Generator<NewPlant[]> {
+export function* exportPlants(database: Database, selection: ExportFilter): Generator<NewPlant[]> {
   const { where, values } = conditions(selection);
   const all = database.prepare<PlantRow, (bigint | string)[]>(
     `SELECT id, name, tag FROM plants ${where} ORDER BY id`,
@@ -35,12 +35,12 @@ export function* exportPlants(database: Database, selection: Selection): Generat
 }
 
 /** How many plants a selection has. */
-export function countPlants(database: Database, selection: Selection): number {
+export function countPlants(database: Database, selection: ExportFilter): number {
   const { where, values } = conditions(selection);
   return Number(database.query(`SELECT count(*) FROM plants ${where}`).values(...values)[0]?.[0]);
 }
 
-function conditions({ tag, sinceId }: Selection): { where: string; values: (bigint | string)[] } {
+function conditions({ tag, sinceId }: ExportFilter): { where: string; values: (bigint | string)[] } {
   const all = [...(sinceId === undefined ? [] : ["id > ?"]), ...(tag === undefined ? [] : ["tag = ?"])];
   const values = [sinceId, tag].filter((value) => value !== undefined);
   return { where: all.length === 0 ? "" : `WHERE ${all.join(" AND ")}`, values };

@@ -4,7 +4,7 @@ import { statSync } from "node:fs";
 import { OperatorError } from "../../operator-error.ts";
 import { lockWaitMs } from "./database.ts";
 import { Database, SQLiteError } from "./driver.ts";
-import { identityOf } from "./files.ts";
+import { fileId } from "./files.ts";
 
 /** How long to wait between two attempts to lock a file. */
 const lockPauseMs = 10;
@@ -40,7 +40,7 @@ export function whileLocked<T>(path: string, action: (database: Database) => T):
  * command while it reads or writes. Undefined if there is such a lock, or the file was replaced at this moment.
  */
 export function tryLock(path: string): Database | undefined {
-  const identity = identityOf(path);
+  const identity = fileId(path);
   const database = new Database(path, { readwrite: true, create: false, strict: true, safeIntegers: true });
   try {
     // A connection that waited for the lock could get that of a file which was replaced meanwhile.
@@ -51,7 +51,7 @@ export function tryLock(path: string): Database | undefined {
     if (isEmpty(path)) database.run("PRAGMA journal_mode = MEMORY");
     database.run("BEGIN EXCLUSIVE");
     database.run("ROLLBACK");
-    if (identity !== undefined && identity === identityOf(path)) return database;
+    if (identity !== undefined && identity === fileId(path)) return database;
   } catch (error) {
     if (!(error instanceof SQLiteError && /^SQLITE_(?:BUSY|LOCKED)/.test(error.code ?? ""))) {
       database.close();

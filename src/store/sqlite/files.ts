@@ -7,8 +7,8 @@ import { dirname } from "node:path";
 export const companionSuffixes = ["-wal", "-shm", "-journal"];
 
 /** The files that SQLite keeps, or has left behind, beside one. */
-export function companionsOf(path: string): string[] {
-  return companionsAt(placeOf(path));
+export function sidecarFiles(path: string): string[] {
+  return companionsAt(resolvedPath(path));
 }
 
 /**
@@ -20,24 +20,24 @@ export function companionsAt(place: string): string[] {
 }
 
 /** Where a file itself is, whatever link leads to it: SQLite keeps its companions there. */
-export function placeOf(path: string): string {
+export function resolvedPath(path: string): string {
   return existsSync(path) ? realpathSync(path) : path;
 }
 
 /** Removes a file with all that is kept beside it. */
 export function removeStoreFiles(path: string): void {
-  for (const file of [...companionsOf(path), path]) rmSync(file, { force: true });
+  for (const file of [...sidecarFiles(path), path]) rmSync(file, { force: true });
 }
 
 /** The bytes of a file and of all that is kept beside it. */
 export function bytesOnDisk(path: string): number {
-  return [path, ...companionsOf(path)]
+  return [path, ...sidecarFiles(path)]
     .map((file) => statSync(file, { throwIfNoEntry: false })?.size ?? 0)
     .reduce((sum, bytes) => sum + bytes, 0);
 }
 
 /** Which file it is that has this path; undefined if there is none. A file that replaces it is another one. */
-export function identityOf(path: string): string | undefined {
+export function fileId(path: string): string | undefined {
   const stat = statSync(path, { throwIfNoEntry: false, bigint: true });
   return stat && `${stat.dev}:${stat.ino}`;
 }
@@ -49,7 +49,7 @@ export function versionOf(path: string): string {
 }
 
 /** Puts what was written to a file on stable storage. */
-export function syncFile(path: string): void {
+export function fsyncFile(path: string): void {
   const descriptor = openSync(path, "r");
   try {
     fsyncSync(descriptor);
@@ -59,6 +59,6 @@ export function syncFile(path: string): void {
 }
 
 /** Puts a file's name on stable storage, after it was made or changed. */
-export function syncName(path: string): void {
-  syncFile(dirname(placeOf(path)));
+export function fsyncDirectory(path: string): void {
+  fsyncFile(dirname(resolvedPath(path)));
 }

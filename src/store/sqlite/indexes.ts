@@ -1,8 +1,8 @@
 // The optional indexes: made and dropped while servers run, and no part of the schema's version.
 
 import { type IndexName, type IndexStates, indexedCharacters, type PlantIndexes } from "../plant-reader.ts";
-import { changeInTurn } from "./change.ts";
 import type { Database } from "./driver.ts";
+import { runImmediateTransaction } from "./immediate-transaction.ts";
 
 /** For each, what tells that it is there, and the statements that make and drop it. */
 const indexes: Readonly<Record<IndexName, { entry: string; create: string; drop: string }>> = {
@@ -38,13 +38,13 @@ export class SqliteIndexes implements PlantIndexes {
   }
 
   async create(name: IndexName): Promise<void> {
-    changeInTurn(this.#database, () => {
+    runImmediateTransaction(this.#database, () => {
       if (indexStates(this.#database)[name] === "none") this.#database.run(indexes[name].create);
     });
   }
 
   async drop(name: IndexName): Promise<void> {
-    changeInTurn(this.#database, () => {
+    runImmediateTransaction(this.#database, () => {
       if (indexStates(this.#database)[name] !== "none") this.#database.run(indexes[name].drop);
     });
   }

@@ -70,7 +70,7 @@ export function migrate(database: Database, path: string): void {
 }
 
 /** Commits the schema version as it is. It is read for this: a newer program may have upgraded the file meanwhile. */
-export function rewriteVersion(database: Database): void {
+export function probeCommit(database: Database): void {
   const rewrite = database.transaction(() => {
     database.run(`PRAGMA user_version = ${pragma(database, "user_version")}`);
   });

@@ -1,7 +1,7 @@
 // The plants table: batches in, plants out.
 
 import type { NewPlant } from "../../contract/plant.ts";
-import { type ObserveUnavailable, type Outcome, outcomeBeside } from "../plant-store.ts";
+import { compareWithStored, type OnUnavailable, type Outcome } from "../plant-store.ts";
 import { lockWaitMs } from "./database.ts";
 import { isFailedFsync } from "./disk-failure.ts";
 import { type Database, SQLiteError } from "./driver.ts";
@@ -17,14 +17,14 @@ const checkpointPages = 4_000;
 
 export class SqlitePlants {
   readonly #database: Database;
-  readonly #observe: ObserveUnavailable;
+  readonly #observe: OnUnavailable;
   readonly #insert;
   readonly #select;
   #logWasFsynced = false;
   /** The length of the log, in pages, from which on it is copied. */
   #checkpointAt = checkpointPages;
 
-  constructor(database: Database, observe: ObserveUnavailable) {
+  constructor(database: Database, observe: OnUnavailable) {
     this.#database = database;
     this.#observe = observe;
     this.#insert = database.prepare<never, [bigint, string, string | null]>(
@@ -38,14 +38,14 @@ export class SqlitePlants {
    * SQLite's own error if an fsync has failed: nothing may be asked of this connection then.
    */
   create(batch: readonly NewPlant[]): Outcome[] {
-    if (!this.#logIsSafe()) return batch.map(() => "unavailable");
-    this.checkpointLongLog();
+    if (!this.#ensureWalSynced()) return batch.map(() => "unavailable");
+    this.checkpointIfLong();
     try {
       return this.#commit(batch);
     } catch (error) {
       const { reason, mayFitAlone } = failureOf(error);
       this.#observe(reason);
-      return batch.map((plant) => this.#judgeAlone(plant, mayFitAlone && batch.length > 1));
+      return batch.map((plant) => this.#commitSingly(plant, mayFitAlone && batch.length > 1));
     }
   }
 
@@ -67,7 +67,7 @@ export class SqlitePlants {
    * recovered by this one. But where another process is in a checkpoint of its own, as one that has started at the same
    * moment, SQLite does none, and the log may not be safe before the other one is through.
    */
-  #logIsSafe(): boolean {
+  #ensureWalSynced(): boolean {
     if (this.#logWasFsynced) return true;
     try {
       this.#logWasFsynced = this.#checkpointInTime();
@@ -95,7 +95,7 @@ export class SqlitePlants {
    * the pages that an earlier one had copied, past a reader of an old snapshot, without an fsync. The length of the log
    * costs 5 µs to ask for.
    */
-  checkpointLongLog(): void {
+  checkpointIfLong(): void {
     if (this.#checkpoint("NOOP").pages < this.#checkpointAt) return;
     try {
       const { pages, copied } = this.#checkpoint("PASSIVE");
@@ -116,10 +116,10 @@ export class SqlitePlants {
    * What kept the batch from the disk need not keep a plant from its answer: replays and conflicts need no disk,
    * and a small plant may fit where a large one does not.
    */
-  #judgeAlone(plant: NewPlant, mayWrite: boolean): Outcome {
+  #commitSingly(plant: NewPlant, mayWrite: boolean): Outcome {
     try {
       const stored = this.get(plant.id);
-      if (stored !== undefined) return outcomeBeside(stored, plant);
+      if (stored !== undefined) return compareWithStored(stored, plant);
       return mayWrite ? (this.#commit([plant])[0] ?? "unavailable") : "unavailable";
     } catch (error) {
       this.#observe(failureOf(error).reason);
@@ -145,7 +145,7 @@ export class SqlitePlants {
     if (Number(changes) === 1) return "created";
     const stored = this.get(plant.id);
     if (stored === undefined) throw new Error(`SQLite neither inserted nor found the plant ${plant.id}`);
-    return outcomeBeside(stored, plant);
+    return compareWithStored(stored, plant);
   }
 }
 

@@ -2,21 +2,21 @@
 
 import type { NewPlant } from "../../contract/plant.ts";
 import { OperatorError } from "../../operator-error.ts";
-import type { Found, IndexStates, PlantReader, Search, ShownPlant } from "../plant-reader.ts";
-import { CallThread } from "./thread-calls.ts";
+import type { IndexStates, PlantReader, PlantSummary, Search, SearchResult } from "../plant-reader.ts";
+import { WorkerClient } from "./worker-rpc.ts";
 
 /** The calls that the reading thread answers, by name. */
 export interface ReaderCalls {
   open(path: string): void;
-  search(search: Search): Found;
-  withIds(ids: readonly bigint[]): ShownPlant[];
+  search(search: Search): SearchResult;
+  withIds(ids: readonly bigint[]): PlantSummary[];
   get(id: bigint): NewPlant | undefined;
   indexStates(): IndexStates;
   close(): void;
 }
 
 export class SqliteReader implements PlantReader {
-  readonly #thread = new CallThread<ReaderCalls>(new URL("./reader-thread.ts", import.meta.url));
+  readonly #thread = new WorkerClient<ReaderCalls>(new URL("./reader-worker.ts", import.meta.url));
 
   static async open(path: string): Promise<SqliteReader> {
     const reader = new SqliteReader();
@@ -29,11 +29,11 @@ export class SqliteReader implements PlantReader {
     return reader;
   }
 
-  search(search: Search): Promise<Found> {
+  search(search: Search): Promise<SearchResult> {
     return this.#thread.call("search", search);
   }
 
-  withIds(ids: readonly bigint[]): Promise<ShownPlant[]> {
+  withIds(ids: readonly bigint[]): Promise<PlantSummary[]> {
     return this.#thread.call("withIds", ids);
   }
 

@@ -4,11 +4,10 @@ import { closeSync, constants, copyFileSync, existsSync, openSync, readSync, rmS
 import { dirname } from "node:path";
 import { OperatorError } from "../../operator-error.ts";
 import type { StoreSize } from "../plant-store.ts";
-import { checkCopy } from "./check.ts";
 import { noteSuffix } from "./disk-failure.ts";
 import { type Database, SQLiteError } from "./driver.ts";
 import { isEmpty, whileLocked } from "./file-lock.ts";
-import { companionsAt, placeOf, syncFile, versionOf } from "./files.ts";
+import { companionsAt, fsyncFile, resolvedPath, versionOf } from "./files.ts";
 import { isPlantStore } from "./migrations.ts";
 import { PrivateFolder } from "./private-folder.ts";
 import {
@@ -19,6 +18,7 @@ import {
   setPermissions,
   storeFilesAt,
 } from "./target-file.ts";
+import { verifyCopy } from "./verify-copy.ts";
 
 /**
  * Makes a backup the store at a path: checked first, and then in its place at once, with all of its plants and tokens.
@@ -36,9 +36,9 @@ export function restore(backup: string, path: string, mayReplace: boolean): Stor
     assertFree(target, path, mayReplace);
     using folder = PrivateFolder.create(dirname(target));
     copyWhole(backup, folder.copy);
-    const size = checkCopy(folder.copy, backup);
+    const size = verifyCopy(folder.copy, backup);
     setPermissions(folder.copy, backup, target);
-    syncFile(folder.copy);
+    fsyncFile(folder.copy);
     replace(target, path, folder.copy, mayReplace);
     return size;
   } catch (error) {
@@ -49,7 +49,7 @@ export function restore(backup: string, path: string, mayReplace: boolean): Stor
 
 /** A file with a log beside it is not all there is. */
 function assertAlone(backup: string): void {
-  const [beside] = storeFilesAt(placeOf(backup));
+  const [beside] = storeFilesAt(resolvedPath(backup));
   if (beside !== undefined)
     throw new OperatorError(
       `${backup} is a store and no backup, as ${beside} belongs to it; make one with "plantstore backup"`,
@@ -62,7 +62,7 @@ function assertClosed(backup: string): void {
   try {
     whileLocked(backup, () => undefined);
   } catch (error) {
-    // One on a read-only disk cannot be locked, and a damaged one cannot be read: copyWhole and checkCopy come next.
+    // One on a read-only disk cannot be locked, and a damaged one cannot be read: copyWhole and verifyCopy come next.
     if (!(error instanceof SQLiteError)) throw error;
   }
 }

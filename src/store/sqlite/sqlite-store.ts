@@ -7,22 +7,22 @@ import type { NewPlant } from "../../contract/plant.ts";
 import { OperatorError } from "../../operator-error.ts";
 import type { PlantIndexes } from "../plant-reader.ts";
 import type {
-  ObserveUnavailable,
+  ExportFilter,
+  OnUnavailable,
   OpenMode,
   Outcome,
   ReadablePlantStore,
-  Selection,
   StoreSize,
 } from "../plant-store.ts";
 import type { TokenStore } from "../token-store.ts";
 import { openDatabase } from "./database.ts";
-import { DiskFailed, isFailedFsync, noteFailure } from "./disk-failure.ts";
+import { DiskFailureError, isFailedFsync, writeFailureMarker } from "./disk-failure.ts";
 import type { Database } from "./driver.ts";
 import { countPlants, exportPlants } from "./export.ts";
+import { OpenFiles } from "./file-identity.ts";
 import { bytesOnDisk } from "./files.ts";
 import { SqliteIndexes } from "./indexes.ts";
-import { rewriteVersion, schemaVersion } from "./migrations.ts";
-import { OpenFiles } from "./open-files.ts";
+import { probeCommit, schemaVersion } from "./migrations.ts";
 import { SqlitePlants } from "./plants.ts";
 import { SqliteReader } from "./reader.ts";
 import { SqliteTokens } from "./tokens.ts";
@@ -36,7 +36,7 @@ export class SqliteStore implements ReadablePlantStore {
     add: (token) => this.#change(() => this.#tokens.add(token)),
     addFirst: (token) => this.#change(() => this.#tokens.addFirst(token)),
     rotate: (rotation) => this.#change(() => this.#tokens.rotate(rotation)),
-    withdraw: (hash) => this.#change(() => this.#tokens.withdraw(hash)),
+    revokeByHash: (hash) => this.#change(() => this.#tokens.revokeByHash(hash)),
     revoke: (name, revokedAt) => this.#change(() => this.#tokens.revoke(name, revokedAt)),
     recordUses: (uses) => this.#change(() => this.#tokens.recordUses(uses)),
     list: () => this.#inPlace(() => this.#tokens.list()),
@@ -51,7 +51,7 @@ export class SqliteStore implements ReadablePlantStore {
     drop: (name) => this.#change(() => this.#indexes.drop(name)),
   };
   readonly #path: string;
-  readonly #observe: ObserveUnavailable;
+  readonly #observe: OnUnavailable;
   readonly #database: Database;
   readonly #files: OpenFiles;
   readonly #plants: SqlitePlants;
@@ -59,8 +59,8 @@ export class SqliteStore implements ReadablePlantStore {
   readonly #indexes: SqliteIndexes;
   #diskHasFailed = false;
 
-  /** Opens a store file, see openDatabase. Once a call has rejected with DiskFailed, every other one does. */
-  constructor(path: string, mode: OpenMode, observe: ObserveUnavailable) {
+  /** Opens a store file, see openDatabase. Once a call has rejected with DiskFailureError, every other one does. */
+  constructor(path: string, mode: OpenMode, observe: OnUnavailable) {
     this.#path = path;
     this.location = resolve(path);
     this.wasCreated = !existsSync(path);
@@ -83,18 +83,18 @@ export class SqliteStore implements ReadablePlantStore {
 
   assertWritable(): Promise<void> {
     // A commit that leaves all as it was, and that the disk must take all the same.
-    return this.#change(async () => rewriteVersion(this.#database));
+    return this.#change(async () => probeCommit(this.#database));
   }
 
   async get(id: bigint): Promise<NewPlant | undefined> {
     return this.#plants.get(id);
   }
 
-  async *export(selection: Selection): AsyncGenerator<NewPlant[]> {
+  async *export(selection: ExportFilter): AsyncGenerator<NewPlant[]> {
     yield* exportPlants(this.#database, selection);
   }
 
-  async count(selection: Selection): Promise<number> {
+  async count(selection: ExportFilter): Promise<number> {
     return countPlants(this.#database, selection);
   }
 
@@ -133,7 +133,7 @@ export class SqliteStore implements ReadablePlantStore {
   /** Where no plant is created it is these that the log grows by: a probe of readiness alone is a page. */
   #change<T>(call: () => Promise<T>): Promise<T> {
     return this.#inPlace(() => {
-      this.#plants.checkpointLongLog();
+      this.#plants.checkpointIfLong();
       return call();
     });
   }
@@ -146,7 +146,7 @@ export class SqliteStore implements ReadablePlantStore {
       if (!isFailedFsync(error)) throw error;
       this.#diskHasFailed = true;
       const reason = `${error.message} (${error.code})`;
-      noteFailure(this.#path, reason);
+      writeFailureMarker(this.#path, reason);
       throw diskFailed(this.#path, reason);
     }
   }
@@ -156,8 +156,8 @@ function removed(path: string): string {
   return `${path} was removed or replaced while it was open; put it back, or start again with the file that is there`;
 }
 
-function diskFailed(path: string, reason: string): DiskFailed {
-  return new DiskFailed(
+function diskFailed(path: string, reason: string): DiskFailureError {
+  return new DiskFailureError(
     `the disk of ${path} failed: ${reason}; see to it, and start again: the store is recovered then`,
   );
 }

@@ -17,7 +17,7 @@ import { OperatorError } from "../../operator-error.ts";
 import { noteSuffix } from "./disk-failure.ts";
 import type { Database } from "./driver.ts";
 import { isEmpty, whileLocked } from "./file-lock.ts";
-import { companionSuffixes, companionsAt, identityOf, syncName } from "./files.ts";
+import { companionSuffixes, companionsAt, fileId, fsyncDirectory } from "./files.ts";
 import { createExclusively } from "./private-folder.ts";
 
 /**
@@ -54,8 +54,8 @@ export function assertRegularFile(path: string): void {
 
 /** Whether two paths lead to the same file. */
 export function isSameFile(path: string, other: string): boolean {
-  const identity = identityOf(path);
-  return identity !== undefined && identity === identityOf(other);
+  const identity = fileId(path);
+  return identity !== undefined && identity === fileId(other);
 }
 
 /** What belongs to a file as a store: SQLite's companions, and the note that its disk has failed. The path has no links. */
@@ -79,7 +79,7 @@ export function putInPlace(copy: string, path: string, prepare: (database: Datab
       if (isCreated && isEmpty(path)) rmSync(path, { force: true });
       throw error;
     }
-    syncName(path);
+    fsyncDirectory(path);
   });
 }
 

@@ -3,13 +3,13 @@
 import {
   latestRevision,
   type NewToken,
+  planRotation,
   type Removal,
   type Removed,
   type Rotation,
   type RotationOutcome,
   removableTokens,
   removalCandidates,
-  rotationOutcome,
   type TokenRecord,
   type TokenRow,
   type TokenStore,
@@ -17,8 +17,8 @@ import {
   type TokenUse,
   tokensFrom,
 } from "../token-store.ts";
-import { changeInTurn } from "./change.ts";
 import type { Database } from "./driver.ts";
+import { runImmediateTransaction } from "./immediate-transaction.ts";
 
 export class SqliteTokens implements TokenStore {
   readonly #database: Database;
@@ -28,14 +28,14 @@ export class SqliteTokens implements TokenStore {
   }
 
   async add(token: NewToken): Promise<boolean> {
-    return changeInTurn(this.#database, () => {
+    return runImmediateTransaction(this.#database, () => {
       const namesakes = this.#database.query("SELECT 1 FROM tokens WHERE name = ? AND revoked_at IS NULL");
       return namesakes.get(token.name) === null && this.#insert(token);
     });
   }
 
   async addFirst(token: NewToken): Promise<boolean> {
-    return changeInTurn(this.#database, () => {
+    return runImmediateTransaction(this.#database, () => {
       const any = this.#database.query(
         "SELECT 1 FROM tokens WHERE revoked_at IS NULL OR revoked_at <> created_at",
       );
@@ -44,15 +44,15 @@ export class SqliteTokens implements TokenStore {
   }
 
   async rotate(rotation: Rotation): Promise<RotationOutcome> {
-    return changeInTurn(this.#database, () => {
-      const outcome = rotationOutcome(tokensFrom(this.#unrevoked(rotation.name)), rotation);
+    return runImmediateTransaction(this.#database, () => {
+      const outcome = planRotation(tokensFrom(this.#unrevoked(rotation.name)), rotation);
       if (typeof outcome === "object") this.#insert(outcome.token, rotation.overlapEndsAt);
       return outcome;
     });
   }
 
-  async withdraw(hash: string): Promise<void> {
-    changeInTurn(this.#database, () => {
+  async revokeByHash(hash: string): Promise<void> {
+    runImmediateTransaction(this.#database, () => {
       const revoke = this.#database.query(
         "UPDATE tokens SET revoked_at = created_at, revision = ? WHERE hash = ? AND revoked_at IS NULL",
       );
@@ -61,7 +61,7 @@ export class SqliteTokens implements TokenStore {
   }
 
   async revoke(name: string, revokedAt: number): Promise<boolean> {
-    return changeInTurn(this.#database, () => {
+    return runImmediateTransaction(this.#database, () => {
       const revoke = this.#database.query(
         "UPDATE tokens SET revoked_at = ?, revision = ? WHERE name = ? AND revoked_at IS NULL",
       );

@@ -2,16 +2,16 @@
 
 import { AddPlant } from "./add-plant.js";
 import { Refused, read, write } from "./api.js";
+import { Plots } from "./charts.js";
 import { html } from "./format.js";
 import { Indexes } from "./indexes.js";
 import { Component, render } from "./library/preact.js";
 import { Plants } from "./plants.js";
-import { Plots } from "./plots.js";
 import { LogIn } from "./session.js";
 import { Tokens } from "./tokens.js";
 
 /**
- * @typedef {import("./plots.js").Hour} Hour
+ * @typedef {import("./charts.js").Hour} Hour
  * @typedef {{ version: string, engine: string, run: string }} About
  * @typedef {{ session: "unknown" | "closed" | "open", needsPassword: boolean, isReached: boolean, beat: number,
  *   slowBeat: number, hour: Hour, about: About | null, token: string,

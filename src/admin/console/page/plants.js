@@ -4,12 +4,12 @@ import { addressOf, Refused, read, sentenceOf } from "./api.js";
 import { Fault } from "./dialogs.js";
 import { foreign, html } from "./format.js";
 import { Component } from "./library/preact.js";
-import { noteOn, nothingFor } from "./list-notes.js";
-import { WholePlant } from "./whole-plant.js";
+import { noteOn, nothingFor } from "./list-caption.js";
+import { WholePlant } from "./plant-dialog.js";
 
 /**
- * @typedef {{ id: string, name: string, tag: string | null, isCut: boolean }} ShownPlant
- * @typedef {{ plants: ShownPlant[], order: "newest" | "id" | "name", from: "store" | "memory", next: string | null,
+ * @typedef {{ id: string, name: string, tag: string | null, isTruncated: boolean }} PlantSummary
+ * @typedef {{ plants: PlantSummary[], order: "newest" | "id" | "name", from: "store" | "memory", next: string | null,
  *   searchedDownTo: string | null }} Listed
  * @typedef {{ by: string, text: string }} Search
  * @typedef {{ search: Search, asked: Search, listed: Listed | null, places: (string | null)[], fault: string, stale: string,
@@ -205,12 +205,12 @@ export class Plants extends Component {
           </thead>
           <tbody>
             ${plants.map(
-              ({ id, name, tag, isCut }) => html`
+              ({ id, name, tag, isTruncated }) => html`
                 <tr key=${id} class=${fresh.has(id) ? "fresh" : ""}>
                   <td class="number">
                     <button type="button" class="link" aria-label=${`Plant ${id}`} onClick=${() => this.choose(id)}>${id}</button>
                   </td>
-                  <td class="text"><span>${foreign(name)}${isCut && html`<span class="faint"> …</span>`}</span></td>
+                  <td class="text"><span>${foreign(name)}${isTruncated && html`<span class="faint"> …</span>`}</span></td>
                   <td class="text tag">${tag !== null && html`<span class="chip">${foreign(tag)}</span>`}</td>
                 </tr>
               `,

@@ -7,8 +7,8 @@ import { Component } from "./library/preact.js";
 
 /**
  * @typedef {{ name: string, state: string, created: string, expires: string | null, revoked: string | null,
- *   lastUsed: string | null }} ListedToken
- * @typedef {{ tokens: ListedToken[] | null, fault: string, revoking: string | null, isIssuing: boolean,
+ *   lastUsed: string | null }} TokenSummary
+ * @typedef {{ tokens: TokenSummary[] | null, fault: string, revoking: string | null, isIssuing: boolean,
  *   showsEnded: boolean }} State
  */
 
@@ -47,7 +47,7 @@ export class Tokens extends Component {
   /** @override */
   render() {
     const { tokens, fault, revoking, isIssuing, showsEnded } = this.state;
-    const isInUse = (/** @type {ListedToken} */ { state }) => state === "in force" || state === "rotated";
+    const isInUse = (/** @type {TokenSummary} */ { state }) => state === "in force" || state === "rotated";
     const ended = tokens?.filter((token) => !isInUse(token)) ?? [];
     const shown = tokens?.filter((token) => showsEnded || isInUse(token)) ?? [];
     return html`

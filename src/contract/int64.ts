@@ -1,0 +1,46 @@
+// Integers from their decimal text, exact to the last digit: a JavaScript number loses digits past 2^53.
+
+const int64Min = -(2n ** 63n);
+const int64Max = 2n ** 63n - 1n;
+const int64DigitsMax = 19;
+
+// Leading zeros are let in: JSON.parse has refused them where they do not belong.
+const decimal = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+
+/** Whether a text is a number as JSON writes it, leading zeros aside. */
+export function isDecimal(text: string): boolean {
+  return decimal.test(text);
+}
+
+/**
+ * The int64 that a JSON number (RFC 8259, section 6) denotes, or undefined if its value is no integer or lies
+ * outside int64. Judged on the exact value of the text: `1.0` and `1e3` are integers, as in JSON Schema, and
+ * `1.0000000000000000001` is not. Takes time linear in the text, whatever the exponent.
+ */
+export function parseJsonInt64(text: string): bigint | undefined {
+  const [, sign, whole = "", fraction = "", exponent = "0"] = decimal.exec(text) ?? [];
+  if (sign === undefined) return undefined;
+
+  const digits = trimZeros(whole + fraction);
+  if (digits.significant === "") return 0n;
+  // The value is `significant` times ten to the power of `shift`.
+  const shift = Number(exponent) - fraction.length + digits.trailing;
+  if (shift < 0 || digits.significant.length + shift > int64DigitsMax) return undefined;
+
+  const value = BigInt(sign + digits.significant + "0".repeat(shift));
+  return value >= int64Min && value <= int64Max ? value : undefined;
+}
+
+/** The digits between the first and the last that is not zero, and how many zeros followed. */
+function trimZeros(digits: string): { significant: string; trailing: number } {
+  let end = digits.length;
+  while (end > 0 && digits[end - 1] === "0") end--;
+  let start = 0;
+  while (start < end && digits[start] === "0") start++;
+  return { significant: digits.slice(start, end), trailing: digits.length - end };
+}
+
+/** Reads an int64 in plain decimal digits, as a command line gives it; undefined if it is none. */
+export function parseInt64(text: string): bigint | undefined {
+  return /^-?\d+$/.test(text) ? parseJsonInt64(text) : undefined;
+}

@@ -1,0 +1,77 @@
+// What an operator sees. Standard output carries results alone, standard error all else.
+
+import { OperatorError } from "./operator-error.ts";
+
+// Whoever reads the log may go away; the server does not go with them.
+process.stderr.on("error", () => undefined);
+
+/** Writes one line to standard error. */
+export function printError(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+/** Says what a command waits for: see StoreWait. */
+export function tellWaiting(waitingFor: string): void {
+  printError(`waiting for ${waitingFor}`);
+}
+
+/** Writes lines to standard output as fast as its reader takes them. Stops quietly if the reader goes away. */
+export async function printLines(lines: Iterable<string>): Promise<void> {
+  try {
+    await printChunks(withLineEnds(lines));
+  } catch (error) {
+    throw outputError(error, "standard output", "try again");
+  }
+}
+
+/** The OperatorError for what could not be written to standard output; any other error as it is. */
+export function outputError(error: unknown, name: string, retry: string): unknown {
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  if (syscall !== "write") return error;
+  // bin/plantstore leaves a closed one in this state.
+  const advice = code === "EBADF" ? "standard output is closed: redirect it" : "make room for it";
+  return new OperatorError(`${name} could not be written (${code}); ${advice}, and ${retry}`);
+}
+
+/** The same for texts that bring their line ends along. */
+export async function printChunks(texts: AsyncIterable<string> | Iterable<string>): Promise<void> {
+  try {
+    await write(texts);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EPIPE") throw error;
+  }
+}
+
+/** Writes lines too, but rejects as well if the reader goes away before it has taken them. */
+export async function printAll(lines: Iterable<string>): Promise<void> {
+  await write(withLineEnds(lines));
+}
+
+async function write(texts: AsyncIterable<string> | Iterable<string>): Promise<void> {
+  const output = Bun.stdout.writer({ highWaterMark: 2 ** 16 });
+  for await (const text of texts) {
+    const written = output.write(text);
+    if (typeof written !== "number") await written;
+  }
+  await output.end();
+}
+
+function withLineEnds(lines: Iterable<string>): string[] {
+  return Array.from(lines, (line) => `${line}\n`);
+}
+
+/** Such as "1 plant" or "200,000 plants". */
+export function formatCount(plants: number): string {
+  return `${plants.toLocaleString("en")} ${plants === 1 ? "plant" : "plants"}`;
+}
+
+/** Rows of cells as lines, with the columns under each other. */
+export function formatTable(rows: readonly (readonly string[])[]): string[] {
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
+  return rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
+}

@@ -1,0 +1,325 @@
+// Who may use the console: its own page, under a name of this server's, and with the password where one is set.
+
+import { expect, test } from "bun:test";
+import { ConsoleClient } from "../../support/console.ts";
+import { RawConnection, sendRaw } from "../../support/raw-connection.ts";
+import { plantstore, RunningServer, run, TemporaryFolder } from "../../support/server.ts";
+
+const password = "four random words it is";
+
+async function withServer(
+  args: readonly string[],
+  work: (server: RunningServer) => Promise<void>,
+): Promise<void> {
+  using folder = new TemporaryFolder();
+  await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args });
+  await work(server);
+}
+
+test("the page and its files come with a policy that lets nothing in and nothing out", async () => {
+  await withServer([], async (server) => {
+    const url = await server.adminUrl();
+    const page = await fetch(`${url}/`);
+    expect(page.url).toBe(`${url}/console/`);
+    const policy = page.headers.get("content-security-policy")?.split("; ");
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("script-src 'self'");
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy?.join()).not.toMatch(/unsafe|\*|https?:/);
+    const text = await page.text();
+    expect(text).not.toMatch(/<script(?![^>]*\ssrc=)|\son[a-z]+=|style=/);
+
+    const addresses = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address]) => address ?? "");
+    const seen = new Set<string>();
+    for (const address of addresses) {
+      const file = await fetch(new URL(address, page.url));
+      expect(file.status).toBe(200);
+      expect(file.headers.get("x-content-type-options")).toBe("nosniff");
+      const head = await fetch(new URL(address, page.url), { method: "HEAD" });
+      expect(head.headers.get("content-length")).toBe(file.headers.get("content-length"));
+      const etag = file.headers.get("etag") ?? "";
+      const again = await fetch(new URL(address, page.url), { headers: { "If-None-Match": etag } });
+      expect(again.status).toBe(304);
+      // Every module that another one imports is there as well.
+      const imports = [...(await file.text()).matchAll(/from "(\.[^"]+)"/g)].map(([, path]) => path ?? "");
+      for (const path of imports) addresses.push(new URL(path, new URL(address, page.url)).pathname);
+      seen.add(file.headers.get("content-type") ?? "");
+      if (addresses.length > 100) throw new Error("imports without an end");
+    }
+    expect([...seen].toSorted()).toEqual([
+      "image/svg+xml",
+      "text/css; charset=utf-8",
+      "text/javascript; charset=utf-8",
+    ]);
+    expect((await fetch(`${url}/console/../../package.json`)).status).toBe(404);
+    expect((await fetch(`${url}/console/tsconfig.json`)).status).toBe(404);
+  });
+});
+
+test("a Host that is no name of this server is refused, whatever is asked", async () => {
+  await withServer(["--admin-names", "console.plants.example, Other.Example"], async (server) => {
+    const url = await server.adminUrl();
+    const { port } = new URL(url);
+    const statusWith = async (host: string, path: string) =>
+      Number(
+        /^HTTP\/1.1 (\d+)/.exec(
+          await sendRaw(url, `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`),
+        )?.[1],
+      );
+    for (const host of [
+      "127.0.0.1",
+      `127.0.0.1:${port}`,
+      `localhost:${port}`,
+      `[::1]:${port}`,
+      "console.plants.example",
+      "other.example:443",
+    ])
+      expect([host, await statusWith(host, "/console/api/session")]).toEqual([host, 200]);
+    for (const host of [
+      "evil.example",
+      "127.0.0.1.evil.example",
+      "localhost.evil.example",
+      "127.0.0.1@evil.example",
+      "evil.example:99999",
+      "[::1",
+      "console.plants.example.evil",
+    ])
+      for (const path of ["/console/", "/console/api/session", "/console/api/tokens", "/"])
+        expect([host, path, await statusWith(host, path)]).toEqual([host, path, 421]);
+    // Probes and Prometheus call the server what they like.
+    expect(await statusWith("plantstore.default.svc", "/livez")).toBe(200);
+  });
+});
+
+test("a change comes from the page alone, and a read from no other site", async () => {
+  await withServer([], async (server) => {
+    const url = await server.adminUrl();
+    const client = new ConsoleClient(url);
+    const issue = (name: string, headers: Record<string, string>) =>
+      client.write("tokens", { name, expires: "" }, headers);
+    const refused: Record<string, string>[] = [
+      { "Sec-Fetch-Site": "cross-site" },
+      { "Sec-Fetch-Site": "same-site" },
+      { Origin: "https://evil.example" },
+      { Origin: "null" },
+      { Origin: url.replace("127.0.0.1", "localhost") },
+      { "X-Plantstore-Console": "" },
+      { "Content-Type": "text/plain" },
+      { "Content-Type": "application/x-www-form-urlencoded" },
+    ];
+    for (const headers of refused) expect((await issue("stranger", headers)).status).toBe(403);
+    expect((await issue("own", { Origin: url, "Sec-Fetch-Site": "same-origin" })).status).toBe(201);
+    expect((await client.read("tokens", { "Sec-Fetch-Site": "cross-site" })).status).toBe(403);
+    const preflight = await fetch(`${url}/console/api/tokens`, {
+      method: "OPTIONS",
+      headers: { Origin: "https://evil.example", "Access-Control-Request-Method": "POST" },
+    });
+    expect(preflight.headers.get("access-control-allow-origin")).toBeNull();
+    const { json } = await client.read("tokens");
+    expect((json as { name: string }[]).map(({ name }) => name)).not.toContain("stranger");
+  });
+});
+
+test("where a password is set nothing is told without it, and probes go on", async () => {
+  const hash = (await run(["password"], {}, `${password}\n`)).stdout.trim();
+  await withServer(["--admin-password-hash", hash, "--admin-host", "0.0.0.0"], async (server) => {
+    const url = (await server.adminUrl()).replace("0.0.0.0", "127.0.0.1");
+    const stranger = new ConsoleClient(url);
+    for (const path of ["history", "plants?by=id", "plants/export?by=id", "plant?id=1", "tokens", "indexes"])
+      expect([path, (await stranger.read(path)).status]).toEqual([path, 401]);
+    expect((await stranger.write("tokens", { name: "x", expires: "" })).status).toBe(401);
+    expect((await stranger.read("session")).json).toEqual({ needsPassword: true, isOpen: false });
+    for (const path of ["livez", "readyz", "metrics"])
+      expect((await fetch(`${url}/${path}`)).status).toBe(200);
+
+    expect((await stranger.write("session", { password: "wrong" })).status).toBe(403);
+    const { headers } = await stranger.write("session", { password }, { Origin: url });
+    const cookie = headers.get("set-cookie") ?? "";
+    expect(cookie).toMatch(
+      /^plantstore_console_[\w-]{8}=[\w-]{43}; Max-Age=43200; HttpOnly; SameSite=Strict$/,
+    );
+    const operator = new ConsoleClient(url, { Cookie: cookie.split(";")[0] ?? "" });
+    expect((await operator.read("tokens")).status).toBe(200);
+    const guess = cookie.replace(/=.*/, "=");
+    expect((await stranger.read("tokens", { Cookie: guess })).status).toBe(401);
+    await operator.write("session-end", {});
+    expect((await operator.read("tokens")).status).toBe(401);
+
+    // Attempts are counted before they are judged: the right password does not help any more either.
+    for (let attempt = 3; attempt <= 5; attempt++)
+      expect((await stranger.write("session", { password: "wrong" })).status).toBe(403);
+    expect((await stranger.write("session", { password })).status).toBe(429);
+    expect((await stranger.write("session", { password: "x".repeat(5_000) })).status).toBe(413);
+  });
+});
+
+/** Its checks are quick, so that many of them are. */
+const quickHash = await Bun.password.hash(password, { algorithm: "argon2id", memoryCost: 8, timeCost: 1 });
+
+test("behind a trusted proxy the clients that it names are told apart, in front of none nobody is named", async () => {
+  const args = ["--admin-password-hash", quickHash];
+  await withServer([...args, "--trusted-proxies", "127.0.0.0/8, ::1"], async (server) => {
+    const client = new ConsoleClient(await server.adminUrl());
+    const attempt = async (value: string, headers: Record<string, string>) =>
+      (await client.write("session", { password: value }, headers)).status;
+    // What a client writes itself stands before what the proxy adds.
+    for (let forged = 1; forged <= 5; forged++)
+      expect(await attempt("wrong", { "X-Forwarded-For": `192.0.2.${forged}, 198.51.100.7` })).toBe(403);
+    expect(await attempt(password, { "X-Forwarded-For": "192.0.2.9, 198.51.100.7" })).toBe(429);
+    expect(await attempt(password, { Forwarded: 'for="198.51.100.7:4711"' })).toBe(429);
+    expect(await attempt(password, { Forwarded: 'for="[2001:db8::1]:4711";proto=https' })).toBe(200);
+    expect(await attempt(password, { "X-Forwarded-For": "203.0.113.5" })).toBe(200);
+  });
+  await withServer(args, async (server) => {
+    const client = new ConsoleClient(await server.adminUrl());
+    const statuses: number[] = [];
+    for (let forged = 1; forged <= 6; forged++) {
+      const { status } = await client.write(
+        "session",
+        { password: "wrong" },
+        { "X-Forwarded-For": `192.0.2.${forged}` },
+      );
+      statuses.push(status);
+    }
+    expect(statuses).toEqual([403, 403, 403, 403, 403, 429]);
+  });
+});
+
+test("strangers at many addresses cannot lock the log-in, and a session goes on beside them", async () => {
+  await withServer(["--admin-password-hash", quickHash, "--trusted-proxies", "127.0.0.1"], async (server) => {
+    const url = await server.adminUrl();
+    const client = new ConsoleClient(url);
+    const from = (address: string, value: string, headers: Record<string, string> = {}) =>
+      client.write("session", { password: value }, { "X-Forwarded-For": address, ...headers });
+    const first = await from("203.0.113.5", password);
+    const operator = new ConsoleClient(url, {
+      Cookie: first.headers.get("set-cookie")?.split(";")[0] ?? "",
+    });
+    let isOver = false;
+    const guessing = Array.from({ length: 100 }, async (_, index) => {
+      while (!isOver) await from(`198.51.${index}.7`, "wrong");
+    });
+    try {
+      // Each stranger is new only once: a client that is refused while all that wait are new gets in soon.
+      const refused = [200, 429];
+      for (const address of ["203.0.113.77", "2001:db8::1"])
+        for (let status = 429; status !== 200; expect(refused).toContain(status))
+          ({ status } = await from(address, password));
+      expect((await from("203.0.113.5", password)).status).toBe(200);
+      expect((await operator.read("tokens")).status).toBe(200);
+    } finally {
+      isOver = true;
+      await Promise.all(guessing);
+    }
+  });
+});
+
+test("a proxy that is no address is named where the server starts", async () => {
+  for (const value of ["proxy.example", "10.0.0.0/8,::/0", ""]) {
+    const { exitCode, stderr } = await run(["config", "--trusted-proxies", value]);
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining("addresses or ranges such as 127.0.0.1")]);
+  }
+  const { stdout } = await run(["config"], { PLANTSTORE_TRUSTED_PROXIES: "127.0.0.1, fd00::/8" });
+  expect(stdout).toMatch(/PLANTSTORE_TRUSTED_PROXIES +.*127\.0\.0\.1.*fd00::\/8/);
+});
+
+test("a body is read within limits: its framing, its bytes, and those of all bodies together", async () => {
+  await withServer(["--admin-password-hash", quickHash], async (server) => {
+    const url = await server.adminUrl();
+    const head = (path: string, framing: string, cookie = "") =>
+      `POST /console/api/${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n` +
+      `X-Plantstore-Console: 1\r\n${cookie}${framing}\r\n\r\n`;
+    const body = JSON.stringify({ password });
+    const chunked = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+    const length = `Content-Length: ${body.length}`;
+    const begun = await sendRaw(url, head("session", "Transfer-Encoding: chunked") + chunked);
+    expect(begun).toStartWith("HTTP/1.1 200");
+    expect(await sendRaw(url, head("session", `${length}\r\n${length}`) + body)).toStartWith("HTTP/1.1 400");
+    expect(
+      await sendRaw(url, `${head("session", "Transfer-Encoding: chunked")}1389\r\n${"x".repeat(5_001)}\r\n`),
+    ).toStartWith("HTTP/1.1 413");
+
+    const cookie = `Cookie: ${/set-cookie: ([^;]+)/i.exec(begun)?.[1]}\r\n`;
+    const large = `Content-Length: ${16 * 2 ** 20}`;
+    // Memory is set aside for what has arrived: bodies that stay unfinished fill it, and then one is refused.
+    const unfinished: RawConnection[] = [];
+    for (let answer = ""; answer === ""; ) {
+      const connection = await RawConnection.open(url);
+      unfinished.push(connection);
+      connection.write(head("plants", large, cookie) + " ".repeat(8 * 2 ** 20));
+      answer = await Promise.race([connection.closed, Bun.sleep(1_000).then(() => "")]);
+      if (answer !== "") expect(answer).toStartWith("HTTP/1.1 503");
+    }
+    for (const connection of unfinished) connection.terminate();
+    // A client that leaves before its body has arrived is no fault of the program.
+    expect(await server.metric("plantstore_faults_total")).toBe(0);
+    const revoking = await new ConsoleClient(url, {
+      Cookie: cookie.slice(8, -2),
+    }).write("tokens/revoke", { name: "nobody" });
+    expect(revoking.status).toBe(404);
+  });
+});
+
+test("a session that was begun over TLS is for TLS alone", async () => {
+  const hash = await Bun.password.hash(password, "argon2id");
+  await withServer(["--admin-password-hash", hash, "--admin-names", "console.example"], async (server) => {
+    const { port } = new URL(await server.adminUrl());
+    const body = JSON.stringify({ password });
+    const answer = await sendRaw(
+      `http://127.0.0.1:${port}`,
+      `POST /console/api/session HTTP/1.1\r\nHost: console.example\r\nOrigin: https://console.example\r\n` +
+        `Content-Type: application/json\r\nX-Plantstore-Console: 1\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+    );
+    expect(answer).toMatch(/^HTTP\/1.1 200/);
+    expect(answer).toMatch(/SameSite=Strict; Secure\r\n/);
+  });
+});
+
+test("beyond this machine the admin listener wants a password, and says how to make its hash", async () => {
+  for (const host of ["0.0.0.0", "::", "10.0.0.1", "plants.example"]) {
+    const { exitCode, stdout, stderr } = await run(["serve", "--admin-host", host]);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toStartWith(`plantstore: --admin-host is ${host}, beyond this machine`);
+    expect(stderr).toContain("plantstore password");
+  }
+  const { exitCode } = await run(["config", "--admin-host", "0.0.0.0", "--admin-port", "off"]);
+  expect(exitCode).toBe(0);
+});
+
+test("a password is long enough, and its hash is shown nowhere but where it was made", async () => {
+  expect(await run(["password"], {}, "too short\n")).toMatchObject({ exitCode: 1, stdout: "" });
+  const made = await run(["password"], {}, `${password}\nanother line\n`);
+  expect(made).toMatchObject({ exitCode: 0, stderr: "" });
+  const hash = made.stdout.trim();
+  expect(await Bun.password.verify(password, hash)).toBe(true);
+  using folder = new TemporaryFolder();
+  await Bun.write(folder.file("hash"), `${hash}\n`);
+  const shown = await run(["config"], { PLANTSTORE_ADMIN_PASSWORD_HASH_FILE: folder.file("hash") });
+  expect(shown.stdout).toMatch(/PLANTSTORE_ADMIN_PASSWORD_HASH +\*\*\* +PLANTSTORE_ADMIN_PASSWORD_HASH_FILE/);
+  const unquoted = await run(["config"], { PLANTSTORE_ADMIN_PASSWORD_HASH: "=19=65536,t=2,p=1" });
+  expect(unquoted).toMatchObject({ exitCode: 2, stdout: "" });
+  expect(unquoted.stderr).toContain("single quotes");
+});
+
+test("the console can be turned off", async () => {
+  await withServer(["--console", "off"], async (server) => {
+    const url = await server.adminUrl();
+    for (const path of ["/", "/console/", "/console/api/session"])
+      expect((await fetch(url + path)).status).toBe(404);
+    expect((await fetch(`${url}/metrics`)).status).toBe(200);
+  });
+});
+
+test("a terminal shows nothing of a password that is typed", async () => {
+  const shown: string[] = [];
+  const child = Bun.spawn([plantstore, "password"], {
+    terminal: { data: (_, bytes) => void shown.push(new TextDecoder().decode(bytes)) },
+  });
+  for (const question of ["Password of the console: ", "Once more: "]) {
+    while (!shown.join("").endsWith(question)) await Bun.sleep(10);
+    child.terminal?.write(`${password}\r`);
+  }
+  expect(await child.exited).toBe(0);
+  while (!shown.join("").includes("$argon2id$")) await Bun.sleep(10);
+  expect(shown.join("")).not.toContain("random");
+});

@@ -1,0 +1,34 @@
+// What the conformance suite runs against: a server of ours for each engine, or the one that the environment names.
+
+import { afterAll, beforeAll, describe } from "bun:test";
+import { engines } from "../../support/engines.ts";
+import type { Target } from "../../support/http.ts";
+import { RunningServer } from "../../support/server.ts";
+
+/**
+ * Runs a suite once for each engine, on a server that the suite has for itself; or once against
+ * PLANTSTORE_TEST_URL with PLANTSTORE_TEST_TOKEN, which may be any address and any implementation.
+ */
+export function describeConformance(name: string, suite: (target: () => Target) => void): void {
+  const { PLANTSTORE_TEST_URL: url, PLANTSTORE_TEST_TOKEN: token } = process.env;
+  if (url !== undefined && token !== undefined) {
+    describe(`${url}: ${name}`, () => suite(() => ({ url: url.replace(/\/$/, ""), token })));
+    return;
+  }
+  for (const engine of engines) {
+    describe(`${engine.name}: ${name}`, () => {
+      const resources = new AsyncDisposableStack();
+      let target: Target | undefined;
+      beforeAll(async () => {
+        const place = resources.use(await engine.newPlace());
+        const server = resources.use(await RunningServer.start({ database: place.database }));
+        target = { url: server.url, token: await server.createToken() };
+      });
+      afterAll(() => resources.disposeAsync());
+      suite(() => {
+        if (target === undefined) throw new Error("The server has not started yet");
+        return target;
+      });
+    });
+  }
+}

@@ -1,0 +1,115 @@
+// Where the provider's keys are found: OpenID discovery, OAuth metadata, --jwks-url, and what of it is not taken.
+
+import { expect, test } from "bun:test";
+import { makeCertificate } from "../../support/certificates.ts";
+import { KeyServer } from "../../support/key-server.ts";
+import { suiteWith } from "../../support/programs.ts";
+import { TemporaryFolder } from "../../support/server.ts";
+import { SigningKey } from "../../support/signing-key.ts";
+import { audience, claimsOf, keysUnavailable, notAccepted, ServerWithIdentity } from "./setup.ts";
+
+const key = new SigningKey();
+
+test.each(["", "/"])("an issuer with a path, and %p at its end", async (end) => {
+  await using provider = new KeyServer(key);
+  const issuer = `${provider.issuer}/realms/plants${end}`;
+  provider.instead = ({ url }) =>
+    new URL(url).pathname === "/realms/plants/.well-known/openid-configuration"
+      ? Response.json({ issuer, jwks_uri: provider.jwksUrl })
+      : undefined;
+  await using identity = await ServerWithIdentity.start(issuer);
+  expect((await identity.create(key.sign(claimsOf(issuer)))).status).toBe(200);
+  expect(await identity.create(key.sign(claimsOf(provider.issuer)))).toMatchObject(notAccepted);
+});
+
+test("OAuth metadata (RFC 8414) where there are none of OpenID", async () => {
+  await using provider = new KeyServer(key);
+  const issuer = `${provider.issuer}/tenant`;
+  provider.instead = ({ url }) =>
+    new URL(url).pathname === "/.well-known/oauth-authorization-server/tenant"
+      ? Response.json({ issuer, jwks_uri: provider.jwksUrl })
+      : undefined;
+  await using identity = await ServerWithIdentity.start(issuer);
+  expect((await identity.create(key.sign(claimsOf(issuer)))).status).toBe(200);
+  expect(provider.requests).toEqual([
+    "/tenant/.well-known/openid-configuration",
+    "/.well-known/oauth-authorization-server/tenant",
+    "/keys",
+  ]);
+});
+
+test.each([
+  ["of another issuer", { issuer: "https://id.example" }, "is of the issuer"],
+  [
+    "with an address of keys that anybody on the way may change",
+    { jwks_uri: "http://id.example/keys" },
+    "no https",
+  ],
+  ["without an address of keys", { jwks_uri: undefined }, "no https"],
+  ["with an address of keys that is a file", { jwks_uri: "file:///etc/passwd" }, "no https"],
+])("metadata %s are not taken", async (_, differing, reported) => {
+  await using provider = new KeyServer(key);
+  provider.instead = ({ url }) =>
+    url.endsWith("/openid-configuration")
+      ? Response.json({ issuer: provider.issuer, jwks_uri: provider.jwksUrl, ...differing })
+      : undefined;
+  await using identity = await ServerWithIdentity.start(provider.issuer);
+  expect(await identity.create(key.sign(claimsOf(provider.issuer)))).toMatchObject(keysUnavailable);
+  expect(provider.fetches).toBe(0);
+  expect(await identity.keysTrouble()).toContain(reported);
+});
+
+test.each(["/.well-known/openid-configuration", "/keys"])(
+  "%s does not lead elsewhere",
+  async (redirected) => {
+    await using provider = new KeyServer(key);
+    await using elsewhere = new KeyServer(key);
+    provider.instead = ({ url }) => {
+      const { pathname } = new URL(url);
+      return pathname === redirected ? Response.redirect(`${elsewhere.issuer}${pathname}`) : undefined;
+    };
+    await using identity = await ServerWithIdentity.start(provider.issuer);
+    expect(await identity.create(key.sign(claimsOf(provider.issuer)))).toMatchObject(keysUnavailable);
+    expect(elsewhere.requests).toEqual([]);
+    expect(await identity.keysTrouble()).toContain(`${redirected} answered 302`);
+  },
+);
+
+test("no metadata at all: the log says where they were looked for, and what to do", async () => {
+  await using provider = new KeyServer(key);
+  provider.instead = () => new Response("", { status: 404 });
+  await using identity = await ServerWithIdentity.start(provider.issuer);
+  expect(await identity.create(key.sign(claimsOf(provider.issuer)))).toMatchObject(keysUnavailable);
+  expect(await identity.keysTrouble()).toContain("say with --jwks-url where the keys are");
+});
+
+test("is not needed with --jwks-url", async () => {
+  await using provider = new KeyServer(key);
+  const issuer = "https://id.example/";
+  await using identity = await ServerWithIdentity.start(issuer, ["--jwks-url", provider.jwksUrl]);
+  expect((await identity.create(key.sign(claimsOf(issuer, { aud: [audience] })))).status).toBe(200);
+  expect(provider.requests).toEqual(["/keys"]);
+});
+
+suiteWith("openssl", "over TLS", () => {
+  test("a certificate of an authority of one's own is taken with NODE_EXTRA_CA_CERTS, and only with it", async () => {
+    using folder = new TemporaryFolder();
+    const { certificate, key: certificateKey } = makeCertificate(folder, "id", "/CN=id", "DNS:localhost");
+    await using provider = new KeyServer(key);
+    using front = Bun.serve({
+      hostname: "127.0.0.1",
+      port: 0,
+      tls: { cert: Bun.file(certificate), key: Bun.file(certificateKey) },
+      fetch: ({ url }) => fetch(`${provider.issuer}${new URL(url).pathname}`),
+    });
+    const issuer = `https://localhost:${front.port}`;
+    const args = ["--jwks-url", `${issuer}/keys`];
+    const token = key.sign(claimsOf(issuer));
+
+    await using trusting = await ServerWithIdentity.start(issuer, args, { NODE_EXTRA_CA_CERTS: certificate });
+    expect((await trusting.create(token)).status).toBe(200);
+    await using distrusting = await ServerWithIdentity.start(issuer, args);
+    expect(await distrusting.create(token)).toMatchObject(keysUnavailable);
+    expect(provider.fetches).toBe(1);
+  });
+});

@@ -1,0 +1,95 @@
+// The provider's keys over time: new ones, removed ones, and callers who would wear the provider out.
+
+import { expect, test } from "bun:test";
+import { KeyServer } from "../../support/key-server.ts";
+import { SigningKey } from "../../support/signing-key.ts";
+import { ageOfOneSecond, claimsOf, notAccepted, nowSeconds, ServerWithIdentity, until } from "./setup.ts";
+
+test("a new key works at once, and a removed one ends with all that it verified as soon as that is known", async () => {
+  const [old, young] = [new SigningKey(), new SigningKey()];
+  await using provider = new KeyServer(old);
+  await using identity = await ServerWithIdentity.start(provider.issuer);
+  const oldToken = old.sign(claimsOf(provider.issuer));
+  expect((await identity.create(oldToken)).status).toBe(200);
+  expect(provider.fetches).toBe(1);
+
+  provider.publish(young);
+  expect((await identity.create(oldToken)).status).toBe(200);
+  expect((await identity.create(young.sign(claimsOf(provider.issuer)))).status).toBe(200);
+  expect(provider.fetches).toBe(2);
+  expect(await identity.create(oldToken)).toMatchObject(notAccepted);
+});
+
+test("a removed key ends when the keys have reached their age, though nobody asks for another", async () => {
+  const [old, young] = [new SigningKey(), new SigningKey()];
+  await using provider = new KeyServer(old, young);
+  await using identity = await ServerWithIdentity.start(provider.issuer, ageOfOneSecond);
+  const [oldToken, youngToken] = [old, young].map((key) => key.sign(claimsOf(provider.issuer)));
+  expect((await identity.create(oldToken ?? "")).status).toBe(200);
+  provider.publish(young);
+  const before = provider.fetches;
+  await until(() => provider.fetches > before);
+  // From now on the server has the keys, or will have them in a moment.
+  await identity.createUntil(401, oldToken ?? "");
+  expect((await identity.create(youngToken ?? "")).status).toBe(200);
+
+  provider.publish();
+  await identity.createUntil(401, youngToken ?? "");
+});
+
+test("a token that was accepted is refused from its exp on, to the moment", async () => {
+  const key = new SigningKey();
+  await using provider = new KeyServer(key);
+  await using identity = await ServerWithIdentity.start(provider.issuer);
+  const exp = nowSeconds() + 5;
+  const token = key.sign(claimsOf(provider.issuer, { exp }));
+  const acceptedAt: number[] = [];
+  let refusal = { sentAt: 0, json: undefined as unknown };
+  await until(async () => {
+    const sentAt = Date.now();
+    const { status, json } = await identity.create(token);
+    if (status === 200) acceptedAt.push(sentAt);
+    refusal = { sentAt: Date.now(), json };
+    return status !== 200;
+  });
+  expect(acceptedAt.length).toBeGreaterThan(1);
+  expect(Math.max(...acceptedAt)).toBeLessThan(exp * 1_000);
+  expect(refusal.sentAt).toBeGreaterThanOrEqual(exp * 1_000);
+  expect(refusal.json).toEqual({
+    error: 40101,
+    message: "The bearer token is not accepted: it has expired. Get a new one from the identity provider.",
+  });
+});
+
+test("one key that cannot be used does not harm the others, and is reported", async () => {
+  const key = new SigningKey();
+  const broken = new SigningKey("ES256", "broken");
+  await using provider = new KeyServer(key);
+  provider.jwks = { keys: [{ ...broken.jwk, x: "AA" }, { kty: "unheard of", kid: "x" }, {}, key.jwk] };
+  await using identity = await ServerWithIdentity.start(provider.issuer);
+  expect(await identity.create(broken.sign(claimsOf(provider.issuer)))).toMatchObject(notAccepted);
+  expect((await identity.create(key.sign(claimsOf(provider.issuer)))).status).toBe(200);
+  expect(await identity.keysTrouble()).not.toBe("");
+});
+
+test("many tokens with unknown keys ask the provider once in five seconds, and none is refused wrongly", async () => {
+  const [key, young] = [new SigningKey(), new SigningKey()];
+  await using provider = new KeyServer(key);
+  await using identity = await ServerWithIdentity.start(provider.issuer);
+  expect((await identity.create(key.sign(claimsOf(provider.issuer)))).status).toBe(200);
+  const before = provider.fetches;
+  const start = performance.now();
+  const attack = () =>
+    Promise.all(
+      Array.from({ length: 40 }, () => identity.create(new SigningKey().sign(claimsOf(provider.issuer)))),
+    );
+  for (const answer of await attack()) expect(answer).toMatchObject(notAccepted);
+  const second = attack();
+  provider.publish(key, young);
+  // It comes in the midst of the others, waits as they do, and is accepted.
+  expect((await identity.create(young.sign(claimsOf(provider.issuer)))).status).toBe(200);
+  for (const answer of await second) expect(answer).toMatchObject(notAccepted);
+  const seconds = (performance.now() - start) / 1_000;
+  expect(provider.fetches - before).toBeLessThanOrEqual(1 + Math.floor(seconds / 5));
+  expect(provider.fetches - before).toBeGreaterThanOrEqual(2);
+});

@@ -1,0 +1,70 @@
+// The settings of an identity provider: what is refused at the start, in one line that says what to do.
+
+import { expect, test } from "bun:test";
+import { run, TemporaryFolder } from "../../support/server.ts";
+
+const https = "https://id.example/";
+
+async function serve(args: readonly string[], env: Record<string, string> = {}) {
+  using folder = new TemporaryFolder();
+  const database = `sqlite:${folder.file("plants.db")}`;
+  return run(["serve", "--port", "0", "--admin-port", "off", "--database", database, ...args], env);
+}
+
+const parts: readonly [missing: string, args: readonly string[]][] = [
+  ["--jwt-audience", ["--jwt-issuer", https]],
+  ["--jwt-issuer", ["--jwt-audience", "urn:example:plants"]],
+  ["--jwt-issuer", ["--jwks-url", `${https}keys`]],
+  ["--jwt-audience", ["--jwt-issuer", https, "--jwks-url", `${https}keys`]],
+  ["--jwt-issuer", ["--jwt-audience", "urn:example:plants", "--jwks-url", `${https}keys`]],
+];
+test.each(parts)("%s is missing beside %p", async (missing, args) => {
+  expect(await serve(args)).toEqual({
+    exitCode: 2,
+    stdout: "",
+    stderr: `plantstore: ${missing} is missing: JWTs need both --jwt-issuer and --jwt-audience\n`,
+  });
+});
+
+test("the same by environment variable", async () => {
+  const { exitCode, stderr } = await serve([], { PLANTSTORE_JWT_ISSUER: https });
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain("--jwt-audience is missing");
+});
+
+const issuers = [
+  "http://id.example",
+  "http://10.0.0.1",
+  "http://127.0.0.1.id.example",
+  "http://127.0.0.1@id.example/",
+  "http://localhost.id.example",
+  "https://id.example/?tenant=1",
+  "https://id.example/#tenant",
+  "https://user:secret@id.example/",
+  "ftp://id.example",
+  "id.example",
+  "",
+];
+test.each(issuers)("the issuer %p is refused", async (issuer) => {
+  const { exitCode, stdout, stderr } = await serve(["--jwt-issuer", issuer, "--jwt-audience", "urn:plants"]);
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+  expect(stderr).toMatch(/^plantstore: --jwt-issuer says .*http is for loopback addresses alone.*\n$/);
+});
+
+test.each(["http://[::1]:1", "http://localhost:1", "http://127.0.0.2:1", "https://id.example"])(
+  "the issuer %p is one",
+  async (issuer) => {
+    const { exitCode } = await run(["config", "--jwt-issuer", issuer, "--jwt-audience", "urn:plants"]);
+    expect(exitCode).toBe(0);
+  },
+);
+
+test.each(["http://id.example/keys", "https://user:secret@id.example/keys", "file:///etc/passwd", "/keys"])(
+  "the key address %p is refused",
+  async (url) => {
+    const args = ["--jwt-issuer", https, "--jwt-audience", "urn:plants", "--jwks-url", url];
+    const { exitCode, stderr } = await serve(args);
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(/^plantstore: --jwks-url says .*http is for loopback addresses alone.*\n$/);
+  },
+);

@@ -1,0 +1,137 @@
+// Plants that the typed client creates, as the server stores them.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { type NewPlant, PlantStoreClient, type PlantStoreClientOptions } from "../../../src/client/index.ts";
+import { newPlantJson } from "../../../src/contract/plant.ts";
+import { anyNewPlant } from "../../support/any-new-plant.ts";
+import { SilentListener } from "./listeners.ts";
+import { ClientTarget, rejectionOf } from "./setup.ts";
+
+describe("on a real server", () => {
+  let target: ClientTarget;
+  beforeAll(async () => {
+    target = await ClientTarget.start();
+  });
+  afterAll(() => target[Symbol.asyncDispose]());
+
+  test.each([
+    [9007199254740993n, "9007199254740993"],
+    [-9007199254740993n, "-9007199254740993"],
+    [9223372036854775807n, "9223372036854775807"],
+    [-9223372036854775808n, "-9223372036854775808"],
+    [Number.MAX_SAFE_INTEGER, "9007199254740991"],
+    [Number.MIN_SAFE_INTEGER, "-9007199254740991"],
+    [7n, "7"],
+    [-0, "0"],
+  ])("the id %p is stored as %s", async (id, digits) => {
+    expect(await target.client().createPlant({ id, name: "Monstera" })).toEqual({ name: "Monstera" });
+    expect(await target.stored(digits)).toBe(`{"id":${digits},"name":"Monstera"}\n`);
+  });
+
+  test("any plant of the contract comes back as it was sent, and is stored so", async () => {
+    await using empty = await ClientTarget.start();
+    const client = empty.client();
+    const sent = new Map<bigint, string>();
+    await fc.assert(
+      fc.asyncProperty(anyNewPlant, async (newPlant) => {
+        const { id, ...plant } = newPlant;
+        fc.pre(!sent.has(id));
+        expect(await client.createPlant(newPlant)).toEqual(plant);
+        sent.set(id, newPlantJson(newPlant));
+      }),
+      // Shrinking would send other plants with ids that are taken.
+      { numRuns: 200, endOnFailure: true },
+    );
+    const stored = (await empty.server.command("export")).stdout.trimEnd().split("\n");
+    expect(stored.toSorted()).toEqual([...sent.values()].toSorted());
+  });
+
+  test("a plant without a tag has none, also if it is given as undefined; an empty tag is one", async () => {
+    const client = target.client();
+    expect(await client.createPlant({ id: 101, name: "" })).toEqual({ name: "" });
+    expect(Object.keys(await client.createPlant({ id: 102, name: "Ficus", tag: undefined }))).toEqual([
+      "name",
+    ]);
+    expect(await client.createPlant({ id: 103, name: "Ficus", tag: "" })).toEqual({ name: "Ficus", tag: "" });
+    expect(await target.stored("102")).toBe('{"id":102,"name":"Ficus"}\n');
+    expect(await target.stored("103")).toBe('{"id":103,"name":"Ficus","tag":""}\n');
+  });
+
+  test("the same plant again resolves as it did the first time", async () => {
+    const create = () => target.client().createPlant({ id: 111n, name: "Monstera", tag: "tropical" });
+    expect(await create()).toEqual(await create());
+  });
+
+  test("a token may come from a function, which is asked for each create", async () => {
+    let asked = 0;
+    const client = target.client({
+      token: async () => {
+        asked++;
+        return target.token;
+      },
+    });
+    await client.createPlant({ id: 121, name: "Monstera" });
+    await client.createPlant({ id: 122, name: "Monstera" });
+    expect(asked).toBe(2);
+  });
+
+  test.each(["", "/", "//"])("a base address may end in %p", async (ending) => {
+    const client = target.client({ baseUrl: `${target.server.url}${ending}` });
+    expect(await client.createPlant({ id: 131, name: "Monstera" })).toEqual({ name: "Monstera" });
+  });
+});
+
+test("a base address may have a path", async () => {
+  await using target = await ClientTarget.start("--base-path", "/garden/v1");
+  expect(new URL(target.server.url).pathname).toBe("/garden/v1");
+  expect(await target.client().createPlant({ id: 1, name: "Monstera" })).toEqual({ name: "Monstera" });
+});
+
+describe("nothing is sent", () => {
+  test.each([2 ** 53, -(2 ** 53), 1.5, Number.NaN, Number.POSITIVE_INFINITY, "1", null, undefined])(
+    "for the id %p, which is a TypeError",
+    async (id) => {
+      using listener = new SilentListener();
+      const client = new PlantStoreClient({ baseUrl: listener.url, token: "pst_x" });
+      const error = await rejectionOf(client.createPlant({ id, name: "Monstera" } as NewPlant));
+      expect(error).toBeInstanceOf(TypeError);
+      expect(String(error)).toContain('"id" must be a bigint or a safe integer');
+      expect(listener.connections).toBe(0);
+    },
+  );
+
+  test.each(["", "two words", "line\nend", "naïve"])(
+    "with the token %p, which is a TypeError",
+    async (token) => {
+      using listener = new SilentListener();
+      const client = new PlantStoreClient({ baseUrl: listener.url, token });
+      expect(await rejectionOf(client.createPlant({ id: 1, name: "Monstera" }))).toBeInstanceOf(TypeError);
+      expect(listener.connections).toBe(0);
+    },
+  );
+
+  test("if the function that gives the token fails: its error is the create's", async () => {
+    using listener = new SilentListener();
+    const failure = new Error("no token today");
+    const client = new PlantStoreClient({ baseUrl: listener.url, token: () => Promise.reject(failure) });
+    expect(await rejectionOf(client.createPlant({ id: 1, name: "Monstera" }))).toBe(failure);
+    expect(listener.connections).toBe(0);
+  });
+});
+
+test.each<[name: string, wrong: Partial<PlantStoreClientOptions>]>([
+  ["baseUrl", { baseUrl: "127.0.0.1:8080" }],
+  ["baseUrl", { baseUrl: "ftp://plants.example" }],
+  ["baseUrl", { baseUrl: "https://plants.example?token=x" }],
+  ["baseUrl", { baseUrl: "https://me:secret@plants.example" }],
+  ["token", { token: undefined as unknown as string }],
+  ["attemptTimeoutMs", { attemptTimeoutMs: 0 }],
+  ["timeoutMs", { timeoutMs: 2 ** 31 }],
+  ["maxRetries", { maxRetries: 1.5 }],
+  ["backoffMs", { backoffMs: -1 }],
+  ["maxBackoffMs", { maxBackoffMs: Number.NaN }],
+])("a %s that cannot be right is refused at once, by its name", (name, wrong) => {
+  const make = () => new PlantStoreClient({ baseUrl: "http://127.0.0.1:8080", token: "pst_x", ...wrong });
+  expect(make).toThrow(new RegExp(`^${name} must`));
+});

@@ -1,0 +1,120 @@
+// A client that nobody here wrote: openapi-fetch, with types that openapi-typescript generates from openapi.yaml.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { copyFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { TemporaryFolder } from "../../support/server.ts";
+import { ClientTarget } from "./setup.ts";
+
+const root = new URL("../../..", import.meta.url).pathname;
+const folder = new TemporaryFolder();
+let target: ClientTarget;
+
+/** How a reader of the generator's documentation would write it, knowing nothing of this project. */
+const program = `
+  import createClient from "openapi-fetch";
+  import type { components, paths } from "./plants.ts";
+
+  type NewPlant = components["schemas"]["NewPlant"];
+  const [baseUrl = "", token = ""] = process.argv.slice(2);
+  const { POST } = createClient<paths>({ baseUrl, headers: { Authorization: \`Bearer \${token}\` } });
+
+  async function create(body: NewPlant): Promise<string> {
+    const { data, error, response } = await POST("/plants", { body });
+    if (data !== undefined) {
+      const name: string = data.name;
+      const tag: string | undefined = data.tag;
+      return \`\${response.status} \${name} \${tag}\`;
+    }
+    const code: number = error.error;
+    const message: string = error.message;
+    return \`\${response.status} \${code} \${message.length > 0}\`;
+  }
+
+  console.log(await create({ id: 1, name: "Monstera deliciosa", tag: "tropical" }));
+  console.log(await create({ id: 9007199254740991, name: "Ficus lyrata" }));
+  console.log(await create({ id: 1, name: "Monstera deliciosa", tag: "tropical" }));
+  console.log(await create({ id: 1, name: "not a Monstera" }));
+  console.log(await create({ id: 2, name: "\\0" }));
+`;
+
+beforeAll(async () => {
+  target = await ClientTarget.start();
+  copyFileSync(join(root, "openapi.yaml"), folder.file("openapi.yaml"));
+  symlinkSync(join(root, "node_modules"), folder.file("node_modules"));
+  const { default: generate, astToString } = await import(await generator());
+  const description = pathToFileURL(folder.file("openapi.yaml"));
+  writeFileSync(folder.file("plants.ts"), astToString(await generate(description)));
+}, 60_000);
+
+afterAll(async () => {
+  await target[Symbol.asyncDispose]();
+  folder[Symbol.dispose]();
+});
+
+/**
+ * The generator as one file. It needs TypeScript 5, whose compiler was a library; the house's TypeScript 7 is none.
+ */
+async function generator(): Promise<string> {
+  const { outputs } = await Bun.build({
+    entrypoints: [Bun.resolveSync("openapi-typescript", import.meta.dir)],
+    outdir: folder.file("generator"),
+    target: "bun",
+    plugins: [
+      {
+        name: "TypeScript 5",
+        setup(build) {
+          const path = Bun.resolveSync("typescript-5", import.meta.dir);
+          build.onResolve({ filter: /^typescript$/ }, () => ({ path }));
+        },
+      },
+    ],
+  });
+  return outputs[0]?.path ?? "";
+}
+
+async function typeErrors(source: string): Promise<string> {
+  writeFileSync(folder.file("program.ts"), source);
+  const compilerOptions = {
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noEmit: true,
+    target: "esnext",
+    module: "esnext",
+    moduleResolution: "bundler",
+    allowImportingTsExtensions: true,
+    skipLibCheck: true,
+    types: ["bun"],
+  };
+  writeFileSync(folder.file("tsconfig.json"), JSON.stringify({ compilerOptions, files: ["program.ts"] }));
+  const child = Bun.spawn([join(root, "node_modules/.bin/tsc"), "-p", folder.path], { stdout: "pipe" });
+  return child.stdout.text();
+}
+
+test("openapi-typescript's types for openapi-fetch are what tsc expects of the contract", async () => {
+  expect(await typeErrors(program)).toBe("");
+  expect(await typeErrors(program.replace("id: 2,", ""))).toContain("Property 'id' is missing");
+  expect(await typeErrors(program.replace("id: 2,", 'id: "2",'))).toContain(
+    "Type 'string' is not assignable to type 'number'",
+  );
+  expect(await typeErrors(program.replace("data.name", "data.id"))).toContain("Property 'id' does not exist");
+}, 30_000);
+
+test("openapi-fetch creates plants, and tells their refusals apart by the Error's code", async () => {
+  writeFileSync(folder.file("program.ts"), program);
+  const child = Bun.spawn([process.execPath, folder.file("program.ts"), target.server.url, target.token], {
+    stdout: "pipe",
+  });
+  expect(await child.stdout.text()).toBe(
+    [
+      "200 Monstera deliciosa tropical",
+      "200 Ficus lyrata undefined",
+      "200 Monstera deliciosa tropical",
+      "400 40009 true",
+      "400 40003 true\n",
+    ].join("\n"),
+  );
+  expect(await target.stored("1")).toBe('{"id":1,"name":"Monstera deliciosa","tag":"tropical"}\n');
+  expect(await target.stored("9007199254740991")).toBe('{"id":9007199254740991,"name":"Ficus lyrata"}\n');
+});

@@ -1,0 +1,247 @@
+// Trying again: against servers that are really overloaded, rate-limited or gone for a while, and how long it pauses.
+
+import { describe, expect, test } from "bun:test";
+import { backoffMsFor } from "../../../src/client/backoff.ts";
+import {
+  PlantStoreClient,
+  PlantStoreError,
+  PlantStoreNetworkError,
+  type RetryInfo,
+} from "../../../src/client/index.ts";
+import { retryAfterMsOf } from "../../../src/client/retry-after.ts";
+import { freePort } from "../../support/postgres.ts";
+import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+import { CannedListener } from "./listeners.ts";
+import { ClientTarget, countingFetch, rejectionOf } from "./setup.ts";
+
+const plant = { id: 1n, name: "Monstera" };
+const busy = '{"error":50300,"message":"The server is overloaded."}';
+
+test("an overloaded server's 503s are tried again until every plant is stored", async () => {
+  await using target = await ClientTarget.start("--queue-plants-max", "1");
+  const { fetch, statuses } = countingFetch();
+  const client = target.client({ fetch, maxRetries: 100, backoffMs: 500 });
+  const name = "x".repeat(10_000);
+  await Promise.all(Array.from({ length: 30 }, (_, id) => client.createPlant({ id, name })));
+  expect(statuses).toContain(503);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(30);
+  expect((await target.server.command("export")).stdout.match(/"id":/g)).toHaveLength(30);
+}, 30_000);
+
+test("a rate-limited token's 429s are tried again, not before Retry-After is over", async () => {
+  await using target = await ClientTarget.start("--token-rate", "3");
+  const { fetch, statuses } = countingFetch();
+  const client = target.client({ fetch, maxRetries: 100 });
+  const start = performance.now();
+  await Promise.all(Array.from({ length: 6 }, (_, id) => client.createPlant({ id, name: "Monstera" })));
+  expect(performance.now() - start).toBeGreaterThan(1_000);
+  expect(statuses).toContain(429);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(6);
+}, 30_000);
+
+test("a server that is killed and started again on its port has every plant that resolved", async () => {
+  using folder = new TemporaryFolder();
+  const setup = {
+    database: `sqlite:${folder.file("plants.db")}`,
+    args: ["--port", String(await freePort())],
+  };
+  const first = await RunningServer.start(setup);
+  const client = new PlantStoreClient({
+    baseUrl: first.url,
+    token: await first.createToken(),
+    maxRetries: 1_000,
+    maxBackoffMs: 100,
+  });
+  const created: string[] = [];
+  let stopped = false;
+  const writers = Array.from({ length: 8 }, async (_, writer) => {
+    for (let count = 0; !stopped; count++) {
+      const id = BigInt(writer * 1_000_000 + count) << 20n;
+      await client.createPlant({ id, name: "Monstera" });
+      created.push(`{"id":${id},"name":"Monstera"}`);
+    }
+  });
+  await Bun.sleep(200);
+  await first.stop("SIGKILL");
+  const before = created.length;
+  await Bun.sleep(300);
+  await using second = await RunningServer.start(setup);
+  while (created.length < before + 50) await Bun.sleep(10);
+  stopped = true;
+  await Promise.all(writers);
+
+  expect(before).toBeGreaterThan(0);
+  const stored = new Set((await second.command("export")).stdout.split("\n"));
+  expect(created.filter((line) => !stored.has(line))).toEqual([]);
+}, 30_000);
+
+test("where nothing listens, the last try's network fault is thrown, with its cause", async () => {
+  let tries = 0;
+  const client = new PlantStoreClient({
+    baseUrl: `http://127.0.0.1:${await freePort()}`,
+    token: () => {
+      tries++;
+      return "pst_x";
+    },
+    maxRetries: 3,
+    backoffMs: 1,
+  });
+  const error = await rejectionOf(client.createPlant(plant));
+  expect(error).toBeInstanceOf(PlantStoreNetworkError);
+  expect((error as PlantStoreNetworkError).cause).toBeInstanceOf(Error);
+  expect(tries).toBe(4);
+});
+
+test.each([429, 502, 503, 504])("a proxy's page with %d is tried again as well", async (status) => {
+  using listener = new CannedListener(["<html>", { status }], ['{"name":"Monstera"}']);
+  const client = new PlantStoreClient({ baseUrl: listener.url, token: "pst_x", backoffMs: 1 });
+  expect(await client.createPlant(plant)).toEqual({ name: "Monstera" });
+  expect(listener.requests).toBe(2);
+});
+
+test("onRetry is called before each pause, with the failure that createPlant would reject with", async () => {
+  const port = await freePort();
+  const retries: RetryInfo[] = [];
+  const client = new PlantStoreClient({
+    baseUrl: `http://127.0.0.1:${port}`,
+    token: "pst_x",
+    maxRetries: 3,
+    backoffMs: 4,
+    random: () => 0.5,
+    onRetry: (retry) => retries.push(retry),
+  });
+  const error = await rejectionOf(client.createPlant(plant));
+  expect(retries.map(({ attempt, delayMs }) => [attempt, delayMs])).toEqual([
+    [1, 2],
+    [2, 4],
+    [3, 8],
+  ]);
+  for (const retry of retries) {
+    expect(retry.error).toBeInstanceOf(PlantStoreNetworkError);
+    expect(retry.error.message).toContain(`http://127.0.0.1:${port}/plants`);
+  }
+  // The last failure is nobody's to try again.
+  expect(retries.map((retry): unknown => retry.error)).not.toContain(error);
+});
+
+test("onRetry says what a server answered and how long it asked to wait", async () => {
+  using listener = new CannedListener(
+    [busy, { status: 503, headers: { "Retry-After": "0" } }],
+    ['{"name":"Monstera"}'],
+  );
+  const retries: RetryInfo[] = [];
+  const onRetry = (retry: RetryInfo) => retries.push(retry);
+  const client = new PlantStoreClient({ baseUrl: listener.url, token: "pst_x", backoffMs: 0, onRetry });
+  expect(await client.createPlant(plant)).toEqual({ name: "Monstera" });
+  expect(retries).toMatchObject([{ attempt: 1, error: { code: 50300, retryAfterMs: 0 }, delayMs: 0 }]);
+});
+
+test("onRetry is not called for what is not tried again", async () => {
+  using listener = new CannedListener([
+    '{"error":40009,"message":"The id holds a different plant."}',
+    { status: 400 },
+  ]);
+  const onRetry = () => {
+    throw new Error("It was called");
+  };
+  const client = new PlantStoreClient({ baseUrl: listener.url, token: "pst_x", onRetry });
+  expect(await rejectionOf(client.createPlant(plant))).toMatchObject({ code: 40009 });
+  const never = new PlantStoreClient({
+    baseUrl: `http://127.0.0.1:${await freePort()}`,
+    token: "pst_x",
+    maxRetries: 0,
+    onRetry,
+  });
+  expect(await rejectionOf(never.createPlant(plant))).toBeInstanceOf(PlantStoreNetworkError);
+});
+
+test("what onRetry throws ends the create", async () => {
+  using listener = new CannedListener([busy, { status: 503 }], ['{"name":"Monstera"}']);
+  const enough = new Error("enough");
+  const client = new PlantStoreClient({
+    baseUrl: listener.url,
+    token: "pst_x",
+    onRetry: () => {
+      throw enough;
+    },
+  });
+  expect(await rejectionOf(client.createPlant(plant))).toBe(enough);
+  expect(listener.requests).toBe(1);
+});
+
+test("an onRetry that is no function is refused at once", () => {
+  const options = { baseUrl: "http://127.0.0.1:1", token: "pst_x", onRetry: "log" as never };
+  expect(() => new PlantStoreClient(options)).toThrow(new TypeError("onRetry must be a function"));
+});
+
+test("without retries the first failure is thrown", async () => {
+  using listener = new CannedListener([busy, { status: 503 }]);
+  const client = new PlantStoreClient({ baseUrl: listener.url, token: "pst_x", maxRetries: 0 });
+  expect(await rejectionOf(client.createPlant(plant))).toMatchObject({
+    code: 50300,
+    retryAfterMs: undefined,
+  });
+  expect(listener.requests).toBe(1);
+});
+
+test.each([
+  ["seconds", () => "3600"],
+  ["an HTTP-date", () => new Date(Date.now() + 3_600_000).toUTCString()],
+])("a Retry-After in %s beyond the deadline ends the create at once", async (_, value) => {
+  using listener = new CannedListener([busy, { status: 503, headers: { "Retry-After": value() } }]);
+  const client = new PlantStoreClient({ baseUrl: listener.url, token: "pst_x" });
+  const start = performance.now();
+  const error = await rejectionOf(client.createPlant(plant));
+  expect(performance.now() - start).toBeLessThan(2_000);
+  expect(error).toBeInstanceOf(PlantStoreError);
+  expect((error as PlantStoreError).retryAfterMs).toBeGreaterThan(3_500_000);
+  expect(listener.requests).toBe(1);
+});
+
+test("an HTTP-date within the deadline is waited for", async () => {
+  const until = Math.ceil(Date.now() / 1_000) * 1_000 + 1_000;
+  const headers = { "Retry-After": new Date(until).toUTCString() };
+  using listener = new CannedListener([busy, { status: 503, headers }], ['{"name":"Monstera"}']);
+  const client = new PlantStoreClient({ baseUrl: listener.url, token: "pst_x", backoffMs: 0 });
+  const start = performance.now();
+  await client.createPlant(plant);
+  expect(performance.now() - start).toBeGreaterThan(900);
+});
+
+describe("the pause", () => {
+  const pace = { backoffMs: 100, maxBackoffMs: 1_000 };
+  const longest = (tries: number, retryAfterMs?: number) =>
+    backoffMsFor(tries, retryAfterMs, { ...pace, random: () => 1 });
+
+  test("doubles with every try up to its limit, however many there are", () => {
+    expect([1, 2, 3, 4, 5, 6, 5_000].map((tries) => longest(tries))).toEqual([
+      100, 200, 400, 800, 1_000, 1_000, 1_000,
+    ]);
+  });
+
+  test("is anything from nothing to that, by the random source", () => {
+    expect(backoffMsFor(3, undefined, { ...pace, random: () => 0 })).toBe(0);
+    expect(backoffMsFor(3, undefined, { ...pace, random: () => 0.25 })).toBe(100);
+  });
+
+  test("is never shorter than Retry-After asks for", () => {
+    expect(backoffMsFor(3, 2_500, { ...pace, random: () => 0 })).toBe(2_500);
+    expect(longest(3, 2_500)).toBe(2_900);
+  });
+});
+
+test.each<[value: string, ms: number | undefined]>([
+  ["0", 0],
+  ["120", 120_000],
+  ["Fri, 31 Dec 1999 23:59:59 GMT", 9_000],
+  ["Friday, 31-Dec-99 23:59:59 GMT", 9_000],
+  ["Fri Dec 31 23:59:59 1999", 9_000],
+  ["Fri, 31 Dec 1999 23:59:00 GMT", 0],
+  ["-1", undefined],
+  ["2.5", undefined],
+  ["soon", undefined],
+  ["", undefined],
+])("Retry-After: %s is read as %p milliseconds after Date", (value, ms) => {
+  const headers = new Headers({ "Retry-After": value, Date: "Fri, 31 Dec 1999 23:59:50 GMT" });
+  expect(retryAfterMsOf(headers)).toBe(ms);
+});

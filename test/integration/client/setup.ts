@@ -1,0 +1,60 @@
+// A real server with a token, and what a client rejects with.
+
+import { PlantStoreClient, type PlantStoreClientOptions } from "../../../src/client/index.ts";
+import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+
+/** A server for one test. */
+export class ClientTarget implements AsyncDisposable {
+  readonly server: RunningServer;
+  readonly token: string;
+  readonly #folder: TemporaryFolder;
+
+  private constructor(server: RunningServer, token: string, folder: TemporaryFolder) {
+    this.server = server;
+    this.token = token;
+    this.#folder = folder;
+  }
+
+  static async start(...args: string[]): Promise<ClientTarget> {
+    const folder = new TemporaryFolder();
+    const server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args });
+    return new ClientTarget(server, await server.createToken(), folder);
+  }
+
+  client(options: Partial<PlantStoreClientOptions> = {}): PlantStoreClient {
+    return new PlantStoreClient({ baseUrl: this.server.url, token: this.token, ...options });
+  }
+
+  /** What `plantstore get` prints for an id. */
+  async stored(digits: string): Promise<string> {
+    return (await this.server.command("get", digits)).stdout;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.server[Symbol.asyncDispose]();
+    this.#folder[Symbol.dispose]();
+  }
+}
+
+/** What a promise rejects with. */
+export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
+  try {
+    await promise;
+  } catch (error) {
+    return error;
+  }
+  throw new Error("The promise was not rejected");
+}
+
+/** The global fetch, with the status of each answer. */
+export function countingFetch() {
+  const statuses: number[] = [];
+  return {
+    statuses,
+    fetch: async (url: string, init: RequestInit) => {
+      const response = await fetch(url, init);
+      statuses.push(response.status);
+      return response;
+    },
+  };
+}

@@ -1,0 +1,130 @@
+// Time-outs and aborts, against a listener that accepts connections and never answers.
+
+import { expect, test } from "bun:test";
+import { PlantStoreClient, PlantStoreTimeoutError } from "../../../src/client/index.ts";
+import { freePort } from "../../support/postgres.ts";
+import { CannedListener, SilentListener } from "./listeners.ts";
+import { rejectionOf } from "./setup.ts";
+
+const plant = { id: 1n, name: "Monstera" };
+
+/** Half an answer: its head promises more than comes. */
+const half = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"name":';
+
+async function timed(call: () => Promise<unknown>): Promise<{ error: unknown; ms: number }> {
+  const start = performance.now();
+  const error = await rejectionOf(call());
+  return { error, ms: performance.now() - start };
+}
+
+test.each([
+  ["no answer", ""],
+  ["half an answer", half],
+])("a try with %s ends after attemptTimeoutMs, and is tried again", async (_, words) => {
+  using listener = new SilentListener(words);
+  let tries = 0;
+  const token = () => {
+    tries++;
+    return "pst_x";
+  };
+  const client = new PlantStoreClient({
+    baseUrl: listener.url,
+    token,
+    attemptTimeoutMs: 100,
+    maxRetries: 2,
+    backoffMs: 1,
+  });
+  const { error, ms } = await timed(() => client.createPlant(plant));
+  expect(error).toBeInstanceOf(PlantStoreTimeoutError);
+  expect(String(error)).toContain("within 100 ms");
+  expect(tries).toBe(3);
+  expect(ms).toBeGreaterThan(290);
+});
+
+test("all tries together end at the deadline", async () => {
+  using listener = new SilentListener();
+  const client = new PlantStoreClient({
+    baseUrl: listener.url,
+    token: "pst_x",
+    attemptTimeoutMs: 400,
+    timeoutMs: 600,
+  });
+  const { error, ms } = await timed(() => client.createPlant(plant));
+  expect(error).toBeInstanceOf(PlantStoreTimeoutError);
+  expect(ms).toBeGreaterThan(390);
+  expect(ms).toBeLessThan(1_500);
+});
+
+test("a token that does not come is a time-out too", async () => {
+  const client = new PlantStoreClient({
+    baseUrl: "http://127.0.0.1:9",
+    token: () => new Promise(() => undefined),
+    attemptTimeoutMs: 50,
+    maxRetries: 0,
+  });
+  expect((await timed(() => client.createPlant(plant))).error).toBeInstanceOf(PlantStoreTimeoutError);
+});
+
+test.each([
+  ["no answer has come", ""],
+  ["half an answer has come", half],
+])("an abort while %s ends the create at once, with the signal's reason", async (_, words) => {
+  using listener = new SilentListener(words);
+  const client = new PlantStoreClient({ baseUrl: listener.url, token: "pst_x" });
+  const controller = new AbortController();
+  const reason = new Error("not needed any more");
+  const created = rejectionOf(client.createPlant(plant, { signal: controller.signal }));
+  await listener.requested;
+  await Bun.sleep(50);
+  const start = performance.now();
+  controller.abort(reason);
+  expect(await created).toBe(reason);
+  expect(performance.now() - start).toBeLessThan(500);
+  expect(listener.connections).toBe(1);
+});
+
+test("an abort during a pause ends the create at once, and nothing more is sent", async () => {
+  const headers = { "Retry-After": "30" };
+  using listener = new CannedListener(['{"error":50300,"message":"x"}', { status: 503, headers }]);
+  const client = new PlantStoreClient({ baseUrl: listener.url, token: "pst_x" });
+  const controller = new AbortController();
+  const created = rejectionOf(client.createPlant(plant, { signal: controller.signal }));
+  while (listener.requests === 0) await Bun.sleep(5);
+  await Bun.sleep(100);
+  const start = performance.now();
+  controller.abort();
+  expect(await created).toBe(controller.signal.reason);
+  expect(performance.now() - start).toBeLessThan(500);
+  expect(listener.requests).toBe(1);
+});
+
+test("a signal that is aborted already ends the create before anything is sent", async () => {
+  using listener = new SilentListener();
+  const client = new PlantStoreClient({ baseUrl: listener.url, token: "pst_x" });
+  const signal = AbortSignal.abort("changed my mind");
+  expect(await rejectionOf(client.createPlant(plant, { signal }))).toBe("changed my mind");
+  expect(listener.connections).toBe(0);
+});
+
+test("a signal that outlives many creates keeps no listener of theirs", async () => {
+  const client = new PlantStoreClient({
+    baseUrl: `http://127.0.0.1:${await freePort()}`,
+    token: "pst_x",
+    maxRetries: 2,
+    backoffMs: 1,
+  });
+  const { signal } = new AbortController();
+  let listeners = 0;
+  const add = signal.addEventListener.bind(signal);
+  const remove = signal.removeEventListener.bind(signal);
+  signal.addEventListener = (...args: Parameters<typeof add>) => {
+    listeners++;
+    add(...args);
+  };
+  signal.removeEventListener = (...args: Parameters<typeof remove>) => {
+    listeners--;
+    remove(...args);
+  };
+  await rejectionOf(client.createPlant(plant, { signal }));
+  expect(listeners).toBe(0);
+});

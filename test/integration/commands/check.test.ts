@@ -1,0 +1,38 @@
+// plantstore check: ready means that the store can commit now.
+
+import { Database } from "bun:sqlite";
+import { describe, expect, test } from "bun:test";
+import { engines } from "../../support/engines.ts";
+import { run, TemporaryFolder } from "../../support/server.ts";
+
+for (const engine of engines) {
+  describe(engine.name, () => {
+    test("a store is ready, before and while a server runs on it; an address without one is not", async () => {
+      await using place = await engine.newPlace();
+      const check = () => run(["check", "--database", place.database]);
+      const { exitCode, stdout, stderr } = await check();
+      expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+      expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
+      expect((await run(["migrate", "--database", place.database])).exitCode).toBe(0);
+      const ready = { exitCode: 0, stdout: "ready\n", stderr: "" };
+      expect(await check()).toEqual(ready);
+      expect(await check()).toEqual(ready);
+    });
+  });
+}
+
+test("sqlite: while another process keeps the lock it is not ready, and says so in one line", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  const database = `sqlite:${path}`;
+  await run(["migrate", "--database", database]);
+  using other = new Database(path);
+  other.run("BEGIN IMMEDIATE");
+  expect(await run(["check", "--database", database])).toEqual({
+    exitCode: 1,
+    stdout: "",
+    stderr: "plantstore: not ready: database is locked\n",
+  });
+  other.run("COMMIT");
+  expect((await run(["check", "--database", database])).exitCode).toBe(0);
+});

@@ -1,0 +1,107 @@
+// A store that is not where a command looks for it: nothing is made there, and the error says where it looked and where
+// a running server has its own.
+
+import { describe, expect, test } from "bun:test";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { engines } from "../../support/engines.ts";
+import { plantJson } from "../../support/http.ts";
+import { type CommandResult, plantstore, RunningServer, run, TemporaryFolder } from "../../support/server.ts";
+
+/** Runs a command as an operator does, in a folder and with the default --database. */
+async function runIn(folder: string, ...args: string[]): Promise<CommandResult> {
+  const child = Bun.spawn([plantstore, ...args], {
+    cwd: folder,
+    env: { PATH: process.env.PATH ?? "" },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+  return { exitCode: await child.exited, stdout, stderr };
+}
+
+const commands: readonly (readonly string[])[] = [
+  ["token", "create", "--name", "ci"],
+  ["token", "rotate", "ci"],
+  ["token", "list"],
+  ["token", "revoke", "ci"],
+  ["import", "plants.ndjson"],
+  ["export"],
+  ["get", "1"],
+  ["stats"],
+  ["check"],
+  ["index", "list"],
+  ["index", "create", "name"],
+  ["index", "drop", "name"],
+  ["serve", "--migrate", "off"],
+];
+
+test.each(commands.map((args) => [args.join(" "), args] as const))(
+  "%s makes no store, and says which file it looked for",
+  async (_, args) => {
+    using folder = new TemporaryFolder();
+    writeFileSync(folder.file("plants.ndjson"), plantJson(1n, "Monstera"));
+    const { exitCode, stdout, stderr } = await runIn(folder.path, ...args);
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
+    expect(stderr).toStartWith(
+      `plantstore: there is no store at ${folder.file("plantstore.db")}; name yours with --database, or make one there with "plantstore migrate"`,
+    );
+    expect(readdirSync(folder.path)).toEqual(["plants.ndjson"]);
+  },
+);
+
+test.skipIf(process.platform !== "linux")(
+  "in the wrong folder, the store of a running server is named, and its token then works",
+  async () => {
+    using folder = new TemporaryFolder();
+    mkdirSync(folder.file("right"));
+    mkdirSync(folder.file("wrong"));
+    const path = folder.file("right/plants.db");
+    await using server = await RunningServer.start({ database: `sqlite:${path}` });
+    const { stderr } = await runIn(folder.file("wrong"), "token", "create", "--name", "ci");
+    expect(stderr).toContain(`there is no store at ${folder.file("wrong/plantstore.db")}; `);
+    // Servers of other tests may be named as well.
+    expect(stderr).toMatch(/; running servers have .*\n$/);
+    expect(stderr).toContain(`sqlite:${path}`);
+    expect(readdirSync(folder.file("wrong"))).toEqual([]);
+
+    expect((await server.stop()).exitCode).toBe(0);
+    const after = await runIn(folder.file("wrong"), "token", "create", "--name", "ci");
+    expect(after.stderr).not.toContain(path);
+  },
+);
+
+describe.each(engines.map((engine) => [engine.name, engine] as const))("%s", (_, engine) => {
+  test("migrate says whether it made the store, and where", async () => {
+    await using place = await engine.newPlace();
+    const migrate = () => run(["migrate", "--database", place.database]);
+    const where = place.database.replace(/^(?:sqlite:|postgres:\/\/[^@]*@)/, "").replace(/\?.*$/, "");
+    expect(await migrate()).toEqual({
+      exitCode: 0,
+      stdout: "",
+      stderr: `Made a new, empty store: ${where}\n`,
+    });
+    expect(await migrate()).toEqual({
+      exitCode: 0,
+      stdout: "",
+      stderr: `The store ${where} is there, and its schema is up to date.\n`,
+    });
+  });
+
+  test("a token is not issued, and nothing is imported, where there is no store", async () => {
+    await using place = await engine.newPlace();
+    using folder = new TemporaryFolder();
+    writeFileSync(folder.file("plants.ndjson"), plantJson(1n, "Monstera"));
+    for (const args of [
+      ["token", "create", "--name", "ci"],
+      ["import", folder.file("plants.ndjson")],
+    ]) {
+      const { exitCode, stdout, stderr } = await run([...args, "--database", place.database]);
+      expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+      expect(stderr).toMatch(/^plantstore: there is no (?:plant )?store [^\n]+\n$/);
+    }
+    const check = await run(["check", "--database", place.database]);
+    expect(check.stderr).toMatch(/^plantstore: there is no (?:plant )?store [^\n]+\n$/);
+  });
+});

@@ -1,0 +1,187 @@
+// Standard streams that were closed, or cannot be written: what had to be seen and was not is an error, and no file of
+// the program's ever takes the place of one of them.
+
+import { Database } from "bun:sqlite";
+import { afterAll, expect, test } from "bun:test";
+import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { plantJson, post } from "../../support/http.ts";
+import { plantstore, RunningServer, TemporaryFolder } from "../../support/server.ts";
+import { statesOf } from "../../support/token-list.ts";
+
+const password = "correct horse battery staple";
+
+interface ShellResult {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the command in a shell, with redirections such as `>&-`. `input` is what standard input holds. */
+async function inShell(line: string, folder: TemporaryFolder, input = ""): Promise<ShellResult> {
+  const child = Bun.spawn(["sh", "-c", `${plantstore} ${line}`], {
+    cwd: folder.path,
+    env: { PATH: process.env.PATH ?? "" },
+    stdin: new Blob([input]),
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+  return { exitCode: await child.exited, stdout, stderr };
+}
+
+const template = new TemporaryFolder();
+afterAll(() => template[Symbol.dispose]());
+
+/** A folder with a store that holds a plant and a token. */
+async function storeFolder(): Promise<TemporaryFolder> {
+  await prepared;
+  const folder = new TemporaryFolder();
+  cpSync(template.path, folder.path, { recursive: true });
+  return folder;
+}
+
+const prepared = prepare(template);
+
+async function prepare(folder: TemporaryFolder): Promise<void> {
+  writeFileSync(folder.file("plants.ndjson"), `${plantJson(1n, "Monstera")}\n`);
+  for (const line of ["migrate", "import plants.ndjson --quiet", "token create --name ci"]) {
+    const { exitCode, stderr } = await inShell(line, folder);
+    if (exitCode !== 0) throw new Error(stderr);
+  }
+}
+
+/** Throws unless the store in the folder is whole. */
+function assertWholeStore(folder: TemporaryFolder): void {
+  const database = new Database(folder.file("plantstore.db"), { readonly: true });
+  try {
+    expect(database.query("PRAGMA integrity_check").values()).toEqual([["ok"]]);
+  } finally {
+    database.close();
+  }
+}
+
+test.each([
+  ["get 1", "standard output could not be written (EBADF)"],
+  ["export", "the export could not be written (EBADF)"],
+  ["export --format csv", "the export could not be written (EBADF)"],
+  ["stats", "standard output could not be written (EBADF)"],
+  ["check", "standard output could not be written (EBADF)"],
+  ["config", "standard output could not be written (EBADF)"],
+  ["token list", "standard output could not be written (EBADF)"],
+  ["index list", "standard output could not be written (EBADF)"],
+  ["password", "standard output could not be written (EBADF)"],
+  ["--help", "standard output could not be written (EBADF)"],
+  ["--version", "standard output could not be written (EBADF)"],
+  ["token create --name new", "the token could not be printed (EBADF), and is revoked"],
+  ["token rotate ci", "the token could not be printed (EBADF), and is revoked"],
+  ["serve --port 0 --admin-port off", "standard output could not be written (EBADF)"],
+])("%s with a closed standard output is an error in one line", async (line, message) => {
+  using folder = await storeFolder();
+  const result = await inShell(`${line} >&-`, folder, `${password}\n`);
+  const last = result.stderr.trimEnd().split("\n").at(-1);
+  expect([result.exitCode, last]).toEqual([1, expect.stringContaining(`plantstore: ${message}`)]);
+  if (!line.startsWith("serve")) expect(result.stderr).toMatch(/^[^\n]+\n$/);
+  const database = `sqlite:${folder.file("plantstore.db")}`;
+  expect(await statesOf(database, "new")).toEqual(line.includes("new") ? ["revoked"] : []);
+  expect(await statesOf(database, "ci")).toEqual(
+    line.includes("rotate") ? ["in force", "revoked"] : ["in force"],
+  );
+});
+
+test.each([
+  ["import -", 1, "could not be read to its end (EBADF)"],
+  ["password", 1, "standard input could not be read (EBADF)"],
+])("%s with a closed standard input is an error in one line", async (line, exitCode, message) => {
+  using folder = await storeFolder();
+  const result = await inShell(`${line} <&-`, folder);
+  expect([result.exitCode, result.stdout]).toEqual([exitCode, ""]);
+  expect(result.stderr).toContain(message);
+  expect(result.stderr).toMatch(/^plantstore: [^\n]+\n$/);
+});
+
+test.each([
+  ["get 1", 1],
+  ["export", 1],
+  ["import plants.ndjson", 0],
+  ["import wrong.ndjson", 3],
+  ["import -", 1],
+  ["stats", 1],
+  ["check", 1],
+  ["config", 1],
+  ["migrate", 0],
+  ["password", 1],
+  ["index list", 1],
+  ["index create name", 0],
+  ["token create --name new", 1],
+  ["token rotate ci", 1],
+  ["token list", 1],
+  ["token revoke ci", 0],
+  ["serve --port 0 --admin-port off", 1],
+])("%s with all three closed writes nothing into a file that is not its own", async (line, exitCode) => {
+  using folder = await storeFolder();
+  writeFileSync(folder.file("wrong.ndjson"), "nope\n");
+  expect(await inShell(`${line} <&- >&- 2>&-`, folder)).toEqual({ exitCode, stdout: "", stderr: "" });
+  assertWholeStore(folder);
+  expect(readFileSync(folder.file("plants.ndjson"), "utf8")).toBe(`${plantJson(1n, "Monstera")}\n`);
+  expect((await inShell("get 1", folder)).stdout).toBe(`${plantJson(1n, "Monstera")}\n`);
+  if (line !== "import wrong.ndjson") return;
+  const report = readFileSync(folder.file("wrong.ndjson.rejected.ndjson"), "utf8").trimEnd().split("\n");
+  expect(report.map((each) => JSON.parse(each).line)).toEqual([1]);
+});
+
+test("a server whose input and error output were closed serves, and its store holds plants alone", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  // What a server that is started by a careless parent is left with.
+  const server = await RunningServer.start({
+    database: `sqlite:${path}`,
+    under: ["sh", "-c", 'exec "$@" <&- 2>&-', "sh"],
+  });
+  await using _ = server;
+  const target = { url: server.url, token: await server.createToken() };
+  for (let id = 1n; id <= 50n; id++) {
+    expect((await post(target, plantJson(id, `plant ${id}`))).status).toBe(200);
+    // Refusals are logged.
+    expect((await post({ ...target, token: "wrong" }, plantJson(id, "x"))).status).toBe(401);
+  }
+  for (const file of [path, `${path}-wal`]) {
+    const bytes = readFileSync(file);
+    for (const text of ['"level"', "listener is open", "http://127"])
+      expect(bytes.includes(text)).toBe(false);
+  }
+  expect((await server.stop()).exitCode).toBe(0);
+  const database = new Database(path, { readonly: true });
+  expect(database.query("PRAGMA integrity_check").values()).toEqual([["ok"]]);
+  database.close();
+});
+
+test.each([
+  ["full", "", ">/dev/full", "ENOSPC"],
+  ["closed", "", ">&-", "EBADF"],
+  // Opened both ways, so that it can be opened for writing at all, and then left without a reader.
+  ["a pipe without a reader", "mkfifo pipe; exec 3<>pipe 4>pipe 3<&-; ", ">&4", "EPIPE"],
+])("standard output is %s: the first token is not used up unseen", async (_, before, redirection, code) => {
+  using folder = new TemporaryFolder();
+  const start = "serve --port 0 --admin-port off --log-level error";
+  const line = `${before}${plantstore} ${start} ${redirection} 2>errors; echo $? >code`;
+  const shell = Bun.spawn(["sh", "-c", line], {
+    cwd: folder.path,
+    env: { PATH: process.env.PATH ?? "" },
+    stdin: "ignore",
+    stdout: "ignore",
+  });
+  await shell.exited;
+  expect(readFileSync(folder.file("code"), "utf8").trim()).toBe("1");
+  expect(readFileSync(folder.file("errors"), "utf8")).toBe(
+    `plantstore: the first token could not be printed (${code}), and is revoked; see to standard output, and start again: the next start shows another\n`,
+  );
+  const database = `sqlite:${folder.file("plantstore.db")}`;
+  expect(await statesOf(database, "first")).toEqual(["revoked"]);
+
+  const next = await RunningServer.start({ database });
+  const { stdout } = await next.stop();
+  expect(stdout).toMatch(/pst_[A-Za-z0-9_-]{43}/);
+  expect(await statesOf(database, "first")).toEqual(["revoked", "in force"]);
+  // And only once.
+  expect((await (await RunningServer.start({ database })).stop()).stdout).not.toContain("pst_");
+});

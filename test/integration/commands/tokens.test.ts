@@ -1,0 +1,110 @@
+// Tokens that come and go while servers run.
+
+import { describe, expect, test } from "bun:test";
+import { engines } from "../../support/engines.ts";
+import { freshId, plantJson, post } from "../../support/http.ts";
+import { logLines } from "../../support/output.ts";
+import { RunningServer } from "../../support/server.ts";
+import { listedTokens } from "../../support/token-list.ts";
+
+const noticedMsMax = 2_000;
+
+/** When the tokens of a store were last used, by name. */
+async function lastUses(database: string): Promise<Record<string, string | null>> {
+  const tokens = await listedTokens(database);
+  return Object.fromEntries(tokens.map(({ name, lastUsed }) => [name, lastUsed]));
+}
+
+for (const engine of engines) {
+  describe(engine.name, () => {
+    async function status(url: string, token: string): Promise<number> {
+      return (await post({ url, token }, plantJson(freshId(), "Monstera"))).status;
+    }
+
+    test("a new token works at once, on every server of the store", async () => {
+      await using place = await engine.newPlace();
+      await using first = await RunningServer.start(place);
+      await using second = await RunningServer.start(place);
+      for (let round = 0; round < 3; round++) {
+        const token = await first.createToken();
+        expect(await status(first.url, token)).toBe(200);
+        expect(await status(second.url, token)).toBe(200);
+      }
+    });
+
+    test("a revoked token is refused within 2 seconds, on every server of the store", async () => {
+      await using place = await engine.newPlace();
+      await using first = await RunningServer.start(place);
+      await using second = await RunningServer.start(place);
+      const token = await first.createToken("short-lived");
+      const kept = await first.createToken("kept");
+      expect(await status(first.url, token)).toBe(200);
+      expect(await status(second.url, token)).toBe(200);
+      expect((await first.command("token", "revoke", "short-lived")).exitCode).toBe(0);
+      await Bun.sleep(noticedMsMax);
+      expect(await status(first.url, token)).toBe(401);
+      expect(await status(second.url, token)).toBe(401);
+      expect(await status(first.url, kept)).toBe(200);
+    });
+
+    test("an expired token is refused from its moment on", async () => {
+      await using place = await engine.newPlace();
+      await using server = await RunningServer.start(place);
+      const token = await server.createToken("brief", ["--expires", "4s"]);
+      const issued = performance.now();
+      expect(await status(server.url, token)).toBe(200);
+      await Bun.sleep(4_050 - (performance.now() - issued));
+      expect(await status(server.url, token)).toBe(401);
+      expect((await server.command("token", "list")).stdout).toMatch(/^brief +expired /m);
+    });
+
+    test("the last use is shown to the minute once a server has stopped, and of several servers the latest", async () => {
+      await using place = await engine.newPlace();
+      const first = await RunningServer.start(place);
+      const second = await RunningServer.start(place);
+      const [used, revoked] = [await first.createToken("used"), await first.createToken("revoked")];
+      await first.createToken("unused");
+      const begun = Date.now();
+      expect(await status(first.url, used)).toBe(200);
+      expect(await status(first.url, revoked)).toBe(200);
+      await first.command("token", "revoke", "revoked");
+      const { exitCode, stderr } = await first.stop();
+      expect(exitCode).toBe(0);
+      expect(logLines(stderr).filter(({ level }) => level !== "info")).toEqual([]);
+      const usedByFirst = await lastUses(place.database);
+      expect(await status(second.url, used)).toBe(200);
+      expect((await second.stop()).exitCode).toBe(0);
+      const ended = Date.now();
+
+      const usedBySecond = await lastUses(place.database);
+      expect(usedBySecond).toMatchObject({ first: null, unused: null, revoked: usedByFirst.revoked ?? "" });
+      const [earlier, later] = [usedByFirst.used ?? "", usedBySecond.used ?? ""];
+      for (const lastUsed of [earlier, later]) {
+        expect(lastUsed).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:00\.000Z$/);
+        expect(Date.parse(lastUsed)).toBeGreaterThan(begun - 60_000);
+        expect(Date.parse(lastUsed)).toBeLessThanOrEqual(ended);
+      }
+      expect(later >= earlier).toBe(true);
+      const table = (await second.command("token", "list")).stdout;
+      expect(table).toMatch(new RegExp(`^used +in force .* ${later}$`, "m"));
+      expect(table).toMatch(/^unused +in force .* -$/m);
+    });
+
+    test("tokens can be issued and revoked while the server commits without a pause", async () => {
+      await using place = await engine.newPlace();
+      await using server = await RunningServer.start(place);
+      const target = { url: server.url, token: await server.createToken() };
+      let busy = true;
+      const load = Array.from({ length: 64 }, async () => {
+        while (busy) await post(target, plantJson(freshId(), "Monstera"));
+      });
+      for (let round = 0; round < 3; round++) {
+        const token = await server.createToken(`round ${round}`);
+        expect(await status(server.url, token)).toBe(200);
+        expect((await server.command("token", "revoke", `round ${round}`)).exitCode).toBe(0);
+      }
+      busy = false;
+      await Promise.all(load);
+    });
+  });
+}

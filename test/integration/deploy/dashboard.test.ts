@@ -1,0 +1,47 @@
+// The Grafana dashboard: of the shape that Grafana imports, and of metrics that there are.
+
+import { expect, test } from "bun:test";
+import { readDashboard } from "../../support/dashboard.ts";
+
+const columns = 24;
+
+test("it has what Grafana imports: a schema version, variables with the data source first, panels that do not overlap", async () => {
+  const { uid, title, schemaVersion, templating, panels } = await readDashboard();
+  expect({ uid, title }).toEqual({ uid: "plantstore", title: "Plant Store" });
+  // That of Grafana 10, which later ones bring up to date by themselves.
+  expect(schemaVersion).toBe(39);
+  expect(templating.list.map(({ name, type }) => [name, type])).toEqual([
+    ["datasource", "datasource"],
+    ["job", "query"],
+    ["instance", "query"],
+  ]);
+  expect(templating.list[0]?.query).toBe("prometheus");
+  expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+
+  const taken = new Set<string>();
+  for (const { gridPos } of panels) {
+    for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++) {
+      expect(x).toBeLessThan(columns);
+      for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
+        expect(taken.has(`${x},${y}`)).toBe(false);
+        taken.add(`${x},${y}`);
+      }
+    }
+  }
+});
+
+test("every panel but a row asks the chosen data source", async () => {
+  const { panels, templating } = await readDashboard();
+  const chosen = `\${${templating.list[0]?.name}}`;
+  const asking = panels.filter(({ type }) => type !== "row");
+  expect(asking.length).toBeGreaterThan(15);
+  for (const { title, datasource, targets = [] } of asking) {
+    expect({ title, datasource }).toEqual({
+      title,
+      datasource: { type: "prometheus", uid: chosen },
+    });
+    expect(targets.length).toBeGreaterThan(0);
+    expect(new Set(targets.map(({ refId }) => refId)).size).toBe(targets.length);
+    for (const { datasource: asked } of targets) expect(asked.uid).toBe(chosen);
+  }
+});

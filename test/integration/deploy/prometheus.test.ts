@@ -1,0 +1,109 @@
+// Prometheus with the files of deploy/: they are valid, every alert has its tests, and all is there on a live server.
+
+import { describe, expect, test } from "bun:test";
+import { YAML } from "bun";
+import { makeCertificate } from "../../support/certificates.ts";
+import { queriesOf, readDashboard } from "../../support/dashboard.ts";
+import { freshId, plantJson, post, type Target } from "../../support/http.ts";
+import { programPath, suiteWith } from "../../support/programs.ts";
+import { deployed, Prometheus } from "../../support/prometheus.ts";
+import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+
+const testMsMax = 60_000;
+
+interface RuleFile {
+  readonly groups: readonly { readonly rules: readonly { readonly alert: string }[] }[];
+}
+
+interface RuleTests {
+  readonly tests: readonly {
+    readonly alert_rule_test: readonly {
+      readonly alertname: string;
+      readonly exp_alerts: readonly unknown[];
+    }[];
+  }[];
+}
+
+async function readYaml<File>(name: string): Promise<File> {
+  return YAML.parse(await Bun.file(deployed(name)).text()) as File;
+}
+
+async function alerts(): Promise<string[]> {
+  const { groups } = await readYaml<RuleFile>("plantstore-rules.yml");
+  return groups.flatMap(({ rules }) => rules.map(({ alert }) => alert));
+}
+
+test("every alert has a test in which it fires, and one in which it does not", async () => {
+  const { tests } = await readYaml<RuleTests>("plantstore-rules.test.yml");
+  const expectations = tests.flatMap(({ alert_rule_test }) => alert_rule_test);
+  const expected = (fires: boolean) =>
+    expectations
+      .filter(({ exp_alerts }) => exp_alerts.length > 0 === fires)
+      .map(({ alertname }) => alertname);
+  const names = await alerts();
+  expect([...new Set(expected(true))].toSorted()).toEqual(names.toSorted());
+  expect([...new Set(expected(false))].toSorted()).toEqual(names.toSorted());
+});
+
+suiteWith(
+  "promtool",
+  "promtool",
+  () => {
+    test.each([
+      ["check", "config", "prometheus.yml"],
+      ["check", "rules", "plantstore-rules.yml"],
+      ["test", "rules", "plantstore-rules.test.yml"],
+    ])("%s %s %s", (verb, object, name) => {
+      const { exitCode, stdout, stderr } = Bun.spawnSync([
+        programPath("promtool"),
+        verb,
+        object,
+        deployed(name),
+      ]);
+      expect({ exitCode, stderr: stderr.toString() }, stdout.toString()).toEqual({ exitCode: 0, stderr: "" });
+    });
+  },
+  "prometheus",
+);
+
+/** One of everything that a panel may show. */
+async function createAndBeRefused(target: Target): Promise<void> {
+  await post(target, plantJson(freshId(), "Monstera"));
+  await post(target, "{");
+}
+
+function live(): void {
+  test(
+    "every panel of the dashboard shows something of a live server, and no alert fires but that its certificate ends",
+    async () => {
+      using folder = new TemporaryFolder();
+      const { certificate, key } = makeCertificate(folder, "site", "/CN=127.0.0.1", "IP:127.0.0.1");
+      await using server = await RunningServer.start({
+        database: `sqlite:${folder.file("plants.db")}`,
+        args: ["--tls-certificate", certificate, "--tls-key", key],
+      });
+      const ca = await Bun.file(certificate).text();
+      const target = { url: server.url, token: await server.createToken(), ca };
+      await using prometheus = await Prometheus.start(await server.adminUrl());
+
+      // A rate needs two samples with creates between them.
+      let empty = queriesOf(await readDashboard(), "30s");
+      while (empty.length > 0) {
+        await createAndBeRefused(target);
+        const values = await Promise.all(empty.map(({ query }) => prometheus.query(query)));
+        empty = empty.filter((_, index) => !values[index]?.some(Number.isFinite));
+      }
+
+      while ((await prometheus.rules()).some(({ health }) => health === "unknown")) await Bun.sleep(50);
+      const rules = await prometheus.rules();
+      expect(rules.map(({ name }) => name)).toEqual(await alerts());
+      expect(rules.filter(({ health }) => health !== "ok")).toEqual([]);
+      expect(rules.filter(({ state }) => state === "firing").map(({ name }) => name)).toEqual([
+        "PlantStoreCertificateEnds",
+      ]);
+    },
+    testMsMax,
+  );
+}
+
+describe("live", () => suiteWith("prometheus", "Prometheus", () => suiteWith("openssl", "with TLS", live)));

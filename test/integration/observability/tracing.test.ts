@@ -1,0 +1,134 @@
+// Traces, as a collector receives them over OTLP.
+
+import { expect, test } from "bun:test";
+import { plantJson, post, send } from "../../support/http.ts";
+import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+
+interface Span {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
+  readonly attributes: readonly { key: string; value: { stringValue?: string; intValue?: number } }[];
+  readonly status: { readonly code: number };
+}
+
+/** An OTLP receiver over HTTP, which keeps the spans that it is sent. */
+class Collector implements Disposable {
+  readonly spans: Span[] = [];
+  readonly resources: unknown[] = [];
+  readonly #listener = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    routes: {
+      "/v1/traces": {
+        POST: async (request) => {
+          const { resourceSpans } = (await request.json()) as {
+            resourceSpans: { resource: unknown; scopeSpans: { spans: Span[] }[] }[];
+          };
+          for (const { resource, scopeSpans } of resourceSpans) {
+            this.resources.push(resource);
+            for (const { spans } of scopeSpans) this.spans.push(...spans);
+          }
+          return Response.json({});
+        },
+      },
+    },
+  });
+
+  get url(): string {
+    return this.#listener.url.origin;
+  }
+
+  [Symbol.dispose](): void {
+    void this.#listener.stop(true);
+  }
+}
+
+function attributesOf({ attributes }: Span): Record<string, unknown> {
+  return Object.fromEntries(attributes.map(({ key, value }) => [key, value.stringValue ?? value.intValue]));
+}
+
+test("a create is a span with its commit within, in the caller's trace", async () => {
+  using collector = new Collector();
+  using folder = new TemporaryFolder();
+  const startedAt = Date.now();
+  const server = await RunningServer.start({
+    database: `sqlite:${folder.file("plants.db")}`,
+    args: ["--otlp-endpoint", collector.url],
+  });
+  const target = { url: server.url, token: await server.createToken("ci") };
+  const trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+  await post(target, plantJson(1n, "Monstera"), { traceparent: `00-${trace}-00f067aa0ba902b7-01` });
+  await post(target, plantJson(1n, "Ficus"));
+  await send(`${server.url}/any/thing`, { headers: { Authorization: `Bearer ${target.token}` } });
+  expect((await server.stop()).exitCode).toBe(0);
+
+  const [create, commit, conflict, nowhere, ...others] = collector.spans.toSorted((one, other) =>
+    Number(BigInt(one.startTimeUnixNano) - BigInt(other.startTimeUnixNano)),
+  );
+  expect(others).toEqual([]);
+  expect(create).toMatchObject({
+    name: "POST /plants",
+    traceId: trace,
+    parentSpanId: "00f067aa0ba902b7",
+    kind: 2,
+  });
+  expect(create && attributesOf(create)).toEqual({
+    "http.request.method": "POST",
+    "http.response.status_code": 200,
+    "url.path": "/plants",
+    "plantstore.request_id": trace,
+    "plantstore.token": "ci",
+    "plantstore.result": "created",
+  });
+  expect(commit).toMatchObject({ name: "commit", traceId: trace, parentSpanId: create?.spanId });
+  expect(commit && attributesOf(commit)).toEqual({ "plantstore.batch_plants": 1 });
+  const times = [
+    BigInt(startedAt) * 1_000_000n,
+    ...[
+      create?.startTimeUnixNano,
+      commit?.startTimeUnixNano,
+      commit?.endTimeUnixNano,
+      create?.endTimeUnixNano,
+    ].map((time) => BigInt(time ?? 0)),
+    BigInt(Date.now()) * 1_000_000n,
+  ];
+  expect(times).toEqual(times.toSorted((one, other) => Number(one - other)));
+  expect(conflict && attributesOf(conflict)).toMatchObject({ "error.type": "40009" });
+  expect(conflict?.status.code).toBe(0);
+  expect(conflict?.traceId).not.toBe(trace);
+  expect(nowhere?.name).toBe("GET");
+  expect(JSON.stringify(collector.resources)).toContain('"stringValue":"plantstore"');
+  expect(JSON.stringify(collector.spans)).not.toContain("Monstera");
+});
+
+test("a trace that its caller does not sample is not sent", async () => {
+  using collector = new Collector();
+  using folder = new TemporaryFolder();
+  const server = await RunningServer.start({
+    database: `sqlite:${folder.file("plants.db")}`,
+    args: ["--otlp-endpoint", collector.url],
+  });
+  const target = { url: server.url, token: await server.createToken("ci") };
+  const trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+  await post(target, plantJson(1n, "Monstera"), { traceparent: `00-${trace}-00f067aa0ba902b7-00` });
+  await server.stop();
+  expect(collector.spans).toEqual([]);
+});
+
+test("a collector that is away costs a warning, and neither requests nor the end", async () => {
+  using folder = new TemporaryFolder();
+  const server = await RunningServer.start({
+    database: `sqlite:${folder.file("plants.db")}`,
+    args: ["--otlp-endpoint", "http://127.0.0.1:1"],
+    env: { OTEL_BSP_SCHEDULE_DELAY: "100", OTEL_EXPORTER_OTLP_TIMEOUT: "500" },
+  });
+  const target = { url: server.url, token: await server.createToken() };
+  expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
+  const warning = await server.logged(({ msg }) => msg === "traces could not be sent, and are lost");
+  expect(warning.level).toBe("warn");
+  expect((await server.stop()).exitCode).toBe(0);
+});

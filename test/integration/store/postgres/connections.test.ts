@@ -1,0 +1,192 @@
+// What may stand between the server and the database: TLS as libpq's sslmode means it, and PgBouncer.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { chmodSync, chownSync, cpSync, writeFileSync } from "node:fs";
+import { Client } from "pg";
+import { HostPool } from "../../../../src/store/postgres/connection.ts";
+import { parsePostgresUrl } from "../../../../src/store/postgres/connection-url.ts";
+import { makeCertificate } from "../../../support/certificates.ts";
+import { plantJson, post } from "../../../support/http.ts";
+import { Load } from "../../../support/load.ts";
+import { freePort, PostgresServer } from "../../../support/postgres.ts";
+import { programPath, suiteWith } from "../../../support/programs.ts";
+import { RunningServer, run, TemporaryFolder } from "../../../support/server.ts";
+
+const nobody = 65_534;
+const isRoot = process.getuid?.() === 0;
+
+suiteWith("openssl", "TLS", () => {
+  const folder = new TemporaryFolder();
+  let database: PostgresServer;
+  beforeAll(async () => {
+    makeCertificate(folder, "server", "/CN=plantstore-test", "DNS:localhost");
+    chmodSync(folder.path, 0o755);
+    chmodSync(folder.file("server.key"), 0o600);
+    // The tests go on reading the certificate; the key is the server's alone.
+    cpSync(folder.file("server.crt"), folder.file("ca.crt"));
+    if (isRoot) for (const file of ["server.key", "server.crt"]) chownSync(folder.file(file), nobody, nobody);
+    database = await PostgresServer.start({
+      ssl: "on",
+      ssl_cert_file: folder.file("server.crt"),
+      ssl_key_file: folder.file("server.key"),
+    });
+  });
+  afterAll(async () => {
+    await database[Symbol.asyncDispose]();
+    folder[Symbol.dispose]();
+  });
+
+  const address = (host: string, query: string) =>
+    `postgres://postgres@${host}:${database.port}/postgres?retry_timeout=1&${query}`;
+  const migrate = (host: string, query: string) => run(["migrate", "--database", address(host, query)]);
+
+  async function usesTls(query: string): Promise<boolean> {
+    await using _ = await RunningServer.start({ database: address("localhost", query) });
+    const rows = await database.query(
+      "postgres",
+      "SELECT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'plantstore'",
+    );
+    expect(rows.length).toBeGreaterThan(0);
+    return rows.every(({ ssl }) => ssl === true);
+  }
+
+  test("disable speaks plainly; prefer and require use TLS", async () => {
+    expect(await usesTls("sslmode=disable")).toBe(false);
+    expect(await usesTls("sslmode=prefer")).toBe(true);
+    expect(await usesTls("sslmode=require")).toBe(true);
+  });
+
+  test("verify-ca looks at the certificate, verify-full at its name as well", async () => {
+    const ca = `sslrootcert=${encodeURIComponent(folder.file("ca.crt"))}`;
+    expect((await migrate("localhost", `sslmode=verify-full&${ca}`)).exitCode).toBe(0);
+    expect((await migrate("127.0.0.1", `sslmode=verify-ca&${ca}`)).exitCode).toBe(0);
+    expect(await migrate("127.0.0.1", `sslmode=verify-full&${ca}`)).toMatchObject({ exitCode: 1 });
+    expect(await migrate("localhost", "sslmode=verify-full")).toMatchObject({ exitCode: 1 });
+    // As libpq does: a root certificate makes require a verify-ca.
+    expect((await migrate("127.0.0.1", `sslmode=require&${ca}`)).exitCode).toBe(0);
+    const wrong = `sslrootcert=${encodeURIComponent(makeCertificate(folder, "other", "/CN=other").certificate)}`;
+    for (const mode of ["require", "verify-ca", "verify-full"]) {
+      expect((await migrate("localhost", `sslmode=${mode}&${wrong}`)).exitCode).toBe(1);
+    }
+    expect((await migrate("localhost", "sslmode=verify-full&sslrootcert=/none.crt")).stderr).toContain(
+      "/none.crt cannot be read",
+    );
+  });
+
+  test("a statement that is given up is cancelled, over TLS with all checks", async () => {
+    const ca = `sslrootcert=${encodeURIComponent(folder.file("ca.crt"))}`;
+    await expectCancelled(address("localhost", `sslmode=verify-full&${ca}`), database);
+  });
+
+  test("a server without TLS is spoken to under prefer, and refused under require", async () => {
+    await using plain = await PostgresServer.start();
+    const plainAddress = (mode: string) => plain.address("postgres", [], `?retry_timeout=1&sslmode=${mode}`);
+    expect((await run(["migrate", "--database", plainAddress("prefer")])).exitCode).toBe(0);
+    const refused = await run(["migrate", "--database", plainAddress("require")]);
+    expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("does not support SSL") });
+  });
+});
+
+/** PgBouncer in transaction mode in front of a database, with two connections to it. */
+async function startPgBouncer(database: PostgresServer, folder: TemporaryFolder) {
+  const port = await freePort();
+  writeFileSync(folder.file("users.txt"), '"postgres" ""\n');
+  writeFileSync(
+    folder.file("pgbouncer.ini"),
+    [
+      "[databases]",
+      `postgres = host=127.0.0.1 port=${database.port}`,
+      "[pgbouncer]",
+      "listen_addr = 127.0.0.1",
+      `listen_port = ${port}`,
+      "unix_socket_dir =",
+      "auth_type = trust",
+      `auth_file = ${folder.file("users.txt")}`,
+      "pool_mode = transaction",
+      "default_pool_size = 2",
+      "",
+    ].join("\n"),
+  );
+  if (isRoot) chmodSync(folder.path, 0o755);
+  const bouncer = Bun.spawn(
+    [programPath("pgbouncer"), ...(isRoot ? ["-u", "nobody"] : []), folder.file("pgbouncer.ini")],
+    {
+      stdout: "ignore",
+      stderr: "ignore",
+    },
+  );
+  return {
+    address: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    async [Symbol.asyncDispose]() {
+      bouncer.kill();
+      await bouncer.exited;
+    },
+  };
+}
+
+/** A statement that its client gives up must not go on at the server, which would not notice by itself. */
+async function expectCancelled(address: string, database: PostgresServer): Promise<void> {
+  const [config] = parsePostgresUrl(address.replace("postgres:", "")).hosts;
+  const pool = new HostPool({ ...config, query_timeout: 1 }, 1);
+  await expect(pool.query("SELECT pg_sleep(3600)")).rejects.toThrow("Query read timeout");
+  const sleeping = "SELECT FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(3600)' AND state = 'active'";
+  while ((await database.query("postgres", sleeping)).length > 0) await Bun.sleep(20);
+  await pool.close();
+}
+
+test("a statement that is given up is cancelled, over TCP and over a Unix socket", async () => {
+  using folder = new TemporaryFolder();
+  chmodSync(folder.path, 0o777);
+  await using database = await PostgresServer.start({ unix_socket_directories: folder.path });
+  await expectCancelled(database.address("postgres", [], "?sslmode=disable"), database);
+  const socket = `postgres://postgres@${encodeURIComponent(folder.path)}:${database.port}/postgres`;
+  await expectCancelled(`${socket}?sslmode=disable`, database);
+  expect((await run(["migrate", "--database", socket])).exitCode).toBe(0);
+});
+
+suiteWith("pgbouncer", "PgBouncer in transaction mode", () => {
+  test("plants are created through it, over fewer connections than there are batches in flight", async () => {
+    await using database = await PostgresServer.start();
+    using folder = new TemporaryFolder();
+    await using bouncer = await startPgBouncer(database, folder);
+    await using server = await RunningServer.start({
+      database: bouncer.address,
+    });
+    const target = { url: server.url, token: await server.createToken() };
+    const load = new Load();
+    const running = load.untilStopped([target], 32);
+    await load.acknowledgedMore(2_000);
+    load.stop();
+    await running;
+    expect([...load.statuses.keys()]).toEqual([200]);
+    expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
+    expect((await post(target, plantJson(1n, "Ficus"))).json).toMatchObject({ error: 40009 });
+    const exported = (await server.command("export")).stdout.replace('{"id":1,"name":"Monstera"}\n', "");
+    expect(load.audit(exported)).toEqual([]);
+  });
+
+  test("a statement that is given up is cancelled through it", async () => {
+    await using database = await PostgresServer.start();
+    using folder = new TemporaryFolder();
+    await using bouncer = await startPgBouncer(database, folder);
+    // It takes a moment to start.
+    expect((await run(["migrate", "--database", bouncer.address])).exitCode).toBe(0);
+    await expectCancelled(`${bouncer.address}?sslmode=disable`, database);
+  });
+
+  test("while the table is locked, its connections are not used up either", async () => {
+    await using database = await PostgresServer.start();
+    using folder = new TemporaryFolder();
+    await using bouncer = await startPgBouncer(database, folder);
+    await using server = await RunningServer.start({
+      database: `${bouncer.address}?statement_timeout=1&retry_timeout=1`,
+    });
+    const target = { url: server.url, token: await server.createToken() };
+    const other = new Client({ connectionString: database.address("postgres") });
+    await other.connect();
+    await other.query("BEGIN; LOCK TABLE plants");
+    for (let id = 0n; id < 3n; id++) expect((await post(target, plantJson(id, "Monstera"))).status).toBe(503);
+    await other.end();
+    expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
+  });
+});

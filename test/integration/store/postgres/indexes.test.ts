@@ -1,0 +1,135 @@
+// The optional indexes on PostgreSQL, where a lock that is waited for holds up everybody behind it.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { Client } from "pg";
+import { ConsoleClient } from "../../../support/console.ts";
+import { plantJson, post } from "../../../support/http.ts";
+import { PostgresServer } from "../../../support/postgres.ts";
+import { RunningServer, run } from "../../../support/server.ts";
+
+let database: PostgresServer;
+beforeAll(async () => {
+  database = await PostgresServer.start();
+});
+afterAll(() => database[Symbol.asyncDispose]());
+
+/** Does some work beside a transaction that stays open, as that of a backup does. */
+async function besideTransaction(address: string, sql: string, work: () => Promise<void>): Promise<void> {
+  const other = new Client({ connectionString: address });
+  await other.connect();
+  try {
+    await other.query(`BEGIN; ${sql}`);
+    await work();
+  } finally {
+    await other.end();
+  }
+}
+
+test("making or dropping newest gives way to a transaction that goes on, and plants are created", async () => {
+  const { address } = await database.newDatabase();
+  await using server = await RunningServer.start({ database: address });
+  const target = { url: server.url, token: await server.createToken() };
+  const expectToGiveWay = async (change: string) => {
+    const changing = server.command("index", change, "newest");
+    let isOver = false;
+    void changing.then(() => {
+      isOver = true;
+    });
+    for (let id = 0n; !isOver; id++) {
+      expect((await post(target, plantJson(id, "Monstera"))).status).toBe(200);
+      await Bun.sleep(20);
+    }
+    const { exitCode, stderr } = await changing;
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 1,
+      stderr:
+        "plantstore: another transaction holds the table of plants, that of a backup perhaps; try again when it is over\n",
+    });
+  };
+
+  await besideTransaction(address, "INSERT INTO plants VALUES (-1, '', NULL)", () =>
+    expectToGiveWay("create"),
+  );
+  expect((await server.command("index", "create", "newest")).exitCode).toBe(0);
+  await besideTransaction(address, "SELECT FROM plants", () => expectToGiveWay("drop"));
+  expect((await server.command("index", "drop", "newest")).exitCode).toBe(0);
+});
+
+test("the order of the newest counts as part of the store's size", async () => {
+  const { address } = await database.newDatabase();
+  expect((await run(["migrate", "--database", address])).exitCode).toBe(0);
+  const bytes = async () =>
+    JSON.parse((await run(["stats", "--json", "--database", address])).stdout).bytesOnDisk as number;
+  const before = await bytes();
+  expect((await run(["index", "create", "newest", "--database", address])).exitCode).toBe(0);
+  expect(await bytes()).toBeGreaterThan(before);
+});
+
+test("an index that is broken is not called made", async () => {
+  const { name, address } = await database.newDatabase();
+  expect((await run(["migrate", "--database", address])).exitCode).toBe(0);
+  // As a server leaves it that was killed meanwhile.
+  await database.query(name, "CREATE INDEX plants_by_tag ON plants (tag)");
+  await database.query(
+    name,
+    "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'plants_by_tag'::regclass",
+  );
+  const index = (...args: string[]) => run(["index", ...args, "--database", address]);
+  expect((await index("list")).stdout).toContain("tag     broken\n");
+  expect(await index("create", "tag")).toEqual({
+    exitCode: 1,
+    stdout: "",
+    stderr: "plantstore: the index tag is broken; drop it, and create it again\n",
+  });
+  expect((await index("drop", "tag")).exitCode).toBe(0);
+  expect((await index("create", "tag")).exitCode).toBe(0);
+  expect((await index("list")).stdout).toContain("tag     ready\n");
+});
+
+test("an index that another session builds or drops is shown as such, and left to it", async () => {
+  const { name, address } = await database.newDatabase();
+  expect((await run(["migrate", "--database", address])).exitCode).toBe(0);
+  await database.query(name, `CREATE USER viewer_${name}`);
+  await database.query(name, `GRANT SELECT ON plantstore_schema, plants TO viewer_${name}`);
+  const index = (...args: string[]) => run(["index", ...args, "--database", address]);
+  const viewer = address.replace("postgres@", `viewer_${name}@`);
+  const expectChange = async (change: "create" | "drop", state: string, verb: string) => {
+    let changing: ReturnType<typeof index> | undefined;
+    await besideTransaction(address, "INSERT INTO plants VALUES (1, '', 'x')", async () => {
+      changing = index(change, "tag");
+      while (!(await index("list")).stdout.includes(`tag     ${state}\n`));
+      expect((await run(["index", "list", "--database", viewer])).stdout).toContain(`tag     ${state}\n`);
+      for (const other of ["create", "drop"]) {
+        expect(await index(other, "tag")).toEqual({
+          exitCode: 1,
+          stdout: "",
+          stderr: expect.stringContaining(
+            `plantstore: the index tag is being ${verb} by another session; wait until "plantstore index list" shows that it has ended\n`,
+          ),
+        });
+      }
+    });
+    expect((await changing)?.exitCode).toBe(0);
+  };
+  await expectChange("create", "building", "built");
+  expect((await index("list")).stdout).toContain("tag     ready\n");
+  await expectChange("drop", "dropping", "dropped");
+  expect((await index("list")).stdout).toContain("tag     none\n");
+});
+
+test("a role that may only read and insert plants sees the newest by the index that the owner made", async () => {
+  const { name, address } = await database.newDatabase();
+  expect((await run(["migrate", "--database", address])).exitCode).toBe(0);
+  await database.query(name, `CREATE USER "server ${name}"`);
+  await database.query(name, `GRANT SELECT ON plantstore_schema TO "server ${name}"`);
+  await database.query(name, `GRANT SELECT, INSERT ON plants TO "server ${name}"`);
+  await database.query(name, `GRANT SELECT, INSERT, UPDATE ON tokens TO "server ${name}"`);
+  expect((await run(["index", "create", "newest", "--database", address])).exitCode).toBe(0);
+  await using server = await RunningServer.start({
+    database: address.replace("postgres@", `${encodeURIComponent(`server ${name}`)}@`),
+  });
+  const target = { url: server.url, token: await server.createToken() };
+  expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
+  const { status, json } = await (await ConsoleClient.of(server)).read("plants?by=newest");
+  expect([status, json]).toEqual([200, expect.objectContaining({ order: "newest", from: "store" })]);
+});

@@ -1,0 +1,125 @@
+// Transactions of others that hold the table, or some of its rows: what waits, for how long, and what goes on.
+
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { Client } from "pg";
+import { openStore } from "../../../../src/store/open-store.ts";
+import { plantJson, post } from "../../../support/http.ts";
+import { Load } from "../../../support/load.ts";
+import { PostgresServer } from "../../../support/postgres.ts";
+import { RunningServer } from "../../../support/server.ts";
+
+setDefaultTimeout(90_000);
+
+let database: PostgresServer;
+beforeAll(async () => {
+  database = await PostgresServer.start();
+});
+afterAll(() => database[Symbol.asyncDispose]());
+
+/** A transaction of another session, until it is rolled back. */
+async function otherTransaction(address: string, sql: string): Promise<Client> {
+  const other = new Client({ connectionString: address });
+  await other.connect();
+  await other.query(`BEGIN; ${sql}`);
+  return other;
+}
+
+async function backends(name: string): Promise<number> {
+  const sql = `SELECT 1 FROM pg_stat_activity WHERE datname = '${name}' AND application_name = 'plantstore'`;
+  return (await database.query("postgres", sql)).length;
+}
+
+test("while the table is locked no backend is left behind, and afterwards plants are created", async () => {
+  const { name, address } = await database.newDatabase();
+  await using server = await RunningServer.start({
+    database: `${address}?statement_timeout=1&retry_timeout=2`,
+  });
+  const target = { url: server.url, token: await server.createToken() };
+  const other = await otherTransaction(address, "LOCK TABLE plants");
+  let most = 0;
+  const load = new Load();
+  const running = load.untilStopped([target], 16);
+  // Three rounds of statements that are given up, at the least.
+  while ((load.statuses.get(503) ?? 0) < 48) {
+    most = Math.max(most, await backends(name));
+    await Bun.sleep(50);
+  }
+  expect([...load.statuses.keys()]).toEqual([503]);
+  // pool_size, one for all else, and a command's.
+  expect(most).toBeLessThanOrEqual(6);
+  await other.end();
+  await load.acknowledgedMore(200);
+  load.stop();
+  await running;
+});
+
+test("while no standby answers, statements that are given up are cancelled, and afterwards plants are created", async () => {
+  await using own = await PostgresServer.start();
+  await using server = await RunningServer.start({
+    database: own.address("postgres", [], "?statement_timeout=1&retry_timeout=2"),
+  });
+  const target = { url: server.url, token: await server.createToken() };
+  await own.query("postgres", "ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+  await own.query("postgres", "SELECT pg_reload_conf()");
+  const load = new Load();
+  const running = load.untilStopped([target], 16);
+  let most = 0;
+  while ((load.statuses.get(503) ?? 0) < 48) {
+    const sql = "SELECT 1 FROM pg_stat_activity WHERE application_name = 'plantstore'";
+    most = Math.max(most, (await own.query("postgres", sql)).length);
+    await Bun.sleep(50);
+  }
+  // Two pools at the most, and a connection that asks whether the host takes writes.
+  expect(most).toBeLessThanOrEqual(11);
+  await own.query("postgres", "ALTER SYSTEM SET synchronous_standby_names = ''");
+  await own.query("postgres", "SELECT pg_reload_conf()");
+  await load.acknowledgedMore(200);
+  load.stop();
+  await running;
+  expect(load.audit((await server.command("export")).stdout)).toEqual([]);
+});
+
+test.each([
+  ["inserted", "INSERT INTO plants VALUES (13, 'Ficus', NULL)"],
+  ["deleted", "DELETE FROM plants WHERE id = 7"],
+])(
+  "of a batch with a row that another transaction has %s, that plant alone is unavailable",
+  async (_, sql) => {
+    const { address } = await database.newDatabase();
+    const store = await openStore(address, "create", () => undefined);
+    expect(await store.create([{ id: 7n, name: "Monstera" }])).toEqual(["created"]);
+    const other = await otherTransaction(address, sql);
+    const locked = sql.startsWith("INSERT") ? 13n : 7n;
+    for (const count of [100, 3_000]) {
+      const first = BigInt(count) * 1_000n;
+      const plants = Array.from({ length: count }, (_, index) => ({
+        id: first + BigInt(index),
+        name: "Monstera",
+      }));
+      plants.splice(count >> 1, 0, { id: locked, name: "Monstera" });
+      const outcomes = await store.create(plants);
+      expect(outcomes.filter((outcome) => outcome === "unavailable")).toHaveLength(1);
+      expect(outcomes[count >> 1]).toBe("unavailable");
+    }
+    await other.query("ROLLBACK");
+    await other.end();
+    expect(await store.create([{ id: locked, name: "Monstera" }])).toEqual([
+      locked === 13n ? "created" : "unchanged",
+    ]);
+    await store.close();
+  },
+);
+
+test("a plant that another transaction holds is answered 503, and its neighbours 200", async () => {
+  const { address } = await database.newDatabase();
+  await using server = await RunningServer.start({ database: `${address}?pool_size=1` });
+  const target = { url: server.url, token: await server.createToken() };
+  const other = await otherTransaction(address, "INSERT INTO plants VALUES (13, 'Ficus', NULL)");
+  const ids = Array.from({ length: 50 }, (_, index) => BigInt(index));
+  const answers = await Promise.all(ids.map((id) => post(target, plantJson(id, "Monstera"))));
+  expect(ids.filter((_, index) => answers[index]?.status !== 200)).toEqual([13n]);
+  expect(answers[13]).toMatchObject({ status: 503, json: { error: 50300 } });
+  await other.query("COMMIT");
+  await other.end();
+  expect((await post(target, plantJson(13n, "Monstera"))).json).toMatchObject({ error: 40009 });
+});

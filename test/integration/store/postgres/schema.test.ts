@@ -1,0 +1,177 @@
+// The schema and the database's settings: what is made, by whom, and what is refused.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { plantJson, post } from "../../../support/http.ts";
+import { freePort, PostgresServer } from "../../../support/postgres.ts";
+import { RunningServer, run } from "../../../support/server.ts";
+
+let database: PostgresServer;
+beforeAll(async () => {
+  database = await PostgresServer.start();
+});
+afterAll(() => database[Symbol.asyncDispose]());
+
+const serve = (address: string, ...args: string[]) =>
+  run(["serve", "--port", "0", "--admin-port", "off", "--database", address, ...args]);
+
+test("many that migrate at once make one schema, and migrating again changes nothing", async () => {
+  const { name, address } = await database.newDatabase();
+  const results = await Promise.all(Array.from({ length: 5 }, () => run(["migrate", "--database", address])));
+  expect(results.map(({ exitCode }) => exitCode)).toEqual(Array(5).fill(0));
+  // A busy machine may take long enough to connect that the wait is reported ahead of it.
+  const messages = results.map(({ stderr }) =>
+    stderr.replace(/^waiting for .*\n/gm, "").replace(/ \S+:\d+\/\w+/, ""),
+  );
+  expect(messages.toSorted()).toEqual([
+    "Made a new, empty store:\n",
+    ...Array(4).fill("The store is there, and its schema is up to date.\n"),
+  ]);
+  expect(await database.query(name, "SELECT version FROM plantstore_schema")).toEqual([{ version: 3 }]);
+});
+
+test("the user that serves needs no right to create tables", async () => {
+  const { name, address } = await database.newDatabase();
+  const server = address.replace("postgres@", `server_${name}@`);
+  await database.query(name, `CREATE USER server_${name}`);
+
+  const before = await serve(server);
+  expect(before).toMatchObject({ exitCode: 1, stdout: "" });
+  expect(before.stderr).toMatch(
+    /^plantstore: the schema cannot be made: [^\n]*; run "plantstore migrate" as a user that may create tables\n$/,
+  );
+
+  expect((await run(["migrate", "--database", address])).exitCode).toBe(0);
+  await database.query(name, `GRANT SELECT ON plantstore_schema TO server_${name}`);
+  await database.query(name, `GRANT SELECT, INSERT ON plants TO server_${name}`);
+  await database.query(name, `GRANT SELECT, INSERT, UPDATE ON tokens TO server_${name}`);
+  await using running = await RunningServer.start({ database: server });
+  const answer = await post(
+    { url: running.url, token: await running.createToken() },
+    plantJson(1n, "Monstera"),
+  );
+  expect(answer.status).toBe(200);
+
+  await database.query(name, "UPDATE plantstore_schema SET version = 1");
+  expect(await serve(server)).toEqual(before);
+});
+
+test("without a schema, and with an older or a newer one, the error says what to do", async () => {
+  const { name, address } = await database.newDatabase();
+  const expectRefusal = async (result: Promise<{ exitCode: number; stderr: string }>, message: string) => {
+    const { exitCode, stderr } = await result;
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: `plantstore: ${message}\n` });
+  };
+  const none = 'there is no plant store in this database; run "plantstore migrate" first';
+  await expectRefusal(serve(address, "--migrate", "off"), none);
+  await expectRefusal(run(["export", "--database", address]), none);
+
+  await run(["migrate", "--database", address]);
+  await database.query(name, "UPDATE plantstore_schema SET version = 0");
+  await expectRefusal(
+    serve(address, "--migrate", "off"),
+    'the database has schema version 0, but this program needs 3; run "plantstore migrate" first',
+  );
+  await database.query(name, "UPDATE plantstore_schema SET version = 99");
+  const newer =
+    "the database has schema version 99, but this program knows versions up to 3; run a newer plantstore";
+  for (const refused of [
+    serve(address),
+    serve(address, "--migrate", "off"),
+    run(["migrate", "--database", address]),
+  ]) {
+    await expectRefusal(refused, newer);
+  }
+});
+
+test("a database that takes no writes, or cannot hold every string, is refused", async () => {
+  const latin1 = await database.newDatabase("ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
+  const readOnly = await database.newDatabase();
+  await database.query("postgres", `ALTER DATABASE ${readOnly.name} SET default_transaction_read_only = on`);
+  for (const [{ address }, reason] of [
+    [latin1, "has the encoding LATIN1; it must be UTF8"],
+    [readOnly, "takes no writes (a standby, or read-only)"],
+  ] as const) {
+    const { exitCode, stderr } = await serve(`${address}?retry_timeout=1`);
+    expect(exitCode).toBe(1);
+    expect(stderr.split("\n").at(-2)).toStartWith("plantstore: ");
+    expect(stderr).toContain(`127.0.0.1:${database.port}: ${reason}`);
+  }
+});
+
+test("hosts that do not answer, and users that are not let in, are named", async () => {
+  const { stderr } = await serve("postgres://nobody@127.0.0.1:1,127.0.0.1:2/none?retry_timeout=1");
+  expect(stderr).toMatch(
+    /^plantstore: cannot open the store: 127\.0\.0\.1:1: [^;]*ECONNREFUSED[^;]*; 127\.0\.0\.1:2: [^\n]+\n$/m,
+  );
+  const stranger = await serve(`postgres://stranger@127.0.0.1:${database.port}/postgres?retry_timeout=1`);
+  expect(stranger.stderr).toMatch(
+    /^plantstore: cannot open the store: [^\n]*role "stranger" does not exist[^\n]*\n$/m,
+  );
+});
+
+test("rights that are missing are named in one line; readiness sees that plants cannot be inserted", async () => {
+  const { name, address } = await database.newDatabase();
+  await run(["migrate", "--database", address]);
+  await database.query(name, `CREATE USER poor_${name}`);
+  await database.query(name, `GRANT SELECT ON plantstore_schema TO poor_${name}`);
+  const poor = address.replace("postgres@", `poor_${name}@`);
+  expect((await serve(poor)).stderr).toMatch(
+    /^plantstore: the database could not do it: permission denied for table tokens [^\n]+\n$/,
+  );
+
+  await database.query(name, `GRANT SELECT, INSERT, UPDATE ON tokens TO poor_${name}`);
+  const adminPort = await freePort();
+  await using server = await RunningServer.start({
+    database: poor,
+    args: ["--admin-port", String(adminPort)],
+  });
+  const ready = async () => (await fetch(`http://127.0.0.1:${adminPort}/readyz`)).status;
+  const target = { url: server.url, token: await server.createToken() };
+  expect(await ready()).toBe(503);
+  expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(503);
+  await database.query(name, `GRANT SELECT, INSERT ON plants TO poor_${name}`);
+  expect(await ready()).toBe(200);
+  expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
+});
+
+test("a server that may insert plants but not probe is not ready, whatever is created, until it may", async () => {
+  const { name, address } = await database.newDatabase();
+  await run(["migrate", "--database", address]);
+  await database.query(name, `CREATE USER poor_${name}`);
+  await database.query(
+    name,
+    `GRANT SELECT ON plantstore_schema TO poor_${name}; GRANT SELECT, INSERT ON plants, tokens TO poor_${name}`,
+  );
+  await using server = await RunningServer.start({
+    database: address.replace("postgres@", `poor_${name}@`),
+  });
+  const adminUrl = await server.adminUrl();
+  const ready = async () => (await fetch(`${adminUrl}/readyz`)).status;
+  const target = { url: server.url, token: await server.createToken() };
+  for (let id = 1n; id <= 3n; id++) {
+    expect((await post(target, plantJson(id, "Monstera"))).status).toBe(200);
+    expect(await ready()).toBe(503);
+  }
+  await database.query(name, `GRANT UPDATE ON tokens TO poor_${name}`);
+  expect(await ready()).toBe(200);
+});
+
+test("under SERIALIZABLE as the database's default, races still have one winner and nothing fails", async () => {
+  const { name, address } = await database.newDatabase();
+  await database.query(
+    "postgres",
+    `ALTER DATABASE ${name} SET default_transaction_isolation = 'serializable'`,
+  );
+  await using server = await RunningServer.start({ database: address });
+  const target = { url: server.url, token: await server.createToken() };
+  for (let round = 0; round < 10; round++) {
+    const id = BigInt(round);
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => post(target, plantJson(id, `contender ${index % 8}`))),
+    );
+    expect(new Set(answers.filter(({ status }) => status === 200).map(({ text }) => text)).size).toBe(1);
+    expect(answers.filter(({ status }) => status !== 200).every(({ text }) => text.includes("40009"))).toBe(
+      true,
+    );
+  }
+});

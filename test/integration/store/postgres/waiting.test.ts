@@ -1,0 +1,101 @@
+// While PostgreSQL is away: every command says within a moment what it waits for, and a signal ends it.
+
+import { expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { logLines, Output } from "../../../support/output.ts";
+import { freePort, PostgresServer } from "../../../support/postgres.ts";
+import { HangingProxy } from "../../../support/proxy.ts";
+import { plantstore, run, TemporaryFolder } from "../../../support/server.ts";
+
+const patient = "retry_timeout=3600&connect_timeout=3600";
+
+function start(args: readonly string[], cwd?: string) {
+  const child = Bun.spawn([plantstore, ...args], {
+    stdin: "ignore",
+    stdout: "ignore",
+    stderr: "pipe",
+    ...(cwd === undefined ? {} : { cwd }),
+  });
+  return { child, stderr: new Output(child.stderr) };
+}
+
+const commands = [
+  ["migrate"],
+  ["token", "create", "--name", "ci"],
+  ["token", "list"],
+  ["get", "1"],
+  ["stats"],
+  ["export"],
+  ["import", "plants.ndjson"],
+  ["index", "list"],
+  ["check"],
+] as const;
+
+test.each(commands.map((command) => [command.join(" "), command] as const))(
+  "%s says what it waits for, and SIGINT ends it",
+  async (_, command) => {
+    using folder = new TemporaryFolder();
+    writeFileSync(folder.file("plants.ndjson"), '{"id":1,"name":"Monstera"}\n');
+    const port = await freePort();
+    const database = `postgres://user:secret@127.0.0.1:${port}/plants?${patient}`;
+    const { child, stderr } = start([...command, "--database", database], folder.path);
+    const line = await stderr.until((text) => /^.*\n/.exec(text)?.[0]);
+    expect(line).toStartWith(`waiting for PostgreSQL at 127.0.0.1:${port} (`);
+    expect(line).toEndWith("), up to 3600 s\n");
+    expect(line).toContain("ECONNREFUSED");
+    child.kill("SIGINT");
+    await child.exited;
+    expect(await stderr.ended).not.toContain("secret");
+  },
+);
+
+test("a host that does not answer at all is waited for no less openly", async () => {
+  await using database = await PostgresServer.start();
+  using proxy = new HangingProxy(database.port);
+  proxy.hang();
+  const address = `postgres://postgres@127.0.0.1:${proxy.port}/postgres?${patient}`;
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    const { child, stderr } = start(["get", "1", "--database", address]);
+    await stderr.until((text) => text.includes("(no answer yet), up to 3600 s\n") || undefined);
+    child.kill(signal);
+    await child.exited;
+  }
+});
+
+test("a server that starts logs what it waits for, and stops in peace when it is told to", async () => {
+  const port = await freePort();
+  for (const [host, signal] of [
+    ["127.0.0.1", "SIGINT"],
+    ["127.0.0.1", "SIGTERM"],
+  ] as const) {
+    const database = `postgres://user:secret@${host}:${port}/plants?${patient}`;
+    const args = [
+      "serve",
+      "--port",
+      "0",
+      "--admin-port",
+      "off",
+      "--log-format",
+      "json",
+      "--database",
+      database,
+    ];
+    const { child, stderr } = start(args);
+    const line = await stderr.until((text) => logLines(text)[0]);
+    expect(line).toMatchObject({ level: "warn", msg: "waiting for the store, which does not answer" });
+    expect(line.reason).toContain(`PostgreSQL at ${host}:${port} (`);
+    child.kill(signal);
+    expect(await child.exited).toBe(0);
+    const rest = logLines(await stderr.ended).slice(1);
+    expect(rest.map(({ msg }) => msg)).toEqual(["stopping: what was accepted is answered first", "stopped"]);
+    expect(await stderr.ended).not.toContain("secret");
+  }
+});
+
+test("--quiet waits in silence, and says only how it ended", async () => {
+  const database = `postgres://127.0.0.1:${await freePort()}/plants?retry_timeout=1`;
+  expect((await run(["export", "--database", database])).stderr).toMatch(
+    /^waiting for [^\n]+\nplantstore: [^\n]+\n$/,
+  );
+  expect((await run(["export", "--quiet", "--database", database])).stderr).toMatch(/^plantstore: [^\n]+\n$/);
+});

@@ -1,0 +1,119 @@
+// Readiness: how many commits of its own an answer costs, counted where they reach a real engine.
+
+import { describe, expect, test } from "bun:test";
+import { renameSync } from "node:fs";
+import type { NewPlant } from "../../../src/contract/plant.ts";
+import { openServerStore } from "../../../src/store/open-store.ts";
+import type { PlantStore } from "../../../src/store/plant-store.ts";
+import { Readiness } from "../../../src/store/readiness.ts";
+import { engines } from "../../support/engines.ts";
+import { TemporaryFolder } from "../../support/server.ts";
+
+/** A store whose probes are counted, and a clock that moves by hand or by a pause. */
+class ProbedStore implements AsyncDisposable {
+  probes = 0;
+  now = 0;
+  /** When each probe began. */
+  readonly probedAt: number[] = [];
+  readonly readiness: Readiness;
+  readonly #store: PlantStore;
+
+  private constructor(store: PlantStore) {
+    this.#store = store;
+    const counted = {
+      create: (batch: readonly NewPlant[]) => store.create(batch),
+      assertWritable: () => {
+        this.probes++;
+        this.probedAt.push(this.now);
+        return store.assertWritable();
+      },
+    };
+    this.readiness = new Readiness(
+      counted,
+      () => this.now,
+      async (ms) => {
+        this.now += ms;
+      },
+    );
+  }
+
+  static async open(database: string): Promise<ProbedStore> {
+    return new ProbedStore(
+      await openServerStore(database, "create", { unavailable: () => undefined, failed: () => undefined }),
+    );
+  }
+
+  /** Whether it is ready, and how many probes that took. */
+  async ask(): Promise<[isReady: boolean, probes: number]> {
+    const before = this.probes;
+    const isReady = await this.readiness.assertReady().then(
+      () => true,
+      () => false,
+    );
+    return [isReady, this.probes - before];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#store.close();
+  }
+}
+
+for (const engine of engines) {
+  describe(`${engine.name}: readiness`, () => {
+    test("one probe answers all who ask while it runs, and for a second after it", async () => {
+      await using place = await engine.newPlace();
+      await using store = await ProbedStore.open(place.database);
+      await Promise.all(Array.from({ length: 200 }, () => store.readiness.assertReady()));
+      expect(store.probes).toBe(1);
+      store.now += 999;
+      expect(await store.ask()).toEqual([true, 0]);
+      store.now += 1;
+      expect(await store.ask()).toEqual([true, 1]);
+    });
+
+    test("the commit of a create is an answer for a second; that nothing was written is none", async () => {
+      await using place = await engine.newPlace();
+      await using store = await ProbedStore.open(place.database);
+      const plant = { id: 1n, name: "Monstera" };
+      expect(await store.ask()).toEqual([true, 1]);
+      store.now += 10_000;
+      expect(await store.readiness.create([plant])).toEqual(["created"]);
+      store.now += 999;
+      expect(await store.ask()).toEqual([true, 0]);
+      store.now += 10_000;
+      expect(await store.readiness.create([plant, { ...plant, name: "Ficus" }])).toEqual([
+        "unchanged",
+        "conflict",
+      ]);
+      expect(await store.ask()).toEqual([true, 1]);
+    });
+
+    test("before the first probe a create is no answer", async () => {
+      await using place = await engine.newPlace();
+      await using store = await ProbedStore.open(place.database);
+      await store.readiness.create([{ id: 1n, name: "Monstera" }]);
+      expect(await store.ask()).toEqual([true, 1]);
+    });
+  });
+}
+
+test("after a create that failed only a probe is an answer, and probes of a store that fails keep a distance", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  await using store = await ProbedStore.open(`sqlite:${path}`);
+  expect(await store.ask()).toEqual([true, 1]);
+  renameSync(path, folder.file("away"));
+  expect(await store.ask()).toEqual([true, 0]);
+  expect(await store.readiness.create([{ id: 1n, name: "Monstera" }])).toEqual(["unavailable"]);
+  for (let asked = 0; asked < 5; asked++) expect(await store.ask()).toEqual([false, 1]);
+  const distances = store.probedAt.slice(1).map((at, index) => at - (store.probedAt[index] ?? 0));
+  expect(Math.min(...distances)).toBe(100);
+
+  renameSync(folder.file("away"), path);
+  // It may have been a plant that fitted where the probe does not.
+  expect(await store.readiness.create([{ id: 2n, name: "Monstera" }])).toEqual(["created"]);
+  expect(await store.ask()).toEqual([true, 1]);
+  store.now += 10_000;
+  expect(await store.readiness.create([{ id: 3n, name: "Monstera" }])).toEqual(["created"]);
+  expect(await store.ask()).toEqual([true, 0]);
+});

@@ -1,0 +1,334 @@
+// plantstore backup and restore: copies of a store under load, what is refused, and what an interruption leaves.
+
+import { Database } from "bun:sqlite";
+import { expect, test } from "bun:test";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { writeFailureMarker } from "../../../src/store/sqlite/disk-failure.ts";
+import { plantJson, post } from "../../support/http.ts";
+import { Load } from "../../support/load.ts";
+import { createStore, plantstore, RunningServer, run, TemporaryFolder } from "../../support/server.ts";
+
+/** A store with so many plants, and the file that they came from. */
+async function newStore(folder: TemporaryFolder, name: string, count: number): Promise<string> {
+  const database = `sqlite:${folder.file(name)}`;
+  const lines = Array.from({ length: count }, (_, id) => `${plantJson(BigInt(id), `plant ${id}`)}\n`);
+  writeFileSync(folder.file("plants.ndjson"), lines.join(""));
+  await createStore(database);
+  expect(
+    (await run(["import", folder.file("plants.ndjson"), "--quiet", "--database", database])).exitCode,
+  ).toBe(0);
+  return database;
+}
+
+const exportOf = async (database: string) => (await run(["export", "--database", database])).stdout;
+
+test("a backup under load is one snapshot: what was acknowledged before is in it, and it is whole", async () => {
+  using folder = new TemporaryFolder();
+  const database = `sqlite:${folder.file("plants.db")}`;
+  await using server = await RunningServer.start({ database });
+  const target = { url: server.url, token: await server.createToken() };
+  const load = new Load();
+  const running = load.untilStopped([target], 16);
+  await load.acknowledgedMore(2_000);
+  const acknowledgedBefore = new Set(load.acknowledged);
+
+  const copy = folder.file("copy.db");
+  const { exitCode, stderr } = await server.command("backup", copy);
+  expect({ exitCode, stderr }).toEqual({
+    exitCode: 0,
+    stderr: expect.stringMatching(/copy\.db holds [\d,]+ plants, checked\.\n$/),
+  });
+  load.stop();
+  await running;
+  // Nobody was kept from creating meanwhile.
+  expect([...load.statuses.keys()]).toEqual([200]);
+
+  // A single file, in which nothing is missing and nothing was made up.
+  expect(readdirSync(folder.path).filter((name) => name.startsWith("copy"))).toEqual(["copy.db"]);
+  const exported = await exportOf(`sqlite:${copy}`);
+  const ids = new Set([...exported.matchAll(/^\{"id":(-?\d+)/gm)].map(([, id]) => BigInt(id ?? "")));
+  expect([...acknowledgedBefore].filter((id) => !ids.has(id))).toEqual([]);
+  const acknowledgedThen = exported
+    .split("\n")
+    .filter((line) => line !== "" && ![...load.sent.values()].includes(line));
+  expect(acknowledgedThen).toEqual([]);
+});
+
+test("what was copied is told", async () => {
+  using folder = new TemporaryFolder();
+  const single = await newStore(folder, "single.db", 1);
+  expect((await run(["backup", folder.file("one.db"), "--database", single])).stderr).toBe(
+    `${folder.file("one.db")} holds 1 plant, checked.\n`,
+  );
+});
+
+test("a backup is restored: plants, tokens, and a server that runs on them", async () => {
+  using folder = new TemporaryFolder();
+  const database = await newStore(folder, "plants.db", 500);
+  const token = (await run(["token", "create", "--name", "ci", "--database", database])).stdout.trim();
+  expect(await run(["backup", folder.file("copy.db"), "--quiet", "--database", database])).toEqual({
+    exitCode: 0,
+    stdout: "",
+    stderr: "",
+  });
+  const other = `sqlite:${folder.file("other.db")}`;
+  expect((await run(["restore", folder.file("copy.db"), "--database", other])).stderr).toBe(
+    "Restored: 500 plants, and the tokens of that time.\n",
+  );
+  expect(await exportOf(other)).toBe(readFileSync(folder.file("plants.ndjson"), "utf8"));
+  await using server = await RunningServer.start({ database: other });
+  expect((await post({ url: server.url, token }, plantJson(0n, "plant 0"))).status).toBe(200);
+  expect((await post({ url: server.url, token }, plantJson(0n, "other"))).status).toBe(400);
+  // The backup itself is as it was, and may be restored again.
+  expect(readdirSync(folder.path).filter((name) => name.startsWith("copy"))).toEqual(["copy.db"]);
+});
+
+test("nothing is overwritten unless it is told to be, and never a store that somebody has open", async () => {
+  using folder = new TemporaryFolder();
+  const database = await newStore(folder, "plants.db", 10);
+  const copy = folder.file("copy.db");
+  expect((await run(["backup", copy, "--database", database])).exitCode).toBe(0);
+  await run(["import", folder.file("plants.ndjson"), "--quiet", "--database", database]);
+  const more = await newStore(folder, "more.db", 20);
+  expect(await run(["backup", copy, "--database", more])).toMatchObject({
+    exitCode: 1,
+    stderr: `plantstore: ${copy} exists already; name another file, or replace it with --force\n`,
+  });
+  expect((await run(["backup", copy, "--force", "--quiet", "--database", more])).exitCode).toBe(0);
+
+  const refused = await run(["restore", copy, "--database", database]);
+  expect(refused).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining("plants.db is there; move it away"),
+  });
+  {
+    await using server = await RunningServer.start({ database });
+    const open = await run(["restore", copy, "--force", "--database", database]);
+    expect(open).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining("plants.db is open, by a server"),
+    });
+    // The server did not notice.
+    const target = { url: server.url, token: await server.createToken() };
+    expect((await post(target, plantJson(100n, "after"))).status).toBe(200);
+    await server.stop("SIGKILL");
+  }
+  // The server that was killed has left a log; a restore leaves nothing of it.
+  expect(existsSync(folder.file("plants.db-wal"))).toBe(true);
+  expect((await run(["restore", copy, "--force", "--quiet", "--database", database])).exitCode).toBe(0);
+  expect(readdirSync(folder.path).filter((name) => name.startsWith("plants.db"))).toEqual(["plants.db"]);
+  expect((await exportOf(database)).split("\n").length).toBe(21);
+});
+
+test("a log without its store is not thrown away, nor played into a restored store", async () => {
+  using folder = new TemporaryFolder();
+  const database = await newStore(folder, "plants.db", 10);
+  await run(["backup", folder.file("copy.db"), "--quiet", "--database", database]);
+  await using server = await RunningServer.start({ database });
+  await post({ url: server.url, token: await server.createToken() }, plantJson(100n, "in the log"));
+  await server.stop("SIGKILL");
+  renameSync(folder.file("plants.db"), folder.file("elsewhere.db"));
+  const refused = await run(["restore", folder.file("copy.db"), "--database", database]);
+  expect(refused).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining("plants.db-wal is there; move it away"),
+  });
+  expect((await run(["restore", folder.file("copy.db"), "--force", "--database", database])).exitCode).toBe(
+    0,
+  );
+  expect((await exportOf(database)).split("\n").length).toBe(11);
+});
+
+test("what is no whole backup is refused before anything is touched", async () => {
+  using folder = new TemporaryFolder();
+  const database = await newStore(folder, "plants.db", 5_000);
+  const copy = folder.file("copy.db");
+  await run(["backup", copy, "--quiet", "--database", database]);
+  const bytes = statSync(copy).size;
+
+  copyFileSync(copy, folder.file("short.db"));
+  truncateSync(folder.file("short.db"), bytes - 8_192);
+  const damaged = readFileSync(copy);
+  damaged.fill(0xff, bytes / 2, bytes / 2 + 2_000);
+  writeFileSync(folder.file("damaged.db"), damaged);
+  writeFileSync(folder.file("text.db"), "this is no database ".repeat(1_000));
+  writeFileSync(folder.file("empty.db"), "");
+  const foreign = new Database(folder.file("foreign.db"));
+  foreign.run("CREATE TABLE songs (title TEXT)");
+  foreign.close();
+  const newer = new Database(copy);
+  newer.run(`VACUUM INTO '${folder.file("newer.db")}'`);
+  newer.close();
+  const newerCopy = new Database(folder.file("newer.db"));
+  newerCopy.run("PRAGMA user_version = 99");
+  newerCopy.close();
+
+  const target = `sqlite:${folder.file("target.db")}`;
+  for (const [name, message] of [
+    ["short.db", "short.db is"],
+    ["damaged.db", "damaged.db is"],
+    ["text.db", "text.db is no whole store"],
+    ["empty.db", "empty.db holds no plant store"],
+    ["foreign.db", "foreign.db is an SQLite database, but no plant store"],
+    ["newer.db", "newer.db has schema version 99"],
+    ["none.db", "there is no backup"],
+  ] as const) {
+    for (const args of [
+      ["--database", target],
+      ["--database", database, "--force"],
+    ]) {
+      const { exitCode, stderr } = await run(["restore", folder.file(name), ...args]);
+      expect({ name, exitCode, stderr }).toEqual({
+        name,
+        exitCode: 1,
+        stderr: expect.stringContaining(message),
+      });
+      expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
+    }
+  }
+  expect(readdirSync(folder.path).filter((name) => /target|partial/.test(name))).toEqual([]);
+  expect(await exportOf(database)).toBe(readFileSync(folder.file("plants.ndjson"), "utf8"));
+
+  // A store that is in use is more than its file.
+  await using server = await RunningServer.start({ database });
+  const inUse = await run(["restore", folder.file("plants.db"), "--database", target]);
+  expect(inUse).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("is a store and no backup") });
+  await server.stop();
+});
+
+test("a damaged store gives no backup, and one that breaks off nothing that looks like one", async () => {
+  using folder = new TemporaryFolder();
+  const database = await newStore(folder, "plants.db", 200_000);
+  const copy = folder.file("copy.db");
+  const child = Bun.spawn([plantstore, "backup", copy, "--database", database], { stderr: "ignore" });
+  const unfinished = () => readdirSync(folder.path).filter((name) => name.endsWith(".partial"));
+  while (unfinished().length === 0 && child.exitCode === null) await Bun.sleep(1);
+  child.kill("SIGKILL");
+  await child.exited;
+  if (child.signalCode === "SIGKILL") expect(existsSync(copy)).toBe(false);
+  expect((await run(["backup", copy, "--force", "--database", database])).stderr).toContain(
+    "holds 200,000 plants, checked",
+  );
+  expect(readdirSync(folder.path).filter((name) => name.startsWith("copy"))).toEqual(["copy.db"]);
+  expect(unfinished()).toEqual([]);
+
+  const bytes = readFileSync(folder.file("plants.db"));
+  bytes.fill(0xff, bytes.length / 2, bytes.length / 2 + 50_000);
+  writeFileSync(folder.file("plants.db"), bytes);
+  const { exitCode, stderr } = await run(["backup", folder.file("second.db"), "--database", database]);
+  expect({ exitCode, stderr }).toEqual({
+    exitCode: 1,
+    stderr: expect.stringMatching(/^plantstore: [^\n]+\n$/),
+  });
+  expect(readdirSync(folder.path).filter((name) => name.startsWith("second"))).toEqual([]);
+}, 60_000);
+
+test("a server that opens the store while it is replaced runs on the new one", async () => {
+  using folder = new TemporaryFolder();
+  const database = await newStore(folder, "plants.db", 10);
+  await newStore(folder, "new.db", 20);
+  // As a restore does it: the lock, the new file, and then the lock is let go.
+  const lock = new Database(folder.file("plants.db"));
+  lock.run("PRAGMA locking_mode = EXCLUSIVE");
+  lock.run("PRAGMA journal_mode = DELETE");
+  lock.run("BEGIN EXCLUSIVE");
+  const exporting = Bun.spawn([plantstore, "stats", "--json", "--database", database], { stdout: "pipe" });
+  while (!hasOpen(exporting.pid, folder.file("plants.db"))) await Bun.sleep(1);
+  renameSync(folder.file("new.db"), folder.file("plants.db"));
+  lock.close();
+  expect(JSON.parse(await exporting.stdout.text()).plants).toBe(20);
+});
+
+test("a store behind a link is replaced where it is", async () => {
+  using folder = new TemporaryFolder();
+  const database = await newStore(folder, "plants.db", 10);
+  await run(["backup", folder.file("copy.db"), "--quiet", "--database", database]);
+  symlinkSync(folder.file("plants.db"), folder.file("link.db"));
+  const linked = `sqlite:${folder.file("link.db")}`;
+  expect((await run(["restore", folder.file("copy.db"), "--force", "--database", linked])).exitCode).toBe(0);
+  expect(readlinkSync(folder.file("link.db"))).toBe(folder.file("plants.db"));
+  expect((await exportOf(database)).split("\n").length).toBe(11);
+});
+
+test("a store whose disk has failed is copied, and left to its recovery", async () => {
+  using folder = new TemporaryFolder();
+  const database = await newStore(folder, "plants.db", 10);
+  await using server = await RunningServer.start({ database });
+  await post({ url: server.url, token: await server.createToken() }, plantJson(100n, "in the log"));
+  await server.stop("SIGKILL");
+  writeFailureMarker(folder.file("plants.db"), "disk I/O error");
+  const files = () => ["plants.db", "plants.db-wal"].map((name) => readFileSync(folder.file(name)));
+  const before = files();
+  const copied = await run(["backup", folder.file("copy.db"), "--quiet", "--database", database]);
+  expect(copied).toEqual({ exitCode: 0, stdout: "", stderr: "" });
+  expect(files()).toEqual(before);
+  expect(existsSync(folder.file("plants.db-disk-failed"))).toBe(true);
+  const copy = `sqlite:${folder.file("copy.db")}`;
+  expect(await exportOf(copy)).toContain(plantJson(100n, "in the log"));
+  expect(await exportOf(database)).toBe(await exportOf(copy));
+  expect(existsSync(folder.file("plants.db-disk-failed"))).toBe(false);
+});
+
+test("a link to a store that is in use is no backup", async () => {
+  using folder = new TemporaryFolder();
+  const database = await newStore(folder, "plants.db", 10);
+  symlinkSync(folder.file("plants.db"), folder.file("link.db"));
+  await using _ = await RunningServer.start({ database });
+  const refused = await run([
+    "restore",
+    folder.file("link.db"),
+    "--database",
+    `sqlite:${folder.file("new.db")}`,
+  ]);
+  expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("is a store and no backup") });
+  expect(existsSync(folder.file("new.db"))).toBe(false);
+});
+
+test("a backup is as private as its store", async () => {
+  using folder = new TemporaryFolder();
+  const database = await newStore(folder, "plants.db", 1);
+  chmodSync(folder.file("plants.db"), 0o600);
+  await run(["backup", folder.file("copy.db"), "--database", database]);
+  expect(statSync(folder.file("copy.db")).mode & 0o777).toBe(0o600);
+});
+
+test("for PostgreSQL the commands say in one line which tool to use", async () => {
+  for (const [command, tool] of [
+    ["backup", "pg_dump"],
+    ["restore", "pg_restore"],
+  ] as const) {
+    const { exitCode, stderr } = await run([
+      command,
+      "x",
+      "--database",
+      "postgres://nobody@127.0.0.1:1/none",
+    ]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(tool);
+    expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
+  }
+});
+
+/** Whether a process has a file open, as the kernel lists it. */
+function hasOpen(pid: number, file: string): boolean {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).some(
+      (descriptor) => readlinkSync(`/proc/${pid}/fd/${descriptor}`) === file,
+    );
+  } catch {
+    // A descriptor was closed since it was listed.
+    return false;
+  }
+}

@@ -1,0 +1,165 @@
+// plantstore export, from every engine: what is selected, what it looks like, and what happens when it breaks off.
+
+import { describe, expect, test } from "bun:test";
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { engines } from "../../support/engines.ts";
+import { plantJson, post } from "../../support/http.ts";
+import { PostgresServer } from "../../support/postgres.ts";
+import { createStore, plantstore, RunningServer, run, TemporaryFolder } from "../../support/server.ts";
+
+async function importLines(
+  database: string,
+  folder: TemporaryFolder,
+  lines: readonly string[],
+): Promise<void> {
+  writeFileSync(folder.file("plants.ndjson"), lines.map((line) => `${line}\n`).join(""));
+  await createStore(database);
+  const { exitCode } = await run(["import", folder.file("plants.ndjson"), "--quiet", "--database", database]);
+  expect(exitCode).toBe(0);
+}
+
+for (const engine of engines) {
+  describe(engine.name, () => {
+    test("a selection is by tag, exactly, and by the ids behind one", async () => {
+      using folder = new TemporaryFolder();
+      await using place = await engine.newPlace();
+      const lines = [
+        plantJson(-(2n ** 63n), "first", "it's"),
+        plantJson(-7n, "none"),
+        plantJson(1n, "empty", ""),
+        plantJson(2n, "tropical", "tropical"),
+        plantJson(3n, "case", "Tropical"),
+        plantJson(4n, "backslash", "\\'; --"),
+        plantJson(2n ** 63n - 1n, "last", "tropical"),
+      ];
+      await importLines(place.database, folder, lines.toReversed());
+      const selected = async (...args: string[]) =>
+        (await run(["export", "--database", place.database, ...args])).stdout.trimEnd().split("\n");
+      expect(await selected()).toEqual(lines);
+      expect(await selected("--tag", "tropical")).toEqual([lines[3] ?? "", lines[6] ?? ""]);
+      expect(await selected("--tag", "")).toEqual([lines[2] ?? ""]);
+      expect(await selected("--tag", "it's")).toEqual([lines[0] ?? ""]);
+      expect(await selected("--tag", "\\'; --")).toEqual([lines[5] ?? ""]);
+      expect(await selected("--tag", "none")).toEqual([""]);
+      expect(await selected("--since-id", "2")).toEqual(lines.slice(4));
+      expect(await selected("--since-id", "-7", "--tag", "tropical")).toEqual([
+        lines[3] ?? "",
+        lines[6] ?? "",
+      ]);
+      expect(await selected("--since-id", "9223372036854775807")).toEqual([""]);
+      expect(await selected("--format", "csv", "--since-id=-8")).toEqual([
+        "id,name,tag",
+        "-7,none,",
+        '1,empty,""',
+        "2,tropical,tropical",
+        "3,case,Tropical",
+        "4,backslash,\\'; --",
+        "9223372036854775807,last,tropical",
+      ]);
+    });
+
+    test("into a file it tells how far it is, on standard error; into a pipe, or with --quiet, it does not", async () => {
+      using folder = new TemporaryFolder();
+      await using place = await engine.newPlace();
+      await importLines(place.database, folder, [plantJson(1n, "Monstera")]);
+      for (const [args, told] of [
+        [[], "1 plant exported\n"],
+        [["--quiet"], ""],
+      ] as const) {
+        const child = Bun.spawn([plantstore, "export", "--database", place.database, ...args], {
+          stdout: Bun.file(folder.file("out.ndjson")),
+          stderr: "pipe",
+        });
+        expect(await child.stderr.text()).toBe(told);
+        expect(readFileSync(folder.file("out.ndjson"), "utf8")).toBe(`${plantJson(1n, "Monstera")}\n`);
+      }
+      expect((await run(["export", "--database", place.database])).stderr).toBe("");
+    });
+
+    test("an export is one snapshot, and holds up no server, however slow its reader is", async () => {
+      using folder = new TemporaryFolder();
+      await using place = await engine.newPlace();
+      const name = "x".repeat(2_000);
+      const lines = Array.from({ length: 6_000 }, (_, index) => plantJson(BigInt(2 * index), name));
+      await importLines(place.database, folder, lines);
+      await using server = await RunningServer.start(place);
+      const target = { url: server.url, token: await server.createToken() };
+
+      const child = Bun.spawn([plantstore, "export", "--database", place.database], { stdout: "pipe" });
+      const reader = child.stdout.getReader();
+      const first = await reader.read();
+      // The pipe is full by now, and the export stands still in the middle of its 12 MB.
+      const answers = await Promise.all(
+        Array.from({ length: 200 }, (_, index) => post(target, plantJson(BigInt(60 * index + 1), "odd"))),
+      );
+      expect(answers.every(({ status }) => status === 200)).toBe(true);
+
+      const decoder = new TextDecoder();
+      let exported = decoder.decode(first.value, { stream: true });
+      for (let read = await reader.read(); !read.done; read = await reader.read())
+        exported += decoder.decode(read.value, { stream: true });
+      expect(exported === `${lines.join("\n")}\n`).toBe(true);
+      expect((await run(["export", "--database", place.database])).stdout.split("\n").length).toBe(6_201);
+    });
+  });
+}
+
+test("SQLite's log grows beside an export that stands still, and is cut back after it", async () => {
+  using folder = new TemporaryFolder();
+  const database = `sqlite:${folder.file("plants.db")}`;
+  const log = () => statSync(folder.file("plants.db-wal")).size;
+  await importLines(
+    database,
+    folder,
+    Array.from({ length: 2_000 }, (_, id) => plantJson(BigInt(id), "x".repeat(2_000))),
+  );
+  await using server = await RunningServer.start({ database });
+  const target = { url: server.url, token: await server.createToken() };
+  const child = Bun.spawn([plantstore, "export", "--database", database], { stdout: "pipe" });
+  const reader = child.stdout.getReader();
+  await reader.read();
+  const logBytesKept = 64 * 2 ** 20;
+  let id = 10_000n;
+  const create = () => post(target, plantJson(id++, "x".repeat(900_000)));
+  while (log() < 1.5 * logBytesKept) expect((await create()).status).toBe(200);
+  await reader.cancel();
+  await child.exited;
+  // The next commits start the log anew, once it is copied into the file.
+  for (let more = 0; log() > logBytesKept && more < 100; more++) await create();
+  expect(log()).toBeLessThanOrEqual(logBytesKept);
+}, 60_000);
+
+test("a database that is lost in the middle is an error in one line", async () => {
+  using folder = new TemporaryFolder();
+  await using postgres = await PostgresServer.start();
+  const database = postgres.address("postgres");
+  await importLines(
+    database,
+    folder,
+    Array.from({ length: 3_000 }, (_, id) => plantJson(BigInt(id), "x".repeat(9_000))),
+  );
+  const child = Bun.spawn([plantstore, "export", "--database", database], { stdout: "pipe", stderr: "pipe" });
+  const reader = child.stdout.getReader();
+  await reader.read();
+  await postgres.stop("SIGQUIT");
+  while (!(await reader.read()).done);
+  expect(await child.stderr.text()).toMatch(/^plantstore: the database could not do it: [^\n]+\n$/);
+  expect(await child.exited).toBe(1);
+}, 60_000);
+
+test("a disk that is full is an error in one line", async () => {
+  using folder = new TemporaryFolder();
+  const database = `sqlite:${folder.file("plants.db")}`;
+  await importLines(
+    database,
+    folder,
+    Array.from({ length: 3_000 }, (_, id) => plantJson(BigInt(id), "x".repeat(900))),
+  );
+  const shell = Bun.spawn(["sh", "-c", `${plantstore} export --database ${database} >/dev/full`], {
+    stderr: "pipe",
+  });
+  expect(await shell.stderr.text()).toBe(
+    "plantstore: the export could not be written (ENOSPC); make room for it, and run it again\n",
+  );
+  expect(await shell.exited).toBe(1);
+});

@@ -1,0 +1,225 @@
+// An import that is broken off: by a person, by a supervisor, by a store that is gone. The same command goes on.
+
+import { expect, test } from "bun:test";
+import { spawnSync } from "node:child_process";
+import { createWriteStream, existsSync, writeFileSync } from "node:fs";
+import { engines } from "../../support/engines.ts";
+import { plantJson } from "../../support/http.ts";
+import { PostgresServer } from "../../support/postgres.ts";
+import { programPath } from "../../support/programs.ts";
+import { createStore, plantstore, run, TemporaryFolder } from "../../support/server.ts";
+
+const lines = Array.from({ length: 50_000 }, (_, id) => `${plantJson(BigInt(id), `plant ${id}`)}\n`);
+/** Larger than what an import reads and commits at a time. */
+const firstPart = lines.slice(0, 45_000).join("");
+
+async function plantsIn(database: string): Promise<number> {
+  const { stdout } = await run(["stats", "--json", "--database", database]);
+  return stdout === "" ? 0 : JSON.parse(stdout).plants;
+}
+
+/** Waits for the first commit: from then on the import is in the middle of it. */
+async function firstPlants(database: string): Promise<void> {
+  while ((await plantsIn(database)) === 0) await Bun.sleep(20);
+}
+
+for (const engine of engines) {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGKILL"] as const) {
+    test(`${engine.name}: after ${signal} the same command goes on`, async () => {
+      using folder = new TemporaryFolder();
+      await using place = await engine.newPlace();
+      await createStore(place.database);
+      // A pipe with a name: the import waits in the middle of a file for what comes next.
+      const file = folder.file("plants.ndjson");
+      spawnSync(programPath("mkfifo"), [file]);
+      const child = Bun.spawn([plantstore, "import", file, "--database", place.database], { stderr: "pipe" });
+      const pipe = createWriteStream(file);
+      pipe.on("error", () => undefined);
+      pipe.write(firstPart);
+      await firstPlants(place.database);
+      child.kill(signal);
+      await child.exited;
+      pipe.destroy();
+      const stored = await plantsIn(place.database);
+      expect(stored).toBeGreaterThan(0);
+      const text = await child.stderr.text();
+      if (signal === "SIGKILL") expect(child.signalCode).toBe("SIGKILL");
+      else {
+        expect(child.exitCode).toBe(1);
+        expect(text).toBe(
+          `plantstore: interrupted; ${stored.toLocaleString("en")} created, 0 already there, 0 refused so far, and the same command goes on from there\n`,
+        );
+      }
+
+      writeFileSync(folder.file("whole.ndjson"), lines.join(""));
+      const again = await run(["import", folder.file("whole.ndjson"), "--database", place.database]);
+      const [created, unchanged] = [lines.length - stored, stored].map((count) => count.toLocaleString("en"));
+      expect(again.stderr).toBe(`${created} created, ${unchanged} already there, 0 refused\n`);
+    }, 60_000);
+  }
+}
+
+test("standard input that stays open does not keep an import from its end", async () => {
+  using folder = new TemporaryFolder();
+  const database = `sqlite:${folder.file("plants.db")}`;
+  await createStore(database);
+  const child = Bun.spawn([plantstore, "import", "-", "--database", database], {
+    cwd: folder.path,
+    stdin: "pipe",
+    stderr: "pipe",
+  });
+  child.stdin.write(firstPart);
+  await child.stdin.flush();
+  await firstPlants(database);
+  child.kill("SIGINT");
+  expect(await child.stderr.text()).toStartWith("plantstore: interrupted; ");
+  expect(await child.exited).toBe(1);
+});
+
+test.each([
+  ["a header that is none", ["--format", "csv"], "sqlite:plants.db", "the header has no column id"],
+  ["a store that is not there", [], "sqlite:nowhere/plants.db", "there is no store"],
+])("nor one that has failed for %s", async (_, flags, database, fault) => {
+  using folder = new TemporaryFolder();
+  await createStore(`sqlite:${folder.file("plants.db")}`);
+  const child = Bun.spawn([plantstore, "import", "-", ...flags, "--database", database], {
+    cwd: folder.path,
+    stdin: "pipe",
+    stderr: "pipe",
+  });
+  child.stdin.write("nonsense\n");
+  await child.stdin.flush();
+  expect(await child.stderr.text()).toStartWith(`plantstore: ${fault}`);
+  expect(await child.exited).toBe(1);
+});
+
+const unreadable = "/proc/self/mem";
+
+test.skipIf(!existsSync(unreadable))("a file whose reading fails is an error in one line", async () => {
+  using folder = new TemporaryFolder();
+  const database = `sqlite:${folder.file("plants.db")}`;
+  await createStore(database);
+  const result = await run(["import", unreadable, "--format", "ndjson", "--database", database]);
+  expect(result).toEqual({
+    exitCode: 1,
+    stdout: "",
+    stderr: `plantstore: ${unreadable} could not be read to its end (EIO); see to it, and the same command goes on\n`,
+  });
+});
+
+test("a database that comes back within a minute is waited for", async () => {
+  using folder = new TemporaryFolder();
+  await using postgres = await PostgresServer.start();
+  const database = `${postgres.address("postgres")}?retry_timeout=1`;
+  await createStore(database);
+  const child = Bun.spawn([plantstore, "import", "-", "--database", database], {
+    cwd: folder.path,
+    stdin: "pipe",
+    stderr: "pipe",
+  });
+  child.stdin.write(firstPart);
+  await child.stdin.flush();
+  await firstPlants(database);
+  await postgres.stop("SIGKILL");
+  child.stdin.write(lines.slice(45_000).join(""));
+  await child.stdin.end();
+  // Longer than the engine itself tries again.
+  await Bun.sleep(2_000);
+  await postgres.run();
+  expect(await child.stderr.text()).toEndWith("0 already there, 0 refused\n");
+  expect(await child.exited).toBe(0);
+  expect(await plantsIn(database)).toBe(lines.length);
+}, 60_000);
+
+/** A host that takes connections and never says a word, as one behind a broken network. */
+class SilentHost implements Disposable {
+  readonly connected: Promise<void>;
+  readonly #listener;
+
+  constructor(port = 0) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.connected = promise;
+    this.#listener = Bun.listen({
+      hostname: "127.0.0.1",
+      port,
+      socket: { open: () => resolve(), data: () => undefined },
+    });
+  }
+
+  /** Far longer to be waited for than a test may take. */
+  get database(): string {
+    return `postgres://plants@127.0.0.1:${this.#listener.port}/plants?connect_timeout=9999&retry_timeout=9999`;
+  }
+
+  [Symbol.dispose](): void {
+    this.#listener.stop(true);
+  }
+}
+
+test.each([
+  ["import -", { exitCode: 1 }],
+  ["serve --port 0 --admin-port off", { exitCode: 0 }],
+  ["export", { signal: "SIGINT" }],
+  ["get 1", { signal: "SIGINT" }],
+  ["migrate", { signal: "SIGINT" }],
+  ["check", { signal: "SIGINT" }],
+  ["stats", { signal: "SIGINT" }],
+  ["index create name", { signal: "SIGINT" }],
+  ["token create --name ci", { signal: "SIGINT" }],
+  ["token rotate ci", { signal: "SIGINT" }],
+  ["token list", { signal: "SIGINT" }],
+  ["token revoke ci", { signal: "SIGINT" }],
+] as const)("SIGINT ends %s while it waits for a database that cannot be reached", async (line, end) => {
+  using folder = new TemporaryFolder();
+  using host = new SilentHost();
+  const child = Bun.spawn([plantstore, ...line.split(" "), "--database", host.database], {
+    cwd: folder.path,
+    stdin: "pipe",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  await host.connected;
+  child.kill("SIGINT");
+  const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+  await child.exited;
+  expect(stdout).toBe("");
+  if ("signal" in end) expect([child.signalCode, stderr]).toEqual([end.signal, ""]);
+  else expect(child.exitCode).toBe(end.exitCode);
+  if (line.startsWith("import"))
+    expect(stderr).toBe(
+      "plantstore: interrupted; 0 created, 0 already there, 0 refused so far, and the same command goes on from there\n",
+    );
+  if (line.startsWith("serve"))
+    expect(
+      stderr
+        .trimEnd()
+        .split("\n")
+        .map((each) => JSON.parse(each).msg),
+    ).toEqual(["stopping: what was accepted is answered first", "stopped"]);
+});
+
+test("SIGINT ends an import whose database went away and is waited for", async () => {
+  using folder = new TemporaryFolder();
+  await using postgres = await PostgresServer.start();
+  const database = `${postgres.address("postgres")}?connect_timeout=9999&retry_timeout=9999`;
+  await createStore(database);
+  const child = Bun.spawn([plantstore, "import", "-", "--database", database], {
+    cwd: folder.path,
+    stdin: "pipe",
+    stderr: "pipe",
+  });
+  child.stdin.write(firstPart);
+  await child.stdin.flush();
+  await firstPlants(database);
+  const port = Number(new URL(database).port);
+  await postgres.stop("SIGKILL");
+  using host = new SilentHost(port);
+  child.stdin.write(lines.slice(45_000).join(""));
+  await child.stdin.end();
+  await host.connected;
+  child.kill("SIGINT");
+  expect(await child.stderr.text()).toMatch(
+    /^plantstore: interrupted; [\d,]+ created, 0 already there, 0 refused so far, and the same command goes on from there\n$/,
+  );
+  expect(await child.exited).toBe(1);
+}, 60_000);

@@ -1,0 +1,120 @@
+// Imports beside servers, and beside each other, that create the same ids: every outcome is exact.
+
+import { expect, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
+import { engines } from "../../support/engines.ts";
+import { plantJson, post } from "../../support/http.ts";
+import { createStore, RunningServer, run, TemporaryFolder } from "../../support/server.ts";
+
+const count = 30_000;
+const idOf = (index: number) => BigInt.asIntN(64, BigInt(index) * 0x9e37_79b9_7f4a_7c15n);
+
+/** Some index of so many, the same in every run. */
+const chosen = (index: number) => (index * 7_919) % count;
+
+for (const engine of engines) {
+  test(`${engine.name}: an import beside three servers that create the same ids, some with other names`, async () => {
+    using folder = new TemporaryFolder();
+    await using place = await engine.newPlace();
+    await using first = await RunningServer.start(place);
+    await using second = await RunningServer.start(place);
+    await using third = await RunningServer.start(place);
+    const token = await first.createToken();
+    const file = folder.file("plants.ndjson");
+    const lines = Array.from({ length: count }, (_, index) => plantJson(idOf(index), "imported", `${index}`));
+    writeFileSync(file, lines.join("\n"));
+
+    const importing = run(["import", file, "--database", place.database]);
+    const isOver = importing.then(
+      () => true,
+      () => true,
+    );
+    const answered = new Map<number, number>();
+    let next = 0;
+    const create = async ({ url }: RunningServer) => {
+      while (next < count && !(await Promise.race([isOver, Bun.sleep(0)]))) {
+        const index = chosen(next++);
+        // Two of three are what the file has, and the third is another plant.
+        const line = index % 3 === 0 ? plantJson(idOf(index), "posted") : (lines[index] ?? "");
+        const { status } = await post({ url, token }, line);
+        answered.set(index, status);
+      }
+    };
+    await Promise.all([first, second, third, first, second, third].map(create));
+    const { exitCode, stderr } = await importing;
+
+    const stored = new Map(
+      (await run(["export", "--database", place.database])).stdout
+        .trimEnd()
+        .split("\n")
+        .map((line) => [BigInt(/^\{"id":(-?\d+)/.exec(line)?.[1] ?? Number.NaN), line]),
+    );
+    expect(stored.size).toBe(count);
+    const posted = [...answered].filter(([index]) => stored.get(idOf(index)) !== lines[index]);
+    // Whoever was told 200 has its plant there, and whoever was told 400 has not.
+    expect([...new Set(answered.values())].toSorted()).toEqual(posted.length > 0 ? expect.any(Array) : [200]);
+    for (const [index, status] of answered) {
+      const wasOther = index % 3 === 0;
+      const isOther = stored.get(idOf(index)) !== lines[index];
+      expect({ index, status, isOther }).toEqual({
+        index,
+        status: wasOther === isOther ? 200 : 400,
+        isOther,
+      });
+    }
+    // And the import refused the lines whose ids were taken by other plants, each with its own number.
+    const refused = posted.map(([index]) => index + 1).toSorted((one, other) => one - other);
+    expect(exitCode).toBe(refused.length === 0 ? 0 : 3);
+    expect(stderr).toContain(`${refused.length.toLocaleString("en")} refused`);
+    if (refused.length > 0) {
+      const reports = readFileSync(`${file}.rejected.ndjson`, "utf8").trimEnd().split("\n");
+      expect(reports.map((line) => JSON.parse(line)).map(({ line, error }) => [line, error])).toEqual(
+        refused.map((line) => [line, 40009]),
+      );
+    }
+  }, 60_000);
+
+  test(`${engine.name}: two imports of one file at the same time create each plant once`, async () => {
+    using folder = new TemporaryFolder();
+    await using place = await engine.newPlace();
+    await createStore(place.database);
+    const lines = Array.from({ length: count }, (_, index) => plantJson(idOf(index), `plant ${index}`));
+    writeFileSync(folder.file("one.ndjson"), lines.join("\n"));
+    writeFileSync(folder.file("other.ndjson"), lines.toReversed().join("\n"));
+    const results = await Promise.all(
+      ["one", "other"].map((name) =>
+        run(["import", folder.file(`${name}.ndjson`), "--database", place.database]),
+      ),
+    );
+    const numbers = results.map(({ stderr }) =>
+      stderr.match(/\d[\d,]*/g)?.map((text) => Number(text.replaceAll(",", ""))),
+    );
+    const [one, other] = numbers;
+    expect(results.map(({ exitCode }) => exitCode)).toEqual([0, 0]);
+    expect((one?.[0] ?? 0) + (other?.[0] ?? 0)).toBe(count);
+    for (const [created = 0, unchanged = 0, refused] of [one ?? [], other ?? []])
+      expect([created + unchanged, refused]).toEqual([count, 0]);
+  }, 60_000);
+
+  test(`${engine.name}: of lines with one id the first counts, however far apart they are`, async () => {
+    using folder = new TemporaryFolder();
+    await using place = await engine.newPlace();
+    await createStore(place.database);
+    const file = folder.file("plants.ndjson");
+    const lines = Array.from({ length: count }, (_, index) => plantJson(idOf(index), `plant ${index}`));
+    const repetitions = [0, 1, 2_500, count - 1].flatMap((index) => [
+      plantJson(idOf(index), "other"),
+      lines[index] ?? "",
+    ]);
+    writeFileSync(file, [...lines, ...repetitions].join("\n"));
+    const { exitCode, stderr } = await run(["import", file, "--database", place.database]);
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 3,
+      stderr: `30,000 created, 4 already there, 4 refused; see ${file}.rejected.ndjson\n`,
+    });
+    const reports = readFileSync(`${file}.rejected.ndjson`, "utf8").trimEnd().split("\n");
+    expect(reports.map((line) => JSON.parse(line).line)).toEqual(
+      [1, 3, 5, 7].map((offset) => count + offset),
+    );
+  }, 60_000);
+}

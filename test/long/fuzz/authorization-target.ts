@@ -1,0 +1,107 @@
+// The reader of Authorization, on a real store with a real token, held against a reading of RFC 6750 by characters.
+
+import { authenticateRequest } from "../../../src/api/bearer.ts";
+import { Authenticator } from "../../../src/auth/authenticator.ts";
+import { hashToken } from "../../../src/auth/token.ts";
+import { TokenCache } from "../../../src/auth/token-cache.ts";
+import { ApiError } from "../../../src/contract/errors.ts";
+import { openDatabase } from "../../../src/store/sqlite/database.ts";
+import { SqliteTokens } from "../../../src/store/sqlite/tokens.ts";
+import { TemporaryFolder } from "../../support/server.ts";
+import type { FuzzTarget } from "./target.ts";
+
+/** The token that is accepted. Always the same one, so that a kept input means the same in every run. */
+const token = `pst_${"fuzz".repeat(10)}AAA`;
+const caller = { key: hashToken(token), name: "fuzz" };
+
+const folder = new TemporaryFolder();
+const database = openDatabase(folder.file("plants.db"), "create");
+const knownTokens = new TokenCache(new SqliteTokens(database), () => 0, fail);
+const credentials = new Authenticator(knownTokens, undefined);
+
+export const target: FuzzTarget = {
+  name: "authorization",
+  seeds: [
+    `Bearer ${token}`,
+    `bearer   ${token}`,
+    "Bearer",
+    "Basic eDp5",
+    "Bearer e30.e30.e30",
+    `Bearer ${token}=`,
+    "",
+  ],
+  words: [
+    "Bearer",
+    "bEARER",
+    "Bearer ",
+    " ",
+    "\t",
+    ",",
+    "=",
+    "==",
+    ".",
+    "pst_",
+    token,
+    "Basic ",
+    "a".repeat(8_192),
+    "\xa0",
+  ],
+  async open() {
+    await new SqliteTokens(database).add({
+      hash: caller.key,
+      name: caller.name,
+      createdAt: 0,
+      expiresAt: null,
+    });
+    await knownTokens.start();
+  },
+  async close() {
+    await knownTokens.stop();
+    database.close();
+    folder[Symbol.dispose]();
+  },
+  // A header's value reaches the server as Latin-1, without space around it (RFC 9110, section 5.5).
+  run: (input) => authenticateRequest(headersOf(input), credentials),
+  check(input, result) {
+    const expected = judge(headersOf(input).get("authorization") ?? "");
+    const given = result instanceof ApiError ? result.code : result;
+    const isRight = given instanceof Promise ? expected === "unknown" : Bun.deepEquals(given, expected);
+    if (!isRight) throw new Error(`judged as ${Bun.inspect(given)}, not ${Bun.inspect(expected)}`);
+    if (given instanceof Promise) void given.then(checkUnknown);
+  },
+};
+
+/** Where it throws, the process ends: what nobody has issued was accepted. */
+function checkUnknown(judged: unknown): void {
+  if (!(judged instanceof ApiError) || judged.code !== "invalidToken")
+    throw new Error(`a token that nobody has issued is judged as ${Bun.inspect(judged)}`);
+}
+
+function headersOf(input: Buffer): Headers {
+  try {
+    return new Headers({ authorization: input.toString("latin1") });
+  } catch {
+    // What no header may hold never comes so far.
+    return new Headers();
+  }
+}
+
+/** RFC 9110, section 11.4, and RFC 6750, section 2.1, a character at a time. */
+function judge(value: string): typeof caller | "missingToken" | "invalidToken" | "unknown" {
+  const space = value.indexOf(" ");
+  const scheme = space === -1 ? value : value.slice(0, space);
+  if (scheme.toLowerCase() !== "bearer") return "missingToken";
+  let start = scheme.length;
+  while (value[start] === " ") start++;
+  const sent = value.slice(start);
+  if (sent === token) return caller;
+  let end = sent.length;
+  while (sent[end - 1] === "=") end--;
+  const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/";
+  const isWellFormed = end > 0 && [...sent.slice(0, end)].every((character) => alphabet.includes(character));
+  return isWellFormed && sent.length <= 8_192 ? "unknown" : "invalidToken";
+}
+
+function fail(trouble: string, error: unknown): never {
+  throw new Error(trouble, { cause: error });
+}

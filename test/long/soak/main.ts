@@ -1,0 +1,108 @@
+// npm run soak -- --minutes N [--rate N] [--svg PATH]: two servers under good and bad clients for so long. One is never
+// touched, to see what it takes of the machine; the other is killed and stopped in turn. Both stores are held against the
+// books at the end, and the exit code is 1 if anything was wrong. The rate, creates a second on each server, is one that
+// leaves the machine to others: servers and clients together take about half a core.
+
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { parseArgs } from "node:util";
+import { plot } from "./plot.ts";
+import { Patient, type Vitals } from "./soak-server.ts";
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: "string", default: "60" },
+    rate: { type: "string", default: "100" },
+    svg: { type: "string", default: "artefacts/soak.svg" },
+  },
+});
+const minutes = positive("minutes", values.minutes);
+const rate = positive("rate", values.rate);
+const looks = 240;
+const restarts = 20;
+
+await using untouched = await Patient.start(rate);
+await using restarted = await Patient.start(rate);
+
+const start = performance.now();
+const minutesNow = () => (performance.now() - start) / 60_000;
+const times: number[] = [];
+const seen: Vitals[] = [];
+let ends = 0;
+while (minutesNow() < minutes) {
+  const next = (minutes / looks) * (times.length + 1);
+  await Bun.sleep(Math.max(0, next - minutesNow()) * 60_000);
+  times.push(minutesNow());
+  seen.push(await untouched.vitals());
+  if (minutesNow() < (minutes / restarts) * (ends + 1)) continue;
+  await restarted.restart(ends++ % 2 === 0 ? "SIGKILL" : "SIGTERM");
+}
+// One after the other, as each holds its whole store in memory.
+await untouched.audit();
+await restarted.audit();
+
+const MB = 1e6;
+const residentMb = seen.map(({ residentBytes }) => residentBytes / MB);
+const descriptors = seen.map((vitals) => vitals.descriptors);
+const median = seen.map(({ latenciesMs }) => quantile(latenciesMs, 0.5));
+const late = seen.map(({ latenciesMs }) => quantile(latenciesMs, 0.99));
+
+const picture = plot(times, [
+  { title: "Resident memory", unit: "MB", series: [{ name: "memory", values: residentMb }] },
+  { title: "Open descriptors", unit: "number", series: [{ name: "descriptors", values: descriptors }] },
+  {
+    title: "Time of a create, as its client sees it",
+    unit: "ms",
+    series: [
+      { name: "median", values: median },
+      { name: "99 of 100", values: late },
+    ],
+  },
+]);
+mkdirSync(dirname(values.svg), { recursive: true });
+writeFileSync(values.svg, picture);
+
+report(`${minutes} minutes, up to ${rate} creates a second on each server; the plot is ${values.svg}`);
+const quarter = Math.ceil(seen.length / 4);
+report("| The untouched server | first quarter, median | last quarter, median | most |");
+report("| --- | --- | --- | --- |");
+for (const [name, numbers] of Object.entries({
+  "resident memory, MB": residentMb,
+  descriptors,
+  "create, median ms": median,
+  "create, 99 of 100, ms": late,
+})) {
+  const cells = [numbers.slice(0, quarter), numbers.slice(-quarter)].map((some) => quantile(some, 0.5));
+  report(
+    `| ${[name, ...cells.map(round), round(Math.max(...numbers.filter(Number.isFinite)))].join(" | ")} |`,
+  );
+}
+for (const [name, patient] of Object.entries({ untouched, restarted })) {
+  const { acknowledged, unanswered } = patient.load;
+  report(
+    `${name}: ${acknowledged.size} plants acknowledged and found, ${unanswered.length} creates unanswered, ` +
+      `${patient.hostileRequests} hostile requests, ${patient.restarts} restarts, ${patient.faults.length} faults`,
+  );
+  for (const fault of patient.faults.slice(0, 20)) report(`  ${fault}`);
+}
+if (untouched.faults.length + restarted.faults.length > 0 || untouched.load.unanswered.length > 0)
+  process.exitCode = 1;
+
+function positive(name: string, text: string): number {
+  const number = Number(text);
+  if (!(number > 0)) throw new RangeError(`--${name} must be a number above 0, not ${text}`);
+  return number;
+}
+
+function quantile(numbers: readonly number[], share: number): number {
+  const sorted = numbers.filter(Number.isFinite).toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+}
+
+function round(number: number): string {
+  return String(Math.round(number * 10) / 10);
+}
+
+function report(text: string): void {
+  process.stdout.write(`${text}\n`);
+}

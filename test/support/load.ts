@@ -1,0 +1,85 @@
+// Creates over many connections, with books of what was sent and what was acknowledged.
+
+import { newPlantJson } from "../../src/contract/plant.ts";
+import { plantJson, post, type Target } from "./http.ts";
+
+export class Load {
+  /** Every plant that was ever sent, as export prints it. */
+  readonly sent = new Map<bigint, string>();
+  readonly acknowledged = new Set<bigint>();
+  /** How often each status was answered. */
+  readonly statuses = new Map<number, number>();
+  /** Why requests had no answer at all. */
+  readonly unanswered: unknown[] = [];
+  #nextId = 1n;
+  #stopped = false;
+
+  /** Creates until a connection fails, as when its server is killed; or until stop. */
+  async untilGone(targets: readonly Target[], connections: number): Promise<void> {
+    await this.#run(targets, connections, "end");
+  }
+
+  /** Creates until stop, whatever happens to the servers, with a pause between one create and the next. */
+  async untilStopped(targets: readonly Target[], connections: number, backoffMs = 0): Promise<void> {
+    await this.#run(targets, connections, "go on", backoffMs);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  /** Resolves when so many more plants are acknowledged. */
+  async acknowledgedMore(count: number): Promise<void> {
+    const wanted = this.acknowledged.size + count;
+    while (this.acknowledged.size < wanted) await Bun.sleep(10);
+  }
+
+  /** What is wrong with an export: acknowledged plants that are missing or changed, and plants that were never sent. */
+  audit(exported: string): string[] {
+    const lines = exported.split("\n").filter((line) => line !== "");
+    const stored = new Map(
+      lines.map((line) => [BigInt(/^\{"id":(-?\d+),/.exec(line)?.[1] ?? Number.NaN), line]),
+    );
+    return [
+      ...[...this.acknowledged].filter((id) => !stored.has(id)).map((id) => `lost: ${id}`),
+      ...[...stored]
+        .filter(([id, line]) => this.sent.get(id) !== line)
+        .map(([id]) => `changed or never sent: ${id}`),
+    ];
+  }
+
+  async #run(
+    targets: readonly Target[],
+    connections: number,
+    onFailure: "end" | "go on",
+    backoffMs = 0,
+  ): Promise<void> {
+    const runOne = async (target: Target) => {
+      while (!this.#stopped) {
+        const gone = !(await this.#createOne(target));
+        if (gone && onFailure === "end") return;
+        if (gone || backoffMs > 0) await Bun.sleep(Math.max(backoffMs, gone ? 20 : 0));
+      }
+    };
+    const all = Array.from({ length: connections }, (_, index) => targets[index % targets.length]);
+    await Promise.all(all.map((target) => target && runOne(target)));
+  }
+
+  /** Whether there was an answer at all. */
+  async #createOne(target: Target): Promise<boolean> {
+    // Spread over all of int64, so that pages are split and rewritten, not only appended.
+    const id = BigInt.asIntN(64, this.#nextId++ * 0x9e37_79b9_7f4a_7c15n);
+    const plant = { id, name: `plant ${id}`.repeat(1 + Number(id & 7n)), tag: `tag ${id}` };
+    this.sent.set(id, newPlantJson(plant));
+    try {
+      const { status } = await post(target, plantJson(id, plant.name, plant.tag));
+      this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
+      if (status === 200) this.acknowledged.add(id);
+      return true;
+    } catch (error) {
+      // The server is gone; whether this plant was stored is for the audit to see.
+      this.unanswered.push(error);
+      return false;
+    }
+  }
+}

@@ -1,0 +1,94 @@
+// What the contract says of a body, by other means than the server's: another parser, another validator, and whole
+// numbers without any end.
+
+import { isUtf8 } from "node:buffer";
+import { registerSchema, type SchemaObject, validate } from "@hyperjump/json-schema/draft-2020-12";
+import { isLosslessNumber, parse } from "lossless-json";
+import openapi from "../../openapi.yaml";
+
+const schemaId = "https://plantstore.test/new-plant";
+const dialect = "https://json-schema.org/draft/2020-12/schema";
+const newPlantSchema = { $ref: "#/components/schemas/NewPlant", components: openapi.components };
+registerSchema(newPlantSchema as unknown as SchemaObject, schemaId, dialect);
+const validator = await validate(schemaId);
+
+/** Whether a value is a NewPlant by the schema, which knows no int64. */
+export function isNewPlant(value: unknown): boolean {
+  return validator(value as Parameters<typeof validator>[0]).valid;
+}
+
+export interface JudgedPlant {
+  readonly id: bigint;
+  readonly name: string;
+  readonly tag?: string;
+}
+
+/** The plant of a body, or the error that it is to be refused with; undefined where the parser cannot go so deep. */
+export function judgeBody(
+  body: Uint8Array,
+): JudgedPlant | "invalidJson" | "invalidPlant" | "unstorableText" | undefined {
+  if (!isUtf8(body)) return "invalidJson";
+  const text = Buffer.from(body)
+    .toString("utf8")
+    .replace(/^\ufeff/, "");
+  let json: unknown;
+  try {
+    json = parse(text, null, { onDuplicateKey: ({ newValue }) => newValue });
+  } catch (error) {
+    if (error instanceof SyntaxError) return "invalidJson";
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+  return judgeValue(json);
+}
+
+function judgeValue(json: unknown): JudgedPlant | "invalidPlant" | "unstorableText" {
+  if (typeof json !== "object" || json === null || Array.isArray(json)) return "invalidPlant";
+  const { id, name, tag } = Object.fromEntries(
+    ["id", "name", "tag"]
+      .filter((field) => Object.hasOwn(json, field))
+      .map((field) => [field, json[field as keyof typeof json]]),
+  ) as Record<string, unknown>;
+  const exactId = isLosslessNumber(id) ? int64(id.toString()) : undefined;
+  const forSchema = {
+    ...(id === undefined ? {} : { id: exactId === undefined ? "no int64" : 1 }),
+    ...(name === undefined ? {} : { name: shallow(name) }),
+    ...(tag === undefined ? {} : { tag: shallow(tag) }),
+  };
+  if (!isNewPlant(forSchema) || exactId === undefined || typeof name !== "string") return "invalidPlant";
+  if (!isStorable(name)) return "unstorableText";
+  if (typeof tag !== "string") return { id: exactId, name };
+  return isStorable(tag) ? { id: exactId, name, tag } : "unstorableText";
+}
+
+/** A value of the same type that the validator can take: it knows no numbers as texts, however deep. */
+function shallow(value: unknown): unknown {
+  if (isLosslessNumber(value)) return 1;
+  if (Array.isArray(value)) return [];
+  return typeof value === "object" && value !== null ? {} : value;
+}
+
+/** The value of a JSON number, if it is an int64. */
+function int64(text: string): bigint | undefined {
+  const [, mantissa = "", exponent = "0"] = /^([^eE]+)(?:[eE](.+))?$/.exec(text) ?? [];
+  const [whole = "", fraction = ""] = mantissa.split(".");
+  const digits = BigInt(`${whole}${fraction}`.replace("-", ""));
+  if (digits === 0n) return 0n;
+  const shift = Number(exponent) - fraction.length;
+  const zerosAtEnd = /0*$/.exec(String(digits))?.[0].length ?? 0;
+  if (shift > 18 || -shift > zerosAtEnd) return undefined;
+  const value = shift < 0 ? digits / 10n ** BigInt(-shift) : digits * 10n ** BigInt(shift);
+  const signed = whole.startsWith("-") ? -value : value;
+  return BigInt.asIntN(64, signed) === signed ? signed : undefined;
+}
+
+function isStorable(text: string): boolean {
+  if (text.includes("\u0000")) return false;
+  try {
+    encodeURIComponent(text);
+    return true;
+  } catch {
+    // It throws on unpaired surrogates, and on nothing else.
+    return false;
+  }
+}

@@ -1,0 +1,86 @@
+// The client's bundle in a page of a real browser, which asks by preflight before it sends a token to another origin.
+
+import { describe, expect, test } from "bun:test";
+import { chromium } from "playwright-core";
+import type * as Client from "../../../src/client/index.ts";
+import { ClientTarget } from "../../integration/client/setup.ts";
+import { chromiumPath } from "../../support/chromium.ts";
+
+declare global {
+  var client: typeof Client;
+}
+
+/** As the page's entry would be written. */
+const entry = new URL("../../../src/client/index.ts", import.meta.url).pathname;
+
+function inChromium(executablePath: string): void {
+  test("a page of another origin creates plants with exact ids, and reads refusals and Retry-After", async () => {
+    await using target = await ClientTarget.start("--token-rate", "2");
+    const built = await Bun.build({ entrypoints: [entry], target: "browser", minify: true });
+    const bundle = (await built.outputs[0]?.text()) ?? "";
+    using pages = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: ({ url }) =>
+        new URL(url).pathname === "/client.js"
+          ? new Response(bundle, { headers: { "Content-Type": "text/javascript" } })
+          : new Response(
+              '<!doctype html><script type="module">import * as c from "./client.js"; globalThis.client = c;</script>',
+              { headers: { "Content-Type": "text/html" } },
+            ),
+    });
+    // Chromium's sandbox does not run as root, which containers often are.
+    const browser = await chromium.launch({
+      executablePath,
+      args: ["--no-sandbox"],
+    });
+    try {
+      const page = await browser.newPage();
+      await page.goto(pages.url.href);
+      await page.waitForFunction(() => globalThis.client !== undefined);
+      const options = { baseUrl: target.server.url, token: target.token };
+      const told = await page.evaluate(async (given) => {
+        const { PlantStoreClient, PlantStoreError } = globalThis.client;
+        const client = new PlantStoreClient(given);
+        const codeOf = (error: unknown) => (error instanceof PlantStoreError ? error.code : String(error));
+        const once = new PlantStoreClient({ ...given, maxRetries: 0 });
+        const plant = { id: 9007199254740993n, name: "Monstera 🌱", tag: "tropical" };
+        const tooManyRequests = async () => {
+          for (;;) {
+            try {
+              await once.createPlant(plant);
+            } catch (error) {
+              return error instanceof PlantStoreError ? [error.code, error.retryAfterMs] : String(error);
+            }
+          }
+        };
+        return {
+          created: await client.createPlant(plant),
+          refused: await client.createPlant({ ...plant, name: "other" }).catch(codeOf),
+          unauthorized: await new PlantStoreClient({ ...given, token: "pst_none" })
+            .createPlant(plant)
+            .catch(codeOf),
+          // The page must be allowed to read Retry-After.
+          tooManyRequests: await tooManyRequests(),
+          // A client that may wait does, and gets through.
+          waited: await client.createPlant({ id: -1, name: "Ficus" }),
+        };
+      }, options);
+      const plant = { name: "Monstera 🌱", tag: "tropical" };
+      expect(told).toEqual({
+        created: plant,
+        refused: 40009,
+        unauthorized: 40101,
+        tooManyRequests: [42900, 1_000],
+        waited: { name: "Ficus" },
+      });
+      expect(await target.stored("9007199254740993")).toStartWith('{"id":9007199254740993,');
+    } finally {
+      await browser.close();
+    }
+  }, 60_000);
+}
+
+const browser = chromiumPath();
+if (browser === null) describe.skip("in Chromium (skipped: install chromium)", () => inChromium(""));
+else describe("in Chromium", () => inChromium(browser));

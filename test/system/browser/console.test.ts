@@ -1,0 +1,385 @@
+// The console in a real browser: what an operator does with it, from the first plant to a revoked token.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { accessibilityFaults, type Page, TestBrowser, takePicture } from "../../support/browser.ts";
+import { ConsoleClient } from "../../support/console.ts";
+import { revokeToken, row, searchBy } from "../../support/console-page.ts";
+import { plantJson, post } from "../../support/http.ts";
+import { PostgresServer } from "../../support/postgres.ts";
+import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+
+const resources = new AsyncDisposableStack();
+let browser: TestBrowser;
+beforeAll(async () => {
+  browser = resources.use(await TestBrowser.start());
+});
+afterAll(() => resources.disposeAsync());
+
+/** A server of its own for a test, and what a client needs to create plants there. */
+async function withServer(
+  args: readonly string[],
+  work: (server: RunningServer, target: { url: string; token: string }, console: string) => Promise<void>,
+): Promise<void> {
+  using folder = new TemporaryFolder();
+  await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args });
+  const target = { url: server.url, token: await server.createToken("the shop") };
+  await work(server, target, `${await server.adminUrl()}/console/`);
+}
+
+test("a plant that a client creates appears by itself, and is found by id, name and tag", async () => {
+  await withServer([], async (_, target, console) => {
+    await post(target, plantJson(1n, "Ficus elastica", "tree"));
+    await browser.visit(console, {}, async (page) => {
+      await row(page, 1n).waitFor();
+      // Not the highest id: newest first is the order of creation.
+      await post(target, plantJson(-9007199254740993n, "Monstera deliciosa", "tropical"));
+      await row(page, -9007199254740993n).waitFor();
+      expect(await page.getByRole("row").nth(1).textContent()).toContain("-9007199254740993");
+
+      await searchBy(page, "Name begins with", "Mons");
+      await page.getByText("1 plant on page 1").waitFor();
+      expect(await row(page, -9007199254740993n).textContent()).toContain("Monstera deliciosatropical");
+      await searchBy(page, "Tag is", "tree");
+      await row(page, 1n).waitFor();
+      expect(await page.getByRole("row").count()).toBe(2);
+      await searchBy(page, "Id", "-9007199254740993");
+      await page.getByText("1 plant with this id.").waitFor();
+      await searchBy(page, "Id", "9007199254740992.5");
+      await page.getByRole("alert").filter({ hasText: "An id is an integer of 64 bits" }).waitFor();
+      await searchBy(page, "Tag is", "none's");
+      await page.getByText("No plant here has the tag none's.").waitFor();
+    });
+  });
+});
+
+test("a new plant stands out among others, and none where all are new", async () => {
+  await withServer([], async (_, target, console) => {
+    await post(target, plantJson(1n, "Ficus"));
+    await browser.visit(console, {}, async (page) => {
+      await row(page, 1n).waitFor();
+      // The list is looked at when all is created, and not in the middle of it.
+      const createUnseen = async (ids: readonly bigint[]) => {
+        const created = Promise.withResolvers<void>();
+        await page.route(/api\/plants/, async (route) => {
+          await created.promise;
+          await route.continue();
+        });
+        await Promise.all(ids.map((id) => post(target, plantJson(id, "Hoya"))));
+        created.resolve();
+        await page.locator("tr.fresh, tbody tr:nth-child(50)").first().waitFor();
+        await page.unrouteAll({ behavior: "wait" });
+      };
+      await createUnseen([2n]);
+      expect(await page.locator("tr.fresh").allTextContents()).toEqual(["2Hoya"]);
+      await page.locator("tr.fresh").waitFor({ state: "detached" });
+      await createUnseen(Array.from({ length: 60 }, (_, index) => BigInt(100 + index)));
+      expect(await page.locator("tr.fresh").count()).toBe(0);
+    });
+  });
+});
+
+test("the form adds a plant with the real operation, and shows what it answers", async () => {
+  await withServer([], async (server, { token }, console) => {
+    await browser.visit(console, {}, async (page) => {
+      await page.getByRole("button", { name: "Add a plant" }).click();
+      const dialog = page.getByRole("dialog");
+      const send = dialog.getByRole("button", { name: "Send POST /plants" });
+      await dialog.getByLabel("Id").fill("9223372036854775807");
+      await dialog.getByLabel("Name").fill("Pilea");
+      await send.click();
+      await dialog.getByText("401, error 40100").waitFor();
+      await dialog.getByLabel("Token").fill(token);
+      await send.click();
+      await dialog.getByText("Pilea is in the store.").waitFor();
+      await dialog.getByLabel("Name").fill("Ficus");
+      await send.click();
+      await dialog.getByText("400, error 40009").waitFor();
+      await dialog.getByLabel("Id").fill("9223372036854775808");
+      await send.click();
+      await dialog.getByText("400, error 40002").waitFor();
+      expect(await dialog.textContent()).toContain("9223372036854775808");
+      expect(await accessibilityFaults(page)).toEqual([]);
+      await page.keyboard.press("Escape");
+      await row(page, 9223372036854775807n).waitFor();
+    });
+    expect((await server.command("get", "9223372036854775807")).stdout).toBe(
+      '{"id":9223372036854775807,"name":"Pilea"}\n',
+    );
+  });
+});
+
+test("a token is issued and seen once, and one that is revoked is refused", async () => {
+  await withServer([], async (_, target, console) => {
+    await browser.visit(console, {}, async (page) => {
+      await page.getByRole("button", { name: "Issue a token" }).click();
+      await page.getByRole("textbox", { name: "Name" }).fill("a <b>client</b>");
+      await page.getByRole("button", { name: "Issue", exact: true }).click();
+      const issued = await page.getByRole("status", { name: "Token" }).textContent();
+      expect(issued).toMatch(/^pst_[\w-]{43}$/);
+      expect(await accessibilityFaults(page)).toEqual([]);
+      await page.getByRole("button", { name: "Done" }).click();
+      expect(await page.content()).not.toContain(String(issued));
+      const client = { url: target.url, token: String(issued) };
+      expect((await post(client, plantJson(1n, "Monstera"))).status).toBe(200);
+
+      await revokeToken(page, "a <b>client</b>");
+      while ((await post(client, plantJson(1n, "Monstera"))).status === 200) await Bun.sleep(50);
+      expect((await post(client, plantJson(1n, "Monstera"))).json).toMatchObject({ error: 40101 });
+      expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
+    });
+  });
+});
+
+const hostile = [
+  "<script>document.title = 'taken'</script>",
+  "<img src=x onerror=\"document.title = 'taken'\">",
+  "\u202egnp.exe\u202d \u2066 never closed",
+  "&lt;b&gt; {{7*7}} %3Cscript%3E",
+  "line one\nline two\u2028three\u0001\u007f\ufeff",
+  "ש".repeat(200),
+  "a\u0301".repeat(400),
+];
+
+test("hostile names are text, in lists, dialogs and exports", async () => {
+  await withServer([], async (_, target, console) => {
+    for (const [index, name] of hostile.entries()) await post(target, plantJson(BigInt(index), name, name));
+    await post(target, plantJson(100n, "x".repeat(100_000), "y".repeat(100_000)));
+    await browser.visit(console, {}, async (page) => {
+      await row(page, 100n).waitFor();
+      for (const [index, name] of hostile.entries()) {
+        const shown = row(page, BigInt(index)).locator("bdi").first();
+        expect(await shown.textContent()).toBe([...name].slice(0, 300).join(""));
+      }
+      await page.getByRole("button", { name: "Plant 2", exact: true }).click();
+      await page.getByRole("dialog").waitFor();
+      expect(await page.getByRole("dialog").locator("bdi").first().textContent()).toBe(hostile[2] ?? "");
+      await page.keyboard.press("Escape");
+      await page.getByRole("button", { name: "Plant 100", exact: true }).click();
+      await page.getByRole("dialog").getByText("100,000 characters").first().waitFor();
+      expect((await page.getByRole("dialog").locator("bdi").first().textContent())?.length).toBe(100_000);
+      await page.keyboard.press("Escape");
+
+      const begun = page.waitForEvent("download");
+      await page.getByRole("link", { name: "Export these" }).click();
+      const lines = (await Bun.file(await (await begun).path()).text()).trimEnd().split("\n");
+      expect(lines.map((line) => JSON.parse(line).name)).toEqual([
+        "x".repeat(100_000),
+        ...hostile.toReversed(),
+      ]);
+      expect(await page.title()).toBe("Plant Store console");
+      expect(await page.locator("script:not([src])").count()).toBe(0);
+      expect(await page.evaluate<number>("document.documentElement.scrollWidth")).toBeLessThanOrEqual(1280);
+    });
+  });
+});
+
+test("pages go forth and back, and an index is made while plants are created", async () => {
+  await withServer([], async (_, target, console) => {
+    for (let id = 1n; id <= 120n; id++) await post(target, plantJson(id, `Hoya ${id % 3n}`, "wax"));
+    await browser.visit(console, {}, async (page) => {
+      await row(page, 120n).waitFor();
+      await page.getByRole("button", { name: "Next" }).click();
+      await row(page, 70n).waitFor();
+      await page.getByRole("button", { name: "Next" }).click();
+      await row(page, 1n).waitFor();
+      expect(await page.getByRole("button", { name: "Next" }).isDisabled()).toBe(true);
+      await page.getByRole("button", { name: "Previous" }).click();
+      await row(page, 70n).waitFor();
+
+      await page.getByRole("button", { name: "Make the index name" }).click();
+      await page.getByRole("button", { name: "Make it" }).click();
+      await page.getByRole("button", { name: "Drop the index name" }).waitFor();
+      await searchBy(page, "Name begins with", "Hoya");
+      await page.getByText("50 plants on page 1, in the order of names.").waitFor();
+      expect(await page.getByRole("row").nth(1).textContent()).toContain("3Hoya 0");
+      expect((await post(target, plantJson(121n, "Hoya", "wax"))).status).toBe(200);
+    });
+  });
+});
+
+test("with a password the page shows nothing before it is given, nor after the log-out", async () => {
+  const password = "four random words it is";
+  const hash = await Bun.password.hash(password, "argon2id");
+  await withServer(["--admin-password-hash", hash], async (_, __, console) => {
+    await browser.visit(console, { expectedFaults: [/status of 403/, /status of 401/] }, async (page) => {
+      await page.getByLabel("Password").fill("three random words");
+      await page.getByRole("button", { name: "Log in" }).click();
+      await page.getByText("That is not the password.").waitFor();
+      expect(await accessibilityFaults(page)).toEqual([]);
+      await page.getByLabel("Password").fill(password);
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { name: "Tokens" }).waitFor();
+      // Another tab, as a reload would break off requests, which the watch over pages counts as faults.
+      const another = await page.context().newPage();
+      await another.goto(console);
+      await another.getByRole("heading", { name: "Tokens" }).waitFor();
+      await another.getByRole("button", { name: "Log out" }).click();
+      await another.getByLabel("Password").waitFor();
+      expect(await another.getByText("Tokens").count()).toBe(0);
+      await page.bringToFront();
+      await page.getByLabel("Password").waitFor();
+    });
+  });
+});
+
+test("with a password the page works below a path that a proxy takes off", async () => {
+  const password = "four random words it is";
+  const hash = await Bun.password.hash(password, "argon2id");
+  await withServer(["--admin-password-hash", hash], async (server) => {
+    const adminUrl = await server.adminUrl();
+    await using proxy = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: async (request) => {
+        const { pathname, search } = new URL(request.url);
+        if (!pathname.startsWith("/shop/")) return new Response(null, { status: 404 });
+        const { method, headers } = request;
+        const body = method === "POST" ? await request.text() : null;
+        const address = `${adminUrl}${pathname.slice("/shop".length)}${search}`;
+        return fetch(address, { method, headers, body, redirect: "manual", decompress: false });
+      },
+    });
+    await browser.visit(`${proxy.url.origin}/shop/`, {}, async (page) => {
+      await page.getByLabel("Password").fill(password);
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { name: "Tokens" }).waitFor();
+      const cookies = () => page.context().cookies(`${proxy.url.origin}/shop/console/api/tokens`);
+      expect((await cookies()).length).toBe(1);
+      await page.getByRole("button", { name: "Log out" }).click();
+      await page.getByLabel("Password").waitFor();
+      expect(await cookies()).toEqual([]);
+    });
+  });
+});
+
+test("the plots go on with a server that was started anew", async () => {
+  using folder = new TemporaryFolder();
+  const database = `sqlite:${folder.file("plants.db")}`;
+  await using first = await RunningServer.start({ database });
+  const adminUrl = await first.adminUrl();
+  await browser.visit(`${adminUrl}/console/`, { expectedFaults: [/ERR_/] }, async (page) => {
+    const none = page.getByText("No plant was created in the last hour.").first();
+    await none.waitFor();
+    const client = await ConsoleClient.of(first);
+    const samples = async () => ((await client.read("history")).json as { samples: unknown[] }).samples;
+    while ((await samples()).length < 2) await Bun.sleep(250);
+    await first.stop();
+    await page.getByText("The server cannot be reached; trying again.").waitFor();
+    await using second = await RunningServer.start({
+      database,
+      args: ["--admin-port", new URL(adminUrl).port],
+    });
+    // In the first sample of that server, whose number the page has seen already.
+    await post({ url: second.url, token: await second.createToken() }, plantJson(1n, "Monstera"));
+    await none.waitFor({ state: "hidden" });
+  });
+});
+
+test("what went wrong stays to be read while the list grows, and a list that cannot be read says so", async () => {
+  await using database = await PostgresServer.start();
+  await using server = await RunningServer.start({ database: database.address("postgres") });
+  const target = { url: server.url, token: await server.createToken() };
+  await browser.visit(`${await server.adminUrl()}/console/`, { expectedFaults: [/ 503/] }, async (page) => {
+    await post(target, plantJson(1n, "Ficus"));
+    await row(page, 1n).waitFor();
+    await searchBy(page, "Id", "1.5");
+    const alert = page.getByRole("region", { name: "Plants", exact: true }).getByRole("alert");
+    await alert.filter({ hasText: "An id is an integer of 64 bits" }).waitFor();
+    await post(target, plantJson(2n, "Ficus"));
+    await row(page, 2n).waitFor();
+    expect(await alert.textContent()).toContain("An id is an integer of 64 bits");
+
+    await page.getByLabel("Search by").selectOption({ label: "Newest first" });
+    await page.getByRole("button", { name: "Search", exact: true }).click();
+    await alert.waitFor({ state: "hidden" });
+    await database.stop("SIGQUIT");
+    await alert.filter({ hasText: "the database could not do it" }).waitFor();
+    await database.run();
+    await alert.waitFor({ state: "hidden" });
+  });
+});
+
+test("everything is reached with the keyboard", async () => {
+  await withServer([], async (_, target, console) => {
+    await post(target, plantJson(5n, "Monstera"));
+    await browser.visit(console, {}, async (page) => {
+      await row(page, 5n).waitFor();
+      const reached: string[] = [];
+      for (let step = 0; step < 20; step++) {
+        await page.keyboard.press("Tab");
+        reached.push(
+          await page.evaluate<string>(
+            'document.activeElement?.getAttribute("aria-label") ?? document.activeElement?.textContent ?? ""',
+          ),
+        );
+      }
+      const wanted = [
+        "Add a plant",
+        "Search by",
+        "Search",
+        "Plant 5",
+        "Export these",
+        "Issue a token",
+        "Revoke the shop",
+      ];
+      expect(wanted.filter((name) => !reached.includes(name))).toEqual([]);
+      await page.getByRole("button", { name: "Plant 5", exact: true }).focus();
+      await page.keyboard.press("Enter");
+      await page.getByRole("dialog", { name: "Plant 5" }).waitFor();
+      await page.keyboard.press("Escape");
+      expect(await page.evaluate<string>("document.activeElement?.textContent")).toBe("5");
+    });
+  });
+});
+
+test("pictures in light, dark and narrow, in which axe finds nothing serious", async () => {
+  await withServer(["--access-log", "0"], async (server, target, console) => {
+    const names = [
+      "Monstera deliciosa",
+      "Ficus elastica",
+      "Calathea orbifolia",
+      "Pilea peperomioides",
+      "Hoya carnosa",
+    ];
+    const tags = ["tropical", "tree", undefined, "succulent", "climber"];
+    const ended = Promise.withResolvers<void>();
+    let isOver = false;
+    // So that there is something to plot: creates, replays and refusals over some samples.
+    const load = (async () => {
+      for (let id = 1n; !isOver; id++) {
+        const kind = Number(id % 5n);
+        const plant = plantJson(id * 104_729n, names[kind] ?? "", tags[kind]);
+        await Promise.all([
+          post(target, plant),
+          post(target, id % 3n === 0n ? plant : plantJson(id * 104_729n + 1n, `${names[kind]} ${id}`)),
+          id % 7n === 0n && post(target, plantJson(104_729n, "another")),
+          id % 11n === 0n && post({ ...target, token: "pst_wrong" }, plant),
+        ]);
+      }
+      ended.resolve();
+    })();
+    await server.createToken("ci pipeline", ["--expires", "90d"]);
+    await server.createToken("warehouse import");
+    const history = `${console}api/history`;
+    const samples = async () =>
+      ((await (await fetch(history)).json()) as { samples: unknown[] }).samples.length;
+    while ((await samples()) < 4) await Bun.sleep(250);
+    isOver = true;
+    await Promise.all([load, ended.promise]);
+    await post(target, plantJson(9007199254740993n, "<script>alert('Monstera')</script>", "hostile"));
+    const ready = async (page: Page) => {
+      await row(page, 9007199254740993n).waitFor();
+      await page.getByText("warehouse import").waitFor();
+      expect(await accessibilityFaults(page)).toEqual([]);
+      expect(await page.evaluate<boolean>("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+    };
+    await browser.takePictures(console, "console", ready);
+    await browser.visit(console, { look: "narrow" }, async (page) => {
+      await page.setViewportSize({ width: 360, height: 800 });
+      await ready(page);
+      await page.getByRole("button", { name: "Add a plant" }).click();
+      await page.getByRole("dialog").waitFor();
+      await takePicture(page, "console-form");
+    });
+  });
+});

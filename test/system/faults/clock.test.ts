@@ -1,0 +1,102 @@
+// A system clock that jumps under a running server: tokens with an end follow it, and nothing else does.
+
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { spawnSync } from "node:child_process";
+import { renameSync, writeFileSync } from "node:fs";
+import { plantJson, post } from "../../support/http.ts";
+import { Load } from "../../support/load.ts";
+import { programPath, suiteWith } from "../../support/programs.ts";
+import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+
+setDefaultTimeout(120_000);
+
+/** What a process needs in its environment to take its clock's distance from the system's from a file. */
+function clockFrom(file: string): Record<string, string> {
+  const { stdout } = spawnSync(programPath("faketime"), ["-m", "-f", "+0", "printenv", "LD_PRELOAD"], {
+    encoding: "utf8",
+  });
+  return {
+    LD_PRELOAD: stdout.trim(),
+    FAKETIME_TIMESTAMP_FILE: file,
+    FAKETIME_NO_CACHE: "1",
+    // As with a clock that is set: the monotonic one does not take part.
+    FAKETIME_DONT_FAKE_MONOTONIC: "1",
+  };
+}
+
+/** In one step, as a server reads it at any moment. */
+function setClock(file: string, ahead: string): void {
+  writeFileSync(`${file}.new`, `${ahead}\n`);
+  renameSync(`${file}.new`, file);
+}
+
+suiteWith("faketime", "a clock that jumps", () => {
+  test("a token with an end is in force while the clock says so; no plant is lost, no other request refused", async () => {
+    using folder = new TemporaryFolder();
+    const clock = folder.file("clock");
+    setClock(clock, "+0");
+    await using server = await RunningServer.start({
+      database: `sqlite:${folder.file("plants.db")}`,
+      env: clockFrom(clock),
+    });
+    const forever = { url: server.url, token: await server.createToken() };
+    const limited = { url: server.url, token: await server.createToken("limited", ["--expires", "1h"]) };
+    const load = new Load();
+    const running = load.untilGone([forever], 8);
+    let id = 0n;
+    for (const [ahead, status] of [
+      ["+0", 200],
+      ["+2h", 401],
+      ["-3d", 200],
+      ["+10y", 401],
+      ["+59m", 200],
+      ["-20y", 200],
+    ] as const) {
+      setClock(clock, ahead);
+      expect((await post(limited, plantJson(id++, ahead))).status).toBe(status);
+      await load.acknowledgedMore(200);
+    }
+    // Noticed within 2 seconds, which the clock has no part in, also when it goes on jumping.
+    expect((await server.command("token", "revoke", "limited")).exitCode).toBe(0);
+    for (let jump = 0; (await post(limited, plantJson(id++, "revoked"))).status !== 401; jump++) {
+      setClock(clock, jump % 2 === 0 ? "-30d" : "-40d");
+    }
+    load.stop();
+    await running;
+    expect([...load.statuses.keys()]).toEqual([200]);
+    const { exitCode, stderr } = await server.stop();
+    expect([exitCode, stderr]).toEqual([0, expect.not.stringMatching(/"level":"(?:warn|error)"/)]);
+    await using again = await RunningServer.start({ database: server.database });
+    const faults = load.audit((await again.command("export")).stdout);
+    expect(faults.filter((fault) => fault.startsWith("lost"))).toEqual([]);
+  });
+
+  test("a token's rate is the same, whatever the clock says", async () => {
+    using folder = new TemporaryFolder();
+    const clock = folder.file("clock");
+    setClock(clock, "+0");
+    await using server = await RunningServer.start({
+      database: `sqlite:${folder.file("plants.db")}`,
+      // A window of ten minutes: the test is over long before.
+      args: ["--token-rate", "1", "--token-burst", "600"],
+      env: clockFrom(clock),
+    });
+    const target = { url: server.url, token: await server.createToken() };
+    let left = 599;
+    for (const ahead of ["+0", "-2h", "+2h", "-20y", "+10y"]) {
+      setClock(clock, ahead);
+      const { status, headers } = await post(target, plantJson(BigInt(left), ahead));
+      const [, remaining, seconds] = /^"token";r=(\d+);t=(\d+)$/.exec(headers.get("ratelimit") ?? "") ?? [];
+      expect([status, Number(remaining)]).toEqual([200, left--]);
+      expect(Number(seconds)).toBeWithin(1, 601);
+    }
+    let refused = await post(target, plantJson(1_000n, "Monstera"));
+    while (refused.status === 200) refused = await post(target, plantJson(1_000n, "Monstera"));
+    for (const ahead of ["-2h", "+2h"]) {
+      setClock(clock, ahead);
+      const { status, headers } = await post(target, plantJson(1_001n, ahead));
+      expect([status, Number(headers.get("retry-after"))]).toEqual([429, expect.any(Number)]);
+      expect(Number(headers.get("retry-after"))).toBeWithin(1, 601);
+    }
+  });
+});

@@ -1,0 +1,120 @@
+// A disk that fails under a running server: what clients see, what the log says, and what is in the store afterwards.
+
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { Load } from "../../support/load.ts";
+import { RunningServer, run, type ServerEnd, TemporaryFolder } from "../../support/server.ts";
+import { injecting, suiteWithStrace } from "../../support/strace.ts";
+
+/** Each starts several processes, some of them under strace. */
+setDefaultTimeout(120_000);
+
+/** Runs a server under load with a fault in its system calls, until it ends or has acknowledged enough. */
+async function underLoad(
+  path: string,
+  fault: string,
+  enough: number,
+): Promise<{ load: Load; end: ServerEnd }> {
+  const database = `sqlite:${path}`;
+  const load = new Load();
+  let token: string;
+  {
+    // Killed, so that its log is there, and the first checkpoint of the next one has something to do.
+    await using before = await RunningServer.start({ database });
+    token = await before.createToken();
+    const running = load.untilGone([{ url: before.url, token }], 8);
+    await load.acknowledgedMore(20);
+    await before.stop("SIGKILL");
+    await running;
+  }
+  await using server = await RunningServer.start({ database, under: injecting(fault) });
+  const running = load.untilGone([{ url: server.url, token }], 8);
+  const ended = server.ended();
+  await Promise.race([ended, load.acknowledgedMore(enough)]);
+  load.stop();
+  await running;
+  return { load, end: await server.stop() };
+}
+
+/** What is wrong with a store, by what its clients were told. */
+async function audit(path: string, load: Load): Promise<string[]> {
+  const { stdout, stderr, exitCode } = await run(["export", "--database", `sqlite:${path}`]);
+  expect([exitCode, stderr]).toEqual([0, ""]);
+  return load.audit(stdout);
+}
+
+suiteWithStrace("an fsync that fails", () => {
+  test.each([
+    ["of the log, ahead of the first checkpoint", 2],
+    ["of the database file, in that checkpoint", 4],
+    ["of the log, in the first commit", 5],
+    ["of the log, in a later commit", 60],
+  ])(
+    "%s: no 200 afterwards, the server ends and says so, and the next one recovers the store",
+    async (_, when) => {
+      using folder = new TemporaryFolder();
+      const path = folder.file("plants.db");
+      const { load, end } = await underLoad(path, `fsync,fdatasync:error=EIO:when=${when}`, 2_000);
+      expect(end.exitCode).toBe(1);
+      expect(end.stderr).toContain("the store has failed, and the server ends");
+      expect(end.stderr).toContain("SQLITE_IOERR_FSYNC");
+      expect([...load.statuses.keys()].filter((status) => status !== 200 && status !== 503)).toEqual([]);
+      expect(existsSync(`${path}-disk-failed`)).toBe(true);
+      expect(await audit(path, load)).toEqual([]);
+      expect(existsSync(`${path}-disk-failed`)).toBe(false);
+    },
+  );
+
+  test("of the folder: the server does not start, as the log's name may be on no disk", async () => {
+    using folder = new TemporaryFolder();
+    const refusal = await RunningServer.start({
+      database: `sqlite:${folder.file("plants.db")}`,
+      under: injecting("fsync,fdatasync:error=EIO:when=5"),
+    }).catch((error) => error.message);
+    expect(refusal).toContain("cannot open the store");
+    expect(refusal).toContain("EIO");
+  });
+
+  test("and goes on failing: the server does not start, and says why", async () => {
+    using folder = new TemporaryFolder();
+    const path = folder.file("plants.db");
+    await underLoad(path, "fsync,fdatasync:error=EIO:when=12", 2_000);
+    const refusal = await RunningServer.start({
+      database: `sqlite:${path}`,
+      under: injecting("fsync,fdatasync:error=EIO"),
+    }).catch((error) => error.message);
+    expect(refusal).toContain("cannot open the store");
+    expect(existsSync(`${path}-disk-failed`)).toBe(true);
+  });
+
+  test("a store whose disk has failed is recovered alone", async () => {
+    using folder = new TemporaryFolder();
+    const path = folder.file("plants.db");
+    const { load } = await underLoad(path, "fsync,fdatasync:error=EIO:when=20", 2_000);
+    await using other = await RunningServer.start({ database: `sqlite:${path}` });
+    await Bun.write(`${path}-disk-failed`, "disk I/O error\n");
+    const refusal = await RunningServer.start({ database: `sqlite:${path}` }).catch((error) => error.message);
+    expect(refusal).toContain("end the other processes that have it open");
+    await other.stop();
+    expect(await audit(path, load)).toEqual([]);
+  });
+});
+
+suiteWithStrace("a write that fails", () => {
+  test.each([
+    ["EIO, once", "pwrite64:error=EIO:when=60"],
+    ["EIO, every 50th", "pwrite64:error=EIO:when=40+50"],
+    ["no space, every 30th", "pwrite64:error=ENOSPC:when=40+30"],
+    ["no space, for a while", "pwrite64:error=ENOSPC:when=60..120"],
+    ["EIO in the first checkpoint", "ftruncate:error=EIO:when=2"],
+  ])("%s: what was acknowledged is there, and the server goes on", async (_, fault) => {
+    using folder = new TemporaryFolder();
+    const path = folder.file("plants.db");
+    const { load, end } = await underLoad(path, fault, 300);
+    expect(end.exitCode).toBe(0);
+    expect(end.stderr).toContain("the store cannot be used at present");
+    expect([...load.statuses.keys()].filter((status) => status !== 200 && status !== 503)).toEqual([]);
+    expect(load.acknowledged.size).toBeGreaterThanOrEqual(300);
+    expect(await audit(path, load)).toEqual([]);
+  });
+});

@@ -1,0 +1,203 @@
+// The files of a store, removed, replaced, damaged, closed to writing, or open in two servers.
+
+import { Database } from "bun:sqlite";
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  copyFileSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { newPlantJson } from "../../../src/contract/plant.ts";
+import { plantJson, post } from "../../support/http.ts";
+import { Load } from "../../support/load.ts";
+import { pathOf, programPath } from "../../support/programs.ts";
+import { RunningServer, run, TemporaryFolder } from "../../support/server.ts";
+
+/** Each starts several processes, some of them under strace. */
+setDefaultTimeout(120_000);
+
+async function started(path: string): Promise<{ server: RunningServer; token: string }> {
+  const server = await RunningServer.start({ database: `sqlite:${path}` });
+  return { server, token: await server.createToken() };
+}
+
+test.each(["", "-wal", "-shm"])(
+  "plants.db%s removed under a running server: no plant is accepted, those before are there once it is back",
+  async (suffix) => {
+    using folder = new TemporaryFolder();
+    const path = folder.file("plants.db");
+    const { server, token } = await started(path);
+    await using _ = server;
+    const target = { url: server.url, token };
+    expect((await post(target, plantJson(1n, "before"))).status).toBe(200);
+    renameSync(path + suffix, folder.file("away"));
+    const refused = await post(target, plantJson(2n, "meanwhile"));
+    expect(refused.json).toMatchObject({ error: 50300 });
+    const line = await server.logged(({ level }) => level === "warn");
+    expect(line.reason).toContain(`plants.db${suffix} was removed or replaced while it was open`);
+    const ready = await fetch(`${await server.adminUrl()}/readyz`);
+    expect([ready.status, await ready.text()]).toEqual([
+      503,
+      expect.stringContaining("was removed or replaced"),
+    ]);
+
+    // Another file in its place is another store's.
+    copyFileSync(folder.file("away"), path + suffix);
+    expect((await post(target, plantJson(3n, "meanwhile"))).status).toBe(503);
+    renameSync(folder.file("away"), path + suffix);
+    expect((await post(target, plantJson(4n, "after"))).status).toBe(200);
+    const { stdout } = await server.command("export");
+    expect(stdout).toBe(
+      `${newPlantJson({ id: 1n, name: "before" })}\n${newPlantJson({ id: 4n, name: "after" })}\n`,
+    );
+  },
+);
+
+test("a file that begins with something else is refused at the start, and left as it is", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  const { server } = await started(path);
+  await server.stop();
+  const damaged = readFileSync(path);
+  damaged.fill("x", 0, 100);
+  writeFileSync(path, damaged);
+  const refusal = await RunningServer.start({ database: `sqlite:${path}` }).catch((error) => error.message);
+  expect(refusal).toContain("cannot open the store");
+  expect(readFileSync(path).equals(damaged)).toBe(true);
+});
+
+test("a file of a newer version is refused at the start, and left as it is", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  const database = `sqlite:${path}`;
+  expect((await run(["migrate", "--database", database])).exitCode).toBe(0);
+  const newer = new Database(path);
+  newer.run("PRAGMA user_version = 99");
+  newer.close();
+  const before = readFileSync(path);
+  const refusal = await run(["serve", "--port", "0", "--admin-port", "0", "--database", database]);
+  expect([refusal.exitCode, refusal.stderr]).toEqual([1, expect.stringContaining("has schema version 99")]);
+  expect(readFileSync(path).equals(before)).toBe(true);
+});
+
+test("damaged pages: what they hold is 503, never a wrong answer, and all else goes on", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  const { server, token } = await started(path);
+  const load = new Load();
+  const running = load.untilGone([{ url: server.url, token }], 8);
+  await load.acknowledgedMore(400);
+  load.stop();
+  await running;
+  await server.stop();
+
+  const file = readFileSync(path);
+  const pages = file.length / 4_096;
+  // Leaves in the middle; the first pages hold the schema and the tokens.
+  for (let page = Math.floor(pages / 2); page < pages / 2 + 3; page++)
+    file.fill(0xee, page * 4_096, page * 4_096 + 64);
+  writeFileSync(path, file);
+  await using again = await RunningServer.start({ database: `sqlite:${path}` });
+  const target = { url: again.url, token };
+  const statuses = new Map<number, number>();
+  for (const id of load.acknowledged) {
+    const { status } = await post(target, load.sent.get(id) ?? "");
+    statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    // Same id, other content: whatever is answered, it is not that this is stored.
+    if (status === 503) expect((await post(target, plantJson(id, "other"))).status).not.toBe(200);
+  }
+  expect([...statuses.keys()].toSorted()).toEqual([200, 503]);
+  expect(statuses.get(200)).toBeGreaterThan(200);
+  const line = await again.logged(({ level }) => level === "warn");
+  expect(line.reason).toContain("SQLITE_CORRUPT");
+});
+
+test("a log that was cut off: what is whole of it is there, nothing is half there", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  const { server, token } = await started(path);
+  const load = new Load();
+  const running = load.untilGone([{ url: server.url, token }], 8);
+  await load.acknowledgedMore(200);
+  await server.stop("SIGKILL");
+  await running;
+  truncateSync(`${path}-wal`, Math.floor(readFileSync(`${path}-wal`).length * 0.6));
+  rmSync(`${path}-shm`, { force: true });
+  await using again = await RunningServer.start({ database: `sqlite:${path}` });
+  const faults = load.audit((await again.command("export")).stdout);
+  // Nobody can have what is cut away; all that is there is as it was sent.
+  expect(faults.filter((fault) => !fault.startsWith("lost"))).toEqual([]);
+  expect(faults.length).toBeLessThan(load.acknowledged.size);
+});
+
+test("two servers make one file and share it: every race has one winner, nothing is lost", async () => {
+  using folder = new TemporaryFolder();
+  const database = `sqlite:${folder.file("plants.db")}`;
+  const servers = await Promise.all([0, 1].map(() => RunningServer.start({ database })));
+  await using one = servers[0];
+  await using two = servers[1];
+  if (one === undefined || two === undefined) throw new Error("There are no two servers");
+  const token = await one.createToken();
+  const targets = [one, two].map(({ url }) => ({ url, token }));
+  const load = new Load();
+  const running = load.untilGone(targets, 16);
+  const winners: string[] = [];
+  for (let id = 1n; id <= 30n; id++) {
+    const names = ["left", "right"];
+    const answers = await Promise.all(
+      targets.map((target, index) => post(target, plantJson(id, names[index] ?? ""))),
+    );
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 400]);
+    winners.push(newPlantJson({ id, name: names[answers.findIndex(({ status }) => status === 200)] ?? "" }));
+  }
+  load.stop();
+  await running;
+  const { stdout } = await one.command("export");
+  for (const winner of winners) expect(stdout).toContain(`${winner}\n`);
+  expect(load.audit(stdout).filter((fault) => fault.startsWith("lost"))).toEqual([]);
+});
+
+/** Root writes whatever the permissions say; only the file system can keep it from a file, and not every one can. */
+function closedToWriting(path: string): Disposable | undefined {
+  if (process.getuid?.() !== 0) chmodSync(path, 0o444);
+  else if (pathOf("chattr") === null || spawnSync(programPath("chattr"), ["+i", path]).status !== 0)
+    return undefined;
+  return {
+    [Symbol.dispose]() {
+      if (process.getuid?.() === 0) spawnSync(programPath("chattr"), ["-i", path]);
+    },
+  };
+}
+
+function canCloseToWriting(): boolean {
+  using folder = new TemporaryFolder();
+  writeFileSync(folder.file("probe"), "");
+  using closed = closedToWriting(folder.file("probe"));
+  return closed !== undefined;
+}
+
+const closes = canCloseToWriting();
+
+test.skipIf(!closes)(
+  `a file that cannot be written: the server does not start, and reading it still works${closes ? "" : " (skipped: root, and a file system without chattr)"}`,
+  async () => {
+    using folder = new TemporaryFolder();
+    const path = folder.file("plants.db");
+    const database = `sqlite:${path}`;
+    expect((await run(["migrate", "--database", database])).exitCode).toBe(0);
+    const before = readFileSync(path);
+    using _ = closedToWriting(path);
+    const refusal = await run(["serve", "--port", "0", "--admin-port", "0", "--database", database]);
+    expect([refusal.exitCode, refusal.stderr]).toEqual([
+      1,
+      expect.stringContaining("it cannot be written (E"),
+    ]);
+    expect((await run(["export", "--database", database])).exitCode).toBe(0);
+    expect(readFileSync(path).equals(before)).toBe(true);
+  },
+);

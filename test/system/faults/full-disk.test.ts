@@ -1,0 +1,96 @@
+// A disk that is full, and has room again: a small file system of its own.
+
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { readdirSync, rmSync, writeFileSync } from "node:fs";
+import { engines } from "../../support/engines.ts";
+import { plantJson } from "../../support/http.ts";
+import { Load } from "../../support/load.ts";
+import { mayMount, mounted } from "../../support/mounts.ts";
+import { createStore, RunningServer, run, TemporaryFolder } from "../../support/server.ts";
+
+/** Each starts several processes, some of them under strace. */
+setDefaultTimeout(120_000);
+
+const suite = mayMount() ? describe : describe.skip;
+
+suite(mayMount() ? "a full disk" : "a full disk (skipped: only root may mount one)", () => {
+  test("answers 503, loses nothing, and takes plants again once there is room", async () => {
+    using folder = new TemporaryFolder();
+    const place = folder.file("disk");
+    using _ = mounted(place);
+    await using server = await RunningServer.start({ database: `sqlite:${place}/plants.db` });
+    const target = { url: server.url, token: await server.createToken() };
+    const load = new Load();
+    const ballast = `${place}/ballast`;
+    const running = load.untilGone([target], 8);
+    await load.acknowledgedMore(100);
+    // What is left of it: the system writes as much as fits.
+    try {
+      writeFileSync(ballast, Buffer.alloc(4 * 2 ** 20));
+    } catch {
+      // Full, as it is meant to be.
+    }
+    while ((load.statuses.get(503) ?? 0) < 50) await Bun.sleep(10);
+    const warning = await server.logged(({ level }) => level === "warn");
+    expect(warning.reason).toMatch(/SQLITE_FULL|SQLITE_IOERR/);
+    const ready = await fetch(`${await server.adminUrl()}/readyz`);
+    expect(ready.status).toBe(503);
+
+    rmSync(ballast);
+    await load.acknowledgedMore(100);
+    load.stop();
+    await running;
+    expect([...load.statuses.keys()].toSorted()).toEqual([200, 503]);
+    const { exitCode } = await server.stop();
+    expect(exitCode).toBe(0);
+    await using again = await RunningServer.start({ database: `sqlite:${place}/plants.db` });
+    expect(load.audit((await again.command("export")).stdout)).toEqual([]);
+  });
+
+  test("takes no backup: it says so, and leaves nothing that looks like one", async () => {
+    using folder = new TemporaryFolder();
+    const place = folder.file("disk");
+    using _ = mounted(place);
+    const database = `sqlite:${folder.file("plants.db")}`;
+    const lines = Array.from({ length: 100_000 }, (_, id) => `${plantJson(BigInt(id), `plant ${id}`)}\n`);
+    writeFileSync(folder.file("plants.ndjson"), lines.join(""));
+    await createStore(database);
+    await run(["import", folder.file("plants.ndjson"), "--quiet", "--database", database]);
+    expect(await run(["backup", `${place}/copy.db`, "--database", database])).toEqual({
+      exitCode: 1,
+      stdout: "",
+      stderr: expect.stringMatching(
+        /^plantstore: the store could not be backed up to .*copy\.db: .*full.*; see to it, and try again\n$/,
+      ),
+    });
+    expect(readdirSync(place)).toEqual([]);
+  });
+
+  for (const engine of engines) {
+    test(`${engine.name}: an import whose report does not fit ends with a line, and goes on once there is room`, async () => {
+      await using store = await engine.newPlace();
+      using folder = new TemporaryFolder();
+      const place = folder.file("disk");
+      using _ = mounted(place);
+      const wrong = `{"id": "no integer", "name": ${JSON.stringify("x".repeat(1_000))}}\n`;
+      // 0.5 MB of lines that are refused, and a report of them that is larger.
+      const lines = `${plantJson(1n, "Monstera")}\n${wrong.repeat(500)}${plantJson(2n, "Ficus")}\n`;
+      writeFileSync(`${place}/plants.ndjson`, lines);
+      writeFileSync(`${place}/ballast`, Buffer.alloc(1_300_000));
+      await createStore(store.database);
+      const importing = () => run(["import", `${place}/plants.ndjson`, "--database", store.database]);
+      expect(await importing()).toEqual({
+        exitCode: 1,
+        stdout: "",
+        stderr: expect.stringMatching(
+          /^plantstore: the refused lines cannot be written to .*plants\.ndjson\.rejected\.ndjson \(ENOSPC\); make room for it, [^\n]*\n$/,
+        ),
+      });
+      rmSync(`${place}/ballast`);
+      expect((await importing()).exitCode).toBe(3);
+      expect((await run(["export", "--database", store.database])).stdout).toBe(
+        `${plantJson(1n, "Monstera")}\n${plantJson(2n, "Ficus")}\n`,
+      );
+    });
+  }
+});

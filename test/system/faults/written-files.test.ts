@@ -1,0 +1,602 @@
+// Every file that a command writes, and what becomes of it: command by case, each with its outcome. The table of
+// docs/reliability.md is this one. `backup` and `restore` have tests of their own.
+
+import { Database } from "bun:sqlite";
+import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  cpSync,
+  createWriteStream,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { writeFailureMarker } from "../../../src/store/sqlite/disk-failure.ts";
+import { plantJson } from "../../support/http.ts";
+import { programPath } from "../../support/programs.ts";
+import { type CommandResult, plantstore, RunningServer, TemporaryFolder } from "../../support/server.ts";
+import { statesOf } from "../../support/token-list.ts";
+
+/** Some wait for a lock for as long as the program does. */
+setDefaultTimeout(120_000);
+
+const one = plantJson(1n, "Monstera");
+
+/** What a command is run in: a folder with a store that holds a plant and the token ci, and files to import. */
+const template = new TemporaryFolder();
+afterAll(() => template[Symbol.dispose]());
+const prepared = prepare();
+
+async function prepare(): Promise<void> {
+  writeFileSync(template.file("plants.ndjson"), `${one}\n`);
+  writeFileSync(template.file("more.ndjson"), `${plantJson(2n, "Ficus")}\n`);
+  writeFileSync(template.file("wrong.ndjson"), "nope\n");
+  for (const line of ["migrate", "import plants.ndjson --quiet", "token create --name ci"]) {
+    const { exitCode, stderr } = await inFolder(template.path, line);
+    if (exitCode !== 0) throw new Error(stderr);
+  }
+}
+
+/** Runs a command in a folder as a shell does, redirections included; for anybody's files to be as open as can be. */
+async function inFolder(folder: string, line: string): Promise<CommandResult> {
+  const child = Bun.spawn(["sh", "-c", `umask 000; ${plantstore} ${line}`], {
+    cwd: folder,
+    env: { PATH: process.env.PATH ?? "" },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+  return { exitCode: await child.exited, stdout, stderr };
+}
+
+interface Expected {
+  readonly exitCode: number;
+  /** Found in standard error. */
+  readonly says?: string;
+}
+
+interface Cell {
+  readonly commands: readonly string[];
+  /** In what state it finds the files, as the document has it. */
+  readonly when: string;
+  /** What becomes of it, as the document has it. */
+  readonly outcome: string;
+  readonly expected: Expected;
+  /** Brings the files into that state; what it returns is held until the command has ended. */
+  readonly before?: (folder: string) => Disposable | AsyncDisposable | undefined | Promise<AsyncDisposable>;
+  /** Holds the files against the outcome. */
+  readonly after?: (folder: string) => void | Promise<void>;
+  /** Why this machine cannot have that state. */
+  readonly skipped?: string | undefined;
+}
+
+const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
+
+function plantsIn(folder: string): string {
+  const { stdout } = spawnSync(plantstore, ["export"], { cwd: folder });
+  return stdout.toString();
+}
+
+/** The lines of the input that a report names; throws where it is no report. */
+function reportedLines(path: string): number[] {
+  return readFileSync(path, "utf8")
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line).line);
+}
+
+function assertWholeStore(folder: string): void {
+  const database = new Database(`${folder}/plantstore.db`, { readonly: true });
+  try {
+    expect(database.query("PRAGMA integrity_check").values()).toEqual([["ok"]]);
+  } finally {
+    database.close();
+  }
+  expect(plantsIn(folder)).toStartWith(`${one}\n`);
+}
+
+/** A process of its own that has begun to write to the store, and does not come to an end. */
+async function lockHolder(folder: string): Promise<AsyncDisposable> {
+  const script = `
+    const { Database } = require("bun:sqlite");
+    const database = new Database("plantstore.db");
+    database.run("BEGIN IMMEDIATE");
+    console.log("locked");
+    process.stdin.on("end", () => database.run("COMMIT")).resume();`;
+  const child = Bun.spawn([process.execPath, "-e", script], { cwd: folder, stdin: "pipe", stdout: "pipe" });
+  for await (const _ of child.stdout) break;
+  return {
+    async [Symbol.asyncDispose]() {
+      child.kill();
+      await child.exited;
+    },
+  };
+}
+
+/** Root writes whatever the permissions say; only the file system can keep it from a file, and not every one can. */
+function closedToWriting(folder: string): Disposable | undefined {
+  const path = `${folder}/plantstore.db`;
+  if (process.getuid?.() !== 0) chmodSync(path, 0o444);
+  else if (spawnSync(programPath("chattr"), ["+i", path]).status !== 0) return undefined;
+  return {
+    [Symbol.dispose]() {
+      if (process.getuid?.() === 0) spawnSync(programPath("chattr"), ["-i", path]);
+    },
+  };
+}
+
+function whyNotClosed(): string | undefined {
+  using folder = new TemporaryFolder();
+  writeFileSync(folder.file("plantstore.db"), "");
+  using closed = closedToWriting(folder.path);
+  return closed === undefined ? "root, and a file system without chattr" : undefined;
+}
+
+/** Moves the store to a small file system, which a server keeps it open on, and fills that up. */
+async function fullDisk(folder: string): Promise<AsyncDisposable> {
+  const disk = `${folder}/disk`;
+  mkdirSync(disk);
+  if (spawnSync(programPath("mount"), ["-t", "tmpfs", "-o", "size=400k", "tmpfs", disk]).status !== 0)
+    throw new Error("No file system could be mounted");
+  renameAcross(`${folder}/plantstore.db`, `${disk}/plantstore.db`);
+  symlinkSync("disk/plantstore.db", `${folder}/plantstore.db`);
+  const server = await RunningServer.start({ database: `sqlite:${disk}/plantstore.db` });
+  try {
+    writeFileSync(`${disk}/ballast`, Buffer.alloc(2 ** 20));
+  } catch {
+    // As much as fits.
+  }
+  return {
+    async [Symbol.asyncDispose]() {
+      await server.stop();
+      rmSync(`${disk}/ballast`);
+      rmSync(`${folder}/plantstore.db`);
+      renameAcross(`${disk}/plantstore.db`, `${folder}/plantstore.db`);
+      spawnSync(programPath("umount"), [disk]);
+    },
+  };
+}
+
+function renameAcross(from: string, to: string): void {
+  cpSync(from, to);
+  rmSync(from);
+}
+
+function whyNotMounted(): string | undefined {
+  using folder = new TemporaryFolder();
+  if (spawnSync(programPath("mount"), ["-t", "tmpfs", "tmpfs", folder.path]).status !== 0)
+    return "only root may mount a file system";
+  spawnSync(programPath("umount"), [folder.path]);
+  return undefined;
+}
+
+const notClosed = whyNotClosed();
+const notMounted = whyNotMounted();
+
+const serve = "serve --port 0 --admin-port off --log-level error";
+const readers = ["get 1", "export", "stats", "token list", "index list"];
+const changers = ["token create --name new", "token rotate ci", "token revoke ci", "index create name"];
+const printers = [...readers, "check", "config"];
+
+const cells: readonly Cell[] = [
+  {
+    commands: ["migrate"],
+    when: "there is no store",
+    outcome: "makes one, which its owner alone may read, and says where",
+    expected: { exitCode: 0, says: "Made a new, empty store: " },
+    before: removeStore,
+    after: (folder) => expect(modeOf(`${folder}/plantstore.db`)).toBe("600"),
+  },
+  {
+    commands: [...readers, ...changers, "check", "import plants.ndjson", `${serve} --migrate off`],
+    when: "there is no store",
+    outcome:
+      "exit code 1, and makes none: the error says where it looked, and which stores running servers have",
+    expected: { exitCode: 1, says: "there is no store at " },
+    before: removeStore,
+    after: (folder) =>
+      expect(readdirSync(folder).toSorted()).toEqual(["more.ndjson", "plants.ndjson", "wrong.ndjson"]),
+  },
+  {
+    commands: [...readers, ...changers, "check", "import more.ndjson", "migrate"],
+    when: "the store is a link to one",
+    outcome: "uses that one, and leaves the link",
+    expected: { exitCode: 0 },
+    before: (folder) => {
+      mkdirSync(`${folder}/elsewhere`);
+      renameSync(`${folder}/plantstore.db`, `${folder}/elsewhere/plants.db`);
+      symlinkSync("elsewhere/plants.db", `${folder}/plantstore.db`);
+      return undefined;
+    },
+    after: (folder) => {
+      expect(lstatSync(`${folder}/plantstore.db`).isSymbolicLink()).toBe(true);
+      expect(existsSync(`${folder}/plantstore.db-wal`)).toBe(false);
+    },
+  },
+  {
+    commands: [...changers, "import more.ndjson", "migrate", serve],
+    when: "the store cannot be written",
+    outcome: "exit code 1, and nothing is changed",
+    expected: { exitCode: 1, says: "it cannot be written (E" },
+    before: closedToWriting,
+    skipped: notClosed,
+    after: (folder) => expect(plantsIn(folder)).toBe(`${one}\n`),
+  },
+  {
+    commands: readers,
+    when: "the store cannot be written",
+    outcome: "as ever",
+    expected: { exitCode: 0 },
+    before: closedToWriting,
+    skipped: notClosed,
+  },
+  {
+    commands: [...changers, "check"],
+    when: "another process keeps the store's lock",
+    outcome: "exit code 1 after 10 seconds at the most, and nothing is changed",
+    expected: { exitCode: 1, says: "database is locked" },
+    before: lockHolder,
+  },
+  {
+    commands: [...readers, "migrate"],
+    when: "another process keeps the store's lock",
+    outcome: "as ever",
+    expected: { exitCode: 0 },
+    before: lockHolder,
+  },
+  {
+    commands: [...changers, "check"],
+    when: "the disk of the store is full",
+    outcome: "exit code 1, and nothing is changed",
+    expected: { exitCode: 1, says: "full" },
+    before: fullDisk,
+    skipped: notMounted,
+    after: async (folder) => {
+      const database = `sqlite:${folder}/plantstore.db`;
+      expect(await statesOf(database, "ci")).toEqual(["in force"]);
+      expect(await statesOf(database, "new")).toEqual([]);
+    },
+  },
+  {
+    commands: [...readers, "migrate"],
+    when: "the disk of the store is full",
+    outcome: "as ever",
+    expected: { exitCode: 0 },
+    before: fullDisk,
+    skipped: notMounted,
+  },
+  {
+    commands: [...printers.map((line) => `${line} >/dev/full`), ...printers.map((line) => `${line} >&-`)],
+    when: "standard output is full or closed",
+    outcome: "exit code 1",
+    expected: { exitCode: 1, says: "could not be written (E" },
+  },
+  {
+    commands: ["token create --name new", "token rotate ci"].flatMap((line) => [
+      `${line} >/dev/full`,
+      `${line} >&-`,
+    ]),
+    when: "standard output is full or closed",
+    outcome: "exit code 1, and the token that nobody has seen is revoked",
+    expected: { exitCode: 1, says: "the token could not be printed (E" },
+    after: async (folder) => {
+      const database = `sqlite:${folder}/plantstore.db`;
+      expect((await statesOf(database, "ci"))[0]).toBe("in force");
+      expect([...(await statesOf(database, "ci")), ...(await statesOf(database, "new"))]).toContain(
+        "revoked",
+      );
+    },
+  },
+  {
+    commands: [`${serve} >/dev/full`, `${serve} >&-`],
+    when: "standard output is full or closed, on a new store",
+    outcome: "exit code 1, and the next start shows another first token",
+    expected: { exitCode: 1, says: "the first token could not be printed (E" },
+    before: removeStore,
+    after: async (folder) => {
+      const next = await RunningServer.start({ database: `sqlite:${folder}/plantstore.db` });
+      expect((await next.stop()).stdout).toMatch(/pst_[A-Za-z0-9_-]{43}/);
+    },
+  },
+  ...(
+    [
+      ["600", "600"],
+      ["640", "640"],
+      ["644", "644"],
+      ["755", "644"],
+      ["666", "666"],
+    ] as const
+  ).map(
+    ([input, report]): Cell => ({
+      commands: ["import wrong.ndjson"],
+      when: `the input has the permissions ${input}`,
+      outcome: `so has the report: ${report}`,
+      expected: { exitCode: 3, says: "see wrong.ndjson.rejected.ndjson" },
+      before: (folder) => chmod(`${folder}/wrong.ndjson`, input),
+      after: (folder) => expect(modeOf(`${folder}/wrong.ndjson.rejected.ndjson`)).toBe(report),
+    }),
+  ),
+  {
+    commands: ["import - < wrong.ndjson"],
+    when: "standard input is a file of the permissions 600",
+    outcome: "so has the report",
+    expected: { exitCode: 3, says: "see stdin.rejected.ndjson" },
+    before: (folder) => chmod(`${folder}/wrong.ndjson`, "600"),
+    after: (folder) => expect(modeOf(`${folder}/stdin.rejected.ndjson`)).toBe("600"),
+  },
+  {
+    commands: ["import /proc/self/fd/0 < wrong.ndjson"],
+    when: "the report cannot be made where the input is",
+    outcome: "exit code 1; what is in order is imported",
+    expected: {
+      exitCode: 1,
+      says: "the refused lines cannot be written to /proc/self/fd/0.rejected.ndjson (E",
+    },
+    skipped: existsSync("/proc/self/fd/0") ? undefined : "needs Linux's /proc",
+  },
+  {
+    commands: ["import wrong.ndjson"],
+    when: "there is a report of an earlier import",
+    outcome: "replaced",
+    expected: { exitCode: 3, says: "see wrong.ndjson.rejected.ndjson" },
+    before: (folder) => write(`${folder}/wrong.ndjson.rejected.ndjson`, '{"line":7,"error":40001}\n'),
+    after: (folder) => expect(reportedLines(`${folder}/wrong.ndjson.rejected.ndjson`)).toEqual([1]),
+  },
+  {
+    commands: ["import more.ndjson"],
+    when: "there is a report of an earlier import, and nothing is refused now",
+    outcome: "the report is removed",
+    expected: { exitCode: 0 },
+    before: (folder) => write(`${folder}/more.ndjson.rejected.ndjson`, '{"line":7,"error":40001}\n'),
+    after: (folder) => expect(existsSync(`${folder}/more.ndjson.rejected.ndjson`)).toBe(false),
+  },
+  {
+    commands: ["import wrong.ndjson", "import more.ndjson"],
+    when: "another file, a folder or a link has the name of the report",
+    outcome: "exit code 1 before anything is imported, and it stays as it is",
+    expected: { exitCode: 1, says: "what is there is not the report of an import; move it away" },
+    before: (folder) => {
+      write(`${folder}/wrong.ndjson.rejected.ndjson`, "my notes\n");
+      mkdirSync(`${folder}/more.ndjson.rejected.ndjson`);
+      return undefined;
+    },
+    after: (folder) => {
+      expect(readFileSync(`${folder}/wrong.ndjson.rejected.ndjson`, "utf8")).toBe("my notes\n");
+      expect(statSync(`${folder}/more.ndjson.rejected.ndjson`).isDirectory()).toBe(true);
+      expect(plantsIn(folder)).toBe(`${one}\n`);
+    },
+  },
+  {
+    commands: ["import wrong.ndjson"],
+    when: "the name of the report is a link to the input",
+    outcome: "exit code 1 before anything is imported, and it stays as it is",
+    expected: { exitCode: 1, says: "is not the report of an import" },
+    before: (folder) => {
+      symlinkSync("wrong.ndjson", `${folder}/wrong.ndjson.rejected.ndjson`);
+      return undefined;
+    },
+    after: (folder) => expect(readFileSync(`${folder}/wrong.ndjson`, "utf8")).toBe("nope\n"),
+  },
+  {
+    commands: ["import wrong.ndjson"],
+    when: "the name of the report is a link to the store, by name or by content",
+    outcome: "exit code 1 before anything is imported, and it stays as it is",
+    expected: { exitCode: 1, says: "is not the report of an import" },
+    before: (folder) => {
+      linkSync(`${folder}/plantstore.db`, `${folder}/wrong.ndjson.rejected.ndjson`);
+      return undefined;
+    },
+    after: assertWholeStore,
+  },
+  {
+    commands: ["import wrong.ndjson --database sqlite:wrong.ndjson.rejected.ndjson"],
+    when: "the store itself has the name of the report",
+    outcome: "exit code 1 before anything is imported, and it stays as it is",
+    expected: { exitCode: 1, says: "is not the report of an import" },
+    before: (folder) => {
+      renameSync(`${folder}/plantstore.db`, `${folder}/wrong.ndjson.rejected.ndjson`);
+      return undefined;
+    },
+    after: (folder) => {
+      renameSync(`${folder}/wrong.ndjson.rejected.ndjson`, `${folder}/plantstore.db`);
+      assertWholeStore(folder);
+    },
+  },
+  {
+    commands: ["import - < wrong.ndjson"],
+    when: "there is a report of an earlier import of standard input",
+    outcome: "both are kept: the new one is stdin.rejected.2.ndjson, and is named",
+    expected: { exitCode: 3, says: "see stdin.rejected.2.ndjson" },
+    before: (folder) => write(`${folder}/stdin.rejected.ndjson`, '{"line":7,"error":40001}\n'),
+    after: (folder) => {
+      expect(reportedLines(`${folder}/stdin.rejected.ndjson`)).toEqual([7]);
+      expect(reportedLines(`${folder}/stdin.rejected.2.ndjson`)).toEqual([1]);
+    },
+  },
+  {
+    commands: ["import - --quiet < stdin.rejected.ndjson"],
+    when: "standard input is the report of an earlier import of it",
+    outcome: "both are kept, and the new one is named in spite of --quiet",
+    expected: { exitCode: 3, says: "The refused lines are in stdin.rejected.2.ndjson." },
+    before: (folder) => write(`${folder}/stdin.rejected.ndjson`, '{"line":7,"error":40001}\n'),
+    after: (folder) => expect(reportedLines(`${folder}/stdin.rejected.ndjson`)).toEqual([7]),
+  },
+  {
+    commands: ["import wrong.ndjson.rejected.ndjson"],
+    when: "the input is a report itself",
+    outcome: "it stays, and has a report of its own",
+    expected: { exitCode: 3, says: "see wrong.ndjson.rejected.ndjson.rejected.ndjson" },
+    before: (folder) => write(`${folder}/wrong.ndjson.rejected.ndjson`, '{"line":7,"error":40001}\n'),
+    after: (folder) => expect(reportedLines(`${folder}/wrong.ndjson.rejected.ndjson`)).toEqual([7]),
+  },
+];
+
+function removeStore(folder: string): undefined {
+  rmSync(`${folder}/plantstore.db`);
+}
+
+function write(path: string, text: string): undefined {
+  writeFileSync(path, text);
+}
+
+function chmod(path: string, mode: string): undefined {
+  chmodSync(path, Number.parseInt(mode, 8));
+}
+
+for (const cell of cells) {
+  const { when, outcome, expected, skipped } = cell;
+  const name = skipped === undefined ? when : `${when} (skipped: ${skipped})`;
+  describe.skipIf(skipped !== undefined)(name, () => {
+    test.each(cell.commands)(`%s: ${outcome}`, async (line) => {
+      await prepared;
+      using folder = new TemporaryFolder();
+      cpSync(template.path, folder.path, { recursive: true });
+      {
+        await using stack = new AsyncDisposableStack();
+        const held = await cell.before?.(folder.path);
+        if (held !== undefined) stack.use(held);
+        const { exitCode, stderr } = await inFolder(folder.path, line);
+        const expectedCode =
+          expected.exitCode === -1 ? (line.startsWith("serve") ? 1 : 0) : expected.exitCode;
+        expect({ exitCode, stderr: exitCode === expectedCode ? "" : stderr }).toEqual({
+          exitCode: expectedCode,
+          stderr: "",
+        });
+        if (expected.says !== undefined) {
+          expect(stderr).toContain(expected.says);
+          expect(stderr.trimEnd()).not.toContain("\n");
+        }
+      }
+      await cell.after?.(folder.path);
+      // Nothing that an import made for itself is left.
+      expect(readdirSync(folder.path).filter((file) => file.endsWith(".partial"))).toEqual([]);
+    });
+  });
+}
+
+/** Many processes at the same moment, in one folder. */
+async function atOnce(folder: string, lines: readonly string[]): Promise<CommandResult[]> {
+  return Promise.all(lines.map((line) => inFolder(folder, line)));
+}
+
+const concurrent: readonly {
+  readonly commands: readonly string[];
+  readonly outcome: string;
+  readonly check: (results: readonly CommandResult[], folder: string) => void;
+  readonly before?: (folder: string) => void;
+}[] = [
+  {
+    commands: Array(4).fill("import wrong.ndjson"),
+    outcome: "each import has its own report, and names it",
+    check: (results, folder) => expectReports(results, folder, "wrong.ndjson.rejected"),
+  },
+  {
+    commands: Array(4).fill("import - < wrong.ndjson"),
+    outcome: "each import has its own report, and names it",
+    check: (results, folder) => expectReports(results, folder, "stdin.rejected"),
+  },
+  {
+    commands: Array(4).fill("token create --name new"),
+    outcome: "one token is issued, the others are refused",
+    check: (results) => expect(results.map(({ exitCode }) => exitCode).toSorted()).toEqual([0, 1, 1, 1]),
+  },
+  {
+    commands: Array(4).fill("migrate"),
+    outcome: "one store is made, and all succeed",
+    before: removeStore,
+    check: (results, folder) => {
+      expect(results.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0]);
+      expect(modeOf(`${folder}/plantstore.db`)).toBe("600");
+    },
+  },
+  {
+    commands: Array(4).fill("index create name"),
+    outcome: "one index is made, and all succeed",
+    check: (results) => expect(results.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0]),
+  },
+];
+
+function expectReports(results: readonly CommandResult[], folder: string, stem: string): void {
+  expect(results.map(({ exitCode }) => exitCode)).toEqual(results.map(() => 3));
+  const named = results.map(({ stderr }) => /; see (\S+)\n$/.exec(stderr)?.[1] ?? "");
+  for (const name of named) expect(name).toStartWith(stem);
+  // Of a file, one that starts when another has ended replaces its report; of standard input none does.
+  const there = readdirSync(folder).filter((file) => file.startsWith(stem));
+  for (const file of there) expect(reportedLines(`${folder}/${file}`)).toEqual([1]);
+  if (stem.startsWith("stdin")) {
+    expect(new Set(named).size).toBe(results.length);
+    expect(there.toSorted()).toEqual(named.toSorted());
+  }
+  expect(readdirSync(folder).filter((file) => file.endsWith(".partial"))).toEqual([]);
+}
+
+for (const { commands, outcome, check, before } of concurrent) {
+  test(`${commands.length} times at once, ${commands[0]}: ${outcome}`, async () => {
+    await prepared;
+    using folder = new TemporaryFolder();
+    cpSync(template.path, folder.path, { recursive: true });
+    before?.(folder.path);
+    check(await atOnce(folder.path, commands), folder.path);
+  });
+}
+
+test("an import that starts beside another of the same file leaves the other's report alone", async () => {
+  await prepared;
+  using folder = new TemporaryFolder();
+  cpSync(template.path, folder.path, { recursive: true });
+  // The first one waits in the middle of its file, with a report under way.
+  rmSync(folder.file("wrong.ndjson"));
+  spawnSync(programPath("mkfifo"), [folder.file("wrong.ndjson")]);
+  const first = inFolder(folder.path, "import wrong.ndjson");
+  const pipe = createWriteStream(folder.file("wrong.ndjson"));
+  pipe.write("nope\n".repeat(30_000));
+  while (!readdirSync(folder.path).some((file) => file.endsWith(".partial"))) await Bun.sleep(10);
+  // By another name, so that it is not the pipe that it reads.
+  renameSync(folder.file("wrong.ndjson"), folder.file("pipe"));
+  writeFileSync(folder.file("wrong.ndjson"), "nope\n");
+  const second = await inFolder(folder.path, "import wrong.ndjson");
+  expect(second.stderr).toEndWith("see wrong.ndjson.rejected.ndjson\n");
+  pipe.end();
+  expect((await first).stderr).toEndWith("see wrong.ndjson.rejected.2.ndjson\n");
+  expect(reportedLines(folder.file("wrong.ndjson.rejected.ndjson"))).toEqual([1]);
+  expect(reportedLines(folder.file("wrong.ndjson.rejected.2.ndjson"))).toHaveLength(30_000);
+});
+
+test("the files beside a store are as private as the store", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  await using server = await RunningServer.start({ database: `sqlite:${path}` });
+  await server.createToken();
+  writeFailureMarker(path, "a disk failed");
+  const suffixes = ["", "-wal", "-shm", "-disk-failed"];
+  expect(suffixes.map((suffix) => modeOf(path + suffix))).toEqual(suffixes.map(() => "600"));
+});
+
+/** A command without its settings and redirections. */
+function shortName(line: string): string {
+  if (line.includes("--migrate off")) return "serve --migrate off";
+  return line.replace(/ (?:--|[<>]).*$/, "").replace(/^(token \w+|index \w+|import|get|serve)\b.*$/, "$1");
+}
+
+test("the table of docs/reliability.md is this one", async () => {
+  const document = await Bun.file(new URL("../../../docs/reliability.md", import.meta.url)).text();
+  const rows = [
+    ...cells.map(({ commands, when, outcome }) => [commands, when, outcome] as const),
+    ...concurrent.map(({ commands, outcome }) => [commands, "several at once", outcome] as const),
+  ].map(([commands, when, outcome]) => {
+    const names = [...new Set(commands.map(shortName))].map((name) => `\`${name}\``).join(", ");
+    return `| ${names} | ${when} | ${outcome} |`;
+  });
+  const [, section = ""] = document.split("\n## Files that commands write\n");
+  for (const row of new Set(rows)) expect(section).toContain(row);
+});

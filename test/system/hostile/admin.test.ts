@@ -1,0 +1,60 @@
+// The admin listener and its console under hostile requests: none of them gets anything but what GET of its paths gives.
+
+import { expect, test } from "bun:test";
+import { rawAnswers } from "../../support/raw-answers.ts";
+import { RawConnection } from "../../support/raw-connection.ts";
+import { badBodies } from "./bodies.ts";
+import { framing } from "./framing.ts";
+import { heads } from "./heads.ts";
+import { fill, firstId } from "./hostile-request.ts";
+import { Siege } from "./hostile-session.ts";
+
+const readings = ["/livez", "/readyz", "/metrics"];
+
+/** Calls of the console that no NewPlant, nor what is near one, is a good body for. */
+const calls = ["/console/api/plants", "/console/api/tokens/revoke", "/console/api/indexes"];
+
+test("hostile requests are refused there, and the public listener does not notice", async () => {
+  await using siege = await Siege.start();
+  const url = await siege.server.adminUrl();
+  const methods = ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PROPFIND"];
+  const requests = [
+    ...[...framing, ...heads, ...badBodies].map(({ bytes }) => fill(bytes, { id: firstId, ...siege.target })),
+    ...readings.flatMap((path) => [
+      ...methods.map((method) => `${method} ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n`),
+      `GET ${path}/ HTTP/1.1\r\nHost: x\r\n\r\n`,
+      `GET /x/..${path}%00 HTTP/1.1\r\nHost: x\r\n\r\n`,
+      `GET /%2e%2e/%2e%2e/etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n`,
+      `GET ${path} HTTP/1.1\r\n\r\n`,
+    ]),
+    // As a page of the console would send them.
+    ...calls.flatMap((path) =>
+      [...framing, ...badBodies].map(({ bytes }) =>
+        fill(bytes, { id: firstId, ...siege.target })
+          .replace(/^\w+ \S+/, `POST ${path}`)
+          .replace("\r\nHost: plants.example", "\r\nHost: localhost\r\nX-Plantstore-Console: 1"),
+      ),
+    ),
+  ];
+  const left = requests.values();
+  const found: string[] = [];
+  const send = async () => {
+    for (const request of left) {
+      const statuses = await statusesOf(url, request);
+      if (statuses.some((status) => status !== 505 && (status < 400 || status >= 500)))
+        found.push(`${JSON.stringify(request.slice(0, 100))}: ${statuses}`);
+    }
+  };
+  await Promise.all(Array.from({ length: 16 }, send));
+  expect(found).toEqual([]);
+  for (const path of readings) expect((await fetch(url + path)).status).toBe(200);
+  expect(await siege.faults()).toEqual([]);
+}, 120_000);
+
+async function statusesOf(url: string, request: string): Promise<number[]> {
+  const connection = await RawConnection.open(url);
+  connection.write(request);
+  await connection.until((received) => (rawAnswers(received).answers.length > 0 ? true : undefined));
+  connection.end();
+  return rawAnswers(await connection.closed).answers.map(({ status }) => status);
+}

@@ -1,0 +1,103 @@
+// A process of its own that attacks one path over many connections, so that it takes no time from the test's client.
+
+import { setPriority } from "node:os";
+import { RawConnection } from "../../support/raw-connection.ts";
+
+export const behaviours = ["never reads", "never finishes", "floods"] as const;
+export type Behaviour = (typeof behaviours)[number];
+
+export interface Attack {
+  /** The listener's address. */
+  readonly url: string;
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  readonly behaviour: Behaviour;
+  readonly connections: number;
+}
+
+/** Requests on a connection that reads none of the answers. */
+const unreadRequests = 100;
+
+class Attacker {
+  readonly #attack: Attack;
+  readonly #open = new Set<RawConnection>();
+  readonly #aborted = new AbortController();
+
+  constructor(attack: Attack) {
+    this.#attack = attack;
+  }
+
+  /** Resolves when every connection has been opened once. */
+  async start(): Promise<void> {
+    const { behaviour, connections } = this.#attack;
+    const all = Array.from({ length: connections });
+    if (behaviour === "floods") for (const _ of all) void this.#flood();
+    else await Promise.all(all.map(() => this.#hold()));
+  }
+
+  stop(): void {
+    this.#aborted.abort();
+    for (const connection of this.#open) connection.terminate();
+  }
+
+  /** Holds one connection, and another one whenever it is closed. */
+  async #hold(): Promise<void> {
+    const connection = await RawConnection.open(this.#attack.url).catch(() => undefined);
+    if (this.#aborted.signal.aborted) return connection?.terminate();
+    if (connection !== undefined) {
+      this.#open.add(connection);
+      if (this.#attack.behaviour === "never reads") connection.pause();
+      connection.write(this.#bytes());
+    }
+    void this.#replace(connection);
+  }
+
+  async #replace(connection: RawConnection | undefined): Promise<void> {
+    await connection?.closed;
+    if (connection !== undefined) this.#open.delete(connection);
+    await Bun.sleep(100);
+    if (!this.#aborted.signal.aborted) await this.#hold();
+  }
+
+  #bytes(): string {
+    const { url, method, path, headers, body, behaviour } = this.#attack;
+    const all = { Host: new URL(url).host, ...headers, "Content-Length": String(body.length) };
+    const head = `${method} ${path} HTTP/1.1\r\n${Object.entries(all)
+      .map(([name, value]) => `${name}: ${value}\r\n`)
+      .join("")}`;
+    if (behaviour === "never reads") return `${head}\r\n${body}`.repeat(unreadRequests);
+    // A body that lacks its end where there is one, else a head that does.
+    return body === "" ? head : `${head}\r\n${body.slice(0, -1)}`;
+  }
+
+  async #flood(): Promise<void> {
+    const { url, method, path, headers, body } = this.#attack;
+    while (!this.#aborted.signal.aborted) {
+      await fetch(url + path, {
+        method,
+        headers,
+        decompress: false,
+        redirect: "manual",
+        signal: this.#aborted.signal,
+        ...(body === "" ? {} : { body }),
+      })
+        .then((response) => response.arrayBuffer())
+        .catch(() => Bun.sleep(10));
+    }
+  }
+}
+
+if (import.meta.main) {
+  // An attacker does not use the server's processors: here it does, after everything else.
+  setPriority(19);
+  let attacker: Attacker | undefined;
+  process.on("message", async (attack: Attack | "stop") => {
+    attacker?.stop();
+    attacker = attack === "stop" ? undefined : new Attacker(attack);
+    await attacker?.start();
+    process.send?.("done");
+  });
+  process.on("disconnect", () => process.exit());
+}

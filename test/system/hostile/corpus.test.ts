@@ -1,0 +1,37 @@
+// Several hundred hostile requests: each comes to what it may, and a well-behaved client beside them does not notice.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { rawAnswers } from "../../support/raw-answers.ts";
+import { sendRaw } from "../../support/raw-connection.ts";
+import { badBodies } from "./bodies.ts";
+import { framing } from "./framing.ts";
+import { heads } from "./heads.ts";
+import { Siege } from "./hostile-session.ts";
+
+let siege: Siege;
+beforeAll(async () => {
+  siege = await Siege.start();
+});
+afterAll(() => siege[Symbol.asyncDispose]());
+
+test.each([
+  ["framing", framing],
+  ["request lines, headers and credentials", heads],
+  ["bodies", badBodies],
+])("hostile %s", async (_, rows) => {
+  expect(await siege.hostile.unexpected(rows)).toEqual([]);
+});
+
+test.each(['a b<>"', "a/b", "a@b", "[::1", "a\r\nHost: b", "a:b", "\xff", '"}],'])(
+  "the description names no Host that is none: %p",
+  async (host) => {
+    const { url } = siege.target;
+    const request = `GET /openapi.json HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
+    const [answer] = rawAnswers(await sendRaw(url, request)).answers;
+    expect(JSON.parse(answer?.body ?? "").servers).toEqual([{ url, description: "This server." }]);
+  },
+);
+
+test("nobody beside them has noticed, and the store holds exactly what was acknowledged", async () => {
+  expect(await siege.faults()).toEqual([]);
+});

@@ -1,0 +1,259 @@
+// Request lines and headers (RFC 9112, sections 3 and 5), and credentials (RFC 6750) that are not what they seem.
+
+import { bodyBytes, create, createBytes, type HostileRequest, type Outcome, row } from "./hostile-request.ts";
+
+const length = `Content-Length: ${bodyBytes}`;
+const good = createBytes();
+
+/** Every control character but the tab, CR and LF. */
+const controls = Array.from({ length: 32 }, (_, code) => String.fromCharCode(code))
+  .filter((character) => !"\t\r\n".includes(character))
+  .concat("\x7f");
+
+const lines: readonly [line: string, ...Outcome[]][] = [
+  ["POST http://plants.example/plants HTTP/1.1", "created"],
+  ["POST http://elsewhere.example/plants HTTP/1.1", "created"],
+  ["POST /plants? HTTP/1.1", "created"],
+  ["POST /plants?token=$TOKEN HTTP/1.1", "created"],
+  // RFC 3986, section 6.2.2.3: these are the same address, written in other ways.
+  ["POST /./plants HTTP/1.1", "created"],
+  ["POST /x/../plants HTTP/1.1", "created"],
+  ["POST /../../plants HTTP/1.1", "created"],
+  ["POST /x/%2e%2e/plants HTTP/1.1", "created"],
+  ["POST /plants/.. HTTP/1.1", "methodNotAllowed"],
+  ["POST //plants HTTP/1.1", "notFound"],
+  ["POST /plants/ HTTP/1.1", "notFound"],
+  ["POST /%70lants HTTP/1.1", "notFound"],
+  ["POST /plants%00 HTTP/1.1", "notFound"],
+  ["POST /plants%2f HTTP/1.1", "notFound"],
+  ["POST /plants;a=b HTTP/1.1", "notFound"],
+  ["POST /plants#x HTTP/1.1", "notFound"],
+  ["POST /Plants HTTP/1.1", "notFound"],
+  ["POST /plants\xc3\xa9 HTTP/1.1", "notFound", "bare"],
+  ["POST /pl\xffnts HTTP/1.1", "notFound", "bare"],
+  ["POST /\\plants HTTP/1.1", "notFound", "bare"],
+  ["POST \\plants HTTP/1.1", "bare"],
+  ["POST plants HTTP/1.1", "bare"],
+  ["POST * HTTP/1.1", "bare"],
+  ["POST plants.example:80 HTTP/1.1", "bare"],
+  ["POST ftp://plants.example/plants HTTP/1.1", "bare", "notFound"],
+  ["POST  /plants HTTP/1.1", "bare"],
+  ["POST /plants  HTTP/1.1", "bare"],
+  ["POST /pla nts HTTP/1.1", "bare"],
+  ["POST\t/plants HTTP/1.1", "bare"],
+  ["POST /plants\tHTTP/1.1", "bare"],
+  ["POST /plants", "bare"],
+  ["POST HTTP/1.1", "bare"],
+  ["POST", "bare"],
+  ["/plants HTTP/1.1", "bare"],
+  [" POST /plants HTTP/1.1", "bare"],
+  ["POST /plants HTTP/1.1 ", "bare"],
+  ["POST /plants HTTP/1.1x", "bare"],
+  ["POST /plants HTTP/1.10", "bare"],
+  ["POST /plants HTTP/1.2", "bare"],
+  ["POST /plants HTTP/2.0", "bare"],
+  ["POST /plants HTTP/0.9", "bare"],
+  ["POST /plants HTTP/11", "bare"],
+  ["POST /plants http/1.1", "bare"],
+  ["POST /plants HTTPS/1.1", "bare"],
+  ["POST /plants HTTP/1.1\r", "bare"],
+  ["post /plants HTTP/1.1", "bare"],
+  ["P\0ST /plants HTTP/1.1", "bare"],
+  ["FOO /plants HTTP/1.1", "bare"],
+  [`${"A".repeat(1_000)} /plants HTTP/1.1`, "bare"],
+  ["CONNECT plants.example:80 HTTP/1.1", "methodNotAllowed", "bare"],
+  ["PATCH /plants HTTP/1.1", "methodNotAllowed"],
+  ["M-SEARCH /plants HTTP/1.1", "methodNotAllowed", "bare"],
+  ["POST /plants HTTP/1.0", "created"],
+  ["POST /openapi.json HTTP/1.1", "methodNotAllowed"],
+];
+
+// RFC 9112, section 3.2, asks for a 400 where Host is no host or is there twice. Bun passes those on, and a create does
+// not depend on them.
+const hosts: readonly [host: string, ...Outcome[]][] = [
+  ["", "bare"],
+  ["Host:", "created", "bare"],
+  ["Host: a\r\nHost: b", "created", "bare"],
+  ["Host: a b<>\"'/\\@", "created", "bare"],
+  ["Host: evil.example:99999", "created", "bare"],
+  ["Host: \xff", "created", "bare"],
+  ["Host: [::1", "created", "bare"],
+  [`Host: ${"a".repeat(8_000)}`, "created", "bare"],
+  ["Host : plants.example", "bare"],
+];
+
+const headers: readonly [lines: string, ...Outcome[]][] = [
+  ["X: a\r\n b", "bare"],
+  ["X: a\r\n\tb", "bare"],
+  [" X: a", "bare"],
+  ["X : a", "bare"],
+  ["X\t: a", "bare"],
+  [": a", "bare"],
+  ["Xa", "bare"],
+  ["X Y: a", "bare"],
+  ["X(Y): a", "bare"],
+  ["X\xe9: a", "bare"],
+  ["X: a\rY: b", "bare"],
+  ["X: a\nY: b", "bare"],
+  ["X:", "created"],
+  ["X: \t ", "created"],
+  ["X: a\xffb", "created"],
+  ["Expect: 100-continue", "created"],
+  ["Expect: 200-ok", "created", "bare"],
+  ["Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__", "created"],
+  [
+    "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+    "created",
+  ],
+  ["Content-Encoding: gzip", "created"],
+  ["X-HTTP-Method-Override: GET", "created"],
+  ["X-Original-URL: /other", "created"],
+  ["X-Forwarded-For: 127.0.0.1\r\nForwarded: for=127.0.0.1", "created"],
+  ["X-Request-Id: a\x0bb", "bare"],
+  [`X-Request-Id: ${"a".repeat(5_000)}`, "created"],
+  ["traceparent: 00-00000000000000000000000000000000-0000000000000000-00", "created"],
+  ["Range: bytes=0-0", "created"],
+  ["If-None-Match: *", "created"],
+  ["Cookie: a=b; Authorization: Bearer x", "created"],
+  ["Proxy-Authorization: Bearer x", "created"],
+];
+
+const authorizations: readonly [authorization: string, ...Outcome[]][] = [
+  ["Authorization: bearer $TOKEN", "created"],
+  ["Authorization: BEARER $TOKEN", "created"],
+  ["Authorization: Bearer    $TOKEN", "created"],
+  ["Authorization:Bearer $TOKEN", "created"],
+  ["AUTHORIZATION: Bearer $TOKEN", "created"],
+  ["Authorization: Bearer $TOKEN ", "created"],
+  ["", "missingToken"],
+  ["Authorization:", "missingToken"],
+  ["Authorization: $TOKEN", "missingToken"],
+  ["Authorization: Bearer$TOKEN", "missingToken"],
+  ["Authorization: Bearer\t$TOKEN", "missingToken", "invalidToken"],
+  ["Authorization: Basic $TOKEN", "missingToken"],
+  ["Authorization: Token $TOKEN", "missingToken"],
+  ["Authorization: Bearers $TOKEN", "missingToken"],
+  ["Authorization: Basic x, Bearer $TOKEN", "missingToken"],
+  ["Authorization: Bearer", "invalidToken"],
+  ["Authorization: Bearer pst_", "invalidToken"],
+  ["Authorization: Bearer $TOKEN$TOKEN", "invalidToken"],
+  ["Authorization: Bearer $TOKEN=", "invalidToken"],
+  ["Authorization: Bearer $TOKEN x", "invalidToken"],
+  ["Authorization: Bearer $TOKEN, Bearer $TOKEN", "invalidToken"],
+  ["Authorization: Bearer $TOKEN\r\nAuthorization: Bearer $TOKEN", "invalidToken"],
+  ["Authorization: Bearer x\r\nAuthorization: Bearer $TOKEN", "invalidToken"],
+  ["Authorization: Bearer $TOKEN\r\nAuthorization: Basic x", "invalidToken"],
+  ['Authorization: Bearer "$TOKEN"', "invalidToken"],
+  ["Authorization: Bearer token=$TOKEN", "invalidToken"],
+  ["Authorization: Bearer $TOKEN\xa0", "invalidToken"],
+  ["Authorization: Bearer \xa0$TOKEN", "invalidToken"],
+  ["Authorization: Bearer $TOKEN%00", "invalidToken"],
+  ["Authorization: Bearer ' OR '1'='1", "invalidToken"],
+  ["Authorization: Bearer undefined", "invalidToken"],
+  ["Authorization: Bearer null", "invalidToken"],
+  ["Authorization: Bearer __proto__", "invalidToken"],
+  ["Authorization: Bearer e30.e30.", "invalidToken"],
+  ["Authorization: Bearer eyJhbGciOiJub25lIn0.eyJzdWIiOiJ4In0.", "invalidToken"],
+  [`Authorization: Bearer ${"x".repeat(9_000)}`, "invalidToken"],
+  [`Authorization: Bearer ${".".repeat(9_000)}`, "invalidToken"],
+  ["Authorization : Bearer $TOKEN", "bare"],
+  ["X: y\r\n Authorization: Bearer $TOKEN", "bare"],
+  ["Authorization: Bearer\r\n $TOKEN", "bare"],
+  ["Authorization_: Bearer $TOKEN", "missingToken"],
+  ["Cookie: Authorization=Bearer $TOKEN", "missingToken"],
+];
+
+const mediaTypes: readonly [contentType: string, ...Outcome[]][] = [
+  ["content-type: APPLICATION/JSON", "created"],
+  ["Content-Type: application/json;charset=utf-8", "created"],
+  ['Content-Type: application/json; a="\\""; charset="UTF-8"', "created"],
+  ["Content-Type: application/json;", "created"],
+  ["Content-Type: application/json; charset=utf-16", "unsupportedMediaType"],
+  ["Content-Type: application/json; charset=utf-7", "unsupportedMediaType"],
+  ["Content-Type: application/json\r\nContent-Type: application/json", "unsupportedMediaType"],
+  ["Content-Type: application/json\r\nContent-Type: text/plain", "unsupportedMediaType"],
+  ["Content-Type: application/json, text/plain", "unsupportedMediaType"],
+  ["Content-Type: text/plain; a=application/json", "unsupportedMediaType"],
+  ["Content-Type: application/json\xa0", "unsupportedMediaType"],
+  ["Content-Type: application /json", "unsupportedMediaType"],
+  ["Content-Type: application/x-www-form-urlencoded", "unsupportedMediaType"],
+  ["Content-Type: multipart/form-data; boundary=x", "unsupportedMediaType"],
+  ["Content-Type: */*", "unsupportedMediaType"],
+  ["Content-Type:", "unsupportedMediaType"],
+  ["", "unsupportedMediaType"],
+  [`Content-Type: ${"a".repeat(8_000)}`, "unsupportedMediaType"],
+  [`Content-Type: application/json${";".repeat(8_000)}`, "created", "unsupportedMediaType"],
+];
+
+const otherProtocols = [
+  row("HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0", "bare"),
+  row("TLS", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", "bare"),
+  row("SSH", "SSH-2.0-x\r\n", "bare"),
+  row("SOCKS", "\x05\x01\x00\r\n\r\n", "bare"),
+  row("Redis", "*1\r\n$4\r\nPING\r\n", "bare"),
+  row("SMTP", "EHLO x\r\n", "bare"),
+  row("PROXY protocol", `PROXY TCP4 127.0.0.1 127.0.0.1 1 2\r\n${good}`, "bare"),
+  row("HTTP/0.9", "GET /\r\n", "bare"),
+  row("zeros", "\0".repeat(10_000), "bare"),
+  row("bytes of every value", String.fromCharCode(...Array(256).keys()).repeat(10), "bare"),
+  row("an empty line first", `\r\n${good}`, "created", "bare"),
+  row("lines without CR", good.replaceAll("\r\n", "\n"), "bare"),
+  row("lines without LF, and some lines", `${good.replaceAll("\r\n", "\r")}\r\n\r\n`, "bare"),
+];
+
+const flood = (count: number) => Array.from({ length: count }, (_, index) => `X${index}: y`).join("\r\n");
+
+const floods = [
+  create("100 headers", { framing: `${length}\r\n${flood(100)}` }, "created"),
+  create("250 headers", { framing: `${length}\r\n${flood(250)}` }, "bare"),
+  create("10,000 headers", { framing: `${length}\r\n${flood(10_000)}` }, "bare"),
+  create("10,000 times one header", { framing: `${length}\r\n${"X: y\r\n".repeat(10_000)}Y: z` }, "bare"),
+  create("a header of 10 KB", { framing: `${length}\r\nX: ${"y".repeat(10_000)}` }, "created"),
+  create("a header of 1 MB", { framing: `${length}\r\nX: ${"y".repeat(1_000_000)}` }, "bare"),
+  create("a header's name of 1 MB", { framing: `${length}\r\n${"X".repeat(1_000_000)}: y` }, "bare"),
+  create("a path of 1 MB", { line: `POST /${"a".repeat(1_000_000)} HTTP/1.1` }, "bare"),
+  create("a query of 10 KB", { line: `POST /plants?${"a".repeat(10_000)} HTTP/1.1` }, "created"),
+  create(
+    "a path of 4,000 steps up",
+    { line: `POST /${"../..".repeat(4_000)}plants HTTP/1.1` },
+    "created",
+    "bare",
+  ),
+  row("a megabyte without a line", "x".repeat(1_000_000), "bare"),
+  row("a megabyte of empty lines", "\r\n".repeat(500_000), "bare"),
+];
+
+export const heads: readonly HostileRequest[] = [
+  ...lines.map(([line, ...allowed]) => create(JSON.stringify(line).slice(0, 80), { line }, ...allowed)),
+  ...hosts.map(([host, ...allowed]) => create(JSON.stringify(host).slice(0, 80), { host }, ...allowed)),
+  ...headers.map(([added, ...allowed]) =>
+    create(JSON.stringify(added).slice(0, 80), { framing: `${added}\r\n${length}` }, ...allowed),
+  ),
+  ...authorizations.map(([authorization, ...allowed]) =>
+    create(JSON.stringify(authorization).slice(0, 80), { authorization }, ...allowed),
+  ),
+  ...mediaTypes.map(([contentType, ...allowed]) =>
+    create(JSON.stringify(contentType).slice(0, 80), { contentType }, ...allowed),
+  ),
+  ...controls.flatMap((control) => {
+    const name = JSON.stringify(control);
+    return [
+      create(`${name} in a method`, { line: `PO${control}ST /plants HTTP/1.1` }, "bare"),
+      create(`${name} in a path`, { line: `POST /pl${control}ants HTTP/1.1` }, "bare", "notFound"),
+      create(`${name} in a header's name`, { framing: `X${control}: y\r\n${length}` }, "bare"),
+      // DEL is no control character to Bun in a value. It changes nothing there.
+      create(
+        `${name} in a value`,
+        { framing: `X: y${control}y\r\n${length}` },
+        control === "\x7f" ? "created" : "bare",
+      ),
+      create(
+        `${name} in the token`,
+        { authorization: `Authorization: Bearer $TOKEN${control}` },
+        control === "\x7f" ? "invalidToken" : "bare",
+      ),
+    ];
+  }),
+  ...otherProtocols,
+  ...floods,
+];

@@ -1,0 +1,130 @@
+// A server under hostile requests, with a well-behaved client beside them that must not notice.
+
+import type { Target } from "../../support/http.ts";
+import { Load } from "../../support/load.ts";
+import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+import { HostileClient } from "./hostile-client.ts";
+
+export interface Footprint {
+  readonly residentBytes: number;
+  readonly descriptors: number;
+}
+
+/** A heap grows by so much under any load, as pages that are free are given back late. */
+const residentBytesSlack = 128 * 2 ** 20;
+const descriptorsSlack = 50;
+
+export const wellBehavedConnections = 2;
+/** Between the creates of the well-behaved client, so that it does not take the machine for itself. */
+const backoffMs = 20;
+
+export class Siege {
+  readonly server: RunningServer;
+  readonly target: Target;
+  /** The well-behaved client. Its books take in what the hostile one has created. */
+  readonly load = new Load();
+  readonly hostile: HostileClient;
+  readonly #folder: TemporaryFolder;
+  readonly #wellBehaved: Promise<void>;
+  #reading: Promise<unknown> = Promise.resolve();
+  #nextReading: Promise<string | undefined> | undefined;
+
+  private constructor(server: RunningServer, target: Target, folder: TemporaryFolder) {
+    this.server = server;
+    this.target = target;
+    this.#folder = folder;
+    this.hostile = new HostileClient(target, this.load, {
+      wrong: () => this.#readAfterNow(),
+      atRest: () => this.#isAtRest(),
+    });
+    this.#wellBehaved = this.load.untilStopped([target], wellBehavedConnections, backoffMs);
+  }
+
+  /** @param under a command that runs the server, and becomes it. */
+  static async start(args: readonly string[] = [], under: readonly string[] = []): Promise<Siege> {
+    const folder = new TemporaryFolder();
+    const server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args, under });
+    return new Siege(server, { url: server.url, token: await server.createToken() }, folder);
+  }
+
+  /** What the server takes of the machine. */
+  async footprint(): Promise<Footprint> {
+    const [residentBytes, descriptors] = await Promise.all([
+      this.server.metric("process_resident_memory_bytes"),
+      this.server.metric("process_open_fds"),
+    ]);
+    return { residentBytes, descriptors };
+  }
+
+  /** Resolves when the server takes no more than it did before, but for what the well-behaved client costs. */
+  async isBackTo(before: Footprint): Promise<void> {
+    for (;;) {
+      const { residentBytes, descriptors } = await this.footprint();
+      const isBack =
+        residentBytes < before.residentBytes + residentBytesSlack &&
+        descriptors < before.descriptors + descriptorsSlack;
+      if (isBack) return;
+      await Bun.sleep(100);
+    }
+  }
+
+  /** What is wrong with the gauges. One reading serves all that ask before it begins. */
+  #readAfterNow(): Promise<string | undefined> {
+    this.#nextReading ??= this.#reading
+      .then(() => {
+        this.#nextReading = undefined;
+        const reading = this.#readGauges();
+        this.#reading = reading;
+        return reading;
+      })
+      .then((gauges) => {
+        const wrong = Object.entries(gauges).filter(
+          ([, value]) => !(Number.isSafeInteger(value) && value >= 0),
+        );
+        return wrong.length === 0
+          ? undefined
+          : wrong.map(([name, value]) => `${name} is ${value}`).join(", ");
+      });
+    return this.#nextReading;
+  }
+
+  async #isAtRest(): Promise<void> {
+    while (Object.values(await this.#readGauges()).some((value) => value !== 0)) await Bun.sleep(10);
+  }
+
+  async #readGauges(): Promise<Record<string, number>> {
+    const names = ["plantstore_body_bytes", "plantstore_queue_plants"];
+    const values = await this.server.metrics(names);
+    return Object.fromEntries(names.map((name, index) => [name, values[index] ?? Number.NaN]));
+  }
+
+  /** Connections to the public listener, as the system has them. */
+  async openConnections(): Promise<number> {
+    return await this.server.metric("plantstore_connections");
+  }
+
+  /** Ends the well-behaved client, and gives all that was wrong with its answers, the server and the store. */
+  async faults(): Promise<string[]> {
+    this.load.stop();
+    await this.#wellBehaved;
+    const { statuses, unanswered } = this.load;
+    const exported = await this.server.command("export");
+    const { exitCode, stderr } = await this.server.stop();
+    return [
+      ...[...statuses]
+        .filter(([status]) => status !== 200)
+        .map(([status, count]) => `${count} times ${status}`),
+      ...unanswered.map((error) => `unanswered: ${error}`),
+      ...this.load.audit(exported.stdout),
+      ...(exitCode === 0 ? [] : [`exit code ${exitCode}`]),
+      ...stderr.split("\n").filter((line) => line.includes('"level":"error"')),
+    ];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.load.stop();
+    await this.server[Symbol.asyncDispose]();
+    await this.#wellBehaved;
+    this.#folder[Symbol.dispose]();
+  }
+}

@@ -1,0 +1,46 @@
+// Node's HTTP parser, which is not Bun's, as a second opinion on bytes.
+
+import { rawAnswers } from "../../support/raw-answers.ts";
+import { RawConnection } from "../../support/raw-connection.ts";
+
+/** What a request says, as Node reads it. */
+export interface Understood {
+  readonly method: string;
+  readonly url: string;
+  readonly authorization?: string;
+  readonly mediaType?: { readonly essence: string; readonly charset?: string };
+  /** In base64. */
+  readonly body: string;
+}
+
+export class NodeParser {
+  readonly #url: string;
+  readonly #child: Bun.Subprocess<"ignore", "pipe", "inherit">;
+
+  private constructor(url: string, child: Bun.Subprocess<"ignore", "pipe", "inherit">) {
+    this.#url = url;
+    this.#child = child;
+  }
+
+  static async start(): Promise<NodeParser> {
+    const program = new URL("parser-on-node.mjs", import.meta.url).pathname;
+    const child = Bun.spawn(["node", program], { stdin: "ignore", stdout: "pipe", stderr: "inherit" });
+    const { value } = await child.stdout.getReader().read();
+    return new NodeParser(new TextDecoder().decode(value).trim(), child);
+  }
+
+  /** The first request in the bytes; undefined if they do not begin with a whole one. */
+  async understand(bytes: string): Promise<Understood | undefined> {
+    const connection = await RawConnection.open(this.#url);
+    connection.write(bytes);
+    // Node answers what is whole, and gives up what is not.
+    connection.end();
+    const [answer] = rawAnswers(await connection.closed).answers;
+    return answer?.status === 200 ? JSON.parse(answer.body) : undefined;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.kill();
+    await this.#child.exited;
+  }
+}

@@ -1,0 +1,261 @@
+// Every path of both listeners under 200 connections that never read, never finish, or ask as fast as they can: the
+// creates beside them go on at half of their pace at least, and memory stays within a bound.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { appendFileSync } from "node:fs";
+import { plantJson, post } from "../../support/http.ts";
+import { type Attack, type Behaviour, behaviours } from "./attacker.ts";
+import { Siege } from "./hostile-session.ts";
+
+const connections = 200;
+/** Of the pace without the attack, in the same seconds. */
+const paceMin = 0.5;
+const residentBytesMoreMax = 128 * 2 ** 20;
+/** Each phase has some 40 creates where nothing is in their way. */
+const phaseMs = 500;
+/** Another load of the machine may fall into one of two phases; a fault of the server is there each time. */
+const roundsMax = 4;
+
+interface Path {
+  readonly listener: "public" | "admin";
+  readonly method: "GET" | "POST" | "OPTIONS";
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Of its answer, if that is not 200. */
+  readonly status?: number;
+  /** Whether the console has a password. */
+  readonly hasPassword?: boolean;
+  /** What sets it apart from another row of the path. */
+  readonly note?: string;
+}
+
+/** Filled in when the server runs. */
+const token = "$TOKEN";
+const bundle = "$BUNDLE";
+const start = "$START";
+
+const json = { "Content-Type": "application/json" };
+const consoleWrite = { ...json, "X-Plantstore-Console": "1" };
+const plant = plantJson(1n, "Monstera");
+
+const paths: readonly Path[] = [
+  {
+    listener: "public",
+    method: "POST",
+    path: "/plants",
+    headers: { ...json, Authorization: `Bearer ${token}` },
+    body: plant,
+    note: "a token",
+  },
+  {
+    listener: "public",
+    method: "POST",
+    path: "/plants",
+    headers: json,
+    body: plant,
+    status: 401,
+    note: "no token",
+  },
+  { listener: "public", method: "GET", path: "/plants", status: 401 },
+  {
+    listener: "public",
+    method: "OPTIONS",
+    path: "/plants",
+    headers: { Origin: "https://a.example", "Access-Control-Request-Method": "POST" },
+    status: 204,
+  },
+  { listener: "public", method: "GET", path: "/openapi.json" },
+  { listener: "public", method: "GET", path: "/" },
+  { listener: "public", method: "GET", path: start },
+  { listener: "public", method: "GET", path: bundle, headers: { "Accept-Encoding": "gzip" }, note: "gzip" },
+  {
+    listener: "public",
+    method: "GET",
+    path: bundle,
+    headers: { "Accept-Encoding": "identity" },
+    note: "identity",
+  },
+  { listener: "public", method: "GET", path: "/nothing", status: 401, note: "no token" },
+  {
+    listener: "public",
+    method: "GET",
+    path: "/nothing",
+    headers: { Authorization: `Bearer ${token}` },
+    status: 404,
+    note: "a token",
+  },
+  { listener: "admin", method: "GET", path: "/livez" },
+  { listener: "admin", method: "GET", path: "/readyz" },
+  { listener: "admin", method: "GET", path: "/metrics" },
+  { listener: "admin", method: "GET", path: "/nothing", status: 404 },
+  { listener: "admin", method: "GET", path: "/console/" },
+  { listener: "admin", method: "GET", path: "/console/style.css" },
+  { listener: "admin", method: "GET", path: "/console/library/uplot.js" },
+  { listener: "admin", method: "GET", path: "/console/api/session" },
+  {
+    listener: "admin",
+    method: "POST",
+    path: "/console/api/session",
+    headers: consoleWrite,
+    body: '{"password":"x"}',
+    status: 403,
+    hasPassword: true,
+    note: "a wrong password",
+  },
+  {
+    listener: "admin",
+    method: "GET",
+    path: "/console/api/tokens",
+    status: 401,
+    hasPassword: true,
+    note: "no session",
+  },
+  { listener: "admin", method: "GET", path: "/console/api/history" },
+  { listener: "admin", method: "GET", path: "/console/api/plants?by=id" },
+  { listener: "admin", method: "GET", path: "/console/api/plants/export?by=id" },
+  { listener: "admin", method: "GET", path: "/console/api/plant?id=1" },
+  { listener: "admin", method: "GET", path: "/console/api/tokens" },
+  { listener: "admin", method: "GET", path: "/console/api/indexes" },
+  {
+    listener: "admin",
+    method: "POST",
+    path: "/console/api/plants",
+    headers: consoleWrite,
+    body: JSON.stringify({ token, body: plant }),
+  },
+];
+
+const resources = new AsyncDisposableStack();
+afterAll(() => resources.disposeAsync());
+
+let openSiege: Siege;
+/** Its console has a password. */
+let lockedSiege: Siege;
+let attacker: Bun.Subprocess;
+let attackerDone = Promise.withResolvers<void>();
+/** What stands for a name in the table. */
+const values = new Map<string, string>();
+
+beforeAll(async () => {
+  openSiege = resources.use(await Siege.start());
+  lockedSiege = resources.use(
+    await Siege.start(["--admin-password-hash", await Bun.password.hash("four random words it is")]),
+  );
+  attacker = Bun.spawn([process.execPath, new URL("attacker.ts", import.meta.url).pathname], {
+    stdio: ["ignore", "inherit", "inherit"],
+    ipc: () => attackerDone.resolve(),
+  });
+  resources.defer(async () => {
+    attacker.kill();
+    await attacker.exited;
+  });
+  expect((await post(openSiege.target, plant)).status).toBe(200);
+  openSiege.load.sent.set(1n, plant);
+  const html = await (await fetch(`${openSiege.target.url}/`)).text();
+  const [startPath = "", bundlePath = ""] = [...html.matchAll(/<script src="([^"]+)"/g)].map(
+    ([, path = ""]) => `/${path}`,
+  );
+  for (const [name, value] of [
+    [token, await openSiege.server.createToken()],
+    [start, startPath],
+    [bundle, bundlePath],
+  ] as const)
+    values.set(name, value);
+});
+
+// Else a row might attack nothing but a refusal.
+test.each(paths.map((path) => [nameOf(path), path] as const))(
+  "%s is answered as its row means",
+  async (_, path) => {
+    const {
+      url,
+      method,
+      path: target,
+      headers,
+      body,
+    } = await attackOf(path.hasPassword ? lockedSiege : openSiege, path, "floods");
+    const { status } = await fetch(url + target, { method, headers, ...(body === "" ? {} : { body }) });
+    expect(status).toBe(path.status ?? 200);
+  },
+);
+
+const rows = paths.flatMap((path) => behaviours.map((behaviour) => ({ path, behaviour })));
+
+describe.each(rows.map((row) => [nameOf(row.path), row.behaviour, row.path] as const))(
+  "%s under connections of which each %s",
+  (name, behaviour, path) => {
+    test("the creates beside them go on, and memory is bounded", async () => {
+      const siege = path.hasPassword ? lockedSiege : openSiege;
+      const residentBytes = await residentBytesOf(siege);
+      const found: { pace: number; more: number }[] = [];
+      while (found.length < roundsMax) {
+        // What was sent last before the attacker stopped is over by then.
+        await siege.load.acknowledgedMore(5);
+        const calm = await createsInPhase(siege);
+        await tellAttacker(await attackOf(siege, path, behaviour));
+        const attacked = await createsInPhase(siege);
+        const more = (await residentBytesOf(siege)) - residentBytes;
+        await tellAttacker("stop");
+        found.push({ pace: attacked / Math.max(1, calm), more });
+        expect(more).toBeLessThan(residentBytesMoreMax);
+        if (attacked >= calm * paceMin) break;
+      }
+      const best = Math.max(...found.map(({ pace }) => pace));
+      noteFigures([name, behaviour, best, Math.max(...found.map(({ more }) => more))]);
+      expect(best).toBeGreaterThanOrEqual(paceMin);
+    }, 60_000);
+  },
+);
+
+test("after all of it every acknowledged plant is in the store, and nothing has failed", async () => {
+  // A request that crosses the closing of its idle connection is sent again (RFC 9112, section 9.3.1).
+  for (const siege of [openSiege, lockedSiege]) {
+    siege.load.unanswered.splice(0);
+    expect(await siege.faults()).toEqual([]);
+  }
+}, 60_000);
+
+function nameOf({ listener, method, path, note }: Path): string {
+  return `${listener} ${method} ${path}${note === undefined ? "" : ` (${note})`}`;
+}
+
+async function attackOf(
+  siege: Siege,
+  { listener, method, path, headers = {}, body = "" }: Path,
+  behaviour: Behaviour,
+): Promise<Attack> {
+  const filled = (text: string) => text.replace(/\$[A-Z]+/, (name) => values.get(name) ?? name);
+  return {
+    url: listener === "public" ? siege.target.url : await siege.server.adminUrl(),
+    method,
+    path: filled(path),
+    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, filled(value)])),
+    body: filled(body),
+    behaviour,
+    connections,
+  };
+}
+
+async function tellAttacker(what: Attack | "stop"): Promise<void> {
+  attackerDone = Promise.withResolvers();
+  attacker.send(what);
+  await attackerDone.promise;
+}
+
+async function createsInPhase(siege: Siege): Promise<number> {
+  const before = siege.load.acknowledged.size;
+  await Bun.sleep(phaseMs);
+  return siege.load.acknowledged.size - before;
+}
+
+/** Not from /metrics, which is among what is attacked. */
+async function residentBytesOf(siege: Siege): Promise<number> {
+  return Number(await Bun.$`ps -o rss= -p ${siege.server.pid}`.text()) * 1_024;
+}
+
+/** For the table of docs/reliability.md. */
+function noteFigures(figures: readonly (string | number)[]): void {
+  const file = process.env.PLANTSTORE_TEST_FIGURES;
+  if (file !== undefined) appendFileSync(file, `${JSON.stringify(figures)}\n`);
+}

@@ -1,0 +1,162 @@
+// Two servers behind nginx with the site file of deploy/: they stop, start again and are lost, and clients see none of it.
+
+import { expect, test } from "bun:test";
+import { engines } from "../../support/engines.ts";
+import { freshId, plantJson, post, type Target } from "../../support/http.ts";
+import { Load } from "../../support/load.ts";
+import { Nginx } from "../../support/nginx.ts";
+import { steadyPort } from "../../support/ports.ts";
+import { suiteWith } from "../../support/programs.ts";
+import { RunningServer } from "../../support/server.ts";
+
+const clients = 48;
+const rounds = 3;
+const testMsMax = 120_000;
+const both = [0, 1] as const;
+
+/** Two servers on ports that stay theirs, and nginx in front of them. */
+class Site implements AsyncDisposable {
+  readonly ports = [steadyPort(), steadyPort()] as const;
+  readonly #database: string;
+  readonly #stack = new AsyncDisposableStack();
+  readonly #servers: RunningServer[] = [];
+  #nginx: Nginx | undefined;
+
+  private constructor(database: string) {
+    this.#database = database;
+  }
+
+  static async start(database: string, changes?: Parameters<typeof Nginx.start>[1]): Promise<Site> {
+    const site = new Site(database);
+    for (const index of both) await site.startServer(index);
+    site.#nginx = site.#stack.use(await Nginx.start(site.ports, changes));
+    return site;
+  }
+
+  get nginx(): Nginx {
+    if (this.#nginx === undefined) throw new Error("nginx was not started");
+    return this.#nginx;
+  }
+
+  server(index: 0 | 1): RunningServer {
+    const server = this.#servers[index];
+    if (server === undefined) throw new Error(`Server ${index} was not started`);
+    return server;
+  }
+
+  async startServer(index: 0 | 1): Promise<void> {
+    const args = ["--port", String(this.ports[index])];
+    this.#servers[index] = this.#stack.use(await RunningServer.start({ database: this.#database, args }));
+  }
+
+  async target(): Promise<Target> {
+    return { url: this.nginx.url, ca: this.nginx.ca, token: await this.server(0).createToken() };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stack[Symbol.asyncDispose]();
+  }
+}
+
+function siteSuite(): void {
+  for (const engine of engines) {
+    test.each([
+      ["SIGTERM", 0],
+      ["SIGKILL", null],
+    ] as const)(
+      `${engine.name}: servers that end by %s and start again, one after the other, cost no request`,
+      async (signal, exitCode) => {
+        await using place = await engine.newPlace();
+        await using site = await Site.start(place.database);
+        const load = new Load();
+        const running = load.untilStopped([await site.target()], clients);
+        for (let round = 0; round < rounds; round++) {
+          for (const index of both) {
+            await load.acknowledgedMore(500);
+            expect((await site.server(index).stop(signal)).exitCode).toBe(exitCode);
+            await load.acknowledgedMore(500);
+            await site.startServer(index);
+          }
+        }
+        load.stop();
+        await running;
+        expect(load.unanswered).toEqual([]);
+        expect([...load.statuses.keys()]).toEqual([200]);
+        expect(load.audit((await site.server(0).command("export")).stdout)).toEqual([]);
+
+        // The load was what it is meant to be: over connections that were kept, and passed on where a server was gone.
+        const requests = await site.nginx.log();
+        expect(requests.length).toBeGreaterThanOrEqual(load.acknowledged.size);
+        expect(new Set(requests.map(({ connection }) => connection)).size).toBeLessThan(requests.length / 20);
+        expect(requests.filter(({ asked }) => asked.includes(",")).length).toBeGreaterThan(rounds);
+      },
+      testMsMax,
+    );
+
+    test(
+      `${engine.name}: a server that hangs costs no request`,
+      async () => {
+        await using place = await engine.newPlace();
+        const waits = [["proxy_read_timeout 20s;", "proxy_read_timeout 1s;"]] as const;
+        await using site = await Site.start(place.database, waits);
+        const target = await site.target();
+        process.kill(site.server(0).pid, "SIGSTOP");
+        const answers = await Promise.all(
+          Array.from({ length: 10 }, () => post(target, plantJson(freshId(), "Monstera"))),
+        );
+        process.kill(site.server(0).pid, "SIGCONT");
+        expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+        expect((await site.nginx.log()).filter(({ asked }) => asked.includes(",")).length).toBeGreaterThan(0);
+      },
+      testMsMax,
+    );
+
+    test(
+      `${engine.name}: while there is no server the answer is 50300, and it is 200 again by itself`,
+      async () => {
+        await using place = await engine.newPlace();
+        await using site = await Site.start(place.database);
+        const target = await site.target();
+        expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
+        await Promise.all(both.map((index) => site.server(index).stop()));
+        const { status, headers, json } = await post(target, plantJson(2n, "Monstera"));
+        expect({ status, json }).toEqual({
+          status: 503,
+          json: { error: 50300, message: "No server can be reached; retrying in 1 second is safe." },
+        });
+        expect(headers.get("content-type")).toBe("application/json");
+        expect(headers.get("retry-after")).toBe("1");
+        expect(headers.get("access-control-allow-origin")).toBe("*");
+        await site.startServer(1);
+        expect((await post(target, plantJson(2n, "Monstera"))).status).toBe(200);
+      },
+      testMsMax,
+    );
+  }
+
+  test(
+    "refusals come through as the servers make them, and a body that nginx refuses is refused alike",
+    async () => {
+      const [engine] = engines;
+      if (engine === undefined) throw new Error("There is no engine");
+      await using place = await engine.newPlace();
+      await using site = await Site.start(place.database);
+      const target = await site.target();
+      const anonymous = await post(target, plantJson(1n, "Monstera"), { Authorization: "" });
+      expect(anonymous).toMatchObject({ status: 401, json: { error: 40100 } });
+      expect(anonymous.headers.get("www-authenticate")).toBe('Bearer realm="plantstore"');
+      for (const [bytes, by] of [
+        [2 * 2 ** 20, "a server"],
+        [9 * 2 ** 20, "nginx"],
+      ] as const) {
+        const tooLarge = await post(target, plantJson(1n, "x".repeat(bytes)));
+        expect(tooLarge).toMatchObject({ status: 413, json: { error: 41300 } });
+        expect(tooLarge.headers.get("content-type")).toBe("application/json");
+        expect(tooLarge.headers.has("x-request-id")).toBe(by === "a server");
+      }
+    },
+    testMsMax,
+  );
+}
+
+suiteWith("nginx", "behind nginx", () => suiteWith("openssl", "with TLS", siteSuite), "nginx-light");

@@ -1,0 +1,187 @@
+// A client of the simulation: creates, races, replays, sends what is wrong, and writes down what it is told.
+
+import { type NewPlant, newPlantJson, toPlant } from "../../../src/contract/plant.ts";
+import type { World, WorldParts } from "./environment.ts";
+import type { Books, Told } from "./model.ts";
+import type { Random } from "./random.ts";
+import { engineThrewText, type Reply, type SimulatedServer } from "./server.ts";
+import type { SimulatedTokens } from "./tokens.ts";
+
+export interface ClientParts extends WorldParts {
+  readonly world: World;
+  readonly books: Books;
+  readonly tokens: SimulatedTokens;
+  readonly server: () => SimulatedServer;
+  /** Something that must not be was seen. */
+  readonly report: (fault: string) => void;
+}
+
+/** Ids that all clients fight for. */
+const contested = [1n, -(2n ** 63n), 2n ** 53n + 1n];
+
+const texts = ["", "Monstera", "=", "\u{1f33f}", "\n", '"', "\ufeff", "é", "x".repeat(500)];
+
+export class Client {
+  readonly #parts: ClientParts;
+  readonly #random: Random;
+  readonly #name: string;
+  readonly #sent: NewPlant[] = [];
+  #count = 0;
+
+  constructor(parts: ClientParts, name: string) {
+    this.#parts = parts;
+    this.#random = parts.random.fork();
+    this.#name = name;
+  }
+
+  async createMany(count: number): Promise<void> {
+    const { time } = this.#parts;
+    for (let request = 0; request < count; request++) {
+      await (this.#random.chance(0.1) ? this.#sendWrong() : this.#create());
+      await time.sleep(
+        this.#random.chance(0.5) ? 0 : this.#random.between(0, this.#random.pick([30, 300, 2_000])),
+      );
+    }
+  }
+
+  /** Must be acknowledged: nothing is wrong any more. */
+  async createLast(): Promise<void> {
+    const plant = { id: this.#random.int64(), name: `last ${this.#name}` };
+    // Some come while others are being committed: nobody may wait for a request that never comes.
+    await this.#parts.time.sleep(this.#random.between(0, 3));
+    this.#parts.books.send(plant);
+    const reply = await this.#postUntilThereIsRoom(newPlantJson(plant));
+    const told = toldBy(reply);
+    if (told !== "acknowledged" && told !== "conflict")
+      this.#parts.report(`not served: ${newPlantJson(plant)} was answered ${show(reply)} after the troubles`);
+    this.#tell(plant, reply, false);
+  }
+
+  /** Everybody comes at once, which a queue may refuse, but not again and again. */
+  async #postUntilThereIsRoom(body: string): Promise<Reply> {
+    const triesMax = 20;
+    for (let tries = 1; ; tries++) {
+      const reply = await this.#post(body, this.#parts.tokens.first, false);
+      const isOverloaded = reply !== "gone" && reply.text.includes("overloaded");
+      if (!isOverloaded || tries === triesMax) return reply;
+      await this.#parts.time.sleep(this.#random.between(1, 1_000));
+    }
+  }
+
+  async #create(): Promise<void> {
+    const { books, tokens, time } = this.#parts;
+    const { plant, isAlone } = this.#choose();
+    const { token, verdict } = tokens.any();
+    books.send(plant);
+    const sentAt = time.now();
+    const reply = await this.#post(newPlantJson(plant), token);
+    if (reply !== "gone") {
+      const refused = reply.status === 401;
+      if (refused && verdict() === "accepted")
+        this.#parts.report(`shut out: a token in force was answered ${show(reply)}`);
+      if (!refused && verdict() === "refused")
+        this.#parts.report(`let in: a token that is not in force was answered ${show(reply)}`);
+    }
+    this.#judge(reply, sentAt);
+    this.#tell(plant, reply, isAlone);
+  }
+
+  async #sendWrong(): Promise<void> {
+    const { tokens, report } = this.#parts;
+    const id = this.#random.int64();
+    const plant = { id, name: `wrong ${this.#name} ${this.#count++}` };
+    const json = newPlantJson(plant);
+    const [body, status] = this.#random.pick([
+      [json.slice(0, -1), 400],
+      [json.replace(`"id":${id}`, `"id":${id}.5`), 400],
+      [json.replace('"name":"', '"name":"\\u0000'), 400],
+      [json.replace("{", `{"tag":null,`), 400],
+      [json.replace('"wrong', `"${"y".repeat(2_000)}wrong`), 413],
+    ] as const);
+    const reply = await this.#post(body, tokens.first);
+    // Judged ahead of the body, or of its end.
+    const isLimited =
+      reply !== "gone" && (reply.status === 408 || /bodies to read|overloaded/.test(reply.text));
+    if (reply !== "gone" && reply.status !== status && !isLimited)
+      report(`misjudged: ${body.slice(0, 80)} was answered ${show(reply)}`);
+  }
+
+  #choose(): { plant: NewPlant; isAlone: boolean } {
+    if (this.#sent.length > 0 && this.#random.chance(0.25))
+      return { plant: this.#random.pick(this.#sent), isAlone: false };
+    const isContested = this.#random.chance(0.3);
+    const id = isContested ? this.#random.pick(contested) : this.#random.int64();
+    // Some contents are those of other clients, too: equals race as well.
+    const isShared = isContested && this.#random.chance(0.5);
+    const name = isShared
+      ? `shared ${this.#random.below(2)}`
+      : `${this.#random.pick(texts)} ${this.#name} ${this.#count++}`;
+    const plant =
+      isShared || this.#random.chance(0.5) ? { id, name } : { id, name, tag: this.#random.pick(texts) };
+    this.#sent.push(plant);
+    return { plant, isAlone: !isShared };
+  }
+
+  async #post(body: string, token: string, maybeInChunks = true): Promise<Reply> {
+    const inChunks = maybeInChunks && this.#random.chance(0.2);
+    const headers = new Headers({ Authorization: `Bearer ${token}`, "Content-Type": "application/json" });
+    if (!inChunks) headers.set("Content-Length", String(Buffer.byteLength(body)));
+    const request = new Request("http://simulated/plants", {
+      method: "POST",
+      headers,
+      body: inChunks ? this.#inChunks(body) : body,
+    });
+    const reply = await this.#parts.server().send(request);
+    this.#parts.trace(`${this.#name}: ${body.slice(0, 60)} ${show(reply).slice(0, 60)}`);
+    return reply;
+  }
+
+  /** A body that comes bit by bit, and seldom too slowly. */
+  #inChunks(body: string): ReadableStream<Uint8Array> {
+    const { time } = this.#parts;
+    const bytes = Buffer.from(body);
+    const backoffMs = this.#random.chance(0.1) ? 900 : this.#random.between(0, 20);
+    const size = 1 + this.#random.below(bytes.length);
+    let at = 0;
+    return new ReadableStream({
+      async pull(controller) {
+        await time.sleep(backoffMs);
+        controller.enqueue(bytes.subarray(at, at + size));
+        at += size;
+        if (at >= bytes.length) controller.close();
+      },
+    });
+  }
+
+  /** Whether an answer may be given at all, whatever became of the plant. */
+  #judge(reply: Reply, sentAt: number): void {
+    const { world, time, report } = this.#parts;
+    if (reply === "gone") return;
+    if (reply.status === 500 && reply.text !== engineThrewText) report("fault: a request was answered 500");
+    const gaveUp = reply.status === 503 && reply.text.includes("may not be stored");
+    if (gaveUp && time.now() - sentAt < world.retryMsMax && world.lastRefusalAt < sentAt - world.retryMsMax)
+      report(`gave up: a batch was not tried for ${world.retryMsMax} ms`);
+  }
+
+  #tell(plant: NewPlant, reply: Reply, isAlone: boolean): void {
+    const { books, world, report } = this.#parts;
+    const told = toldBy(reply);
+    books.tell(plant, told, isAlone);
+    if (told !== "acknowledged" || reply === "gone") return;
+    if (reply.text !== JSON.stringify(toPlant(plant)))
+      report(`misquoted: ${newPlantJson(plant)} was answered ${reply.text}`);
+    if (world.durablePlant(plant.id) !== newPlantJson(plant))
+      report(`too early: ${newPlantJson(plant)} was acknowledged, and is not durable`);
+  }
+}
+
+function toldBy(reply: Reply): Told {
+  if (reply === "gone") return "unknown";
+  if (reply.status === 200) return "acknowledged";
+  if (reply.status === 400 && reply.text.includes("40009")) return "conflict";
+  return reply.status >= 500 && !reply.text.includes("did not") ? "unknown" : "refused";
+}
+
+function show(reply: Reply): string {
+  return reply === "gone" ? reply : `${reply.status} ${reply.text}`;
+}

@@ -1,0 +1,137 @@
+// Bugs to put in, each of which the simulation must find.
+
+import type { GroupCommit } from "../../../src/store/group-commit.ts";
+import type { Outcome } from "../../../src/store/plant-store.ts";
+import type { Creating, Mutation, ProcessStore } from "./environment.ts";
+import type { SimulationOptions } from "./simulation.ts";
+
+type Create = ProcessStore["create"];
+
+function withCreate(store: ProcessStore, create: Create): ProcessStore {
+  return { ...store, create };
+}
+
+function withCreating(groupCommit: GroupCommit, create: GroupCommit["create"]): Creating {
+  return {
+    create,
+    isFullFor: (caller) => groupCommit.isFullFor(caller),
+  };
+}
+
+/** Maps the outcomes of every batch. */
+function outcomes(change: (outcomes: Outcome[]) => Outcome[]): Mutation {
+  return { store: (store) => withCreate(store, async (batch) => change(await store.create(batch))) };
+}
+
+const instead = (from: Outcome, to: Outcome) =>
+  outcomes((all) => all.map((outcome) => (outcome === from ? to : outcome)));
+
+export const mutations: Readonly<Record<string, SimulationOptions>> = {
+  none: {},
+
+  acknowledgesBeforeTheCommit: {
+    mutation: {
+      store: (store) =>
+        withCreate(store, async (batch) => {
+          void store.create(batch).catch(() => undefined);
+          return batch.map(() => "created");
+        }),
+    },
+  },
+  answersAConflictAsUnchanged: { mutation: instead("conflict", "unchanged") },
+  answersAReplayAsAConflict: { mutation: instead("unchanged", "conflict") },
+  takesUnavailableForNotStored: { mutation: instead("unavailable", "conflict") },
+  takesUnavailableForStored: { mutation: instead("unavailable", "created") },
+  mixesUpABatch: { mutation: outcomes((all) => all.toReversed()) },
+  forgetsTheLastOfABatch: {
+    mutation: outcomes((all) => (all.length > 1 ? all.slice(0, -1) : all)),
+  },
+  neverEndsSomeBatches: {
+    mutation: {
+      store: (store, { random }) =>
+        withCreate(store, async (batch) =>
+          random.chance(0.02) ? new Promise(() => undefined) : store.create(batch),
+        ),
+    },
+  },
+  acknowledgesWhatTheEngineFailedOn: {
+    mutation: {
+      groupCommit: (groupCommit) =>
+        withCreating(groupCommit, (plant, caller) =>
+          groupCommit.create(plant, caller).catch(() => "created" as const),
+        ),
+    },
+  },
+  dropsAPlant: {
+    mutation: {
+      groupCommit: (groupCommit, { random }) =>
+        withCreating(groupCommit, (plant, caller) =>
+          random.chance(0.02) ? new Promise(() => undefined) : groupCommit.create(plant, caller),
+        ),
+    },
+  },
+  storesWhatItRefuses: {
+    mutation: {
+      groupCommit: (groupCommit, { random }) =>
+        withCreating(groupCommit, async (plant, caller) => {
+          const outcome = groupCommit.create(plant, caller);
+          if (!random.chance(0.02)) return outcome;
+          // Nobody waits for it any more.
+          outcome.catch(() => undefined);
+          return "overloaded";
+        }),
+    },
+  },
+  queuesWithoutEnd: { mutation: { limits: { queuePlantsMax: 1_000_000, queueCodeUnitsMax: 1_000_000_000 } } },
+  dropsTags: {
+    mutation: {
+      store: (store) =>
+        withCreate(store, (batch) => store.create(batch.map(({ id, name }) => ({ id, name })))),
+    },
+  },
+  losesDigits: {
+    mutation: {
+      store: (store) =>
+        withCreate(store, (batch) =>
+          store.create(batch.map((plant) => ({ ...plant, id: BigInt.asIntN(64, BigInt(Number(plant.id))) }))),
+        ),
+    },
+  },
+  overwrites: {
+    engine: "sqlite",
+    mutation: {
+      sqliteSql: (sql) => sql.replace("DO NOTHING", "DO UPDATE SET name = excluded.name, tag = excluded.tag"),
+    },
+  },
+  neverRollsBack: {
+    engine: "sqlite",
+    mutation: { sqliteSql: (sql) => sql.replace("ROLLBACK", "SELECT 1") },
+  },
+  goesOnAfterAFailedFsync: { engine: "sqlite", mutation: { hidesFsync: true } },
+  dropsARetry: { engine: "postgres", mutation: { dropsRetries: true } },
+  answersWhatTheStandbyHasNot: { engine: "postgres", mutation: { concealsStandbys: true } },
+  commitsAsTheServerIsConfigured: { engine: "postgres", mutation: { ignoresSettings: true } },
+  neverSeesATokenEnd: { mutation: { clock: () => () => 0 } },
+  neverSeesARevocation: {
+    mutation: {
+      tokens: (tokens) => ({
+        ...bound(tokens),
+        readChanges: async (since) => {
+          const { revision, tokens: changed } = await tokens.readChanges(since);
+          return { revision, tokens: changed.map((token) => ({ ...token, revokedAt: null })) };
+        },
+      }),
+    },
+  },
+  neverLooksUpAToken: { mutation: { tokens: (tokens) => ({ ...bound(tokens), find: async () => [] }) } },
+};
+
+/** The methods of an object of a class, for a copy. */
+function bound<T extends object>(object: T): T {
+  const methods = Object.getOwnPropertyNames(Object.getPrototypeOf(object));
+  return Object.fromEntries(
+    methods
+      .map((name) => [name, (object as Record<string, unknown>)[name]])
+      .map(([name, value]) => [name, typeof value === "function" ? value.bind(object) : value]),
+  ) as T;
+}

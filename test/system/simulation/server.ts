@@ -1,0 +1,163 @@
+// A server process of the simulation: the real way from a Request to a Response, in front of a simulated store.
+
+import { Bodies } from "../../../src/api/body.ts";
+import { createPlant } from "../../../src/api/create-plant.ts";
+import { RequestRecorder } from "../../../src/api/request-record.ts";
+import { Responses } from "../../../src/api/responses.ts";
+import { Authenticator } from "../../../src/auth/authenticator.ts";
+import { TokenCache } from "../../../src/auth/token-cache.ts";
+import { ApiError } from "../../../src/contract/errors.ts";
+import type { NewPlant } from "../../../src/contract/plant.ts";
+import { GroupCommit, scheduleWithSetImmediate } from "../../../src/store/group-commit.ts";
+import type { Outcome } from "../../../src/store/plant-store.ts";
+import type { Creating, ProcessStore, World, WorldParts } from "./environment.ts";
+
+/** Small, so that they are reached. */
+const limits = { queuePlantsMax: 4, queueCodeUnitsMax: 900, batchPlantsMax: 3 };
+const bodyLimits = { bodyBytesMax: 2_000, inFlightBytesMax: 8_000, arrivalMsMax: 2_000 };
+
+/** What an engine throws that fails in a way that nobody knows. */
+class EngineThrew extends Error {}
+
+/** The text of the 500 that it is answered with. */
+export const engineThrewText = "the engine threw";
+
+/** What a client gets: an answer, or the end of the connection. */
+export type Reply = { readonly status: number; readonly text: string } | "gone";
+
+export class SimulatedServer {
+  readonly #parts: WorldParts;
+  readonly #store: ProcessStore;
+  readonly #groupCommit: GroupCommit;
+  /** The same, or with a bug that was put in. */
+  readonly #creating: Creating;
+  readonly #tokens: TokenCache;
+  readonly #bodies = new Bodies(bodyLimits);
+  readonly #answers = new Responses("*", undefined);
+  readonly #exchanges: RequestRecorder;
+  readonly #gone = Promise.withResolvers<"gone">();
+  readonly #open = new Set<Promise<Reply>>();
+  /** Requests that are not answered yet, whether or not anybody still waits for them. */
+  #unanswered = 0;
+  /** The most plants that have waited for a commit. */
+  #waitedMost = 0;
+  #state: "starting" | "up" | "stopping" | "ended" = "starting";
+
+  /** @param onEnd when the process has ended by itself */
+  constructor(world: World, parts: WorldParts, onEnd: () => void) {
+    const { time, random, mutation } = parts;
+    this.#parts = parts;
+    const store = world.start(() => {
+      this.kill();
+      onEnd();
+    });
+    this.#store = mutation.store?.(store, { time, random }) ?? store;
+    this.#groupCommit = new GroupCommit(
+      { create: (batch) => this.#create(batch, world) },
+      { ...limits, ...mutation.limits, batchesInFlightMax: store.batchesInFlightMax },
+      scheduleWithSetImmediate,
+    );
+    this.#creating = mutation.groupCommit?.(this.#groupCommit, { time, random }) ?? this.#groupCommit;
+    const tokens = mutation.tokens?.(store.tokens) ?? store.tokens;
+    this.#tokens = new TokenCache(tokens, mutation.clock?.(time.wallNow) ?? time.wallNow, () => undefined);
+    this.#exchanges = new RequestRecorder(time.now, "simulated");
+  }
+
+  get isUp(): boolean {
+    return this.#state === "up";
+  }
+
+  async start(): Promise<void> {
+    await this.#tokens.start();
+    this.#state = "up";
+  }
+
+  /** Answers a request, unless the process ends before. */
+  send(request: Request): Promise<Reply> {
+    if (!this.isUp) return Promise.resolve("gone");
+    const reply = Promise.race([this.#answer(request), this.#gone.promise]);
+    this.#open.add(reply);
+    void reply.then(() => this.#open.delete(reply));
+    return reply;
+  }
+
+  /** As kill -9. */
+  kill(): void {
+    if (this.#state === "ended") return;
+    this.#state = "ended";
+    this.#parts.trace("killed");
+    this.#store.kill();
+    this.#gone.resolve("gone");
+    void this.#tokens.stop();
+  }
+
+  /**
+   * As SIGTERM: what was accepted is answered, for as long as it may take. Says what is wrong with the server once it
+   * has done all that it had to do.
+   */
+  async stop(drainMsMax: number): Promise<string[]> {
+    this.#state = "stopping";
+    const drained = Promise.all(this.#open).then(() => true);
+    const isDrained = await Promise.race([drained, this.#parts.time.sleep(drainMsMax).then(() => false)]);
+    this.#gone.resolve("gone");
+    await this.#groupCommit.close();
+    await this.#tokens.stop();
+    // Nothing is in a commit any more, so what is not answered now was only waiting for its body.
+    await this.#parts.time.sleep(bodyLimits.arrivalMsMax + 1_000);
+    if (this.#hasEnded()) return [];
+    this.#state = "ended";
+    await this.#store.close();
+    const left = [
+      this.#groupCommit.queueLength,
+      this.#unanswered,
+      isDrained ? this.#bodies.bytesInFlight : 0,
+    ];
+    return [
+      ...(left.some((count) => count !== 0)
+        ? [`left behind: plants, requests and bytes in flight: ${left}`]
+        : []),
+      ...(this.#waitedMost > limits.queuePlantsMax ? [`overfull: ${this.#waitedMost} plants waited`] : []),
+    ];
+  }
+
+  /** It may have been killed meanwhile. */
+  #hasEnded(): boolean {
+    return this.#state === "ended";
+  }
+
+  /** The engine, which may throw before its commit, or after it. */
+  async #create(batch: readonly NewPlant[], world: World): Promise<Outcome[]> {
+    const { random, trace } = this.#parts;
+    this.#waitedMost = Math.max(this.#waitedMost, batch.length + this.#groupCommit.queueLength);
+    const throwsAt = world.engineThrows ? random.pick(["before", "after", "never"] as const) : "never";
+    if (throwsAt !== "never") trace(`the engine throws ${throwsAt} its commit`);
+    if (throwsAt === "before") throw new EngineThrew();
+    const outcomes = await this.#store.create(batch);
+    if (throwsAt === "after") throw new EngineThrew();
+    return outcomes;
+  }
+
+  async #answer(request: Request): Promise<Reply> {
+    const exchange = this.#exchanges.startRequest(request, "/plants");
+    this.#unanswered++;
+    try {
+      const created = await createPlant(request, exchange, {
+        credentials: new Authenticator(this.#tokens, undefined),
+        groupCommit: this.#creating,
+        bodies: this.#bodies,
+        rateLimit: undefined,
+      });
+      const response =
+        created instanceof ApiError
+          ? this.#answers.error(created, exchange)
+          : this.#answers.plant(created, exchange);
+      return { status: response.status, text: await response.text() };
+    } catch (error) {
+      if (error instanceof EngineThrew) return { status: 500, text: engineThrewText };
+      this.#parts.trace(`fault: ${error}`);
+      return { status: 500, text: "" };
+    } finally {
+      this.#unanswered--;
+    }
+  }
+}

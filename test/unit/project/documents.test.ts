@@ -1,0 +1,79 @@
+// The documents against the code: what they list is what there is, in both directions.
+
+import { expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { Glob } from "bun";
+import { settings } from "../../../src/config/settings.ts";
+import { errorRegistry } from "../../../src/contract/errors.ts";
+import { rowsOf } from "../../support/markdown.ts";
+
+const root = new URL("../../..", import.meta.url).pathname;
+const read = (path: string) => Bun.file(`${root}/${path}`).text();
+
+test("README.md lists every setting with its flag, variable, default and meaning", async () => {
+  const rows = rowsOf(await read("README.md"), /^\| `--/);
+  const expected = Object.values(settings).map(
+    ({ flag, environment, default: fallback, description: meaning }) => [
+      `\`${flag}\``,
+      `\`${environment}\``,
+      fallback === undefined || fallback === "" || fallback === false ? "" : `\`${fallback}\``,
+      meaning,
+    ],
+  );
+  expect(rows).toEqual(expected);
+});
+
+test("docs/decisions.md lists every error code with its status and meaning", async () => {
+  const rows = rowsOf(await read("docs/decisions.md"), /^\| \d{5} /);
+  expect(rows).toEqual(
+    Object.values(errorRegistry).map(({ error, meaning }) => [
+      String(error),
+      String(Math.trunc(error / 100)),
+      meaning,
+    ]),
+  );
+});
+
+test("docs/operating.md lists every line that the log may hold, but for those of requests", async () => {
+  const page = await read("docs/operating.md");
+  const listed = rowsOf(page, /^\| (?:info|warn|error) \|/).flatMap(
+    ([, messages = ""]) => messages.match(/(?<=`)[^`]+(?=`)/g)?.filter((text) => text !== ", ") ?? [],
+  );
+  const source = await read("src/observability/log.ts");
+  // Texts of several words, and the one word that ends the log.
+  const logged = [...source.matchAll(/(?<=[,(]\s*)"((?:[a-z]+:? ){2}[^"]+|stopped)",?(?=\s*\))/g)].map(
+    ([, text = ""]) => text,
+  );
+  const listening = ["public", "admin"].map((listener) => `the ${listener} listener is open`);
+  expect(source).toContain(" listener is open`");
+  expect(listed.toSorted()).toEqual([...logged, ...listening].toSorted());
+});
+
+test("links between the documents lead to files that are there", async () => {
+  const documents = ["*.md", "docs/*.md"].flatMap((pattern) => [
+    ...new Glob(pattern).scanSync({ cwd: root }),
+  ]);
+  const links = await Promise.all(
+    documents.map(async (document) =>
+      [...(await read(document)).matchAll(/\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/g)].map(
+        ([, target = ""]) => ({
+          document,
+          target,
+        }),
+      ),
+    ),
+  );
+  const dead = links
+    .flat()
+    .filter(({ document, target }) => !existsSync(join(root, dirname(document), target)));
+  expect(links.flat().length).toBeGreaterThan(20);
+  expect(dead).toEqual([]);
+});
+
+test("ARCHITECTURE.md justifies every runtime dependency, and no other", async () => {
+  const text = await read("ARCHITECTURE.md");
+  const justified = rowsOf(text, /^\| `/).flatMap(([names]) => names?.replaceAll("`", "").split(", ") ?? []);
+  const { dependencies } = JSON.parse(await read("package.json"));
+  expect(justified.toSorted()).toEqual(Object.keys(dependencies).toSorted());
+});

@@ -1,0 +1,235 @@
+// The group commit, with an engine that commits when it is told to.
+
+import { expect, test } from "bun:test";
+import type { NewPlant } from "../../../src/contract/plant.ts";
+import {
+  GroupCommit,
+  type GroupCommitLimits,
+  type Schedule,
+  scheduleWithSetImmediate,
+} from "../../../src/store/group-commit.ts";
+import type { Outcome } from "../../../src/store/plant-store.ts";
+
+const limits: GroupCommitLimits = {
+  queuePlantsMax: 4,
+  queueCodeUnitsMax: 100,
+  batchPlantsMax: 3,
+  batchesInFlightMax: 1,
+};
+
+const atOnce: Schedule = (start) => start();
+
+function plant(id: number, name = "Monstera"): NewPlant {
+  return { id: BigInt(id), name };
+}
+
+let callers = 0;
+/** Another one each time: of its share of the queue each has all that there is. */
+const anyCaller = () => `caller ${++callers}`;
+
+/** An engine whose commits the test ends one by one. */
+class HeldEngine {
+  readonly batches: { ids: number[]; end: PromiseWithResolvers<Outcome[]> }[] = [];
+
+  create(batch: readonly NewPlant[]): Promise<Outcome[]> {
+    const end = Promise.withResolvers<Outcome[]>();
+    this.batches.push({ ids: batch.map(({ id }) => Number(id)), end });
+    return end.promise;
+  }
+
+  /** Ends the commit under way with an outcome for each plant. */
+  async endWith(...outcomes: Outcome[]): Promise<void> {
+    this.batches.at(-1)?.end.resolve(outcomes);
+    await settled();
+  }
+}
+
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+}
+
+test("what arrives during a commit is the next batch, in the order of arrival, and each plant gets its own outcome", async () => {
+  const engine = new HeldEngine();
+  const commit = new GroupCommit(engine, limits, atOnce);
+  const answers = [1, 2, 3].map((id) => commit.create(plant(id), anyCaller()));
+  expect(engine.batches.map(({ ids }) => ids)).toEqual([[1]]);
+  await engine.endWith("created");
+  expect(engine.batches.map(({ ids }) => ids)).toEqual([[1], [2, 3]]);
+  await engine.endWith("unchanged", "conflict");
+  expect(await Promise.all(answers)).toEqual(["created", "unchanged", "conflict"]);
+});
+
+test("a batch holds no more than its limit; the rest follows at once", async () => {
+  const engine = new HeldEngine();
+  const commit = new GroupCommit(engine, limits, atOnce);
+  const answers = [1, 2, 3, 4, 5].map((id) => commit.create(plant(id), anyCaller()));
+  await engine.endWith("created");
+  expect(engine.batches[1]?.ids).toEqual([2, 3, 4]);
+  await engine.endWith("created", "created", "created");
+  expect(engine.batches[2]?.ids).toEqual([5]);
+  await engine.endWith("created");
+  expect(await Promise.all(answers)).toEqual(Array(5).fill("created"));
+});
+
+test("as many batches are in flight as the engine takes", async () => {
+  const engine = new HeldEngine();
+  const commit = new GroupCommit(engine, { ...limits, batchesInFlightMax: 2 }, atOnce);
+  for (const id of [1, 2, 3]) void commit.create(plant(id), anyCaller());
+  expect(engine.batches.map(({ ids }) => ids)).toEqual([[1], [2]]);
+});
+
+test("a batch that fails with an exception rejects its own plants alone, and is not tried again", async () => {
+  const engine = new HeldEngine();
+  const commit = new GroupCommit(engine, limits, atOnce);
+  const [first, second] = [commit.create(plant(1), anyCaller()), commit.create(plant(2), anyCaller())];
+  engine.batches[0]?.end.reject(new Error("broken"));
+  expect(await first.catch((error) => error.message)).toBe("broken");
+  await settled();
+  expect(engine.batches.map(({ ids }) => ids)).toEqual([[1], [2]]);
+  await engine.endWith("created");
+  expect(await second).toBe("created");
+});
+
+test("an engine that forgets an outcome fails that plant, and none waits for ever", async () => {
+  const engine = new HeldEngine();
+  const commit = new GroupCommit(engine, limits, atOnce);
+  const first = commit.create(plant(0), anyCaller());
+  const answers = [1, 2].map((id) => commit.create(plant(id), anyCaller()));
+  await engine.endWith("created");
+  await engine.endWith("created");
+  expect(await first).toBe("created");
+  const [known, forgotten] = await Promise.allSettled(answers);
+  expect(known).toEqual({ status: "fulfilled", value: "created" });
+  expect(forgotten?.status).toBe("rejected");
+});
+
+test("text that waits is bounded as well as plants, and is free again once it is on its way", async () => {
+  const engine = new HeldEngine();
+  const commit = new GroupCommit(engine, limits, atOnce);
+  void commit.create(plant(1), anyCaller());
+  void commit.create(plant(2, "x".repeat(100)), anyCaller());
+  expect(await commit.create(plant(3), anyCaller())).toBe("overloaded");
+  await engine.endWith("created");
+  void commit.create(plant(4, "x".repeat(100)), anyCaller());
+  expect(await commit.create(plant(5), anyCaller())).toBe("overloaded");
+});
+
+test("text is free again where a batch takes only some of what waits", async () => {
+  const engine = new HeldEngine();
+  const commit = new GroupCommit(engine, limits, atOnce);
+  void commit.create(plant(1), anyCaller());
+  for (const id of [2, 3, 4]) void commit.create(plant(id, "x".repeat(30)), anyCaller());
+  void commit.create(plant(5, "x".repeat(9)), anyCaller());
+  await engine.endWith("created");
+  expect(engine.batches.at(-1)?.ids).toEqual([2, 3, 4]);
+  // 9 units wait, and 100 may.
+  void commit.create(plant(6, "x".repeat(90)), anyCaller());
+  expect(commit.isFullFor(anyCaller())).toBe(false);
+  void commit.create(plant(7, "x"), anyCaller());
+  expect(commit.isFullFor(anyCaller())).toBe(true);
+});
+
+test("a caller may fill seven eighths of the queue, and others find room beside it", async () => {
+  const engine = new HeldEngine();
+  const commit = new GroupCommit(engine, { ...limits, queuePlantsMax: 80 }, atOnce);
+  void commit.create(plant(0), "one");
+  for (let id = 1; id <= 70; id++) {
+    expect(commit.isFullFor("one")).toBe(false);
+    void commit.create(plant(id, ""), "one");
+  }
+  expect(commit.isFullFor("one")).toBe(true);
+  expect(await commit.create(plant(71, ""), "one")).toBe("overloaded");
+  // The next one as well: what is free is shared, and something always is.
+  for (let id = 100; !commit.isFullFor("two"); id++) void commit.create(plant(id, ""), "two");
+  expect(commit.queueLength).toBe(78);
+  expect(commit.isFullFor("three")).toBe(false);
+
+  // Its plants leave in batches of three, and its share comes back with them.
+  await engine.endWith("created");
+  expect(commit.isFullFor("one")).toBe(true);
+  for (let batch = 0; batch < 10; batch++) await engine.endWith("created", "created", "created");
+  expect(commit.isFullFor("one")).toBe(false);
+});
+
+test("a caller's text may fill seven eighths of what may wait, and comes back", async () => {
+  const engine = new HeldEngine();
+  const commit = new GroupCommit(engine, { ...limits, queuePlantsMax: 1_000, queueCodeUnitsMax: 80 }, atOnce);
+  void commit.create(plant(0), "one");
+  let sent = 0;
+  while (!commit.isFullFor("one")) void commit.create(plant(++sent, "12345"), "one");
+  expect(sent).toBe(15);
+  expect(commit.isFullFor("two")).toBe(false);
+  await engine.endWith("created");
+  while (commit.queueLength > 0) await engine.endWith("created", "created", "created");
+  expect(commit.isFullFor("one")).toBe(false);
+});
+
+test.each(Object.keys(limits))("the limit %s must be a positive integer", (name) => {
+  for (const value of [0, -1, 1.5, Number.NaN]) {
+    expect(() => new GroupCommit(new HeldEngine(), { ...limits, [name]: value }, atOnce)).toThrow(name);
+  }
+});
+
+// What each call does in each state: the whole table.
+const states: Record<string, (engine: HeldEngine, commit: GroupCommit) => void | Promise<void>> = {
+  open: () => undefined,
+  committing: (_, commit) => void commit.create(plant(1), anyCaller()),
+  full: (_, commit) => {
+    for (const id of [1, 2, 3, 4, 5]) void commit.create(plant(id), anyCaller());
+  },
+  draining: (_, commit) => {
+    for (const id of [1, 2]) void commit.create(plant(id), anyCaller());
+    void commit.close();
+  },
+  closed: (_, commit) => commit.close(),
+};
+
+const createIn: Record<string, string> = {
+  open: "waits",
+  committing: "waits",
+  full: "overloaded",
+  draining: "closed",
+  closed: "closed",
+};
+test.each(Object.keys(states))("create in the state %s", async (state) => {
+  const engine = new HeldEngine();
+  const commit = new GroupCommit(engine, limits, atOnce);
+  await states[state]?.(engine, commit);
+  const outcome = await Promise.race([commit.create(plant(9), anyCaller()), settled().then(() => "waits")]);
+  expect(outcome).toBe(createIn[state] ?? "");
+});
+
+const closeIn: Record<string, string> = {
+  open: "closes",
+  committing: "waits",
+  full: "waits",
+  draining: "waits",
+  closed: "closes",
+};
+test.each(Object.keys(states))("close in the state %s", async (state) => {
+  const engine = new HeldEngine();
+  const commit = new GroupCommit(engine, limits, atOnce);
+  await states[state]?.(engine, commit);
+  const closing = commit.close().then(() => "closes");
+  expect(await Promise.race([closing, settled().then(() => "waits")])).toBe(closeIn[state] ?? "");
+  // Whatever was accepted is still committed, and then the close is done.
+  while (engine.batches.at(-1)?.end !== undefined && closeIn[state] === "waits") {
+    const before = engine.batches.length;
+    await engine.endWith(...(engine.batches.at(-1)?.ids.map(() => "created" as const) ?? []));
+    if (engine.batches.length === before) break;
+  }
+  expect(await closing).toBe("closes");
+});
+
+test("what is handed in during one turn of the event loop leaves as one batch", async () => {
+  const engine = new HeldEngine();
+  const commit = new GroupCommit(engine, limits, scheduleWithSetImmediate);
+  const answers = [1, 2, 3].map((id) => commit.create(plant(id), anyCaller()));
+  expect(engine.batches).toEqual([]);
+  const closing = commit.close();
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(engine.batches.map(({ ids }) => ids)).toEqual([[1, 2, 3]]);
+  await engine.endWith("created", "created", "created");
+  expect(await Promise.all(answers)).toEqual(["created", "created", "created"]);
+  await closing;
+});
