@@ -21,11 +21,19 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname } from "node:path";
-import { plantJson } from "../../support/http.ts";
+import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { mayMount, mounted } from "../../support/mounts.ts";
+import { Output } from "../../support/output.ts";
 import { programPath } from "../../support/programs.ts";
-import { type CommandResult, plantstore, RunningServer, run, TemporaryFolder } from "../../support/server.ts";
+import {
+  type CommandResult,
+  createStore,
+  plantstore,
+  RunningServer,
+  run,
+  TemporaryFolder,
+} from "../../support/server.ts";
 import { injecting, suiteWithStrace } from "../../support/strace.ts";
 
 /** Each starts several processes, some of them under strace. */
@@ -267,6 +275,7 @@ beforeAll(async () => {
   const make = async (name: string, count: number) => {
     const lines = Array.from({ length: count }, (_, id) => `${plantJson(BigInt(id), `plant ${id}`)}\n`);
     const database = `sqlite:${template.file(name)}`;
+    await createStore(database);
     const imported = await run(["import", "-", "--quiet", "--database", database], {}, lines.join(""));
     expect(imported).toMatchObject({ exitCode: 0 });
     return database;
@@ -804,14 +813,12 @@ suiteWithStrace("under strace", () => {
     const file = folder.file("new.db");
     // Stopped as soon as it has made the file.
     const stopping = injecting("open,openat:signal=SIGSTOP:when=1");
-    const child = Bun.spawn(
-      [...stopping, "-P", file, plantstore, "import", "-", "--quiet", "--database", `sqlite:${file}`],
-      {
-        env: { PATH: process.env.PATH ?? "" },
-        stdin: new Blob([`${plantJson(7n, "imported")}\n`]),
-        stderr: "ignore",
-      },
-    );
+    const serve = ["serve", "--port", "0", "--admin-port", "off", "--database", `sqlite:${file}`];
+    const child = Bun.spawn([...stopping, "-P", file, plantstore, ...serve], {
+      env: { PATH: process.env.PATH ?? "" },
+      stdout: "pipe",
+      stderr: "ignore",
+    });
     while (!existsSync(file)) await Bun.sleep(5);
     expect(
       await run(["restore", folder.file("backup.db"), "--quiet", "--database", `sqlite:${file}`]),
@@ -819,9 +826,15 @@ suiteWithStrace("under strace", () => {
       exitCode: 0,
     });
     child.kill("SIGCONT");
+    const stdout = new Output(child.stdout);
+    const url = await stdout.until((text) => /^(http\S+)\n/.exec(text)?.[1]);
+    const issued = await run(["token", "create", "--name", "ci", "--database", `sqlite:${file}`]);
+    const created = await post({ url, token: issued.stdout.trim() }, plantJson(7n, "created"));
+    expect(created.status).toBe(200);
+    child.kill("SIGTERM");
     expect(await child.exited).toBe(0);
     expect((await run(["export", "--database", `sqlite:${file}`])).stdout).toBe(
-      `${plantJson(0n, "plant 0")}\n${plantJson(1n, "plant 1")}\n${plantJson(7n, "imported")}\n`,
+      `${plantJson(0n, "plant 0")}\n${plantJson(1n, "plant 1")}\n${plantJson(7n, "created")}\n`,
     );
   });
 
