@@ -9,7 +9,7 @@ import { simulate } from "./simulation.ts";
 const seeds = Number(process.env.PLANTSTORE_TEST_SEEDS ?? 3_000);
 
 /** Seeds within which a bug must be found. */
-const seedsToFind = 400;
+const seedsToFind = 2_000;
 
 // Each half in a process of its own, so that both processors have their part.
 test(`nothing is lost, and nobody let in, in ${seeds} seeds`, async () => {
