@@ -25,7 +25,14 @@ import { plantJson } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { mayMount, mounted } from "../../support/mounts.ts";
 import { programPath } from "../../support/programs.ts";
-import { type CommandResult, plantstore, RunningServer, run, TemporaryFolder } from "../../support/server.ts";
+import {
+  type CommandResult,
+  createStore,
+  plantstore,
+  RunningServer,
+  run,
+  TemporaryFolder,
+} from "../../support/server.ts";
 import { injecting, suiteWithStrace } from "../../support/strace.ts";
 
 /** Each starts several processes, some of them under strace. */
@@ -267,6 +274,7 @@ beforeAll(async () => {
   const make = async (name: string, count: number) => {
     const lines = Array.from({ length: count }, (_, id) => `${plantJson(BigInt(id), `plant ${id}`)}\n`);
     const database = `sqlite:${template.file(name)}`;
+    await createStore(database);
     const imported = await run(["import", "-", "--quiet", "--database", database], {}, lines.join(""));
     expect(imported).toMatchObject({ exitCode: 0 });
     return database;
@@ -805,12 +813,8 @@ suiteWithStrace("under strace", () => {
     // Stopped as soon as it has made the file.
     const stopping = injecting("open,openat:signal=SIGSTOP:when=1");
     const child = Bun.spawn(
-      [...stopping, "-P", file, plantstore, "import", "-", "--quiet", "--database", `sqlite:${file}`],
-      {
-        env: { PATH: process.env.PATH ?? "" },
-        stdin: new Blob([`${plantJson(7n, "imported")}\n`]),
-        stderr: "ignore",
-      },
+      [...stopping, "-P", file, plantstore, "migrate", "--database", `sqlite:${file}`],
+      { env: { PATH: process.env.PATH ?? "" }, stderr: "ignore" },
     );
     while (!existsSync(file)) await Bun.sleep(5);
     expect(
@@ -820,8 +824,11 @@ suiteWithStrace("under strace", () => {
     });
     child.kill("SIGCONT");
     expect(await child.exited).toBe(0);
+    const imported = `${plantJson(7n, "imported")}\n`;
+    const { exitCode } = await run(["import", "-", "--quiet", "--database", `sqlite:${file}`], {}, imported);
+    expect(exitCode).toBe(0);
     expect((await run(["export", "--database", `sqlite:${file}`])).stdout).toBe(
-      `${plantJson(0n, "plant 0")}\n${plantJson(1n, "plant 1")}\n${plantJson(7n, "imported")}\n`,
+      `${plantJson(0n, "plant 0")}\n${plantJson(1n, "plant 1")}\n${imported}`,
     );
   });
 
