@@ -1,25 +1,26 @@
-// The benchmarks: npm run bench -- [suite] [flags]. One suite, one file.
+// The benchmarks: npm run bench -- SUITE [flags]. Progress on standard error, the report on standard output.
 
+import { parseArgs } from "node:util";
 import { killAll } from "./processes.ts";
+import { renderPage, renderReport } from "./report.ts";
+import { readResults, writeResult } from "./result.ts";
+import { runSuite } from "./runner.ts";
+import type { Suite } from "./suite.ts";
+import { suites } from "./suites/index.ts";
 
-type Suite = (args: readonly string[], tell: (line: string) => void) => Promise<void>;
+/** wrk would use up its ids in longer runs. */
+const secondsMax = 600;
+const roundsMax = 100;
+const plantsMax = 100_000_000;
 
-/** Each is loaded when it is run, as one needs PostgreSQL's binaries and the other does not. */
-const suites: Readonly<Record<string, () => Promise<Suite>>> = {
-  console: async () => (await import("./console.ts")).console,
-  create: async () => (await import("./create.ts")).create,
-  operating: async () => (await import("./operating.ts")).operating,
-  overload: async () => (await import("./overload.ts")).overload,
-  postgres: async () => (await import("./postgres.ts")).postgres,
-  transfer: async () => (await import("./transfer.ts")).transfer,
-};
+const page = new URL("../docs/benchmarks.md", import.meta.url).pathname;
 
-let stoppedBy: string | undefined;
+let interruptedBy: string | undefined;
 // For good, not once: npm passes on a signal that the terminal has sent to the whole group already, and the second
 // must not end the benchmark before it has cleaned up.
 for (const signal of ["SIGINT", "SIGTERM"]) {
   process.on(signal, () => {
-    stoppedBy = signal;
+    interruptedBy = signal;
     killAll();
   });
 }
@@ -28,21 +29,70 @@ try {
   await run(process.argv.slice(2));
 } catch (error) {
   const reason = error instanceof Error ? error.message : String(error);
-  tell(`bench: ${stoppedBy === undefined ? reason : `stopped by ${stoppedBy}`}`);
+  progress(`bench: ${interruptedBy === undefined ? reason : `interrupted by ${interruptedBy}`}`);
   process.exitCode = 1;
 }
 
-async function run(args: readonly string[]): Promise<void> {
-  const named = args[0] !== undefined && !args[0].startsWith("-");
-  const name = named ? args[0] : "create";
-  const load = suites[name ?? ""];
-  if (load === undefined)
-    throw new Error(`there is no suite ${name}; there are: ${Object.keys(suites).join(", ")}`);
-  const suite = await load();
-  await suite(args.slice(named ? 1 : 0), tell);
+async function run(args: string[]): Promise<void> {
+  const text = { type: "string" } as const;
+  const flags = { rounds: text, seconds: text, plants: text, against: text, output: text };
+  const options = { ...flags, help: { type: "boolean" } } as const;
+  const { values, positionals } = parseArgs({ args, options, allowPositionals: true });
+  const [name, ...others] = positionals;
+  if (values.help || name === undefined) return print(help());
+  if (name === "report") {
+    await Bun.write(page, renderPage(suites, await readResults()));
+    return;
+  }
+  const suite = suites.find((suite) => suite.name === name);
+  if (suite === undefined || others.length > 0)
+    throw new Error(`unknown suite: ${positionals.join(" ")}\n${help()}`);
+  const { rounds, seconds, plants } = suite.defaults;
+  if (values.plants !== undefined && plants === undefined) throw new Error(`${name} does not take --plants`);
+  const result = await runSuite(suite, {
+    command: `npm run bench -- ${args.join(" ")}`,
+    rounds: wholeNumber("--rounds", values.rounds, roundsMax) ?? rounds,
+    seconds: wholeNumber("--seconds", values.seconds, secondsMax) ?? seconds,
+    plants: plants === undefined ? undefined : (wholeNumber("--plants", values.plants, plantsMax) ?? plants),
+    against: values.against,
+    progress,
+  });
+  print(renderReport(suite, result));
+  if (values.output !== undefined) await writeResult(values.output, result);
 }
 
-/** Progress and complaints: standard output carries results alone. */
-function tell(line: string): void {
+function help(): string {
+  const width = Math.max(...suites.map(({ name }) => name.length));
+  const lines = suites.map(({ name, defaults, summary }: Suite) => {
+    const numbers = Object.entries(defaults).map(([flag, value]) => `--${flag} ${value}`);
+    return `  ${name.padEnd(width)}  ${summary} Defaults: ${numbers.join(" ")}`;
+  });
+  return `Usage: npm run bench -- SUITE [flags]
+       npm run bench -- report          writes docs/benchmarks.md from bench/results/*.json
+
+Suites:
+${lines.join("\n")}
+
+Flags:
+  --rounds N        rounds in which each subject has its turn
+  --seconds S       length of each run
+  --plants N        plants in each store or file, for transfer and console
+  --against COMMIT  measures the server at another commit beside this one, in the same rounds
+  --output FILE     also writes the result as JSON
+`;
+}
+
+function wholeNumber(flag: string, value: string | undefined, max: number): number | undefined {
+  if (value === undefined) return undefined;
+  if (!/^\d+$/.test(value) || Number(value) < 1 || Number(value) > max)
+    throw new Error(`${flag} must be a whole number from 1 to ${max}, but is ${value}`);
+  return Number(value);
+}
+
+function print(text: string): void {
+  process.stdout.write(text);
+}
+
+function progress(line: string): void {
   process.stderr.write(`${line}\n`);
 }

@@ -1,35 +1,39 @@
-// Files with the same plants in each format that they are imported from.
+// Files of plants to import, in NDJSON and CSV.
 
-import { csvRecord } from "../src/transfer/csv-records.ts";
-import { formats } from "../src/transfer/format.ts";
+import { existsSync } from "node:fs";
 
-/** The paths of files with the same plants. */
-export interface PlantFiles {
-  readonly csv: string;
-  readonly ndjson: string;
+export interface GeneratedPlant {
+  readonly id: number;
+  readonly name: string;
+  readonly tag: string;
 }
 
-/** How many plants are put together for one write. */
-const plantsAtATime = 10_000;
+type Format = "ndjson" | "csv";
 
-/** As in a list that grew by itself: ids ascend, and every plant has a tag, since .import would make "" of none. */
-const firstId = 1_000_000_000_000n;
+/** No value needs quotes or escapes. */
+const lines: Readonly<Record<Format, (plant: GeneratedPlant) => string>> = {
+  ndjson: ({ id, name, tag }) => `{"id":${id},"name":"${name}","tag":"${tag}"}\n`,
+  csv: ({ id, name, tag }) => `${id},${name},${tag}\n`,
+};
 
-/** Writes so many plants to two files in a folder. */
-export async function writePlantFiles(folder: string, plants: number): Promise<PlantFiles> {
-  const files = { csv: `${folder}/${plants}.csv`, ndjson: `${folder}/${plants}.ndjson` };
-  const csv = Bun.file(files.csv).writer();
-  const ndjson = Bun.file(files.ndjson).writer();
-  csv.write(formats.csv.head(","));
-  for (let start = 0; start < plants; start += plantsAtATime) {
-    const some = Array.from({ length: Math.min(plantsAtATime, plants - start) }, (_, index) => {
-      const id = firstId + BigInt(start + index);
-      return { id, name: `Monstera deliciosa ${id}`, tag: "tropical" };
-    });
-    csv.write(some.map(({ id, name, tag }) => `${csvRecord(id, name, tag, ",")}\n`).join(""));
-    ndjson.write(formats.ndjson.text(some));
-    await Promise.all([csv.flush(), ndjson.flush()]);
+const plantsPerWrite = 10_000;
+
+/** Writes so many plants to a file, unless it is there, and returns its path. */
+export async function writePlantFile(
+  folder: string,
+  format: Format,
+  plants: number,
+  plantAt: (index: number) => GeneratedPlant,
+): Promise<string> {
+  const path = `${folder}/${plants}.${format}`;
+  if (existsSync(path)) return path;
+  const writer = Bun.file(path).writer();
+  if (format === "csv") writer.write("id,name,tag\n");
+  for (let start = 0; start < plants; start += plantsPerWrite) {
+    const length = Math.min(plantsPerWrite, plants - start);
+    writer.write(Array.from({ length }, (_, index) => lines[format](plantAt(start + index))).join(""));
+    await writer.flush();
   }
-  await Promise.all([csv.end(), ndjson.end()]);
-  return files;
+  await writer.end();
+  return path;
 }

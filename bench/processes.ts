@@ -1,58 +1,53 @@
-// The processes of a benchmark: servers that stay until they are stopped, and programs that run to their end.
-// Each is ended by its own process id, also if the benchmark fails or is interrupted.
+// The processes of a benchmark: servers that run until they are stopped, and programs that run to their end. Each is
+// ended by its own process id, also if the benchmark fails or is interrupted.
 
-import { readFileSync } from "node:fs";
-import type { CpuTime } from "./accounting.ts";
+import { rmSync } from "node:fs";
+import { Output } from "../test/support/output.ts";
+import { type CpuTime, residentMb } from "./cpu-usage.ts";
 
-type Child = Bun.Subprocess<"ignore", "pipe", "pipe">;
+/** How long a server may take to stop. */
+const stopMsMax = 60_000;
 
-/** How long a server may take to print a line or to stop. */
-const serverMsMax = 60_000;
+/** How often the memory of a program is read. */
+const memoryIntervalMs = 5;
 
-/** All that run at present, for an interruption to end. */
 const running = new Set<Bun.Subprocess>();
-
 let isInterrupted = false;
 
-/** A server that runs until it is stopped; one that goes out of scope is killed. */
-export class ServerProcess {
-  readonly #child: Child;
-  readonly #lines: AsyncIterator<string>;
-  readonly #stderr: Promise<string>;
+/** A server that runs until it is stopped; killed when it goes out of scope. */
+export class ServerProcess implements AsyncDisposable {
+  readonly #child: Bun.Subprocess<"ignore", "pipe", "pipe">;
+  readonly #stderr: Output;
 
-  constructor(command: readonly string[], env: Record<string, string> = {}) {
-    this.#child = spawn(command, env);
-    this.#lines = linesOf(this.#child.stdout);
-    this.#stderr = this.#child.stderr.text();
+  constructor(command: readonly string[], options: SpawnOptions = {}) {
+    this.#child = spawn(command, options);
+    // Read, so that a server which prints much does not stand still.
+    new Output(this.#child.stdout);
+    this.#stderr = new Output(this.#child.stderr);
   }
 
   get pid(): number {
     return this.#child.pid;
   }
 
-  /** Whether it has ended by itself. */
   get hasEnded(): boolean {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  /** What it wrote to standard error; complete when it has ended. */
+  /** What it wrote to standard error, once it has ended. */
   get stderr(): Promise<string> {
-    return this.#stderr;
-  }
-
-  /** The next line of its standard output, such as its address. */
-  async nextLine(): Promise<string> {
-    const line = await within(serverMsMax, this.#lines.next(), "a server printed no address");
-    if (line.done === true) throw new Error(`a server did not start: ${(await this.#stderr).trim()}`);
-    return line.value;
+    return this.#stderr.ended;
   }
 
   /** Asks it to stop, as a supervisor does, and throws if it does not do so cleanly. */
   async stop(): Promise<void> {
     this.#child.kill("SIGTERM");
-    const exitCode = await within(serverMsMax, this.#child.exited, "a server did not stop");
-    if (exitCode !== 0)
-      throw new Error(`a server ended with exit code ${exitCode}: ${(await this.#stderr).trim()}`);
+    const timer = setTimeout(() => this.#child.kill("SIGKILL"), stopMsMax);
+    const exitCode = await this.#child.exited;
+    clearTimeout(timer);
+    // 143 is SIGTERM for a program that does not handle it, which a baseline need not.
+    if (exitCode !== 0 && exitCode !== 143)
+      throw new Error(`a server ended with exit code ${exitCode}: ${(await this.stderr).trim()}`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -61,86 +56,40 @@ export class ServerProcess {
   }
 }
 
-/** Runs a program to its end and gives its standard output. Throws if it fails. */
-export async function runToEnd(command: readonly string[]): Promise<string> {
-  return (await runAccounted(command)).stdout;
-}
-
-/** The lines that a program prints, while it runs. Throws at their end if it failed. */
-export async function* linesPrinted(command: readonly string[]): AsyncGenerator<string> {
-  const child = spawn(command, {});
-  const stderr = child.stderr.text();
-  yield* linesOf(child.stdout);
-  assertSucceeded(command, await child.exited, await stderr);
-}
-
-/** Runs a program to its end and gives the processor time that it took as well. */
-export async function runAccounted(command: readonly string[]): Promise<{ stdout: string; cpu: CpuTime }> {
-  const child = spawn(command, {});
-  const [stdout, stderr, exitCode] = await Promise.all([
-    child.stdout.text(),
-    child.stderr.text(),
-    child.exited,
-  ]);
-  assertSucceeded(command, exitCode, stderr);
-  return { stdout, cpu: cpuOf(child) };
-}
-
-function cpuOf(child: Bun.Subprocess): CpuTime {
-  const { user = 0, system = 0 } = child.resourceUsage()?.cpuTime ?? {};
-  return { userUs: Number(user), systemUs: Number(system) };
-}
-
-/** What a program took from its start to its end. */
-export interface Took {
+export interface Ended {
+  readonly stdout: string;
   readonly seconds: number;
   /** Its own processor time; what works for it elsewhere, such as a database, is not in it. */
   readonly cpu: CpuTime;
   /** The largest resident memory. */
-  readonly peakBytes: number;
+  readonly peakMb: number;
 }
 
-/** How often the memory of a program is read. */
-const peakEveryMs = 5;
+interface SpawnOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+  /** A file for standard output. */
+  readonly output?: string;
+}
 
-/** Runs a program to its end with its standard output in a file. Throws if it fails. */
-export async function runTimed(command: readonly string[], output: string): Promise<Took> {
-  if (isInterrupted) throw new Error("interrupted");
+/** Runs a program to its end. Throws if it fails. */
+export async function runProgram(command: readonly string[], options: SpawnOptions = {}): Promise<Ended> {
   const start = performance.now();
-  const child = Bun.spawn([...command], {
-    env: { PATH: process.env.PATH ?? "" },
-    stdin: "ignore",
-    stdout: Bun.file(output),
-    stderr: "pipe",
-    onExit: () => void running.delete(child),
-  });
-  running.add(child);
+  const child = spawn(command, options);
   const ended = child.exited.then(() => performance.now());
-  const stderr = child.stderr.text();
-  let peakBytes = 0;
+  const texts = Promise.all([options.output === undefined ? child.stdout.text() : "", child.stderr.text()]);
+  let peakMb = 0;
   // While it runs: what the kernel tells afterwards counts the memory that its process had before it was this program.
-  while (child.exitCode === null && child.signalCode === null) {
-    peakBytes = Math.max(peakBytes, peakBytesOf(child.pid));
-    await Bun.sleep(peakEveryMs);
+  while (options.output !== undefined && child.exitCode === null && child.signalCode === null) {
+    peakMb = Math.max(peakMb, residentMb(child.pid, "VmHWM"));
+    await Bun.sleep(memoryIntervalMs);
   }
   const seconds = ((await ended) - start) / 1_000;
+  const [stdout, stderr] = await texts;
   if (child.exitCode !== 0)
-    throw new Error(`${command[0]} ended with exit code ${child.exitCode}: ${(await stderr).trim()}`);
-  return { seconds, cpu: cpuOf(child), peakBytes };
-}
-
-function peakBytesOf(pid: number): number {
-  try {
-    const [, kibibytes] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
-    return Number(kibibytes ?? 0) * 1_024;
-  } catch {
-    // It has just ended.
-    return 0;
-  }
-}
-
-function assertSucceeded(command: readonly string[], exitCode: number, stderr: string): void {
-  if (exitCode !== 0) throw new Error(`${command[0]} ended with exit code ${exitCode}: ${stderr.trim()}`);
+    throw new Error(`${command.join(" ")} ended with exit code ${child.exitCode}: ${stderr.trim()}`);
+  const { user = 0, system = 0 } = child.resourceUsage()?.cpuTime ?? {};
+  return { stdout, seconds, cpu: { userUs: Number(user), systemUs: Number(system) }, peakMb };
 }
 
 /** Kills all that run, upon which everything that waits for them fails, and lets nothing start any more. */
@@ -149,37 +98,37 @@ export function killAll(): void {
   for (const child of running) child.kill("SIGKILL");
 }
 
-/** The environment holds nothing of the caller's but PATH, so that no setting of theirs is measured. */
-function spawn(command: readonly string[], env: Record<string, string>): Child {
+/** A program's path. Debian has servers in /usr/sbin, which is not on everyone's PATH. */
+export function findProgram(name: string): string | null {
+  return Bun.which(name, { PATH: `${process.env.PATH}:/usr/sbin:/usr/local/sbin` });
+}
+
+/** The version that a program prints, wherever and with whatever exit code: wrk's is 1. */
+export function printedVersion(command: readonly string[], cwd = "."): string {
+  const { stdout, stderr } = Bun.spawnSync([...command], { cwd });
+  return /\d+(?:\.\d+)+/.exec(`${stdout}${stderr}`)?.[0] ?? "unknown";
+}
+
+/** A port that is free now. */
+export function findPort(): number {
+  const listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data: () => undefined } });
+  listener.stop(true);
+  return listener.port;
+}
+
+/** The environment holds nothing of the caller's but PATH and HOME, so that no setting of theirs is measured. */
+function spawn(command: readonly string[], { env, cwd, output }: SpawnOptions) {
   if (isInterrupted) throw new Error("interrupted");
-  const child: Child = Bun.spawn([...command], {
-    env: { PATH: process.env.PATH ?? "", ...env },
+  // Bun writes over what is there, and leaves the rest of it.
+  if (output !== undefined) rmSync(output, { force: true });
+  const child = Bun.spawn([...command], {
+    env: { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? "", ...env },
+    ...(cwd === undefined ? {} : { cwd }),
     stdin: "ignore",
-    stdout: "pipe",
+    stdout: (output === undefined ? "pipe" : Bun.file(output)) as "pipe",
     stderr: "pipe",
     onExit: () => void running.delete(child),
   });
   running.add(child);
   return child;
-}
-
-async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  let text = "";
-  for await (const chunk of stream) {
-    text += decoder.decode(chunk, { stream: true });
-    const lines = text.split("\n");
-    text = lines.pop() ?? "";
-    yield* lines;
-  }
-}
-
-async function within<Value>(ms: number, promise: Promise<Value>, failure: string): Promise<Value> {
-  const overdue = Promise.withResolvers<never>();
-  const timer = setTimeout(() => overdue.reject(new Error(`${failure} within ${ms / 1_000} seconds`)), ms);
-  try {
-    return await Promise.race([promise, overdue.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -85,6 +85,19 @@ export interface Removed {
 }
 
 /**
+ * The hashes of the tokens that are never removed: the latest change, from which revisions are numbered on, and the latest
+ * that was shown to anybody, so that a store that ever had a token gets no first token again. Those that were not shown are
+ * revoked as of their creation.
+ */
+export const keptTokensSql = `
+  SELECT hash FROM (SELECT hash FROM tokens ORDER BY revision DESC, hash DESC LIMIT 1) AS latest
+  UNION
+  SELECT hash FROM (
+    SELECT hash FROM tokens WHERE revoked_at IS NULL OR revoked_at <> created_at
+    ORDER BY revision DESC, hash DESC LIMIT 1
+  ) AS latest_shown`;
+
+/**
  * The hashes of the tokens of a name that may be removed, of those that are not revoked, oldest first. A token says
  * when the older ones of its name end, so it must not go before them: removed are those that have ended, up to
  * the first that stays.
@@ -92,12 +105,12 @@ export interface Removed {
 export function removableTokens(
   namesakes: readonly TokenRecord[],
   endedBefore: number,
-  keptHash: string | undefined,
+  kept: ReadonlySet<string>,
 ): string[] {
-  const kept = namesakes.findIndex(
-    (token) => token.hash === keptHash || (effectiveExpiry(token) ?? Number.POSITIVE_INFINITY) >= endedBefore,
+  const firstKept = namesakes.findIndex(
+    (token) => kept.has(token.hash) || (effectiveExpiry(token) ?? Number.POSITIVE_INFINITY) >= endedBefore,
   );
-  return namesakes.slice(0, kept === -1 ? namesakes.length : kept).map(({ hash }) => hash);
+  return namesakes.slice(0, firstKept === -1 ? namesakes.length : firstKept).map(({ hash }) => hash);
 }
 
 /**

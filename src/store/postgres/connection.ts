@@ -326,11 +326,23 @@ function requestCancel(client: StoreClient): Promise<void> {
 /** The connections to one host. */
 export class HostPool extends Pool {
   readonly #clients = new Set<StoreClient>();
+  /** Clients that are not connected yet. The pool names none of them, and one that a host never answers keeps the process. */
+  readonly #connecting: ReadonlySet<StoreClient>;
   #emptied: PromiseWithResolvers<void> | undefined;
 
   constructor(config: HostConfig, connectionsMax: number) {
     const own = connectionConfig(config);
-    super({ ...own, Client: StoreClient as never, max: connectionsMax, idleTimeoutMillis: 0 });
+    const connecting = new Set<StoreClient>();
+    class PoolClient extends StoreClient {
+      constructor(clientConfig: ConnectionConfig) {
+        super(clientConfig);
+        connecting.add(this);
+        const settle = () => connecting.delete(this);
+        this.once("connect", settle).once("end", settle);
+      }
+    }
+    super({ ...own, Client: PoolClient as never, max: connectionsMax, idleTimeoutMillis: 0 });
+    this.#connecting = connecting;
     // A connection that breaks is taken out by the pool, and its query rejects; without listeners it would also
     // end the process.
     this.on("error", () => undefined);
@@ -363,6 +375,7 @@ export class HostPool extends Pool {
     if (this.#emptied !== undefined) return this.#emptied.promise;
     this.#emptied = Promise.withResolvers<void>();
     for (const client of this.#clients) if (!client.isBusy) socketOf(client).destroy();
+    for (const client of this.#connecting) socketOf(client).destroy();
     void this.end();
     if (this.#clients.size === 0) this.#emptied.resolve();
     return this.#emptied.promise;

@@ -1,6 +1,7 @@
 // The tokens table.
 
 import {
+  keptTokensSql,
   latestRevision,
   type NewToken,
   planRotation,
@@ -86,8 +87,8 @@ export class PostgresTokens implements TokenStore {
     return this.#change(async (connection) => {
       // The moment is part of the condition, so that a repetition after an unseen commit finds its own work.
       const { rowCount } = await connection.query(
-        `UPDATE tokens SET revoked_at = $1, revision = ${nextRevision}
-         WHERE name = $2 AND (revoked_at IS NULL OR revoked_at = $1)`,
+        `UPDATE tokens SET revoked_at = greatest($1::int8, created_at + 1), revision = ${nextRevision}
+         WHERE name = $2 AND (revoked_at IS NULL OR revoked_at = greatest($1::int8, created_at + 1))`,
         [revokedAt, name],
       );
       return (rowCount ?? 0) > 0;
@@ -168,11 +169,9 @@ export class PostgresTokens implements TokenStore {
       const nextHash = rows.length < rowsMax ? undefined : rows.at(-1)?.hash;
       const { revoked, names } = removalCandidates(rows, endedBefore);
       if (revoked.length === 0 && names.length === 0) return { count: 0, nextHash };
-      const latest = await connection.query<{ hash: string }>(
-        "SELECT hash FROM tokens ORDER BY revision DESC, hash DESC LIMIT 1",
-      );
-      const kept = latest.rows[0]?.hash;
-      const removable = revoked.filter((hash) => hash !== kept);
+      const keptRows = await connection.query<{ hash: string }>(keptTokensSql);
+      const kept = new Set(keptRows.rows.map(({ hash }) => hash));
+      const removable = revoked.filter((hash) => !kept.has(hash));
       const records = tokensFrom(names.length === 0 ? [] : await unrevoked(connection, names));
       for (const namesakes of Map.groupBy(records, ({ name }) => name).values())
         removable.push(...removableTokens(namesakes, endedBefore, kept));

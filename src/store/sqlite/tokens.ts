@@ -1,6 +1,7 @@
 // The tokens table.
 
 import {
+  keptTokensSql,
   latestRevision,
   type NewToken,
   planRotation,
@@ -63,7 +64,7 @@ export class SqliteTokens implements TokenStore {
   async revoke(name: string, revokedAt: number): Promise<boolean> {
     return runImmediateTransaction(this.#database, () => {
       const revoke = this.#database.query(
-        "UPDATE tokens SET revoked_at = ?, revision = ? WHERE name = ? AND revoked_at IS NULL",
+        "UPDATE tokens SET revoked_at = max(?, created_at + 1), revision = ? WHERE name = ? AND revoked_at IS NULL",
       );
       return Number(revoke.run(BigInt(revokedAt), this.#nextRevision(), name).changes) > 0;
     });
@@ -129,13 +130,16 @@ export class SqliteTokens implements TokenStore {
       const rows = this.#database
         .query<TokenRow, [string, bigint]>("SELECT * FROM tokens WHERE hash > ? ORDER BY hash LIMIT ?")
         .all(afterHash, BigInt(rowsMax));
-      const kept = this.#database
-        .query<{ hash: string }, []>("SELECT hash FROM tokens ORDER BY revision DESC, hash DESC LIMIT 1")
-        .get();
+      const kept = new Set(
+        this.#database
+          .query<{ hash: string }, []>(keptTokensSql)
+          .all()
+          .map(({ hash }) => hash),
+      );
       const { revoked, names } = removalCandidates(rows, endedBefore);
-      const removable = revoked.filter((hash) => hash !== kept?.hash);
+      const removable = revoked.filter((hash) => !kept.has(hash));
       for (const name of names)
-        removable.push(...removableTokens(tokensFrom(this.#unrevoked(name)), endedBefore, kept?.hash));
+        removable.push(...removableTokens(tokensFrom(this.#unrevoked(name)), endedBefore, kept));
       const removed = removable.slice(0, rowsMax);
       const removeOne = this.#database.query("DELETE FROM tokens WHERE hash = ?");
       for (const hash of removed) removeOne.run(hash);

@@ -364,6 +364,17 @@ for (const engine of engines) {
         expect(await removeEnded(tokens, 300, 1)).toBe(1);
       }));
 
+    test("a store whose only token that was shown has ended gets no first token again", () =>
+      withTokens(async (tokens) => {
+        await tokens.addFirst({ hash: "a", name: "first", createdAt: 1, expiresAt: 2 });
+        await tokens.add({ hash: "b", name: "unseen", createdAt: 3, expiresAt: null });
+        await tokens.revokeByHash("b");
+        expect(await removeEnded(tokens, 300 * day, 10)).toBe(0);
+        expect(await tokens.addFirst({ hash: "c", name: "first", createdAt: 5, expiresAt: null })).toBe(
+          false,
+        );
+      }));
+
     test("a store whose tokens have all ended never gets a first token again, and its revisions go on", () =>
       withTokens(async (tokens) => {
         await add(tokens, "a", 1, 2);

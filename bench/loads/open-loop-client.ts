@@ -1,0 +1,185 @@
+// A program: sends creates by a schedule, whether or not responses keep up, or in a closed loop. Prints its report as a
+// line of JSON. Fails if anything but 200 and 503 is answered, or a connection ends.
+//
+// A request that is due while every connection is busy is dropped and counted: that is how an open loop stays open
+// without a connection for each request. Latency counts from the schedule as well, so that a client that lags behind
+// does not flatter the server (coordinated omission).
+
+import { quantile } from "../summary.ts";
+import { type ClientPlan, type ClientReport, fates } from "./open-loop.ts";
+
+/** How often the schedule is polled. */
+const tickMs = 1;
+
+/** More at a time would not fit into the backlog of a listener. */
+const openedAtOnce = 100;
+
+/** For responses that are on their way when the schedule ends. */
+const drainMsMax = 20_000;
+
+/** A connection that is kept open. Raw, as fetch costs several times what the server spends on a create. */
+class Connection {
+  #socket: Bun.Socket<Connection> | undefined;
+  #response: PromiseWithResolvers<number> | undefined;
+  #unsent: Uint8Array = new Uint8Array();
+  #received: Buffer<ArrayBufferLike> = Buffer.alloc(0);
+
+  static async open(url: string): Promise<Connection> {
+    const { hostname, port } = new URL(url);
+    const data = new Connection();
+    const socket: Bun.SocketHandler<Connection> = {
+      data: (_, chunk) => data.#receive(chunk),
+      // Sends what the kernel did not take before.
+      drain: () => data.#write(data.#unsent),
+      close: () => data.#fail(),
+    };
+    data.#socket = await Bun.connect({ hostname, port: Number(port), data, socket });
+    return data;
+  }
+
+  /** Sends a request and resolves with the status of its response. Rejects if the connection ends first. */
+  send(request: Buffer): Promise<number> {
+    this.#response = Promise.withResolvers();
+    this.#write(request);
+    return this.#response.promise;
+  }
+
+  #write(bytes: Uint8Array): void {
+    if (this.#socket === undefined) this.#fail();
+    const written = Math.max(0, this.#socket?.write(bytes) ?? 0);
+    // A copy, as the caller writes the next request over these bytes.
+    if (written < bytes.length || this.#unsent.length > 0)
+      this.#unsent = Uint8Array.from(bytes.subarray(written));
+  }
+
+  #receive(chunk: Buffer): void {
+    const bytes = this.#received.length === 0 ? chunk : Buffer.concat([this.#received, chunk]);
+    const status = parseStatus(bytes);
+    // The chunk's memory is Bun's again after this call.
+    this.#received = status === undefined ? Buffer.from(bytes) : Buffer.alloc(0);
+    if (status !== undefined) this.#response?.resolve(status);
+  }
+
+  #fail(): void {
+    this.#socket = undefined;
+    this.#response?.reject(new Error("the server ended a connection"));
+  }
+}
+
+/** The status of a response that has arrived to its end. */
+function parseStatus(bytes: Buffer): number | undefined {
+  const end = bytes.indexOf("\r\n\r\n");
+  if (end === -1) return undefined;
+  const head = bytes.toString("latin1", 0, end);
+  const length = Number(/\r\ncontent-length: *(\d+)/i.exec(head)?.[1] ?? 0);
+  return bytes.length < end + 4 + length ? undefined : Number(head.slice(9, 12));
+}
+
+/** As many digits as all ids have. */
+const placeholder = "0".repeat(13);
+
+/** A function that writes an id into the bytes of a create. They hold until its next call. */
+function requestWriter({ url, token }: ClientPlan): (id: number) => Buffer {
+  const body = `{"id": ${placeholder}, "name": "Monstera deliciosa ${placeholder}", "tag": "tropical"}`;
+  const head = `POST /plants HTTP/1.1\r\nHost: ${new URL(url).host}\r\nAuthorization: Bearer ${token}\r\n`;
+  const entity = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+  const bytes = Buffer.from(head + entity);
+  const first = bytes.indexOf(placeholder);
+  const second = bytes.indexOf(placeholder, first + placeholder.length);
+  return (id) => {
+    const digits = String(id);
+    bytes.write(digits, first, "latin1");
+    bytes.write(digits, second, "latin1");
+    return bytes;
+  };
+}
+
+async function run(plan: ClientPlan): Promise<ClientReport> {
+  const { url, connections, firstId, ratePerSecond, leadInSeconds, seconds, fatesFile } = plan;
+  const idle: Connection[] = [];
+  while (idle.length < connections) {
+    const count = Math.min(openedAtOnce, connections - idle.length);
+    idle.push(...(await Promise.all(Array.from({ length: count }, () => Connection.open(url)))));
+  }
+  const request = requestWriter(plan);
+  const startedAt = performance.now();
+  const measuredFrom = startedAt + leadInSeconds * 1_000;
+  const endsAt = measuredFrom + seconds * 1_000;
+  const isMeasured = (time: number) => time >= measuredFrom && time < endsAt;
+
+  const fateBytes: number[] = [];
+  /** Over the whole run. */
+  const whole = { accepted: 0, refused: 0 };
+  /** Over the seconds that are measured. */
+  const measured = { offered: 0, sent: 0, accepted: 0, refused: 0 };
+  const latencies = { accepted: [] as number[], refused: [] as number[] };
+  const acceptedFromSchedule: number[] = [];
+  const lag: number[] = [];
+
+  /** Latency counts for requests that were due within the measured time; goodput for responses that came in it. */
+  async function create(connection: Connection, scheduledAt: number, sentAt: number): Promise<void> {
+    const index = fateBytes.push(0) - 1;
+    const wasDue = isMeasured(scheduledAt);
+    if (wasDue) measured.sent++;
+    if (wasDue) lag.push(sentAt - scheduledAt);
+    const status = await connection.send(request(firstId + index));
+    if (status !== 200 && status !== 503) throw new Error(`a create was answered ${status}`);
+    const answeredAt = performance.now();
+    const fate = status === 200 ? "accepted" : "refused";
+    fateBytes[index] = fates[fate];
+    whole[fate]++;
+    if (isMeasured(answeredAt)) measured[fate]++;
+    if (wasDue) latencies[fate].push(answeredAt - sentAt);
+    if (wasDue && fate === "accepted") acceptedFromSchedule.push(answeredAt - scheduledAt);
+  }
+
+  async function createInSequence(connection: Connection): Promise<void> {
+    for (let time = performance.now(); time < endsAt; time = performance.now()) {
+      if (isMeasured(time)) measured.offered++;
+      await create(connection, time, time);
+    }
+  }
+
+  async function createBySchedule(perMs: number): Promise<void> {
+    let due = 0;
+    for (let time = performance.now(); time < endsAt; time = performance.now()) {
+      for (; due < (time - startedAt) * perMs; due++) {
+        const scheduledAt = startedAt + due / perMs;
+        if (isMeasured(scheduledAt)) measured.offered++;
+        const connection = idle.pop();
+        if (connection !== undefined)
+          create(connection, scheduledAt, time).then(() => idle.push(connection), fail);
+      }
+      await Bun.sleep(tickMs);
+    }
+    while (idle.length < connections) {
+      if (performance.now() > endsAt + drainMsMax) throw new Error("not every create was answered");
+      await Bun.sleep(tickMs);
+    }
+  }
+
+  if (ratePerSecond === "closed loop") await Promise.all(idle.map(createInSequence));
+  else await createBySchedule(ratePerSecond / 1_000);
+  await Bun.write(fatesFile, Uint8Array.from(fateBytes));
+  const figures = {
+    "creates/s": measured.accepted / seconds,
+    "offered/s": measured.offered / seconds,
+    "sent/s": measured.sent / seconds,
+    "refused/s": measured.refused / seconds,
+    "p50 ms": quantile(latencies.accepted, 0.5),
+    "p99 ms": quantile(latencies.accepted, 0.99),
+    "p99 ms from schedule": quantile(acceptedFromSchedule, 0.99),
+    "send lag p99 ms": quantile(lag, 0.99),
+    ...(latencies.refused.length > 0 && { "refused p99 ms": quantile(latencies.refused, 0.99) }),
+  };
+  return { figures, ...whole };
+}
+
+function fail(error: Error): never {
+  process.stderr.write(`${error.message}\n`);
+  process.exit(1);
+}
+
+const report = await run(JSON.parse(process.argv[2] ?? "") as ClientPlan).catch(fail);
+process.stdout.write(`${JSON.stringify(report)}\n`);
+process.exit();

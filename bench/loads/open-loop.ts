@@ -1,0 +1,73 @@
+// Creates sent by a schedule that does not wait for responses, or in a closed loop whose every outcome is recorded. wrk
+// sends when a response comes, and so never more than a server takes.
+
+import type { ExaminedStore } from "../durability-audit.ts";
+import { runProgram } from "../processes.ts";
+import type { HttpSubject } from "../subjects/http.ts";
+import { type Load, metrics, type Trial } from "../suite.ts";
+
+const client = new URL("open-loop-client.ts", import.meta.url).pathname;
+
+/** Ahead of what is measured. */
+const leadInSeconds = 1;
+
+/** The outcome of a create, as a byte. */
+export const fates = { accepted: 1, refused: 2 } as const;
+
+export interface ClientPlan {
+  readonly url: string;
+  readonly token: string;
+  readonly firstId: number;
+  /** Each has one request in flight at a time. */
+  readonly connections: number;
+  /** Requests are sent when due, or whenever a connection is free. */
+  readonly ratePerSecond: number | "closed loop";
+  readonly leadInSeconds: number;
+  readonly seconds: number;
+  /** Receives the fate of each create that was sent, a byte each, from the first id on. */
+  readonly fatesFile: string;
+}
+
+/** What the client prints: figures of the seconds that are measured, and counts of the whole run. */
+export interface ClientReport {
+  readonly figures: Readonly<Record<string, number>>;
+  readonly accepted: number;
+  readonly refused: number;
+}
+
+export interface ExaminedSubject extends HttpSubject {
+  readonly store: ExaminedStore;
+}
+
+interface OpenLoopOptions {
+  readonly name: string;
+  readonly connections: number;
+  /** The rate as a multiple of creates/s under an earlier load; a closed loop if left out. */
+  readonly times?: { readonly factor: number; readonly load: string };
+  readonly warmsUp?: boolean;
+}
+
+export function openLoop({
+  name,
+  connections,
+  times,
+  warmsUp = false,
+}: OpenLoopOptions): Load<ExaminedSubject> {
+  return {
+    name,
+    warmsUp,
+    run: async ({ url, token, store }, { firstId, seconds, earlier }: Trial) => {
+      const ratePerSecond =
+        times === undefined ? "closed loop" : times.factor * earlier(times.load, metrics.creates);
+      const fatesFile = `${store.folder}/fates`;
+      const plan: ClientPlan = {
+        ...{ url, token, firstId, connections, ratePerSecond },
+        ...{ leadInSeconds, seconds, fatesFile },
+      };
+      const { stdout, cpu } = await runProgram([process.execPath, client, JSON.stringify(plan)]);
+      store.fatesByFirstId.set(firstId, await Bun.file(fatesFile).bytes());
+      const { figures, accepted, refused } = JSON.parse(stdout) as ClientReport;
+      return { figures, requests: accepted + refused, acknowledged: accepted, loadCpu: cpu };
+    },
+  };
+}

@@ -1,0 +1,41 @@
+-- Creates plants: every request carries an id that was never sent before. Arguments: the token, the first id.
+-- Prints one line of JSON when the run is over.
+
+-- All ids of a run have as many digits as this, so that only the digits of a finished request need replacing:
+-- wrk has one thread here, and what it spends on a request is taken from what it can ask for.
+local placeholder = "0000000000000"
+
+local start, middle, rest
+local next_id
+
+function init(args)
+  next_id = tonumber(args[2])
+  local headers = {
+    ["Authorization"] = "Bearer " .. args[1],
+    ["Content-Type"] = "application/json",
+    ["Host"] = wrk.headers["Host"],
+  }
+  local body = '{"id": ' .. placeholder .. ', "name": "Monstera deliciosa ' .. placeholder .. '", "tag": "tropical"}'
+  local whole = wrk.format("POST", nil, headers, body)
+  local first_start, first_end = whole:find(placeholder, 1, true)
+  local second_start, second_end = whole:find(placeholder, first_end + 1, true)
+  start = whole:sub(1, first_start - 1)
+  middle = whole:sub(first_end + 1, second_start - 1)
+  rest = whole:sub(second_end + 1)
+end
+
+function request()
+  local id = string.format("%d", next_id)
+  next_id = next_id + 1
+  return start .. id .. middle .. id .. rest
+end
+
+-- errors.status counts responses from 400 on. Others that are not 200 would show when the rows are counted; looking
+-- at each answer here would cost more than the server spends on it.
+function done(summary, latency)
+  local errors = summary.errors
+  io.write(string.format(
+    '{"requests":%d,"durationUs":%d,"p50Us":%d,"p99Us":%d,"refused":%d,"broken":%d}\n',
+    summary.requests, summary.duration, latency:percentile(50), latency:percentile(99),
+    errors.status, errors.connect + errors.read + errors.write + errors.timeout))
+end

@@ -1,0 +1,43 @@
+// The closed loop of wrk: a number of connections, each sending creates one after the other.
+
+import { runProgram } from "../processes.ts";
+import type { HttpSubject } from "../subjects/http.ts";
+import { type Load, metrics, type Run, type Trial } from "../suite.ts";
+
+const script = new URL("wrk-create.lua", import.meta.url).pathname;
+
+/** wrk counts a response that took longer as an error. */
+const responseSecondsMax = 10;
+
+/** Loads of wrk with these numbers of connections; the last one warms up. */
+export function wrkLoads(...connections: readonly number[]): Load<HttpSubject>[] {
+  return connections.map((count, index) => ({
+    name: count === 1 ? "1 connection" : `${count} connections`,
+    warmsUp: index === connections.length - 1,
+    run: (subject, trial) => subject.drive?.(trial) ?? runWrk(subject, count, trial),
+  }));
+}
+
+/** Throws if any answer was not 2xx or any connection broke: such a run measures something else. */
+async function runWrk(
+  { url, token }: HttpSubject,
+  connections: number,
+  { seconds, firstId }: Trial,
+): Promise<Run> {
+  const { stdout, cpu } = await runProgram([
+    ...["wrk", "--threads=1", `--connections=${connections}`, `--duration=${seconds}s`],
+    ...[`--timeout=${responseSecondsMax}s`, "--latency", `--script=${script}`, `${url}/plants`],
+    ...["--", token, String(firstId)],
+  ]);
+  const line = stdout.split("\n").find((candidate) => candidate.startsWith("{"));
+  if (line === undefined) throw new Error(`wrk printed no result: ${stdout}`);
+  const { requests, durationUs, p50Us, p99Us, refused, broken } = JSON.parse(line) as Record<string, number>;
+  if (requests === undefined || durationUs === undefined || !requests || refused || broken)
+    throw new Error(`a run of wrk against ${url} is void: ${line}`);
+  const figures = {
+    [metrics.creates]: requests / (durationUs / 1e6),
+    [metrics.p50]: (p50Us ?? Number.NaN) / 1e3,
+    [metrics.p99]: (p99Us ?? Number.NaN) / 1e3,
+  };
+  return { figures, requests, acknowledged: requests, loadCpu: cpu };
+}

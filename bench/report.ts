@@ -1,0 +1,132 @@
+// A result as Markdown: the report of a run with all its figures, and docs/benchmarks.md with the claims of all suites.
+
+import { type ClaimResult, isMet, type Result, type ScenarioResult, type Series } from "./result.ts";
+import type { Suite } from "./suite.ts";
+import { formatNumber, formatSummary } from "./summary.ts";
+
+/** Everything that a run measured, for standard output. */
+export function renderReport({ title }: Suite, result: Result): string {
+  const scenarios = result.scenarios.map((scenario) =>
+    [`## ${scenario.name}`, claimsTable(scenario.claims), figuresTable(scenario), cpuTable(scenario)]
+      .filter((part) => part !== "")
+      .join("\n\n"),
+  );
+  return `# ${title}\n\n${scenarios.join("\n\n")}\n\n${environmentLines(result).join("\n")}\n`;
+}
+
+/** docs/benchmarks.md from the committed results. */
+export function renderPage(suites: readonly Suite[], results: ReadonlyMap<string, Result>): string {
+  const measured = suites.flatMap((suite) => {
+    const result = results.get(suite.name);
+    return result === undefined ? [] : [{ suite, result }];
+  });
+  const missing = suites.filter(({ name }) => !results.has(name)).map(({ name }) => `\`${name}\``);
+  const runs = measured.map(({ suite: { name, title, summary }, result }) => {
+    const facts = environmentLines(result).map((line) => line.replace(/^- /, ""));
+    return `- [${title}](../bench/results/${name}.json): ${summary} \`${result.command}\`. ${facts.join(". ")}.`;
+  });
+  const rows = measured.flatMap(({ suite, result }) =>
+    result.scenarios.flatMap(({ claims }) => claims.map((claim) => [...claimCells(claim), suite.name])),
+  );
+  return `# Benchmarks
+
+Each claim is a median (min–max) over interleaved rounds, and ratios are taken round by round. They hold better than absolute
+figures, which drift from machine to machine and from hour to hour. A load well above 0 before the start means that other
+work took its share. \`npm run bench\` lists the suites; \`--output bench/results/SUITE.json\` keeps a result with all its figures,
+and \`npm run bench -- report\` makes this page from what is there.
+
+${runs.join("\n")}
+${missing.length === 0 ? "" : `- Not measured at present: ${missing.join(", ")}.\n`}
+${markdownTable([...claimHead, "suite"], rows)}
+`;
+}
+
+const claimHead = ["claim", "median (min–max)", "threshold", "verdict"];
+
+function claimsTable(claims: readonly ClaimResult[]): string {
+  return claims.length === 0 ? "" : markdownTable(claimHead, claims.map(claimCells));
+}
+
+function claimCells(claim: ClaimResult): string[] {
+  const { name, threshold } = claim;
+  const met = isMet(claim);
+  const verdict = met === undefined ? "" : met ? "met" : "missed";
+  return [name, formatSummary(claim), threshold === undefined ? "" : formatThreshold(threshold), verdict];
+}
+
+function formatThreshold(threshold: NonNullable<ClaimResult["threshold"]>): string {
+  return "atLeast" in threshold ? `at least ${threshold.atLeast}` : `at most ${threshold.atMost}`;
+}
+
+function figuresTable({ metrics, series }: ScenarioResult): string {
+  const shown = metrics.filter((metric) => series.some(({ metrics }) => metric in metrics));
+  const rows = series.map(({ load, subject, metrics }) => [
+    `${load}: ${subject}`,
+    ...shown.map((metric) => (metrics[metric] === undefined ? "" : formatSummary(metrics[metric]))),
+  ]);
+  return markdownTable(["median (min–max)", ...shown], rows);
+}
+
+/** Processor time a request of each thread or group of processes. */
+function cpuTable({ series }: ScenarioResult): string {
+  const rows = series.flatMap(({ load, subject, metrics }: Series) =>
+    Object.keys(metrics)
+      .filter((metric) => metric.startsWith("user µs, "))
+      .map((metric) => {
+        const part = metric.replace("user µs, ", "");
+        const [user, system] = [metrics[metric], metrics[`system µs, ${part}`]].map((us) => us?.median ?? 0);
+        return { part, user: user ?? 0, system: system ?? 0 };
+      })
+      .sort((one, other) => other.user + other.system - one.user - one.system)
+      .map(({ part, user, system }) => [
+        `${load}: ${subject}, ${part}`,
+        ...[user, system, user + system].map(formatNumber),
+      ]),
+  );
+  return rows.length === 0 ? "" : markdownTable(["µs/request, medians", "user", "system", "both"], rows);
+}
+
+/** Commit, machine, load, versions, durability and the rows that were verified, as a list. */
+function environmentLines(result: Result): string[] {
+  const { environment, versions, rounds, seconds, plants, scenarios, skipped } = result;
+  const { date, commit, machine, loadBefore } = environment;
+  const subjectsByDurability = Map.groupBy(
+    scenarios.flatMap(({ durability }) => Object.entries(durability)),
+    ([, durability]) => durability,
+  );
+  const durability = [...subjectsByDurability].map(([text, subjects]) => {
+    const names = new Set(subjects.map(([subject]) => subject));
+    return `${[...names].join(", ")}: ${text}`;
+  });
+  const audits = scenarios.flatMap(({ audits }) => audits);
+  return [
+    `- Commit ${commit}, ${date}; ${machine.processor}, ${machine.cores} cores, Linux ${machine.kernel}, ${machine.fileSystem}; load ${loadBefore} before the start`,
+    `- ${Object.entries(versions)
+      .map((version) => version.join(" "))
+      .join(", ")}`,
+    `- Rounds: ${rounds}, runs of ${seconds} s${plants === undefined ? "" : `, ${formatNumber(plants)} plants`}`,
+    ...(durability.length === 0 ? [] : [`- ${durability.join("; ")}`]),
+    ...(audits.length === 0 ? [] : [`- ${audits.map(auditText).join("; ")}`]),
+    ...skipped.map(({ name, reason }) => `- Skipped: ${name} (${reason})`),
+  ];
+}
+
+function auditText({ store, acknowledged, rows, refused }: ScenarioResult["audits"][number]): string {
+  const text = `${store} acknowledged ${acknowledged} and has ${rows} rows`;
+  return refused === undefined ? text : `${text}, none of them of ${refused} refused creates`;
+}
+
+/** A table whose first column is aligned to the left and all others, figures, to the right. */
+function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((title, column) =>
+    Math.max(title.length, 3, ...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  const line = (cells: readonly string[]) => {
+    const padded = widths.map((width, column) =>
+      column === 0 ? (cells[column] ?? "").padEnd(width) : (cells[column] ?? "").padStart(width),
+    );
+    return `| ${padded.join(" | ")} |`;
+  };
+  const rule = widths.map((width, column) => "-".repeat(width - 1) + (column === 0 ? "-" : ":"));
+  return [line(head), line(rule), ...rows.map(line)].join("\n");
+}

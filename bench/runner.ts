@@ -1,0 +1,228 @@
+// Runs a suite: sets up its scenarios, measures subjects in turns round by round, audits their stores, and summarizes.
+
+import { TemporaryFolder } from "../test/support/server.ts";
+import { checkOutCommit } from "./commits.ts";
+import { type CpuUse, cpuBetween } from "./cpu-usage.ts";
+import { readEnvironment } from "./environment.ts";
+import { findProgram, printedVersion } from "./processes.ts";
+import type { ClaimResult, Result, ScenarioResult, Series } from "./result.ts";
+import { thisCommit } from "./subjects/plantstore.ts";
+import {
+  type Audit,
+  type Claim,
+  idsPerRun,
+  type Load,
+  metrics,
+  type Run,
+  type Scenario,
+  type Setup,
+  type Store,
+  type Subject,
+  type Suite,
+} from "./suite.ts";
+import { summarize } from "./summary.ts";
+
+export interface RunOptions {
+  readonly command: string;
+  readonly rounds: number;
+  readonly seconds: number;
+  readonly plants: number | undefined;
+  /** A second commit, whose server is measured beside this one's. */
+  readonly against: string | undefined;
+  readonly progress: (line: string) => void;
+}
+
+/** The figures of one subject under one load in one round. */
+interface Sample {
+  readonly subject: string;
+  readonly load: string;
+  readonly round: number;
+  readonly figures: Readonly<Record<string, number>>;
+}
+
+export async function runSuite(suite: Suite, options: RunOptions): Promise<Result> {
+  const { command, rounds, seconds, plants, against, progress } = options;
+  assertInstalled(suite);
+  await using stack = new AsyncDisposableStack();
+  const folder = stack.use(new TemporaryFolder()).path;
+  const environment = readEnvironment(folder);
+  const versions: Record<string, string> = { Bun: Bun.version };
+  for (const program of Object.keys(suite.programs))
+    versions[program] = printedVersion([program, "--version"]);
+  if (against !== undefined) progress(`installing ${against}`);
+  const others = against === undefined ? [] : [await checkOutCommit(against, folder)];
+  const skipped: Result["skipped"][number][] = [];
+  // 13 digits, which keeps requests the same length and ids exact as double-precision numbers.
+  let nextFirstId = 10 ** 12;
+  const shared = {
+    versions: [thisCommit, ...others] as const,
+    plants: plants ?? 0,
+    nextFirstId: () => {
+      nextFirstId += idsPerRun;
+      return nextFirstId;
+    },
+    progress,
+    skip: (name: string, reason: string) => {
+      progress(`skipped: ${name}: ${reason}`);
+      skipped.push({ name, reason });
+    },
+    recordVersion: (name: string, version: string) => {
+      versions[name] = version;
+    },
+  };
+  const scenarios: ScenarioResult[] = [];
+  for (const setUp of suite.scenarios) {
+    await using stack = new AsyncDisposableStack();
+    const setup = { ...shared, stack, folder: stack.use(new TemporaryFolder()).path };
+    const scenario = await setUp(setup);
+    if (scenario !== undefined) scenarios.push(await runScenario(scenario, setup, rounds, seconds));
+  }
+  const counts = { rounds, seconds, ...(plants === undefined ? {} : { plants }) };
+  return { suite: suite.name, command, environment, versions, ...counts, skipped, scenarios };
+}
+
+/** Throws an error that names all that is missing and the command that installs it. */
+function assertInstalled({ name, programs }: Suite): void {
+  const missing = Object.entries(programs).filter(([program]) => findProgram(program) === null);
+  if (missing.length === 0) return;
+  const packages = missing.map(([, debianPackage]) => debianPackage).join(" ");
+  const names = missing.map(([program]) => program).join(", ");
+  throw new Error(`${name} needs ${names}; run: sudo apt-get install --yes ${packages}`);
+}
+
+async function runScenario(
+  scenario: Scenario,
+  setup: Setup,
+  rounds: number,
+  seconds: number,
+): Promise<ScenarioResult> {
+  const { name, subjects, loads } = scenario;
+  const samples: Sample[] = [];
+  const acknowledged = new Map<Store, number>();
+
+  async function measure(subject: Subject, load: Load<Subject>, round: number): Promise<Sample> {
+    const before = subject.readCpu?.();
+    const earlier = (load: string, metric: string) =>
+      find(samples, { subject: subject.name, load, round })?.figures[metric] ?? Number.NaN;
+    const run = await load.run(subject, { seconds, firstId: setup.nextFirstId(), earlier });
+    const cpu = before === undefined ? undefined : cpuBetween(before, subject.readCpu?.() ?? before);
+    const { store } = subject;
+    if (store !== undefined)
+      acknowledged.set(store, (acknowledged.get(store) ?? 0) + (run.acknowledged ?? 0));
+    const memory = subject.residentMb === undefined ? {} : { [metrics.memory]: subject.residentMb() };
+    const all = Object.entries({ ...run.figures, ...memory, ...cpuFigures(run, cpu) });
+    // A percentile of nothing is no figure.
+    const figures = Object.fromEntries(all.filter(([, figure]) => Number.isFinite(figure)));
+    return { subject: subject.name, load: load.name, round, figures };
+  }
+
+  for (const load of loads.filter(({ warmsUp }) => warmsUp)) {
+    for (const subject of subjects.filter((subject) => !load.skips?.(subject))) {
+      setup.progress(`${name}: warm-up of ${subject.name}`);
+      await measure(subject, load, 0);
+    }
+  }
+  for (let round = 1; round <= rounds; round++) {
+    for (const load of loads.filter((load) => round <= (load.rounds ?? rounds))) {
+      for (const subject of rotated(subjects, round).filter((subject) => !load.skips?.(subject))) {
+        const sample = await measure(subject, load, round);
+        samples.push(sample);
+        const [metric = ""] = scenario.metrics.filter((metric) => sample.figures[metric] !== undefined);
+        const figure = `${sample.figures[metric]?.toPrecision(4)} ${metric}`;
+        setup.progress(`${name}: round ${round} of ${rounds}, ${load.name}, ${subject.name}: ${figure}`);
+      }
+    }
+  }
+  for (const subject of subjects) await subject.stop?.();
+  const audits: Audit[] = [];
+  for (const [store, count] of acknowledged) if (count > 0) audits.push(await store.audit(count));
+  return {
+    name,
+    metrics: scenario.metrics,
+    durability: Object.fromEntries(
+      subjects.flatMap(({ name, durability }) => (durability === undefined ? [] : [[name, durability]])),
+    ),
+    audits,
+    claims: claimResults(scenario, samples),
+    series: seriesOf(scenario, samples),
+  };
+}
+
+/** No subject is always first, nor always behind the same one's writes. */
+function rotated<Item>(items: readonly Item[], by: number): Item[] {
+  const start = by % items.length;
+  return [...items.slice(start), ...items.slice(0, start)];
+}
+
+/** Threads and groups that use less of a request than this are left out; the total counts them. */
+const shownUsMin = 0.05;
+
+/** Processor time a request: in total, and by thread or group of processes in user and in system mode. */
+function cpuFigures({ requests = 0, loadCpu }: Run, cpu: CpuUse | undefined): Record<string, number> {
+  if (requests === 0 || cpu === undefined) return {};
+  const { userUs, systemUs } = cpu.total;
+  const figures: Record<string, number> = { [metrics.cpu]: (userUs + systemUs) / requests };
+  const parts = { ...cpu.byName, all: cpu.total, ...(loadCpu && { "load generator": loadCpu }) };
+  for (const [part, { userUs, systemUs }] of Object.entries(parts)) {
+    if ((userUs + systemUs) / requests < shownUsMin) continue;
+    figures[`user µs, ${part}`] = userUs / requests;
+    figures[`system µs, ${part}`] = systemUs / requests;
+  }
+  return figures;
+}
+
+function seriesOf({ subjects, loads }: Scenario, samples: readonly Sample[]): Series[] {
+  return loads.flatMap(({ name: load }) =>
+    subjects.flatMap(({ name: subject }) => {
+      const rounds = samples.filter((sample) => sample.subject === subject && sample.load === load);
+      if (rounds.length === 0) return [];
+      const names = [...new Set(rounds.flatMap(({ figures }) => Object.keys(figures)))];
+      // A thread that was not there in a round, or used too little, counts as 0 in it.
+      const fallback = (metric: string) => (metric.includes("µs, ") ? [0] : []);
+      const values = (metric: string) => rounds.flatMap(({ figures }) => figures[metric] ?? fallback(metric));
+      const byName = Object.fromEntries(names.map((name) => [name, summarize(values(name))]));
+      return [{ load, subject, metrics: byName }];
+    }),
+  );
+}
+
+function claimResults(scenario: Scenario, samples: readonly Sample[]): ClaimResult[] {
+  const claims = [...scenario.claims, ...againstClaims(scenario)];
+  return claims.flatMap((claim) =>
+    (claim.loads ?? scenario.loads.map(({ name }) => name)).flatMap((load) => {
+      const { subject, metric, over, thresholds } = claim;
+      const values = claimValues(claim, load, samples);
+      if (values.length === 0) return [];
+      const other = over?.subject === undefined ? `at ${over?.load}` : `of ${over.subject}`;
+      const name = `${subject}, ${load}: ${metric}${over === undefined ? "" : `, times that ${other}`}`;
+      const threshold = thresholds?.[load];
+      return [{ name, ...(threshold === undefined ? {} : { threshold }), ...summarize(values) }];
+    }),
+  );
+}
+
+/** Round by round: what the machine did in a round concerns both sides of a ratio. Empty if a side was not measured. */
+function claimValues({ subject, metric, over }: Claim, load: string, samples: readonly Sample[]): number[] {
+  const own = samples.filter((sample) => sample.subject === subject && sample.load === load);
+  return own.flatMap(({ round, figures: { [metric]: figure } }) => {
+    if (figure === undefined || over === undefined) return figure ?? [];
+    const other = find(samples, { subject: over.subject ?? subject, load: over.load ?? load, round });
+    return other?.figures[metric] === undefined ? [] : figure / other.figures[metric];
+  });
+}
+
+/** Each subject beside the same one at the commit of --against, by the scenario's first metric and by processor time. */
+function againstClaims({ subjects, metrics: shown }: Scenario): Claim[] {
+  const compared = shown.filter((metric, index) => index === 0 || metric === metrics.cpu);
+  const names = subjects.map(({ name }) => name);
+  return names.flatMap((subject) =>
+    names
+      .filter((other) => other.startsWith(`${subject} at `))
+      .flatMap((other) => compared.map((metric) => ({ subject, metric, over: { subject: other } }))),
+  );
+}
+
+function find(samples: readonly Sample[], wanted: Omit<Sample, "figures">): Sample | undefined {
+  const { subject, load, round } = wanted;
+  return samples.find((one) => one.subject === subject && one.load === load && one.round === round);
+}

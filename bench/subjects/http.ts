@@ -1,0 +1,58 @@
+// A subject that serves POST /plants, and checks that it does what it is compared for.
+
+import { plantJson, post } from "../../test/support/http.ts";
+import type { Run, Subject, Trial } from "../suite.ts";
+
+export interface HttpSubject extends Subject {
+  /** The base address, without /plants. */
+  readonly url: string;
+  readonly token: string;
+  /** A load generator of its own, in place of wrk. */
+  drive?(trial: Trial): Promise<Run>;
+}
+
+/** How long a server may take from its start to its first answer. */
+const startMsMax = 30_000;
+
+/** The response to the create of this id by every load. */
+export function toPlant(id: number): { name: string; tag: string } {
+  return { name: `Monstera deliciosa ${id}`, tag: "tropical" };
+}
+
+/** Creates a plant. Throws if it is not answered as the contract says. */
+export async function createPlant(subject: HttpSubject, id: number): Promise<void> {
+  const { name, tag } = toPlant(id);
+  const { status, text, json } = await post(subject, plantJson(BigInt(id), name, tag));
+  if (status !== 200 || !Bun.deepEquals(json, { name, tag }))
+    throw new Error(`${subject.name} answered a create with ${status} ${text}`);
+}
+
+/** Waits until a server answers, and creates a plant. */
+export async function untilCreates(subject: HttpSubject, id: number): Promise<void> {
+  for (const end = performance.now() + startMsMax; ; await Bun.sleep(50)) {
+    try {
+      return await createPlant(subject, id);
+    } catch (error) {
+      // Only a listener that is not up yet is worth another try.
+      const isRefused = ["ECONNREFUSED", "ConnectionRefused"].includes(
+        String((error as { code?: string }).code),
+      );
+      if (!isRefused || performance.now() > end) throw error;
+    }
+  }
+}
+
+/** Throws unless a subject rejects a wrong token and a plant without a name: comparisons are made with all checks on. */
+export async function assertChecks(subject: HttpSubject): Promise<void> {
+  const { token, name } = subject;
+  const attempts = [
+    { expected: 401, target: { ...subject, token: `${token}x` }, body: plantJson(1n, "Monstera deliciosa") },
+    { expected: 400, target: subject, body: '{"id":1,"tag":"tropical"}' },
+  ];
+  for (const { expected, target, body } of attempts) {
+    const { status } = await post(target, body);
+    // FastAPI and others say 422 where the contract says 400.
+    if (status !== expected && !(expected === 400 && status === 422))
+      throw new Error(`${name} answered ${status} where ${expected} is right`);
+  }
+}

@@ -1,0 +1,89 @@
+// This project's server as a subject, started as a user starts it.
+
+import { plantstore, RunningServer } from "../../test/support/server.ts";
+import { readThreads, residentMb } from "../cpu-usage.ts";
+import { CountedStore, countSqliteRows, sqliteDurability } from "../durability-audit.ts";
+import { runProgram } from "../processes.ts";
+import type { Setup, Store } from "../suite.ts";
+import { assertChecks, type HttpSubject, untilCreates } from "./http.ts";
+
+/** The command of a commit. */
+export interface Plantstore {
+  readonly command: string;
+  /** Ends the names of its subjects: nothing for this commit. */
+  readonly suffix: string;
+}
+
+export const thisCommit: Plantstore = { command: plantstore, suffix: "" };
+
+export interface PlantstoreSubject extends HttpSubject {
+  readonly server: RunningServer;
+  readonly store: Store;
+}
+
+interface PlantstoreOptions {
+  readonly name?: string;
+  /** A new SQLite file if left out. */
+  readonly database?: string;
+  readonly token?: string;
+  readonly args?: readonly string[];
+  /** Whether the log is thrown away unread. */
+  readonly dropsLog?: boolean;
+  readonly store?: Store;
+  readonly durability?: string;
+}
+
+/** Starts a server, on a new SQLite store unless told otherwise. */
+export async function startPlantstore(
+  { stack, folder, nextFirstId }: Setup,
+  version: Plantstore,
+  options: PlantstoreOptions = {},
+): Promise<PlantstoreSubject> {
+  const { args = [], dropsLog = false } = options;
+  const name = `${options.name ?? "plantstore"}${version.suffix}`;
+  const file = `${folder}/${name.replaceAll(/\W+/g, "-")}.db`;
+  const database = options.database ?? `sqlite:${file}`;
+  const token = options.token ?? (await createToken(version, database));
+  // The shell becomes the command of the version; its own argument 0 is that of this commit.
+  const under = ["sh", "-c", `exec '${version.command}' "$@"${dropsLog ? " 2>/dev/null" : ""}`];
+  const server = stack.use(await RunningServer.start({ database, args, under }));
+  const subject = {
+    name,
+    url: server.url,
+    token,
+    server,
+    store: options.store ?? new CountedStore(name, () => countSqliteRows(file)),
+    readCpu: () => readThreads([server.pid]),
+    residentMb: () => residentMb(server.pid),
+    stop: () => stop(name, server),
+  };
+  const firstId = nextFirstId();
+  await untilCreates(subject, firstId);
+  await assertChecks(subject);
+  const durability =
+    options.durability ?? (await sqliteDurability(subject, [server.pid], pathOf(database), firstId + 1));
+  return { ...subject, durability };
+}
+
+/** A token of a store, which is made if it does not exist. */
+export async function createToken({ command }: Plantstore, database: string): Promise<string> {
+  const { stdout } = await runProgram([
+    command,
+    "token",
+    "create",
+    "--name",
+    "bench",
+    "--database",
+    database,
+  ]);
+  return stdout.trim();
+}
+
+async function stop(name: string, server: RunningServer): Promise<void> {
+  const { exitCode, stderr } = await server.stop();
+  if (exitCode !== 0) throw new Error(`${name} ended with exit code ${exitCode}: ${stderr.slice(-1_000)}`);
+}
+
+function pathOf(database: string): string {
+  return database.replace(/^sqlite:/, "");
+}

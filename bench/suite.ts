@@ -1,0 +1,129 @@
+// What a suite declares: subjects, loads, metrics, and claims with their thresholds. runner.ts does the rest.
+
+import type { CpuReading, CpuTime } from "./cpu-usage.ts";
+import type { Plantstore } from "./subjects/plantstore.ts";
+
+/** Names of metrics that several suites have. */
+export const metrics = {
+  creates: "creates/s",
+  p50: "p50 ms",
+  p99: "p99 ms",
+  cpu: "µs/request",
+  memory: "MB resident",
+} as const;
+
+/** So many ids belong to each run: at 100,000 a second more than a quarter of an hour. */
+export const idsPerRun = 10 ** 8;
+
+export interface Suite {
+  /** As the command line names it. */
+  readonly name: string;
+  readonly title: string;
+  /** What is compared with what, for the page and for the help. */
+  readonly summary: string;
+  /** Programs without which the suite cannot run, each with the Debian package that has it. */
+  readonly programs: Readonly<Record<string, string>>;
+  readonly defaults: { readonly rounds: number; readonly seconds: number; readonly plants?: number };
+  /** Each is set up when the one before has ended. */
+  readonly scenarios: readonly ((setup: Setup) => Promise<Scenario | undefined>)[];
+}
+
+/** What a scenario is set up with. */
+export interface Setup {
+  /** Unwound when the scenario has ended. */
+  readonly stack: AsyncDisposableStack;
+  /** For the scenario's files, removed when it has ended. */
+  readonly folder: string;
+  /** This commit, then the one of --against, if there is one. */
+  readonly versions: readonly [Plantstore, ...Plantstore[]];
+  /** The number of plants that --plants gives. */
+  readonly plants: number;
+  /** The first of `idsPerRun` ids that no other run uses, so that each create is new. All have 13 digits. */
+  readonly nextFirstId: () => number;
+  readonly progress: (line: string) => void;
+  /** Records what cannot be measured here, and why. */
+  readonly skip: (name: string, reason: string) => void;
+  readonly recordVersion: (name: string, version: string) => void;
+}
+
+/** Subjects that are measured under the same loads, round by round in turns. */
+export interface Scenario<S extends Subject = Subject> {
+  readonly name: string;
+  readonly subjects: readonly S[];
+  /** In this order in each round. */
+  readonly loads: readonly Load<S>[];
+  /** The metrics that the report shows, in this order. Others are recorded only. */
+  readonly metrics: readonly string[];
+  readonly claims: readonly Claim[];
+}
+
+export interface Subject {
+  /** One that ends in " at COMMIT" is compared with the one without. */
+  readonly name: string;
+  /** How durable an acknowledged create is, as it was found. */
+  readonly durability?: string;
+  /** The processor time so far of all that works for it, without the program that makes the load. */
+  readCpu?(): CpuReading;
+  residentMb?(): number;
+  /** Subjects may share one. */
+  readonly store?: Store;
+  /** Stops it ahead of the audit. Throws if it does not stop cleanly. */
+  stop?(): Promise<void>;
+}
+
+/** A store whose rows are held against what was acknowledged. */
+export interface Store {
+  /** Throws if an acknowledged create is missing. */
+  audit(acknowledged: number): Promise<Audit>;
+}
+
+export interface Audit {
+  readonly store: string;
+  readonly acknowledged: number;
+  readonly rows: number;
+  /** Refused creates of which none is stored, where each was looked for. */
+  readonly refused?: number;
+}
+
+export interface Load<S extends Subject> {
+  readonly name: string;
+  /** True for a subject that does not take it. */
+  skips?(subject: S): boolean;
+  /** Fewer rounds than the others. */
+  readonly rounds?: number;
+  /** Also run once by each subject before the first round. */
+  readonly warmsUp?: boolean;
+  run(subject: S, trial: Trial): Promise<Run>;
+}
+
+/** One run of one subject under one load. */
+export interface Trial {
+  readonly seconds: number;
+  readonly firstId: number;
+  /** A figure of the same subject under an earlier load of the same round. */
+  readonly earlier: (load: string, metric: string) => number;
+}
+
+export interface Run {
+  /** By metric. */
+  readonly figures: Readonly<Record<string, number>>;
+  /** Requests that were answered: the processor time is divided by them. */
+  readonly requests?: number;
+  /** Rows that the store must have. */
+  readonly acknowledged?: number;
+  /** Processor time of the program that made the load. */
+  readonly loadCpu?: CpuTime;
+}
+
+export type Threshold = { readonly atLeast: number } | { readonly atMost: number };
+
+/** A metric of a subject, or its ratio to another subject's or to that under another load, taken round by round. */
+export interface Claim {
+  readonly subject: string;
+  readonly metric: string;
+  readonly over?: { readonly subject?: string; readonly load?: string };
+  /** All loads of the scenario if left out. */
+  readonly loads?: readonly string[];
+  /** By load. */
+  readonly thresholds?: Readonly<Record<string, Threshold>>;
+}

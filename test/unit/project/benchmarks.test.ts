@@ -1,0 +1,46 @@
+// docs/benchmarks.md against the committed results: every claim has its rounds, and the page says what they say.
+
+import { expect, test } from "bun:test";
+import { renderPage } from "../../../bench/report.ts";
+import { readResults } from "../../../bench/result.ts";
+import { suites } from "../../../bench/suites/index.ts";
+import { summarize } from "../../../bench/summary.ts";
+import { rowsOf } from "../../support/markdown.ts";
+
+const page = await Bun.file(new URL("../../../docs/benchmarks.md", import.meta.url)).text();
+const results = await readResults();
+
+test("docs/benchmarks.md is what `npm run bench -- report` makes of bench/results", () => {
+  expect(page).toBe(renderPage(suites, results));
+  expect(page.trimEnd().split("\n").length).toBeLessThanOrEqual(100);
+});
+
+test("each claim in bench/results has a row on the page, and no row is without a claim", () => {
+  const claims = suites.flatMap(
+    ({ name }) => results.get(name)?.scenarios.flatMap(({ claims }) => claims) ?? [],
+  );
+  const rows = rowsOf(page, /^\| (?!claim |-)/);
+  expect(rows.map(([name]) => name)).toEqual(claims.map(({ name }) => name));
+  expect(claims.length).toBeGreaterThan(0);
+});
+
+test("each summary in bench/results follows from its rounds", () => {
+  for (const { rounds, scenarios } of results.values()) {
+    const series = scenarios.flatMap(({ series }) => series.flatMap(({ metrics }) => Object.values(metrics)));
+    for (const summary of [...series, ...scenarios.flatMap(({ claims }) => claims)]) {
+      expect(summary).toMatchObject(summarize(summary.rounds));
+      expect(summary.rounds.length).toBeLessThanOrEqual(rounds);
+    }
+  }
+});
+
+test("each result in bench/results says what was measured, where, and that no acknowledged row was missing", () => {
+  for (const [suite, { command, environment, scenarios }] of results) {
+    expect(command).toStartWith(`npm run bench -- ${suite}`);
+    expect(environment.commit).toMatch(/^[0-9a-f]{7,}/);
+    expect(environment.loadBefore).toBeNumber();
+    const audits = scenarios.flatMap(({ audits }) => audits);
+    expect(audits.length).toBeGreaterThan(0);
+    for (const { acknowledged, rows } of audits) expect(rows).toBeGreaterThanOrEqual(acknowledged);
+  }
+});
