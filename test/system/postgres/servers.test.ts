@@ -1,10 +1,10 @@
 // Several servers on one database.
 
 import { expect, test } from "bun:test";
-import { freshId, plantJson, post } from "../../../support/http.ts";
-import { Load } from "../../../support/load.ts";
-import { sharedPostgres } from "../../../support/postgres.ts";
-import { RunningServer } from "../../../support/server.ts";
+import { freshId, plantJson, post } from "../../support/http.ts";
+import { Load } from "../../support/load.ts";
+import { sharedPostgres } from "../../support/postgres.ts";
+import { RunningServer } from "../../support/server.ts";
 
 const testMsMax = 60_000;
 

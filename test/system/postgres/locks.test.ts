@@ -2,11 +2,11 @@
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { Client } from "pg";
-import { openStore } from "../../../../src/store/open-store.ts";
-import { plantJson, post } from "../../../support/http.ts";
-import { Load } from "../../../support/load.ts";
-import { type PostgresDatabases, PostgresServer, sharedPostgres } from "../../../support/postgres.ts";
-import { RunningServer } from "../../../support/server.ts";
+import { openStore } from "../../../src/store/open-store.ts";
+import { plantJson, post } from "../../support/http.ts";
+import { Load } from "../../support/load.ts";
+import { type PostgresDatabases, PostgresServer, sharedPostgres } from "../../support/postgres.ts";
+import { RunningServer } from "../../support/server.ts";
 
 setDefaultTimeout(90_000);
 
