@@ -11,8 +11,8 @@ import { rowsOf } from "../../support/markdown.ts";
 const root = new URL("../../..", import.meta.url).pathname;
 const read = (path: string) => Bun.file(`${root}/${path}`).text();
 
-test("README.md lists every setting with its flag, variable, default and meaning", async () => {
-  const rows = rowsOf(await read("README.md"), /^\| `--/);
+test("docs/configuration.md lists every setting with its flag, variable, default and meaning", async () => {
+  const rows = rowsOf(await read("docs/configuration.md"), /^\| `--/);
   const expected = Object.values(settings).map(
     ({ flag, environment, default: fallback, description: meaning }) => [
       `\`${flag}\``,
