@@ -34,7 +34,7 @@ export interface ImportOptions {
  */
 const batchPlantsMax = 20_000;
 
-/** Names and tags of a batch, in UTF-16 code units: what bounds the memory where plants are large. */
+/** The records of a batch, refused ones included, in UTF-16 code units: bounds the memory where they are large. */
 const batchCodeUnitsMax = 2 ** 23;
 
 /** How long a store that cannot be written is tried again before the import gives up. */
@@ -87,10 +87,8 @@ class BatchImporter {
   /** Whether the batch is full with it. */
   add(entry: ImportRecord): boolean {
     this.#batch.push(entry);
-    if (!(entry.plant instanceof ApiError)) {
-      this.#plants.push(entry.plant);
-      this.#units += entry.plant.name.length + (entry.plant.tag?.length ?? 0);
-    }
+    this.#units += entry.text.length;
+    if (!(entry.plant instanceof ApiError)) this.#plants.push(entry.plant);
     return this.#batch.length >= batchPlantsMax || this.#units >= batchCodeUnitsMax;
   }
 

@@ -50,7 +50,8 @@ export class TestBrowser {
 
   static async start(): Promise<TestBrowser> {
     const executablePath = chromiumPath();
-    if (executablePath === null) throw new Error("There is no Chromium: npm run test:browser says more");
+    if (executablePath === null)
+      throw new Error("There is no Chromium: install chromium, or set CHROMIUM_PATH");
     return new TestBrowser(await chromium.launch({ executablePath, headless: true, args: flags }));
   }
 

@@ -1,26 +1,25 @@
-// The test matrix: one line an engine. Suites that hold on every engine loop over it.
+// The test matrix: one line for each engine. Suites that hold on every engine loop over it.
 
-import { Client } from "pg";
-import { PostgresServer } from "./postgres.ts";
+import { sharedPostgres } from "./postgres.ts";
 import { TemporaryFolder } from "./server.ts";
 
-/** A place for one store of an engine, removed when it goes out of scope. */
-interface StorePlace extends AsyncDisposable {
-  /** As --database takes it. */
+/** The address of a store that a test has for itself, removed when it goes out of scope. */
+interface TestStore extends AsyncDisposable {
+  /** As --database takes it. There is no store yet: a server creates it, or createStore. */
   readonly database: string;
 }
 
 interface TestEngine {
   readonly name: string;
-  readonly newPlace: () => Promise<StorePlace>;
+  readonly newPlace: () => Promise<TestStore>;
 }
 
 export const engines: readonly TestEngine[] = [
-  { name: "sqlite", newPlace: sqlitePlace },
-  { name: "postgres", newPlace: postgresPlace },
+  { name: "sqlite", newPlace: createSqliteStore },
+  { name: "postgres", newPlace: createPostgresStore },
 ];
 
-async function sqlitePlace(): Promise<StorePlace> {
+async function createSqliteStore(): Promise<TestStore> {
   const folder = new TemporaryFolder();
   return {
     database: `sqlite:${folder.file("plants.db")}`,
@@ -30,28 +29,15 @@ async function sqlitePlace(): Promise<StorePlace> {
   };
 }
 
-/**
- * An empty database, on a server of its own; or on the one that PLANTSTORE_TEST_POSTGRES names, an address such
- * as postgres://postgres@localhost:5432 whose user may create databases.
- */
-async function postgresPlace(): Promise<StorePlace> {
-  const given = process.env.PLANTSTORE_TEST_POSTGRES?.replace(/\/$/, "");
-  if (given === undefined) {
-    const server = await PostgresServer.start();
-    const { address } = await server.newDatabase();
-    return { database: address, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
-  }
-  const name = `plantstore_test_${crypto.randomUUID().replaceAll("-", "")}`;
-  await administer(given, `CREATE DATABASE ${name}`);
+/** An empty database on the server that the tests share. */
+async function createPostgresStore(): Promise<TestStore> {
+  const server = await sharedPostgres();
+  const { name, address } = await server.newDatabase();
   return {
-    database: `${given}/${name}`,
-    [Symbol.asyncDispose]: () => administer(given, `DROP DATABASE ${name}`),
+    database: address,
+    async [Symbol.asyncDispose]() {
+      await server.query("postgres", `DROP DATABASE ${name} WITH (FORCE)`);
+      await server[Symbol.asyncDispose]();
+    },
   };
-}
-
-async function administer(address: string, sql: string): Promise<void> {
-  const client = new Client({ connectionString: `${address}/postgres` });
-  await client.connect();
-  await client.query(sql);
-  await client.end();
 }

@@ -41,15 +41,73 @@ const settings = {
   synchronous_commit: "on",
 };
 
+/** A PostgreSQL server whose databases a test may use. */
+export class PostgresDatabases implements AsyncDisposable {
+  readonly #url: URL;
+
+  /** @param url without a database, such as postgres://postgres@localhost:5432; its user may create databases. */
+  constructor(url: string) {
+    this.#url = new URL(url);
+  }
+
+  get url(): string {
+    return this.#url.href;
+  }
+
+  get port(): number {
+    return Number(this.#url.port);
+  }
+
+  /** The address of a database on this server, or on several. */
+  address(database: string, others: readonly { port: number }[] = [], query = ""): string {
+    const { username, hostname } = this.#url;
+    const hosts = [this, ...others].map(({ port }) => `${hostname}:${port}`).join(",");
+    return `postgres://${username}@${hosts}/${database}${query}`;
+  }
+
+  /** An empty database on this server. `options` are those of CREATE DATABASE. */
+  async newDatabase(options = ""): Promise<{ name: string; address: string }> {
+    const name = `plantstore_test_${crypto.randomUUID().replaceAll("-", "")}`;
+    await this.query("postgres", `CREATE DATABASE ${name} ${options}`);
+    return { name, address: this.address(name) };
+  }
+
+  /** Runs SQL on a connection of its own. */
+  async query(database: string, sql: string): Promise<Record<string, unknown>[]> {
+    const client = new Client({
+      connectionString: this.address(database),
+      connectionTimeoutMillis: 2_000,
+    });
+    client.on("error", () => undefined);
+    await client.connect();
+    try {
+      return (await client.query(sql)).rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  /** The server goes on: it is not this test's. */
+  async [Symbol.asyncDispose](): Promise<void> {}
+}
+
+/**
+ * The server that all tests of a run share, for those that only need databases: the one that PLANTSTORE_TEST_POSTGRES
+ * names, which run-tests.ts starts; or a new one, where a test runs by itself.
+ */
+export async function sharedPostgres(): Promise<PostgresDatabases> {
+  const url = process.env.PLANTSTORE_TEST_POSTGRES;
+  return url === undefined ? PostgresServer.start() : new PostgresDatabases(url);
+}
+
 /** One PostgreSQL server with a data folder of its own. */
-export class PostgresServer implements AsyncDisposable {
-  readonly port: number;
+export class PostgresServer extends PostgresDatabases {
   readonly #folder: string;
   #process: ChildProcess | undefined;
 
   private constructor(folder: string, port: number) {
+    super(`postgres://postgres@127.0.0.1:${port}`);
     this.#folder = folder;
-    this.port = port;
   }
 
   /** A new cluster, running. */
@@ -95,12 +153,6 @@ export class PostgresServer implements AsyncDisposable {
 
   get #data(): string {
     return join(this.#folder, "data");
-  }
-
-  /** The address of a database on this server, or on several. */
-  address(database: string, others: readonly { port: number }[] = [], query = ""): string {
-    const hosts = [this, ...others].map(({ port }) => `127.0.0.1:${port}`).join(",");
-    return `postgres://postgres@${hosts}/${database}${query}`;
   }
 
   /** Adds to the configuration file; the last value of a name counts. */
@@ -159,31 +211,6 @@ export class PostgresServer implements AsyncDisposable {
     await ended;
   }
 
-  /** An empty database on this server. `options` are those of CREATE DATABASE. */
-  async newDatabase(options = ""): Promise<{ name: string; address: string }> {
-    const name = `plantstore_test_${crypto.randomUUID().replaceAll("-", "")}`;
-    await this.query("postgres", `CREATE DATABASE ${name} ${options}`);
-    return { name, address: this.address(name) };
-  }
-
-  /** Runs SQL on a connection of its own. */
-  async query(database: string, sql: string): Promise<Record<string, unknown>[]> {
-    const client = new Client({
-      host: "127.0.0.1",
-      port: this.port,
-      user: "postgres",
-      database,
-      connectionTimeoutMillis: 2_000,
-    });
-    client.on("error", () => undefined);
-    await client.connect();
-    try {
-      return (await client.query(sql)).rows;
-    } finally {
-      await client.end();
-    }
-  }
-
   /** Stops all of its processes where they are, as a machine that hangs: sockets stay open, and nothing is answered. */
   freeze(): void {
     this.#signalAll("SIGSTOP");
@@ -203,7 +230,7 @@ export class PostgresServer implements AsyncDisposable {
       process.kill(process_, signal);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  override async [Symbol.asyncDispose](): Promise<void> {
     await this.stop("SIGQUIT");
     rmSync(this.#folder, { recursive: true, force: true });
   }

@@ -3,6 +3,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { makeToken, randomBytes } from "../../src/auth/token.ts";
+import { openStore } from "../../src/store/open-store.ts";
+import type { OpenMode, ReadablePlantStore } from "../../src/store/plant-store.ts";
 import { type LogLine, logLines, Output } from "./output.ts";
 
 /** The command, as a shell runs it. */
@@ -34,10 +37,23 @@ export async function run(
   return { exitCode, stdout, stderr };
 }
 
-/** Makes an empty store, for commands that make none themselves. */
+/** Creates an empty store, for commands that create none themselves. In this process: a command costs 0.2 s. */
 export async function createStore(database: string): Promise<void> {
-  const { exitCode, stderr } = await run(["migrate", "--database", database]);
-  if (exitCode !== 0) throw new Error(stderr);
+  await withStore(database, "create", async () => undefined);
+}
+
+/** Opens a store in this process, and closes it. */
+export async function withStore<T>(
+  database: string,
+  mode: OpenMode,
+  use: (store: ReadablePlantStore) => Promise<T>,
+): Promise<T> {
+  const store = await openStore(database, mode, () => undefined);
+  try {
+    return await use(store);
+  } finally {
+    await store.close();
+  }
 }
 
 /** A temporary folder, removed when it goes out of scope. */
@@ -132,11 +148,17 @@ export class RunningServer {
     return this.#child.pid;
   }
 
-  /** Issues a token by the command line, as an operator does. */
-  async createToken(name: string = crypto.randomUUID(), args: readonly string[] = []): Promise<string> {
-    const { exitCode, stdout, stderr } = await this.command("token", "create", "--name", name, ...args);
-    if (exitCode !== 0) throw new Error(stderr);
-    return stdout.trim();
+  /** Adds a token to the store, as `plantstore token create` does. It expires after `lifetimeMs`, or never. */
+  async createToken(
+    name: string = crypto.randomUUID(),
+    lifetimeMs = Number.POSITIVE_INFINITY,
+  ): Promise<string> {
+    const now = Date.now();
+    const expiresAt = lifetimeMs === Number.POSITIVE_INFINITY ? null : now + lifetimeMs;
+    const { token, record } = makeToken({ name, expiresAt }, { now, randomBytes });
+    const wasAdded = await withStore(this.database, "writable", ({ tokens }) => tokens.add(record));
+    if (!wasAdded) throw new Error(`There is a token named ${name}`);
+    return token;
   }
 
   /** Runs a command on this server's store. */

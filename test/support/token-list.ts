@@ -1,25 +1,13 @@
-// What `plantstore token list` says.
+// The tokens of a store, as `plantstore token list --json` prints them.
 
-import { run } from "./server.ts";
-
-/** A token as `token list --json` shows it. */
-export interface TokenSummary {
-  readonly name: string;
-  readonly state: string;
-  readonly created: string;
-  readonly expires: string | null;
-  readonly revoked: string | null;
-  readonly lastUsed: string | null;
-}
+import { listed, type TokenSummary } from "../../src/auth/token-summary.ts";
+import { withStore } from "./server.ts";
 
 /** The tokens of a store, oldest first. */
 export async function listedTokens(database: string): Promise<TokenSummary[]> {
-  const { exitCode, stdout, stderr } = await run(["token", "list", "--json", "--database", database]);
-  if (exitCode !== 0) throw new Error(stderr);
-  return stdout
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) => JSON.parse(line));
+  const tokens = await withStore(database, "existing", (store) => store.tokens.list());
+  const now = Date.now();
+  return tokens.map((token) => listed(token, now));
 }
 
 /** The states of the tokens of a name, oldest first. */

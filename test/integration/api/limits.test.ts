@@ -105,7 +105,7 @@ test.each([
   other.run("BEGIN IMMEDIATE");
   // One is being committed, one waits, and the third sees to it that another waits as soon as this one does not.
   const creates = [1n, 2n, 3n].map(async (id) => {
-    while ((await post(target, plantJson(id, "Monstera"))).status !== 200);
+    while ((await post(target, plantJson(id, "Monstera"))).status !== 200) await Bun.sleep(5);
   });
   while ((await server.metric("plantstore_queue_plants")) < 1) await Bun.sleep(10);
   const [, framing, beginning, rest] = how;
@@ -259,7 +259,7 @@ test("a queue that one token fills has room for another's plants", async () => {
   lock.run("BEGIN IMMEDIATE");
   // The store cannot be written, and more plants come than may wait.
   const creates = Array.from({ length: 60 }, async (_, id) => {
-    while ((await post(greedy, plantJson(BigInt(id), "Monstera"))).status !== 200);
+    while ((await post(greedy, plantJson(BigInt(id), "Monstera"))).status !== 200) await Bun.sleep(5);
   });
   const isOverloaded = ({ text }: Answer) => text.includes("The server is overloaded");
   for (const id of [100n, 101n]) {

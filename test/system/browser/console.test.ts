@@ -358,7 +358,7 @@ test("pictures in light, dark and narrow, in which axe finds nothing serious", a
       }
       ended.resolve();
     })();
-    await server.createToken("ci pipeline", ["--expires", "90d"]);
+    await server.createToken("ci pipeline", 90 * 86_400_000);
     await server.createToken("warehouse import");
     const history = `${console}api/history`;
     const samples = async () =>

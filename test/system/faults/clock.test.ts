@@ -40,7 +40,7 @@ suiteWith("faketime", "a clock that jumps", () => {
       env: clockFrom(clock),
     });
     const forever = { url: server.url, token: await server.createToken() };
-    const limited = { url: server.url, token: await server.createToken("limited", ["--expires", "1h"]) };
+    const limited = { url: server.url, token: await server.createToken("limited", 3_600_000) };
     const load = new Load();
     const running = load.untilGone([forever], 8);
     let id = 0n;

@@ -5,9 +5,9 @@ import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { Load } from "../../support/load.ts";
+import { Random } from "../../support/random.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 import { bytesOf, type SystemCall, suiteWithStrace, systemCalls, tracing } from "../../support/strace.ts";
-import { Random } from "../simulation/random.ts";
 
 const calls = ["pwrite64", "ftruncate", "fsync", "fdatasync", "sendto", "sendmsg", "write", "writev"];
 

@@ -10,7 +10,7 @@ import { suiteWith } from "../../support/programs.ts";
 import { RunningServer } from "../../support/server.ts";
 
 const clients = 48;
-const rounds = 3;
+const rounds = 2;
 const testMsMax = 120_000;
 const both = [0, 1] as const;
 

@@ -1,9 +1,9 @@
 // A client of the simulation: creates, races, replays, sends what is wrong, and writes down what it is told.
 
 import { type NewPlant, newPlantJson, toPlant } from "../../../src/contract/plant.ts";
+import type { Random } from "../../support/random.ts";
 import type { World, WorldParts } from "./environment.ts";
 import type { Books, Told } from "./model.ts";
-import type { Random } from "./random.ts";
 import { engineThrewText, type Reply, type SimulatedServer } from "./server.ts";
 import type { SimulatedTokens } from "./tokens.ts";
 

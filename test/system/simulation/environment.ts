@@ -3,7 +3,7 @@
 import type { GroupCommit, GroupCommitLimits } from "../../../src/store/group-commit.ts";
 import type { PlantStore } from "../../../src/store/plant-store.ts";
 import type { TokenStore } from "../../../src/store/token-store.ts";
-import type { Random } from "./random.ts";
+import type { Random } from "../../support/random.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
 /** A store as one server process has it, from its start to its end. */

@@ -1,10 +1,10 @@
 // One simulation: servers, clients, and a world that goes wrong, all driven by one seed.
 
+import { Random } from "../../support/random.ts";
 import { Client, type ClientParts } from "./client.ts";
 import type { Mutation, WorldParts } from "./environment.ts";
 import { Books } from "./model.ts";
 import { PostgresWorld } from "./postgres-environment.ts";
-import { Random } from "./random.ts";
 import { SimulatedServer } from "./server.ts";
 import { SqliteWorld } from "./sqlite-environment.ts";
 import { SimulatedTokens } from "./tokens.ts";

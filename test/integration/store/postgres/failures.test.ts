@@ -3,12 +3,12 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Client, Pool, type PoolConfig } from "pg";
 import { failureOf } from "../../../../src/store/postgres/error-classes.ts";
-import { freePort, PostgresServer } from "../../../support/postgres.ts";
+import { freePort, type PostgresDatabases, sharedPostgres } from "../../../support/postgres.ts";
 import { HangingProxy } from "../../../support/proxy.ts";
 
-let database: PostgresServer;
+let database: PostgresDatabases;
 beforeAll(async () => {
-  database = await PostgresServer.start();
+  database = await sharedPostgres();
 });
 afterAll(() => database[Symbol.asyncDispose]());
 

@@ -4,12 +4,12 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Client } from "pg";
 import { ConsoleClient } from "../../../support/console.ts";
 import { plantJson, post } from "../../../support/http.ts";
-import { PostgresServer } from "../../../support/postgres.ts";
+import { type PostgresDatabases, sharedPostgres } from "../../../support/postgres.ts";
 import { RunningServer, run } from "../../../support/server.ts";
 
-let database: PostgresServer;
+let database: PostgresDatabases;
 beforeAll(async () => {
-  database = await PostgresServer.start();
+  database = await sharedPostgres();
 });
 afterAll(() => database[Symbol.asyncDispose]());
 

@@ -2,12 +2,12 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { plantJson, post } from "../../../support/http.ts";
-import { freePort, PostgresServer } from "../../../support/postgres.ts";
+import { freePort, type PostgresDatabases, sharedPostgres } from "../../../support/postgres.ts";
 import { RunningServer, run } from "../../../support/server.ts";
 
-let database: PostgresServer;
+let database: PostgresDatabases;
 beforeAll(async () => {
-  database = await PostgresServer.start();
+  database = await sharedPostgres();
 });
 afterAll(() => database[Symbol.asyncDispose]());
 

@@ -4,13 +4,13 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { openStore } from "../../../../src/store/open-store.ts";
 import { freshId, plantJson, post } from "../../../support/http.ts";
 import { logLines } from "../../../support/output.ts";
-import { PostgresServer } from "../../../support/postgres.ts";
+import { type PostgresDatabases, PostgresServer, sharedPostgres } from "../../../support/postgres.ts";
 import { RunningServer, run } from "../../../support/server.ts";
 import { listedTokens } from "../../../support/token-list.ts";
 
-let database: PostgresServer;
+let database: PostgresDatabases;
 beforeAll(async () => {
-  database = await PostgresServer.start();
+  database = await sharedPostgres();
 });
 afterAll(() => database[Symbol.asyncDispose]());
 

@@ -2,10 +2,10 @@
 
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
-import { logLines, Output } from "../../../support/output.ts";
-import { freePort, PostgresServer } from "../../../support/postgres.ts";
-import { HangingProxy } from "../../../support/proxy.ts";
-import { plantstore, run, TemporaryFolder } from "../../../support/server.ts";
+import { logLines, Output } from "../../support/output.ts";
+import { freePort, PostgresServer } from "../../support/postgres.ts";
+import { HangingProxy } from "../../support/proxy.ts";
+import { plantstore, run, TemporaryFolder } from "../../support/server.ts";
 
 const patient = "retry_timeout=3600&connect_timeout=3600";
 

@@ -1,8 +1,6 @@
 // A provider that is away, silent or out of its mind: known keys go on, and what nobody can tell is 50300.
 
 import { describe, expect, test } from "bun:test";
-import { KeyServer } from "../../support/key-server.ts";
-import { SigningKey } from "../../support/signing-key.ts";
 import {
   ageOfOneSecond,
   claimsOf,
@@ -10,7 +8,9 @@ import {
   notAccepted,
   ServerWithIdentity,
   until,
-} from "./setup.ts";
+} from "../../integration/auth/setup.ts";
+import { KeyServer } from "../../support/key-server.ts";
+import { SigningKey } from "../../support/signing-key.ts";
 
 // They wait for the server to try again, five seconds each: all at once.
 describe.concurrent("a provider that is away", () => {

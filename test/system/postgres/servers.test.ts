@@ -1,18 +1,18 @@
 // Several servers on one database.
 
 import { expect, test } from "bun:test";
-import { freshId, plantJson, post } from "../../../support/http.ts";
-import { Load } from "../../../support/load.ts";
-import { PostgresServer } from "../../../support/postgres.ts";
-import { RunningServer } from "../../../support/server.ts";
+import { freshId, plantJson, post } from "../../support/http.ts";
+import { Load } from "../../support/load.ts";
+import { sharedPostgres } from "../../support/postgres.ts";
+import { RunningServer } from "../../support/server.ts";
 
 const testMsMax = 60_000;
 
 test(
   "three servers start at once on an empty database, one id raced across them has one winner, and one killed loses nothing",
   async () => {
-    await using database = await PostgresServer.start();
-    const address = database.address("postgres");
+    await using database = await sharedPostgres();
+    const { address } = await database.newDatabase();
     // All three find no schema, and no token.
     const servers = await Promise.all([1, 2, 3].map(() => RunningServer.start({ database: address })));
     await using stack = new AsyncDisposableStack();

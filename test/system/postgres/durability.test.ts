@@ -1,10 +1,10 @@
 // Settings of the server with which commits could be lost: overridden where a client may, else refused, also while it runs.
 
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { openStore } from "../../../../src/store/open-store.ts";
-import { plantJson, post } from "../../../support/http.ts";
-import { PostgresServer } from "../../../support/postgres.ts";
-import { RunningServer, run } from "../../../support/server.ts";
+import { openStore } from "../../../src/store/open-store.ts";
+import { plantJson, post } from "../../support/http.ts";
+import { PostgresServer } from "../../support/postgres.ts";
+import { RunningServer, run } from "../../support/server.ts";
 
 setDefaultTimeout(90_000);
 

@@ -2,17 +2,17 @@
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { Client } from "pg";
-import { openStore } from "../../../../src/store/open-store.ts";
-import { plantJson, post } from "../../../support/http.ts";
-import { Load } from "../../../support/load.ts";
-import { PostgresServer } from "../../../support/postgres.ts";
-import { RunningServer } from "../../../support/server.ts";
+import { openStore } from "../../../src/store/open-store.ts";
+import { plantJson, post } from "../../support/http.ts";
+import { Load } from "../../support/load.ts";
+import { type PostgresDatabases, PostgresServer, sharedPostgres } from "../../support/postgres.ts";
+import { RunningServer } from "../../support/server.ts";
 
 setDefaultTimeout(90_000);
 
-let database: PostgresServer;
+let database: PostgresDatabases;
 beforeAll(async () => {
-  database = await PostgresServer.start();
+  database = await sharedPostgres();
 });
 afterAll(() => database[Symbol.asyncDispose]());
 

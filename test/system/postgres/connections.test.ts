@@ -3,14 +3,14 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, chownSync, cpSync, writeFileSync } from "node:fs";
 import { Client } from "pg";
-import { HostPool } from "../../../../src/store/postgres/connection.ts";
-import { parsePostgresUrl } from "../../../../src/store/postgres/connection-url.ts";
-import { makeCertificate } from "../../../support/certificates.ts";
-import { plantJson, post } from "../../../support/http.ts";
-import { Load } from "../../../support/load.ts";
-import { freePort, PostgresServer } from "../../../support/postgres.ts";
-import { programPath, suiteWith } from "../../../support/programs.ts";
-import { RunningServer, run, TemporaryFolder } from "../../../support/server.ts";
+import { HostPool } from "../../../src/store/postgres/connection.ts";
+import { parsePostgresUrl } from "../../../src/store/postgres/connection-url.ts";
+import { makeCertificate } from "../../support/certificates.ts";
+import { plantJson, post } from "../../support/http.ts";
+import { Load } from "../../support/load.ts";
+import { freePort, PostgresServer } from "../../support/postgres.ts";
+import { programPath, suiteWith } from "../../support/programs.ts";
+import { RunningServer, run, TemporaryFolder } from "../../support/server.ts";
 
 const nobody = 65_534;
 const isRoot = process.getuid?.() === 0;

@@ -1,0 +1,60 @@
+// What `bun test --reporter=junit` reports, in a few lines: skipped tests with their reasons, and the slowest.
+
+interface TestResult {
+  /** The test with the groups that it is in, outermost first. */
+  readonly name: string;
+  readonly file: string;
+  readonly seconds: number;
+  readonly isSkipped: boolean;
+}
+
+const slowestMax = 10;
+
+/** Reads a report. Bun writes one element a line. */
+export function parseReport(xml: string): TestResult[] {
+  const results: TestResult[] = [];
+  const groups: string[] = [];
+  for (const line of xml.split("\n")) {
+    const attribute = (name: string) => unescapeXml(new RegExp(` ${name}="([^"]*)"`).exec(line)?.[1] ?? "");
+    if (/^\s*<testsuite /.test(line)) groups.push(attribute("name"));
+    else if (/^\s*<\/testsuite>/.test(line)) groups.pop();
+    else if (/^\s*<testcase /.test(line))
+      results.push({
+        name: [...groups.slice(1), attribute("name")].join(" > "),
+        file: attribute("file"),
+        seconds: Number(attribute("time")),
+        isSkipped: false,
+      });
+    else if (/^\s*<skipped/.test(line)) results.push({ ...(results.pop() as TestResult), isSkipped: true });
+  }
+  return results;
+}
+
+export function formatReport(results: readonly TestResult[]): string {
+  const skipped = Map.groupBy(
+    results.filter(({ isSkipped }) => isSkipped),
+    ({ name, file }) => `${file}: ${/\(skipped: (.*?)\)/.exec(name)?.[1] ?? `${name} gives no reason`}`,
+  );
+  const seconds = new Map<string, number>();
+  for (const result of results) seconds.set(result.file, (seconds.get(result.file) ?? 0) + result.seconds);
+  return [
+    ...[...skipped].map(([reason, { length }]) => `skipped: ${length} of ${reason}`),
+    "slowest files:",
+    ...slowest([...seconds].map(([file, total]) => ({ label: file, seconds: total }))),
+    "slowest tests:",
+    ...slowest(results.map(({ name, file, seconds }) => ({ label: `${file}: ${name}`, seconds }))),
+    "",
+  ].join("\n");
+}
+
+function slowest(items: readonly { label: string; seconds: number }[]): string[] {
+  return items
+    .toSorted((a, b) => b.seconds - a.seconds)
+    .slice(0, slowestMax)
+    .map(({ label, seconds }) => `${seconds.toFixed(1).padStart(7)} s  ${label}`);
+}
+
+function unescapeXml(text: string): string {
+  const entities: Record<string, string> = { lt: "<", gt: ">", quot: '"', apos: "'", amp: "&" };
+  return text.replaceAll(/&(\w+);/g, (entity, name) => entities[name] ?? entity);
+}

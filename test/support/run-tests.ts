@@ -1,0 +1,95 @@
+// Runs one tier of the tests: npm test, npm run test:system. All files share one PostgreSQL server, and run in as many
+// processes as there are processors. Prints what fails, what is skipped and why, the slowest tests and files, and the
+// counts, which .ci/run adds up.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { chromiumPath } from "./chromium.ts";
+import { formatReport, parseReport } from "./junit.ts";
+import { PostgresServer } from "./postgres.ts";
+import { TemporaryFolder } from "./server.ts";
+
+interface Tier {
+  readonly folders: readonly string[];
+  /** Of a test that sets none itself. */
+  readonly testMsMax: number;
+}
+
+const tiers: Readonly<Record<string, Tier>> = {
+  test: { folders: ["./test/unit/", "./test/integration/"], testMsMax: 30_000 },
+  system: { folders: ["./test/system/", "./test/long/"], testMsMax: 600_000 },
+};
+
+/** Settings of the shared server: every test process has servers of its own on it. */
+const postgresSettings = { max_connections: "400" };
+
+const [name = "", ...paths] = process.argv.slice(2);
+const tier = tiers[name];
+if (tier === undefined) {
+  process.stderr.write(`usage: run-tests.ts ${Object.keys(tiers).join("|")} [file or folder ...]\n`);
+  process.exitCode = 2;
+} else process.exitCode = await runTier(tier, paths);
+
+async function runTier({ folders, testMsMax }: Tier, only: readonly string[]): Promise<number> {
+  using folder = new TemporaryFolder();
+  await using stack = new AsyncDisposableStack();
+  const given = process.env.PLANTSTORE_TEST_POSTGRES;
+  const url = given ?? stack.use(await PostgresServer.start(postgresSettings)).url;
+  const report = folder.file("report.xml");
+  const hasChromium = existsSync(chromiumPath() ?? "");
+  const child = spawn(
+    process.execPath,
+    [
+      "test",
+      `--parallel=${availableParallelism()}`,
+      `--timeout=${testMsMax}`,
+      "--only-failures",
+      "--reporter=junit",
+      `--reporter-outfile=${report}`,
+      ...(hasChromium ? [] : ["--path-ignore-patterns=test/system/browser/**"]),
+      ...(only.length > 0 ? only : folders),
+    ],
+    // A process group of its own, so that a signal ends whatever the tests have started, too.
+    {
+      detached: true,
+      stdio: ["ignore", "inherit", "inherit"],
+      env: { ...process.env, PLANTSTORE_TEST_POSTGRES: url },
+    },
+  );
+  const exitCode = await endOf(child);
+  if (existsSync(report)) process.stdout.write(formatReport(parseReport(await Bun.file(report).text())));
+  if (!hasChromium && folders.includes("./test/system/"))
+    process.stdout.write("skipped: test/system/browser (install chromium, or set CHROMIUM_PATH)\n");
+  return exitCode;
+}
+
+/** Waits for the tests, and passes on the signals that end this process meanwhile. The exit code. */
+async function endOf(child: ChildProcess): Promise<number> {
+  const kill = (signal: NodeJS.Signals) => {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, signal);
+    } catch (error) {
+      // The group is gone.
+      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+    }
+  };
+  let interrupted = 0;
+  for (const [signal, code] of [
+    ["SIGINT", 130],
+    ["SIGTERM", 143],
+    ["SIGHUP", 129],
+  ] as const) {
+    process.on(signal, () => {
+      interrupted = code;
+      kill("SIGKILL");
+    });
+  }
+  const { promise, resolve } = Promise.withResolvers<number>();
+  child.once("error", () => resolve(1));
+  child.once("exit", (code) => resolve(code ?? 1));
+  const exitCode = await promise;
+  // Servers of a test that was given up.
+  kill("SIGKILL");
+  return interrupted === 0 ? exitCode : interrupted;
+}
