@@ -111,7 +111,7 @@ export function startServer(options: ServerOptions): PublicServer {
     }
     if (path === descriptionPath || documentationPage === undefined)
       return answerDescription(request, exchange);
-    const answered = documentationPage.answer(path, request);
+    const answered = documentationPage.respond(path, request);
     return answered instanceof Response ? answers.served(answered, exchange) : answerFile(answered, exchange);
   }
 
