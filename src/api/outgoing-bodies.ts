@@ -1,17 +1,17 @@
-// Bodies of answers that may outgrow a socket's buffer: sent piece by piece, as fast as their readers take them, and
-// bounded in memory and in time.
+// Response bodies that may be larger than a socket's buffer: sent in pieces as fast as the client reads, within limits of
+// memory and time.
 //
-// Measured with 800 readers that never read a body of 4.3 MB (resident memory, over 53 MB before): a Uint8Array or a
-// string of each answer's own 2.1 to 3.3 GB more, DecompressionStream 1.4 GB, Bun.file 5 MB and a second descriptor for
-// each, a stream that is pulled from shared bytes 27 MB.
+// Measured with 800 clients that never read a body of 4.3 MB (resident memory, in addition to 53 MB before): a Uint8Array
+// or a string for each response 2.1 to 3.3 GB, DecompressionStream 1.4 GB, Bun.file 5 MB and a second descriptor for each,
+// a stream that is pulled from shared bytes 27 MB.
 
-/** What a stream of shared bytes holds of its own, until its reader has taken it. */
+/** The memory of a stream of shared bytes: the piece that the client is reading. */
 export const pieceBytes = 64 * 2 ** 10;
 
 export interface OutgoingLimits {
-  /** Memory for the bodies on their way, together. */
+  /** Memory of all bodies being sent. */
   readonly bytesMax: number;
-  /** A body that takes longer is cut off: a slow reader is not to hold a connection for as long as it likes. */
+  /** A body that takes longer is aborted, so that a slow client cannot keep its connection for ever. */
   readonly sendMsMax: number;
 }
 
@@ -23,17 +23,17 @@ export class OutgoingBodies {
     this.#limits = limits;
   }
 
-  /** A stream of bytes that all answers share; undefined where there is no memory for one more. */
+  /** A stream of bytes that several responses share; undefined where the memory limit is reached. */
   shared(bytes: Uint8Array): ReadableStream<Uint8Array> | undefined {
     return this.stream(piecesOf(bytes), pieceBytes);
   }
 
-  /** A stream of bytes that are this answer's alone. */
+  /** A stream of bytes that only this response holds; undefined where the memory limit is reached. */
   owned(bytes: Uint8Array): ReadableStream<Uint8Array> | undefined {
     return this.stream(piecesOf(bytes), bytes.byteLength);
   }
 
-  /** @param heldBytes what is in memory until the stream has ended. A single body may be over the bound. */
+  /** @param heldBytes the memory that is held until the stream ends. A single body may exceed the limit. */
   stream(
     pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
     heldBytes: number,
@@ -54,7 +54,7 @@ export class OutgoingBodies {
         start: (controller) => {
           timer = setTimeout(() => {
             end();
-            controller.error(new Error("the reader of this body is too slow"));
+            controller.error(new Error("the client reads this body too slowly"));
           }, this.#limits.sendMsMax);
         },
         async pull(controller) {

@@ -1,6 +1,6 @@
 // The console: a page for operators and the API behind it. What happens to a request, in the order in which it happens.
 
-import { Bodies } from "../../api/body.ts";
+import { BodyReader } from "../../api/body-reader.ts";
 import { ApiError, statusOf } from "../../contract/errors.ts";
 import type { RecentSamples } from "../../observability/recent-samples.ts";
 import { sampleMs, samplesMax } from "../../observability/recent-samples.ts";
@@ -54,8 +54,8 @@ type Call<Input> = (input: Input) => Response | Promise<Response>;
 export class OperatorConsole {
   readonly #needs: ConsoleDependencies;
   readonly #files = new PageFiles();
-  readonly #passwords = new Bodies(passwordLimits);
-  readonly #bodies = new Bodies(bodyLimits);
+  readonly #passwords = new BodyReader(passwordLimits);
+  readonly #bodies = new BodyReader(bodyLimits);
   readonly #reads: Calls<URLSearchParams>;
   readonly #writes: Calls<Body>;
 
@@ -148,7 +148,7 @@ function noSuchCall(): Response {
 }
 
 /** Throws a ApiError for a body that is over a limit. */
-async function readBody(request: Request, bodies: Bodies, peer: string): Promise<Body> {
+async function readBody(request: Request, bodies: BodyReader, peer: string): Promise<Body> {
   // Rejects if the client leaves before its body has arrived.
   const body = await bodies.read(request, { key: peer, name: peer }, parseJson).catch(() => undefined);
   if (body instanceof ApiError) throw body;

@@ -1,4 +1,4 @@
-/** Files that are imported by their path: what the import gives is where the file is, in a compiled executable too. */
+/** Files that are imported by path: the default export is the path of the file, in a compiled executable as well. */
 declare module "*.gz" {
   const path: string;
   export default path;

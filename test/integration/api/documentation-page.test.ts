@@ -21,7 +21,7 @@ async function linksOf(pageUrl: string): Promise<{ scripts: string[]; descriptio
   const scripts = [...html.matchAll(/<script src="([^"]+)"/g)].map(
     ([, link = ""]) => new URL(link, pageUrl).href,
   );
-  const description = /data-description="([^"]+)"/.exec(html)?.[1] ?? "";
+  const description = /data-openapi="([^"]+)"/.exec(html)?.[1] ?? "";
   return { scripts, description: new URL(description, pageUrl).href };
 }
 
@@ -155,9 +155,9 @@ test("behind a proxy the page may call the public address, and its links stay re
   expect(response.headers.get("content-security-policy")).toContain(
     "connect-src 'self' https://plants.example;",
   );
-  expect(await response.text()).toContain('data-description="openapi.json"');
+  expect(await response.text()).toContain('data-openapi="openapi.json"');
   // A proxy hands /garden/api to /v1.
-  expect(await (await fetch(server.url)).text()).toContain('data-description="api/openapi.json"');
+  expect(await (await fetch(server.url)).text()).toContain('data-openapi="api/openapi.json"');
 });
 
 test("without the page its paths are like any other", async () => {

@@ -89,7 +89,7 @@ async function firstRefusal(of: Target, wanted: number): Promise<Answer> {
   return refusal;
 }
 
-/** How each example's answer is brought about; a fault of the service cannot be, from outside. */
+/** How each example's answer is brought about; an internal error cannot be provoked from outside. */
 const provoke: Record<string, () => Promise<Answer>> = {
   withTag: () => post(target, JSON.stringify(requestExamples.withTag?.value)),
   withoutTag: () => post(target, JSON.stringify(requestExamples.withoutTag?.value)),
@@ -129,7 +129,7 @@ const provoke: Record<string, () => Promise<Answer>> = {
   overloaded: async () => firstRefusal(await targetOf(["--queue-plants-max", "1"]), 503),
 };
 
-const provoked = examples.filter(({ name }) => name !== "fault");
+const provoked = examples.filter(({ name }) => name !== "internalError");
 test.each(provoked.map((example) => [example.status, example.name, example] as const))(
   "the example %d %s is what is sent",
   async (status, name, { value, headers }) => {

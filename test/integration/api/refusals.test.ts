@@ -69,27 +69,27 @@ describeConformance("refusals", (target) => {
     [
       "a lone continuation byte",
       bytes(0x22, 0x80, 0x22),
-      "The body is not UTF-8: line 1, column 2 starts a byte sequence that is none; encode the JSON in UTF-8.",
+      "The body is not UTF-8: invalid bytes at line 1, column 2; encode the JSON in UTF-8.",
     ],
     [
       "Latin-1",
       new Uint8Array([...encoded('{"id": 1,\n"name": "caf'), 0xe9, 0x22, 0x7d]),
-      "The body is not UTF-8: line 2, column 13 starts a byte sequence that is none; encode the JSON in UTF-8.",
+      "The body is not UTF-8: invalid bytes at line 2, column 13; encode the JSON in UTF-8.",
     ],
     [
       "UTF-8 cut in a sequence",
       bytes(0x22, 0xef, 0xbf),
-      "The body is not UTF-8: line 1, column 2 starts a byte sequence that is none; encode the JSON in UTF-8.",
+      "The body is not UTF-8: invalid bytes at line 1, column 2; encode the JSON in UTF-8.",
     ],
     [
       "an encoded surrogate",
       bytes(0x22, 0xed, 0xa0, 0x80, 0x22),
-      "The body is not UTF-8: line 1, column 2 starts a byte sequence that is none; encode the JSON in UTF-8.",
+      "The body is not UTF-8: invalid bytes at line 1, column 2; encode the JSON in UTF-8.",
     ],
     [
       "an recordTooLong encoding",
       bytes(0x22, 0xc0, 0xaf, 0x22),
-      "The body is not UTF-8: line 1, column 2 starts a byte sequence that is none; encode the JSON in UTF-8.",
+      "The body is not UTF-8: invalid bytes at line 1, column 2; encode the JSON in UTF-8.",
     ],
   ];
   test.each(invalidJson)("40001 for %s", async (_, body, message) => {

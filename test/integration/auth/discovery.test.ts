@@ -39,14 +39,14 @@ test("OAuth metadata (RFC 8414) where there are none of OpenID", async () => {
 });
 
 test.each([
-  ["of another issuer", { issuer: "https://id.example" }, "is of the issuer"],
+  ["of another issuer", { issuer: "https://id.example" }, "has the issuer"],
   [
     "with an address of keys that anybody on the way may change",
     { jwks_uri: "http://id.example/keys" },
-    "no https",
+    "not an https URL",
   ],
-  ["without an address of keys", { jwks_uri: undefined }, "no https"],
-  ["with an address of keys that is a file", { jwks_uri: "file:///etc/passwd" }, "no https"],
+  ["without an address of keys", { jwks_uri: undefined }, "not an https URL"],
+  ["with an address of keys that is a file", { jwks_uri: "file:///etc/passwd" }, "not an https URL"],
 ])("metadata %s are not taken", async (_, differing, reported) => {
   await using provider = new KeyServer(key);
   provider.instead = ({ url }) =>
@@ -80,7 +80,7 @@ test("no metadata at all: the log says where they were looked for, and what to d
   provider.instead = () => new Response("", { status: 404 });
   await using identity = await ServerWithIdentity.start(provider.issuer);
   expect(await identity.create(key.sign(claimsOf(provider.issuer)))).toMatchObject(keysUnavailable);
-  expect(await identity.keysTrouble()).toContain("say with --jwks-url where the keys are");
+  expect(await identity.keysTrouble()).toContain("set --jwks-url to the address of the keys");
 });
 
 test("is not needed with --jwks-url", async () => {

@@ -15,7 +15,7 @@ export const keysUnavailable = {
   json: {
     error: 50300,
     message:
-      "The identity provider cannot be asked for the key that signed this token; retrying in 1 second is safe.",
+      "The identity provider is unreachable, so the token cannot be verified; retrying in 1 second is safe.",
   },
 };
 

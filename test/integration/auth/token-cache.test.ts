@@ -2,8 +2,9 @@
 
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { makeToken, randomBytes } from "../../../src/auth/token.ts";
-import { TokenCache } from "../../../src/auth/token-cache.ts";
+import { hashToken, makeToken, randomBytes } from "../../../src/auth/token.ts";
+import { TokenCache, unknownToken } from "../../../src/auth/token-cache.ts";
+import { ApiError } from "../../../src/contract/errors.ts";
 import { openDatabase } from "../../../src/store/sqlite/database.ts";
 import { migrate } from "../../../src/store/sqlite/migrations.ts";
 import { SqliteTokens } from "../../../src/store/sqlite/tokens.ts";
@@ -125,8 +126,8 @@ test("a use is stored once the minute is over, to the minute, and only that of t
   house.now = noon + 3 * minute + 20_000;
   for (let request = 0; request < 10; request++) {
     expect(await house.known.lookup(used)).toMatchObject({ name: "used" });
-    expect(await house.known.lookup(refused)).toBeUndefined();
-    expect(await house.known.lookup("pst_unknown")).toBeUndefined();
+    expect(await house.known.lookup(refused)).toBe(unknownToken);
+    expect(await house.known.lookup("pst_unknown")).toBe(unknownToken);
   }
   house.now = noon + 4 * minute;
   await house.until(async () => (await house.lastUses()).used !== undefined);
@@ -161,9 +162,9 @@ test("a later use that another server has stored stays", async () => {
   await using house = new House();
   const token = await house.issue("ci");
   await house.known.start();
-  const record = await house.known.lookup(token);
-  if (record === undefined || record === "unavailable") throw new Error("The token is not accepted");
-  await house.stored.recordUses([{ hash: record.hash, minute: noon + 5 * minute }]);
+  const caller = await house.known.lookup(token);
+  if (caller instanceof ApiError) throw new Error("The token is not accepted");
+  await house.stored.recordUses([{ hash: caller.key, minute: noon + 5 * minute }]);
   await house.known.stop();
   expect(await house.lastUses()).toEqual({ ci: 5 });
 });
@@ -206,8 +207,9 @@ test("however many tokens have ended, a server reads only those that are in forc
   expect(house.stored.tokensRead).toBe(2);
 
   await house.aTick();
-  for (const token of tokens) expect(house.known.lookup(token)).toMatchObject({ createdAt: noon });
-  expect(await house.known.lookup("pst_unknown")).toBeUndefined();
+  for (const [index, token] of tokens.entries())
+    expect(house.known.lookup(token)).toEqual({ key: hashToken(token), name: ["one", "two"][index] ?? "" });
+  expect(await house.known.lookup("pst_unknown")).toBe(unknownToken);
   expect(house.stored.tokensRead).toBe(2);
   expect(house.stored.lookups.flat()).toHaveLength(1);
 
@@ -215,7 +217,7 @@ test("however many tokens have ended, a server reads only those that are in forc
   expect(await house.known.lookup(third)).toMatchObject({ name: "three" });
   await house.stored.revoke("one", noon);
   await house.aTick();
-  expect(await house.known.lookup(tokens[0] ?? "")).toBeUndefined();
+  expect(await house.known.lookup(tokens[0] ?? "")).toBe(unknownToken);
   expect(house.known.lookup(tokens[1] ?? "")).toMatchObject({ name: "two" });
   expect(house.stored.tokensRead).toBe(4);
   expect(house.failures).toEqual([]);
@@ -226,7 +228,7 @@ test("many unknown tokens at once are looked up together", async () => {
   await house.known.start();
   const before = house.stored.polls;
   const unknown = Array.from({ length: 500 }, (_, index) => house.known.lookup(`pst_unknown ${index}`));
-  expect(new Set(await Promise.all(unknown))).toEqual(new Set([undefined]));
+  expect(new Set(await Promise.all(unknown))).toEqual(new Set([unknownToken]));
   expect(house.stored.polls).toBeLessThan(before + 5);
   expect(house.stored.lookups.flat()).toHaveLength(500);
 });
@@ -236,7 +238,7 @@ test("a token that had ended by a clock which was ahead is accepted once the clo
   const token = await house.issue("ci", noon + day);
   house.now = noon + 365 * day;
   await house.known.start();
-  expect(await house.known.lookup(token)).toBeUndefined();
+  expect(await house.known.lookup(token)).toBe(unknownToken);
   house.now = noon;
   expect(await house.known.lookup(token)).toMatchObject({ name: "ci" });
 });
@@ -246,13 +248,13 @@ test("what the store lost in a failover is not missed, whatever the numbers of i
   const [kept, revoked] = [await house.issue("kept"), await house.issue("revoked")];
   await house.stored.revoke("revoked", noon);
   await house.known.start();
-  expect(await house.known.lookup(revoked)).toBeUndefined();
+  expect(await house.known.lookup(revoked)).toBe(unknownToken);
   // As the standby has it that was promoted before the revocation reached it.
   house.sql.run("UPDATE tokens SET revoked_at = NULL, revision = 2 WHERE name = 'revoked'");
   expect(await house.known.lookup(revoked)).toMatchObject({ name: "revoked" });
   await house.stored.revoke("kept", noon);
   await house.aTick();
-  expect(await house.known.lookup(kept)).toBeUndefined();
+  expect(await house.known.lookup(kept)).toBe(unknownToken);
 });
 
 test("a change that has no revision, as by hand, is seen within a minute or two", async () => {
@@ -267,7 +269,7 @@ test("a change that has no revision, as by hand, is seen within a minute or two"
     await time.until(known.start(), 1_000);
     database.run("UPDATE tokens SET revoked_at = 1");
     await time.until(time.sleep(120_000), 130_000);
-    expect(await time.until(Promise.resolve(known.lookup(token)), 1_000)).toBeUndefined();
+    expect(await time.until(Promise.resolve(known.lookup(token)), 1_000)).toBe(unknownToken);
     await time.until(known.stop(), 1_000);
   } finally {
     time[Symbol.dispose]();

@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { describeFault, scanJson } from "../../../src/contract/json-scanner.ts";
+import { formatSyntaxError, scanJson } from "../../../src/contract/json-scanner.ts";
 
 function isJson(text: string): boolean {
   try {
@@ -82,7 +82,7 @@ test.each([
   ["-", 'line 1, column 1: expected a value, found "-"'],
 ])("says where and why %p is no JSON", (text, sentence) => {
   const walk = scanJson(text, []);
-  expect("fault" in walk && describeFault(walk.fault)).toBe(sentence);
+  expect("error" in walk && formatSyntaxError(walk.error)).toBe(sentence);
 });
 
 test("takes a megabyte of anything without running out of stack", () => {
