@@ -152,7 +152,7 @@ export class JwksCache {
   }
 }
 
-/** Whether nobody between here and a URL can read or change what is fetched from it. */
+/** Whether a response from a URL cannot be read or changed on the way: https, or http on the loopback interface. */
 export function isConfidential(url: URL): boolean {
   const host = url.hostname.replace(/^\[|\]$/g, "");
   return url.protocol === "https:" || (url.protocol === "http:" && isLoopback(host));

@@ -1,7 +1,7 @@
 // The tokens, as the console lists, issues and revokes them.
 
 import { isTokenName, makeToken, randomBytes } from "../../auth/token.ts";
-import { listed } from "../../auth/token-summary.ts";
+import { toTokenSummary } from "../../auth/token-summary.ts";
 import { parseTimestamp } from "../../duration.ts";
 import type { TokenStore } from "../../store/token-store.ts";
 import { ChangeQueue, SharedRun } from "../shared-work.ts";
@@ -14,7 +14,7 @@ export class Tokens {
   readonly #listText = new SharedRun(async () => {
     const tokens = await this.#store.list();
     const now = this.#wallNow();
-    return jsonText(tokens.map((token) => listed(token, now)));
+    return jsonText(tokens.map((token) => toTokenSummary(token, now)));
   });
 
   /** @param wallNow milliseconds since the epoch. */

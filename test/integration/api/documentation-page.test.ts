@@ -1,4 +1,4 @@
-// The documentation page as HTTP: where it is, what its headers are, and that it can be turned off.
+// The documentation page over HTTP: its paths, its header fields, and the setting that disables it.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { post } from "../../support/http.ts";
@@ -31,7 +31,7 @@ describe("the documentation page", () => {
     server = await serverWith();
   });
 
-  test("needs no credentials, may run no script and ask no server but its own, and is in no frame", async () => {
+  test("requires no token, and its policy allows only its own scripts and server, and no frame", async () => {
     const response = await fetch(`${server.url}/`);
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
@@ -59,12 +59,12 @@ describe("the documentation page", () => {
     expect(html).not.toMatch(/<script(?! src=)|<style|https?:(?!\/\/www\.w3\.org\/2000\/svg)/);
   });
 
-  test("has another nonce each time", async () => {
+  test("has a new nonce in each response", async () => {
     const policyOf = async () => (await fetch(`${server.url}/`)).headers.get("content-security-policy");
     expect(await policyOf()).not.toBe(await policyOf());
   });
 
-  test("its scripts need no credentials, may be kept for good, and the bundle is sent compressed", async () => {
+  test("its scripts require no token, are cacheable for good, and the bundle is sent compressed", async () => {
     const { scripts } = await linksOf(`${server.url}/`);
     expect(scripts).toHaveLength(2);
     for (const script of scripts) {
@@ -94,7 +94,7 @@ describe("the documentation page", () => {
     },
   );
 
-  test("answers HEAD, and refuses other methods with the ones that it offers", async () => {
+  test("accepts HEAD, and rejects other methods with Allow", async () => {
     const { scripts } = await linksOf(`${server.url}/`);
     for (const url of [`${server.url}/`, ...scripts]) {
       const headers = { "Accept-Encoding": "identity" };
@@ -144,23 +144,23 @@ describe("under a base path", () => {
     },
   );
 
-  test("there is none at the root", async () => {
+  test("the root has no page", async () => {
     expect((await fetch(new URL("/", server.url))).status).toBe(401);
   });
 });
 
-test("behind a proxy the page may call the public address, and its links stay relative", async () => {
+test("behind a proxy the page may call the public address, and its links are relative", async () => {
   const server = await serverWith("--base-path", "/v1", "--public-url", "https://plants.example/garden/api");
   const response = await fetch(`${server.url}/`);
   expect(response.headers.get("content-security-policy")).toContain(
     "connect-src 'self' https://plants.example;",
   );
   expect(await response.text()).toContain('data-openapi="openapi.json"');
-  // A proxy hands /garden/api to /v1.
+  // A proxy forwards /garden/api to /v1.
   expect(await (await fetch(server.url)).text()).toContain('data-openapi="api/openapi.json"');
 });
 
-test("without the page its paths are like any other", async () => {
+test("where the page is disabled its paths are unknown ones", async () => {
   const [on, off] = await Promise.all([serverWith(), serverWith("--docs", "off")]);
   const { scripts } = await linksOf(`${on.url}/`);
   const token = await off.createToken();

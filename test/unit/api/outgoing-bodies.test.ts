@@ -1,4 +1,4 @@
-// Bodies that are sent as fast as they are read: whole to their readers, in bounded memory, and not for ever.
+// Response bodies that are sent as fast as they are read, within limits of memory and time.
 
 import { afterAll, expect, test } from "bun:test";
 import { OutgoingBodies, pieceBytes } from "../../../src/api/outgoing-bodies.ts";
@@ -26,7 +26,7 @@ async function stuckReader(): Promise<RawConnection> {
   return connection;
 }
 
-test("a body is sent whole, and its place is free afterwards", async () => {
+test("a body is sent completely, and its memory is released afterwards", async () => {
   outgoing = new OutgoingBodies({ bytesMax: pieceBytes, sendMsMax: 60_000 });
   for (let time = 1; time <= 3; time++) {
     const bytes = await (await fetch(server.url)).bytes();
@@ -34,7 +34,7 @@ test("a body is sent whole, and its place is free afterwards", async () => {
   }
 });
 
-test("past the bound there is none, until a reader is gone", async () => {
+test("at the memory limit no stream is created, until a client has left", async () => {
   outgoing = new OutgoingBodies({ bytesMax: 2 * pieceBytes, sendMsMax: 60_000 });
   const readers = [await stuckReader(), await stuckReader()];
   expect((await fetch(server.url)).status).toBe(503);
@@ -43,16 +43,16 @@ test("past the bound there is none, until a reader is gone", async () => {
   readers[1]?.terminate();
 });
 
-test("a body over the bound is sent while there is no other", () => {
+test("a body over the limit is sent while there is no other", () => {
   const bodies = new OutgoingBodies({ bytesMax: 1_000, sendMsMax: 60_000 });
   expect(bodies.owned(new Uint8Array(2_000))).toBeDefined();
   expect(bodies.owned(new Uint8Array(1))).toBeUndefined();
 });
 
-test("a body that is read too slowly is broken off, and does not look whole", async () => {
+test("a body that is read too slowly is aborted, and does not look complete", async () => {
   outgoing = new OutgoingBodies({ bytesMax: pieceBytes, sendMsMax: 300 });
   const reader = await stuckReader();
-  // Its place is free again though it is connected still.
+  // Its memory is released though the client is still connected.
   while ((await fetch(server.url, { method: "GET" })).status !== 200);
   reader.resume();
   const received = await reader.closed;
@@ -60,7 +60,7 @@ test("a body that is read too slowly is broken off, and does not look whole", as
   expect(received).not.toEndWith("0\r\n\r\n");
 });
 
-test("a body whose making fails is broken off, and its place is free", async () => {
+test("a body whose source fails is aborted, and its memory is released", async () => {
   const bodies = new OutgoingBodies({ bytesMax: 1, sendMsMax: 60_000 });
   const failing = async function* () {
     yield new Uint8Array(1);

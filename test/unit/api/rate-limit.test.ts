@@ -1,4 +1,4 @@
-// The rate of a caller: windows by a clock that the test sets, their fields, and a bound on what is remembered.
+// The rate limit: windows by a clock that the test sets, their fields, and the limit on their number.
 
 import { expect, test } from "bun:test";
 import { RateLimit } from "../../../src/api/rate-limit.ts";
@@ -13,7 +13,7 @@ function limited(limits: ConstructorParameters<typeof RateLimit>[0]) {
   return { clock, rateLimit, consume };
 }
 
-test("a window is as long as the rate needs for the burst, and begins with a caller's first create", () => {
+test("a window is as long as the rate needs for the burst, and starts with a caller's first create", () => {
   const { clock, rateLimit, consume } = limited({ createsPerSecond: 2, burst: 3 });
   expect(rateLimit.policy).toBe('"token";q=3;w=2');
   expect(consume("a")).toEqual({ retryAfter: undefined, field: '"token";r=2;t=2' });
@@ -39,7 +39,7 @@ test("a window of 34 days, longer than any timer, counts to its end", () => {
   expect(consume("a").field).toBe('"token";r=2999999;t=3000000');
 });
 
-test("callers that come all the time are counted to the ends of their own windows", () => {
+test("callers without a pause are counted to the ends of their own windows", () => {
   const { clock, consume } = limited({ createsPerSecond: 1, burst: 10 });
   const sent = new Map<string, { begin: number; count: number }>();
   for (let step = 0; step < 5_000; step++) {
@@ -56,11 +56,11 @@ test("callers that come all the time are counted to the ends of their own window
   }
 });
 
-test("what is remembered of callers is bounded: the latest of them are counted", () => {
+test("the number of windows is limited: the latest callers are counted", () => {
   const { consume } = limited({ createsPerSecond: 1, burst: 1, windowsMax: 100 });
   const refused = (key: string) => consume(key).retryAfter !== undefined;
   for (let caller = 0; caller < 1_000; caller++) expect(refused(`caller ${caller}`)).toBe(false);
-  // A generation is full at 100, and there are two.
+  // Two generations of 100.
   for (let caller = 900; caller < 1_000; caller++) expect(refused(`caller ${caller}`)).toBe(true);
   expect(refused("caller 0")).toBe(false);
 });

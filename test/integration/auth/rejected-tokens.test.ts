@@ -1,4 +1,4 @@
-// JWTs that must not be accepted, made by hand, each beside one that is.
+// JWTs that must be rejected, each a variation of one that is accepted.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
@@ -44,7 +44,7 @@ beforeAll(async () => {
 });
 afterAll(() => resources.disposeAsync());
 
-async function expectRefusal(token: string, reason: keyof typeof why): Promise<void> {
+async function expectRejected(token: string, reason: keyof typeof why): Promise<void> {
   const answer = await identity.create(token);
   expect(answer.json).toEqual({ error: 40101, message: `The bearer token is not accepted: ${why[reason]}` });
   expect(answer.status).toBe(401);
@@ -101,7 +101,7 @@ describe("claims", () => {
     ["bound to a key that the sender must prove", "claimMismatch", () => ({ cnf: { jkt: "x" } })],
   ];
   test.each(claims)("%s", async (_, reason, differing) => {
-    await expectRefusal(sign(differing()), reason);
+    await expectRejected(sign(differing()), reason);
   });
 
   const payloads: readonly [name: string, reason: keyof typeof why, edit: (json: string) => string][] = [
@@ -114,7 +114,7 @@ describe("claims", () => {
     ["claims from a prototype", "claimMismatch", (json) => `{"__proto__":${json}}`],
   ];
   test.each(payloads)("a payload with %s", async (_, reason, edit) => {
-    await expectRefusal(key.sign(edit(JSON.stringify(claimsOf(provider.issuer)))), reason);
+    await expectRejected(key.sign(edit(JSON.stringify(claimsOf(provider.issuer)))), reason);
   });
 });
 
@@ -131,17 +131,17 @@ describe("header", () => {
     ["a type that is no text", "claimMismatch", () => ({ typ: null })],
   ];
   test.each(headers)("%s", async (_, reason, header) => {
-    await expectRefusal(sign({}, header()), reason);
+    await expectRejected(sign({}, header()), reason);
   });
 
   test.each(["none", "None", "NONE", "nOnE"])("alg %s, with a signature and without", async (alg) => {
     const unsigned = sign({}, { alg });
-    await expectRefusal(unsigned, "badSignature");
-    await expectRefusal(withPart(unsigned, 2, ""), "badSignature");
-    await expectRefusal(withPart(sign({}, { alg, kid: undefined }), 2, ""), "badSignature");
+    await expectRejected(unsigned, "badSignature");
+    await expectRejected(withPart(unsigned, 2, ""), "badSignature");
+    await expectRejected(withPart(sign({}, { alg, kid: undefined }), 2, ""), "badSignature");
   });
 
-  test.each([256, 384, 512])("HS%d with what is public as the secret", async (bits) => {
+  test.each([256, 384, 512])("HS%d with public data as the secret", async (bits) => {
     const secrets = [
       ...[rsaKey, key].flatMap(({ publicKey, jwk }) => [
         publicKey.export({ format: "pem", type: "spki" }),
@@ -156,12 +156,12 @@ describe("header", () => {
         const header = encode({ alg: `HS${bits}`, typ: "at+jwt", kid });
         const input = `${header}.${encode(claimsOf(provider.issuer))}`;
         const signature = createHmac(`sha${bits}`, secret).update(input).digest("base64url");
-        await expectRefusal(`${input}.${signature}`, "badSignature");
+        await expectRejected(`${input}.${signature}`, "badSignature");
       }
     }
   });
 
-  test("a key, or an address of keys, that the token brings along is not looked at", async () => {
+  test("a key, or an address of keys, in the token itself is ignored", async () => {
     const claims = claimsOf(provider.issuer);
     for (const kid of [key.kid, undefined]) {
       const given: readonly Json[] = [
@@ -171,7 +171,7 @@ describe("header", () => {
         { x5c: [encode("certificate")] },
       ];
       for (const header of given)
-        await expectRefusal(attacker.sign(claims, { kid, ...header }), "badSignature");
+        await expectRejected(attacker.sign(claims, { kid, ...header }), "badSignature");
     }
     expect(attackersServer.requests).toEqual([]);
   });
@@ -191,7 +191,7 @@ describe("signature", () => {
     ["with a changed header", () => withPart(sign(), 0, encode({ alg: "ES256", kid: key.kid }))],
   ];
   test.each(tokens)("%s", async (_, token) => {
-    await expectRefusal(token(), "badSignature");
+    await expectRejected(token(), "badSignature");
   });
 });
 
@@ -231,17 +231,17 @@ describe("form", () => {
     ["a prefix that makes it one of ours", "unknown", (token) => `pst_${token}`],
   ];
   test.each(forms)("%s", async (_, reason, edit) => {
-    await expectRefusal(edit(sign()), reason);
+    await expectRejected(edit(sign()), reason);
   });
 
   test("over 8,192 characters, though signed as it should be", async () => {
     const token = sign({ groups: "x".repeat(6_200) });
     expect(token.length).toBeGreaterThan(8_192);
-    await expectRefusal(token, "unknown");
+    await expectRejected(token, "unknown");
   });
 });
 
-test("a kid that nobody has is looked for once for all, and refused", async () => {
+test("an unknown kid causes one fetch for all of its tokens, and they are rejected", async () => {
   const before = provider.fetches;
   const claims = claimsOf(provider.issuer);
   const tokens = [
@@ -253,6 +253,6 @@ test("a kid that nobody has is looked for once for all, and refused", async () =
     sign({}, { kid: `${key.kid} ` }),
     encryptionKey.sign(claims),
   ];
-  await Promise.all(tokens.map((token) => expectRefusal(token, "badSignature")));
+  await Promise.all(tokens.map((token) => expectRejected(token, "badSignature")));
   expect(provider.fetches - before).toBeLessThanOrEqual(2);
 });
