@@ -76,17 +76,18 @@ export function startAdminServer({
     },
     fetch: (request, server) => pacer.run(request, () => consoleOrNotFound(request, server)),
   });
-  const counted = connections.watch({
+  const shed = connections.watch({
+    name: "admin",
     port: () => listener.port ?? port,
     connectionsMax,
     isStrict: true,
     closeIdle: () => listener.closeIdleConnections(),
-    observeShedding,
+    onShed: observeShedding,
   });
   return {
     url: listener.url.origin,
     stop() {
-      counted.stop();
+      shed.stop();
       return listener.stop(true);
     },
   };

@@ -16,6 +16,13 @@ interface AssetOptions {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+/** What is sent of a file. */
+export interface AssetResponse {
+  readonly status: 200 | 304;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Blob | ReadableStream<Uint8Array> | null;
+}
+
 /** A file as it is sent, with or without gzip. */
 interface Representation {
   /** Bun sends a Blob without a copy for each response, unlike a Uint8Array. */
@@ -63,27 +70,27 @@ export class Assets {
   }
 
   /** The response to GET or HEAD of a path that `has` accepts; undefined if too many large files are being sent. */
-  async respond(path: string, request: Request): Promise<Response | undefined> {
+  async respond(path: string, request: Request): Promise<AssetResponse | undefined> {
     const file = this.#options.files.get(path) ?? "";
     const isGzip = file.endsWith(gzipSuffix);
     const sendsGzip = isGzip && acceptsGzip.test(request.headers.get("accept-encoding") ?? "");
     const { blob, bytes, etag } = await this.#representation(file, isGzip && !sendsGzip);
-    const headers = new Headers({
+    const headers: Record<string, string> = {
       ...this.#options.headers,
       "Content-Type": contentType(file),
       "Cache-Control": cacheControl[this.#options.caching],
       ETag: etag,
-    });
-    if (isGzip) headers.set("Vary", "Accept-Encoding");
-    if (request.headers.get("if-none-match") === etag) return new Response(null, { status: 304, headers });
-    if (sendsGzip) headers.set("Content-Encoding", "gzip");
+    };
+    if (isGzip) headers.Vary = "Accept-Encoding";
+    if (request.headers.get("if-none-match") === etag) return { status: 304, headers, body: null };
+    if (sendsGzip) headers["Content-Encoding"] = "gzip";
     if (request.method === "HEAD") {
       // A stream without a reader would use up memory until its time is over.
-      headers.set("Content-Length", String(bytes.byteLength));
-      return new Response(null, { headers });
+      headers["Content-Length"] = String(bytes.byteLength);
+      return { status: 200, headers, body: null };
     }
     const body = bytes.byteLength <= unstreamedBytesMax ? blob : this.#streams.streamShared(bytes);
-    return body && new Response(body, { headers });
+    return body && { status: 200, headers, body };
   }
 
   #representation(file: string, decompress: boolean): Promise<Representation> {

@@ -3,11 +3,12 @@
 import { createHash, randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
-import { type ApiError, unavailable } from "../contract/errors.ts";
+import { unavailable } from "../contract/errors.ts";
 import { Assets } from "./assets.ts";
 // The bundle has 4.3 MB, compressed 1.3.
 import scalarFile from "./docs/scalar.js.gz" with { type: "file" };
 import startFile from "./docs/start.js" with { type: "file" };
+import { errorResponse, type ResponseValue } from "./responses.ts";
 
 interface DocumentationPageOptions {
   /** "" or a path such as "/v1", without a slash at its end. */
@@ -53,17 +54,19 @@ export class DocumentationPage {
     return path === basePath || path === `${basePath}/` || this.#scripts.has(path);
   }
 
-  /** The response to GET or HEAD of a path that `has` accepts. */
-  respond(path: string, request: Request): Response | Promise<Response | ApiError> {
+  /** The response to GET or HEAD of a path that `has` accepts; unavailable while too many scripts are being sent. */
+  serve(path: string, request: Request): ResponseValue | Promise<ResponseValue> {
     return this.#scripts.has(path) ? this.#script(path, request) : this.#page(path);
   }
 
-  async #script(path: string, request: Request): Promise<Response | ApiError> {
+  async #script(path: string, request: Request): Promise<ResponseValue> {
     const response = await this.#scripts.respond(path, request);
-    return response ?? unavailable("The server is sending too many copies of its documentation at present");
+    return response === undefined
+      ? errorResponse(unavailable("The server is sending too many copies of its documentation at present"))
+      : { ...response, outcome: "served", isJson: false };
   }
 
-  #page(path: string): Response {
+  #page(path: string): ResponseValue {
     const nonce = randomBytes(16).toString("base64");
     const prefix = path.endsWith("/") ? "" : this.#lastSegment();
     const links = {
@@ -71,14 +74,18 @@ export class DocumentationPage {
       startScript: prefix + this.#startPath,
       scalarScript: prefix + this.#scalarPath,
     };
-    return new Response(renderHtml(links, nonce), {
+    return {
+      status: 200,
+      outcome: "served",
       headers: {
         ...commonHeaders,
         "Content-Type": "text/html; charset=utf-8",
         "Content-Security-Policy": this.#contentSecurityPolicy(nonce),
         "Cache-Control": "no-store",
       },
-    });
+      isJson: false,
+      body: renderHtml(links, nonce),
+    };
   }
 
   /**

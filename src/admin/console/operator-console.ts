@@ -1,7 +1,7 @@
 // The console: a page for operators and its API. Every request passes these checks in this order: host, origin, session.
 
 import { Assets } from "../../api/assets.ts";
-import { Bodies } from "../../api/body.ts";
+import { BodyReader } from "../../api/body-reader.ts";
 import { ApiError, statusOf } from "../../contract/errors.ts";
 import type { RecentSamples } from "../../observability/recent-samples.ts";
 import { sampleMs, samplesMax } from "../../observability/recent-samples.ts";
@@ -54,8 +54,8 @@ export class OperatorConsole {
   readonly #dependencies: ConsoleDependencies;
   /** Created when the page is first requested. */
   #pageFiles: Assets | undefined;
-  readonly #passwords = new Bodies(passwordLimits);
-  readonly #bodies = new Bodies(bodyLimits);
+  readonly #passwords = new BodyReader(passwordLimits);
+  readonly #bodies = new BodyReader(bodyLimits);
   readonly #reads: Calls<URLSearchParams>;
   readonly #writes: Calls<Body>;
 
@@ -112,8 +112,10 @@ export class OperatorConsole {
       headers: securityHeaders,
     });
     if (!this.#pageFiles.has(path)) return respondError(404, "There is no such file.");
-    const response = await this.#pageFiles.respond(path, request);
-    return response ?? respondError(503, "Too many files are being sent; try again.");
+    const file = await this.#pageFiles.respond(path, request);
+    return file === undefined
+      ? respondError(503, "Too many files are being sent; try again.")
+      : new Response(file.body, file);
   }
 
   async #api(request: Request, name: string, parameters: URLSearchParams, peer: string): Promise<Response> {
@@ -170,7 +172,7 @@ function notFound(): Response {
 }
 
 /** Throws an ApiError for a body over a limit, and a BadRequestError for one that is not a JSON object. */
-async function readBody(request: Request, bodies: Bodies, peer: string): Promise<Body> {
+async function readBody(request: Request, bodies: BodyReader, peer: string): Promise<Body> {
   // Rejects if the client disconnects before its body has arrived.
   const body = await bodies.read(request, { key: peer, name: peer }, parseJson).catch(() => undefined);
   if (body instanceof ApiError) throw body;

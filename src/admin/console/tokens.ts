@@ -1,7 +1,7 @@
 // The console's calls that list, issue and revoke tokens.
 
 import { isTokenName, makeToken, randomBytes } from "../../auth/token.ts";
-import { listed } from "../../auth/token-summary.ts";
+import { toTokenSummary } from "../../auth/token-summary.ts";
 import { parseTimestamp } from "../../duration.ts";
 import type { TokenStore } from "../../store/token-store.ts";
 import { BadRequestError, respondError, respondJson, respondJsonText, stringify } from "../responses.ts";
@@ -14,7 +14,7 @@ export class Tokens {
   readonly #listText = new CoalescedWork(async () => {
     const tokens = await this.#store.list();
     const now = this.#wallNow();
-    return stringify(tokens.map((token) => listed(token, now)));
+    return stringify(tokens.map((token) => toTokenSummary(token, now)));
   });
 
   /** @param wallNow milliseconds since the epoch. */
