@@ -1,6 +1,6 @@
 // Files with the same plants in each format that they are imported from.
 
-import { csvRecord } from "../src/transfer/csv-records.ts";
+import { formatCsvRecord } from "../src/transfer/csv-records.ts";
 import { formats } from "../src/transfer/format.ts";
 
 /** The paths of files with the same plants. */
@@ -20,13 +20,13 @@ export async function writePlantFiles(folder: string, plants: number): Promise<P
   const files = { csv: `${folder}/${plants}.csv`, ndjson: `${folder}/${plants}.ndjson` };
   const csv = Bun.file(files.csv).writer();
   const ndjson = Bun.file(files.ndjson).writer();
-  csv.write(formats.csv.head(","));
+  csv.write(formats.csv.header(","));
   for (let start = 0; start < plants; start += plantsAtATime) {
     const some = Array.from({ length: Math.min(plantsAtATime, plants - start) }, (_, index) => {
       const id = firstId + BigInt(start + index);
       return { id, name: `Monstera deliciosa ${id}`, tag: "tropical" };
     });
-    csv.write(some.map(({ id, name, tag }) => `${csvRecord(id, name, tag, ",")}\n`).join(""));
+    csv.write(some.map(({ id, name, tag }) => `${formatCsvRecord(id, name, tag, ",")}\n`).join(""));
     ndjson.write(formats.ndjson.text(some));
     await Promise.all([csv.flush(), ndjson.flush()]);
   }

@@ -7,7 +7,7 @@ import { isActive } from "./token.ts";
 export interface TokenSummary {
   readonly name: string;
   /** `rotated`: it works until it expires, but a newer token has taken its place. */
-  readonly state: "in force" | "rotated" | "expired" | "revoked";
+  readonly state: "active" | "rotated" | "expired" | "revoked";
   readonly created: string;
   /** When it ends by itself or because it was rotated, whichever comes first. */
   readonly expires: string | null;
@@ -39,5 +39,5 @@ function isoOrNull(ms: number | null): string | null {
 function stateOf(token: TokenRecord, now: number): TokenSummary["state"] {
   if (token.revokedAt !== null) return "revoked";
   if (!isActive(token, now)) return "expired";
-  return token.overlapEndsAt === null ? "in force" : "rotated";
+  return token.overlapEndsAt === null ? "active" : "rotated";
 }

@@ -98,18 +98,18 @@ test("token create prints the bare token alone, list shows it, revoke ends it", 
   const created = await server.command("token", "create", "--name", "ci", "--expires", "90d");
   expect(created.exitCode).toBe(0);
   expect(created.stdout).toMatch(/^pst_[A-Za-z0-9_-]{43}\n$/);
-  expect(created.stderr).toMatch(/^Token "ci" is issued until \d{4}-.*\n$/);
+  expect(created.stderr).toMatch(/^Token "ci" issued, valid until \d{4}-.*\n$/);
 
   const again = await server.command("token", "create", "--name", "ci");
   expect(again).toMatchObject({
     exitCode: 1,
     stdout: "",
-    stderr: 'plantstore: a token named "ci" exists already; choose another name, or rotate or revoke it\n',
+    stderr: 'plantstore: a token named "ci" already exists; choose another name, or rotate or revoke it\n',
   });
 
   const list = await server.command("token", "list");
   expect(list.stdout).toMatch(
-    /^NAME +STATE +CREATED +EXPIRES +REVOKED +LAST USED\nfirst +in force .*\nci +in force .*\n$/,
+    /^NAME +STATE +CREATED +EXPIRES +REVOKED +LAST USED\nfirst +active .*\nci +active .*\n$/,
   );
   expect(list.stdout).not.toContain(created.stdout.trim());
 
@@ -119,12 +119,12 @@ test("token create prints the bare token alone, list shows it, revoke ends it", 
     .split("\n")
     .map((line) => JSON.parse(line));
   expect(json).toMatchObject([
-    { name: "first", state: "in force", expires: null, revoked: null, lastUsed: null },
+    { name: "first", state: "active", expires: null, revoked: null, lastUsed: null },
     { name: "ci", state: "revoked", expires: expect.any(String), revoked: expect.any(String) },
   ]);
   expect(await server.command("token", "revoke", "ci")).toMatchObject({
     exitCode: 1,
-    stderr: expect.stringContaining('no token named "ci"'),
+    stderr: expect.stringContaining('no active token is named "ci"'),
   });
   expect((await server.command("token", "create", "--name", "ci")).exitCode).toBe(0);
 });
@@ -156,7 +156,7 @@ test.each(["get 1", "stats", "check", "token list", "index list", "config"])(
       stderr: "pipe",
     });
     expect(await shell.stderr.text()).toBe(
-      "plantstore: standard output could not be written (ENOSPC); make room for it, and try again\n",
+      "plantstore: standard output could not be written (ENOSPC); free some space, and try again\n",
     );
     expect(await shell.exited).toBe(1);
   },
@@ -172,7 +172,7 @@ test("the variable of a flag without an argument says on or off", async () => {
   for (const value of ["true", "1", "on"]) expect((await list(value)).stdout).toStartWith("{");
   expect(await list("perhaps")).toMatchObject({
     exitCode: 2,
-    stderr: 'plantstore: PLANTSTORE_JSON says "perhaps": It must be on or off.\n',
+    stderr: 'plantstore: PLANTSTORE_JSON: "perhaps" is not on or off\n',
   });
 });
 
@@ -200,41 +200,41 @@ test("a token may be issued before the first start, which then shows none", asyn
 const usageErrors: readonly [args: string[], message: string][] = [
   [["serv"], "unknown command 'serv' (Did you mean serve?)"],
   [["serve", "--prot", "1"], "unknown option '--prot' (Did you mean --port?)"],
-  [["serve", "--port", "70000"], "It must be a whole number from 0 to 65535."],
-  [["serve", "--port", ""], "It must be a whole number from 0 to 65535."],
-  [["serve", "--base-path", "v1"], "It must be a path such as /v1"],
-  [["serve", "--cors", "docs.example"], "It must be *, off, or origins"],
-  [["serve", "--public-url", "plants.example"], "It must be an address such as"],
-  [["serve", "--admin-host", "0.0.0.0"], "where the console needs a password"],
+  [["serve", "--port", "70000"], '--port: "70000" is not an integer from 0 to 65535'],
+  [["serve", "--port", ""], '--port: "" is not an integer from 0 to 65535'],
+  [["serve", "--base-path", "v1"], "is not a path such as /v1"],
+  [["serve", "--cors", "docs.example"], "is not *, off, or a list of origins"],
+  [["serve", "--public-url", "plants.example"], "is not a URL such as"],
+  [["serve", "--admin-host", "0.0.0.0"], "so a console password is required"],
   [["serve", "--database", "postgres://a@b/c?sslmode=maybe"], 'sslmode is "maybe", but must be one of'],
   [["serve", "--database", "postgres://a@b/c?pool=3"], "it has no parameter pool; there are sslmode"],
   [["serve", "--database", "postgres://a@b:x/c"], "its host 1 is not NAME or NAME:PORT"],
   [["serve", "--database", "postgres://a@b,c:99999/c"], "its host 2 has no port from 1 to 65535"],
   [["serve", "--database", "postgres://a%zz@b/c"], "its user is not percent-encoded text"],
-  [["token", "create", "--name", "two\nlines"], "It must be one line of text, without control characters."],
-  [["token", "create", "--name", "x", "--expires", "2099-02-30"], "It must be never, or lie ahead"],
-  [["token", "create", "--name", "x", "--expires", "999999w"], "It must be never, or lie ahead"],
+  [["token", "create", "--name", "two\nlines"], "is not one line of text without control characters"],
+  [["token", "create", "--name", "x", "--expires", "2099-02-30"], "is not never, or a time in the future"],
+  [["token", "create", "--name", "x", "--expires", "999999w"], "is not never, or a time in the future"],
   [["serve", "--database", "mongodb://x"], "must be sqlite:FILE or postgres:"],
   [["token", "rotate"], "missing required argument 'name'"],
-  [["token", "rotate", "x", "--overlap", "1 day"], "It must be a span of time such as 7d, 12h or 0s."],
-  [["token", "rotate", "x", "--overlap", "2099-01-31"], "It must be a span of time"],
-  [["token", "rotate", "x", "--overlap", "999999w"], "It must be a span of time"],
-  [["token", "rotate", "x", "--expires", "2001-01-01"], "It must be never, or lie ahead"],
-  [["import", "x", "--delimiter", ",,"], "It must be comma, semicolon, tab, or one ASCII character"],
-  [["import", "x", "--delimiter", "1"], "It must be comma, semicolon, tab, or one ASCII character"],
-  [["export", "--delimiter", '"'], "It must be comma, semicolon, tab, or one ASCII character"],
-  [["export", "--delimiter", "é"], "It must be comma, semicolon, tab, or one ASCII character"],
-  [["export", "--delimiter", ""], "It must be comma, semicolon, tab, or one ASCII character"],
+  [["token", "rotate", "x", "--overlap", "1 day"], "is not a duration such as 7d, 12h or 0s"],
+  [["token", "rotate", "x", "--overlap", "2099-01-31"], "is not a duration"],
+  [["token", "rotate", "x", "--overlap", "999999w"], "is not a duration"],
+  [["token", "rotate", "x", "--expires", "2001-01-01"], "is not never, or a time in the future"],
+  [["import", "x", "--delimiter", ",,"], "is not comma, semicolon, tab, or one ASCII character"],
+  [["import", "x", "--delimiter", "1"], "is not comma, semicolon, tab, or one ASCII character"],
+  [["export", "--delimiter", '"'], "is not comma, semicolon, tab, or one ASCII character"],
+  [["export", "--delimiter", "é"], "is not comma, semicolon, tab, or one ASCII character"],
+  [["export", "--delimiter", ""], "is not comma, semicolon, tab, or one ASCII character"],
   [["get"], "missing required argument 'id'"],
-  [["get", "1.5"], 'the id "1.5" is no integer of 64 bits'],
-  [["get", "9223372036854775808"], "is no integer of 64 bits"],
+  [["get", "1.5"], 'the id "1.5" is not a 64-bit integer'],
+  [["get", "9223372036854775808"], "is not a 64-bit integer"],
   [["export", "extra"], "too many arguments"],
-  [["token", "create"], "--name is missing; give it, or set PLANTSTORE_TOKEN_NAME"],
+  [["token", "create"], "--name is required; give it, or set PLANTSTORE_TOKEN_NAME"],
   [
     ["token", "create", "--name", "x", "--expires", "yesterday"],
-    "It must be never, or lie ahead and be such as 90d",
+    "is not never, or a time in the future such as 90d",
   ],
-  [["token", "create", "--name", "x", "--expires", "2001-01-01"], "It must be never, or lie ahead"],
+  [["token", "create", "--name", "x", "--expires", "2001-01-01"], "is not never, or a time in the future"],
 ];
 test.each(usageErrors)("%j is a usage error: exit code 2 and one line", async (args, message) => {
   const { exitCode, stdout, stderr } = await run(args);
@@ -290,7 +290,7 @@ test("a port that is taken is an error in one line, and the first token is not l
   ]);
   expect(exitCode).toBe(1);
   expect(stderr).toMatch(
-    /^plantstore: cannot listen on 127\.0\.0\.1:\d+ \(EADDRINUSE\); free it, or choose another with --port\n$/,
+    /^plantstore: cannot listen on 127\.0\.0\.1:\d+ \(EADDRINUSE\); stop the program that uses it, or choose another with --port\n$/,
   );
   const next = await RunningServer.start({ database });
   expect((await next.stop()).stdout).toContain("pst_");

@@ -80,12 +80,12 @@ describe.each(engines.map((engine) => [engine.name, engine] as const))("%s", (_,
     expect(await migrate()).toEqual({
       exitCode: 0,
       stdout: "",
-      stderr: `Made a new, empty store: ${where}\n`,
+      stderr: `Created an empty store: ${where}\n`,
     });
     expect(await migrate()).toEqual({
       exitCode: 0,
       stdout: "",
-      stderr: `The store ${where} is there, and its schema is up to date.\n`,
+      stderr: `The store ${where} exists, and its schema is up to date.\n`,
     });
   });
 

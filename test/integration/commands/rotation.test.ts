@@ -30,7 +30,7 @@ for (const engine of engines) {
       expect({ exitCode, stdout, stderr }).toEqual({
         exitCode: 0,
         stdout: expect.stringMatching(bareToken),
-        stderr: expect.stringMatching(/^Token "[^\n]*It is shown only this once[^\n]*\n$/),
+        stderr: expect.stringMatching(/^Token "[^\n]*It is shown only once[^\n]*\n$/),
       });
       return stdout.trim();
     }
@@ -47,7 +47,7 @@ for (const engine of engines) {
         for (const token of [newer, old]) expect(await status(url, token)).toBe(200);
       const [, before, now] = await listedTokens(database);
       expect(before).toMatchObject({ name: "ci", state: "rotated", revoked: null });
-      expect(now).toMatchObject({ name: "ci", state: "in force", expires: null, revoked: null });
+      expect(now).toMatchObject({ name: "ci", state: "active", expires: null, revoked: null });
       expect(Date.parse(before?.expires ?? "") - Date.parse(now?.created ?? "")).toBe(7 * day);
 
       const newest = printed(await rotate(database, "ci", "--overlap", "2s"));
@@ -57,7 +57,7 @@ for (const engine of engines) {
         expect(Date.now()).toBeGreaterThanOrEqual(end);
         expect(await status(url, newest)).toBe(200);
       }
-      expect(await statesOf(database, "ci")).toEqual(["expired", "expired", "in force"]);
+      expect(await statesOf(database, "ci")).toEqual(["expired", "expired", "active"]);
     });
 
     test("without an overlap the old token ends at once, on every server", async () => {
@@ -67,7 +67,7 @@ for (const engine of engines) {
       const old = await create(place.database, "ci");
       for (const { url } of [first, second]) expect(await status(url, old)).toBe(200);
       const result = await rotate(place.database, "ci", "--overlap", "0s");
-      expect(result.stderr).toEndWith("The one before it is refused within 2 seconds.\n");
+      expect(result.stderr).toEndWith("The previous token is rejected within 2 seconds.\n");
       await Promise.all([first, second].map(({ url }) => refused(url, old)));
       for (const { url } of [first, second]) expect(await status(url, printed(result))).toBe(200);
     });
@@ -87,7 +87,7 @@ for (const engine of engines) {
         ({ created, expires }) => Date.parse(expires ?? "") - Date.parse(created),
       );
       expect(sameLife).toBe(life ?? 0);
-      expect(tokens.map(({ state }) => state)).toEqual(["rotated", "rotated", "rotated", "in force"]);
+      expect(tokens.map(({ state }) => state)).toEqual(["rotated", "rotated", "rotated", "active"]);
       expect(tokens[3]?.expires).toBe("2099-01-31T00:00:00.000Z");
     });
 
@@ -115,13 +115,13 @@ for (const engine of engines) {
       tokens.push(...results.map(printed));
       expect(new Set(tokens).size).toBe(6);
       for (const token of tokens) expect(await status(server.url, token)).toBe(200);
-      expect(await statesOf(database, "ci")).toEqual([...Array(5).fill("rotated"), "in force"]);
+      expect(await statesOf(database, "ci")).toEqual([...Array(5).fill("rotated"), "active"]);
 
       await Promise.all(Array.from({ length: 5 }, () => rotate(database, "ci", "--overlap", "0s")));
-      expect(await statesOf(database, "ci")).toEqual([...Array(10).fill("expired"), "in force"]);
+      expect(await statesOf(database, "ci")).toEqual([...Array(10).fill("expired"), "active"]);
     });
 
-    test("what is not in force is refused in one line that says what to do", async () => {
+    test("a token that is not active is not rotated, with an error of one line", async () => {
       await using place = await engine.newPlace();
       const { database } = place;
       await createStore(database);
@@ -131,12 +131,12 @@ for (const engine of engines) {
           stdout: "",
           stderr: `plantstore: ${message}\n`,
         });
-      const none = 'no token named "ci" is in force; "plantstore token list" shows those that are';
+      const none = 'no active token is named "ci"; "plantstore token list" lists the active ones';
       await create(database, "other");
       await refusal(none);
       await create(database, "ci", "--expires", "1s");
       while ((await statesOf(database, "ci"))[0] !== "expired") await Bun.sleep(20);
-      await refusal('the token named "ci" has expired; revoke it, and create another of that name');
+      await refusal('the token named "ci" has expired; revoke it, and create another with that name');
       await run(["token", "revoke", "ci", "--database", database]);
       await refusal(none);
       await create(database, "ci");
@@ -152,7 +152,7 @@ for (const engine of engines) {
         { stderr: "pipe" },
       );
       expect(await fully.stderr.text()).toBe(
-        "plantstore: the token could not be printed (ENOSPC), and is revoked; the one before it is as it was; try again\n",
+        "plantstore: the token could not be printed (ENOSPC), and is revoked; the previous token is unchanged; try again\n",
       );
       expect(await fully.exited).toBe(1);
 
@@ -165,7 +165,7 @@ for (const engine of engines) {
       expect(await unread.stderr.text()).toContain("could not be printed (EPIPE), and is revoked");
       expect(await unread.exited).toBe(1);
 
-      expect(await statesOf(database, "ci")).toEqual(["in force", "revoked", "revoked"]);
+      expect(await statesOf(database, "ci")).toEqual(["active", "revoked", "revoked"]);
       while ((await status(server.url, old)) !== 200) await Bun.sleep(20);
       printed(await rotate(database, "ci"));
     });
@@ -190,8 +190,8 @@ for (const engine of engines) {
         if (bareToken.test(output)) tokens.push(output.trim());
       }
       const states = await statesOf(database, "ci");
-      expect(states.filter((state) => state === "in force")).toHaveLength(1);
-      expect(new Set(states)).toEqual(new Set(["rotated", "in force"]));
+      expect(states.filter((state) => state === "active")).toHaveLength(1);
+      expect(new Set(states)).toEqual(new Set(["rotated", "active"]));
       for (const token of tokens) expect(await status(server.url, token)).toBe(200);
       printed(await rotate(database, "ci"));
     }, 120_000);

@@ -84,7 +84,7 @@ test.each([
   const database = `sqlite:${folder.file("plantstore.db")}`;
   expect(await statesOf(database, "new")).toEqual(line.includes("new") ? ["revoked"] : []);
   expect(await statesOf(database, "ci")).toEqual(
-    line.includes("rotate") ? ["in force", "revoked"] : ["in force"],
+    line.includes("rotate") ? ["active", "revoked"] : ["active"],
   );
 });
 
@@ -173,7 +173,7 @@ test.each([
   await shell.exited;
   expect(readFileSync(folder.file("code"), "utf8").trim()).toBe("1");
   expect(readFileSync(folder.file("errors"), "utf8")).toBe(
-    `plantstore: the first token could not be printed (${code}), and is revoked; see to standard output, and start again: the next start shows another\n`,
+    `plantstore: the first token could not be printed (${code}), and is revoked; redirect standard output and start again: the next start prints another\n`,
   );
   const database = `sqlite:${folder.file("plantstore.db")}`;
   expect(await statesOf(database, "first")).toEqual(["revoked"]);
@@ -181,7 +181,7 @@ test.each([
   const next = await RunningServer.start({ database });
   const { stdout } = await next.stop();
   expect(stdout).toMatch(/pst_[A-Za-z0-9_-]{43}/);
-  expect(await statesOf(database, "first")).toEqual(["revoked", "in force"]);
+  expect(await statesOf(database, "first")).toEqual(["revoked", "active"]);
   // And only once.
   expect((await (await RunningServer.start({ database })).stop()).stdout).not.toContain("pst_");
 });

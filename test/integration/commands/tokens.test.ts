@@ -86,8 +86,8 @@ for (const engine of engines) {
       }
       expect(later >= earlier).toBe(true);
       const table = (await second.command("token", "list")).stdout;
-      expect(table).toMatch(new RegExp(`^used +in force .* ${later}$`, "m"));
-      expect(table).toMatch(/^unused +in force .* -$/m);
+      expect(table).toMatch(new RegExp(`^used +active .* ${later}$`, "m"));
+      expect(table).toMatch(/^unused +active .* never used$/m);
     });
 
     test("tokens can be issued and revoked while the server commits without a pause", async () => {

@@ -86,7 +86,7 @@ for (const engine of engines) {
           },
           {
             name: "ci",
-            state: "in force",
+            state: "active",
             created: "2023-11-14T22:13:20.002Z",
             revoked: null,
             lastUsed: null,

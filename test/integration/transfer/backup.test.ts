@@ -48,7 +48,7 @@ test("a backup under load is one snapshot: what was acknowledged before is in it
   const { exitCode, stderr } = await server.command("backup", copy);
   expect({ exitCode, stderr }).toEqual({
     exitCode: 0,
-    stderr: expect.stringMatching(/copy\.db holds [\d,]+ plants, checked\.\n$/),
+    stderr: expect.stringMatching(/copy\.db: [\d,]+ plants, verified\.\n$/),
   });
   load.stop();
   await running;
@@ -70,7 +70,7 @@ test("what was copied is told", async () => {
   using folder = new TemporaryFolder();
   const single = await newStore(folder, "single.db", 1);
   expect((await run(["backup", folder.file("one.db"), "--database", single])).stderr).toBe(
-    `${folder.file("one.db")} holds 1 plant, checked.\n`,
+    `${folder.file("one.db")}: 1 plant, verified.\n`,
   );
 });
 
@@ -85,7 +85,7 @@ test("a backup is restored: plants, tokens, and a server that runs on them", asy
   });
   const other = `sqlite:${folder.file("other.db")}`;
   expect((await run(["restore", folder.file("copy.db"), "--database", other])).stderr).toBe(
-    "Restored: 500 plants, and the tokens of that time.\n",
+    "Restored 500 plants and the tokens of the backup.\n",
   );
   expect(await exportOf(other)).toBe(readFileSync(folder.file("plants.ndjson"), "utf8"));
   await using server = await RunningServer.start({ database: other });
@@ -219,7 +219,7 @@ test("a damaged store gives no backup, and one that breaks off nothing that look
   await child.exited;
   if (child.signalCode === "SIGKILL") expect(existsSync(copy)).toBe(false);
   expect((await run(["backup", copy, "--force", "--database", database])).stderr).toContain(
-    "holds 200,000 plants, checked",
+    ": 200,000 plants, verified",
   );
   expect(readdirSync(folder.path).filter((name) => name.startsWith("copy"))).toEqual(["copy.db"]);
   expect(unfinished()).toEqual([]);

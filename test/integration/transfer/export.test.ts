@@ -159,7 +159,7 @@ test("a disk that is full is an error in one line", async () => {
     stderr: "pipe",
   });
   expect(await shell.stderr.text()).toBe(
-    "plantstore: the export could not be written (ENOSPC); make room for it, and run it again\n",
+    "plantstore: the export could not be written (ENOSPC); free some space, and run it again\n",
   );
   expect(await shell.exited).toBe(1);
 });

@@ -41,7 +41,7 @@ for (const engine of engines) {
       const { exitCode, stderr } = await run(["import", file, "--database", place.database]);
       expect({ exitCode, stderr }).toEqual({
         exitCode: 3,
-        stderr: `2 created, 0 already there, 5 refused; see ${file}.rejected.ndjson\n`,
+        stderr: `2 created, 0 already stored, 5 rejected; see ${file}.rejected.ndjson\n`,
       });
       const reports = readFileSync(`${file}.rejected.ndjson`, "utf8")
         .trimEnd()
@@ -88,7 +88,7 @@ for (const engine of engines) {
       const { exitCode, stderr } = await run(["import", file, "--database", place.database]);
       expect(exitCode).toBe(0);
       const [, created = "", unchanged = ""] =
-        /^([\d,]+) created, ([\d,]+) already there, 0 refused\n$/.exec(stderr) ?? [];
+        /^([\d,]+) created, ([\d,]+) already stored, 0 rejected\n$/.exec(stderr) ?? [];
       const numberOf = (text: string) => Number(text.replaceAll(",", ""));
       expect(numberOf(created) + numberOf(unchanged)).toBe(count);
       const exported = (await run(["export", "--database", place.database])).stdout.trimEnd().split("\n");
@@ -107,7 +107,7 @@ test("standard input is a file like any other, and a file that is not there is a
     stderr: "pipe",
   });
   expect(await child.stderr.text()).toBe(
-    "1 created, 0 already there, 1 refused; see stdin.rejected.ndjson\n",
+    "1 created, 0 already stored, 1 rejected; see stdin.rejected.ndjson\n",
   );
   expect(await child.exited).toBe(3);
   expect(existsSync(folder.file("stdin.rejected.ndjson"))).toBe(true);
@@ -146,7 +146,7 @@ test.each([
     });
   }
   const imported = await run(["import", file, "--delimiter", value, "--database", database]);
-  expect(imported).toEqual({ exitCode: 0, stdout: "", stderr: "2 created, 0 already there, 0 refused\n" });
+  expect(imported).toEqual({ exitCode: 0, stdout: "", stderr: "2 created, 0 already stored, 0 rejected\n" });
   const exported = await run(["export", "--format", "csv", "--database", database], {
     PLANTSTORE_DELIMITER: value,
   });

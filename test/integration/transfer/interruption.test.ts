@@ -47,14 +47,14 @@ for (const engine of engines) {
       else {
         expect(child.exitCode).toBe(1);
         expect(text).toBe(
-          `plantstore: interrupted; ${stored.toLocaleString("en")} created, 0 already there, 0 refused so far, and the same command goes on from there\n`,
+          `plantstore: interrupted; ${stored.toLocaleString("en")} created, 0 already stored, 0 rejected so far; run the same command again to continue\n`,
         );
       }
 
       writeFileSync(folder.file("whole.ndjson"), lines.join(""));
       const again = await run(["import", folder.file("whole.ndjson"), "--database", place.database]);
       const [created, unchanged] = [lines.length - stored, stored].map((count) => count.toLocaleString("en"));
-      expect(again.stderr).toBe(`${created} created, ${unchanged} already there, 0 refused\n`);
+      expect(again.stderr).toBe(`${created} created, ${unchanged} already stored, 0 rejected\n`);
     }, 60_000);
   }
 }
@@ -126,7 +126,7 @@ test("a database that comes back within a minute is waited for", async () => {
   // Longer than the engine itself tries again.
   await Bun.sleep(2_000);
   await postgres.run();
-  expect(await child.stderr.text()).toEndWith("0 already there, 0 refused\n");
+  expect(await child.stderr.text()).toEndWith("0 already stored, 0 rejected\n");
   expect(await child.exited).toBe(0);
   expect(await plantsIn(database)).toBe(lines.length);
 }, 60_000);
@@ -187,7 +187,7 @@ test.each([
   else expect(child.exitCode).toBe(end.exitCode);
   if (line.startsWith("import"))
     expect(stderr).toBe(
-      "plantstore: interrupted; 0 created, 0 already there, 0 refused so far, and the same command goes on from there\n",
+      "plantstore: interrupted; 0 created, 0 already stored, 0 rejected so far; run the same command again to continue\n",
     );
   if (line.startsWith("serve"))
     expect(
@@ -219,7 +219,7 @@ test("SIGINT ends an import whose database went away and is waited for", async (
   await host.connected;
   child.kill("SIGINT");
   expect(await child.stderr.text()).toMatch(
-    /^plantstore: interrupted; [\d,]+ created, 0 already there, 0 refused so far, and the same command goes on from there\n$/,
+    /^plantstore: interrupted; [\d,]+ created, 0 already stored, 0 rejected so far; run the same command again to continue\n$/,
   );
   expect(await child.exited).toBe(1);
 }, 60_000);

@@ -112,9 +112,9 @@ for (const format of ["ndjson", "csv"]) {
         await using place = await engine.newPlace();
         await createStore(place.database);
         const { stderr } = await run(["import", file, "--database", place.database]);
-        expect(stderr).toBe(`${count} created, 0 already there, 0 refused\n`);
+        expect(stderr).toBe(`${count} created, 0 already stored, 0 rejected\n`);
         const again = await run(["import", file, "--database", place.database]);
-        expect(again.stderr).toBe(`0 created, ${count} already there, 0 refused\n`);
+        expect(again.stderr).toBe(`0 created, ${count} already stored, 0 rejected\n`);
         expect((await run(["export", "--database", place.database])).stdout).toBe(ndjson(plants));
         file = folder.file(`${step + 1}.${format}`);
         await exportTo(file, place.database, "--format", format);

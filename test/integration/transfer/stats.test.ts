@@ -26,7 +26,7 @@ for (const engine of engines) {
       engine: engine.name,
       plants: 1_234,
       bytesOnDisk: expect.any(Number),
-      tokens: { inForce: 2, expired: 1, revoked: 1 },
+      tokens: { active: 2, expired: 1, revoked: 1 },
       schemaVersion: expect.any(Number),
     });
     const { bytesOnDisk, schemaVersion } = await stats();
@@ -51,7 +51,7 @@ for (const engine of engines) {
         `engine          ${engine.name}`,
         "plants          1,234",
         `size on disk    ${bytesOnDisk.toLocaleString("en")} bytes`,
-        "tokens          2 in force, 1 expired, 1 revoked",
+        "tokens          2 active, 1 expired, 1 revoked",
         `schema version  ${schemaVersion}`,
         "",
       ].join("\n"),

@@ -47,7 +47,7 @@ export class Tokens extends Component {
   /** @override */
   render() {
     const { tokens, fault, revoking, isIssuing, showsEnded } = this.state;
-    const isInUse = (/** @type {TokenSummary} */ { state }) => state === "in force" || state === "rotated";
+    const isInUse = (/** @type {TokenSummary} */ { state }) => state === "active" || state === "rotated";
     const ended = tokens?.filter((token) => !isInUse(token)) ?? [];
     const shown = tokens?.filter((token) => showsEnded || isInUse(token)) ?? [];
     return html`
