@@ -1,4 +1,4 @@
-// The command line as an operator meets it: what goes to which stream, exit codes, one line for an error.
+// The command line: output streams, exit codes, and errors of one line.
 
 import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
@@ -6,19 +6,19 @@ import { plantJson, post } from "../../support/http.ts";
 import { testWith } from "../../support/programs.ts";
 import { createStore, plantstore, RunningServer, run, TemporaryFolder } from "../../support/server.ts";
 
-/** A store with a server on it. */
+/** A server on a new store. */
 async function newServer(folder: TemporaryFolder, args: readonly string[] = []): Promise<RunningServer> {
   return RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args });
 }
 
-test("the first start shows a first token and a curl, on standard output; the second shows none, and the log never does", async () => {
+test("the first start prints a token and a curl command on standard output; the second does not, and the log never does", async () => {
   using folder = new TemporaryFolder();
   const first = await newServer(folder);
   const { stdout, stderr } = await first.stop();
   const token = /pst_[A-Za-z0-9_-]{43}/.exec(stdout)?.[0] ?? "";
   expect(stderr).not.toContain("pst_");
   expect(stdout).toContain(`curl -i ${first.url}/plants`);
-  // Both are there, and are told only where they are.
+  // Both URLs are printed, unless the page is disabled.
   expect(stdout).toContain(`or in a browser: ${first.url}/\n`);
   expect(stdout).toMatch(/\nThe console is at http:\/\/127\.0\.0\.1:\d+\/console\/\n/);
   using other = new TemporaryFolder();
@@ -31,7 +31,7 @@ test("the first start shows a first token and a curl, on standard output; the se
   expect(await second.stop()).toMatchObject({ stdout: `${second.url}\n` });
 });
 
-testWith("curl", "the curl that the first start shows works when it is pasted into a shell", async () => {
+testWith("curl", "the curl command of the first start works in a shell", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
   const child = Bun.spawn(
@@ -74,7 +74,7 @@ test("get and export print plants exactly, while the server runs", async () => {
   });
 });
 
-test("export ends quietly when its reader has seen enough", async () => {
+test("export exits with 0 and no error when its reader exits", async () => {
   using folder = new TemporaryFolder();
   await using server = await newServer(folder);
   const target = { url: server.url, token: await server.createToken() };
@@ -92,7 +92,7 @@ test("export ends quietly when its reader has seen enough", async () => {
   expect(await shell.stderr.text()).toBe("exit 0\n");
 });
 
-test("token create prints the bare token alone, list shows it, revoke ends it", async () => {
+test("token create prints only the token, list prints its state, revoke revokes it", async () => {
   using folder = new TemporaryFolder();
   await using server = await newServer(folder);
   const created = await server.command("token", "create", "--name", "ci", "--expires", "90d");
@@ -129,7 +129,7 @@ test("token create prints the bare token alone, list shows it, revoke ends it", 
   expect((await server.command("token", "create", "--name", "ci")).exitCode).toBe(0);
 });
 
-test("a token that could not be printed is revoked, and its name is free again", async () => {
+test("a token that could not be printed is revoked, and its name can be used again", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
   await createStore(database);
@@ -145,7 +145,7 @@ test("a token that could not be printed is revoked, and its name is free again",
 });
 
 test.each(["get 1", "stats", "check", "token list", "index list", "config"])(
-  "%s to a disk that is full is an error in one line",
+  "%s to a full disk is an error of one line",
   async (command) => {
     using folder = new TemporaryFolder();
     const database = `sqlite:${folder.file("plants.db")}`;
@@ -162,7 +162,7 @@ test.each(["get 1", "stats", "check", "token list", "index list", "config"])(
   },
 );
 
-test("the variable of a flag without an argument says on or off", async () => {
+test("the variable of a flag without an argument is on or off", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
   await createStore(database);
@@ -187,7 +187,7 @@ test("only the hash of a token is in the store", async () => {
   expect(file.includes(token.slice("pst_".length))).toBe(false);
 });
 
-test("a token may be issued before the first start, which then shows none", async () => {
+test("a token can be issued before the first start, which then prints none", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
   await createStore(database);
@@ -244,7 +244,7 @@ test.each(usageErrors)("%j is a usage error: exit code 2 and one line", async (a
   expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
 });
 
-test("what cannot be done is exit code 1 and one line that says what to do", async () => {
+test("a failure is exit code 1 and one line that says what to do", async () => {
   using folder = new TemporaryFolder();
   writeFileSync(folder.file("text.db"), "this is no database ".repeat(100));
   const none = `sqlite:${folder.file("none.db")}`;
@@ -274,7 +274,7 @@ test("what cannot be done is exit code 1 and one line that says what to do", asy
   expect(existsSync(folder.file("none.db"))).toBe(false);
 });
 
-test("a port that is taken is an error in one line, and the first token is not lost with it", async () => {
+test("a port in use is an error of one line, and the next start prints the first token", async () => {
   using folder = new TemporaryFolder();
   await using holder = await newServer(folder);
   using other = new TemporaryFolder();
@@ -296,7 +296,7 @@ test("a port that is taken is an error in one line, and the first token is not l
   expect((await next.stop()).stdout).toContain("pst_");
 });
 
-test("--help says what a person needs, and exits with 0", async () => {
+test("--help prints the usage, and exits with 0", async () => {
   for (const args of [
     ["--help"],
     ["serve", "--help"],
@@ -312,7 +312,7 @@ test("--help says what a person needs, and exits with 0", async () => {
   expect((await run(["serve", "--help"])).stdout).toContain("PLANTSTORE_BASE_PATH");
 });
 
-test("the command works through links, from any folder", async () => {
+test("the command works through symbolic links, from any directory", async () => {
   using folder = new TemporaryFolder();
   mkdirSync(folder.file("bin"));
   symlinkSync(plantstore, folder.file("bin/first"));

@@ -1,4 +1,4 @@
-// `plantstore token rotate` while servers run: two tokens for a while, one afterwards, and never none.
+// `plantstore token rotate` while servers run: two valid tokens during the overlap, one afterwards, and never none.
 
 import { describe, expect, test } from "bun:test";
 import { engines } from "../../support/engines.ts";
@@ -16,7 +16,7 @@ for (const engine of engines) {
       return (await post({ url, token }, plantJson(freshId(), "Monstera"))).status;
     }
 
-    /** Waits until a token is refused; the test's own time is the deadline. */
+    /** Waits until a token is rejected; the timeout is the test's. */
     async function refused(url: string, token: string): Promise<void> {
       while ((await status(url, token)) !== 401) await Bun.sleep(20);
     }
@@ -35,7 +35,7 @@ for (const engine of engines) {
       return stdout.trim();
     }
 
-    test("both tokens work on every server during the overlap, and the old one ends with it", async () => {
+    test("both tokens are valid on every server during the overlap, and only the new one afterwards", async () => {
       await using place = await engine.newPlace();
       const { database } = place;
       await using first = await RunningServer.start(place);
@@ -60,7 +60,7 @@ for (const engine of engines) {
       expect(await statesOf(database, "ci")).toEqual(["expired", "expired", "active"]);
     });
 
-    test("without an overlap the old token ends at once, on every server", async () => {
+    test("without an overlap the old token is rejected, on every server", async () => {
       await using place = await engine.newPlace();
       await using first = await RunningServer.start(place);
       await using second = await RunningServer.start(place);
@@ -72,7 +72,7 @@ for (const engine of engines) {
       for (const { url } of [first, second]) expect(await status(url, printed(result))).toBe(200);
     });
 
-    test("the new token lives as long as the old one was to, or as told; an end that is near stays", async () => {
+    test("the new token has the lifetime of the old one, or --expires; an earlier expiry of the old one stays", async () => {
       await using place = await engine.newPlace();
       const { database } = place;
       await createStore(database);
@@ -91,7 +91,7 @@ for (const engine of engines) {
       expect(tokens[3]?.expires).toBe("2099-01-31T00:00:00.000Z");
     });
 
-    test("revoking the name ends the old and the new token, whenever it comes, and sets the name free", async () => {
+    test("revoking the name revokes the old and the new token at any time, and the name can be used again", async () => {
       await using place = await engine.newPlace();
       const { database } = place;
       await using server = await RunningServer.start(place);
@@ -106,7 +106,7 @@ for (const engine of engines) {
       expect(new Set(await statesOf(database, "ci"))).toEqual(new Set(["revoked"]));
     });
 
-    test("rotations at the same moment follow each other: all are printed, and one token is without an end", async () => {
+    test("concurrent rotations are serialized: all tokens are printed, and one has no expiry", async () => {
       await using place = await engine.newPlace();
       const { database } = place;
       await using server = await RunningServer.start(place);
@@ -142,7 +142,7 @@ for (const engine of engines) {
       await create(database, "ci");
     });
 
-    test("a token that could not be printed is taken back, and the one before it lives on", async () => {
+    test("a token that could not be printed is revoked, and the previous one stays valid", async () => {
       await using place = await engine.newPlace();
       const { database } = place;
       await using server = await RunningServer.start(place);
@@ -160,7 +160,7 @@ for (const engine of engines) {
         stdout: "pipe",
         stderr: "pipe",
       });
-      // Before the command has come to write to it.
+      // Before the command writes to it.
       await unread.stdout.cancel();
       expect(await unread.stderr.text()).toContain("could not be printed (EPIPE), and is revoked");
       expect(await unread.exited).toBe(1);
@@ -170,7 +170,7 @@ for (const engine of engines) {
       printed(await rotate(database, "ci"));
     });
 
-    test(`a rotation that is killed has happened or has not, ${kills} times`, async () => {
+    test(`a killed rotation is complete or absent, ${kills} times`, async () => {
       await using place = await engine.newPlace();
       const { database } = place;
       await using server = await RunningServer.start(place);

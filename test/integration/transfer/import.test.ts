@@ -1,4 +1,4 @@
-// plantstore import, into every engine: what goes in, what is refused, and what happens when it is broken off.
+// plantstore import on every engine: results, rejected records and interruptions.
 
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { createStore, plantstore, RunningServer, run, TemporaryFolder } from "..
 
 for (const engine of engines) {
   describe(engine.name, () => {
-    test("refused lines are reported with number, error and text, and the others are created", async () => {
+    test("rejected lines are reported with number, error and text, and the others are created", async () => {
       using folder = new TemporaryFolder();
       await using place = await engine.newPlace();
       await createStore(place.database);
@@ -56,13 +56,13 @@ for (const engine of engines) {
       ]);
       expect((await run(["export", "--database", place.database])).stdout).toBe(`${lines[0]}\n${lines[4]}\n`);
 
-      // Mended and run again: the report of the first try is gone.
+      // After the file is corrected, the report of the first import is removed.
       writeFileSync(file, [lines[0], lines[4]].join("\n"));
       expect((await run(["import", file, "--quiet", "--database", place.database])).stderr).toBe("");
       expect(existsSync(`${file}.rejected.ndjson`)).toBe(false);
     });
 
-    test("killed in the middle, the same command goes on, beside a server that creates as well", async () => {
+    test("a killed import continues when it is run again, while a server creates plants too", async () => {
       using folder = new TemporaryFolder();
       await using place = await engine.newPlace();
       await using server = await RunningServer.start(place);
@@ -97,7 +97,7 @@ for (const engine of engines) {
   });
 }
 
-test("standard input is a file like any other, and a file that is not there is an error", async () => {
+test("standard input is imported like a file, and a missing file is an error", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
   await createStore(database);
@@ -115,7 +115,7 @@ test("standard input is a file like any other, and a file that is not there is a
   expect(none).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("there is no file") });
 });
 
-test("progress tells plants, rate, part and time left", () => {
+test("progress is plants, rate, percentage and remaining time", () => {
   expect(progressText(1_200_000, 0.4, 4)).toBe("1,200,000 plants, 300,000 a second, 40 %, 6 s left");
   expect(progressText(10, undefined, 2)).toBe("10 plants, 5 a second");
 });
@@ -136,7 +136,7 @@ test.each([
     ["1", '"say ""hi"""', "plain"],
   ];
   const csv = rows.map((row) => `${row.join(delimiter)}\n`).join("");
-  // As a spreadsheet writes it.
+  // As a spreadsheet exports it.
   writeFileSync(file, `\ufeff${csv.replace("id", "ID").replace("name", "Name").replaceAll("\n", "\r\n")}`);
   if (delimiter !== ",") {
     const refused = await run(["import", file, "--database", database]);

@@ -8,7 +8,7 @@ import { plantJson } from "../../support/http.ts";
 import { createStore, run, TemporaryFolder } from "../../support/server.ts";
 
 for (const engine of engines) {
-  test(`${engine.name}: stats tell plants, size, tokens and schema version, as a table or as JSON`, async () => {
+  test(`${engine.name}: stats prints plants, size, tokens and schema version, as a table or as JSON`, async () => {
     using folder = new TemporaryFolder();
     await using place = await engine.newPlace();
     const command = (...args: string[]) => run([...args, "--database", place.database]);
@@ -33,7 +33,7 @@ for (const engine of engines) {
     expect(bytesOnDisk).toBeGreaterThan(1_234 * 100);
     expect(bytesOnDisk).toBeLessThan(1_234 * 1_000);
 
-    // A server asks without counting the plants.
+    // A server reads the size without counting plants.
     const store = await openServerStore(place.database, "existing", {
       unavailable: () => undefined,
       failed: () => undefined,
