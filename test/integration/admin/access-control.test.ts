@@ -320,7 +320,7 @@ test("a terminal does not echo a password", async () => {
   const child = Bun.spawn([plantstore, "password"], {
     terminal: { data: (_, bytes) => void shown.push(new TextDecoder().decode(bytes)) },
   });
-  for (const question of ["Password of the console: ", "Once more: "]) {
+  for (const question of ["Password of the console: ", "Repeat the password: "]) {
     while (!shown.join("").endsWith(question)) await Bun.sleep(10);
     child.terminal?.write(`${password}\r`);
   }
