@@ -107,8 +107,8 @@ export class CoalescedWork<Result> {
 
   async #runAfter(last: Promise<unknown>): Promise<Result> {
     await last;
-    const pauseMs = this.#lastEndedAt + coalescingPauseMs - performance.now();
-    if (pauseMs > 0) await Bun.sleep(pauseMs);
+    const remainingMs = this.#lastEndedAt + coalescingPauseMs - performance.now();
+    if (remainingMs > 0) await Bun.sleep(remainingMs);
     this.#next = undefined;
     const running = this.#work();
     this.#last = running
