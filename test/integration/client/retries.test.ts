@@ -61,7 +61,7 @@ test("a server that is killed and started again on its port has every plant that
       created.push(`{"id":${id},"name":"Monstera"}`);
     }
   });
-  await Bun.sleep(200);
+  while (created.length < 50) await Bun.sleep(10);
   await first.stop("SIGKILL");
   const before = created.length;
   await Bun.sleep(300);
