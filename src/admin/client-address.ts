@@ -1,5 +1,5 @@
-// Which address a request comes from: the other end of its connection or, where that is a trusted proxy, the client that
-// the proxy names in Forwarded (RFC 7239) or X-Forwarded-For.
+// The address of a client: the peer of its connection or, if that is a trusted proxy, the address in the proxy's Forwarded
+// (RFC 7239) or X-Forwarded-For field.
 
 import { BlockList, isIP } from "node:net";
 
@@ -10,19 +10,19 @@ interface AddressRange {
   readonly family: "ipv4" | "ipv6";
 }
 
-/** Undefined if the text is neither an address nor a range; nor is one that holds all addresses: every client is in it. */
+/** Undefined if the text is not an address or range. A prefix of 0 is rejected, as it would trust every client. */
 export function parseAddressRange(text: string): AddressRange | undefined {
   const [, written = "", bits] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   const address = canonicalAddress(written);
   if (address === undefined) return undefined;
-  const family = familyOf(address);
+  const family = getFamily(address);
   const isMapped = family === "ipv4" && written.includes(":");
   const prefixMax = family === "ipv4" ? 32 : 128;
   const prefix = bits === undefined ? prefixMax : Number(bits) - (isMapped ? 96 : 0);
   return prefix >= 1 && prefix <= prefixMax ? { address, prefix, family } : undefined;
 }
 
-/** One text for one address: IPv4-mapped IPv6 as IPv4, IPv6 compressed and without its zone. Undefined if it is no address. */
+/** The canonical text of an address: IPv4-mapped IPv6 as IPv4, IPv6 compressed and without its zone. */
 function canonicalAddress(text: string): string | undefined {
   const address = text.replace(/%.*$/s, "");
   if (isIP(address) !== 6) return isIP(address) === 4 ? address : undefined;
@@ -35,69 +35,69 @@ function canonicalAddress(text: string): string | undefined {
     .join(".");
 }
 
-/** The /64 of an IPv6 address, which one client has to itself; of IPv4 the address. Of anything else the text. */
-export function clientOf(address: string): string {
+/** An IPv4 address, or the /64 of an IPv6 address, which usually belongs to one client. Other texts are returned unchanged. */
+export function toClientKey(address: string): string {
   const canonical = canonicalAddress(address);
-  if (canonical === undefined || familyOf(canonical) === "ipv4") return address;
-  return `${hextetsOf(canonical).slice(0, 4).join(":")}::/64`;
+  if (canonical === undefined || getFamily(canonical) === "ipv4") return address;
+  return `${splitHextets(canonical).slice(0, 4).join(":")}::/64`;
 }
 
-/** What one holder is likely to have: a /48 of IPv6, a /24 of IPv4. */
-export function networkOf(address: string): string {
+/** The /24 of an IPv4 address, or the /48 of an IPv6 address. Other texts are returned unchanged. */
+export function toNetwork(address: string): string {
   const canonical = canonicalAddress(address);
   if (canonical === undefined) return address;
-  if (familyOf(canonical) === "ipv4") return `${canonical.replace(/\.\d+$/, ".0")}/24`;
-  return `${hextetsOf(canonical).slice(0, 3).join(":")}::/48`;
+  if (getFamily(canonical) === "ipv4") return `${canonical.replace(/\.\d+$/, ".0")}/24`;
+  return `${splitHextets(canonical).slice(0, 3).join(":")}::/48`;
 }
 
 export class TrustedProxies {
   readonly #ranges = new BlockList();
 
-  /** @param ranges each as parseAddressRange reads it. */
+  /** @param ranges in the syntax of `parseAddressRange`. Throws a RangeError for any other. */
   constructor(ranges: readonly string[]) {
     for (const text of ranges) {
       const range = parseAddressRange(text);
-      if (range === undefined) throw new RangeError(`${text} is not a range of addresses`);
+      if (range === undefined) throw new RangeError(`${text} is not an address range`);
       this.#ranges.addSubnet(range.address, range.prefix, range.family);
     }
   }
 
   /**
-   * The address of the client. What a client itself writes into these headers stands to the left of what its proxy adds,
-   * so the rightmost address that is not a trusted proxy's counts. Headers that are malformed, name no address, or disagree
-   * count for nothing: most proxies set one of the two and pass the other on as it came.
+   * The rightmost address that does not belong to a trusted proxy: proxies append, so that anything a client has forged is
+   * further left. Fields that are malformed, have no address, or disagree are ignored, as most proxies set one of the two
+   * and forward the other unchanged.
    *
-   * @param peer the other end of the connection.
+   * @param peer the address at the other end of the connection.
    */
   clientAddress({ headers }: Request, peer: string): string {
     const own = canonicalAddress(peer) ?? peer;
     if (!this.#isTrusted(own)) return own;
     const forwarded = headers.get("forwarded");
     const forwardedFor = headers.get("x-forwarded-for");
-    const named = [
+    const clients = [
       ...(forwarded === null ? [] : [this.#client(parseForwarded(forwarded))]),
       ...(forwardedFor === null ? [] : [this.#client(forwardedFor.split(","))]),
     ];
-    const [first] = named;
-    return first !== undefined && named.every((one) => one === first) ? first : own;
+    const [first] = clients;
+    return first !== undefined && clients.every((one) => one === first) ? first : own;
   }
 
-  /** The rightmost of the nodes that is not trusted, or else the leftmost. */
+  /** The rightmost node that is not trusted; the leftmost if all are. */
   #client(nodes: readonly string[]): string | undefined {
     let client: string | undefined;
     for (const node of nodes.toReversed()) {
-      client = addressOfNode(node.trim());
+      client = parseNode(node.trim());
       if (client === undefined || !this.#isTrusted(client)) break;
     }
     return client;
   }
 
   #isTrusted(address: string): boolean {
-    return isIP(address) !== 0 && this.#ranges.check(address, familyOf(address));
+    return isIP(address) !== 0 && this.#ranges.check(address, getFamily(address));
   }
 }
 
-/** The `for` of each element of a Forwarded header, empty where an element has none; nothing if any of it is malformed. */
+/** The `for` parameter of each element of a Forwarded field, "" if an element has none; [] if the field is malformed. */
 function parseForwarded(text: string): string[] {
   const pair =
     /[ \t]*(?:([!#$%&'*+.^_`|~0-9A-Za-z-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s",;=]+)))?[ \t]*(?:([,;])|$)/y;
@@ -114,19 +114,19 @@ function parseForwarded(text: string): string[] {
   return nodes;
 }
 
-/** The address of a node, with or without a port; undefined for `unknown`, for an obfuscated identifier and for garbage. */
-function addressOfNode(node: string): string | undefined {
+/** The address of a node (RFC 7239, section 6), with or without a port; undefined for `unknown`, an obfuscated or invalid node. */
+function parseNode(node: string): string | undefined {
   const [, bracketed, plain] = /^(?:\[([^\]]*)\]|([\d.]+))(?::\w+)?$/.exec(node) ?? [];
   return canonicalAddress(bracketed ?? plain ?? node);
 }
 
-/** @param address in its canonical form. */
-function familyOf(address: string): "ipv4" | "ipv6" {
+/** @param address canonical. */
+function getFamily(address: string): "ipv4" | "ipv6" {
   return address.includes(":") ? "ipv6" : "ipv4";
 }
 
-/** The eight parts of an IPv6 address in its canonical form. */
-function hextetsOf(address: string): string[] {
+/** The eight hextets of a canonical IPv6 address. */
+function splitHextets(address: string): string[] {
   const [head = "", tail] = address.split("::").map((part) => (part === "" ? [] : part.split(":"))) as [
     string[],
     string[]?,

@@ -1,11 +1,10 @@
-// The admin listener: whether the process lives, whether its store can commit now, its metrics, and the console.
+// The admin listener: liveness, readiness, metrics, and the console.
 
 import type { ConnectionShedder } from "../api/connection-shedder.ts";
 import type { Metrics } from "../observability/metrics.ts";
-import { addressOf } from "./address.ts";
 import type { OperatorConsole } from "./console/operator-console.ts";
-import { RequestPacer } from "./request-pacer.ts";
-import { SharedRun } from "./shared-work.ts";
+import { respond, respondText } from "./responses.ts";
+import { CoalescedWork, RequestPacer } from "./throttling.ts";
 
 export interface AdminOptions {
   readonly host: string;
@@ -14,30 +13,30 @@ export interface AdminOptions {
   /** Rejects with the reason if the store could not commit now. */
   readonly assertReady: () => Promise<void>;
   readonly metrics: Metrics;
-  /** Undefined where there is none. */
+  /** Undefined if the console is off. */
   readonly operatorConsole: OperatorConsole | undefined;
-  /** Counts those of every listener. */
+  /** Counts the connections of all listeners. */
   readonly connections: ConnectionShedder;
   readonly observeShedding: (open: number) => void;
 }
 
-/** An admin listener that answers. */
+/** An open admin listener. */
 export interface AdminServer {
   readonly url: string;
-  /** Closes it at once. */
+  /** Closes it without waiting for its requests. */
   stop(): Promise<void>;
 }
 
 /** A search without an index, or a create of a slow store, may take some seconds. */
 const idleSecondsMax = 60;
 
-/** Browsers of some operators, a scraper and probes. Its clients are few, so that past it the most silent ones are cut off. */
+/** A few browsers of operators, scrapers and probes. Over this bound the connections that are idle the longest are closed. */
 const connectionsMax = 256;
 
-/** A plant that the console adds, with its body as a text within another. */
+/** A plant that is added in the console: the JSON text of its body is a string in JSON again. */
 const requestBytesMax = 16 * 2 ** 20;
 
-/** Opens the admin listener. Throws what Bun.serve throws if the address cannot be taken. */
+/** Opens the admin listener. Throws what Bun.serve throws if the address cannot be bound. */
 export function startAdminServer({
   host,
   port,
@@ -48,25 +47,25 @@ export function startAdminServer({
   observeShedding,
 }: AdminOptions): AdminServer {
   const pacer = new RequestPacer(setImmediate, () => performance.now());
-  const metricsText = new SharedRun(() => metrics.text());
-  const livez = () => respond(200, "live");
+  const metricsText = new CoalescedWork(() => metrics.text());
+  const livez = () => respondText(200, "live");
   const readyz = () =>
     assertReady().then(
-      () => respond(200, "ready"),
-      (reason) => respond(503, `not ready: ${reason instanceof Error ? reason.message : reason}`),
+      () => respondText(200, "ready"),
+      (reason) => respondText(503, `not ready: ${reason instanceof Error ? reason.message : reason}`),
     );
   const renderMetrics = async () =>
-    new Response(await metricsText.run(), { headers: headersOf(metrics.contentType) });
+    respond(await metricsText.run(), 200, { "Content-Type": metrics.contentType });
   const consoleOrNotFound = (request: Request, server: Bun.Server<undefined>) => {
-    const { pathname } = addressOf(request);
-    if (!operatorConsole?.owns(pathname))
-      return respond(404, "there is GET /livez, GET /readyz and GET /metrics");
-    return operatorConsole.handle(request, server.requestIP(request)?.address ?? "");
+    const url = parseUrl(request);
+    if (!operatorConsole?.matches(url.pathname))
+      return respondText(404, "not found; there are GET /livez, GET /readyz and GET /metrics");
+    return operatorConsole.handle(request, url, server.requestIP(request)?.address ?? "");
   };
   const listener = Bun.serve({
     hostname: host,
     port,
-    // Else Bun shows the stack of a fault to whoever asked.
+    // In development mode Bun sends the stack of an exception to the client.
     development: false,
     idleTimeout: idleSecondsMax,
     maxRequestBodySize: requestBytesMax,
@@ -77,26 +76,25 @@ export function startAdminServer({
     },
     fetch: (request, server) => pacer.run(request, () => consoleOrNotFound(request, server)),
   });
-  const counted = connections.watch({
+  const shed = connections.watch({
+    name: "admin",
     port: () => listener.port ?? port,
     connectionsMax,
     isStrict: true,
     closeIdle: () => listener.closeIdleConnections(),
-    observeShedding,
+    onShed: observeShedding,
   });
   return {
     url: listener.url.origin,
     stop() {
-      counted.stop();
+      shed.stop();
       return listener.stop(true);
     },
   };
 }
 
-function respond(status: number, text: string): Response {
-  return new Response(`${text}\n`, { status, headers: headersOf("text/plain; charset=utf-8") });
-}
-
-function headersOf(contentType: string): Record<string, string> {
-  return { "Content-Type": contentType, "Cache-Control": "no-store" };
+/** The path and query of a request. Its host is replaced: Bun puts the Host field in front, which may be invalid in a URL. */
+function parseUrl({ url }: Request): URL {
+  const target = url.replace(/^https?:\/\/[^/?]*/i, "");
+  return URL.parse(`http://localhost${target}`) ?? new URL("http://localhost/");
 }

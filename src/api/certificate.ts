@@ -1,4 +1,4 @@
-// The certificate of the public listener: read from files, and read again when they change.
+// The TLS certificate of the public listener: read from files, and reloaded when they change.
 
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
@@ -6,7 +6,7 @@ import { OperatorError } from "../operator-error.ts";
 
 /** Paths of PEM files. */
 export interface CertificateFiles {
-  /** The certificate, with those of intermediate authorities behind it. */
+  /** The certificate, followed by those of intermediate authorities. */
   readonly certificate: string;
   readonly key: string;
 }
@@ -22,8 +22,8 @@ export interface Certificate {
 /** Reads a certificate and its key. Rejects with an OperatorError if they cannot be read or do not belong together. */
 export async function readCertificate(files: CertificateFiles): Promise<Certificate> {
   const [cert, key] = await Promise.all([readPem(files.certificate), readPem(files.key)]);
-  const x509 = parsed(files.certificate, () => new X509Certificate(cert));
-  const privateKey = parsed(files.key, () => createPrivateKey(key));
+  const x509 = parseFile(files.certificate, () => new X509Certificate(cert));
+  const privateKey = parseFile(files.key, () => createPrivateKey(key));
   if (!x509.checkPrivateKey(privateKey)) {
     throw new OperatorError(
       `the key ${files.key} is not that of the certificate ${files.certificate}; name the files of one pair`,
@@ -37,55 +37,55 @@ export async function readCertificate(files: CertificateFiles): Promise<Certific
   };
 }
 
-export interface CertificateObserver {
-  readonly changed: (certificate: Certificate) => void;
-  /** The files have changed, and cannot be used as they are now. */
-  readonly refused: (reason: string) => void;
+export interface ReloadCallbacks {
+  readonly onReload: (certificate: Certificate) => void;
+  /** The files have changed, and are not a valid pair. */
+  readonly onError: (reason: string) => void;
 }
 
-/** Files are looked at and not watched: what is mounted into a container is swapped behind symbolic links. */
-const lookEveryMs = 1_000;
+/** The files are polled and not watched: files mounted into a container are replaced behind symbolic links. */
+const pollIntervalMs = 1_000;
 
-/** Looks for a new certificate until it is stopped. */
+/** Polls the files for a new certificate until it is stopped. */
 export class CertificateReloader {
   readonly #files: CertificateFiles;
-  readonly #observer: CertificateObserver;
+  readonly #callbacks: ReloadCallbacks;
   readonly #timer: Timer;
   #current: Certificate;
-  /** What was wrong at the last look: said only if the next look finds the same, as two files change one by one. */
-  #suspect: string | undefined;
-  #refused: string | undefined;
+  /** The error of the last poll. It is reported if the next poll finds it as well, as two files are replaced one by one. */
+  #lastError: string | undefined;
+  #reportedError: string | undefined;
 
-  constructor(files: CertificateFiles, current: Certificate, observer: CertificateObserver) {
+  constructor(files: CertificateFiles, current: Certificate, callbacks: ReloadCallbacks) {
     this.#files = files;
     this.#current = current;
-    this.#observer = observer;
-    this.#timer = setInterval(() => void this.#look(), lookEveryMs);
+    this.#callbacks = callbacks;
+    this.#timer = setInterval(() => void this.#poll(), pollIntervalMs);
   }
 
   stop(): void {
     clearInterval(this.#timer);
   }
 
-  async #look(): Promise<void> {
+  async #poll(): Promise<void> {
     try {
       const found = await readCertificate(this.#files);
-      this.#suspect = undefined;
-      this.#refused = undefined;
+      this.#lastError = undefined;
+      this.#reportedError = undefined;
       if (found.cert === this.#current.cert && found.key === this.#current.key) return;
       this.#current = found;
-      this.#observer.changed(found);
+      this.#callbacks.onReload(found);
     } catch (error) {
-      this.#suspected(error instanceof Error ? error.message : String(error));
+      this.#handleError(error instanceof Error ? error.message : String(error));
     }
   }
 
-  #suspected(reason: string): void {
-    if (this.#suspect === reason && this.#refused !== reason) {
-      this.#refused = reason;
-      this.#observer.refused(reason);
+  #handleError(reason: string): void {
+    if (this.#lastError === reason && this.#reportedError !== reason) {
+      this.#reportedError = reason;
+      this.#callbacks.onError(reason);
     }
-    this.#suspect = reason;
+    this.#lastError = reason;
   }
 }
 
@@ -98,7 +98,7 @@ async function readPem(path: string): Promise<string> {
   }
 }
 
-function parsed<T>(path: string, parse: () => T): T {
+function parseFile<T>(path: string, parse: () => T): T {
   try {
     return parse();
   } catch (error) {

@@ -1,15 +1,15 @@
-// Cross-origin requests (the Fetch standard's CORS protocol): documentation playgrounds need them, and bearer
-// tokens are not ambient credentials, so any origin may be let in.
+// Cross-origin requests (the CORS protocol of the Fetch standard): documentation playgrounds need them, and bearer
+// tokens are not ambient credentials, so any origin may be allowed.
 
-import type { PublicRequestRecord } from "./request-record.ts";
+import type { ResponseValue } from "./responses.ts";
 
-/** The origins that may read answers in a browser: all, none, or those listed. */
+/** The origins whose pages may read responses in a browser: all, none, or those listed. */
 export type CorsOrigins = "*" | "off" | readonly string[];
 
 const exposedHeaders = "WWW-Authenticate, Retry-After, Allow, X-Request-Id, RateLimit, RateLimit-Policy";
 const preflightMaxAgeSeconds = 86_400;
 
-/** The CORS headers that are the same in every answer. */
+/** The CORS fields that are the same in every response. */
 export function staticCorsHeaders(origins: CorsOrigins): Record<string, string> {
   if (origins === "off") return {};
   if (origins === "*") {
@@ -18,15 +18,12 @@ export function staticCorsHeaders(origins: CorsOrigins): Record<string, string> 
   return { Vary: "Origin" };
 }
 
-/** Adds to an answer what depends on the request's origin. */
-export function allowOrigin(origins: CorsOrigins, request: Request, answer: Response): Response {
-  if (typeof origins === "string") return answer;
+/** Adds the fields that depend on the request's origin to a response. */
+export function allowOrigin(origins: readonly string[], request: Request, response: Response): void {
   const origin = request.headers.get("origin");
-  if (origin !== null && origins.includes(origin)) {
-    answer.headers.set("Access-Control-Allow-Origin", origin);
-    answer.headers.set("Access-Control-Expose-Headers", exposedHeaders);
-  }
-  return answer;
+  if (origin === null || !origins.includes(origin)) return;
+  response.headers.set("Access-Control-Allow-Origin", origin);
+  response.headers.set("Access-Control-Expose-Headers", exposedHeaders);
 }
 
 /** Whether a request is a CORS preflight, which carries no credentials and must not need any. */
@@ -38,21 +35,15 @@ export function isPreflight(request: Request): boolean {
   );
 }
 
-/** The answer to a preflight: which methods and headers a page may send. */
-export function answerPreflight(
-  origins: CorsOrigins,
-  request: Request,
-  exchange: PublicRequestRecord,
-): Response {
-  exchange.status = 204;
-  exchange.result = "served";
-  const headers = new Headers({ "X-Request-Id": exchange.requestId, ...staticCorsHeaders(origins) });
+/** The response to a preflight: the methods and header fields that a page may send. */
+export function preflightResponse(origins: CorsOrigins, request: Request): ResponseValue {
+  const headers = staticCorsHeaders(origins);
   if (origins !== "off") {
-    headers.set("Access-Control-Allow-Methods", "GET, POST");
-    // A wildcard does not cover Authorization, so name what is asked for; a header by itself opens nothing here.
+    headers["Access-Control-Allow-Methods"] = "GET, POST";
+    // The wildcard does not cover Authorization, so the requested names are returned; a field by itself permits nothing.
     const requested = request.headers.get("access-control-request-headers");
-    headers.set("Access-Control-Allow-Headers", requested ?? "Authorization, Content-Type");
-    headers.set("Access-Control-Max-Age", String(preflightMaxAgeSeconds));
+    headers["Access-Control-Allow-Headers"] = requested ?? "Authorization, Content-Type";
+    headers["Access-Control-Max-Age"] = String(preflightMaxAgeSeconds);
   }
-  return new Response(null, { status: 204, headers });
+  return { status: 204, outcome: "served", headers, isJson: false, body: null };
 }

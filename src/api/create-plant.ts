@@ -1,60 +1,52 @@
-// The one operation: POST {base}/plants. What happens to a request, in the order in which it happens.
+// The one operation, POST {base}/plants: what happens to a request, in the order in which it happens.
 
 import type { Authenticator } from "../auth/authenticator.ts";
 import { ApiError, unavailable } from "../contract/errors.ts";
 import { conflictError, type NewPlant, parseNewPlant } from "../contract/plant.ts";
 import type { CreateOutcome, GroupCommit } from "../store/group-commit.ts";
-import { authenticateRequest } from "./bearer.ts";
-import type { Bodies } from "./body.ts";
-import { checkMediaType } from "./media-type.ts";
+import { type BodyReader, checkMediaType } from "./body-reader.ts";
 import type { RateLimit } from "./rate-limit.ts";
-import type { PublicRequestRecord } from "./request-record.ts";
+import { errorResponse, type PublicRequestRecord, plantResponse, type ResponseValue } from "./responses.ts";
 
-/** What creating a plant needs of the house. */
 export interface CreatePlantDependencies {
-  readonly credentials: Authenticator;
-  readonly groupCommit: Pick<GroupCommit, "create" | "isFullFor">;
-  readonly bodies: Bodies;
-  /** Undefined where callers may send any number of creates. */
+  readonly authenticator: Authenticator;
+  /** Undefined where callers have no rate. */
   readonly rateLimit: RateLimit | undefined;
+  readonly bodyReader: BodyReader;
+  readonly groupCommit: Pick<GroupCommit, "create" | "isFullFor">;
 }
 
-/** A plant that is on stable storage. */
-export interface CreatedPlant {
-  readonly plant: NewPlant;
-  readonly outcome: "created" | "unchanged";
-}
-
-/** The plant, once it is on stable storage, or why it is not. */
+/** 200 with the Plant once it is on stable storage, or the error that prevented it. */
 export async function createPlant(
   request: Request,
-  exchange: PublicRequestRecord,
-  { credentials, rateLimit, bodies, groupCommit }: CreatePlantDependencies,
-): Promise<CreatedPlant | ApiError> {
-  const judged = authenticateRequest(request.headers, credentials);
-  const caller = judged instanceof Promise ? await judged : judged;
-  if (caller instanceof ApiError) return caller;
-  exchange.caller = caller.name;
+  record: PublicRequestRecord,
+  { authenticator, rateLimit, bodyReader, groupCommit }: CreatePlantDependencies,
+): Promise<ResponseValue> {
+  const authenticated = authenticator.authenticate(request.headers);
+  const caller = authenticated instanceof Promise ? await authenticated : authenticated;
+  if (caller instanceof ApiError) return errorResponse(caller);
+  record.caller = caller.name;
 
-  const tooManyRequests = rateLimit?.consume(caller, exchange);
-  if (tooManyRequests !== undefined) return tooManyRequests;
+  const rate = rateLimit?.consume(caller);
+  record.rateLimit = rate?.field;
+  if (rate?.error !== undefined) return errorResponse(rate.error);
 
-  // Ahead of the body: where there is too much to do already, a refusal is to be cheap.
-  if (groupCommit.isFullFor(caller.key)) return overloaded();
+  // Before the body is read: under overload a rejection must be cheap.
+  if (groupCommit.isFullFor(caller.key)) return errorResponse(overloaded());
 
   const unsupportedMediaType = checkMediaType(request.headers);
-  if (unsupportedMediaType !== undefined) return unsupportedMediaType;
+  if (unsupportedMediaType !== undefined) return errorResponse(unsupportedMediaType);
 
-  const newPlant = await bodies.read(request, caller, parseNewPlant);
-  if (newPlant instanceof ApiError) return newPlant;
+  const newPlant = await bodyReader.read(request, caller, parseNewPlant);
+  if (newPlant instanceof ApiError) return errorResponse(newPlant);
 
   const outcome = await groupCommit.create(newPlant, caller.key);
   return outcome === "created" || outcome === "unchanged"
-    ? { plant: newPlant, outcome }
-    : refusalOf(outcome, newPlant);
+    ? plantResponse(newPlant, outcome)
+    : errorResponse(toApiError(outcome, newPlant));
 }
 
-function refusalOf(outcome: Exclude<CreateOutcome, CreatedPlant["outcome"]>, newPlant: NewPlant): ApiError {
+function toApiError(outcome: Exclude<CreateOutcome, "created" | "unchanged">, newPlant: NewPlant): ApiError {
   switch (outcome) {
     case "conflict":
       return conflictError(newPlant);

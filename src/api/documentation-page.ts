@@ -1,15 +1,14 @@
-// The documentation page: Scalar's API reference for this server's own description, and the files that it is made of.
+// The documentation page: Scalar's API reference for the openapi.json of this server, with its scripts.
 
 import { createHash, randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
-import { promisify } from "node:util";
-import { gunzip } from "node:zlib";
-import { type ApiError, unavailable } from "../contract/errors.ts";
+import { unavailable } from "../contract/errors.ts";
+import { Assets } from "./assets.ts";
+// The bundle has 4.3 MB, compressed 1.3.
 import scalarFile from "./docs/scalar.js.gz" with { type: "file" };
 import startFile from "./docs/start.js" with { type: "file" };
-import { documentationHtml } from "./documentation-html.ts";
-import { OutgoingBodies } from "./outgoing-bodies.ts";
+import { errorResponse, type ResponseValue } from "./responses.ts";
 
 interface DocumentationPageOptions {
   /** "" or a path such as "/v1", without a slash at its end. */
@@ -18,103 +17,81 @@ interface DocumentationPageOptions {
   readonly publicUrl: string | undefined;
 }
 
-/** A file of the page. Its name changes with its content, so that it may be kept for good. */
-interface Asset {
-  /** Relative to the base address. */
-  readonly path: string;
-  readonly file: string;
+/** Addresses in the page, which may be relative. */
+interface Links {
+  readonly openapi: string;
+  readonly startScript: string;
+  readonly scalarScript: string;
 }
 
-// The bundle has 4.3 MB, compressed 1.3: it lies compressed in the tree, and goes to the network as its reader wants it.
-const compressedSuffix = ".gz";
+const commonHeaders = { "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer" };
 
-/** 256 files on their way. */
-const outgoingLimits = { bytesMax: 16 * 2 ** 20, sendMsMax: 120_000 };
+const icon =
+  "%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='%232e7d32' " +
+  "d='M7 15V9C2 9 1 6 1 2c5 0 7 2 7 5 0-2 2-4 7-4 0 4-2 7-6 7v5z'/%3E%3C/svg%3E";
 
-// RFC 9110, section 12.5.3.
-const takesGzip = /(?:^|[\s,])(?:gzip|\*)(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i;
-
-/** Serves the page. Each of its files is held in memory once, for all answers, from when it is first asked for. */
 export class DocumentationPage {
-  readonly #outgoing = new OutgoingBodies(outgoingLimits);
-  readonly #contents = new Map<string, Promise<Uint8Array>>();
   readonly #options: DocumentationPageOptions;
-  readonly #start = assetOf(startFile);
-  readonly #scalar = assetOf(scalarFile);
-  readonly #assets: ReadonlyMap<string, Asset>;
+  readonly #startPath = hashedPath(startFile);
+  readonly #scalarPath = hashedPath(scalarFile);
+  readonly #scripts: Assets;
 
   constructor(options: DocumentationPageOptions) {
     this.#options = options;
-    const assets = [this.#start, this.#scalar];
-    this.#assets = new Map(assets.map((asset) => [`${options.basePath}/${asset.path}`, asset]));
+    this.#scripts = new Assets({
+      files: new Map([
+        [`${options.basePath}/${this.#startPath}`, startFile],
+        [`${options.basePath}/${this.#scalarPath}`, scalarFile],
+      ]),
+      caching: "immutable",
+      headers: commonHeaders,
+    });
   }
 
-  /** Whether a path is the page's, with or without its slash, or a file's. */
+  /** Whether a path is that of the page, with or without a slash at its end, or of a script. */
   has(path: string): boolean {
     const { basePath } = this.#options;
-    return path === basePath || path === `${basePath}/` || this.#assets.has(path);
+    return path === basePath || path === `${basePath}/` || this.#scripts.has(path);
   }
 
-  /** The answer to GET or HEAD of a path that it has; unavailable past the answers that may be on their way. */
-  answer(path: string, request: Request): Response | Promise<Response | ApiError> {
-    const asset = this.#assets.get(path);
-    return asset === undefined ? this.#page(path) : this.#asset(asset, request);
+  /** The response to GET or HEAD of a path that `has` accepts; unavailable while too many scripts are being sent. */
+  serve(path: string, request: Request): ResponseValue | Promise<ResponseValue> {
+    return this.#scripts.has(path) ? this.#script(path, request) : this.#page(path);
   }
 
-  async #asset({ file }: Asset, request: Request): Promise<Response | ApiError> {
-    const headers = new Headers({
-      ...commonHeaders,
-      "Content-Type": "text/javascript; charset=utf-8",
-      "Cache-Control": "public, max-age=31536000, immutable",
-    });
-    const isCompressed = file.endsWith(compressedSuffix);
-    const takesCompressed = takesGzip.test(request.headers.get("accept-encoding") ?? "");
-    if (isCompressed) headers.set("Vary", "Accept-Encoding");
-    if (isCompressed && takesCompressed) headers.set("Content-Encoding", "gzip");
-    const content = await this.#content(file, isCompressed && !takesCompressed);
-    if (request.method === "HEAD") {
-      // A stream that nobody reads would hold its place until its time is over.
-      headers.set("Content-Length", String(content.byteLength));
-      return new Response(null, { headers });
-    }
-    const body = this.#outgoing.shared(content);
-    if (body === undefined)
-      return unavailable("The server sends too many files of its documentation at present");
-    return new Response(body, { headers });
+  async #script(path: string, request: Request): Promise<ResponseValue> {
+    const response = await this.#scripts.respond(path, request);
+    return response === undefined
+      ? errorResponse(unavailable("The server is sending too many copies of its documentation at present"))
+      : { ...response, outcome: "served", isJson: false };
   }
 
-  #content(file: string, decompress: boolean): Promise<Uint8Array> {
-    const key = `${file} ${decompress}`;
-    let content = this.#contents.get(key);
-    if (content === undefined) {
-      content = Bun.file(file).bytes();
-      if (decompress) content = content.then(gunzipped);
-      this.#contents.set(key, content);
-      // Where descriptors had run out the next request finds some.
-      content.catch(() => this.#contents.delete(key));
-    }
-    return content;
-  }
-
-  #page(path: string): Response {
+  #page(path: string): ResponseValue {
     const nonce = randomBytes(16).toString("base64");
     const prefix = path.endsWith("/") ? "" : this.#lastSegment();
     const links = {
-      description: `${prefix}openapi.json`,
-      start: prefix + this.#start.path,
-      scalar: prefix + this.#scalar.path,
+      openapi: `${prefix}openapi.json`,
+      startScript: prefix + this.#startPath,
+      scalarScript: prefix + this.#scalarPath,
     };
-    return new Response(documentationHtml(links, nonce), {
+    return {
+      status: 200,
+      outcome: "served",
       headers: {
         ...commonHeaders,
         "Content-Type": "text/html; charset=utf-8",
-        "Content-Security-Policy": this.#policy(nonce),
+        "Content-Security-Policy": this.#contentSecurityPolicy(nonce),
         "Cache-Control": "no-store",
       },
-    });
+      isJson: false,
+      body: renderHtml(links, nonce),
+    };
   }
 
-  /** Links are relative, so that they hold behind a proxy; at the page's address without its slash they lack a step. */
+  /**
+   * The last segment of the public path. Links are relative, so that they work behind a proxy; without a slash at its end
+   * the address of the page lacks this segment as a base of them (RFC 3986, section 5.2.3).
+   */
   #lastSegment(): string {
     const { basePath, publicUrl } = this.#options;
     const path = publicUrl === undefined ? basePath : new URL(publicUrl).pathname;
@@ -122,17 +99,17 @@ export class DocumentationPage {
     return segment === undefined ? "" : `${segment}/`;
   }
 
-  #policy(nonce: string): string {
+  #contentSecurityPolicy(nonce: string): string {
     const { publicUrl } = this.#options;
-    const called = publicUrl === undefined ? "'self'" : `'self' ${new URL(publicUrl).origin}`;
+    const apiOrigins = publicUrl === undefined ? "'self'" : `'self' ${new URL(publicUrl).origin}`;
     return [
       "default-src 'none'",
       "script-src 'self'",
       `style-src-elem 'nonce-${nonce}'`,
-      // Scalar's templates hold style attributes, whose values change with what is shown, so that no list of hashes would last.
+      // Scalar's templates hold style attributes with values that depend on the content, so that hashes cannot list them.
       "style-src-attr 'unsafe-inline'",
       "img-src data:",
-      `connect-src ${called}`,
+      `connect-src ${apiOrigins}`,
       "base-uri 'none'",
       "form-action 'none'",
       "frame-ancestors 'none'",
@@ -140,13 +117,32 @@ export class DocumentationPage {
   }
 }
 
-const commonHeaders = { "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer" };
-
-function assetOf(file: string): Asset {
+/** A path that changes with the content of the file, relative to the base address. */
+function hashedPath(file: string): string {
   const hash = createHash("sha256").update(readFileSync(file)).digest("hex").slice(0, 16);
-  // A compiled executable has put a hash of its own behind the name.
+  // In a compiled executable Bun adds a hash to the file name.
   const [stem = ""] = basename(file).split(/[.-]/);
-  return { path: `docs/${stem}-${hash}.js`, file };
+  return `docs/${stem}-${hash}.js`;
 }
 
-const gunzipped: (bytes: Uint8Array) => Promise<Uint8Array> = promisify(gunzip);
+/** @param nonce for style elements; Scalar reads it from the meta element. */
+function renderHtml(links: Links, nonce: string): string {
+  const openapi = Bun.escapeHTML(links.openapi);
+  return `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta property="csp-nonce" content="${nonce}">
+    <title>Plant Store</title>
+    <link rel="icon" href="data:image/svg+xml,${icon}">
+    <script src="${Bun.escapeHTML(links.startScript)}"></script>
+    <script src="${Bun.escapeHTML(links.scalarScript)}" defer></script>
+  </head>
+  <body>
+    <div id="reference" data-openapi="${openapi}"></div>
+    <noscript>This page needs JavaScript. The same is in <a href="${openapi}">openapi.json</a>.</noscript>
+  </body>
+</html>
+`;
+}

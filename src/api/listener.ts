@@ -1,65 +1,78 @@
-// A listener of HTTP, or of HTTPS with a certificate that can be exchanged.
+// The public listener: HTTP, or HTTPS with a certificate that is reloaded without a restart.
 
+import type { Emit } from "../observability/server-event.ts";
 import type { Certificate } from "./certificate.ts";
+import type { ConnectionShedder, ShedListener } from "./connection-shedder.ts";
+import type { PublicHandler, RequestContext } from "./handler.ts";
 
 export interface ListenerOptions {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 for a free one. */
   readonly port: number;
-  /** HTTPS, if there is one. */
+  /** Undefined for HTTP. */
   readonly certificate: Certificate | undefined;
-  /** A connection is closed when nothing was sent on it for so long. */
+  /** A connection without traffic is closed after this time. */
   readonly idleSecondsMax: number;
-  /** @param isLast whether the connection is closed after the answer, which must say so. */
-  readonly handle: (request: Request, isLast: () => boolean) => Promise<Response>;
+  /** Open connections. Past it idle ones are closed, and others after their response. */
+  readonly connectionsMax: number;
+  /** Shared by all listeners of the process. */
+  readonly connections: ConnectionShedder;
+  readonly emit: Emit;
 }
 
-export class Listener {
+/** Opens the public listener. Throws the error of Bun.serve if the address cannot be bound. */
+export function startPublicListener(handler: PublicHandler, options: ListenerOptions): PublicListener {
+  return new PublicListener(handler, options);
+}
+
+export class PublicListener {
+  readonly #handler: PublicHandler;
   readonly #options: ListenerOptions;
+  readonly #shed: ShedListener;
   #current: Bun.Server<undefined>;
-  /** Those of former certificates, until their last request is answered. */
+  /** The servers with earlier certificates, until their last request is answered. */
   readonly #retiring = new Map<Bun.Server<undefined>, Promise<void>>();
   #isStopping = false;
 
-  /** Throws what Bun.serve throws if the address cannot be taken. */
-  constructor(options: ListenerOptions) {
+  constructor(handler: PublicHandler, options: ListenerOptions) {
+    this.#handler = handler;
     this.#options = options;
-    if (options.certificate !== undefined) assertFree(options);
-    this.#current = this.#open(options.port, options.certificate);
+    if (options.certificate !== undefined) assertPortIsFree(options);
+    this.#current = this.#serve(options.port, options.certificate);
+    this.#shed = options.connections.watch({
+      name: "public",
+      port: () => this.#port,
+      connectionsMax: options.connectionsMax,
+      isStrict: false,
+      closeIdle: () => this.#current.closeIdleConnections(),
+      onShed: (open) => options.emit({ kind: "connectionsShed", listener: "public", open }),
+    });
   }
 
-  /** Such as https://plants.example:8443, without a path. */
-  get origin(): string {
-    return this.#current.url.origin;
+  /** The base address, such as http://127.0.0.1:8080/v1. */
+  get url(): string {
+    return this.#current.url.origin + this.#handler.basePath;
   }
 
-  /** The host and port of the address. */
-  get address(): string {
-    return this.#current.url.host;
-  }
-
-  get port(): number {
+  get #port(): number {
     return this.#current.port ?? this.#options.port;
   }
 
   /**
-   * New connections get a new certificate, and requests on the old ones are answered. Bun has no way to exchange it:
-   * a second listener is opened on the same port, and the first one closed.
+   * New connections get the new certificate; requests on old connections are answered. Bun cannot change the certificate
+   * of a server, so a second one is opened on the same port, and the first one stopped.
    */
-  exchange(certificate: Certificate): void {
+  reloadCertificate(certificate: Certificate): void {
     const former = this.#current;
-    this.#current = this.#open(former.port ?? this.#options.port, certificate);
+    this.#current = this.#serve(this.#port, certificate);
     const retired = former.stop().finally(() => this.#retiring.delete(former));
     this.#retiring.set(former, retired);
+    this.#shed.boundSendBuffers();
   }
 
-  /** Closes the connections that have had an answer and wait for a next request. */
-  closeIdleConnections(): void {
-    this.#current.closeIdleConnections();
-  }
-
-  /** Accepts no new connection, and resolves when what was accepted is answered or the time is over. */
+  /** Stops accepting connections; resolves when every accepted request is answered, or after `drainMsMax`. */
   async stop(drainMsMax: number): Promise<void> {
+    this.#shed.stop();
     this.#isStopping = true;
     const servers = [this.#current, ...this.#retiring.keys()];
     const deadline = setTimeout(() => {
@@ -69,25 +82,29 @@ export class Listener {
     clearTimeout(deadline);
   }
 
-  #open(port: number, certificate: Certificate | undefined): Bun.Server<undefined> {
-    const { host, idleSecondsMax, handle } = this.#options;
-    const isLast = () => this.#isStopping || server !== this.#current;
+  #serve(port: number, certificate: Certificate | undefined): Bun.Server<undefined> {
+    const handler = this.#handler;
+    const { host, idleSecondsMax } = this.#options;
     const server = Bun.serve({
       hostname: host,
       port,
       idleTimeout: idleSecondsMax,
-      // Bun refuses what is over its own limit with a bare 413: keep it out of the way of ours, which explains itself.
+      // Bun rejects a body over its own limit with a bare 413; the body reader has a limit with an Error body.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-      fetch: (request) => handle(request, isLast),
+      fetch: (request) => handler.handle(request, context),
       ...(certificate === undefined
         ? {}
         : { reusePort: true, tls: { cert: certificate.cert, key: certificate.key } }),
     });
+    const context: RequestContext = {
+      origin: server.url.origin,
+      shouldClose: () => this.#isStopping || server !== this.#current || this.#shed.isOverLimit,
+    };
     return server;
   }
 }
 
 /** A port that is opened for sharing would be shared with any other process that does the same. */
-function assertFree({ host, port }: ListenerOptions): void {
+function assertPortIsFree({ host, port }: ListenerOptions): void {
   if (port !== 0) void Bun.serve({ hostname: host, port, fetch: () => new Response() }).stop(true);
 }

@@ -1,5 +1,5 @@
-// The sockets of this process, by descriptor. Bun reports no connection that is opened, closed or refused for want of
-// a descriptor, and has no way to close one: the C library has, and needs no descriptor for it.
+// The sockets of this process, by descriptor, through the C library. Bun does not report that a connection was opened,
+// closed or could not be accepted for lack of a descriptor, and cannot close one.
 
 import { dlopen, FFIType } from "bun:ffi";
 import { statSync } from "node:fs";
@@ -33,23 +33,23 @@ const IPPROTO_TCP = 6;
 const TCP_INFO = 11;
 const SHUT_RDWR = 2;
 
-/** sockaddr_in and sockaddr_in6 have the port at one place, in network order. */
+/** The offset of the port in sockaddr_in and in sockaddr_in6, in network byte order. */
 const portOffset = 2;
 const addressBytes = 128;
 
-/** linux/tcp.h: struct tcp_info. Its fields never move; newer kernels append. */
+/** linux/tcp.h: offsets in struct tcp_info. They are stable; newer kernels append fields. */
 const tcpInfo = { bytes: 136, lastDataSent: 44, lastDataReceived: 52, bytesReceived: 128 } as const;
 
-/** Descriptors are numbered from the lowest free one, so that a long gap is the end, but for gaps that closing leaves. */
+/** A descriptor gets the lowest free number, so that a longer gap is usually the end; closing leaves gaps as well. */
 const gapMax = 4_096;
 
-/** Open descriptors that are no connections; more that were not found mean that a gap was not the end. */
+/** Open descriptors that are not sockets. If more are missing from the count, a gap was not the end. */
 const othersMax = 256;
 
 export interface ConnectionActivity {
-  /** Whether the peer has ever sent a byte. */
+  /** Whether the peer has sent a byte since the connection was opened. */
   readonly hasReceived: boolean;
-  /** Since a byte went either way. */
+  /** Milliseconds since a byte was sent or received. */
   readonly silentMs: number;
 }
 
@@ -63,19 +63,19 @@ export class ProcessSockets {
     this.#library = library;
   }
 
-  /** Undefined where there is no C library that is known: connections cannot be counted then. */
+  /** Undefined without a known C library: then connections cannot be counted. */
   static open(): ProcessSockets | undefined {
     for (const name of libraryNames) {
       try {
         return new ProcessSockets(dlopen(name, signatures).symbols);
       } catch {
-        // Of another platform.
+        // The library of another platform.
       }
     }
     return undefined;
   }
 
-  /** How many descriptors the process may have open. */
+  /** The limit on open descriptors (RLIMIT_NOFILE). */
   get descriptorsMax(): number {
     const limits = new BigUint64Array(2);
     return this.#library.getrlimit(RLIMIT_NOFILE, limits) === 0
@@ -83,7 +83,7 @@ export class ProcessSockets {
       : Number.POSITIVE_INFINITY;
   }
 
-  /** How many are open; undefined where the system does not say without opening another one (before Linux 6.2). */
+  /** The open descriptors; undefined where counting them would open another one (before Linux 6.2). */
   get descriptorsOpen(): number | undefined {
     try {
       return statSync("/proc/self/fd").size || undefined;
@@ -92,7 +92,7 @@ export class ProcessSockets {
     }
   }
 
-  /** The descriptors of connections to each of the ports, those of the listening sockets left out. 0.8 µs each. */
+  /** The descriptors of the connections to each port, without the listening sockets. 0.8 µs for each descriptor. */
   connectionsTo(ports: readonly number[]): Map<number, number[]> {
     const found = new Map(ports.map((port) => [port, [] as number[]]));
     const open = this.descriptorsOpen;
@@ -110,7 +110,7 @@ export class ProcessSockets {
     return found;
   }
 
-  /** What has gone over a connection; undefined if it is closed. Other systems than Linux do not say. */
+  /** The activity of a connection; undefined if it is closed. Only Linux reports it: elsewhere every connection is active. */
   activity(fd: number): ConnectionActivity | undefined {
     if (!isLinux) return this.#hasPeer(fd) ? { hasReceived: true, silentMs: 0 } : undefined;
     this.#length[0] = tcpInfo.bytes;
@@ -124,12 +124,12 @@ export class ProcessSockets {
     };
   }
 
-  /** Ends a connection both ways; Bun then closes it as one that its peer has ended. */
+  /** Shuts down both directions; Bun then closes the connection as if its peer had ended it. */
   shutDown(fd: number): void {
     this.#library.shutdown(fd, SHUT_RDWR);
   }
 
-  /** Bounds what the system buffers of the answers on each connection that a port accepts from now on. */
+  /** Sets the send buffer of every connection that a port accepts from now on. */
   boundSendBuffers(port: number, bytes: number): void {
     const option = new Int32Array([bytes]);
     for (const fd of this.#listenersOn(port))

@@ -1,25 +1,30 @@
-// How many creates a caller may send: RateLimit fields as draft-ietf-httpapi-ratelimit-headers-11 has them.
+// The rate limit of each caller, and its RateLimit fields (draft-ietf-httpapi-ratelimit-headers-11).
 
-import type { Caller } from "../auth/caller.ts";
+import type { Caller } from "../auth/authenticator.ts";
 import { ApiError } from "../contract/errors.ts";
 import type { Clock } from "../observability/server-event.ts";
-import type { PublicRequestRecord } from "./request-record.ts";
 
-/** The name of the policy in its fields. */
+/** The name of the policy in both fields. */
 const policyName = '"token"';
 
-/** At some 150 bytes each 30 MB, as there are two generations. */
+/** Windows in a generation: two generations, at some 150 bytes a window, take 30 MB. */
 const windowsMax = 100_000;
 
-/** What a caller has sent since its window began. */
+/** The creates of one caller in its window. */
 interface Window {
   creates: number;
-  /** By the clock of the limit. */
   readonly endsAt: number;
 }
 
+export interface RateLimitResult {
+  /** The value of RateLimit: the creates that remain in the window, and the seconds to its end. */
+  readonly field: string;
+  /** tooManyRequests where the create exceeds the burst. */
+  readonly error: ApiError | undefined;
+}
+
 export class RateLimit {
-  /** The RateLimit-Policy field: the quota of a caller, and the window that it is for, in whole seconds. */
+  /** The value of RateLimit-Policy: the quota of a caller, and its window in whole seconds. */
   readonly policy: string;
   readonly #createsPerSecond: number;
   readonly #burst: number;
@@ -27,19 +32,19 @@ export class RateLimit {
   readonly #now: Clock;
   readonly #windowsMax: number;
   /**
-   * Windows in two generations, so that those which are over are forgotten without a timer or a search: a generation is as
-   * long as a window, and when a third one begins every window of the first is over.
+   * Windows in two generations, so that ended windows are dropped without a timer or a search: a generation lasts as
+   * long as a window, and when a third one starts, every window of the first has ended.
    */
   #current = new Map<string, Window>();
   #previous = new Map<string, Window>();
   #currentEndsAt = Number.NEGATIVE_INFINITY;
 
   /**
-   * Counts each caller by itself, in the memory of this server. `burst` creates may come at once, in a window that is
-   * as long as the rate needs for them: 10 a second with a burst of 50 are 50 in each 5 seconds.
+   * Counts each caller separately, in the memory of this server. `burst` creates are allowed in a window that is as
+   * long as the rate needs for them: 10 a second with a burst of 50 are 50 in each 5 seconds.
    *
-   * @param limits `windowsMax`: callers that a generation of windows has at the most. One more, and the generation before
-   * it is forgotten, so that its callers begin anew.
+   * @param limits `windowsMax`: the windows of a generation. One more starts the next generation, and drops the one
+   * before, whose callers start new windows.
    */
   constructor(
     limits: { readonly createsPerSecond: number; readonly burst: number; readonly windowsMax?: number },
@@ -53,19 +58,19 @@ export class RateLimit {
     this.policy = `${policyName};q=${limits.burst};w=${Math.ceil(this.#windowMs / 1_000)}`;
   }
 
-  /** Counts one create of a caller, and notes what is left to it: tooManyRequests if it was one too many, else undefined. */
-  consume({ key }: Caller, exchange: PublicRequestRecord): ApiError | undefined {
-    // Whole milliseconds, so that the sum and the difference of two times are exact.
+  /** Counts one create of a caller. */
+  consume({ key }: Caller): RateLimitResult {
+    // Whole milliseconds, so that sums and differences of times are exact.
     const now = Math.floor(this.#now());
-    const window = this.#windowOf(key, now);
+    const window = this.#getWindow(key, now);
     window.creates++;
-    const left = Math.max(0, this.#burst - window.creates);
+    const remaining = Math.max(0, this.#burst - window.creates);
     const seconds = Math.max(1, Math.ceil((window.endsAt - now) / 1_000));
-    exchange.rateLimit = `${policyName};r=${left};t=${seconds}`;
-    return window.creates > this.#burst ? this.#tooManyRequests(seconds) : undefined;
+    const field = `${policyName};r=${remaining};t=${seconds}`;
+    return { field, error: window.creates > this.#burst ? this.#tooManyRequests(seconds) : undefined };
   }
 
-  #windowOf(key: string, now: number): Window {
+  #getWindow(key: string, now: number): Window {
     const known = this.#current.get(key) ?? this.#previous.get(key);
     if (known !== undefined && now < known.endsAt) return known;
     if (now >= this.#currentEndsAt || this.#current.size >= this.#windowsMax) {

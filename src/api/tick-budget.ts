@@ -1,31 +1,31 @@
-// One turn of the event loop, in which only so many requests are answered at once.
+// Limits the responses that are sent at once in one tick of the event loop.
 //
-// In one turn Bun goes back to the sockets up to 48 times while 1,024 of them have something (as libuv does), and only
-// then hears of batches that were committed. Clients that are refused at once, and ask again at once, made that turn
-// take seconds: with 8,000 of them 3 % of the goodput was left.
+// In one tick Bun polls the sockets up to 48 times while 1,024 of them are readable (as libuv does), and only then receives
+// the results of committed batches. Clients that are rejected at once and retry at once made a tick take seconds: with
+// 8,000 of them 3 % of the goodput was left.
 
-/** More than a client sends in one go; past it the answers of a turn come at its end, so that each connection gets one. */
-const answersMax = 100;
+/** More than a client pipelines. Past it responses wait for the end of the tick, so that each connection gets one. */
+const responsesMax = 100;
 
 export class TickBudget {
-  readonly #atEnd: (run: () => void) => void;
-  #answers = 0;
-  #end = Promise.withResolvers<void>();
+  readonly #atEndOfTick: (run: () => void) => void;
+  #responses = 0;
+  #endOfTick = Promise.withResolvers<void>();
 
-  /** @param atEnd runs what it is given at the end of the turn. */
-  constructor(atEnd: (run: () => void) => void) {
-    this.#atEnd = atEnd;
+  /** @param atEndOfTick runs a function at the end of the tick, as setImmediate does. */
+  constructor(atEndOfTick: (run: () => void) => void) {
+    this.#atEndOfTick = atEndOfTick;
   }
 
-  /** Counts an answer that needed no commit. What it has to wait for, if there were many in this turn already. */
-  answer(): Promise<void> | undefined {
-    if (this.#answers++ === 0) this.#atEnd(() => this.#next());
-    return this.#answers > answersMax ? this.#end.promise : undefined;
+  /** Counts a response that needed no commit. Returns the promise to await before it is sent, past the limit. */
+  countResponse(): Promise<void> | undefined {
+    if (this.#responses++ === 0) this.#atEndOfTick(() => this.#reset());
+    return this.#responses > responsesMax ? this.#endOfTick.promise : undefined;
   }
 
-  #next(): void {
-    this.#answers = 0;
-    this.#end.resolve();
-    this.#end = Promise.withResolvers();
+  #reset(): void {
+    this.#responses = 0;
+    this.#endOfTick.resolve();
+    this.#endOfTick = Promise.withResolvers();
   }
 }

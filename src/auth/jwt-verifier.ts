@@ -1,128 +1,143 @@
-// Judges the JWTs of an identity provider (RFC 7519, 8725 and 9068), and remembers those that it has verified.
+// Verifies the JWTs of an identity provider (RFC 7519, RFC 8725, RFC 9068), and caches the verified ones.
 
 import { errors, type JWTPayload, type JWTVerifyResult, jwtVerify } from "jose";
-import type { AuthFailure, AuthResult, Caller } from "./caller.ts";
-import { JwksCache } from "./jwks-cache.ts";
-import type { KeySet, VerifiedToken } from "./key-set.ts";
-import type { KeySource } from "./oidc-discovery.ts";
+import { type ApiError, invalidToken, unavailable } from "../contract/errors.ts";
+import type { AuthResult, Caller } from "./authenticator.ts";
+import { JwksCache, type KeySet, type KeySource, type VerifiedToken } from "./jwks.ts";
 import { hashToken } from "./token.ts";
 
-/** Whose JWTs are accepted. */
+/** The provider whose JWTs are accepted. */
 export interface IdentityProvider extends KeySource {
-  /** What `aud` must be, or hold. */
+  /** The value that `aud` must be or contain. */
   readonly audience: string;
-  /** How old the provider's keys may become before they are fetched again. */
+  /** The interval between fetches of the provider's keys, in milliseconds. */
   readonly keysAgeMsMax: number;
 }
 
-/** RFC 8725, section 3.1. Never `none`, and never HS256 and its like: there the public key would be the secret. */
+/** RFC 8725, section 3.1. Never `none`; never HS256 and the like, where the public key would be the secret. */
 const algorithms = [
   ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
   ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
 ];
 
-/** RFC 9068, section 2.1, and what providers write that were there before it. A logout token has another. */
+/** RFC 9068, section 2.1, and the `typ` of providers that predate it. A logout token has another one. */
 const accessTokenTypes = /^(?:application\/)?(?:at\+)?jwt$/i;
 
-/** How far the provider's clock may be ahead of ours: `nbf` may lie ahead by so much. `exp` has no tolerance. */
+/** The tolerance for `nbf`, as the provider's clock may be ahead of ours. `exp` has none. */
 const clockSecondsMax = 10;
 
-/** The last second of the year 9999. An `exp` behind it is in milliseconds by mistake, or Infinity. */
+/** The last second of the year 9999. A later `exp` is in milliseconds by mistake, or Infinity. */
 const expSecondsMax = 253_402_300_799;
+
+/** Claims are checked after the signature, so only the holder of a genuine token learns about them. */
+const badSignature = invalidToken(
+  "it is malformed, or no key of the identity provider has signed it. Get a new one from the identity provider.",
+);
+const expired = invalidToken("it has expired. Get a new one from the identity provider.");
+const notYetValid = invalidToken(
+  "it is not valid yet, by its nbf and the clock of this server. Try again later.",
+);
+const claimMismatch = invalidToken(
+  "its claims are not valid for this service; request a token issued for it from the identity provider.",
+);
+const keysUnavailable = unavailable("The identity provider is unreachable, so the token cannot be verified");
 
 export class JwtVerifier {
   readonly #provider: IdentityProvider;
   readonly #keys: JwksCache;
   readonly #now: () => number;
-  readonly #observeFailure: (error: unknown) => void;
+  readonly #onKeyError: (error: unknown) => void;
 
-  constructor(provider: IdentityProvider, now: () => number, observeFailure: (error: unknown) => void) {
+  /**
+   * @param now milliseconds since the epoch
+   * @param onKeyError called when the keys cannot be fetched, or one of them cannot be used
+   */
+  constructor(provider: IdentityProvider, now: () => number, onKeyError: (error: unknown) => void) {
     this.#provider = provider;
-    this.#keys = new JwksCache(provider, provider.keysAgeMsMax, observeFailure);
+    this.#keys = new JwksCache(provider, provider.keysAgeMsMax, onKeyError);
     this.#now = now;
-    this.#observeFailure = observeFailure;
+    this.#onKeyError = onKeyError;
   }
 
-  /** Begins to fetch the provider's keys. Until it has some, nobody can tell about a token. */
+  /** Starts to fetch the provider's keys. Until the first fetch succeeds, JWTs are `unavailable`. */
   start(): void {
     this.#keys.start();
   }
 
-  /** Stops fetching; resolves when nothing is under way. */
+  /** Stops fetching; resolves when no fetch is running. */
   stop(): Promise<void> {
     return this.#keys.stop();
   }
 
-  /** A promise only for a token that was not verified yet: then its signature is checked, in some 0.1 ms. */
-  authenticate(token: string): AuthResult | Promise<AuthResult> {
+  /** Returns a promise only for a token that is not in the cache: verifying its signature takes about 0.1 ms. */
+  verify(token: string): AuthResult | Promise<AuthResult> {
     const hash = hashToken(token);
-    const verified = this.#keys.current.verified(hash);
-    return verified === undefined ? this.#judgeNew(token, hash) : this.#judgeTime(verified);
+    const verified = this.#keys.snapshot.getVerified(hash);
+    return verified === undefined ? this.#verifyNew(token, hash) : this.#checkExpiry(verified);
   }
 
-  async #judgeNew(token: string, hash: string): Promise<AuthResult> {
-    if (!token.split(".").every(isCanonicalBase64url)) return "unverified";
-    const judged = await this.#verify(token, hash, this.#keys.current);
-    if (judged !== "unknownKey") return judged;
+  async #verifyNew(token: string, hash: string): Promise<AuthResult> {
+    if (!token.split(".").every(isCanonicalBase64url)) return badSignature;
+    const result = await this.#verifyWith(this.#keys.snapshot, token, hash);
+    if (result !== "unknownKey") return result;
 
-    const newer = await this.#keys.newer();
-    if (newer === undefined) return "keysUnavailable";
-    const judgedAgain = await this.#verify(token, hash, newer);
-    return judgedAgain === "unknownKey" ? "unverified" : judgedAgain;
+    const refreshed = await this.#keys.refresh();
+    if (refreshed === undefined) return keysUnavailable;
+    const secondResult = await this.#verifyWith(refreshed, token, hash);
+    return secondResult === "unknownKey" ? badSignature : secondResult;
   }
 
-  async #verify(token: string, hash: string, keys: KeySet): Promise<AuthResult | "unknownKey"> {
+  async #verifyWith(keys: KeySet, token: string, hash: string): Promise<AuthResult | "unknownKey"> {
     const { issuer, audience } = this.#provider;
     try {
-      const verified = verifiedFrom(
-        await jwtVerify(token, keys.keyOf, {
-          algorithms,
-          issuer,
-          audience,
-          requiredClaims: ["exp"],
-          clockTolerance: clockSecondsMax,
-          currentDate: new Date(this.#now()),
-        }),
+      const jwt = await jwtVerify(token, keys.getKey, {
+        algorithms,
         issuer,
-      );
-      if (verified === "unfit") return verified;
-      keys.remember(hash, verified);
-      return this.#judgeTime(verified);
+        audience,
+        requiredClaims: ["exp"],
+        clockTolerance: clockSecondsMax,
+        currentDate: new Date(this.#now()),
+      });
+      const verified = toVerifiedToken(jwt, issuer);
+      if (verified === undefined) return claimMismatch;
+      keys.addVerified(hash, verified);
+      return this.#checkExpiry(verified);
     } catch (error) {
       if (error instanceof errors.JWKSNoMatchingKey) return "unknownKey";
-      if (isOfKeys(error)) this.#observeFailure(error);
-      return refusalOf(error);
+      if (isKeyError(error)) this.#onKeyError(error);
+      return toApiError(error);
     }
   }
 
-  /** To the millisecond, and without the tolerance that the check of the other claims has. */
-  #judgeTime({ caller, expiresAt }: VerifiedToken): AuthResult {
-    return this.#now() < expiresAt ? caller : "expired";
+  /** Exact to the millisecond, without the clock tolerance of the other claims. */
+  #checkExpiry({ caller, expiresAt }: VerifiedToken): AuthResult {
+    return this.#now() < expiresAt ? caller : expired;
   }
 }
 
 /**
- * RFC 7515, section 2: base64url without anything else in it. jose skips white space, padding and surplus bits in a
- * signature, so that a caller could spell one token in any number of ways, each to be verified and remembered.
+ * RFC 7515, section 2: base64url with nothing else in it. jose ignores white space, padding and surplus bits in a
+ * signature, so one token could be spelled in any number of ways, each verified and cached by itself.
  */
 function isCanonicalBase64url(part: string): boolean {
   return Buffer.from(part, "base64url").toString("base64url") === part;
 }
 
-function verifiedFrom(
+/** Undefined where a claim or header that jose does not check is not that of an access token for this service. */
+function toVerifiedToken(
   { payload, protectedHeader }: JWTVerifyResult,
   issuer: string,
-): VerifiedToken | "unfit" {
+): VerifiedToken | undefined {
   const { exp = Number.POSITIVE_INFINITY, cnf } = payload;
   const { typ = "JWT" } = protectedHeader;
-  if (exp > expSecondsMax || typeof typ !== "string" || !accessTokenTypes.test(typ)) return "unfit";
-  // RFC 7800: such a token is only for who can prove that it has a key, which nobody is asked for here.
-  if (cnf !== undefined) return "unfit";
-  return { caller: callerOf(payload, issuer), expiresAt: exp * 1_000 };
+  if (exp > expSecondsMax || typeof typ !== "string" || !accessTokenTypes.test(typ)) return undefined;
+  // RFC 7800: the holder must prove possession of a key, for which this interface has no means.
+  if (cnf !== undefined) return undefined;
+  return { caller: toCaller(payload, issuer), expiresAt: exp * 1_000 };
 }
 
-/** The subject; where there is none the client (RFC 9068, section 2.2; OpenID Connect Core 1.0, section 2). */
-function callerOf(payload: JWTPayload, issuer: string): Caller {
+/** The subject, or the client where there is none (RFC 9068, section 2.2; OpenID Connect Core 1.0, section 2). */
+function toCaller(payload: JWTPayload, issuer: string): Caller {
   for (const claim of ["sub", "client_id", "azp"]) {
     const name = payload[claim];
     if (typeof name === "string" && name !== "") return { key: `jwt ${issuer} ${claim} ${name}`, name };
@@ -130,14 +145,13 @@ function callerOf(payload: JWTPayload, issuer: string): Caller {
   return { key: `jwt ${issuer}`, name: issuer };
 }
 
-/** A failure that is not the token's: a key of the provider cannot be used. */
-function isOfKeys(error: unknown): boolean {
+/** Whether a key of the provider is at fault, and not the token. */
+function isKeyError(error: unknown): boolean {
   return !(error instanceof errors.JOSEError) || error instanceof errors.JWKSInvalid;
 }
 
-/** The claims are judged after the signature, so what is said of them is said to those who have a real token. */
-function refusalOf(error: unknown): AuthFailure {
-  if (error instanceof errors.JWTExpired) return "expired";
-  if (!(error instanceof errors.JWTClaimValidationFailed)) return "unverified";
-  return error.claim === "nbf" && error.reason === "check_failed" ? "premature" : "unfit";
+function toApiError(error: unknown): ApiError {
+  if (error instanceof errors.JWTExpired) return expired;
+  if (!(error instanceof errors.JWTClaimValidationFailed)) return badSignature;
+  return error.claim === "nbf" && error.reason === "check_failed" ? notYetValid : claimMismatch;
 }

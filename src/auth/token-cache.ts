@@ -1,76 +1,94 @@
-// The tokens that a running server accepts, in memory, and how it learns of new and revoked ones.
+// The tokens that a running server accepts: a cache in memory of the store's tokens, which polls the store for changes and
+// writes back when each token was last used.
 
+import { invalidToken, unavailable } from "../contract/errors.ts";
 import {
   endedTokenRetentionMs,
   type TokenRecord,
   type TokenStore,
   type TokenUse,
 } from "../store/token-store.ts";
-import { type KnownToken, minuteOf, newlyKnown, useToRecord } from "./last-used.ts";
-import { hashToken, isActive } from "./token.ts";
+import type { AuthResult, Caller } from "./authenticator.ts";
+import { activeUntil, hashToken } from "./token.ts";
 
-/** How long a change made elsewhere may go unnoticed; the promise is 2 seconds. */
-const pollEveryMs = 1_000;
+/** The interval between polls. A change made elsewhere is promised to take effect within 2 seconds. */
+const pollIntervalMs = 1_000;
 
-/** An unknown token asks the store at once, so that a new one works at once; but not more often than this. */
+/** An unknown token polls the store at once, so that a new one works at once; but never sooner after the last poll than this. */
 const pollPauseMs = 50;
 
 /**
- * All tokens are read this often as well, for changes without a revision: those of a server of an earlier version, and
- * SQL by hand. Where that takes long it is done less often, so that it takes a thousandth of the time at most.
+ * All tokens are reloaded at this interval, for changes without a revision: those of a server of an earlier version, and
+ * SQL by hand. A reload that takes long is repeated less often, so that it takes at most a thousandth of the time.
  */
-const reloadEveryMs = 60_000;
+const reloadIntervalMs = 60_000;
 const reloadShareMax = 0.001;
 
-/** Uses, and tokens that may have to be removed, that a call has at most: plants are committed between calls. */
+/** The rows that one call to the store writes or examines: plants are committed between calls. */
 const usesPerCall = 1_000;
 const removalRowsMax = 500;
 const removalPauseMs = 100;
 
-/** Uses of tokens that have ended meanwhile, which wait until the store can take them. */
+/** The last uses of tokens that have ended, which wait until the store can be written. */
 const endedUsesMax = 10_000;
 
+const minuteMs = 60_000;
 const dayMs = 86_400_000;
 
-/** The record of an accepted token, undefined for any other, `unavailable` if nobody can tell. */
-type Accepted = TokenRecord | undefined | "unavailable";
+/** The result for a token that is not in the store, or not active. */
+export const unknownToken = invalidToken(
+  "it is unknown, malformed, revoked or expired. Ask the operator for a new one.",
+);
+const storeUnavailable = unavailable("The store is unreachable, so the token cannot be verified");
 
-/** Handles an error of something that no request waited for. */
+interface CachedToken {
+  readonly caller: Caller;
+  record: TokenRecord;
+  /** Milliseconds since the epoch; from then on the token is not accepted. */
+  activeUntil: number;
+  /** When this server last accepted it, in milliseconds since the epoch; -Infinity if it never has. */
+  usedAt: number;
+  /** The latest minute of use that is in the store for certain; -Infinity if there is none. */
+  recordedMinute: number;
+}
+
+/** Called with an error of a task in the background. */
 export type OnTokenCacheError = (
-  trouble: "tokenReloadFailed" | "lastUsedWriteFailed" | "endedTokensUnremoved",
+  kind: "tokenReloadFailed" | "lastUsedWriteFailed" | "endedTokensUnremoved",
   error: unknown,
 ) => void;
 
 export class TokenCache {
   readonly #store: TokenStore;
   readonly #now: () => number;
-  readonly #observe: OnTokenCacheError;
-  /** Only tokens that are accepted, or were when the store was read last. */
-  #byHash = new Map<string, KnownToken>();
+  readonly #onError: OnTokenCacheError;
+  /** Only tokens that are active, or were at the last poll. */
+  #byHash = new Map<string, CachedToken>();
   readonly #endedUses = new Map<string, TokenUse>();
-  /** Undefined where all tokens must be read next. */
+  /** The store's revision at the last poll; undefined where all tokens must be reloaded. */
   #revision: number | undefined;
   #reloadDueAt = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
-  #stopping = false;
+  #isStopping = false;
   #recording: Promise<void> = Promise.resolve();
   #recordedMinute: number;
   #removing: Promise<void> = Promise.resolve();
   #removedDay: number | undefined;
   #polling: Promise<void> = Promise.resolve();
-  #next: Promise<void> | undefined;
-  /** What the next poll is to look up. */
+  #nextPoll: Promise<void> | undefined;
+  /** The hashes that the next poll looks up. */
   #unknownHashes = new Set<string>();
   #lastPollEnd = Number.NEGATIVE_INFINITY;
 
-  constructor(store: TokenStore, now: () => number, observe: OnTokenCacheError) {
+  /** @param now milliseconds since the epoch */
+  constructor(store: TokenStore, now: () => number, onError: OnTokenCacheError) {
     this.#store = store;
     this.#now = now;
-    this.#observe = observe;
-    this.#recordedMinute = minuteOf(now());
+    this.#onError = onError;
+    this.#recordedMinute = startOfMinute(now());
   }
 
-  /** Reads the tokens, and keeps reading what changes. Rejects if they cannot be read. */
+  /** Loads the tokens, and polls for changes until `stop`. Rejects if they cannot be loaded. */
   async start(): Promise<void> {
     await this.#poll();
     this.#timer = setInterval(() => {
@@ -79,19 +97,19 @@ export class TokenCache {
           this.#recordOnceAMinute();
           this.#removeOnceADay();
         },
-        (error) => this.#observe("tokenReloadFailed", error),
+        (error) => this.#onError("tokenReloadFailed", error),
       );
-    }, pollEveryMs);
+    }, pollIntervalMs);
   }
 
-  /** Stops reading, and stores which tokens were used last; resolves when nothing is under way. */
+  /** Stops polling, and writes the last uses; resolves when no call to the store is running. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
-    this.#stopping = true;
-    // Side by side: a store that hangs is waited for once.
+    this.#isStopping = true;
+    // Concurrently: a store that hangs is waited for once.
     await Promise.allSettled([
       this.#polling,
-      this.#next,
+      this.#nextPoll,
       this.#recording,
       this.#removing,
       this.#recordUses(),
@@ -99,76 +117,78 @@ export class TokenCache {
   }
 
   /**
-   * The record of a token if it is accepted now. A token that is not known is looked up in the store first, which
-   * takes some milliseconds; `unavailable` if the store cannot be asked.
+   * The caller of an active token, else `unknownToken`; `unavailable` if the store is unreachable. Returns a promise only
+   * for a token that is not in the cache: it is looked up in the store, which takes some milliseconds.
    */
-  lookup(token: string): Accepted | Promise<Accepted> {
+  lookup(token: string): AuthResult | Promise<AuthResult> {
     const hash = hashToken(token);
-    const known = this.#byHash.get(hash);
-    return known === undefined ? this.#askStore(hash) : this.#judge(known);
+    const cached = this.#byHash.get(hash);
+    return cached === undefined ? this.#lookupInStore(hash) : this.#use(cached);
   }
 
-  async #askStore(hash: string): Promise<Accepted> {
+  async #lookupInStore(hash: string): Promise<AuthResult> {
     this.#unknownHashes.add(hash);
     try {
       await this.#pollSoon();
     } catch (error) {
-      this.#observe("tokenReloadFailed", error);
-      return "unavailable";
+      this.#onError("tokenReloadFailed", error);
+      return storeUnavailable;
     }
-    return this.#judge(this.#byHash.get(hash));
+    const cached = this.#byHash.get(hash);
+    return cached === undefined ? unknownToken : this.#use(cached);
   }
 
-  #judge(known: KnownToken | undefined): TokenRecord | undefined {
+  /** To note a use costs a request one assignment, and the store nothing. */
+  #use(cached: CachedToken): AuthResult {
     const now = this.#now();
-    if (known === undefined || !isActive(known.record, now)) return undefined;
-    known.usedAt = now;
-    return known.record;
+    if (now >= cached.activeUntil) return unknownToken;
+    cached.usedAt = now;
+    return cached.caller;
   }
 
   #recordOnceAMinute(): void {
-    const minute = minuteOf(this.#now());
-    if (this.#stopping || minute === this.#recordedMinute) return;
+    const minute = startOfMinute(this.#now());
+    if (this.#isStopping || minute === this.#recordedMinute) return;
     this.#recordedMinute = minute;
-    this.#forgetEnded();
+    this.#evictEnded();
     this.#recording = this.#recordUses();
   }
 
-  /** Never rejects: what could not be stored is tried again in the next minute. */
+  /** Never rejects: uses that could not be written are written in the next minute. */
   async #recordUses(): Promise<void> {
     const uses = [...this.#endedUses.values()];
-    for (const known of this.#byHash.values()) {
-      const use = useToRecord(known);
+    for (const cached of this.#byHash.values()) {
+      const use = unrecordedUse(cached);
       if (use !== undefined) uses.push(use);
     }
     try {
       for (let at = 0; at < uses.length; at += usesPerCall) {
-        const some = uses.slice(at, at + usesPerCall);
-        await this.#store.recordUses(some);
-        for (const use of some) {
-          // Unless it was used later, and has ended, meanwhile.
+        const chunk = uses.slice(at, at + usesPerCall);
+        await this.#store.recordUses(chunk);
+        for (const use of chunk) {
+          // Unless the token was used later, and has ended, during the call.
           if (this.#endedUses.get(use.hash) === use) this.#endedUses.delete(use.hash);
-          const known = this.#byHash.get(use.hash);
-          if (known !== undefined) known.recordedMinute = use.minute;
+          const cached = this.#byHash.get(use.hash);
+          if (cached !== undefined) cached.recordedMinute = use.minute;
         }
       }
     } catch (error) {
-      this.#observe("lastUsedWriteFailed", error);
+      this.#onError("lastUsedWriteFailed", error);
     }
   }
 
   #removeOnceADay(): void {
     const day = Math.floor(this.#now() / dayMs);
-    if (this.#stopping || day === this.#removedDay) return;
+    if (this.#isStopping || day === this.#removedDay) return;
     this.#removedDay = day;
     this.#removing = this.#removeEnded();
   }
 
-  /** Never rejects: what could not be removed is tried again on the next day. */
+  /** Never rejects: a removal that failed is repeated on the next day. */
   async #removeEnded(): Promise<void> {
     const endedBefore = Math.min(this.#now(), this.#latestActivity()) - endedTokenRetentionMs;
     try {
-      for (let afterHash: string | undefined = ""; afterHash !== undefined && !this.#stopping; ) {
+      for (let afterHash: string | undefined = ""; afterHash !== undefined && !this.#isStopping; ) {
         const { nextHash } = await this.#store.removeEnded({
           endedBefore,
           afterHash,
@@ -178,13 +198,13 @@ export class TokenCache {
         if (afterHash !== undefined) await Bun.sleep(removalPauseMs);
       }
     } catch (error) {
-      this.#observe("endedTokensUnremoved", error);
+      this.#onError("endedTokensUnremoved", error);
     }
   }
 
   /**
-   * When a token in force was last created or used. A clock that is set years ahead must not remove tokens that have
-   * not ended, and in a store that nobody uses nothing accumulates.
+   * When an active token was last created or used. A clock that is set years ahead must not remove tokens that have
+   * not ended, and in an unused store no tokens accumulate.
    */
   #latestActivity(): number {
     let latest = Number.NEGATIVE_INFINITY;
@@ -193,23 +213,23 @@ export class TokenCache {
     return latest;
   }
 
-  /** A poll that starts after this call; one poll serves all who ask while it has not started. */
+  /** A poll that starts after this call. Calls before its start share it. */
   #pollSoon(): Promise<void> {
-    this.#next ??= this.#polling
+    this.#nextPoll ??= this.#polling
       .catch(() => undefined)
       .then(() => Bun.sleep(Math.max(0, this.#lastPollEnd + pollPauseMs - performance.now())))
       .then(() => this.#poll());
-    return this.#next;
+    return this.#nextPoll;
   }
 
-  /** One at a time, so that what was read earlier never replaces what was read later. */
+  /** One at a time, so that an earlier result never replaces a later one. */
   #poll(): Promise<void> {
-    this.#next = undefined;
+    this.#nextPoll = undefined;
     const unknownHashes = this.#unknownHashes;
     this.#unknownHashes = new Set();
-    this.#polling = this.#read(unknownHashes)
+    this.#polling = this.#update(unknownHashes)
       .catch((error) => {
-        // The store may come back as a standby that has not seen the latest changes.
+        // The store may come back as a standby that lacks the latest changes.
         this.#revision = undefined;
         throw error;
       })
@@ -219,18 +239,18 @@ export class TokenCache {
     return this.#polling;
   }
 
-  async #read(unknownHashes: ReadonlySet<string>): Promise<void> {
+  async #update(unknownHashes: ReadonlySet<string>): Promise<void> {
     if (this.#revision === undefined || performance.now() >= this.#reloadDueAt) await this.#reload();
     else await this.#readChanges(this.#revision);
-    // Not in what has changed: one that had ended by a clock which was set back since.
+    // Not among the changes: a token that had ended by a clock which was set back since.
     const unknown = [...unknownHashes].filter((hash) => !this.#byHash.has(hash));
-    if (unknown.length > 0) this.#update(await this.#store.find(unknown));
+    if (unknown.length > 0) this.#apply(await this.#store.find(unknown));
   }
 
   async #readChanges(since: number): Promise<void> {
     const { revision, tokens } = await this.#store.readChanges(since);
     if (revision < since) return this.#reload();
-    this.#update(tokens);
+    this.#apply(tokens);
     this.#revision = revision;
   }
 
@@ -239,42 +259,60 @@ export class TokenCache {
     const { revision, tokens } = await this.#store.readActive(this.#now());
     const before = this.#byHash;
     this.#byHash = new Map();
-    this.#update(tokens, before);
-    for (const [hash, known] of before) if (!this.#byHash.has(hash)) this.#keepUse(known);
+    this.#apply(tokens, before);
+    for (const [hash, cached] of before) if (!this.#byHash.has(hash)) this.#saveLastUse(cached);
     this.#revision = revision;
     const endedAt = performance.now();
-    this.#reloadDueAt = endedAt + Math.max(reloadEveryMs, (endedAt - startedAt) / reloadShareMax);
+    this.#reloadDueAt = endedAt + Math.max(reloadIntervalMs, (endedAt - startedAt) / reloadShareMax);
   }
 
-  /** Remembers the tokens that are accepted, and forgets the others. */
-  #update(records: readonly TokenRecord[], before: ReadonlyMap<string, KnownToken> = this.#byHash): void {
+  /** Caches the active tokens, and evicts the others. */
+  #apply(records: readonly TokenRecord[], before: ReadonlyMap<string, CachedToken> = this.#byHash): void {
     const now = this.#now();
     for (const record of records) {
-      const known = before.get(record.hash);
-      if (!isActive(record, now)) this.#forget(record.hash);
-      else if (known === undefined) this.#byHash.set(record.hash, newlyKnown(record));
-      else {
-        known.record = record;
-        this.#byHash.set(record.hash, known);
-      }
+      const cached = before.get(record.hash) ?? toCachedToken(record);
+      cached.record = record;
+      cached.activeUntil = activeUntil(record);
+      if (now < cached.activeUntil) this.#byHash.set(record.hash, cached);
+      else this.#evict(record.hash);
     }
   }
 
-  #forgetEnded(): void {
+  #evictEnded(): void {
     const now = this.#now();
-    for (const [hash, { record }] of this.#byHash) if (!isActive(record, now)) this.#forget(hash);
+    for (const [hash, cached] of this.#byHash) if (now >= cached.activeUntil) this.#evict(hash);
   }
 
-  #forget(hash: string): void {
-    const known = this.#byHash.get(hash);
-    if (known === undefined) return;
-    this.#keepUse(known);
+  #evict(hash: string): void {
+    const cached = this.#byHash.get(hash);
+    if (cached === undefined) return;
+    this.#saveLastUse(cached);
     this.#byHash.delete(hash);
   }
 
-  /** The last use of a token that has ended is stored all the same. */
-  #keepUse(known: KnownToken): void {
-    const use = useToRecord(known);
+  /** The last use of a token that has ended is written with the others. */
+  #saveLastUse(cached: CachedToken): void {
+    const use = unrecordedUse(cached);
     if (use !== undefined && this.#endedUses.size < endedUsesMax) this.#endedUses.set(use.hash, use);
   }
+}
+
+function toCachedToken(record: TokenRecord): CachedToken {
+  return {
+    caller: { key: record.hash, name: record.name },
+    record,
+    activeUntil: activeUntil(record),
+    usedAt: Number.NEGATIVE_INFINITY,
+    recordedMinute: record.lastUsedAt ?? Number.NEGATIVE_INFINITY,
+  };
+}
+
+/** The last use, if its minute is later than the one in the store. */
+function unrecordedUse({ record, usedAt, recordedMinute }: CachedToken): TokenUse | undefined {
+  const minute = startOfMinute(usedAt);
+  return minute > recordedMinute ? { hash: record.hash, minute } : undefined;
+}
+
+function startOfMinute(timestamp: number): number {
+  return Math.floor(timestamp / minuteMs) * minuteMs;
 }

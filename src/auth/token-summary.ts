@@ -1,42 +1,42 @@
-// Tokens as an operator sees them listed, on the command line and in the console.
+// The summary of a token in lists, on the command line and in the console.
 
 import { effectiveExpiry, type TokenRecord } from "../store/token-store.ts";
 import { isActive } from "./token.ts";
 
-/** What is shown of a token; its keys are those of the JSON, and the table's columns are in their order. */
+/** Its keys are those of the JSON output, and in the order of the table's columns. */
 export interface TokenSummary {
   readonly name: string;
-  /** `rotated`: it works until it expires, but a newer token has taken its place. */
+  /** `rotated`: accepted until it expires, but replaced by a newer token. */
   readonly state: "in force" | "rotated" | "expired" | "revoked";
   readonly created: string;
-  /** When it ends by itself or because it was rotated, whichever comes first. */
+  /** The earlier of its own expiry and the end of the overlap of a rotation. */
   readonly expires: string | null;
   readonly revoked: string | null;
   /** To the minute. */
   readonly lastUsed: string | null;
 }
 
-export function listed(token: TokenRecord, now: number): TokenSummary {
+export function toTokenSummary(token: TokenRecord, now: number): TokenSummary {
   return {
     name: token.name,
-    state: stateOf(token, now),
-    created: iso(token.createdAt),
-    expires: isoOrNull(effectiveExpiry(token)),
-    revoked: isoOrNull(token.revokedAt),
-    lastUsed: isoOrNull(token.lastUsedAt),
+    state: getState(token, now),
+    created: toIsoString(token.createdAt),
+    expires: toIsoStringOrNull(effectiveExpiry(token)),
+    revoked: toIsoStringOrNull(token.revokedAt),
+    lastUsed: toIsoStringOrNull(token.lastUsedAt),
   };
 }
 
-/** A moment as operators read it, in UTC. */
-export function iso(ms: number): string {
+/** A timestamp in UTC (ISO 8601), from milliseconds since the epoch. */
+export function toIsoString(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-function isoOrNull(ms: number | null): string | null {
-  return ms === null ? null : iso(ms);
+function toIsoStringOrNull(ms: number | null): string | null {
+  return ms === null ? null : toIsoString(ms);
 }
 
-function stateOf(token: TokenRecord, now: number): TokenSummary["state"] {
+function getState(token: TokenRecord, now: number): TokenSummary["state"] {
   if (token.revokedAt !== null) return "revoked";
   if (!isActive(token, now)) return "expired";
   return token.overlapEndsAt === null ? "in force" : "rotated";

@@ -1,16 +1,16 @@
-// What a token is: `pst_` and 256 random bits.
+// A token: the prefix `pst_` and 256 random bits.
 
 import { effectiveExpiry, type NewToken, type TokenRecord } from "../store/token-store.ts";
 
-/** What every token begins with, so that people and secret scanners know it, and no JWT is taken for one. */
+/** The prefix of every token, by which people and secret scanners recognize it; no JWT starts with it. */
 export const tokenPrefix = "pst_";
 
 const tokenBytes = 32;
 
-/** Makes `count` random bytes that nobody can guess. */
+/** Returns `count` cryptographically secure random bytes. */
 type RandomBytes = (count: number) => Uint8Array;
 
-/** A new token, and the record of it that may be stored. The token itself is shown once and kept nowhere. */
+/** A new token, and its record for the store. The token itself is printed once and stored nowhere. */
 export function makeToken(
   { name, expiresAt }: { name: string; expiresAt: number | null },
   { now, randomBytes }: { now: number; randomBytes: RandomBytes },
@@ -19,7 +19,7 @@ export function makeToken(
   return { token, record: { hash: hashToken(token), name, createdAt: now, expiresAt } };
 }
 
-/** Whether an operator may call a token so: it must fit into a line. */
+/** Whether a text may name a token: not empty, and without control characters, as it is printed in one line. */
 export function isTokenName(text: string): boolean {
   return text !== "" && !/\p{Cc}/u.test(text);
 }
@@ -29,9 +29,15 @@ export function hashToken(token: string): string {
   return Bun.SHA256.hash(token, "base64url");
 }
 
-/** Whether a token is accepted at a moment, in milliseconds since the epoch. */
+/** Milliseconds since the epoch, from which on a token is not accepted; Infinity for never, -Infinity for a revoked one. */
+export function activeUntil(token: TokenRecord): number {
+  if (token.revokedAt !== null) return Number.NEGATIVE_INFINITY;
+  return effectiveExpiry(token) ?? Number.POSITIVE_INFINITY;
+}
+
+/** Whether a token is accepted at a time, in milliseconds since the epoch. */
 export function isActive(token: TokenRecord, now: number): boolean {
-  return token.revokedAt === null && now < (effectiveExpiry(token) ?? Number.POSITIVE_INFINITY);
+  return now < activeUntil(token);
 }
 
 /** Random bytes of the operating system. */

@@ -48,12 +48,12 @@ export function openConsole(
     names: settingOf(command, "adminNames") ?? [],
     trustedProxies: new TrustedProxies(settingOf(command, "trustedProxies") ?? []),
     sessions: new Sessions({ passwordHash: settingOf(command, "adminPasswordHash"), now, randomBytes }),
-    plants: new Plants({ reader, latest, create }),
+    plants: new Plants({ reader, recentCreates: latest, create }),
     tokens: new Tokens(store.tokens, Date.now),
     indexes: new Indexes(store.indexes, reader),
     history,
     now,
     about: { version: packageJson.version, engine: store.engine, run: crypto.randomUUID() },
-    observeFault: (error) => observe({ kind: "fault", requestId: "console", error }),
+    onInternalError: (error) => observe({ kind: "fault", requestId: "console", error }),
   });
 }

@@ -1,7 +1,7 @@
 // What the settings of serve mean together.
 
 import type { Command } from "commander";
-import type { BodyLimits } from "../api/body.ts";
+import type { BodyLimits } from "../api/body-reader.ts";
 import type { CertificateFiles } from "../api/certificate.ts";
 import { RateLimit } from "../api/rate-limit.ts";
 import type { IdentityProvider } from "../auth/jwt-verifier.ts";

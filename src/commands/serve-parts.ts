@@ -6,17 +6,17 @@ import type { OperatorConsole } from "../admin/console/operator-console.ts";
 import { type AdminServer, startAdminServer } from "../admin/server.ts";
 import { type Certificate, type CertificateFiles, CertificateReloader } from "../api/certificate.ts";
 import type { ConnectionShedder } from "../api/connection-shedder.ts";
-import { type PublicServer, type ServerOptions, startServer } from "../api/server.ts";
+import { createHandler, type HandlerDependencies, type PublicHandler } from "../api/handler.ts";
+import { type PublicListener, startPublicListener } from "../api/listener.ts";
 import { Authenticator } from "../auth/authenticator.ts";
 import { JwtVerifier } from "../auth/jwt-verifier.ts";
 import { TokenCache } from "../auth/token-cache.ts";
 import { settingOf } from "../config/command-config.ts";
 import { type Gauges, Metrics } from "../observability/metrics.ts";
-import type { Emit, ServerEvent } from "../observability/server-event.ts";
+import type { Clock, Emit, ServerEvent } from "../observability/server-event.ts";
 import { Tracing } from "../observability/tracing.ts";
 import { OperatorError } from "../operator-error.ts";
-import { GroupCommit, scheduleWithSetImmediate } from "../store/group-commit.ts";
-import { withCommitHook } from "../store/observed-commits.ts";
+import { type FinishedBatch, GroupCommit, scheduleWithSetImmediate } from "../store/group-commit.ts";
 import { openServerStore } from "../store/open-store.ts";
 import type { PlantStore, StoreObserver } from "../store/plant-store.ts";
 import type { Readiness } from "../store/readiness.ts";
@@ -45,7 +45,7 @@ const queueCodeUnitsMax = 32 * 2 ** 20;
 /** Longer than a body may take to arrive, or a database to fail over: Bun closes the connection then without a word. */
 const idleSecondsMin = 30;
 
-export const now = () => performance.now();
+export const now: Clock = performance.now.bind(performance);
 
 /** Where no collector is configured, nothing of OpenTelemetry is loaded. */
 export async function beginTraces({ command, rooms, observe, observers }: House): Promise<void> {
@@ -98,7 +98,7 @@ export async function keepCredentials(
   return new Authenticator(tokens, jwts);
 }
 
-/** @param latest remembers what is created, where somebody looks. */
+/** @param latest undefined where there is no console. */
 export function takeCreates(
   { command, rooms, observe }: House,
   parts: { store: PlantStore; readiness: Readiness; latest: RecentCreates | undefined },
@@ -110,12 +110,13 @@ export function takeCreates(
     batchPlantsMax,
     batchesInFlightMax: store.batchesInFlightMax,
   };
-  const observed = withCommitHook(readiness, now, observe);
-  const groupCommit = new GroupCommit(
-    latest?.remembering(observed) ?? observed,
-    limits,
-    scheduleWithSetImmediate,
-  );
+  const afterBatch = (batch: FinishedBatch) => {
+    readiness.update(batch);
+    latest?.add(batch);
+    const { plants, outcomes, startedAt, endedAt } = batch;
+    if (outcomes !== undefined) observe({ kind: "committed", plants: plants.length, startedAt, endedAt });
+  };
+  const groupCommit = new GroupCommit(store, limits, scheduleWithSetImmediate, { now, afterBatch });
   rooms.defer(() => groupCommit.close());
   return groupCommit;
 }
@@ -148,30 +149,39 @@ export function openAdminListener(
   return admin;
 }
 
-export function openPublicListener(
-  { command, rooms, observe }: House,
-  parts: Pick<
-    ServerOptions,
-    "certificate" | "connections" | "credentials" | "groupCommit" | "bodies" | "rateLimit"
-  >,
-): PublicServer {
-  const address = { host: settingOf(command, "host"), port: settingOf(command, "port") };
-  const options: ServerOptions = {
-    ...address,
+/** The handler of the public listener, which the console calls as well. */
+export function openHandler(
+  { command, observe }: House,
+  parts: Pick<HandlerDependencies, "authenticator" | "groupCommit" | "bodyReader" | "rateLimit">,
+): PublicHandler {
+  return createHandler({
     ...parts,
     basePath: settingOf(command, "basePath"),
     publicUrl: settingOf(command, "publicUrl"),
     corsOrigins: settingOf(command, "cors"),
     docs: settingOf(command, "docs") === "on",
-    idleSecondsMax: Math.max(idleSecondsMin, settingOf(command, "arrivalSecondsMax") + 10),
-    connectionsMax: settingOf(command, "connectionsMax"),
     requestIdPrefix: crypto.randomUUID().slice(0, 8),
     now,
-    observe,
+    emit: observe,
+  });
+}
+
+export function openPublicListener(
+  { command, rooms, observe }: House,
+  handler: PublicHandler,
+  parts: { certificate: Certificate | undefined; connections: ConnectionShedder },
+): PublicListener {
+  const address = { host: settingOf(command, "host"), port: settingOf(command, "port") };
+  const options = {
+    ...address,
+    ...parts,
+    idleSecondsMax: Math.max(idleSecondsMin, settingOf(command, "arrivalSecondsMax") + 10),
+    connectionsMax: settingOf(command, "connectionsMax"),
+    emit: observe,
   };
-  const server = listen(() => startServer(options), address, "--port");
-  rooms.defer(() => server.stop(settingOf(command, "drainSecondsMax") * 1_000));
-  return server;
+  const listener = listen(() => startPublicListener(handler, options), address, "--port");
+  rooms.defer(() => listener.stop(settingOf(command, "drainSecondsMax") * 1_000));
+  return listener;
 }
 
 /** Gives the server the certificate in the files whenever they change. */
@@ -179,16 +189,16 @@ export function watchCertificate(
   { rooms, observe }: House,
   files: CertificateFiles,
   certificate: Certificate,
-  server: PublicServer,
+  listener: PublicListener,
 ): void {
   const observeInUse = ({ subject, expiresAt }: Certificate) =>
     observe({ kind: "certificateInUse", subject, expiresAt });
   const watch = new CertificateReloader(files, certificate, {
-    changed: (renewed) => {
-      server.reloadCertificate(renewed);
+    onReload: (renewed) => {
+      listener.reloadCertificate(renewed);
       observeInUse(renewed);
     },
-    refused: (reason) => observe({ kind: "certificateReloadFailed", reason }),
+    onError: (reason) => observe({ kind: "certificateReloadFailed", reason }),
   });
   rooms.defer(() => watch.stop());
   observeInUse(certificate);

@@ -2,10 +2,9 @@
 
 import { Command } from "commander";
 import packageJson from "../../package.json";
-import { Bodies } from "../api/body.ts";
+import { BodyReader } from "../api/body-reader.ts";
 import { readCertificate } from "../api/certificate.ts";
 import { ConnectionShedder } from "../api/connection-shedder.ts";
-import type { PublicServer } from "../api/server.ts";
 import { settingOf } from "../config/command-config.ts";
 import { configurationOf, withServerSettings } from "../config/server-config.ts";
 import type { Emit, ServerEvent } from "../observability/server-event.ts";
@@ -21,6 +20,7 @@ import {
   keepCredentials,
   now,
   openAdminListener,
+  openHandler,
   openPublicListener,
   openServedStore,
   takeCreates,
@@ -37,7 +37,7 @@ export function serveCommand(): Command {
 
 async function serve(command: Command): Promise<void> {
   // What needs no taking down, and tells of most mistakes.
-  const bodies = new Bodies(bodyLimitsOf(command));
+  const bodyReader = new BodyReader(bodyLimitsOf(command));
   const rateLimit = rateLimitOf(command, now);
   const certificateFiles = certificateFilesOf(command);
   const certificate = certificateFiles && (await readCertificate(certificateFiles));
@@ -72,19 +72,12 @@ async function serve(command: Command): Promise<void> {
     stopping = true;
     return;
   }
-  const credentials = await keepCredentials(house, store);
+  const authenticator = await keepCredentials(house, store);
   const latest = recentCreatesFor(house);
   const readiness = new Readiness(store, now);
   const groupCommit = takeCreates(house, { store, readiness, latest });
-  let server: PublicServer | undefined;
-  const operatorConsole = openConsole(house, {
-    store,
-    latest,
-    create: async (headers, body) => {
-      if (server === undefined) throw new OperatorError("the server is starting; try again");
-      return server.create(headers, body);
-    },
-  });
+  const handler = openHandler(house, { authenticator, groupCommit, bodyReader, rateLimit });
+  const operatorConsole = openConsole(house, { store, latest, create: handler.create });
   const connections = new ConnectionShedder();
   const admin = openAdminListener(house, {
     connections,
@@ -92,34 +85,27 @@ async function serve(command: Command): Promise<void> {
     readiness,
     readings: {
       queuePlants: () => groupCommit.queueLength,
-      bodyBytesInFlight: () => bodies.bytesInFlight,
-      connections: () => server?.connectionsOpen() ?? 0,
+      bodyBytesInFlight: () => bodyReader.bytesInFlight,
+      connections: () => connections.openConnections("public"),
       storeBytes: () => store.bytesOnDisk(),
     },
     isStopping: () => stopping,
     operatorConsole,
   });
-  server = openPublicListener(house, {
-    certificate,
-    connections,
-    credentials,
-    groupCommit,
-    bodies,
-    rateLimit,
-  });
+  const listener = openPublicListener(house, handler, { certificate, connections });
 
   // Logged only now, so that a start that fails says one thing: what is wrong.
   observe({ kind: "configured", version: packageJson.version, settings: configurationOf(command) });
   if (connections.shortage !== undefined) observe({ kind: "descriptorsScarce", ...connections.shortage });
   if (admin !== undefined) observe({ kind: "listening", listener: "admin", url: admin.url });
-  observe({ kind: "listening", listener: "public", url: server.url });
+  observe({ kind: "listening", listener: "public", url: listener.url });
   if (certificateFiles !== undefined && certificate !== undefined)
-    watchCertificate(house, certificateFiles, certificate, server);
+    watchCertificate(house, certificateFiles, certificate, listener);
 
   // Made when nothing can fail any more: a token that nobody was shown would be the only one for good.
   const places = {
-    url: server.url,
-    documentationUrl: settingOf(command, "docs") === "on" ? `${server.url}/` : undefined,
+    url: listener.url,
+    documentationUrl: settingOf(command, "docs") === "on" ? `${listener.url}/` : undefined,
     consoleUrl: admin === undefined || operatorConsole === undefined ? undefined : `${admin.url}/console/`,
   };
   await printAddress(store.tokens, places);

@@ -2,7 +2,7 @@
 
 import { Command } from "commander";
 import { makeToken, randomBytes } from "../auth/token.ts";
-import { iso, listed } from "../auth/token-summary.ts";
+import { toIsoString, toTokenSummary } from "../auth/token-summary.ts";
 import { settingOf, withSettings } from "../config/command-config.ts";
 import { parseDurationMs } from "../duration.ts";
 import { OperatorError } from "../operator-error.ts";
@@ -77,7 +77,7 @@ function listCommand(): Command {
   return withSettings(command, ["json", "database"]).action(async () => {
     const now = Date.now();
     const tokens = await withTokens(command, "existing", (store) => store.list());
-    const rows = tokens.map((token) => listed(token, now));
+    const rows = tokens.map((token) => toTokenSummary(token, now));
     await printLines(settingOf(command, "json") ? rows.map((row) => JSON.stringify(row)) : tableOf(rows));
   });
 }
@@ -129,5 +129,5 @@ function noneInForce(name: string): OperatorError {
 }
 
 function untilText(end: number | null): string {
-  return end === null ? "" : ` until ${iso(end)}`;
+  return end === null ? "" : ` until ${toIsoString(end)}`;
 }

@@ -3,7 +3,7 @@
 import { InvalidArgumentError } from "commander";
 import { parseAddressRange } from "../admin/client-address.ts";
 import type { CorsOrigins } from "../api/cors.ts";
-import { isConfidential } from "../auth/oidc-discovery.ts";
+import { isConfidential } from "../auth/jwks.ts";
 import { isTokenName } from "../auth/token.ts";
 import { parseInt64 } from "../contract/int64.ts";
 import { parseDurationMs, parseTimestamp } from "../duration.ts";

@@ -1,4 +1,4 @@
-// The registry of everything that a client can be refused for: one entry a code, and the types derive from it.
+// The errors of the public interface: one registry entry for each code, and the types that derive from it.
 
 /** Every error of the public interface. `error` is the HTTP status times 100 plus a detail. */
 export const errorRegistry = {
@@ -7,15 +7,15 @@ export const errorRegistry = {
   invalidPlant: { error: 40002, meaning: "The body is not a NewPlant" },
   unstorableText: { error: 40003, meaning: "A string holds a character that cannot be stored" },
   conflict: { error: 40009, meaning: "The id already holds a different plant" },
-  missingToken: { error: 40100, meaning: "No credentials" },
-  invalidToken: { error: 40101, meaning: "The credentials are not accepted" },
+  missingToken: { error: 40100, meaning: "No bearer token" },
+  invalidToken: { error: 40101, meaning: "The bearer token is not accepted" },
   notFound: { error: 40400, meaning: "No such path" },
-  methodNotAllowed: { error: 40500, meaning: "The method is not offered there" },
+  methodNotAllowed: { error: 40500, meaning: "The path does not offer the method" },
   requestTimeout: { error: 40800, meaning: "The body did not arrive in time" },
   contentTooLarge: { error: 41300, meaning: "The body is over the limit" },
   unsupportedMediaType: { error: 41500, meaning: "The Content-Type is missing or not application/json" },
   tooManyRequests: { error: 42900, meaning: "Over this token's rate" },
-  fault: { error: 50000, meaning: "A fault of the service; details are only in its log" },
+  internalError: { error: 50000, meaning: "Internal error; the details are in the server's log" },
   unavailable: {
     error: 50300,
     meaning: "Overloaded, or the store or the identity provider cannot be reached; retrying is safe",
@@ -24,15 +24,15 @@ export const errorRegistry = {
 
 export type ErrorCode = keyof typeof errorRegistry;
 
-/** What a refusal says beside its message, as header fields. */
+/** The parts of an error that are sent as header fields. */
 interface ErrorDetails {
-  /** How long the client is asked to wait before it tries again. */
+  /** The value of Retry-After. */
   readonly retryAfterSeconds?: number;
-  /** The methods that the path offers. */
+  /** The value of Allow. */
   readonly allow?: string;
 }
 
-/** A refusal as a value: what the client did, or met, that its request could not be accepted for. */
+/** An expected failure of a request. It is a value: it is returned, and not thrown. */
 export class ApiError {
   readonly code: ErrorCode;
   /** A sentence: what was wrong, where, and what would be right. */
@@ -51,9 +51,14 @@ export function statusOf(code: ErrorCode): number {
   return Math.trunc(errorRegistry[code].error / 100);
 }
 
-/** An `unavailable` that says what could not be done, and that trying again is safe. */
-export function unavailable(what: string): ApiError {
+/** `invalidToken`, with the reason and what to do about it in one sentence. */
+export function invalidToken(reason: string): ApiError {
+  return new ApiError("invalidToken", `The bearer token is not accepted: ${reason}`);
+}
+
+/** `unavailable`, with the action that failed, and Retry-After. */
+export function unavailable(failedAction: string): ApiError {
   const retryAfterSeconds = 1;
-  const message = `${what}; retrying in ${retryAfterSeconds} second is safe.`;
+  const message = `${failedAction}; retrying in ${retryAfterSeconds} second is safe.`;
   return new ApiError("unavailable", message, { retryAfterSeconds });
 }

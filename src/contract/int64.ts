@@ -1,21 +1,21 @@
-// Integers from their decimal text, exact to the last digit: a JavaScript number loses digits past 2^53.
+// Parses int64 from decimal text, exact to the last digit: a JavaScript number loses digits past 2^53.
 
 const int64Min = -(2n ** 63n);
 const int64Max = 2n ** 63n - 1n;
 const int64DigitsMax = 19;
 
-// Leading zeros are let in: JSON.parse has refused them where they do not belong.
+// Accepts leading zeros: in JSON they have been rejected by JSON.parse.
 const decimal = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
-/** Whether a text is a number as JSON writes it, leading zeros aside. */
+/** Whether a text is a number in JSON's grammar, or one with leading zeros. */
 export function isDecimal(text: string): boolean {
   return decimal.test(text);
 }
 
 /**
- * The int64 that a JSON number (RFC 8259, section 6) denotes, or undefined if its value is no integer or lies
- * outside int64. Judged on the exact value of the text: `1.0` and `1e3` are integers, as in JSON Schema, and
- * `1.0000000000000000001` is not. Takes time linear in the text, whatever the exponent.
+ * The int64 that a JSON number (RFC 8259, section 6) denotes, or undefined if its value is not an integer or not in the
+ * range of int64. The exact value of the text counts: `1.0` and `1e3` are integers, as in JSON Schema, and
+ * `1.0000000000000000001` is not. Takes time linear in the length of the text, whatever the exponent.
  */
 export function parseJsonInt64(text: string): bigint | undefined {
   const [, sign, whole = "", fraction = "", exponent = "0"] = decimal.exec(text) ?? [];
@@ -31,7 +31,7 @@ export function parseJsonInt64(text: string): bigint | undefined {
   return value >= int64Min && value <= int64Max ? value : undefined;
 }
 
-/** The digits between the first and the last that is not zero, and how many zeros followed. */
+/** The digits from the first to the last that is not zero, and the number of trailing zeros. */
 function trimZeros(digits: string): { significant: string; trailing: number } {
   let end = digits.length;
   while (end > 0 && digits[end - 1] === "0") end--;
@@ -40,7 +40,7 @@ function trimZeros(digits: string): { significant: string; trailing: number } {
   return { significant: digits.slice(start, end), trailing: digits.length - end };
 }
 
-/** Reads an int64 in plain decimal digits, as a command line gives it; undefined if it is none. */
+/** Parses an int64 in plain decimal digits, such as a command-line argument; undefined if it is not one. */
 export function parseInt64(text: string): bigint | undefined {
   return /^-?\d+$/.test(text) ? parseJsonInt64(text) : undefined;
 }

@@ -1,22 +1,22 @@
-// How much of a bounded resource one caller may hold, so that it never uses up what others need.
+// Fair shares of a limited resource: the limit on what one caller may hold, so that some always remains for others.
 
 /**
- * A caller may hold so many times what is free: alone 7/8 of a resource. As what it holds comes and goes, each of two
- * callers comes to 7/15 of it, each of three to 7/22, and something always stays free for the next one. This is the dynamic
- * threshold of Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet switches" (1998): callers
- * are not counted, and nothing is reserved for those that are not there.
+ * A caller may hold at most this many times the free amount: a single caller 7/8 of the resource, each of two callers
+ * 7/15, each of three 7/22, so that some is always free for another one. This is the dynamic threshold of Choudhury and
+ * Hahne, "Dynamic queue length thresholds for shared-memory packet switches" (1998): it needs no count of the callers, and
+ * reserves nothing for absent ones.
  */
 const timesFree = 7;
 
-/** Whether a caller may hold an amount, where so much would then be free. */
+/** Whether a caller may hold an amount, where `free` is what would remain. */
 export function isWithinShare(held: number, free: number): boolean {
   return held <= timesFree * free;
 }
 
-/** A bounded resource, such as memory, of which each caller has a share. */
+/** A limited resource, such as memory, of which each caller has a share. */
 export class SharedBudget {
   readonly #max: number;
-  /** By caller; only those that hold something. */
+  /** By caller; only callers that hold some. */
   readonly #held = new Map<string, number>();
   #used = 0;
 
@@ -25,14 +25,14 @@ export class SharedBudget {
     this.#max = max;
   }
 
-  /** What all callers hold together. */
+  /** The amount that all callers hold together. */
   get used(): number {
     return this.#used;
   }
 
   /**
-   * Gives a caller an amount, unless that is more than there is, or more than its share. What it asks for on top of
-   * `own` is held against its share only where it holds something else: alone, a single body may be as large as all of it.
+   * Acquires an amount for a caller; false if it exceeds the free amount or the caller's share. The share does not apply
+   * where the caller holds only `own`, the part of the same item: a single item may take all of the resource.
    */
   acquire(caller: string, amount: number, own = 0): boolean {
     assertAmount(amount);
@@ -45,19 +45,19 @@ export class SharedBudget {
     return true;
   }
 
-  /** Takes back what was acquired. */
+  /** Releases an amount that was acquired. */
   release(caller: string, amount: number): void {
     assertAmount(amount);
-    const left = (this.#held.get(caller) ?? 0) - amount;
-    if (left < 0) throw new RangeError(`A caller gave back ${-left} more than it held`);
-    if (left === 0) this.#held.delete(caller);
-    else this.#held.set(caller, left);
+    const remaining = (this.#held.get(caller) ?? 0) - amount;
+    if (remaining < 0) throw new RangeError(`A caller released ${-remaining} more than it held`);
+    if (remaining === 0) this.#held.delete(caller);
+    else this.#held.set(caller, remaining);
     this.#used -= amount;
   }
 }
 
-/** NaN, once added, would make every later comparison false, and so switch the bound off. */
+/** NaN, once added, would make every later comparison false, and so disable the limit. */
 function assertAmount(amount: number): void {
   if (!Number.isSafeInteger(amount) || amount < 0)
-    throw new RangeError(`An amount must be an integer from 0, but is ${amount}`);
+    throw new RangeError(`An amount must be a non-negative integer, is ${amount}`);
 }

@@ -1,173 +1,200 @@
-// Many requests, one commit. Requests that arrive while a batch is on its way to the disk form the next batch:
-// the disk sets the pace, and there is no timer and no waiting for more. Knows no engine.
+// Group commit: creates that arrive while a batch is being committed form the next batch, so the duration of a commit
+// determines the size of the batches. There is no timer, and no waiting for more. Independent of the engine.
 
 import type { NewPlant } from "../contract/plant.ts";
+import type { Clock } from "../observability/server-event.ts";
 import { isWithinShare } from "./fair-share.ts";
 import type { Outcome, PlantStore } from "./plant-store.ts";
 
-/** What became of one plant that was handed in; `overloaded` and `closed` mean that no engine ever saw it. */
+/** The outcome of a create; `overloaded` and `closed` mean that the plant was not passed to the engine. */
 export type CreateOutcome = Outcome | "overloaded" | "closed";
 
 export interface GroupCommitLimits {
-  /** Plants that may wait for a commit; one more, or one past its caller's share, is `overloaded`. */
+  /** Plants in the queue; a plant past it, or past its caller's share of it, is `overloaded`. */
   readonly queuePlantsMax: number;
-  /** UTF-16 code units of names and tags that may wait for a commit; what comes once they are reached is `overloaded`. */
+  /** UTF-16 code units of names and tags in the queue; once they are reached, a plant is `overloaded`. */
   readonly queueCodeUnitsMax: number;
-  /** Plants in one batch at the most. */
+  /** Plants in one batch. */
   readonly batchPlantsMax: number;
-  /** Batches that the engine commits at a time. */
+  /** Batches that the engine commits concurrently. */
   readonly batchesInFlightMax: number;
 }
 
-/** Starts what it is given, now or soon. */
+/** Calls `start` now or soon. */
 export type Schedule = (start: () => void) => void;
 
+/** A batch that the engine has finished. Times are those of Clock. */
+export interface FinishedBatch {
+  readonly plants: readonly NewPlant[];
+  /** In the order of the plants; undefined if the engine failed with an exception. */
+  readonly outcomes: readonly Outcome[] | undefined;
+  readonly startedAt: number;
+  readonly endedAt: number;
+}
+
+export interface CommitHook {
+  readonly now: Clock;
+  /** Called once after each batch, before any of its creates resolves. Must not throw. */
+  readonly afterBatch: (batch: FinishedBatch) => void;
+}
+
 export class GroupCommit {
-  readonly #pace: Schedule;
-  #startIsDue = false;
   readonly #store: Pick<PlantStore, "create">;
   readonly #limits: GroupCommitLimits;
-  #waiting: QueuedCreate[] = [];
-  #waitingUnits = 0;
-  /** By caller; only those of whom something waits. */
+  readonly #schedule: Schedule;
+  readonly #hook: CommitHook | undefined;
+  #queue: QueuedCreate[] = [];
+  #queueCodeUnits = 0;
+  /** By caller; only callers with plants in the queue. */
   #shares = new Map<string, Share>();
   #batchesInFlight = 0;
-  #closed = false;
+  #isScheduled = false;
+  #isClosed = false;
   #idle: PromiseWithResolvers<void> | undefined;
 
-  /** @param pace when a batch starts that could start now; see scheduleWithSetImmediate. */
-  constructor(store: Pick<PlantStore, "create">, limits: GroupCommitLimits, pace: Schedule) {
+  /** @param schedule when a batch starts that could start now; see scheduleWithSetImmediate. */
+  constructor(
+    store: Pick<PlantStore, "create">,
+    limits: GroupCommitLimits,
+    schedule: Schedule,
+    hook?: CommitHook,
+  ) {
     assertLimits(limits);
     this.#store = store;
     this.#limits = limits;
-    this.#pace = pace;
+    this.#schedule = schedule;
+    this.#hook = hook;
   }
 
-  /** Plants that wait for a batch. */
+  /** The number of plants in the queue. */
   get queueLength(): number {
-    return this.#waiting.length;
+    return this.#queue.length;
   }
 
   /**
-   * Whether one more plant of a caller would be `overloaded` now, as the queue is full or its share of the queue is: for
-   * a look ahead of the body, so that a refusal is cheap.
+   * Whether another plant of a caller would be `overloaded` now, as the queue or the caller's share of it is full. Checked
+   * before a body is read, so that a rejection is cheap.
    */
   isFullFor(caller: string): boolean {
-    const plantsFree = this.#limits.queuePlantsMax - this.#waiting.length;
-    const unitsFree = this.#limits.queueCodeUnitsMax - this.#waitingUnits;
-    if (plantsFree <= 0 || unitsFree <= 0) return true;
+    const freePlants = this.#limits.queuePlantsMax - this.#queue.length;
+    const freeCodeUnits = this.#limits.queueCodeUnitsMax - this.#queueCodeUnits;
+    if (freePlants <= 0 || freeCodeUnits <= 0) return true;
     const share = this.#shares.get(caller);
     if (share === undefined) return false;
-    return !isWithinShare(share.plants + 1, plantsFree - 1) || !isWithinShare(share.units, unitsFree);
+    return !isWithinShare(share.plants + 1, freePlants - 1) || !isWithinShare(share.codeUnits, freeCodeUnits);
   }
 
   /**
-   * Hands a caller's plant in, and resolves with its own outcome after its batch is committed. Plants are judged in the
-   * order in which they are handed in. Rejects only if the engine failed on its batch with an exception.
+   * Creates a plant; resolves with its outcome after its batch is committed. Of plants with equal ids, the one created
+   * first is committed first. Rejects only if the engine failed on the batch with an exception.
    */
   create(plant: NewPlant, caller: string): Promise<CreateOutcome> {
-    if (this.#closed) return Promise.resolve("closed");
+    if (this.#isClosed) return Promise.resolve("closed");
     if (this.isFullFor(caller)) return Promise.resolve("overloaded");
     return new Promise((resolve, reject) => {
-      const units = codeUnitsOf(plant);
-      const share = this.#shareOf(caller);
+      const codeUnits = countCodeUnits(plant);
+      const share = this.#getShare(caller);
       share.plants++;
-      share.units += units;
-      this.#waiting.push({ plant, share, resolve, reject });
-      this.#waitingUnits += units;
-      this.#commitSoon();
+      share.codeUnits += codeUnits;
+      this.#queue.push({ plant, share, resolve, reject });
+      this.#queueCodeUnits += codeUnits;
+      this.#scheduleCommit();
     });
   }
 
-  /** Accepts nothing more, and resolves when every plant that was accepted has its outcome. May be called again. */
+  /** Accepts no more plants; resolves when every accepted plant has its outcome. May be called again. */
   close(): Promise<void> {
-    this.#closed = true;
+    this.#isClosed = true;
     this.#idle ??= Promise.withResolvers<void>();
-    this.#settleIdle();
+    this.#resolveIfIdle();
     return this.#idle.promise;
   }
 
-  #shareOf(caller: string): Share {
+  #getShare(caller: string): Share {
     let share = this.#shares.get(caller);
     if (share === undefined) {
-      share = { caller, plants: 0, units: 0 };
+      share = { caller, plants: 0, codeUnits: 0 };
       this.#shares.set(caller, share);
     }
     return share;
   }
 
-  #commitSoon(): void {
-    if (this.#startIsDue || this.#waiting.length === 0) return;
-    this.#startIsDue = true;
-    this.#pace(() => {
-      this.#startIsDue = false;
-      this.#commitWaiting();
+  #scheduleCommit(): void {
+    if (this.#isScheduled || this.#queue.length === 0) return;
+    this.#isScheduled = true;
+    this.#schedule(() => {
+      this.#isScheduled = false;
+      this.#commitQueue();
     });
   }
 
-  #commitWaiting(): void {
-    while (this.#waiting.length > 0 && this.#batchesInFlight < this.#limits.batchesInFlightMax) {
-      void this.#commit(this.#takeBatch());
+  #commitQueue(): void {
+    while (this.#queue.length > 0 && this.#batchesInFlight < this.#limits.batchesInFlightMax) {
+      void this.#commit(this.#dequeueBatch());
     }
   }
 
-  #takeBatch(): QueuedCreate[] {
-    if (this.#waiting.length > this.#limits.batchPlantsMax) {
-      const batch = this.#waiting.splice(0, this.#limits.batchPlantsMax);
-      for (const { plant, share } of batch) this.#leave(share, codeUnitsOf(plant));
+  #dequeueBatch(): QueuedCreate[] {
+    if (this.#queue.length > this.#limits.batchPlantsMax) {
+      const batch = this.#queue.splice(0, this.#limits.batchPlantsMax);
+      for (const { plant, share } of batch) this.#releaseShare(share, countCodeUnits(plant));
       return batch;
     }
-    const batch = this.#waiting;
-    this.#waiting = [];
-    this.#waitingUnits = 0;
+    const batch = this.#queue;
+    this.#queue = [];
+    this.#queueCodeUnits = 0;
     this.#shares.clear();
     return batch;
   }
 
-  /** Notes that a plant waits no longer. */
-  #leave(share: Share, units: number): void {
-    this.#waitingUnits -= units;
+  #releaseShare(share: Share, codeUnits: number): void {
+    this.#queueCodeUnits -= codeUnits;
     share.plants--;
-    share.units -= units;
+    share.codeUnits -= codeUnits;
     if (share.plants === 0) this.#shares.delete(share.caller);
   }
 
   async #commit(batch: QueuedCreate[]): Promise<void> {
     this.#batchesInFlight++;
+    const plants = batch.map(({ plant }) => plant);
+    const startedAt = this.#hook?.now() ?? 0;
+    let outcomes: readonly Outcome[] | undefined;
+    let failure: unknown;
     try {
-      const outcomes = await this.#store.create(batch.map(({ plant }) => plant));
-      batch.forEach(({ resolve, reject }, index) => {
-        const outcome = outcomes[index];
-        if (outcome === undefined)
-          reject(new Error(`The engine gave ${outcomes.length} outcomes for ${batch.length} plants`));
-        else resolve(outcome);
-      });
+      outcomes = await this.#store.create(plants);
     } catch (error) {
-      for (const { reject } of batch) reject(error);
+      failure = error;
+    }
+    this.#hook?.afterBatch({ plants, outcomes, startedAt, endedAt: this.#hook.now() });
+    for (const [index, { resolve, reject }] of batch.entries()) {
+      const outcome = outcomes?.[index];
+      if (outcome !== undefined) resolve(outcome);
+      else if (outcomes === undefined) reject(failure);
+      else reject(new Error(`The engine returned ${outcomes.length} outcomes for ${batch.length} plants`));
     }
     this.#batchesInFlight--;
-    this.#commitSoon();
-    this.#settleIdle();
+    this.#scheduleCommit();
+    this.#resolveIfIdle();
   }
 
-  #settleIdle(): void {
-    if (this.#batchesInFlight === 0 && this.#waiting.length === 0) this.#idle?.resolve();
+  #resolveIfIdle(): void {
+    if (this.#batchesInFlight === 0 && this.#queue.length === 0) this.#idle?.resolve();
   }
 }
 
 /**
- * Starts at the end of the event loop's turn, so that what came in with one reading of the sockets leaves as one
- * batch, and not its first plant by itself. No timer: with nothing else to do it starts at once.
+ * Starts a batch at the end of the tick of the event loop, so that all requests of one poll of the sockets are one batch,
+ * and not the first of them alone. It is not a timer: an idle event loop ends its tick at once.
  */
 export const scheduleWithSetImmediate: Schedule = (start) => {
   setImmediate(start);
 };
 
-/** What waits of one caller. */
+/** A caller's part of the queue. */
 interface Share {
   readonly caller: string;
   plants: number;
-  units: number;
+  codeUnits: number;
 }
 
 interface QueuedCreate {
@@ -177,7 +204,7 @@ interface QueuedCreate {
   readonly reject: (error: unknown) => void;
 }
 
-function codeUnitsOf({ name, tag }: NewPlant): number {
+function countCodeUnits({ name, tag }: NewPlant): number {
   return name.length + (tag?.length ?? 0);
 }
 

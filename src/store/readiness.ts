@@ -1,27 +1,31 @@
-// Whether the store can commit now, asked of the engine as rarely as the answer allows: a probe is a commit of its own.
+// Readiness: whether the store can commit now. A probe is a commit of its own, so commits of creates are used where they suffice.
 
 import type { Clock } from "../observability/server-event.ts";
-import type { Outcome, PlantStore } from "./plant-store.ts";
+import type { FinishedBatch } from "./group-commit.ts";
+import type { PlantStore } from "./plant-store.ts";
 
-/** A commit counts as evidence for this long after it succeeded. */
-const evidenceMsMax = 1_000;
+/** The time after a successful commit during which the store counts as ready. */
+const commitAgeMsMax = 1_000;
 
-/** The pause between two probes, so that a store that cannot commit is not probed without end. */
+/** The pause between two probes of a store that cannot commit. */
 const probePauseMs = 100;
 
 export class Readiness {
-  readonly #store: Pick<PlantStore, "create" | "assertWritable">;
+  readonly #store: Pick<PlantStore, "assertWritable">;
   readonly #now: Clock;
   readonly #pause: (ms: number) => Promise<void>;
   #lastCommitAt = Number.NEGATIVE_INFINITY;
   #lastProbeEndAt = Number.NEGATIVE_INFINITY;
-  /** Until a probe succeeds after it, a failure stands: a store may take creates and refuse the probe, or some creates alone. */
+  /**
+   * Only a probe that starts after a failure and succeeds clears it, and not a create: a store may accept creates and reject
+   * the probe, or accept some creates only. The first probe has yet to be made, as if after a failure.
+   */
   #failures = 1;
-  #failuresRefuted = 0;
+  #failuresCleared = 0;
   #probe: Promise<void> | undefined;
 
   constructor(
-    store: Pick<PlantStore, "create" | "assertWritable">,
+    store: Pick<PlantStore, "assertWritable">,
     now: Clock,
     pause: (ms: number) => Promise<void> = Bun.sleep,
   ) {
@@ -30,26 +34,19 @@ export class Readiness {
     this.#pause = pause;
   }
 
-  /** Commits a batch, see PlantStore, whose outcome is evidence. */
-  async create(...[batch]: Parameters<PlantStore["create"]>): Promise<Outcome[]> {
-    try {
-      const outcomes = await this.#store.create(batch);
-      if (outcomes.includes("unavailable")) this.#failures++;
-      // A batch of replays and conflicts alone has written nothing.
-      else if (outcomes.includes("created")) this.#lastCommitAt = this.#now();
-      return outcomes;
-    } catch (error) {
-      this.#failures++;
-      throw error;
-    }
+  /** Updates the readiness by the outcomes of a batch of creates. */
+  update({ outcomes }: FinishedBatch): void {
+    if (outcomes === undefined || outcomes.includes("unavailable")) this.#failures++;
+    // A batch of `unchanged` and `conflict` alone has written nothing.
+    else if (outcomes.includes("created")) this.#lastCommitAt = this.#now();
   }
 
   /**
-   * Rejects with the reason if the store cannot commit now. A commit that succeeded within the last second is an answer,
-   * unless one has failed since; else one probe answers all who ask until it ends.
+   * Rejects with the reason if the store cannot commit now. Queries the store only if no commit has succeeded in the last
+   * second, or one has failed since; concurrent calls share one probe.
    */
   async assertReady(): Promise<void> {
-    if (this.#failures === this.#failuresRefuted && this.#now() - this.#lastCommitAt < evidenceMsMax) return;
+    if (this.#failures === this.#failuresCleared && this.#now() - this.#lastCommitAt < commitAgeMsMax) return;
     this.#probe ??= this.#probeOnce().finally(() => {
       this.#probe = undefined;
     });
@@ -62,7 +59,7 @@ export class Readiness {
     const failures = this.#failures;
     try {
       await this.#store.assertWritable();
-      this.#failuresRefuted = failures;
+      this.#failuresCleared = failures;
       this.#lastCommitAt = this.#now();
     } catch (error) {
       this.#failures++;

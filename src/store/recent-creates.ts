@@ -1,32 +1,25 @@
-// The ids of the plants that this server created last, in memory: newest first costs the store nothing so.
+// The ids of the plants that this server created last, in memory: a list by creation order that costs the store nothing.
 
-import type { PlantStore } from "./plant-store.ts";
+import type { FinishedBatch } from "./group-commit.ts";
 
 export class RecentCreates {
+  /** A ring buffer. */
   readonly #ids: BigInt64Array;
   #created = 0;
 
-  /** @param idsMax how many are remembered. */
+  /** @param idsMax the capacity; the oldest ids are overwritten. */
   constructor(idsMax: number) {
     this.#ids = new BigInt64Array(idsMax);
   }
 
-  /** The same store, whose creates are remembered. */
-  remembering(store: Pick<PlantStore, "create">): Pick<PlantStore, "create"> {
-    return {
-      create: async (batch) => {
-        const outcomes = await store.create(batch);
-        for (const [index, outcome] of outcomes.entries()) {
-          const plant = batch[index];
-          if (outcome === "created" && plant !== undefined)
-            this.#ids[this.#created++ % this.#ids.length] = plant.id;
-        }
-        return outcomes;
-      },
-    };
+  /** Adds the ids of a batch that were created. */
+  add({ plants, outcomes }: FinishedBatch): void {
+    if (outcomes === undefined) return;
+    for (const [index, { id }] of plants.entries())
+      if (outcomes[index] === "created") this.#ids[this.#created++ % this.#ids.length] = id;
   }
 
-  /** Ids from a position down, newest first, and where the next ones begin. Positions count creates from 1. */
+  /** At most `idsMax` ids before a position, newest first, and the position of the next page. Positions count creates from 1. */
   page(after: bigint | undefined, idsMax: number): { ids: bigint[]; next: bigint | undefined } {
     const oldest = Math.max(0, this.#created - this.#ids.length);
     const start = after === undefined ? this.#created : Math.min(this.#created, Number(after) - 1);

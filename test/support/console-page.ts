@@ -15,9 +15,9 @@ export async function searchBy(page: Page, by: string, text: string): Promise<vo
   await page.getByRole("button", { name: "Search", exact: true }).click();
 }
 
-/** Revokes the first token, and waits until the page shows it among those that ended. */
+/** Revokes the first token, and waits until the page lists it among those that are expired or revoked. */
 export async function revokeToken(page: Page, name: string): Promise<void> {
   await page.getByRole("button", { name: `Revoke ${name}` }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Revoke", exact: true }).click();
-  await page.getByRole("button", { name: /Show \d that ended/ }).waitFor();
+  await page.getByRole("button", { name: /Show \d expired or revoked/ }).waitFor();
 }

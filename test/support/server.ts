@@ -76,6 +76,8 @@ export interface ServerSetup {
   readonly env?: Record<string, string>;
   /** A command that runs the server, and becomes it: its process is the server's. */
   readonly under?: readonly string[];
+  /** The command to run instead of `plantstore`. */
+  readonly program?: string;
 }
 
 /** A server's end, and all that it wrote. */
@@ -103,9 +105,15 @@ export class RunningServer {
   }
 
   /** Starts a server, and waits for its address. */
-  static async start({ database, args = [], env = {}, under = [] }: ServerSetup): Promise<RunningServer> {
+  static async start({
+    database,
+    args = [],
+    env = {},
+    under = [],
+    program = plantstore,
+  }: ServerSetup): Promise<RunningServer> {
     const child = Bun.spawn(
-      [...under, plantstore, "serve", "--port", "0", "--admin-port", "0", "--database", database, ...args],
+      [...under, program, "serve", "--port", "0", "--admin-port", "0", "--database", database, ...args],
       {
         env: environment(env),
         stdin: "ignore",

@@ -1,13 +1,13 @@
 // The tokens of a store, as `plantstore token list --json` prints them.
 
-import { listed, type TokenSummary } from "../../src/auth/token-summary.ts";
+import { type TokenSummary, toTokenSummary } from "../../src/auth/token-summary.ts";
 import { withStore } from "./server.ts";
 
 /** The tokens of a store, oldest first. */
 export async function listedTokens(database: string): Promise<TokenSummary[]> {
   const tokens = await withStore(database, "existing", (store) => store.tokens.list());
   const now = Date.now();
-  return tokens.map((token) => listed(token, now));
+  return tokens.map((token) => toTokenSummary(token, now));
 }
 
 /** The states of the tokens of a name, oldest first. */

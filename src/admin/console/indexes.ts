@@ -1,4 +1,4 @@
-// The optional indexes, as the console shows, makes and drops them.
+// The console's calls that show, build and drop the optional indexes.
 
 import {
   type IndexName,
@@ -7,48 +7,51 @@ import {
   type PlantIndexes,
   type PlantReader,
 } from "../../store/plant-reader.ts";
-import { SharedRun } from "../shared-work.ts";
-import { BadRequest, json, refuse } from "./responses.ts";
+import { BadRequestError, respondError, respondJson } from "../responses.ts";
+import { CoalescedWork } from "../throttling.ts";
 
-interface Change {
+const changes = ["create", "drop"] as const;
+
+interface RunningChange {
   readonly name: IndexName;
-  readonly change: "create" | "drop";
+  readonly change: (typeof changes)[number];
 }
 
 export class Indexes {
   readonly #indexes: PlantIndexes;
-  readonly #states: SharedRun<IndexStates>;
-  #changing: Change | undefined;
+  readonly #states: CoalescedWork<IndexStates>;
+  #running: RunningChange | undefined;
+  /** The message of the last change, if it failed. */
   #failure: string | undefined;
 
-  /** @param reader asked for the states, as it answers also while a change goes on. */
+  /** @param reader returns the states while a change is running, too. */
   constructor(indexes: PlantIndexes, reader: () => Promise<PlantReader>) {
     this.#indexes = indexes;
-    this.#states = new SharedRun(async () => (await reader()).indexStates());
+    this.#states = new CoalescedWork(async () => (await reader()).indexStates());
   }
 
   async states(): Promise<Response> {
     const states = await this.#states.run();
-    return json({ states, changing: this.#changing ?? null, failure: this.#failure ?? null });
+    return respondJson({ states, changing: this.#running ?? null, failure: this.#failure ?? null });
   }
 
-  /** Begins a change, and does not wait for it: an index of a large store takes longer than a request may. */
-  change(asked: { name: string; change: string }): Response {
-    const name = indexNames.find((one) => one === asked.name);
-    const change = (["create", "drop"] as const).find((one) => one === asked.change);
+  /** Starts a change and does not wait for it: building an index of a large store takes longer than a request may. */
+  change(requested: { name: string; change: string }): Response {
+    const name = indexNames.find((one) => one === requested.name);
+    const change = changes.find((one) => one === requested.change);
     if (name === undefined || change === undefined)
-      throw new BadRequest("There is no such index, or no such change.");
-    if (this.#changing !== undefined)
-      return refuse(409, "Another change of an index goes on; wait for its end.");
-    this.#changing = { name, change };
+      throw new BadRequestError("There is no such index, or no such change.");
+    if (this.#running !== undefined)
+      return respondError(409, "Another index is being built or dropped; wait until that is done.");
+    this.#running = { name, change };
     this.#failure = undefined;
     void this.#indexes[change](name)
       .catch((error) => {
         this.#failure = error instanceof Error ? error.message : String(error);
       })
       .then(() => {
-        this.#changing = undefined;
+        this.#running = undefined;
       });
-    return json({}, 202);
+    return respondJson({}, 202);
   }
 }

@@ -1,47 +1,48 @@
-// The order in which passwords are checked: fair between the addresses that they come from, so that strangers cannot keep
-// the right password from its check.
+// The queue of password checks: fair between client addresses, so that wrong passwords from many addresses cannot block the
+// right one.
 
 import type { Clock } from "../../observability/server-event.ts";
-import { clientOf, networkOf } from "../client-address.ts";
+import { toClientKey, toNetwork } from "../client-address.ts";
 
-/** Attempts of one client in a minute, the right password included. */
+/** Attempts of one client in a period, successful ones included. */
 const attemptsMax = 5;
 const attemptsPeriodMs = 60_000;
 
-/** Attempts that wait. Each check takes some 0.3 seconds. */
-const waitingMax = 60;
+/** Each check takes some 0.3 seconds. */
+const queueLengthMax = 60;
 
-/** Clients whose attempts are remembered: it takes the checks of most of an hour for one of them to be forgotten. */
+/** Clients whose attempts are recorded: checks of clients past this number take most of an hour. */
 const clientsMax = 10_000;
 
 /** An IPv4 address, or a /64 of IPv6. */
 interface Client {
   readonly network: string;
-  /** Attempts that were checked or wait, for as long as the client is remembered. */
+  /** Attempts that were checked or are queued, since the client was first seen. */
   attempts: number;
-  waiting: number;
+  /** Attempts that are queued or being checked. */
+  pending: number;
   recentAttempts: number;
   periodEndsAt: number;
   hasLoggedIn: boolean;
 }
 
-/** Lower is earlier; compared number by number. */
+/** Compared number by number; the lowest is checked first. */
 type Rank = readonly number[];
 
 interface Attempt {
   readonly client: Client;
   readonly rank: Rank;
   readonly check: () => Promise<boolean>;
-  readonly outcome: PromiseWithResolvers<CheckOutcome>;
+  readonly result: PromiseWithResolvers<CheckResult>;
 }
 
-/** `tooMany`: not checked, as this client has tried too often in this minute, or more urgent attempts fill the queue. */
-type CheckOutcome = boolean | "tooMany";
+/** `tooMany`: not checked, as this client has made too many attempts in this period, or attempts that rank before it fill the queue. */
+type CheckResult = boolean | "tooMany";
 
 /**
- * One check at a time, as each costs 64 MiB and a good part of a second of a processor. First come clients that have logged
- * in before, then those with fewer attempts so far, then those from networks with fewer attempts, then those that came
- * first. So a client that has not tried yet waits for other such clients alone, and each of them is one only once.
+ * Runs one check at a time, as each takes 64 MiB and some 0.3 seconds of a processor. Clients that have logged in before
+ * come first, then clients with fewer attempts, then clients from networks with fewer attempts, then first come, first
+ * served. So the first attempt of a client waits only for first attempts of other clients.
  */
 export class LoginQueue {
   readonly #now: Clock;
@@ -49,17 +50,17 @@ export class LoginQueue {
   readonly #clients = new Map<string, Client>();
   readonly #networkAttempts = new Map<string, number>();
   /** In the order of arrival. */
-  readonly #waiting: Attempt[] = [];
+  readonly #queue: Attempt[] = [];
   #isChecking = false;
 
   constructor(now: Clock) {
     this.#now = now;
   }
 
-  /** Resolves with whether the password was right, once its check had its turn. */
-  run(address: string, check: () => Promise<boolean>): Promise<CheckOutcome> {
-    const key = clientOf(address);
-    const client = this.#clients.get(key) ?? newClient(networkOf(address));
+  /** Queues a check, and resolves with its result: whether the password is right. */
+  run(address: string, check: () => Promise<boolean>): Promise<CheckResult> {
+    const key = toClientKey(address);
+    const client = this.#clients.get(key) ?? newClient(toNetwork(address));
     const now = this.#now();
     if (now >= client.periodEndsAt) {
       client.recentAttempts = 0;
@@ -67,34 +68,34 @@ export class LoginQueue {
     }
     const networkAttempts = this.#networkAttempts.get(client.network) ?? 0;
     const rank = [client.hasLoggedIn ? 0 : 1, client.attempts, networkAttempts];
-    if (client.recentAttempts >= attemptsMax || !this.#makeRoom(rank)) return Promise.resolve("tooMany");
-    this.#remember(key, client);
+    if (client.recentAttempts >= attemptsMax || !this.#reserve(rank)) return Promise.resolve("tooMany");
+    this.#record(key, client);
     this.#count(client, 1);
-    const outcome = Promise.withResolvers<CheckOutcome>();
-    this.#waiting.push({ client, rank, check, outcome });
+    const result = Promise.withResolvers<CheckResult>();
+    this.#queue.push({ client, rank, check, result });
     this.#checkNext();
-    return outcome.promise;
+    return result.promise;
   }
 
-  /** Whether there is room for an attempt; one that is less urgent is refused for it where need be, and does not count. */
-  #makeRoom(rank: Rank): boolean {
-    if (this.#waiting.length < waitingMax) return true;
-    const last = this.#waiting.reduce((one, other) => (compare(other.rank, one.rank) >= 0 ? other : one));
+  /** Whether the queue has a place for an attempt. A full queue rejects its last attempt by rank instead, uncounted. */
+  #reserve(rank: Rank): boolean {
+    if (this.#queue.length < queueLengthMax) return true;
+    const last = this.#queue.reduce((one, other) => (compare(other.rank, one.rank) >= 0 ? other : one));
     if (compare(rank, last.rank) >= 0) return false;
-    this.#waiting.splice(this.#waiting.indexOf(last), 1);
+    this.#queue.splice(this.#queue.indexOf(last), 1);
     this.#count(last.client, -1);
-    last.outcome.resolve("tooMany");
+    last.result.resolve("tooMany");
     return true;
   }
 
   #count(client: Client, change: 1 | -1): void {
     client.attempts += change;
-    client.waiting += change;
+    client.pending += change;
     client.recentAttempts = Math.max(0, client.recentAttempts + change);
     this.#countNetwork(client.network, change);
   }
 
-  /** So that neither the client nor its network is any later for it. */
+  /** A success does not lower the rank of the client or of its network. */
   #countSuccess(client: Client): void {
     client.hasLoggedIn = true;
     client.attempts--;
@@ -107,12 +108,12 @@ export class LoginQueue {
     else this.#networkAttempts.delete(network);
   }
 
-  #remember(key: string, client: Client): void {
+  #record(key: string, client: Client): void {
     this.#clients.delete(key);
     this.#clients.set(key, client);
     if (this.#clients.size <= clientsMax) return;
     for (const [oldestKey, oldest] of this.#clients) {
-      if (oldest.waiting > 0 || oldest.hasLoggedIn || oldest === client) continue;
+      if (oldest.pending > 0 || oldest.hasLoggedIn || oldest === client) continue;
       this.#clients.delete(oldestKey);
       this.#countNetwork(oldest.network, -oldest.attempts);
       break;
@@ -120,22 +121,22 @@ export class LoginQueue {
   }
 
   #checkNext(): void {
-    if (this.#isChecking || this.#waiting.length === 0) return;
-    const next = this.#waiting.reduce((one, other) => (compare(other.rank, one.rank) < 0 ? other : one));
-    this.#waiting.splice(this.#waiting.indexOf(next), 1);
+    if (this.#isChecking || this.#queue.length === 0) return;
+    const next = this.#queue.reduce((one, other) => (compare(other.rank, one.rank) < 0 ? other : one));
+    this.#queue.splice(this.#queue.indexOf(next), 1);
     this.#isChecking = true;
     void this.#check(next);
   }
 
-  async #check({ client, check, outcome }: Attempt): Promise<void> {
+  async #check({ client, check, result }: Attempt): Promise<void> {
     try {
       const isRight = await check();
       if (isRight) this.#countSuccess(client);
-      outcome.resolve(isRight);
+      result.resolve(isRight);
     } catch (error) {
-      outcome.reject(error);
+      result.reject(error);
     }
-    client.waiting--;
+    client.pending--;
     this.#isChecking = false;
     this.#checkNext();
   }
@@ -145,7 +146,7 @@ function newClient(network: string): Client {
   return {
     network,
     attempts: 0,
-    waiting: 0,
+    pending: 0,
     recentAttempts: 0,
     periodEndsAt: Number.NEGATIVE_INFINITY,
     hasLoggedIn: false,

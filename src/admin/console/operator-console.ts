@@ -1,24 +1,23 @@
-// The console: a page for operators and the API behind it. What happens to a request, in the order in which it happens.
+// The console: a page for operators and its API. Every request passes these checks in this order: host, origin, session.
 
-import { Bodies } from "../../api/body.ts";
+import { Assets } from "../../api/assets.ts";
+import { BodyReader } from "../../api/body-reader.ts";
 import { ApiError, statusOf } from "../../contract/errors.ts";
 import type { RecentSamples } from "../../observability/recent-samples.ts";
 import { sampleMs, samplesMax } from "../../observability/recent-samples.ts";
 import { OperatorError } from "../../operator-error.ts";
-import { addressOf } from "../address.ts";
 import type { TrustedProxies } from "../client-address.ts";
-import { checkHost, checkSameOrigin } from "./guard.ts";
+import { BadRequestError, respond, respondError, respondJson, securityHeaders } from "../responses.ts";
 import type { Indexes } from "./indexes.ts";
-import { PageFiles } from "./page-files.ts";
 import type { Plants } from "./plants.ts";
-import { answer, BadRequest, json, refuse } from "./responses.ts";
+import { checkHost, checkSameOrigin } from "./request-origin.ts";
 import type { Sessions } from "./sessions.ts";
 import type { Tokens } from "./tokens.ts";
 
 export interface ConsoleDependencies {
-  /** Names that the admin listener is reached by, beside addresses and localhost. */
+  /** Host names that the admin listener is reached by, beside addresses and localhost. */
   readonly names: readonly string[];
-  /** They say which address a log-in comes from. */
+  /** Their headers give the address of a client that logs in. */
   readonly trustedProxies: TrustedProxies;
   readonly sessions: Sessions;
   readonly plants: Plants;
@@ -26,133 +25,158 @@ export interface ConsoleDependencies {
   readonly indexes: Indexes;
   readonly history: RecentSamples;
   readonly now: () => number;
-  /** What the page says of the server. `run` tells it from every other one, and from this one started anew. */
+  /** Shown on the page. `run` is unique for each start of a server. */
   readonly about: { readonly version: string; readonly engine: string; readonly run: string };
-  /** Hears of what is a fault of the program. */
-  readonly observeFault: (error: unknown) => void;
+  /** Called with an exception that nothing else handles. */
+  readonly onInternalError: (error: unknown) => void;
 }
 
-/** Where it is on this listener. What is sent names it relative to where it was asked for: a proxy may have it elsewhere. */
-const base = "/console/";
-const apiBase = `${base}api/`;
+/** The path on this listener. Links and redirects are relative to it, as a proxy may add a prefix. */
+const basePath = "/console/";
+const apiPath = `${basePath}api/`;
 
 /** Time for a body to arrive. */
 const arrivalMsMax = 20_000;
 
-/** Of bodies that nobody has been asked a password for yet. Together they have no limit: it would be for strangers to reach. */
+/** Before the log-in. The total is unlimited: clients without a password could use up a limit that all of them share. */
 const passwordLimits = { bodyBytesMax: 4_096, inFlightBytesMax: Number.MAX_SAFE_INTEGER, arrivalMsMax };
 
-/** Of the others: one is a plant that the console adds, with its body as a text within another. */
+/** After the log-in. The largest body is a plant: the JSON text of its body is a string in JSON again. */
 const bodyLimits = { bodyBytesMax: 16 * 2 ** 20, inFlightBytesMax: 32 * 2 ** 20, arrivalMsMax };
 
 type Body = Readonly<Record<string, string>>;
 
-/** By name. A map, as an object would also have what all objects have, such as "constructor". */
+/** By name. A Map, as a plain object also has the members of every object, such as "constructor". */
 type Calls<Input> = ReadonlyMap<string, Call<Input>>;
 type Call<Input> = (input: Input) => Response | Promise<Response>;
 
 export class OperatorConsole {
-  readonly #needs: ConsoleDependencies;
-  readonly #files = new PageFiles();
-  readonly #passwords = new Bodies(passwordLimits);
-  readonly #bodies = new Bodies(bodyLimits);
+  readonly #dependencies: ConsoleDependencies;
+  /** Created when the page is first requested. */
+  #pageFiles: Assets | undefined;
+  readonly #passwords = new BodyReader(passwordLimits);
+  readonly #bodies = new BodyReader(bodyLimits);
   readonly #reads: Calls<URLSearchParams>;
   readonly #writes: Calls<Body>;
 
-  constructor(needs: ConsoleDependencies) {
-    const { plants, tokens, indexes } = needs;
-    this.#needs = needs;
+  constructor(dependencies: ConsoleDependencies) {
+    const { plants, tokens, indexes } = dependencies;
+    this.#dependencies = dependencies;
     this.#reads = new Map<string, Call<URLSearchParams>>([
       ["history", (parameters) => this.#history(parameters)],
       ["plants", (parameters) => plants.list(parameters)],
       ["plants/export", (parameters) => plants.export(parameters)],
-      ["plant", (parameters) => plants.one(parameters)],
+      ["plant", (parameters) => plants.get(parameters)],
       ["tokens", () => tokens.list()],
       ["indexes", () => indexes.states()],
     ]);
     this.#writes = new Map<string, Call<Body>>([
-      ["plants", (body) => plants.create(texts(body, "token", "body"))],
-      ["tokens", (body) => tokens.issue(texts(body, "name", "expires"))],
-      ["tokens/revoke", (body) => tokens.revoke(texts(body, "name"))],
-      ["indexes", (body) => indexes.change(texts(body, "name", "change"))],
+      ["plants", (body) => plants.create(pickStrings(body, "token", "body"))],
+      ["tokens", (body) => tokens.issue(pickStrings(body, "name", "expires"))],
+      ["tokens/revoke", (body) => tokens.revoke(pickStrings(body, "name"))],
+      ["indexes", (body) => indexes.change(pickStrings(body, "name", "change"))],
     ]);
   }
 
-  /** Whether a path is the console's to answer. */
-  owns(path: string): boolean {
-    return path === "/" || path === base.slice(0, -1) || path.startsWith(base);
+  /** Whether a path belongs to the console. */
+  matches(path: string): boolean {
+    return path === "/" || path === basePath.slice(0, -1) || path.startsWith(basePath);
   }
 
   /** @param peer the address at the other end of the connection. */
-  async handle(request: Request, peer: string): Promise<Response> {
-    const { pathname, searchParams } = addressOf(request);
-    const wrongHost = checkHost(request, this.#needs.names);
-    if (wrongHost !== undefined) return refuse(wrongHost.status, wrongHost.message);
-    if (!pathname.startsWith(base)) return answer(null, 302, { Location: base.slice(1) });
-    const isPage = !pathname.startsWith(apiBase);
-    const otherSite = isPage ? undefined : checkSameOrigin(request);
-    if (otherSite !== undefined) return refuse(otherSite.status, otherSite.message);
+  async handle(request: Request, { pathname, searchParams }: URL, peer: string): Promise<Response> {
+    const unknownHost = checkHost(request, this.#dependencies.names);
+    if (unknownHost !== undefined) return respondError(unknownHost.status, unknownHost.message);
+    if (!pathname.startsWith(basePath)) return respond(null, 302, { Location: basePath.slice(1) });
+    const isPage = !pathname.startsWith(apiPath);
+    const crossOrigin = isPage ? undefined : checkSameOrigin(request);
+    if (crossOrigin !== undefined) return respondError(crossOrigin.status, crossOrigin.message);
     try {
-      if (isPage) return this.#page(request, pathname.slice(base.length));
-      return await this.#api(request, pathname.slice(apiBase.length), searchParams, peer);
+      if (isPage) return await this.#pageFile(request, pathname.slice(basePath.length));
+      return await this.#api(request, pathname.slice(apiPath.length), searchParams, peer);
     } catch (error) {
-      if (error instanceof BadRequest) return refuse(400, error.message);
-      if (error instanceof ApiError) return refuseBody(error);
-      if (error instanceof OperatorError) return refuse(503, error.message);
-      this.#needs.observeFault(error);
-      return refuse(500, "The server failed on this request; its log says why.");
+      if (error instanceof BadRequestError) return respondError(400, error.message);
+      if (error instanceof ApiError) return rejectBody(error);
+      if (error instanceof OperatorError) return respondError(503, error.message);
+      this.#dependencies.onInternalError(error);
+      return respondError(500, "Internal error; see the server's log.");
     }
   }
 
-  #page(request: Request, path: string): Response {
+  async #pageFile(request: Request, path: string): Promise<Response> {
     if (request.method !== "GET" && request.method !== "HEAD")
-      return refuse(405, "The page is read with GET.");
-    return this.#files.answer(request, path) ?? refuse(404, "The console has no such file.");
+      return respondError(405, "The method is not allowed here; use GET.");
+    this.#pageFiles ??= new Assets({
+      files: listPageFiles(),
+      caching: "revalidate",
+      headers: securityHeaders,
+    });
+    if (!this.#pageFiles.has(path)) return respondError(404, "There is no such file.");
+    const file = await this.#pageFiles.respond(path, request);
+    return file === undefined
+      ? respondError(503, "Too many files are being sent; try again.")
+      : new Response(file.body, file);
   }
 
   async #api(request: Request, name: string, parameters: URLSearchParams, peer: string): Promise<Response> {
     if (name.startsWith("session")) return this.#session(request, name, peer);
-    if (!this.#needs.sessions.admit(request)) return refuse(401, "The console asks for its password.");
-    if (request.method === "GET") return (await this.#reads.get(name)?.(parameters)) ?? noSuchCall();
+    if (!this.#dependencies.sessions.isAuthenticated(request)) return respondError(401, "Log in first.");
+    if (request.method === "GET") return (await this.#reads.get(name)?.(parameters)) ?? notFound();
     if (request.method === "POST")
-      return (await this.#writes.get(name)?.(await readBody(request, this.#bodies, peer))) ?? noSuchCall();
-    return refuse(405, "The console is read with GET and changed with POST.");
+      return (await this.#writes.get(name)?.(await readBody(request, this.#bodies, peer))) ?? notFound();
+    return respondError(405, "The method is not allowed here; use GET or POST.");
   }
 
   async #session(request: Request, name: string, peer: string): Promise<Response> {
-    const { sessions, trustedProxies } = this.#needs;
+    const { sessions, trustedProxies } = this.#dependencies;
+    const { requiresPassword } = sessions;
     if (name === "session" && request.method === "GET")
-      return json({ needsPassword: sessions.requiresPassword, isOpen: sessions.admit(request) });
+      return respondJson({ requiresPassword, isAuthenticated: sessions.isAuthenticated(request) });
     if (name === "session-end" && request.method === "POST")
-      return json({}, 200, { "Set-Cookie": sessions.logOut(request) });
-    if (name !== "session" || request.method !== "POST" || !sessions.requiresPassword) return noSuchCall();
-    const { password } = texts(await readBody(request, this.#passwords, peer), "password");
-    // The browser says itself how it has reached the page, whatever stands in between.
+      return respondJson({}, 200, { "Set-Cookie": sessions.logOut(request) });
+    if (name !== "session" || request.method !== "POST" || !requiresPassword) return notFound();
+    const { password } = pickStrings(await readBody(request, this.#passwords, peer), "password");
+    // The browser's own view: TLS may end at a proxy.
     const isSecure = request.headers.get("origin")?.startsWith("https:") ?? false;
-    const begun = await sessions.logIn(password, trustedProxies.clientAddress(request, peer), isSecure);
-    if (begun === "tooMany") return refuse(429, "Too many attempts; try again in a minute.");
-    if (begun === "wrong") return refuse(403, "That is not the password.");
-    return json({}, 200, { "Set-Cookie": begun.cookie });
+    const result = await sessions.logIn(password, trustedProxies.clientAddress(request, peer), isSecure);
+    if (result === "tooMany") return respondError(429, "Too many attempts; try again in a minute.");
+    if (result === "wrong") return respondError(403, "Wrong password.");
+    return respondJson({}, 200, { "Set-Cookie": result.cookie });
   }
 
   #history(parameters: URLSearchParams): Response {
-    const { history, now, about } = this.#needs;
+    const { history, now, about } = this.#dependencies;
     const since = Number(parameters.get("since") ?? 0);
-    if (!Number.isSafeInteger(since) || since < 0) throw new BadRequest("since is the number of a sample.");
-    return json({ ...history.since(since, now()), sampleMs, samplesMax, about });
+    if (!Number.isSafeInteger(since) || since < 0)
+      throw new BadRequestError("since must be the number of a sample.");
+    return respondJson({ ...history.since(since, now()), sampleMs, samplesMax, about });
   }
 }
 
-function noSuchCall(): Response {
-  return refuse(404, "The console has no such call.");
+/** The files of the page and of its libraries, by their path below that of the console. */
+function listPageFiles(): Map<string, string> {
+  const folder = new URL("./page/", import.meta.url).pathname;
+  const own = [...new Bun.Glob("*.{html,css,js,svg}").scanSync(folder)];
+  return new Map([
+    ["", `${folder}index.html`],
+    ...own.map((name) => [name, folder + name] as const),
+    ["library/preact.js", Bun.resolveSync("preact", import.meta.dir)],
+    ["library/htm.js", Bun.resolveSync("htm", import.meta.dir)],
+    ["library/uplot.js", Bun.resolveSync("uplot/dist/uPlot.esm.js", import.meta.dir)],
+    ["library/uplot.css", Bun.resolveSync("uplot/dist/uPlot.min.css", import.meta.dir)],
+  ]);
 }
 
-/** Throws a ApiError for a body that is over a limit. */
-async function readBody(request: Request, bodies: Bodies, peer: string): Promise<Body> {
-  // Rejects if the client leaves before its body has arrived.
+function notFound(): Response {
+  return respondError(404, "There is no such call.");
+}
+
+/** Throws an ApiError for a body over a limit, and a BadRequestError for one that is not a JSON object. */
+async function readBody(request: Request, bodies: BodyReader, peer: string): Promise<Body> {
+  // Rejects if the client disconnects before its body has arrived.
   const body = await bodies.read(request, { key: peer, name: peer }, parseJson).catch(() => undefined);
   if (body instanceof ApiError) throw body;
-  if (typeof body !== "object" || body === null) throw new BadRequest("The body must be an object of JSON.");
+  if (typeof body !== "object" || body === null) throw new BadRequestError("The body must be a JSON object.");
   return body as Body;
 }
 
@@ -164,15 +188,15 @@ function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** The rest of the body is not read. */
-function refuseBody({ code, message }: ApiError): Response {
-  const sentence = code === "contentTooLarge" ? "The body is too large." : message;
-  return json({ message: sentence }, statusOf(code), { Connection: "close" });
+/** Closes the connection, as the rest of the body is not read. */
+function rejectBody({ code, message }: ApiError): Response {
+  const text = code === "contentTooLarge" ? "The body is too large." : message;
+  return respondError(statusOf(code), text, { Connection: "close" });
 }
 
-/** Fields of a body, each a text. */
-function texts<Name extends string>(body: Body, ...names: readonly Name[]): Record<Name, string> {
+/** Throws a BadRequestError if one of the fields is not a string. */
+function pickStrings<Name extends string>(body: Body, ...names: readonly Name[]): Record<Name, string> {
   const wrong = names.find((name) => typeof body[name] !== "string");
-  if (wrong !== undefined) throw new BadRequest(`"${wrong}" must be a text.`);
+  if (wrong !== undefined) throw new BadRequestError(`"${wrong}" must be a string.`);
   return body as Record<Name, string>;
 }

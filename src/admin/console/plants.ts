@@ -1,8 +1,9 @@
-// The plants of the store, as the console shows them: lists page by page, one whole plant, and the real create.
+// The console's calls for plants: search by pages, export of a page, one plant, and a create through the public operation.
 
 import { parseInt64 } from "../../contract/int64.ts";
 import { newPlantJson } from "../../contract/plant.ts";
 import {
+  type Cursor,
   indexedCharacters,
   type Page,
   type PlantReader,
@@ -10,133 +11,161 @@ import {
   type Search,
 } from "../../store/plant-reader.ts";
 import type { RecentCreates } from "../../store/recent-creates.ts";
-import { decodeCursor, encodeCursor, noSuchPage } from "./cursor.ts";
-import { BadRequest, json, streamed } from "./responses.ts";
+import { BadRequestError, respondJson, respondStream } from "../responses.ts";
 
 export interface PlantsDependencies {
   readonly reader: () => Promise<PlantReader>;
-  readonly latest: RecentCreates;
-  /** The public listener's own way of answering POST {base}/plants. */
+  readonly recentCreates: RecentCreates;
+  /** Handles POST {base}/plants as the public listener does. */
   readonly create: (headers: Headers, body: string) => Promise<Response>;
 }
 
-/** A list, and what the page must say of it. */
-interface Listed {
+/** A page of plants as the console shows it. */
+interface PlantPage {
   readonly plants: readonly PlantSummary[];
   readonly order: Page["order"];
-  /** `memory`: this server's latest creates alone, as the store keeps no order of creation. */
+  /** `memory`: the last creates of this server only, as the store does not record the order of creation. */
   readonly from: "store" | "memory";
+  /** An encoded ListCursor. */
   readonly next: string | undefined;
   readonly searchedDownTo: bigint | undefined;
 }
 
+/** A list that cursors belong to: an order of the store, or the last creates of this server, which has positions of its own. */
+type List = Page["order"] | "latest";
+
+interface ListCursor {
+  readonly list: List;
+  readonly cursor: Cursor;
+}
+
 const plantsPerPage = 50;
 
-/** Memory that an export is counted with: a plant of the largest body, unless that is configured. */
-const exportedBytes = 2 ** 20;
+/** Memory that an export is counted with: a plant of the largest body, unless that limit is configured. */
+const exportedPlantBytes = 2 ** 20;
+
+const noSuchPage = "There is no such page; start again from the first one.";
 
 export class Plants {
-  readonly #needs: PlantsDependencies;
+  readonly #dependencies: PlantsDependencies;
 
-  constructor(needs: PlantsDependencies) {
-    this.#needs = needs;
+  constructor(dependencies: PlantsDependencies) {
+    this.#dependencies = dependencies;
   }
 
   async list(parameters: URLSearchParams): Promise<Response> {
-    const { plants, order, from, next, searchedDownTo } = await this.#listed(parameters);
-    return json({ plants, order, from, next: next ?? null, searchedDownTo: searchedDownTo ?? null });
+    const { plants, order, from, next, searchedDownTo } = await this.#search(parameters);
+    return respondJson({ plants, order, from, next: next ?? null, searchedDownTo: searchedDownTo ?? null });
   }
 
-  /** The same plants, whole, as `plantstore export` prints them and `plantstore import` takes them. */
+  /** The plants of a page in full, in the format of `plantstore export` and `plantstore import`. */
   async export(parameters: URLSearchParams): Promise<Response> {
-    const reader = await this.#needs.reader();
-    const { plants } = await this.#listed(parameters);
+    const reader = await this.#dependencies.reader();
+    const { plants } = await this.#search(parameters);
     const lines = async function* () {
-      // One at a time: each may be as large as a body.
+      // One at a time, as each may be as large as a body.
       for (const { id } of plants) {
         const plant = await reader.get(id);
         if (plant !== undefined) yield new TextEncoder().encode(`${newPlantJson(plant)}\n`);
       }
     };
-    return streamed(lines(), exportedBytes, {
+    return respondStream(lines(), exportedPlantBytes, {
       "Content-Type": "application/x-ndjson",
       "Content-Disposition": 'attachment; filename="plants.ndjson"',
     });
   }
 
-  async one(parameters: URLSearchParams): Promise<Response> {
-    const id = readId(parameters.get("id") ?? "");
-    const plant = await (await this.#needs.reader()).get(id);
-    return json(plant === undefined ? null : { ...plant, tag: plant.tag ?? null });
+  /** One plant in full, or null. */
+  async get(parameters: URLSearchParams): Promise<Response> {
+    const id = parseId(parameters.get("id") ?? "");
+    const plant = await (await this.#dependencies.reader()).get(id);
+    return respondJson(plant === undefined ? null : { ...plant, tag: plant.tag ?? null });
   }
 
-  /** Sends a body through the real operation, and gives its answer as it is. */
+  /** Sends a body through the public operation, and returns its response unchanged. */
   async create({ token, body }: { token: string; body: string }): Promise<Response> {
     if (!/^[\x21-\x7e]*$/.test(token))
-      throw new BadRequest("No client can send such a token; paste it anew.");
+      throw new BadRequestError("The token has characters that a header field cannot hold; paste it again.");
     const headers = new Headers({ "Content-Type": "application/json" });
     if (token !== "") headers.set("Authorization", `Bearer ${token}`);
-    const created = await this.#needs.create(headers, body);
-    const requestId = created.headers.get("x-request-id");
-    return json({ status: created.status, requestId, answer: await created.json() });
+    const response = await this.#dependencies.create(headers, body);
+    const requestId = response.headers.get("x-request-id");
+    return respondJson({ status: response.status, requestId, body: await response.json() });
   }
 
-  async #listed(parameters: URLSearchParams): Promise<Listed> {
-    const { by, text, after } = readSearch(parameters);
-    const reader = await this.#needs.reader();
-    if (by === "id" && text !== "") return onePage(await reader.withIds([readId(text)]));
+  async #search(parameters: URLSearchParams): Promise<PlantPage> {
+    const { by, text, after } = parseSearch(parameters);
+    const reader = await this.#dependencies.reader();
+    if (by === "id" && text !== "") return singlePage(await reader.withIds([parseId(text)]));
 
-    // A page of another order was begun: newest first goes on by id where nothing newer is known.
+    // "Newest first" lists by id if no order of creation is recorded, and its next pages stay in that order.
     const isById = by === "id" || (by === "newest" && after?.list === "id");
-    const search = { by: isById ? "id" : by, text, after: after?.place, plantsMax: plantsPerPage } as const;
-    // What began in memory goes on there, whether an index was made meanwhile or not.
-    const found = after?.list === "latest" ? "noIndex" : await reader.search(search);
-    if (found === "noIndex") {
-      if (after?.list === "newest") throw new BadRequest(noSuchPage);
-      return this.#latest(reader, search);
+    const search = { by: isById ? "id" : by, text, after: after?.cursor, plantsMax: plantsPerPage } as const;
+    // A list from memory continues there, whether or not an index has been built since.
+    const result = after?.list === "latest" ? "noIndex" : await reader.search(search);
+    if (result === "noIndex") {
+      if (after?.list === "newest") throw new BadRequestError(noSuchPage);
+      return this.#recentCreates(reader, search);
     }
-    const isEmpty = found.plants.length === 0 && found.next === undefined;
-    if (isEmpty && found.order === "newest" && after === undefined) return this.#highestIds();
-    const next = found.next && encodeCursor(found.order, found.next);
-    return { ...found, from: "store", next };
+    const isEmpty = result.plants.length === 0 && result.next === undefined;
+    if (isEmpty && result.order === "newest" && after === undefined) return this.#highestIds();
+    const next = result.next && encodeCursor({ list: result.order, cursor: result.next });
+    return { ...result, from: "store", next };
   }
 
-  /** In place of newest first where nothing is known of that yet, so that there is something to see. */
-  #highestIds(): Promise<Listed> {
-    return this.#listed(new URLSearchParams({ by: "id" }));
+  /** Shown in place of an empty list of the newest plants. */
+  #highestIds(): Promise<PlantPage> {
+    return this.#search(new URLSearchParams({ by: "id" }));
   }
 
-  /** The newest of this server. */
-  async #latest(reader: PlantReader, { after, plantsMax }: Search): Promise<Listed> {
-    const { ids, next } = this.#needs.latest.page(after?.number, plantsMax);
+  async #recentCreates(reader: PlantReader, { after, plantsMax }: Search): Promise<PlantPage> {
+    const { ids, next } = this.#dependencies.recentCreates.page(after?.number, plantsMax);
     if (ids.length === 0 && after === undefined) return this.#highestIds();
     return {
       plants: await reader.withIds(ids),
       order: "newest",
       from: "memory",
-      next: next === undefined ? undefined : encodeCursor("latest", { number: next }),
+      next: next === undefined ? undefined : encodeCursor({ list: "latest", cursor: { number: next } }),
       searchedDownTo: undefined,
     };
   }
 }
 
-function onePage(plants: readonly PlantSummary[]): Listed {
+function singlePage(plants: readonly PlantSummary[]): PlantPage {
   return { plants, order: "id", from: "store", next: undefined, searchedDownTo: undefined };
 }
 
-function readSearch(parameters: URLSearchParams) {
+function parseSearch(parameters: URLSearchParams) {
   const by = (["newest", "id", "name", "tag"] as const).find((one) => one === parameters.get("by"));
-  if (by === undefined) throw new BadRequest("The search must be by newest, id, name or tag.");
+  if (by === undefined) throw new BadRequestError("The search must be by newest, id, name or tag.");
   const text = parameters.get("text") ?? "";
   if (by === "name" && Array.from(text).length > indexedCharacters)
-    throw new BadRequest(`The beginning of a name may have ${indexedCharacters} characters; leave some out.`);
-  if (!text.isWellFormed() || text.includes("\0")) throw new BadRequest("No plant holds such a character.");
+    throw new BadRequestError(`A search by name may have at most ${indexedCharacters} characters.`);
+  if (!text.isWellFormed() || text.includes("\0"))
+    throw new BadRequestError("The search has a character that no name or tag can have.");
   const after = parameters.get("after");
   return { by, text, after: after === null ? undefined : decodeCursor(after) };
 }
 
-function readId(text: string): bigint {
+function parseId(text: string): bigint {
   const id = parseInt64(text.trim());
-  if (id === undefined) throw new BadRequest("An id is an integer of 64 bits, such as 42 or -7.");
+  if (id === undefined) throw new BadRequestError("An id must be a 64-bit integer, such as 42 or -7.");
   return id;
+}
+
+/** The list, the number and, in the order of names, the name's prefix in base64url, joined with dots. */
+function encodeCursor({ list, cursor: { number, key } }: ListCursor): string {
+  const parts = [list, String(number)];
+  if (key !== undefined) parts.push(Buffer.from(key).toString("base64url"));
+  return parts.join(".");
+}
+
+/** Throws a BadRequestError for a text that `encodeCursor` did not return. */
+function decodeCursor(text: string): ListCursor {
+  const [, list, digits = "", key] =
+    /^(newest|latest|id|name)\.(-?\d{1,19})(?:\.([A-Za-z0-9_-]{0,600}))?$/.exec(text) ?? [];
+  const number = list === undefined ? undefined : BigInt(digits);
+  if (number === undefined || BigInt.asIntN(64, number) !== number) throw new BadRequestError(noSuchPage);
+  const cursor = key === undefined ? { number } : { number, key: Buffer.from(key, "base64url").toString() };
+  return { list: list as List, cursor };
 }

@@ -1,20 +1,20 @@
-// The tokens, as the console lists, issues and revokes them.
+// The console's calls that list, issue and revoke tokens.
 
 import { isTokenName, makeToken, randomBytes } from "../../auth/token.ts";
-import { listed } from "../../auth/token-summary.ts";
+import { toTokenSummary } from "../../auth/token-summary.ts";
 import { parseTimestamp } from "../../duration.ts";
 import type { TokenStore } from "../../store/token-store.ts";
-import { ChangeQueue, SharedRun } from "../shared-work.ts";
-import { BadRequest, json, jsonOf, jsonText, refuse } from "./responses.ts";
+import { BadRequestError, respondError, respondJson, respondJsonText, stringify } from "../responses.ts";
+import { CoalescedWork, WriteQueue } from "../throttling.ts";
 
 export class Tokens {
   readonly #store: TokenStore;
   readonly #wallNow: () => number;
-  readonly #changes = new ChangeQueue();
-  readonly #listText = new SharedRun(async () => {
+  readonly #writes = new WriteQueue();
+  readonly #listText = new CoalescedWork(async () => {
     const tokens = await this.#store.list();
     const now = this.#wallNow();
-    return jsonText(tokens.map((token) => listed(token, now)));
+    return stringify(tokens.map((token) => toTokenSummary(token, now)));
   });
 
   /** @param wallNow milliseconds since the epoch. */
@@ -24,34 +24,35 @@ export class Tokens {
   }
 
   async list(): Promise<Response> {
-    return jsonOf(await this.#listText.run());
+    return respondJsonText(await this.#listText.run());
   }
 
-  /** Issues a token. This answer is the only one that shows it. */
+  /** Issues a token. No other response shows it. */
   async issue({ name, expires }: { name: string; expires: string }): Promise<Response> {
     const now = this.#wallNow();
-    if (!isTokenName(name)) throw new BadRequest("A name is one line of text, without control characters.");
+    if (!isTokenName(name))
+      throw new BadRequestError("A name must be one line of text, without control characters.");
     const expiresAt = expires === "" ? null : parseTimestamp(expires, now);
     if (expiresAt === undefined)
-      throw new BadRequest("The end must lie ahead: 90d, 12h, or a date such as 2027-01-31.");
+      throw new BadRequestError("The expiry must be in the future: 90d, 12h, or a date such as 2027-01-31.");
     const { token, record } = makeToken({ name, expiresAt }, { now, randomBytes });
-    const isAdded = await this.#changes.run(() => this.#store.add(record));
-    if (isAdded === undefined) return tooManyChanges();
-    if (isAdded) return json({ token }, 201);
-    return refuse(
+    const isAdded = await this.#writes.run(() => this.#store.add(record));
+    if (isAdded === undefined) return tooManyWrites();
+    if (isAdded) return respondJson({ token }, 201);
+    return respondError(
       409,
-      `A token named ${JSON.stringify(name)} exists already; choose another name, or revoke it.`,
+      `A token named ${JSON.stringify(name)} already exists; choose another name, or revoke it first.`,
     );
   }
 
   async revoke({ name }: { name: string }): Promise<Response> {
-    const isRevoked = await this.#changes.run(() => this.#store.revoke(name, this.#wallNow()));
-    if (isRevoked === undefined) return tooManyChanges();
-    if (isRevoked) return json({});
-    return refuse(404, `No token named ${JSON.stringify(name)} is in force.`);
+    const isRevoked = await this.#writes.run(() => this.#store.revoke(name, this.#wallNow()));
+    if (isRevoked === undefined) return tooManyWrites();
+    if (isRevoked) return respondJson({});
+    return respondError(404, `There is no active token named ${JSON.stringify(name)}.`);
   }
 }
 
-function tooManyChanges(): Response {
-  return refuse(503, "Too many changes of tokens wait already; try again.");
+function tooManyWrites(): Response {
+  return respondError(503, "Too many changes of tokens are queued; try again.");
 }

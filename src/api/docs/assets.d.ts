@@ -1,4 +1,4 @@
-/** Files that are imported by their path: what the import gives is where the file is, in a compiled executable too. */
+/** Files that are imported as their path, which is valid in a compiled executable, too. */
 declare module "*.gz" {
   const path: string;
   export default path;

@@ -1,7 +1,7 @@
-// Starts Scalar's API reference, in front of which it is loaded.
+// Starts Scalar's API reference. Loaded before Scalar itself.
 
-// Scalar's greys and greens are too faint for WCAG 2.2, success criterion 1.4.3: 2.3 to 4.3 where 4.5 is asked for.
-// And it breaks words in tables, error codes too.
+// Scalar's greys and greens have a contrast of 2.3 to 4.3; WCAG 2.2, success criterion 1.4.3, requires 4.5. Scalar also
+// breaks words in tables, error codes included.
 const customCss = `
 .scalar-app .markdown :is(th, td):first-child { word-break: normal; }
 .light-mode {
@@ -21,8 +21,8 @@ const customCss = `
 
 const nonce = document.querySelector('meta[property="csp-nonce"]').content;
 
-// Scalar gives the page's nonce to one of its style elements, but not to those of its theme, its notices and its editor.
-// Handing it to each that a script makes keeps the policy closed to those that come as text.
+// Scalar sets the page's nonce on one of its style elements, but not on those of its theme, its notices and its editor.
+// Setting it on each element that a script creates keeps the policy closed to style elements in markup.
 const createElement = document.createElement.bind(document);
 document.createElement = (name, options) => {
   const element = createElement(name, options);
@@ -31,10 +31,10 @@ document.createElement = (name, options) => {
 };
 
 document.addEventListener("DOMContentLoaded", () => {
-  const { description } = document.querySelector("#reference").dataset;
+  const { openapi } = document.querySelector("#reference").dataset;
   globalThis.Scalar.createApiReference("#reference", {
-    url: description,
-    // Nothing but this server: no fonts of a CDN, no telemetry, no assistant, no proxy, no other site's client.
+    url: openapi,
+    // Requests go to this server only: no fonts of a CDN, no telemetry, no assistant, no proxy, no client of another site.
     withDefaultFonts: false,
     telemetry: false,
     agent: { disabled: true },
@@ -42,7 +42,7 @@ document.addEventListener("DOMContentLoaded", () => {
     proxyUrl: "",
     hideClientButton: true,
     showDeveloperTools: "never",
-    // A token that was pasted ends with the page.
+    // A token that was pasted is not stored.
     persistAuth: false,
     documentDownloadType: "direct",
     authentication: { preferredSecurityScheme: "bearerAuth" },

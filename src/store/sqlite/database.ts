@@ -6,7 +6,8 @@ import { OperatorError } from "../../operator-error.ts";
 import type { OpenMode } from "../plant-store.ts";
 import { isFailedFsync, recoverFromFailure, writeFailureMarker } from "./disk-failure.ts";
 import { Database, SQLiteError } from "./driver.ts";
-import { fileId, fsyncDirectory } from "./files.ts";
+import { fileId } from "./file-identity.ts";
+import { fsyncDirectory } from "./files.ts";
 import { migrate, newestVersion, schemaVersion } from "./migrations.ts";
 import { servedStores } from "./running-servers.ts";
 

@@ -1,6 +1,7 @@
 // Whether the files that SQLite has open are still those that bear their names.
 
-import { fileId, resolvedPath } from "./files.ts";
+import { statSync } from "node:fs";
+import { resolvedPath } from "./files.ts";
 
 /** The log and its index: commits to one that was removed would be lost with it. */
 const companions = ["-wal", "-shm"];
@@ -21,4 +22,10 @@ export class OpenFiles {
     for (const [path, identity] of this.#opened) if (fileId(path) !== identity) return path;
     return undefined;
   }
+}
+
+/** The identity of the file at a path; undefined if there is none. A file that replaces it has another one. */
+export function fileId(path: string): string | undefined {
+  const stat = statSync(path, { throwIfNoEntry: false, bigint: true });
+  return stat && `${stat.dev}:${stat.ino}`;
 }

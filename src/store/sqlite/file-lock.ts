@@ -4,7 +4,7 @@ import { statSync } from "node:fs";
 import { OperatorError } from "../../operator-error.ts";
 import { lockWaitMs } from "./database.ts";
 import { Database, SQLiteError } from "./driver.ts";
-import { fileId } from "./files.ts";
+import { fileId } from "./file-identity.ts";
 
 /** How long to wait between two attempts to lock a file. */
 const lockPauseMs = 10;

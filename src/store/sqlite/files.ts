@@ -36,12 +36,6 @@ export function bytesOnDisk(path: string): number {
     .reduce((sum, bytes) => sum + bytes, 0);
 }
 
-/** Which file it is that has this path; undefined if there is none. A file that replaces it is another one. */
-export function fileId(path: string): string | undefined {
-  const stat = statSync(path, { throwIfNoEntry: false, bigint: true });
-  return stat && `${stat.dev}:${stat.ino}`;
-}
-
 /** Changes whenever a file is written or replaced. */
 export function versionOf(path: string): string {
   const { dev, ino, size, mtimeNs } = statSync(path, { bigint: true });

@@ -1,7 +1,7 @@
 // Which stores running servers have open, for a command that found none where it looked.
 
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { fileId } from "./files.ts";
+import { fileId } from "./file-identity.ts";
 
 /**
  * The paths of the SQLite stores that servers of this machine have open, as far as this user may see them. Read from the

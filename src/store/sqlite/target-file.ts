@@ -16,8 +16,9 @@ import { basename, dirname, join } from "node:path";
 import { OperatorError } from "../../operator-error.ts";
 import { noteSuffix } from "./disk-failure.ts";
 import type { Database } from "./driver.ts";
+import { fileId } from "./file-identity.ts";
 import { isEmpty, whileLocked } from "./file-lock.ts";
-import { companionSuffixes, companionsAt, fileId, fsyncDirectory } from "./files.ts";
+import { companionSuffixes, companionsAt, fsyncDirectory } from "./files.ts";
 import { createExclusively } from "./private-folder.ts";
 
 /**

@@ -1,4 +1,4 @@
-// The console's lists of plants, exports and creates, on every engine, as its page asks for them.
+// The console's API for plants and indexes, on every engine.
 
 import { describe, expect, test } from "bun:test";
 import { ConsoleClient } from "../../support/console.ts";
@@ -6,24 +6,24 @@ import { engines } from "../../support/engines.ts";
 import { freshId, plantJson, post } from "../../support/http.ts";
 import { RunningServer } from "../../support/server.ts";
 
-interface Listed {
+interface PlantPage {
   readonly plants: readonly { id: string; name: string; tag: string | null; isTruncated: boolean }[];
   readonly order: string;
   readonly from: string;
   readonly next: string | null;
 }
 
-async function listed(client: ConsoleClient, query: Record<string, string>): Promise<Listed> {
+async function list(client: ConsoleClient, query: Record<string, string>): Promise<PlantPage> {
   const { status, json } = await client.read(`plants?${new URLSearchParams(query)}`);
   expect(status).toBe(200);
-  return json as Listed;
+  return json as PlantPage;
 }
 
-const idsOf = ({ plants }: Listed) => plants.map(({ id }) => id);
+const getIds = ({ plants }: PlantPage) => plants.map(({ id }) => id);
 
 for (const engine of engines) {
   describe(`${engine.name}: the console`, () => {
-    test("lists what this server created newest first, and after a restart the highest ids", async () => {
+    test("lists the creates of this server newest first, and after a restart the highest ids first", async () => {
       await using place = await engine.newPlace();
       {
         await using server = await RunningServer.start(place);
@@ -31,25 +31,25 @@ for (const engine of engines) {
         const client = await ConsoleClient.of(server);
         const ids = Array.from({ length: 60 }, (_, index) => BigInt((index * 37) % 61));
         for (const id of ids) await post(target, plantJson(id, `plant ${id}`));
-        // Neither replays nor refusals are creates.
+        // Replays and conflicts are not creates.
         await post(target, plantJson(ids[0] ?? 0n, `plant ${ids[0]}`));
         await post(target, plantJson(ids[1] ?? 0n, "another"));
-        const first = await listed(client, { by: "newest" });
+        const first = await list(client, { by: "newest" });
         expect(first).toMatchObject({ order: "newest", from: "memory" });
-        const second = await listed(client, { by: "newest", after: first.next ?? "" });
-        expect([...idsOf(first), ...idsOf(second)]).toEqual(ids.toReversed().map(String));
+        const second = await list(client, { by: "newest", after: first.next ?? "" });
+        expect([...getIds(first), ...getIds(second)]).toEqual(ids.toReversed().map(String));
         expect(second.next).toBeNull();
         await server.stop();
       }
       await using server = await RunningServer.start(place);
       const client = await ConsoleClient.of(server);
-      const first = await listed(client, { by: "newest" });
+      const first = await list(client, { by: "newest" });
       expect(first).toMatchObject({ order: "id", from: "store" });
-      expect(idsOf(first)[0]).toBe("60");
-      expect(idsOf(await listed(client, { by: "newest", after: first.next ?? "" })).at(-1)).toBe("0");
+      expect(getIds(first)[0]).toBe("60");
+      expect(getIds(await list(client, { by: "newest", after: first.next ?? "" })).at(-1)).toBe("0");
     });
 
-    test("the next page is that of the list that was begun, while the index of the newest is made and dropped", async () => {
+    test("the next page continues the same list while the index newest is built and dropped", async () => {
       await using place = await engine.newPlace();
       await using server = await RunningServer.start(place);
       const target = { url: server.url, token: await server.createToken() };
@@ -58,22 +58,22 @@ for (const engine of engines) {
         for (let id = from; id <= to; id++) await post(target, plantJson(id, "Hoya"));
       };
       await create(1n, 60n);
-      const begun = await listed(client, { by: "newest" });
+      const firstPage = await list(client, { by: "newest" });
       expect((await server.command("index", "create", "newest")).exitCode).toBe(0);
       await create(61n, 120n);
-      const rest = idsOf(await listed(client, { by: "newest", after: begun.next ?? "" }));
+      const rest = getIds(await list(client, { by: "newest", after: firstPage.next ?? "" }));
       expect(rest).toEqual(Array.from({ length: 10 }, (_, index) => String(10 - index)));
 
-      const anew = await listed(client, { by: "newest" });
-      expect(idsOf(anew)[0]).toBe("120");
+      const indexed = await list(client, { by: "newest" });
+      expect(getIds(indexed)[0]).toBe("120");
       expect((await server.command("index", "drop", "newest")).exitCode).toBe(0);
-      const lost = await client.read(
-        `plants?${new URLSearchParams({ by: "newest", after: anew.next ?? "" })}`,
+      const dropped = await client.read(
+        `plants?${new URLSearchParams({ by: "newest", after: indexed.next ?? "" })}`,
       );
-      expect(lost.status).toBe(400);
+      expect(dropped.status).toBe(400);
     });
 
-    test("ids are exact, and a page is exported as import takes it", async () => {
+    test("ids are exact, and the export of a page is in the format of import", async () => {
       await using place = await engine.newPlace();
       await using server = await RunningServer.start(place);
       const target = { url: server.url, token: await server.createToken() };
@@ -84,12 +84,12 @@ for (const engine of engines) {
         plantJson(-9223372036854775808n, "", ""),
       ];
       for (const line of lines) await post(target, line);
-      expect(idsOf(await listed(client, { by: "id" }))).toEqual([
+      expect(getIds(await list(client, { by: "id" }))).toEqual([
         "9223372036854775807",
         "9007199254740993",
         "-9223372036854775808",
       ]);
-      expect((await listed(client, { by: "id", text: "9223372036854775807" })).plants).toEqual([
+      expect((await list(client, { by: "id", text: "9223372036854775807" })).plants).toEqual([
         { id: "9223372036854775807", name: "x".repeat(300), tag: "long", isTruncated: true },
       ]);
       expect((await client.read("plant?id=9007199254740993")).json).toEqual({
@@ -103,7 +103,7 @@ for (const engine of engines) {
       expect(await exported.text()).toBe(lines.map((line) => `${line}\n`).join(""));
     });
 
-    test("an index is made and dropped while plants are created", async () => {
+    test("indexes are built and dropped while plants are created", async () => {
       await using place = await engine.newPlace();
       await using server = await RunningServer.start(place);
       const target = { url: server.url, token: await server.createToken() };
@@ -122,7 +122,7 @@ for (const engine of engines) {
         ["drop", "none"],
       ] as const) {
         for (const name of ["newest", "name", "tag"]) {
-          const answers = Array.from({ length: 20 }, (_, index) =>
+          const responses = Array.from({ length: 20 }, (_, index) =>
             post(target, plantJson(BigInt(`${change.length}${name.length}${index}000`), "Hoya", "wax")),
           );
           expect((await client.write("indexes", { name, change })).status).toBe(202);
@@ -132,24 +132,24 @@ for (const engine of engines) {
             if (now.changing === null && now.states[name] === state) break;
             await Bun.sleep(20);
           }
-          expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(Array(20).fill(200));
+          expect((await Promise.all(responses)).map(({ status }) => status)).toEqual(Array(20).fill(200));
         }
         if (change === "create") {
-          // The index knows no plant yet, and then those that come.
+          // The index is empty at first, and holds the plants created since.
           await post(target, plantJson(-1n, "Pilea"));
-          expect(await listed(client, { by: "newest" })).toMatchObject({ order: "newest", from: "store" });
+          expect(await list(client, { by: "newest" })).toMatchObject({ order: "newest", from: "store" });
         }
-        const found = await listed(client, { by: "name", text: "Hoya 19" });
+        const found = await list(client, { by: "name", text: "Hoya 19" });
         expect(found.plants.length).toBe(11);
         expect(found.order).toBe(change === "create" ? "name" : "id");
       }
     });
 
-    test("indexes are made and dropped from the command line, too", async () => {
+    test("indexes are built and dropped on the command line, too", async () => {
       await using place = await engine.newPlace();
       await using server = await RunningServer.start(place);
-      const made = await server.command("index", "create", "tag");
-      expect(made).toEqual({ exitCode: 0, stdout: "", stderr: "The index tag is there.\n" });
+      const created = await server.command("index", "create", "tag");
+      expect(created).toEqual({ exitCode: 0, stdout: "", stderr: "The index tag is there.\n" });
       expect((await server.command("index", "list")).stdout).toBe(
         "INDEX   STATE\nnewest  none\nname    none\ntag     ready\n",
       );
@@ -157,7 +157,7 @@ for (const engine of engines) {
       expect(await server.command("index", "create", "id")).toMatchObject({ exitCode: 2, stdout: "" });
     });
 
-    test("an index is made from the command line while the server commits without a pause", async () => {
+    test("an index is built on the command line while the server commits without a pause", async () => {
       await using place = await engine.newPlace();
       await using server = await RunningServer.start(place);
       const target = { url: server.url, token: await server.createToken() };
@@ -173,7 +173,7 @@ for (const engine of engines) {
       await Promise.all(load);
     });
 
-    test("a plant goes through the real operation, and is refused as any client's", async () => {
+    test("a create goes through the public operation, with the same errors as for any client", async () => {
       await using place = await engine.newPlace();
       await using server = await RunningServer.start({
         ...place,
@@ -187,27 +187,27 @@ for (const engine of engines) {
       expect(await create(token, body)).toEqual({
         status: 200,
         requestId: expect.any(String),
-        answer: { name: "Monstera" },
+        body: { name: "Monstera" },
       });
       expect(await create(token, body.replace("Monstera", "Ficus"))).toMatchObject({
         status: 400,
-        answer: { error: 40009 },
+        body: { error: 40009 },
       });
-      expect(await create("", body)).toMatchObject({ status: 401, answer: { error: 40100 } });
-      expect(await create("pst_wrong", body)).toMatchObject({ status: 401, answer: { error: 40101 } });
-      for (const unsendable of ["pst_\u2026", "a\nb", "a\u0000"])
-        expect((await client.write("plants", { token: unsendable, body })).status).toBe(400);
-      expect(await create(token, "{")).toMatchObject({ status: 400, answer: { error: 40001 } });
-      expect(await create(token, "x".repeat(1_001))).toMatchObject({ status: 413, answer: { error: 41300 } });
+      expect(await create("", body)).toMatchObject({ status: 401, body: { error: 40100 } });
+      expect(await create("pst_wrong", body)).toMatchObject({ status: 401, body: { error: 40101 } });
+      for (const invalid of ["pst_\u2026", "a\nb", "a\u0000"])
+        expect((await client.write("plants", { token: invalid, body })).status).toBe(400);
+      expect(await create(token, "{")).toMatchObject({ status: 400, body: { error: 40001 } });
+      expect(await create(token, "x".repeat(1_001))).toMatchObject({ status: 413, body: { error: 41300 } });
       const { samples } = (await client.read("history")).json as { samples: unknown[] };
       expect(samples).toBeArray();
     });
   });
 }
 
-test("what the page would never send is refused with a sentence", async () => {
+test("requests that the page does not send are rejected with a sentence", async () => {
   await using place = await engines[0]?.newPlace();
-  if (place === undefined) throw new Error("there is no engine");
+  if (place === undefined) throw new Error("no engine is available");
   await using server = await RunningServer.start(place);
   const client = await ConsoleClient.of(server);
   const bad = [
@@ -229,9 +229,9 @@ test("what the page would never send is refused with a sentence", async () => {
   expect((await client.write("tokens", { name: "x" })).status).toBe(400);
   expect((await client.write("tokens", { name: "x", expires: "yesterday" })).status).toBe(400);
   expect((await client.write("tokens", { name: "a\nb", expires: "" })).status).toBe(400);
-  expect((await client.write("tokens/revoke", { name: "nobody" })).status).toBe(404);
+  expect((await client.write("tokens/revoke", { name: "unknown" })).status).toBe(404);
   expect((await client.write("indexes", { name: "id", change: "create" })).status).toBe(400);
-  for (const name of ["nowhere", "constructor", "toString", "__proto__"]) {
+  for (const name of ["unknown", "constructor", "toString", "__proto__"]) {
     expect((await client.read(name)).status).toBe(404);
     expect((await client.write(name, {})).status).toBe(404);
   }

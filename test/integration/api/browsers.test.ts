@@ -1,4 +1,4 @@
-// What browsers and tools ask for: CORS, and the description.
+// CORS, and the interface description.
 
 import { expect, test } from "bun:test";
 import { send } from "../../support/http.ts";
@@ -28,7 +28,7 @@ describeConformance("CORS", (target) => {
     },
   );
 
-  test("a page may read every refusal and its headers", async () => {
+  test("a page may read every error response and its headers", async () => {
     const { headers } = await send(`${target().url}/plants`, {
       method: "POST",
       headers: { Origin: "https://docs.example" },
@@ -39,8 +39,8 @@ describeConformance("CORS", (target) => {
   });
 });
 
-describeConformance("the description", (target) => {
-  test("is the contract, with this server's address in it", async () => {
+describeConformance("openapi.json", (target) => {
+  test("is the contract, with this server's address", async () => {
     const { status, headers, json } = await send(`${target().url}/openapi.json`);
     expect(status).toBe(200);
     expect(headers.get("content-type")).toBe("application/json");
@@ -52,7 +52,7 @@ describeConformance("the description", (target) => {
     });
   });
 
-  test("answers HEAD, and refuses other methods with the ones that it offers", async () => {
+  test("accepts HEAD, and rejects other methods with Allow", async () => {
     expect((await send(`${target().url}/openapi.json`, { method: "HEAD" })).status).toBe(200);
     const { status, headers, json } = await send(`${target().url}/openapi.json`, { method: "POST" });
     expect(status).toBe(405);

@@ -1,11 +1,11 @@
-// The operation itself: which bodies are plants, and what is answered to them.
+// Creating plants: the bodies that are accepted, and the responses to them.
 
 import { expect, test } from "bun:test";
 import { freshId, plantJson, post } from "../../support/http.ts";
 import { describeConformance } from "./targets.ts";
 
 describeConformance("creating a plant", (target) => {
-  test("answers exactly the Plant, without an id", async () => {
+  test("returns exactly the Plant, without an id", async () => {
     const withTag = await post(target(), plantJson(freshId(), "Monstera deliciosa", "tropical"));
     expect(withTag.status).toBe(200);
     expect(withTag.text).toBe('{"name":"Monstera deliciosa","tag":"tropical"}');
@@ -15,14 +15,14 @@ describeConformance("creating a plant", (target) => {
     expect(withoutTag.text).toBe('{"name":"Ficus lyrata"}');
   });
 
-  test("answers with the headers of every answer", async () => {
+  test("the response has the header fields of every response", async () => {
     const { headers } = await post(target(), plantJson(freshId(), "Monstera"));
     expect(headers.get("content-type")).toBe("application/json");
     expect(headers.get("cache-control")).toBe("no-store");
     expect(headers.get("x-content-type-options")).toBe("nosniff");
   });
 
-  test("a replay is 200 with the same Plant, and a different content 40009 that leaves the plant untouched", async () => {
+  test("an equal plant is 200 again, a different one with the same id 40009, and the stored plant is unchanged", async () => {
     const id = freshId();
     const first = plantJson(id, "Monstera", "tropical");
     expect((await post(target(), first)).text).toBe('{"name":"Monstera","tag":"tropical"}');
@@ -43,7 +43,7 @@ describeConformance("creating a plant", (target) => {
     expect(replay.text).toBe('{"name":"Monstera","tag":"tropical"}');
   });
 
-  // A random part keeps these apart from what an earlier run left in a store that is not ours.
+  // A random part distinguishes these from the plants of an earlier run in a store that the test does not own.
   const salt = freshId() & 0xffff_ffffn;
   const integers: readonly [text: string, sameAs: string][] = [
     ["-9223372036854775808", "-9223372036854775808"],
@@ -64,7 +64,7 @@ describeConformance("creating a plant", (target) => {
     });
   });
 
-  test("ids that a JavaScript number cannot tell apart are different plants", async () => {
+  test("ids that are equal as JavaScript numbers are different plants", async () => {
     const base = 2n ** 60n + (freshId() & 0xffff_ffff_0000n);
     for (const id of [base, base + 1n, base + 2n]) {
       expect((await post(target(), plantJson(id, `plant ${id}`))).status).toBe(200);
@@ -92,7 +92,7 @@ describeConformance("creating a plant", (target) => {
     });
   });
 
-  test("any string is a name and a tag: empty, long, of every plane, with quotes and control characters", async () => {
+  test("any string may be a name or a tag: empty, long, of every Unicode plane, with quotes and control characters", async () => {
     const strings = [
       "",
       " ",
@@ -130,12 +130,12 @@ describeConformance("creating a plant", (target) => {
     });
   });
 
-  test("a byte order mark and white space around the body are no part of it", async () => {
+  test("a byte order mark and white space around the body are ignored", async () => {
     const answer = await post(target(), `\ufeff \r\n\t${plantJson(freshId(), "Monstera")}\n`);
     expect(answer.status).toBe(200);
   });
 
-  test("one id raced over many connections with different contents has exactly one winner", async () => {
+  test("of concurrent creates of one id with different contents exactly one succeeds", async () => {
     for (let round = 0; round < 5; round++) {
       const id = freshId();
       const names = Array.from({ length: 60 }, (_, index) => `contender ${index % 20}`);

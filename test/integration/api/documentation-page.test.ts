@@ -1,4 +1,4 @@
-// The documentation page as HTTP: where it is, what its headers are, and that it can be turned off.
+// The documentation page over HTTP: its addresses and headers, and the setting that turns it off.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { post } from "../../support/http.ts";
@@ -15,14 +15,14 @@ async function serverWith(...args: string[]): Promise<RunningServer> {
   );
 }
 
-/** A page's own links, as a browser resolves them. */
-async function linksOf(pageUrl: string): Promise<{ scripts: string[]; description: string }> {
+/** The links of a page, as a browser resolves them. */
+async function getLinks(pageUrl: string): Promise<{ scripts: string[]; openapi: string }> {
   const html = await (await fetch(pageUrl)).text();
   const scripts = [...html.matchAll(/<script src="([^"]+)"/g)].map(
     ([, link = ""]) => new URL(link, pageUrl).href,
   );
-  const description = /data-description="([^"]+)"/.exec(html)?.[1] ?? "";
-  return { scripts, description: new URL(description, pageUrl).href };
+  const openapi = /data-openapi="([^"]+)"/.exec(html)?.[1] ?? "";
+  return { scripts, openapi: new URL(openapi, pageUrl).href };
 }
 
 describe("the documentation page", () => {
@@ -31,7 +31,7 @@ describe("the documentation page", () => {
     server = await serverWith();
   });
 
-  test("needs no credentials, may run no script and ask no server but its own, and is in no frame", async () => {
+  test("needs no credentials, and its policy allows only its own scripts and server, and no frame", async () => {
     const response = await fetch(`${server.url}/`);
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
@@ -59,13 +59,13 @@ describe("the documentation page", () => {
     expect(html).not.toMatch(/<script(?! src=)|<style|https?:(?!\/\/www\.w3\.org\/2000\/svg)/);
   });
 
-  test("has another nonce each time", async () => {
-    const policyOf = async () => (await fetch(`${server.url}/`)).headers.get("content-security-policy");
-    expect(await policyOf()).not.toBe(await policyOf());
+  test("has a new nonce in every response", async () => {
+    const getPolicy = async () => (await fetch(`${server.url}/`)).headers.get("content-security-policy");
+    expect(await getPolicy()).not.toBe(await getPolicy());
   });
 
-  test("its scripts need no credentials, may be kept for good, and the bundle is sent compressed", async () => {
-    const { scripts } = await linksOf(`${server.url}/`);
+  test("its scripts need no credentials and are immutable, and the bundle is sent compressed", async () => {
+    const { scripts } = await getLinks(`${server.url}/`);
     expect(scripts).toHaveLength(2);
     for (const script of scripts) {
       const response = await fetch(script, { headers: { "Accept-Encoding": "gzip, deflate, br" } });
@@ -82,9 +82,9 @@ describe("the documentation page", () => {
   });
 
   test.each(["identity", "gzip;q=0", "br, gzip; q=0.0"])(
-    "who takes only %j gets the bundle as it is",
+    "a client that accepts only %j gets the bundle uncompressed",
     async (encodings) => {
-      const { scripts } = await linksOf(`${server.url}/`);
+      const { scripts } = await getLinks(`${server.url}/`);
       const response = await fetch(scripts.at(-1) ?? "", {
         headers: { "Accept-Encoding": encodings },
         decompress: false,
@@ -94,8 +94,8 @@ describe("the documentation page", () => {
     },
   );
 
-  test("answers HEAD, and refuses other methods with the ones that it offers", async () => {
-    const { scripts } = await linksOf(`${server.url}/`);
+  test("HEAD is supported, and other methods are rejected with Allow", async () => {
+    const { scripts } = await getLinks(`${server.url}/`);
     for (const url of [`${server.url}/`, ...scripts]) {
       const headers = { "Accept-Encoding": "identity" };
       const head = await fetch(url, { method: "HEAD", headers });
@@ -104,10 +104,10 @@ describe("the documentation page", () => {
       const { byteLength } = await (await fetch(url, { headers })).arrayBuffer();
       if (url !== `${server.url}/`) expect(Number(head.headers.get("content-length"))).toBe(byteLength);
       for (const method of ["POST", "PUT", "DELETE", "OPTIONS"]) {
-        const refusal = await fetch(url, { method });
-        expect(refusal.status).toBe(405);
-        expect(refusal.headers.get("allow")).toBe("GET, HEAD");
-        expect(await refusal.json()).toEqual({
+        const rejected = await fetch(url, { method });
+        expect(rejected.status).toBe(405);
+        expect(rejected.headers.get("allow")).toBe("GET, HEAD");
+        expect(await rejected.json()).toEqual({
           error: 40500,
           message: `${method} is not offered at ${new URL(url).pathname}; GET it.`,
         });
@@ -122,7 +122,7 @@ describe("the documentation page", () => {
     "/docs/../package.json",
     "/docs/scalar.js.gz",
     "/index.html",
-  ])("%s is a path like any other that is not there", async (path) => {
+  ])("%s is not found, as any other unknown path", async (path) => {
     expect((await fetch(server.url + path)).status).toBe(401);
     const headers = { Authorization: `Bearer ${await server.createToken()}` };
     expect((await fetch(server.url + path, { headers })).status).toBe(404);
@@ -136,38 +136,38 @@ describe("under a base path", () => {
   });
 
   test.each(["", "/"])(
-    "the page is at the base address with %j behind it, and its links hold",
+    "the page is at the base address followed by %j, and its links resolve",
     async (end) => {
-      const { scripts, description } = await linksOf(server.url + end);
-      expect(description).toBe(`${server.url}/openapi.json`);
-      for (const link of [...scripts, description]) expect((await fetch(link)).status).toBe(200);
+      const { scripts, openapi } = await getLinks(server.url + end);
+      expect(openapi).toBe(`${server.url}/openapi.json`);
+      for (const link of [...scripts, openapi]) expect((await fetch(link)).status).toBe(200);
     },
   );
 
-  test("there is none at the root", async () => {
+  test("the root is not the page", async () => {
     expect((await fetch(new URL("/", server.url))).status).toBe(401);
   });
 });
 
-test("behind a proxy the page may call the public address, and its links stay relative", async () => {
+test("behind a proxy the page may call the public URL, and its links stay relative", async () => {
   const server = await serverWith("--base-path", "/v1", "--public-url", "https://plants.example/garden/api");
   const response = await fetch(`${server.url}/`);
   expect(response.headers.get("content-security-policy")).toContain(
     "connect-src 'self' https://plants.example;",
   );
-  expect(await response.text()).toContain('data-description="openapi.json"');
-  // A proxy hands /garden/api to /v1.
-  expect(await (await fetch(server.url)).text()).toContain('data-description="api/openapi.json"');
+  expect(await response.text()).toContain('data-openapi="openapi.json"');
+  // The proxy maps /garden/api to /v1.
+  expect(await (await fetch(server.url)).text()).toContain('data-openapi="api/openapi.json"');
 });
 
-test("without the page its paths are like any other", async () => {
+test("with --docs off its paths are not found, as any other unknown path", async () => {
   const [on, off] = await Promise.all([serverWith(), serverWith("--docs", "off")]);
-  const { scripts } = await linksOf(`${on.url}/`);
+  const { scripts } = await getLinks(`${on.url}/`);
   const token = await off.createToken();
   for (const path of ["/", ...scripts.map((script) => new URL(script).pathname)]) {
     expect((await fetch(off.url + path)).status).toBe(401);
-    const known = await fetch(off.url + path, { headers: { Authorization: `Bearer ${token}` } });
-    expect(known.status).toBe(404);
+    const authenticated = await fetch(off.url + path, { headers: { Authorization: `Bearer ${token}` } });
+    expect(authenticated.status).toBe(404);
   }
   expect((await fetch(`${off.url}/openapi.json`)).status).toBe(200);
   expect((await post({ url: off.url, token }, '{"id": 1, "name": "Monstera"}')).status).toBe(200);

@@ -1,4 +1,4 @@
-// What a server takes on, and what it says past each bound.
+// The limits of a server, and the response past each of them.
 
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
@@ -10,7 +10,7 @@ async function serverWith(folder: TemporaryFolder, args: readonly string[]): Pro
   return RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args });
 }
 
-test("another body limit is kept, and named in the refusal", async () => {
+test("a configured body limit applies, and the error contains it", async () => {
   using folder = new TemporaryFolder();
   await using server = await serverWith(folder, ["--body-bytes-max", "100"]);
   const target = { url: server.url, token: await server.createToken() };
@@ -20,7 +20,7 @@ test("another body limit is kept, and named in the refusal", async () => {
   });
 });
 
-test("past a full queue 50300 with Retry-After, and everything that was accepted is answered truly", async () => {
+test("past a full queue 50300 with Retry-After, and every response is true to what is stored", async () => {
   using folder = new TemporaryFolder();
   await using server = await serverWith(folder, ["--queue-plants-max", "2"]);
   const target = { url: server.url, token: await server.createToken() };
@@ -41,7 +41,7 @@ test("past a full queue 50300 with Retry-After, and everything that was accepted
     expect(stored.has(String(ids[index]))).toBe(status === 200);
 });
 
-test("a token has its burst at once, and over it 42900 with the wait; the fields say so each time", async () => {
+test("a token may send its burst at once, then 42900 with Retry-After; every response has the RateLimit fields", async () => {
   using folder = new TemporaryFolder();
   await using server = await serverWith(folder, ["--token-rate", "2", "--token-burst", "6"]);
   const target = { url: server.url, token: await server.createToken() };
@@ -61,7 +61,7 @@ test("a token has its burst at once, and over it 42900 with the wait; the fields
   expect((await post(target, plantJson(freshId(), "Monstera"))).status).toBe(200);
 });
 
-test("each token has a rate of its own, and refused creates count for the token alone", async () => {
+test("each token has its own rate, and rejected creates count for that token only", async () => {
   using folder = new TemporaryFolder();
   await using server = await serverWith(folder, ["--token-rate", "5"]);
   const [one, other] = [await server.createToken(), await server.createToken()];
@@ -84,7 +84,7 @@ test("without a rate there are no RateLimit fields", async () => {
   expect(headers.has("ratelimit-policy")).toBe(false);
 });
 
-test("requests that are refused may follow each other without waiting for the answers", async () => {
+test("rejected requests may be pipelined", async () => {
   using folder = new TemporaryFolder();
   await using server = await serverWith(folder, []);
   const connection = await RawConnection.open(server.url);
@@ -103,7 +103,7 @@ test.each([
   const target = { url: server.url, token: await server.createToken() };
   const other = new Database(folder.file("plants.db"));
   other.run("BEGIN IMMEDIATE");
-  // One is being committed, one waits, and the third sees to it that another waits as soon as this one does not.
+  // One is being committed, one is queued, and the third refills the queue.
   const creates = [1n, 2n, 3n].map(async (id) => {
     while ((await post(target, plantJson(id, "Monstera"))).status !== 200) await Bun.sleep(5);
   });
@@ -136,7 +136,7 @@ test.each([
   const target = { url: server.url, token: await server.createToken() };
   const [, framing, beginning] = how;
   const connection = await stuckCreate(target, framing, beginning);
-  // It trickles, so that the connection is never idle.
+  // Some bytes at intervals, so that the connection is never idle.
   const trickle = setInterval(() => connection.write(framing.startsWith("C") ? " " : "1\r\n \r\n"), 200);
   const answer = await connection.closed;
   clearInterval(trickle);
@@ -206,7 +206,7 @@ test.each([
   },
 );
 
-test("memory is set aside for what has arrived of a body, not for what was announced", async () => {
+test("memory is reserved for the bytes received, not for the Content-Length", async () => {
   using folder = new TemporaryFolder();
   await using server = await serverWith(folder, ["--in-flight-bytes-max", "1100000"]);
   const one = { url: server.url, token: await server.createToken() };
@@ -221,7 +221,7 @@ test("memory is set aside for what has arrived of a body, not for what was annou
   while ((await server.metric("plantstore_body_bytes")) > 0) await Bun.sleep(10);
 });
 
-test("bodies of one token leave room for those of another, whatever has arrived of them", async () => {
+test("bodies of one token leave memory for those of another", async () => {
   using folder = new TemporaryFolder();
   await using server = await serverWith(folder, [
     "--in-flight-bytes-max",
@@ -237,7 +237,7 @@ test("bodies of one token leave room for those of another, whatever has arrived 
     (await Promise.all(stuck.map(({ received }) => received.startsWith("HTTP/1.1 503 ")))).filter(Boolean)
       .length;
   while ((await refused()) < 16) await Bun.sleep(10);
-  // Seven eighths are 1,400,000 bytes: nearly all of it.
+  // Seven eighths are 1,400,000 bytes.
   const held = await server.metric("plantstore_body_bytes");
   expect(held).toBeGreaterThan(1_200_000);
   expect(held).toBeLessThanOrEqual(1_400_000);
@@ -250,14 +250,14 @@ test("bodies of one token leave room for those of another, whatever has arrived 
   expect((await post(greedy, plantJson(20n, "x".repeat(99_000)))).status).toBe(200);
 });
 
-test("a queue that one token fills has room for another's plants", async () => {
+test("a queue that one token fills accepts another token's plants", async () => {
   using folder = new TemporaryFolder();
   await using server = await serverWith(folder, ["--queue-plants-max", "16"]);
   const greedy = { url: server.url, token: await server.createToken() };
   const other = { url: server.url, token: await server.createToken() };
   const lock = new Database(folder.file("plants.db"));
   lock.run("BEGIN IMMEDIATE");
-  // The store cannot be written, and more plants come than may wait.
+  // The store is locked, and more plants are created than the queue holds.
   const creates = Array.from({ length: 60 }, async (_, id) => {
     while ((await post(greedy, plantJson(BigInt(id), "Monstera"))).status !== 200) await Bun.sleep(5);
   });
@@ -272,7 +272,7 @@ test("a queue that one token fills has room for another's plants", async () => {
   expect((await post(other, plantJson(200n, "Monstera"))).status).toBe(200);
 }, 60_000);
 
-test("past the connections idle ones are closed, busy ones after their answer, and nobody is refused", async () => {
+test("past connectionsMax idle connections are closed, busy ones after their response, and no new one is refused", async () => {
   using folder = new TemporaryFolder();
   await using server = await serverWith(folder, ["--connections-max", "10"]);
   const target = { url: server.url, token: await server.createToken() };

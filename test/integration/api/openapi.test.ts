@@ -1,4 +1,4 @@
-// openapi.yaml against the server: every example of an answer is what the server really sends.
+// openapi.yaml compared with the server: every example of a response is what the server sends.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import openapi from "../../../openapi.yaml";
@@ -61,7 +61,7 @@ const examples = answers.flatMap(([status, referred]) => {
   }));
 });
 
-/** What every answer of HTTP has, and what CORS and the browser's own rules are about. */
+/** Fields of HTTP itself, of CORS, and for browsers, which are not described. */
 const undescribed = /^(?:content-(?:type|length)|date|connection|x-content-type-options|access-control-.*)$/;
 
 const resources = new AsyncDisposableStack();
@@ -79,7 +79,7 @@ async function targetOf(args: readonly string[]): Promise<Target> {
   return { url: server.url, token: await server.createToken() };
 }
 
-/** Sends so many creates at once that one is refused, and gives that answer. */
+/** Sends enough concurrent creates that one is rejected, and returns that response. */
 async function firstRefusal(of: Target, wanted: number): Promise<Answer> {
   const answers = await Promise.all(
     Array.from({ length: 100 }, (_, id) => post(of, plantJson(BigInt(id), "x".repeat(2_000)))),
@@ -89,12 +89,12 @@ async function firstRefusal(of: Target, wanted: number): Promise<Answer> {
   return refusal;
 }
 
-/** How each example's answer is brought about; a fault of the service cannot be, from outside. */
+/** Provokes the response of each example; an internal error cannot be provoked from outside. */
 const provoke: Record<string, () => Promise<Answer>> = {
   withTag: () => post(target, JSON.stringify(requestExamples.withTag?.value)),
   withoutTag: () => post(target, JSON.stringify(requestExamples.withoutTag?.value)),
   badRequest: async () => {
-    // No client's library sends it.
+    // No HTTP client library sends it.
     const connection = await stuckCreate(target, "Content-Length: 26\r\nContent-Length: 26", "");
     const [answer] = rawAnswers(await connection.closed).answers;
     if (answer === undefined) throw new Error("There was no answer");
@@ -129,7 +129,7 @@ const provoke: Record<string, () => Promise<Answer>> = {
   overloaded: async () => firstRefusal(await targetOf(["--queue-plants-max", "1"]), 503),
 };
 
-const provoked = examples.filter(({ name }) => name !== "fault");
+const provoked = examples.filter(({ name }) => name !== "internalError");
 test.each(provoked.map((example) => [example.status, example.name, example] as const))(
   "the example %d %s is what is sent",
   async (status, name, { value, headers }) => {
@@ -139,7 +139,7 @@ test.each(provoked.map((example) => [example.status, example.name, example] as c
     const sent = [...(answer?.headers.keys() ?? [])].filter((header) => !undescribed.test(header));
     expect(sent.filter((header) => !headers.includes(header))).toEqual([]);
   },
-  // The slowest is a body that does not arrive, for 20 seconds.
+  // The slowest is the time-out of a body, 20 seconds.
   60_000,
 );
 
@@ -153,7 +153,7 @@ test("every code of the registry has an example under its status, and every exam
   expect(fromExamples.toSorted()).toEqual(fromRegistry.toSorted());
 });
 
-test("every example of a request has its answer among the examples", () => {
+test("every example of a request has a response among the examples", () => {
   expect(examples.map(({ name }) => name)).toEqual(expect.arrayContaining(Object.keys(requestExamples)));
 });
 
@@ -164,7 +164,7 @@ test("the table of errors has every code of the registry with its meaning, and n
   );
 });
 
-test("every code is explained where the answer with its status is described", () => {
+test("every code is explained in the description of the response with its status", () => {
   const unexplained = Object.entries(errorRegistry).filter(([code, { error, meaning }]) => {
     const described = answers.find(([status]) => Number(status) === statusOf(code as ErrorCode));
     const explanation = `${error}: ${meaning.charAt(0).toLowerCase()}${meaning.slice(1)}`;

@@ -1,4 +1,4 @@
-// The id of a request, by which its answer and the log are found.
+// X-Request-Id, which connects a response with the log.
 
 import { expect, test } from "bun:test";
 import { freshId, plantJson, post, send } from "../../support/http.ts";
@@ -8,7 +8,7 @@ describeConformance("X-Request-Id", (target) => {
   const idOf = async (headers: Record<string, string>, body = plantJson(freshId(), "Monstera")) =>
     (await post(target(), body, headers)).headers.get("x-request-id");
 
-  test("is in every answer, and different each time", async () => {
+  test("is in every response, and unique", async () => {
     const answers = [
       await post(target(), plantJson(freshId(), "Monstera")),
       await post(target(), "{"),
@@ -44,7 +44,7 @@ describeConformance("X-Request-Id", (target) => {
     },
   );
 
-  test("is the id of the trace, where there is no other", async () => {
+  test("is the id of the trace, where the request has no X-Request-Id", async () => {
     const trace = "4bf92f3577b34da6a3ce929d0e0e4736";
     const traceparent = `00-${trace}-00f067aa0ba902b7-01`;
     expect(await idOf({ traceparent })).toBe(trace);

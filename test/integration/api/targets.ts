@@ -1,4 +1,4 @@
-// What the conformance suite runs against: a server of ours for each engine, or the one that the environment names.
+// The targets of the conformance suite: a server for each engine, or the one that the environment names.
 
 import { afterAll, beforeAll, describe } from "bun:test";
 import { engines } from "../../support/engines.ts";
@@ -6,7 +6,7 @@ import type { Target } from "../../support/http.ts";
 import { RunningServer } from "../../support/server.ts";
 
 /**
- * Runs a suite once for each engine, on a server that the suite has for itself; or once against
+ * Runs a suite once for each engine, on a server of its own; or once on
  * PLANTSTORE_TEST_URL with PLANTSTORE_TEST_TOKEN, which may be any address and any implementation.
  */
 export function describeConformance(name: string, suite: (target: () => Target) => void): void {

@@ -1,4 +1,4 @@
-// TLS on the public listener, with openssl as the client: what is presented, and what happens when it changes.
+// TLS on the public listener, with openssl as the client: the certificate, and its reload.
 
 import { expect, test } from "bun:test";
 import { copyFileSync, renameSync, writeFileSync } from "node:fs";
@@ -41,7 +41,7 @@ class TlsServer implements AsyncDisposable {
     return this.#server;
   }
 
-  /** Puts a new pair where the server finds it, each file in one step, as certbot does. */
+  /** Replaces the server's pair, each file atomically, as certbot does. */
   install(name: string): void {
     const { certificate, key } = makeCertificate(this.folder, name, `/CN=${name}`, ...names);
     renameSync(certificate, this.certificate);
@@ -49,7 +49,7 @@ class TlsServer implements AsyncDisposable {
     copyFileSync(this.certificate, this.folder.file(`${name}.crt`));
   }
 
-  /** The subject that a new connection is shown. */
+  /** The subject of the certificate of a new connection. */
   async presented(...args: string[]): Promise<string | undefined> {
     const { host } = new URL(this.server.url);
     const { text } = await openssl("s_client", "-connect", host, ...args);
@@ -73,7 +73,7 @@ class TlsServer implements AsyncDisposable {
 }
 
 suiteWith("openssl", "TLS", () => {
-  test("plants are created over it, and the description names https", async () => {
+  test("plants are created over https, which openapi.json names", async () => {
     await using tls = await TlsServer.start();
     expect(tls.server.url).toStartWith("https://127.0.0.1:");
     const token = await tls.server.createToken();
@@ -86,7 +86,7 @@ suiteWith("openssl", "TLS", () => {
     expect(await description.json()).toMatchObject({ servers: [{ url: tls.server.url }] });
   });
 
-  test("a client that does not know the certificate refuses it; HTTP without TLS and old versions are refused", async () => {
+  test("a client that does not trust the certificate rejects it; the server rejects HTTP without TLS and old versions", async () => {
     await using tls = await TlsServer.start();
     await expect(fetch(`${tls.server.url}/openapi.json`)).rejects.toThrow();
     await expect(fetch(`${tls.server.url.replace("https", "http")}/openapi.json`)).rejects.toThrow();
@@ -97,7 +97,7 @@ suiteWith("openssl", "TLS", () => {
       expect((await openssl("s_client", version, "-connect", host)).exitCode).toBe(0);
   });
 
-  test("a new certificate is for new connections, and a request on an old one is answered", async () => {
+  test("new connections get a new certificate, and a request on an old connection is answered", async () => {
     await using tls = await TlsServer.start();
     const token = await tls.server.createToken();
     expect(await tls.presented()).toBe("CN = first");
@@ -134,7 +134,7 @@ suiteWith("openssl", "TLS", () => {
     expect((await tls.server.stop()).exitCode).toBe(0);
   });
 
-  test("a pair that cannot be used is said, and the one before it stays in use until there is a better one", async () => {
+  test("an invalid pair is logged, and the previous one stays in use until there is a valid one", async () => {
     await using tls = await TlsServer.start();
     for (const [content, reason] of [
       ["no PEM", "live.key cannot be used"],
@@ -153,7 +153,7 @@ suiteWith("openssl", "TLS", () => {
     expect(await tls.presented()).toBe("CN = third");
   });
 
-  test("under load nothing acknowledged is lost over three changes, and every answer is a 200", async () => {
+  test("under load nothing acknowledged is lost over three reloads, and every response is a 200", async () => {
     await using tls = await TlsServer.start();
     const token = await tls.server.createToken();
     const acknowledged = new Set<bigint>();
@@ -186,7 +186,7 @@ suiteWith("openssl", "TLS", () => {
     for (const id of acknowledged) expect(stored.has(String(id))).toBe(true);
   });
 
-  test("files that are missing or no pair, one without the other, and a port that is taken are errors in one line", async () => {
+  test("missing files, files that are not a pair, one without the other, and a port in use are errors in one line", async () => {
     await using tls = await TlsServer.start();
     const database = `sqlite:${tls.folder.file("other.db")}`;
     const other = makeCertificate(tls.folder, "other", "/CN=other");

@@ -1,4 +1,4 @@
-// Where the provider's keys are found: OpenID discovery, OAuth metadata, --jwks-url, and what of it is not taken.
+// Discovery of the provider's keys: OpenID discovery, OAuth metadata, --jwks-url, and metadata that are rejected.
 
 import { expect, test } from "bun:test";
 import { makeCertificate } from "../../support/certificates.ts";
@@ -22,7 +22,7 @@ test.each(["", "/"])("an issuer with a path, and %p at its end", async (end) => 
   expect(await identity.create(key.sign(claimsOf(provider.issuer)))).toMatchObject(notAccepted);
 });
 
-test("OAuth metadata (RFC 8414) where there are none of OpenID", async () => {
+test("OAuth metadata (RFC 8414) where there is no OpenID discovery", async () => {
   await using provider = new KeyServer(key);
   const issuer = `${provider.issuer}/tenant`;
   provider.instead = ({ url }) =>
@@ -39,15 +39,11 @@ test("OAuth metadata (RFC 8414) where there are none of OpenID", async () => {
 });
 
 test.each([
-  ["of another issuer", { issuer: "https://id.example" }, "is of the issuer"],
-  [
-    "with an address of keys that anybody on the way may change",
-    { jwks_uri: "http://id.example/keys" },
-    "no https",
-  ],
-  ["without an address of keys", { jwks_uri: undefined }, "no https"],
-  ["with an address of keys that is a file", { jwks_uri: "file:///etc/passwd" }, "no https"],
-])("metadata %s are not taken", async (_, differing, reported) => {
+  ["of another issuer", { issuer: "https://id.example" }, "has the issuer"],
+  ["with a jwks_uri of plain http", { jwks_uri: "http://id.example/keys" }, "not an https URL"],
+  ["without a jwks_uri", { jwks_uri: undefined }, "not an https URL"],
+  ["with a jwks_uri that is a file", { jwks_uri: "file:///etc/passwd" }, "not an https URL"],
+])("metadata %s are rejected", async (_, differing, reported) => {
   await using provider = new KeyServer(key);
   provider.instead = ({ url }) =>
     url.endsWith("/openid-configuration")
@@ -60,7 +56,7 @@ test.each([
 });
 
 test.each(["/.well-known/openid-configuration", "/keys"])(
-  "%s does not lead elsewhere",
+  "redirects of %s are not followed",
   async (redirected) => {
     await using provider = new KeyServer(key);
     await using elsewhere = new KeyServer(key);
@@ -75,12 +71,12 @@ test.each(["/.well-known/openid-configuration", "/keys"])(
   },
 );
 
-test("no metadata at all: the log says where they were looked for, and what to do", async () => {
+test("no metadata at all: the log names the addresses, and the remedy", async () => {
   await using provider = new KeyServer(key);
   provider.instead = () => new Response("", { status: 404 });
   await using identity = await ServerWithIdentity.start(provider.issuer);
   expect(await identity.create(key.sign(claimsOf(provider.issuer)))).toMatchObject(keysUnavailable);
-  expect(await identity.keysTrouble()).toContain("say with --jwks-url where the keys are");
+  expect(await identity.keysTrouble()).toContain("set --jwks-url to the address of the keys");
 });
 
 test("is not needed with --jwks-url", async () => {
@@ -92,7 +88,7 @@ test("is not needed with --jwks-url", async () => {
 });
 
 suiteWith("openssl", "over TLS", () => {
-  test("a certificate of an authority of one's own is taken with NODE_EXTRA_CA_CERTS, and only with it", async () => {
+  test("a certificate of a private authority is accepted with NODE_EXTRA_CA_CERTS only", async () => {
     using folder = new TemporaryFolder();
     const { certificate, key: certificateKey } = makeCertificate(folder, "id", "/CN=id", "DNS:localhost");
     await using provider = new KeyServer(key);

@@ -1,11 +1,11 @@
-// The provider's keys over time: new ones, removed ones, and callers who would wear the provider out.
+// The provider's keys over time: new keys, removed keys, and callers that would overload the provider.
 
 import { expect, test } from "bun:test";
 import { KeyServer } from "../../support/key-server.ts";
 import { SigningKey } from "../../support/signing-key.ts";
 import { ageOfOneSecond, claimsOf, notAccepted, nowSeconds, ServerWithIdentity, until } from "./setup.ts";
 
-test("a new key works at once, and a removed one ends with all that it verified as soon as that is known", async () => {
+test("a new key is accepted at once, and a removed one with its verified tokens is rejected after the next fetch", async () => {
   const [old, young] = [new SigningKey(), new SigningKey()];
   await using provider = new KeyServer(old);
   await using identity = await ServerWithIdentity.start(provider.issuer);
@@ -20,7 +20,7 @@ test("a new key works at once, and a removed one ends with all that it verified 
   expect(await identity.create(oldToken)).toMatchObject(notAccepted);
 });
 
-test("a removed key ends when the keys have reached their age, though nobody asks for another", async () => {
+test("a removed key is rejected after the interval between fetches, without any unknown key", async () => {
   const [old, young] = [new SigningKey(), new SigningKey()];
   await using provider = new KeyServer(old, young);
   await using identity = await ServerWithIdentity.start(provider.issuer, ageOfOneSecond);
@@ -29,7 +29,7 @@ test("a removed key ends when the keys have reached their age, though nobody ask
   provider.publish(young);
   const before = provider.fetches;
   await until(() => provider.fetches > before);
-  // From now on the server has the keys, or will have them in a moment.
+  // The server has the keys, or is about to.
   await identity.createUntil(401, oldToken ?? "");
   expect((await identity.create(youngToken ?? "")).status).toBe(200);
 
@@ -37,7 +37,7 @@ test("a removed key ends when the keys have reached their age, though nobody ask
   await identity.createUntil(401, youngToken ?? "");
 });
 
-test("a token that was accepted is refused from its exp on, to the moment", async () => {
+test("a verified token is rejected exactly from its exp on", async () => {
   const key = new SigningKey();
   await using provider = new KeyServer(key);
   await using identity = await ServerWithIdentity.start(provider.issuer);
@@ -61,7 +61,7 @@ test("a token that was accepted is refused from its exp on, to the moment", asyn
   });
 });
 
-test("one key that cannot be used does not harm the others, and is reported", async () => {
+test("an unusable key is logged, and the others stay valid", async () => {
   const key = new SigningKey();
   const broken = new SigningKey("ES256", "broken");
   await using provider = new KeyServer(key);
@@ -72,7 +72,7 @@ test("one key that cannot be used does not harm the others, and is reported", as
   expect(await identity.keysTrouble()).not.toBe("");
 });
 
-test("many tokens with unknown keys ask the provider once in five seconds, and none is refused wrongly", async () => {
+test("many tokens with unknown keys cause one fetch in five seconds, and none is rejected wrongly", async () => {
   const [key, young] = [new SigningKey(), new SigningKey()];
   await using provider = new KeyServer(key);
   await using identity = await ServerWithIdentity.start(provider.issuer);
@@ -86,7 +86,7 @@ test("many tokens with unknown keys ask the provider once in five seconds, and n
   for (const answer of await attack()) expect(answer).toMatchObject(notAccepted);
   const second = attack();
   provider.publish(key, young);
-  // It comes in the midst of the others, waits as they do, and is accepted.
+  // Sent among the others, it waits as they do, and is accepted.
   expect((await identity.create(young.sign(claimsOf(provider.issuer)))).status).toBe(200);
   for (const answer of await second) expect(answer).toMatchObject(notAccepted);
   const seconds = (performance.now() - start) / 1_000;

@@ -1,4 +1,4 @@
-// JWTs of a real OpenID provider, beside the store's own tokens.
+// JWTs of a real OpenID provider, and the store's own tokens.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { freshId, send } from "../../support/http.ts";
@@ -22,7 +22,7 @@ describe.each(["discovery", "--jwks-url"])("with %s", (way) => {
       ...args,
     ]);
 
-  test("an access token creates a plant, and may be sent again and again", async () => {
+  test("an access token creates plants, and is accepted repeatedly", async () => {
     await using identity = await start();
     const token = await provider.accessToken("gardener", audience);
     for (let round = 0; round < 3; round++) {
@@ -33,7 +33,7 @@ describe.each(["discovery", "--jwks-url"])("with %s", (way) => {
     expect((await send(`${identity.server.url}/nowhere`, bearer(token))).status).toBe(404);
   });
 
-  test("one for another audience is refused", async () => {
+  test("an access token for another audience is rejected", async () => {
     await using identity = await start();
     expect(await identity.create(await provider.accessToken("gardener", "urn:other"))).toMatchObject({
       status: 401,
@@ -41,7 +41,7 @@ describe.each(["discovery", "--jwks-url"])("with %s", (way) => {
     });
   });
 
-  test("the store's own tokens work beside it", async () => {
+  test("the store's own tokens are accepted as well", async () => {
     await using identity = await start();
     const token = await identity.server.createToken("ci");
     expect((await identity.create(token)).status).toBe(200);
@@ -51,7 +51,7 @@ describe.each(["discovery", "--jwks-url"])("with %s", (way) => {
     expect((await identity.create(await provider.accessToken("gardener", audience))).status).toBe(200);
   });
 
-  test("a client has one allowance, however many tokens it has, and another client is not concerned", async () => {
+  test("a client has one rate limit for all of its tokens, and another client has its own", async () => {
     await using identity = await start("--token-rate", "5");
     const tokens = await Promise.all(
       Array.from({ length: 20 }, () => provider.accessToken("gardener", audience)),
@@ -67,7 +67,7 @@ describe.each(["discovery", "--jwks-url"])("with %s", (way) => {
   });
 });
 
-test("the provider changes its key while the server runs", async () => {
+test("the provider rotates its key while the server runs", async () => {
   const old = new SigningKey("ES256");
   const young = new SigningKey("PS256");
   await using changing = await OidcProvider.start(old, "gardener");
@@ -80,7 +80,7 @@ test("the provider changes its key while the server runs", async () => {
   expect((await identity.create(oldToken)).status).toBe(200);
 });
 
-test("without an issuer a JWT is a token that nobody knows", async () => {
+test("without a configured issuer a JWT is an unknown token", async () => {
   await using identity = await ServerWithIdentity.start(provider.issuer);
   const token = await provider.accessToken("gardener", audience);
   expect((await identity.create(token)).status).toBe(200);
@@ -102,7 +102,7 @@ test.each(algorithms)("%s is accepted", async (algorithm) => {
   expect((await identity.create(signing.sign(claimsOf(keys.issuer)))).status).toBe(200);
 });
 
-test("without a sub the client has the allowance, and without both the issuer", async () => {
+test("without a sub the rate limit is the client's, and without both the issuer's", async () => {
   await using keys = new KeyServer(key);
   await using identity = await ServerWithIdentity.start(keys.issuer, ["--token-rate", "1"]);
   const burst = async (...callers: readonly object[]) => {
@@ -110,7 +110,7 @@ test("without a sub the client has the allowance, and without both the issuer", 
     const answers = await Promise.all(tokens.map((token) => identity.create(token)));
     return answers.map(({ status }) => status);
   };
-  // Four in a window of one second, or in two: never is each one the first of its window.
+  // Four creates in one window of a second, or in two: at least one exceeds its window.
   for (const caller of [
     { sub: undefined, client_id: "a" },
     { sub: undefined, azp: "a" },

@@ -1,4 +1,4 @@
-// The settings of an identity provider: what is refused at the start, in one line that says what to do.
+// The settings of an identity provider: invalid ones are an error at the start, in one line with the remedy.
 
 import { expect, test } from "bun:test";
 import { run, TemporaryFolder } from "../../support/server.ts";
@@ -45,7 +45,7 @@ const issuers = [
   "id.example",
   "",
 ];
-test.each(issuers)("the issuer %p is refused", async (issuer) => {
+test.each(issuers)("the issuer %p is rejected", async (issuer) => {
   const { exitCode, stdout, stderr } = await serve(["--jwt-issuer", issuer, "--jwt-audience", "urn:plants"]);
   expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
   expect(stderr).toMatch(/^plantstore: --jwt-issuer says .*http is for loopback addresses alone.*\n$/);
@@ -60,7 +60,7 @@ test.each(["http://[::1]:1", "http://localhost:1", "http://127.0.0.2:1", "https:
 );
 
 test.each(["http://id.example/keys", "https://user:secret@id.example/keys", "file:///etc/passwd", "/keys"])(
-  "the key address %p is refused",
+  "the key address %p is rejected",
   async (url) => {
     const args = ["--jwt-issuer", https, "--jwt-audience", "urn:plants", "--jwks-url", url];
     const { exitCode, stderr } = await serve(args);

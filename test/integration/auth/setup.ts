@@ -1,4 +1,4 @@
-// What the suites of identity providers share: a server that accepts their JWTs, and claims that it accepts.
+// Shared by the suites of identity providers: a server that accepts their JWTs, and valid claims.
 
 import { type Answer, freshId, plantJson, post } from "../../support/http.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
@@ -8,14 +8,14 @@ export const audience = "urn:example:plants";
 
 export const ageOfOneSecond = ["--jwks-age-seconds-max", "1"];
 
-/** The answer to a token that is not accepted, and to one that nobody can tell about. */
+/** The responses to a rejected token, and to a token that cannot be verified. */
 export const notAccepted = { status: 401, json: { error: 40101 } };
 export const keysUnavailable = {
   status: 503,
   json: {
     error: 50300,
     message:
-      "The identity provider cannot be asked for the key that signed this token; retrying in 1 second is safe.",
+      "The identity provider is unreachable, so the token cannot be verified; retrying in 1 second is safe.",
   },
 };
 
@@ -43,7 +43,7 @@ export class ServerWithIdentity implements AsyncDisposable {
     return new ServerWithIdentity(server, folder);
   }
 
-  /** Why the provider's keys could not be used, as the log says it first; waits for that. */
+  /** Waits for the first log line about the provider's keys, and returns its reason. */
   async keysTrouble(): Promise<string> {
     const { reason } = await this.server.logged(({ msg }) => msg.startsWith("the identity provider's keys"));
     return String(reason);
@@ -54,7 +54,7 @@ export class ServerWithIdentity implements AsyncDisposable {
     return post({ url: this.server.url, token }, plantJson(freshId(), "Monstera"));
   }
 
-  /** Creates plants with this token until one is answered so. */
+  /** Creates plants with this token until a response has this status. */
   async createUntil(status: number, token: string): Promise<Answer> {
     let answer = await this.create(token);
     await until(async () => {
@@ -75,7 +75,7 @@ export function nowSeconds(): number {
   return Math.floor(Date.now() / 1_000);
 }
 
-/** Claims that are accepted, but for what is given. */
+/** Valid claims, with some replaced. */
 export function claimsOf(issuer: string, others: Json = {}): Json {
   const now = nowSeconds();
   return { iss: issuer, aud: audience, sub: "gardener", iat: now, exp: now + 600, ...others };

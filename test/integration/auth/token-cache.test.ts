@@ -1,9 +1,10 @@
-// When a running server notes and stores last uses, on a real store with a clock that the test moves.
+// The token cache on a real store, with a clock that the test sets: polls, last uses, and the removal of ended tokens.
 
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { makeToken, randomBytes } from "../../../src/auth/token.ts";
-import { TokenCache } from "../../../src/auth/token-cache.ts";
+import { hashToken, makeToken, randomBytes } from "../../../src/auth/token.ts";
+import { TokenCache, unknownToken } from "../../../src/auth/token-cache.ts";
+import { ApiError } from "../../../src/contract/errors.ts";
 import { openDatabase } from "../../../src/store/sqlite/database.ts";
 import { migrate } from "../../../src/store/sqlite/migrations.ts";
 import { SqliteTokens } from "../../../src/store/sqlite/tokens.ts";
@@ -14,7 +15,7 @@ const noon = Date.UTC(2026, 5, 1, 12);
 const minute = 60_000;
 const day = 86_400_000;
 
-/** The tokens of a store, how often a server has read them, and how many it got. */
+/** A token store that counts its polls and the tokens that they return. */
 class CountingTokens extends SqliteTokens {
   polls = 0;
   tokensRead = 0;
@@ -44,12 +45,12 @@ class CountingTokens extends SqliteTokens {
   }
 }
 
-/** A store with tokens, the tokens that a server knows, and the clock of both. */
-class House implements AsyncDisposable {
+/** A store with tokens, a cache of them, and the clock of both. */
+class TestCache implements AsyncDisposable {
   now = noon;
   readonly failures: string[] = [];
   readonly stored: CountingTokens;
-  readonly known: TokenCache;
+  readonly cache: TokenCache;
   readonly sql: Database;
   readonly #folder = new TemporaryFolder();
   readonly #database;
@@ -58,10 +59,10 @@ class House implements AsyncDisposable {
     this.#database = openDatabase(this.#folder.file("plants.db"), "create");
     this.sql = new Database(this.#folder.file("plants.db"));
     this.stored = new CountingTokens(this.#database);
-    this.known = new TokenCache(
+    this.cache = new TokenCache(
       this.stored,
       () => this.now,
-      (trouble, error) => this.failures.push(`${trouble}: ${error instanceof Error ? error.message : error}`),
+      (kind, error) => this.failures.push(`${kind}: ${error instanceof Error ? error.message : error}`),
     );
   }
 
@@ -71,7 +72,7 @@ class House implements AsyncDisposable {
     return token;
   }
 
-  /** Stores tokens that were revoked or have expired, as years of use leave them. */
+  /** Stores revoked and expired tokens, as after years of use. */
   addEnded(count: number, endedAt: number): void {
     this.sql.run(
       `WITH RECURSIVE numbers (value) AS (SELECT 1 UNION ALL SELECT value + 1 FROM numbers WHERE value < ?2)
@@ -93,169 +94,174 @@ class House implements AsyncDisposable {
     );
   }
 
-  /** Waits until something holds that a server does by itself; the test's own time is the deadline. */
+  /** Waits until a background task has had its effect; the deadline is the test's time-out. */
   async until(holds: () => boolean | Promise<boolean>): Promise<void> {
     while (!(await holds())) await Bun.sleep(20);
   }
 
-  /** Waits until the server has looked at its clock once more: it does so after a poll, which the next poll follows. */
+  /** Waits until the cache has checked its clock again: it does so after a poll, before the next poll. */
   async aTick(): Promise<void> {
     const after = this.stored.polls + 2;
     await this.until(() => this.stored.polls >= after);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.known.stop();
+    await this.cache.stop();
     this.sql.close();
     this.#database.close();
     this.#folder[Symbol.dispose]();
   }
 }
 
-test("a use is stored once the minute is over, to the minute, and only that of tokens that were accepted", async () => {
-  await using house = new House();
-  const [used, refused] = [await house.issue("used"), await house.issue("expired", noon + 1)];
-  await house.issue("unused");
-  house.sql.run("CREATE TABLE writes (minute INTEGER)");
-  house.sql.run(
+test("a use is stored at the end of its minute, to the minute, and only for accepted tokens", async () => {
+  await using fixture = new TestCache();
+  const [used, refused] = [await fixture.issue("used"), await fixture.issue("expired", noon + 1)];
+  await fixture.issue("unused");
+  fixture.sql.run("CREATE TABLE writes (minute INTEGER)");
+  fixture.sql.run(
     "CREATE TRIGGER log AFTER UPDATE ON tokens BEGIN INSERT INTO writes VALUES (new.last_used_at); END",
   );
-  await house.known.start();
+  await fixture.cache.start();
 
-  house.now = noon + 3 * minute + 20_000;
+  fixture.now = noon + 3 * minute + 20_000;
   for (let request = 0; request < 10; request++) {
-    expect(await house.known.lookup(used)).toMatchObject({ name: "used" });
-    expect(await house.known.lookup(refused)).toBeUndefined();
-    expect(await house.known.lookup("pst_unknown")).toBeUndefined();
+    expect(await fixture.cache.lookup(used)).toMatchObject({ name: "used" });
+    expect(await fixture.cache.lookup(refused)).toBe(unknownToken);
+    expect(await fixture.cache.lookup("pst_unknown")).toBe(unknownToken);
   }
-  house.now = noon + 4 * minute;
-  await house.until(async () => (await house.lastUses()).used !== undefined);
-  expect(await house.lastUses()).toEqual({ used: 3, expired: undefined, unused: undefined });
+  fixture.now = noon + 4 * minute;
+  await fixture.until(async () => (await fixture.lastUses()).used !== undefined);
+  expect(await fixture.lastUses()).toEqual({ used: 3, expired: undefined, unused: undefined });
 
-  // Used again and again in one minute, it is one write; a minute without a use is none.
+  // Several uses in one minute are one write; a minute without a use is none.
   for (const seconds of [1, 20, 59]) {
-    house.now = noon + 4 * minute + seconds * 1_000;
-    await house.known.lookup(used);
+    fixture.now = noon + 4 * minute + seconds * 1_000;
+    await fixture.cache.lookup(used);
   }
-  await house.aTick();
-  expect(await house.lastUses()).toMatchObject({ used: 3 });
-  house.now = noon + 5 * minute;
-  await house.until(async () => (await house.lastUses()).used === 4);
-  house.now = noon + 6 * minute;
-  await house.aTick();
-  expect(house.sql.query("SELECT (minute - ?) / 60000 FROM writes").values(noon)).toEqual([[3], [4]]);
-  expect(house.failures).toEqual([]);
+  await fixture.aTick();
+  expect(await fixture.lastUses()).toMatchObject({ used: 3 });
+  fixture.now = noon + 5 * minute;
+  await fixture.until(async () => (await fixture.lastUses()).used === 4);
+  fixture.now = noon + 6 * minute;
+  await fixture.aTick();
+  expect(fixture.sql.query("SELECT (minute - ?) / 60000 FROM writes").values(noon)).toEqual([[3], [4]]);
+  expect(fixture.failures).toEqual([]);
 });
 
-test("a graceful stop stores what the minute had so far", async () => {
-  await using house = new House();
-  const token = await house.issue("ci");
-  await house.known.start();
-  house.now = noon + 90_000;
-  await house.known.lookup(token);
-  await house.known.stop();
-  expect(await house.lastUses()).toEqual({ ci: 1 });
+test("a graceful stop stores the uses of the current minute", async () => {
+  await using fixture = new TestCache();
+  const token = await fixture.issue("ci");
+  await fixture.cache.start();
+  fixture.now = noon + 90_000;
+  await fixture.cache.lookup(token);
+  await fixture.cache.stop();
+  expect(await fixture.lastUses()).toEqual({ ci: 1 });
 });
 
-test("a later use that another server has stored stays", async () => {
-  await using house = new House();
-  const token = await house.issue("ci");
-  await house.known.start();
-  const record = await house.known.lookup(token);
-  if (record === undefined || record === "unavailable") throw new Error("The token is not accepted");
-  await house.stored.recordUses([{ hash: record.hash, minute: noon + 5 * minute }]);
-  await house.known.stop();
-  expect(await house.lastUses()).toEqual({ ci: 5 });
+test("a later use that another server has stored is kept", async () => {
+  await using fixture = new TestCache();
+  const token = await fixture.issue("ci");
+  await fixture.cache.start();
+  const caller = await fixture.cache.lookup(token);
+  if (caller instanceof ApiError) throw new Error("The token is not accepted");
+  await fixture.stored.recordUses([{ hash: caller.key, minute: noon + 5 * minute }]);
+  await fixture.cache.stop();
+  expect(await fixture.lastUses()).toEqual({ ci: 5 });
 });
 
-test("a store that cannot write last uses is reported, keeps nobody out, and gets them a minute later", async () => {
-  await using house = new House();
-  const token = await house.issue("ci");
-  house.sql.run("CREATE TRIGGER refuse BEFORE UPDATE ON tokens BEGIN SELECT RAISE(ABORT, 'read-only'); END");
-  await house.known.start();
-  await house.known.lookup(token);
-  house.now = noon + minute;
-  await house.until(() => house.failures.length > 0);
-  expect(house.failures).toEqual(["lastUsedWriteFailed: read-only"]);
-  expect(await house.known.lookup(token)).toMatchObject({ name: "ci" });
-  expect(await house.lastUses()).toEqual({ ci: undefined });
+test("last uses that cannot be written are reported, and written a minute later; tokens stay accepted", async () => {
+  await using fixture = new TestCache();
+  const token = await fixture.issue("ci");
+  fixture.sql.run(
+    "CREATE TRIGGER refuse BEFORE UPDATE ON tokens BEGIN SELECT RAISE(ABORT, 'read-only'); END",
+  );
+  await fixture.cache.start();
+  await fixture.cache.lookup(token);
+  fixture.now = noon + minute;
+  await fixture.until(() => fixture.failures.length > 0);
+  expect(fixture.failures).toEqual(["lastUsedWriteFailed: read-only"]);
+  expect(await fixture.cache.lookup(token)).toMatchObject({ name: "ci" });
+  expect(await fixture.lastUses()).toEqual({ ci: undefined });
 
-  house.sql.run("DROP TRIGGER refuse");
-  house.now = noon + 2 * minute;
-  await house.until(async () => (await house.lastUses()).ci !== undefined);
-  expect(await house.lastUses()).toEqual({ ci: 1 });
-  expect(house.failures).toHaveLength(1);
+  fixture.sql.run("DROP TRIGGER refuse");
+  fixture.now = noon + 2 * minute;
+  await fixture.until(async () => (await fixture.lastUses()).ci !== undefined);
+  expect(await fixture.lastUses()).toEqual({ ci: 1 });
+  expect(fixture.failures).toHaveLength(1);
 });
 
-test("stopping resolves where the store fails, and says so", async () => {
-  await using house = new House();
-  const token = await house.issue("ci");
-  house.sql.run("CREATE TRIGGER refuse BEFORE UPDATE ON tokens BEGIN SELECT RAISE(ABORT, 'read-only'); END");
-  await house.known.start();
-  await house.known.lookup(token);
-  await house.known.stop();
-  expect(house.failures).toEqual(["lastUsedWriteFailed: read-only"]);
-  house.sql.run("DROP TRIGGER refuse");
+test("stop resolves where the store fails, and reports the error", async () => {
+  await using fixture = new TestCache();
+  const token = await fixture.issue("ci");
+  fixture.sql.run(
+    "CREATE TRIGGER refuse BEFORE UPDATE ON tokens BEGIN SELECT RAISE(ABORT, 'read-only'); END",
+  );
+  await fixture.cache.start();
+  await fixture.cache.lookup(token);
+  await fixture.cache.stop();
+  expect(fixture.failures).toEqual(["lastUsedWriteFailed: read-only"]);
+  fixture.sql.run("DROP TRIGGER refuse");
 });
 
-test("however many tokens have ended, a server reads only those that are in force, once, and then what changes", async () => {
-  await using house = new House();
-  house.addEnded(20_000, noon - minute);
-  const tokens = [await house.issue("one"), await house.issue("two")];
-  await house.known.start();
-  expect(house.stored.tokensRead).toBe(2);
+test("only active tokens are loaded, once, and then changes, however many tokens have ended", async () => {
+  await using fixture = new TestCache();
+  fixture.addEnded(20_000, noon - minute);
+  const tokens = [await fixture.issue("one"), await fixture.issue("two")];
+  await fixture.cache.start();
+  expect(fixture.stored.tokensRead).toBe(2);
 
-  await house.aTick();
-  for (const token of tokens) expect(house.known.lookup(token)).toMatchObject({ createdAt: noon });
-  expect(await house.known.lookup("pst_unknown")).toBeUndefined();
-  expect(house.stored.tokensRead).toBe(2);
-  expect(house.stored.lookups.flat()).toHaveLength(1);
+  await fixture.aTick();
+  for (const [index, token] of tokens.entries())
+    expect(fixture.cache.lookup(token)).toEqual({ key: hashToken(token), name: ["one", "two"][index] ?? "" });
+  expect(await fixture.cache.lookup("pst_unknown")).toBe(unknownToken);
+  expect(fixture.stored.tokensRead).toBe(2);
+  expect(fixture.stored.lookups.flat()).toHaveLength(1);
 
-  const third = await house.issue("three");
-  expect(await house.known.lookup(third)).toMatchObject({ name: "three" });
-  await house.stored.revoke("one", noon);
-  await house.aTick();
-  expect(await house.known.lookup(tokens[0] ?? "")).toBeUndefined();
-  expect(house.known.lookup(tokens[1] ?? "")).toMatchObject({ name: "two" });
-  expect(house.stored.tokensRead).toBe(4);
-  expect(house.failures).toEqual([]);
+  const third = await fixture.issue("three");
+  expect(await fixture.cache.lookup(third)).toMatchObject({ name: "three" });
+  await fixture.stored.revoke("one", noon);
+  await fixture.aTick();
+  expect(await fixture.cache.lookup(tokens[0] ?? "")).toBe(unknownToken);
+  expect(fixture.cache.lookup(tokens[1] ?? "")).toMatchObject({ name: "two" });
+  expect(fixture.stored.tokensRead).toBe(4);
+  expect(fixture.failures).toEqual([]);
 });
 
 test("many unknown tokens at once are looked up together", async () => {
-  await using house = new House();
-  await house.known.start();
-  const before = house.stored.polls;
-  const unknown = Array.from({ length: 500 }, (_, index) => house.known.lookup(`pst_unknown ${index}`));
-  expect(new Set(await Promise.all(unknown))).toEqual(new Set([undefined]));
-  expect(house.stored.polls).toBeLessThan(before + 5);
-  expect(house.stored.lookups.flat()).toHaveLength(500);
+  await using fixture = new TestCache();
+  await fixture.cache.start();
+  const before = fixture.stored.polls;
+  const unknown = Array.from({ length: 500 }, (_, index) => fixture.cache.lookup(`pst_unknown ${index}`));
+  expect(new Set(await Promise.all(unknown))).toEqual(new Set([unknownToken]));
+  expect(fixture.stored.polls).toBeLessThan(before + 5);
+  expect(fixture.stored.lookups.flat()).toHaveLength(500);
 });
 
-test("a token that had ended by a clock which was ahead is accepted once the clock is right", async () => {
-  await using house = new House();
-  const token = await house.issue("ci", noon + day);
-  house.now = noon + 365 * day;
-  await house.known.start();
-  expect(await house.known.lookup(token)).toBeUndefined();
-  house.now = noon;
-  expect(await house.known.lookup(token)).toMatchObject({ name: "ci" });
+test("a token that had ended by a fast clock is accepted once the clock is right", async () => {
+  await using fixture = new TestCache();
+  const token = await fixture.issue("ci", noon + day);
+  fixture.now = noon + 365 * day;
+  await fixture.cache.start();
+  expect(await fixture.cache.lookup(token)).toBe(unknownToken);
+  fixture.now = noon;
+  expect(await fixture.cache.lookup(token)).toMatchObject({ name: "ci" });
 });
 
-test("what the store lost in a failover is not missed, whatever the numbers of its changes", async () => {
-  await using house = new House();
-  const [kept, revoked] = [await house.issue("kept"), await house.issue("revoked")];
-  await house.stored.revoke("revoked", noon);
-  await house.known.start();
-  expect(await house.known.lookup(revoked)).toBeUndefined();
-  // As the standby has it that was promoted before the revocation reached it.
-  house.sql.run("UPDATE tokens SET revoked_at = NULL, revision = 2 WHERE name = 'revoked'");
-  expect(await house.known.lookup(revoked)).toMatchObject({ name: "revoked" });
-  await house.stored.revoke("kept", noon);
-  await house.aTick();
-  expect(await house.known.lookup(kept)).toBeUndefined();
+test("changes that the store lost in a failover are noticed, whatever its revision", async () => {
+  await using fixture = new TestCache();
+  const [kept, revoked] = [await fixture.issue("kept"), await fixture.issue("revoked")];
+  await fixture.stored.revoke("revoked", noon);
+  await fixture.cache.start();
+  expect(await fixture.cache.lookup(revoked)).toBe(unknownToken);
+  // The state of a standby that was promoted before the revocation reached it.
+  fixture.sql.run("UPDATE tokens SET revoked_at = NULL, revision = 2 WHERE name = 'revoked'");
+  expect(await fixture.cache.lookup(revoked)).toMatchObject({ name: "revoked" });
+  await fixture.stored.revoke("kept", noon);
+  await fixture.aTick();
+  expect(await fixture.cache.lookup(kept)).toBe(unknownToken);
 });
 
-test("a change that has no revision, as by hand, is seen within a minute or two", async () => {
+test("a change without a revision, such as SQL by hand, takes effect within two minutes", async () => {
   const time = new VirtualTime();
   const database = new Database(":memory:", { strict: true, safeIntegers: true });
   try {
@@ -267,7 +273,7 @@ test("a change that has no revision, as by hand, is seen within a minute or two"
     await time.until(known.start(), 1_000);
     database.run("UPDATE tokens SET revoked_at = 1");
     await time.until(time.sleep(120_000), 130_000);
-    expect(await time.until(Promise.resolve(known.lookup(token)), 1_000)).toBeUndefined();
+    expect(await time.until(Promise.resolve(known.lookup(token)), 1_000)).toBe(unknownToken);
     await time.until(known.stop(), 1_000);
   } finally {
     time[Symbol.dispose]();
@@ -275,51 +281,53 @@ test("a change that has no revision, as by hand, is seen within a minute or two"
   }
 });
 
-test("once a day a server removes the tokens that ended long ago, some at a time, and no others", async () => {
-  await using house = new House();
-  house.addEnded(1_200, noon - 91 * day);
-  const token = await house.issue("ci");
-  await house.stored.add({ hash: "ended yesterday", name: "x", createdAt: 1, expiresAt: noon - day });
-  await house.known.start();
-  const names = async () => (await house.stored.list()).map(({ name }) => name);
-  await house.until(async () => (await names()).length === 2);
+test("tokens that ended long ago are removed once a day, in batches, and no others", async () => {
+  await using fixture = new TestCache();
+  fixture.addEnded(1_200, noon - 91 * day);
+  const token = await fixture.issue("ci");
+  await fixture.stored.add({ hash: "ended yesterday", name: "x", createdAt: 1, expiresAt: noon - day });
+  await fixture.cache.start();
+  const names = async () => (await fixture.stored.list()).map(({ name }) => name);
+  await fixture.until(async () => (await names()).length === 2);
   expect(await names()).toEqual(["x", "ci"]);
-  expect(await house.known.lookup(token)).toMatchObject({ name: "ci" });
+  expect(await fixture.cache.lookup(token)).toMatchObject({ name: "ci" });
 
-  // Past the end of the removal, which looks once more whether anything is left.
-  await house.aTick();
-  house.addEnded(10, noon - 91 * day);
-  await house.aTick();
+  // After the last batch of the removal, which finds no rows.
+  await fixture.aTick();
+  fixture.addEnded(10, noon - 91 * day);
+  await fixture.aTick();
   expect(await names()).toHaveLength(12);
-  house.now = noon + day;
-  await house.until(async () => (await names()).length === 2);
-  expect(house.failures).toEqual([]);
+  fixture.now = noon + day;
+  await fixture.until(async () => (await names()).length === 2);
+  expect(fixture.failures).toEqual([]);
 });
 
-test("a clock that is years ahead removes nothing, and neither does a server of a store that nobody uses", async () => {
-  await using house = new House();
-  await house.stored.add({ hash: "a", name: "a", createdAt: noon - day, expiresAt: noon + day });
-  await house.stored.add({ hash: "b", name: "b", createdAt: noon - day, expiresAt: null });
-  house.now = noon + 30_000 * day;
-  await house.known.start();
-  await house.aTick();
-  await house.aTick();
-  expect(await house.stored.list()).toHaveLength(2);
-  await house.stored.revoke("b", noon);
-  await house.aTick();
-  house.now += day;
-  await house.aTick();
-  await house.aTick();
-  expect(await house.stored.list()).toHaveLength(2);
+test("a clock that is years ahead removes nothing, and neither does a server of an unused store", async () => {
+  await using fixture = new TestCache();
+  await fixture.stored.add({ hash: "a", name: "a", createdAt: noon - day, expiresAt: noon + day });
+  await fixture.stored.add({ hash: "b", name: "b", createdAt: noon - day, expiresAt: null });
+  fixture.now = noon + 30_000 * day;
+  await fixture.cache.start();
+  await fixture.aTick();
+  await fixture.aTick();
+  expect(await fixture.stored.list()).toHaveLength(2);
+  await fixture.stored.revoke("b", noon);
+  await fixture.aTick();
+  fixture.now += day;
+  await fixture.aTick();
+  await fixture.aTick();
+  expect(await fixture.stored.list()).toHaveLength(2);
 });
 
-test("a store that cannot remove tokens is reported, and keeps nobody out", async () => {
-  await using house = new House();
-  house.addEnded(1, noon - 91 * day);
-  const token = await house.issue("ci");
-  house.sql.run("CREATE TRIGGER refuse BEFORE DELETE ON tokens BEGIN SELECT RAISE(ABORT, 'read-only'); END");
-  await house.known.start();
-  await house.until(() => house.failures.length > 0);
-  expect(house.failures).toEqual(["endedTokensUnremoved: read-only"]);
-  expect(await house.known.lookup(token)).toMatchObject({ name: "ci" });
+test("a removal that fails is reported, and tokens stay accepted", async () => {
+  await using fixture = new TestCache();
+  fixture.addEnded(1, noon - 91 * day);
+  const token = await fixture.issue("ci");
+  fixture.sql.run(
+    "CREATE TRIGGER refuse BEFORE DELETE ON tokens BEGIN SELECT RAISE(ABORT, 'read-only'); END",
+  );
+  await fixture.cache.start();
+  await fixture.until(() => fixture.failures.length > 0);
+  expect(fixture.failures).toEqual(["endedTokensUnremoved: read-only"]);
+  expect(await fixture.cache.lookup(token)).toMatchObject({ name: "ci" });
 });

@@ -1,14 +1,14 @@
-// The Grafana dashboard: of the shape that Grafana imports, and of metrics that there are.
+// The Grafana dashboard is valid for import, and every panel queries the chosen data source.
 
 import { expect, test } from "bun:test";
 import { readDashboard } from "../../support/dashboard.ts";
 
 const columns = 24;
 
-test("it has what Grafana imports: a schema version, variables with the data source first, panels that do not overlap", async () => {
+test("it has a schema version, variables with the data source first, and panels that do not overlap", async () => {
   const { uid, title, schemaVersion, templating, panels } = await readDashboard();
   expect({ uid, title }).toEqual({ uid: "plantstore", title: "Plant Store" });
-  // That of Grafana 10, which later ones bring up to date by themselves.
+  // The schema of Grafana 10, which later versions migrate on import.
   expect(schemaVersion).toBe(39);
   expect(templating.list.map(({ name, type }) => [name, type])).toEqual([
     ["datasource", "datasource"],
@@ -18,30 +18,30 @@ test("it has what Grafana imports: a schema version, variables with the data sou
   expect(templating.list[0]?.query).toBe("prometheus");
   expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
 
-  const taken = new Set<string>();
+  const occupied = new Set<string>();
   for (const { gridPos } of panels) {
     for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++) {
       expect(x).toBeLessThan(columns);
       for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
-        expect(taken.has(`${x},${y}`)).toBe(false);
-        taken.add(`${x},${y}`);
+        expect(occupied.has(`${x},${y}`)).toBe(false);
+        occupied.add(`${x},${y}`);
       }
     }
   }
 });
 
-test("every panel but a row asks the chosen data source", async () => {
+test("every panel but a row queries the chosen data source", async () => {
   const { panels, templating } = await readDashboard();
   const chosen = `\${${templating.list[0]?.name}}`;
-  const asking = panels.filter(({ type }) => type !== "row");
-  expect(asking.length).toBeGreaterThan(15);
-  for (const { title, datasource, targets = [] } of asking) {
+  const querying = panels.filter(({ type }) => type !== "row");
+  expect(querying.length).toBeGreaterThan(15);
+  for (const { title, datasource, targets = [] } of querying) {
     expect({ title, datasource }).toEqual({
       title,
       datasource: { type: "prometheus", uid: chosen },
     });
     expect(targets.length).toBeGreaterThan(0);
     expect(new Set(targets.map(({ refId }) => refId)).size).toBe(targets.length);
-    for (const { datasource: asked } of targets) expect(asked.uid).toBe(chosen);
+    for (const { datasource: target } of targets) expect(target.uid).toBe(chosen);
   }
 });

@@ -1,4 +1,4 @@
-// What nginx itself refuses with the site file of deploy/: an Error with its headers, but for what nginx cannot make one of.
+// Requests that nginx rejects itself with the site file of deploy/: an Error with its headers, except where nginx cannot send one.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { connect as connectPlain, type Socket } from "node:net";
@@ -9,34 +9,34 @@ import { Nginx } from "../../support/nginx.ts";
 import { suiteWith } from "../../support/programs.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 
-interface Answer {
+interface NginxResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
 }
 
-/** One answer, or what came before the other side closed the connection. */
-function exchange(socket: Socket, bytes: string): Promise<string> {
+/** Sends bytes, and resolves with one response, or with everything received until the connection closed. */
+function send(socket: Socket, bytes: string): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>();
   let received = "";
   socket.on("data", (chunk) => {
     received += chunk.toString("latin1");
-    // Else nginx waits for the rest of a request that it has refused.
-    if (isWhole(received)) socket.destroy();
+    // nginx would wait for the rest of a request that it has rejected.
+    if (isComplete(received)) socket.destroy();
   });
-  // nginx may break off a connection on which more arrives than it reads.
+  // nginx may reset a connection on which it receives more than it reads.
   socket.on("error", () => undefined);
   socket.on("close", () => resolve(received));
   socket.write(bytes, "latin1");
   return promise;
 }
 
-function isWhole(received: string): boolean {
-  const { headers, text } = answerFrom(received);
+function isComplete(received: string): boolean {
+  const { headers, text } = parseResponse(received);
   return received.includes("\r\n\r\n") && text.length >= Number(headers.get("content-length"));
 }
 
-function answerFrom(received: string): Answer {
+function parseResponse(received: string): NginxResponse {
   const [head = "", ...rest] = received.split("\r\n\r\n");
   const [statusLine = "", ...lines] = head.split("\r\n");
   const headers = new Headers(
@@ -45,7 +45,7 @@ function answerFrom(received: string): Answer {
   return { status: Number(statusLine.split(" ")[1]), headers, text: rest.join("\r\n\r\n") };
 }
 
-/** Shorter waits, and a fault of nginx's own. */
+/** Shorter timeouts, and a path with an internal error of nginx. */
 const changes = [
   ["client_body_timeout 20s;", "client_body_timeout 1s; client_header_timeout 1s;"],
   ["proxy_read_timeout 20s;", "proxy_read_timeout 1s;"],
@@ -75,23 +75,22 @@ function siteSuite(): void {
   });
 
   const port = () => Number(new URL(nginx.url).port);
-  const overTls = (bytes: string) =>
-    exchange(connect({ host: "127.0.0.1", port: port(), ca: nginx.ca }), bytes);
+  const overTls = (bytes: string) => send(connect({ host: "127.0.0.1", port: port(), ca: nginx.ca }), bytes);
 
-  /** Names what every Error of nginx's must be, and that no server made it. */
-  function expectError(answer: Answer, status: number, error: number): void {
-    expect({ status: answer.status, type: answer.headers.get("content-type") }).toEqual({
+  /** Asserts a complete Error that was not sent by a server behind nginx. */
+  function expectError(response: NginxResponse, status: number, error: number): void {
+    expect({ status: response.status, type: response.headers.get("content-type") }).toEqual({
       status,
       type: "application/json",
     });
-    expect(JSON.parse(answer.text)).toEqual({ error, message: expect.stringMatching(/^[A-Z].*\.$/) });
-    expect(answer.headers.get("cache-control")).toBe("no-store");
-    expect(answer.headers.get("x-content-type-options")).toBe("nosniff");
-    expect(answer.headers.get("access-control-allow-origin")).toBe("*");
-    expect(answer.headers.get("access-control-expose-headers")).toBe("Retry-After, Allow");
-    expect(answer.headers.get("retry-after")).toBe(status === 503 ? "1" : null);
-    expect(answer.headers.has("allow")).toBe(status === 405);
-    expect(answer.headers.has("x-request-id")).toBe(false);
+    expect(JSON.parse(response.text)).toEqual({ error, message: expect.stringMatching(/^[A-Z].*\.$/) });
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    expect(response.headers.get("x-content-type-options")).toBe("nosniff");
+    expect(response.headers.get("access-control-allow-origin")).toBe("*");
+    expect(response.headers.get("access-control-expose-headers")).toBe("Retry-After, Allow");
+    expect(response.headers.get("retry-after")).toBe(status === 503 ? "1" : null);
+    expect(response.headers.has("allow")).toBe(status === 405);
+    expect(response.headers.has("x-request-id")).toBe(false);
   }
 
   test.each<[name: string, request: string, status: number, error: number]>([
@@ -110,25 +109,25 @@ function siteSuite(): void {
     ["no Host", `POST /plants HTTP/1.1\r\n${end}`, 400, 40000],
     ["two Hosts", `POST /plants HTTP/1.1\r\nHost: a\r\nHost: b\r\n${end}`, 400, 40000],
     [
-      "a Content-Length that is no number",
+      "a Content-Length that is not a number",
       `POST /plants HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n${end}`,
       400,
       40000,
     ],
     [
-      "both framings",
+      "Content-Length and Transfer-Encoding",
       `POST /plants HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n${end}`,
       400,
       40000,
     ],
     [
-      "a chunk that is none",
+      "an invalid chunk size",
       `POST /plants HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n${end}zz\r\n`,
       400,
       40000,
     ],
     [
-      "an unknown coding",
+      "an unknown transfer coding",
       `POST /plants HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n${end}`,
       501,
       50100,
@@ -136,7 +135,7 @@ function siteSuite(): void {
     ["a request line that is not HTTP", "nonsense\r\n\r\n", 400, 40000],
     ["CONNECT", `CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n${end}`, 400, 40000],
     ["a target over the limit", `POST /${long(15_000)} HTTP/1.1\r\nHost: a\r\n${end}`, 414, 41400],
-    ["a version that there is not", `POST /plants HTTP/3.0\r\nHost: a\r\n${end}`, 505, 50500],
+    ["an unknown version", `POST /plants HTTP/3.0\r\nHost: a\r\n${end}`, 505, 50500],
     ["TRACE", `TRACE /plants HTTP/1.1\r\nHost: a\r\n${end}`, 405, 40500],
     [
       "a body over nginx's limit",
@@ -150,74 +149,74 @@ function siteSuite(): void {
       413,
       41300,
     ],
-  ])("%s is refused with an Error", async (_, request, status, error) => {
-    expectError(answerFrom(await overTls(request)), status, error);
+  ])("%s is rejected with an Error", async (_, request, status, error) => {
+    expectError(parseResponse(await overTls(request)), status, error);
   });
 
-  test("HTTP on the port of HTTPS is refused with an Error that says so", async () => {
+  test("HTTP on the port of HTTPS is rejected with an Error that names HTTPS", async () => {
     const socket = connectPlain({ host: "127.0.0.1", port: port() });
-    const answer = answerFrom(await exchange(socket, `POST /plants HTTP/1.1\r\nHost: a\r\n${end}`));
-    expectError(answer, 400, 40000);
-    expect(answer.text).toContain("https://");
+    const response = parseResponse(await send(socket, `POST /plants HTTP/1.1\r\nHost: a\r\n${end}`));
+    expectError(response, 400, 40000);
+    expect(response.text).toContain("https://");
   });
 
-  test("a method that nginx refuses is told what the path offers", async () => {
+  test("a method that nginx rejects gets the path's methods in Allow", async () => {
     for (const [path, allow] of [
       ["/plants", "POST"],
       ["/base/plants?a=1", "POST"],
       ["/", "GET, HEAD"],
     ]) {
-      const answer = answerFrom(await overTls(`TRACE ${path} HTTP/1.1\r\nHost: a\r\n${end}`));
-      expect(answer.headers.get("allow")).toBe(allow ?? "");
+      const response = parseResponse(await overTls(`TRACE ${path} HTTP/1.1\r\nHost: a\r\n${end}`));
+      expect(response.headers.get("allow")).toBe(allow ?? "");
     }
   });
 
-  test("the longest header that nginx lets through is one that a server answers", async () => {
-    // 14 KiB for what does not fit into the first buffer of 1 KiB, with the field's name and the end of the line.
+  test("a server accepts the longest header that nginx forwards", async () => {
+    // 14 KiB for a field that does not fit into the first buffer of 1 KiB, including its name and the end of the line.
     const field = `X: ${long(14 * 1_024 - 200)}`;
     const body = plantJson(1n, "Monstera");
     const head = `POST /plants HTTP/1.1\r\nHost: a\r\n${field}\r\nContent-Type: application/json\r\n`;
     const request = `${head}Content-Length: ${body.length}\r\n`;
-    const anonymous = answerFrom(await overTls(`${request}${end}${body}`));
+    const anonymous = parseResponse(await overTls(`${request}${end}${body}`));
     expect(anonymous.status).toBe(401);
     expect(anonymous.headers.has("x-request-id")).toBe(true);
     const short = request.replace(field, `Authorization: Bearer ${token}\r\nX: ${long(12_000)}`);
-    expect(answerFrom(await overTls(`${short}${end}${body}`))).toMatchObject({
+    expect(parseResponse(await overTls(`${short}${end}${body}`))).toMatchObject({
       status: 200,
       text: '{"name":"Monstera"}',
     });
   });
 
-  test("the codes of the registry mean what they mean there", async () => {
+  test("the error codes in the site file match the registry, apart from those of nginx itself", async () => {
     const site = await Bun.file(new URL("../../../deploy/nginx/plantstore.conf", import.meta.url)).text();
-    const known: readonly number[] = Object.values(errorRegistry).map(({ error }) => error);
-    const answers = [...site.matchAll(/return (\d+) '(.*)';/g)].map(([, status, json = ""]) => ({
+    const registered: readonly number[] = Object.values(errorRegistry).map(({ error }) => error);
+    const errors = [...site.matchAll(/return (\d+) '(.*)';/g)].map(([, status, json = ""]) => ({
       status: Number(status),
       error: JSON.parse(json).error as number,
     }));
-    expect(answers.length).toBeGreaterThan(5);
-    for (const { status, error } of answers) expect(Math.trunc(error / 100)).toBe(status);
-    const own = new Set(answers.map(({ error }) => error).filter((error) => !known.includes(error)));
+    expect(errors.length).toBeGreaterThan(5);
+    for (const { status, error } of errors) expect(Math.trunc(error / 100)).toBe(status);
+    const own = new Set(errors.map(({ error }) => error).filter((error) => !registered.includes(error)));
     expect([...own].toSorted()).toEqual([41400, 43100, 50100, 50500]);
   });
 
-  test("servers that do not answer are an Error that asks to try again", async () => {
+  test("servers that do not respond are an Error with Retry-After", async () => {
     using silent = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data: () => undefined } });
     await using before = await Nginx.start([silent.port, silent.port], changes);
     const socket = connect({ host: "127.0.0.1", port: Number(new URL(before.url).port), ca: before.ca });
-    const answer = answerFrom(await exchange(socket, `GET / HTTP/1.1\r\nHost: a\r\n${end}`));
-    expectError(answer, 503, 50300);
+    const response = parseResponse(await send(socket, `GET / HTTP/1.1\r\nHost: a\r\n${end}`));
+    expectError(response, 503, 50300);
   });
 
-  test("a path that is nginx's own alone is not there for clients", async () => {
-    const answer = answerFrom(await overTls(`GET /.nginx/400 HTTP/1.1\r\nHost: a\r\n${end}`));
-    expectError(answer, 404, 40400);
+  test("an internal path of nginx is not found for clients", async () => {
+    const response = parseResponse(await overTls(`GET /.nginx/400 HTTP/1.1\r\nHost: a\r\n${end}`));
+    expectError(response, 404, 40400);
   });
 
   test.each([
     ["body", "Content-Length: 100\r\n\r\n{"],
     ["header", "X-"],
-  ])("a %s that stops arriving cannot be: the connection is closed without an answer", async (_, start) => {
+  ])("a %s that stops arriving closes the connection without a response", async (_, start) => {
     expect(await overTls(`POST /plants HTTP/1.1\r\nHost: a\r\n${start}`)).toBe("");
   });
 }

@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { renameSync } from "node:fs";
 import type { NewPlant } from "../../../src/contract/plant.ts";
 import { openServerStore } from "../../../src/store/open-store.ts";
-import type { PlantStore } from "../../../src/store/plant-store.ts";
+import type { Outcome, PlantStore } from "../../../src/store/plant-store.ts";
 import { Readiness } from "../../../src/store/readiness.ts";
 import { engines } from "../../support/engines.ts";
 import { TemporaryFolder } from "../../support/server.ts";
@@ -21,7 +21,6 @@ class ProbedStore implements AsyncDisposable {
   private constructor(store: PlantStore) {
     this.#store = store;
     const counted = {
-      create: (batch: readonly NewPlant[]) => store.create(batch),
       assertWritable: () => {
         this.probes++;
         this.probedAt.push(this.now);
@@ -41,6 +40,13 @@ class ProbedStore implements AsyncDisposable {
     return new ProbedStore(
       await openServerStore(database, "create", { unavailable: () => undefined, failed: () => undefined }),
     );
+  }
+
+  /** Commits a batch, and updates the readiness as the group commit's hook does. */
+  async create(plants: readonly NewPlant[]): Promise<Outcome[]> {
+    const outcomes = await this.#store.create(plants);
+    this.readiness.update({ plants, outcomes, startedAt: this.now, endedAt: this.now });
+    return outcomes;
   }
 
   /** Whether it is ready, and how many probes that took. */
@@ -77,21 +83,18 @@ for (const engine of engines) {
       const plant = { id: 1n, name: "Monstera" };
       expect(await store.ask()).toEqual([true, 1]);
       store.now += 10_000;
-      expect(await store.readiness.create([plant])).toEqual(["created"]);
+      expect(await store.create([plant])).toEqual(["created"]);
       store.now += 999;
       expect(await store.ask()).toEqual([true, 0]);
       store.now += 10_000;
-      expect(await store.readiness.create([plant, { ...plant, name: "Ficus" }])).toEqual([
-        "unchanged",
-        "conflict",
-      ]);
+      expect(await store.create([plant, { ...plant, name: "Ficus" }])).toEqual(["unchanged", "conflict"]);
       expect(await store.ask()).toEqual([true, 1]);
     });
 
     test("before the first probe a create is no answer", async () => {
       await using place = await engine.newPlace();
       await using store = await ProbedStore.open(place.database);
-      await store.readiness.create([{ id: 1n, name: "Monstera" }]);
+      await store.create([{ id: 1n, name: "Monstera" }]);
       expect(await store.ask()).toEqual([true, 1]);
     });
   });
@@ -104,16 +107,16 @@ test("after a create that failed only a probe is an answer, and probes of a stor
   expect(await store.ask()).toEqual([true, 1]);
   renameSync(path, folder.file("away"));
   expect(await store.ask()).toEqual([true, 0]);
-  expect(await store.readiness.create([{ id: 1n, name: "Monstera" }])).toEqual(["unavailable"]);
+  expect(await store.create([{ id: 1n, name: "Monstera" }])).toEqual(["unavailable"]);
   for (let asked = 0; asked < 5; asked++) expect(await store.ask()).toEqual([false, 1]);
   const distances = store.probedAt.slice(1).map((at, index) => at - (store.probedAt[index] ?? 0));
   expect(Math.min(...distances)).toBe(100);
 
   renameSync(folder.file("away"), path);
   // It may have been a plant that fitted where the probe does not.
-  expect(await store.readiness.create([{ id: 2n, name: "Monstera" }])).toEqual(["created"]);
+  expect(await store.create([{ id: 2n, name: "Monstera" }])).toEqual(["created"]);
   expect(await store.ask()).toEqual([true, 1]);
   store.now += 10_000;
-  expect(await store.readiness.create([{ id: 3n, name: "Monstera" }])).toEqual(["created"]);
+  expect(await store.create([{ id: 3n, name: "Monstera" }])).toEqual(["created"]);
   expect(await store.ask()).toEqual([true, 0]);
 });

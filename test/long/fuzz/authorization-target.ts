@@ -1,6 +1,5 @@
 // The reader of Authorization, on a real store with a real token, held against a reading of RFC 6750 by characters.
 
-import { authenticateRequest } from "../../../src/api/bearer.ts";
 import { Authenticator } from "../../../src/auth/authenticator.ts";
 import { hashToken } from "../../../src/auth/token.ts";
 import { TokenCache } from "../../../src/auth/token-cache.ts";
@@ -17,7 +16,7 @@ const caller = { key: hashToken(token), name: "fuzz" };
 const folder = new TemporaryFolder();
 const database = openDatabase(folder.file("plants.db"), "create");
 const knownTokens = new TokenCache(new SqliteTokens(database), () => 0, fail);
-const credentials = new Authenticator(knownTokens, undefined);
+const authenticator = new Authenticator(knownTokens, undefined);
 
 export const target: FuzzTarget = {
   name: "authorization",
@@ -61,7 +60,7 @@ export const target: FuzzTarget = {
     folder[Symbol.dispose]();
   },
   // A header's value reaches the server as Latin-1, without space around it (RFC 9110, section 5.5).
-  run: (input) => authenticateRequest(headersOf(input), credentials),
+  run: (input) => authenticator.authenticate(headersOf(input)),
   check(input, result) {
     const expected = judge(headersOf(input).get("authorization") ?? "");
     const given = result instanceof ApiError ? result.code : result;

@@ -1,4 +1,4 @@
-// The client's bundle in a page of a real browser, which asks by preflight before it sends a token to another origin.
+// The client's bundle in a page of another origin in Chromium, which sends a CORS preflight before the token.
 
 import { describe, expect, test } from "bun:test";
 import { chromium } from "playwright-core";
@@ -10,11 +10,11 @@ declare global {
   var client: typeof Client;
 }
 
-/** As the page's entry would be written. */
+/** The entry point of the bundle. */
 const entry = new URL("../../../src/client/index.ts", import.meta.url).pathname;
 
 function inChromium(executablePath: string): void {
-  test("a page of another origin creates plants with exact ids, and reads refusals and Retry-After", async () => {
+  test("a page of another origin creates plants with exact ids, and reads errors and Retry-After", async () => {
     await using target = await ClientTarget.start("--token-rate", "2");
     const built = await Bun.build({ entrypoints: [entry], target: "browser", minify: true });
     const bundle = (await built.outputs[0]?.text()) ?? "";
@@ -39,11 +39,11 @@ function inChromium(executablePath: string): void {
       await page.goto(pages.url.href);
       await page.waitForFunction(() => globalThis.client !== undefined);
       const options = { baseUrl: target.server.url, token: target.token };
-      const told = await page.evaluate(async (given) => {
+      const results = await page.evaluate(async (options) => {
         const { PlantStoreClient, PlantStoreError } = globalThis.client;
-        const client = new PlantStoreClient(given);
+        const client = new PlantStoreClient(options);
         const codeOf = (error: unknown) => (error instanceof PlantStoreError ? error.code : String(error));
-        const once = new PlantStoreClient({ ...given, maxRetries: 0 });
+        const once = new PlantStoreClient({ ...options, maxRetries: 0 });
         const plant = { id: 9007199254740993n, name: "Monstera 🌱", tag: "tropical" };
         const tooManyRequests = async () => {
           for (;;) {
@@ -56,23 +56,23 @@ function inChromium(executablePath: string): void {
         };
         return {
           created: await client.createPlant(plant),
-          refused: await client.createPlant({ ...plant, name: "other" }).catch(codeOf),
-          unauthorized: await new PlantStoreClient({ ...given, token: "pst_none" })
+          conflict: await client.createPlant({ ...plant, name: "other" }).catch(codeOf),
+          unauthorized: await new PlantStoreClient({ ...options, token: "pst_none" })
             .createPlant(plant)
             .catch(codeOf),
           // The page must be allowed to read Retry-After.
           tooManyRequests: await tooManyRequests(),
-          // A client that may wait does, and gets through.
-          waited: await client.createPlant({ id: -1, name: "Ficus" }),
+          // A client with retries waits, and succeeds.
+          retried: await client.createPlant({ id: -1, name: "Ficus" }),
         };
       }, options);
       const plant = { name: "Monstera 🌱", tag: "tropical" };
-      expect(told).toEqual({
+      expect(results).toEqual({
         created: plant,
-        refused: 40009,
+        conflict: 40009,
         unauthorized: 40101,
         tooManyRequests: [42900, 1_000],
-        waited: { name: "Ficus" },
+        retried: { name: "Ficus" },
       });
       expect(await target.stored("9007199254740993")).toStartWith('{"id":9007199254740993,');
     } finally {

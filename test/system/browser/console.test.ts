@@ -1,4 +1,4 @@
-// The console in a real browser: what an operator does with it, from the first plant to a revoked token.
+// The console in Chromium: plants, search, export, tokens, indexes, the log-in, the charts, and accessibility.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { accessibilityFaults, type Page, TestBrowser, takePicture } from "../../support/browser.ts";
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => resources.disposeAsync());
 
-/** A server of its own for a test, and what a client needs to create plants there. */
+/** Starts a server for one test, with a token. */
 async function withServer(
   args: readonly string[],
   work: (server: RunningServer, target: { url: string; token: string }, console: string) => Promise<void>,
@@ -26,7 +26,7 @@ async function withServer(
   await work(server, target, `${await server.adminUrl()}/console/`);
 }
 
-test("a plant that a client creates appears by itself, and is found by id, name and tag", async () => {
+test("a plant that a client creates appears without a reload, and is found by id, name and tag", async () => {
   await withServer([], async (_, target, console) => {
     await post(target, plantJson(1n, "Ficus elastica", "tree"));
     await browser.visit(console, {}, async (page) => {
@@ -45,20 +45,20 @@ test("a plant that a client creates appears by itself, and is found by id, name 
       await searchBy(page, "Id", "-9007199254740993");
       await page.getByText("1 plant with this id.").waitFor();
       await searchBy(page, "Id", "9007199254740992.5");
-      await page.getByRole("alert").filter({ hasText: "An id is an integer of 64 bits" }).waitFor();
+      await page.getByRole("alert").filter({ hasText: "An id must be a 64-bit integer" }).waitFor();
       await searchBy(page, "Tag is", "none's");
       await page.getByText("No plant here has the tag none's.").waitFor();
     });
   });
 });
 
-test("a new plant stands out among others, and none where all are new", async () => {
+test("new plants are marked, unless all plants on the page are new", async () => {
   await withServer([], async (_, target, console) => {
     await post(target, plantJson(1n, "Ficus"));
     await browser.visit(console, {}, async (page) => {
       await row(page, 1n).waitFor();
-      // The list is looked at when all is created, and not in the middle of it.
-      const createUnseen = async (ids: readonly bigint[]) => {
+      // Requests for the list wait until all plants are created.
+      const createAtOnce = async (ids: readonly bigint[]) => {
         const created = Promise.withResolvers<void>();
         await page.route(/api\/plants/, async (route) => {
           await created.promise;
@@ -66,19 +66,19 @@ test("a new plant stands out among others, and none where all are new", async ()
         });
         await Promise.all(ids.map((id) => post(target, plantJson(id, "Hoya"))));
         created.resolve();
-        await page.locator("tr.fresh, tbody tr:nth-child(50)").first().waitFor();
+        await page.locator("tr.new, tbody tr:nth-child(50)").first().waitFor();
         await page.unrouteAll({ behavior: "wait" });
       };
-      await createUnseen([2n]);
-      expect(await page.locator("tr.fresh").allTextContents()).toEqual(["2Hoya"]);
-      await page.locator("tr.fresh").waitFor({ state: "detached" });
-      await createUnseen(Array.from({ length: 60 }, (_, index) => BigInt(100 + index)));
-      expect(await page.locator("tr.fresh").count()).toBe(0);
+      await createAtOnce([2n]);
+      expect(await page.locator("tr.new").allTextContents()).toEqual(["2Hoya"]);
+      await page.locator("tr.new").waitFor({ state: "detached" });
+      await createAtOnce(Array.from({ length: 60 }, (_, index) => BigInt(100 + index)));
+      expect(await page.locator("tr.new").count()).toBe(0);
     });
   });
 });
 
-test("the form adds a plant with the real operation, and shows what it answers", async () => {
+test("the form adds a plant with the public operation, and shows the response", async () => {
   await withServer([], async (server, { token }, console) => {
     await browser.visit(console, {}, async (page) => {
       await page.getByRole("button", { name: "Add a plant" }).click();
@@ -90,7 +90,7 @@ test("the form adds a plant with the real operation, and shows what it answers",
       await dialog.getByText("401, error 40100").waitFor();
       await dialog.getByLabel("Token").fill(token);
       await send.click();
-      await dialog.getByText("Pilea is in the store.").waitFor();
+      await dialog.getByText("Pilea is stored.").waitFor();
       await dialog.getByLabel("Name").fill("Ficus");
       await send.click();
       await dialog.getByText("400, error 40009").waitFor();
@@ -108,7 +108,7 @@ test("the form adds a plant with the real operation, and shows what it answers",
   });
 });
 
-test("a token is issued and seen once, and one that is revoked is refused", async () => {
+test("an issued token is shown once, and a revoked token stops working", async () => {
   await withServer([], async (_, target, console) => {
     await browser.visit(console, {}, async (page) => {
       await page.getByRole("button", { name: "Issue a token" }).click();
@@ -140,7 +140,7 @@ const hostile = [
   "a\u0301".repeat(400),
 ];
 
-test("hostile names are text, in lists, dialogs and exports", async () => {
+test("hostile names are shown as text in lists and dialogs, and exported unchanged", async () => {
   await withServer([], async (_, target, console) => {
     for (const [index, name] of hostile.entries()) await post(target, plantJson(BigInt(index), name, name));
     await post(target, plantJson(100n, "x".repeat(100_000), "y".repeat(100_000)));
@@ -159,9 +159,9 @@ test("hostile names are text, in lists, dialogs and exports", async () => {
       expect((await page.getByRole("dialog").locator("bdi").first().textContent())?.length).toBe(100_000);
       await page.keyboard.press("Escape");
 
-      const begun = page.waitForEvent("download");
-      await page.getByRole("link", { name: "Export these" }).click();
-      const lines = (await Bun.file(await (await begun).path()).text()).trimEnd().split("\n");
+      const download = page.waitForEvent("download");
+      await page.getByRole("link", { name: "Export this page (NDJSON)" }).click();
+      const lines = (await Bun.file(await (await download).path()).text()).trimEnd().split("\n");
       expect(lines.map((line) => JSON.parse(line).name)).toEqual([
         "x".repeat(100_000),
         ...hostile.toReversed(),
@@ -173,7 +173,7 @@ test("hostile names are text, in lists, dialogs and exports", async () => {
   });
 });
 
-test("pages go forth and back, and an index is made while plants are created", async () => {
+test("pages are turned in both directions, and an index is built while plants are created", async () => {
   await withServer([], async (_, target, console) => {
     for (let id = 1n; id <= 120n; id++) await post(target, plantJson(id, `Hoya ${id % 3n}`, "wax"));
     await browser.visit(console, {}, async (page) => {
@@ -186,30 +186,30 @@ test("pages go forth and back, and an index is made while plants are created", a
       await page.getByRole("button", { name: "Previous" }).click();
       await row(page, 70n).waitFor();
 
-      await page.getByRole("button", { name: "Make the index name" }).click();
-      await page.getByRole("button", { name: "Make it" }).click();
-      await page.getByRole("button", { name: "Drop the index name" }).waitFor();
+      await page.getByRole("button", { name: 'Build the index "name"' }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Build", exact: true }).click();
+      await page.getByRole("button", { name: 'Drop the index "name"' }).waitFor();
       await searchBy(page, "Name begins with", "Hoya");
-      await page.getByText("50 plants on page 1, in the order of names.").waitFor();
+      await page.getByText("50 plants on page 1, sorted by name.").waitFor();
       expect(await page.getByRole("row").nth(1).textContent()).toContain("3Hoya 0");
       expect((await post(target, plantJson(121n, "Hoya", "wax"))).status).toBe(200);
     });
   });
 });
 
-test("with a password the page shows nothing before it is given, nor after the log-out", async () => {
+test("with a password the page is empty before the log-in and after the log-out", async () => {
   const password = "four random words it is";
   const hash = await Bun.password.hash(password, "argon2id");
   await withServer(["--admin-password-hash", hash], async (_, __, console) => {
     await browser.visit(console, { expectedFaults: [/status of 403/, /status of 401/] }, async (page) => {
       await page.getByLabel("Password").fill("three random words");
       await page.getByRole("button", { name: "Log in" }).click();
-      await page.getByText("That is not the password.").waitFor();
+      await page.getByText("Wrong password.").waitFor();
       expect(await accessibilityFaults(page)).toEqual([]);
       await page.getByLabel("Password").fill(password);
       await page.keyboard.press("Enter");
       await page.getByRole("heading", { name: "Tokens" }).waitFor();
-      // Another tab, as a reload would break off requests, which the watch over pages counts as faults.
+      // A second tab, as a reload would abort requests, which the browser support reports as errors of the page.
       const another = await page.context().newPage();
       await another.goto(console);
       await another.getByRole("heading", { name: "Tokens" }).waitFor();
@@ -222,7 +222,7 @@ test("with a password the page shows nothing before it is given, nor after the l
   });
 });
 
-test("with a password the page works below a path that a proxy takes off", async () => {
+test("with a password the page works below a path prefix that a proxy removes", async () => {
   const password = "four random words it is";
   const hash = await Bun.password.hash(password, "argon2id");
   await withServer(["--admin-password-hash", hash], async (server) => {
@@ -252,30 +252,30 @@ test("with a password the page works below a path that a proxy takes off", async
   });
 });
 
-test("the plots go on with a server that was started anew", async () => {
+test("the charts continue after a restart of the server", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
   await using first = await RunningServer.start({ database });
   const adminUrl = await first.adminUrl();
   await browser.visit(`${adminUrl}/console/`, { expectedFaults: [/ERR_/] }, async (page) => {
-    const none = page.getByText("No plant was created in the last hour.").first();
-    await none.waitFor();
+    const empty = page.getByText("No creates in the last hour.").first();
+    await empty.waitFor();
     const client = await ConsoleClient.of(first);
     const samples = async () => ((await client.read("history")).json as { samples: unknown[] }).samples;
     while ((await samples()).length < 2) await Bun.sleep(250);
     await first.stop();
-    await page.getByText("The server cannot be reached; trying again.").waitFor();
+    await page.getByText("The server is unreachable; retrying.").waitFor();
     await using second = await RunningServer.start({
       database,
       args: ["--admin-port", new URL(adminUrl).port],
     });
-    // In the first sample of that server, whose number the page has seen already.
+    // In the first sample of the second server; the page already has a sample with its number.
     await post({ url: second.url, token: await second.createToken() }, plantJson(1n, "Monstera"));
-    await none.waitFor({ state: "hidden" });
+    await empty.waitFor({ state: "hidden" });
   });
 });
 
-test("what went wrong stays to be read while the list grows, and a list that cannot be read says so", async () => {
+test("an error stays visible while the list is reloaded, and a failed reload is shown", async () => {
   await using database = await PostgresServer.start();
   await using server = await RunningServer.start({ database: database.address("postgres") });
   const target = { url: server.url, token: await server.createToken() };
@@ -284,10 +284,10 @@ test("what went wrong stays to be read while the list grows, and a list that can
     await row(page, 1n).waitFor();
     await searchBy(page, "Id", "1.5");
     const alert = page.getByRole("region", { name: "Plants", exact: true }).getByRole("alert");
-    await alert.filter({ hasText: "An id is an integer of 64 bits" }).waitFor();
+    await alert.filter({ hasText: "An id must be a 64-bit integer" }).waitFor();
     await post(target, plantJson(2n, "Ficus"));
     await row(page, 2n).waitFor();
-    expect(await alert.textContent()).toContain("An id is an integer of 64 bits");
+    expect(await alert.textContent()).toContain("An id must be a 64-bit integer");
 
     await page.getByLabel("Search by").selectOption({ label: "Newest first" });
     await page.getByRole("button", { name: "Search", exact: true }).click();
@@ -299,7 +299,7 @@ test("what went wrong stays to be read while the list grows, and a list that can
   });
 });
 
-test("everything is reached with the keyboard", async () => {
+test("all controls are reachable with the keyboard", async () => {
   await withServer([], async (_, target, console) => {
     await post(target, plantJson(5n, "Monstera"));
     await browser.visit(console, {}, async (page) => {
@@ -313,16 +313,16 @@ test("everything is reached with the keyboard", async () => {
           ),
         );
       }
-      const wanted = [
+      const expected = [
         "Add a plant",
         "Search by",
         "Search",
         "Plant 5",
-        "Export these",
+        "Export this page (NDJSON)",
         "Issue a token",
         "Revoke the shop",
       ];
-      expect(wanted.filter((name) => !reached.includes(name))).toEqual([]);
+      expect(expected.filter((name) => !reached.includes(name))).toEqual([]);
       await page.getByRole("button", { name: "Plant 5", exact: true }).focus();
       await page.keyboard.press("Enter");
       await page.getByRole("dialog", { name: "Plant 5" }).waitFor();
@@ -332,7 +332,7 @@ test("everything is reached with the keyboard", async () => {
   });
 });
 
-test("pictures in light, dark and narrow, in which axe finds nothing serious", async () => {
+test("light, dark and narrow pages have no serious accessibility violations", async () => {
   await withServer(["--access-log", "0"], async (server, target, console) => {
     const names = [
       "Monstera deliciosa",
@@ -344,7 +344,7 @@ test("pictures in light, dark and narrow, in which axe finds nothing serious", a
     const tags = ["tropical", "tree", undefined, "succulent", "climber"];
     const ended = Promise.withResolvers<void>();
     let isOver = false;
-    // So that there is something to plot: creates, replays and refusals over some samples.
+    // Data for the charts: creates, replays and errors in several samples.
     const load = (async () => {
       for (let id = 1n; !isOver; id++) {
         const kind = Number(id % 5n);

@@ -1,4 +1,4 @@
-// The documentation page as its readers meet it: what it shows, and a plant that is created from it.
+// The documentation page in Chromium: its content, and creates through "Test Request".
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { errorRegistry } from "../../../src/contract/errors.ts";
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => resources.disposeAsync());
 
-test("creates plants exactly as they were written, says why a token is refused, and keeps none", async () => {
+test("creates plants exactly as typed, shows why a token is rejected, and stores no token", async () => {
   const hostile = "<img src=x onerror=alert(1)><script>alert(2)</script>{{7*7}}";
   await browser.visit(`${server.url}/`, { expectedFaults: [/status of 401/] }, async (page) => {
     const alerts: string[] = [];
@@ -32,22 +32,22 @@ test("creates plants exactly as they were written, says why a token is refused, 
       return alert.dismiss();
     });
     await (await scrollToOperation(page)).click();
-    const refusal = await tryIt(page, "pst_wrong", '{"id": 401, "name": "Refused"}', "is not accepted");
-    expect(refusal).toContain("40101");
+    const rejected = await tryIt(page, "pst_wrong", '{"id": 401, "name": "Refused"}', "is not accepted");
+    expect(rejected).toContain("40101");
 
     const exact = '{"id": 9007199254740993, "name": "Monstera deliciosa", "tag": "tropical"}';
     expect(await tryIt(page, token, exact, '"Monstera deliciosa"')).toContain("200");
     await takePicture(page, "documentation-page-answer");
 
-    const answer = await tryIt(page, token, JSON.stringify({ id: 99, name: hostile }), "onerror");
-    expect(answer).toContain(hostile);
+    const response = await tryIt(page, token, JSON.stringify({ id: 99, name: hostile }), "onerror");
+    expect(response).toContain(hostile);
     expect(alerts).toEqual([]);
     expect(await page.locator('img[src="x"]').count()).toBe(0);
 
-    const kept = await page.evaluate(
+    const stored = await page.evaluate(
       "JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])",
     );
-    expect(kept).not.toContain(token);
+    expect(stored).not.toContain(token);
   });
   const { stdout } = await server.command("get", "9007199254740993");
   expect(stdout).toBe('{"id":9007199254740993,"name":"Monstera deliciosa","tag":"tropical"}\n');
@@ -55,18 +55,18 @@ test("creates plants exactly as they were written, says why a token is refused, 
   expect((await server.command("get", "401")).exitCode).toBe(1);
 });
 
-test("is the same at the base address without its slash", async () => {
+test("is the same at the base address without a slash at its end", async () => {
   await browser.visit(server.url, {}, shown);
 });
 
-/** Scalar's own: it leaves the buttons that open its boxes of code without a name. */
-const knownFault = /^button-name: button\[aria-controls="scalar-/;
+/** A violation in Scalar: its buttons that open code boxes have no accessible name. */
+const knownViolation = /^button-name: button\[aria-controls="scalar-/;
 
-test("shows this server's address and every error code, and can be read by everybody, in light, in dark and on a narrow screen", async () => {
+test("shows this server's address and every error code, without serious accessibility violations, in light, dark and narrow", async () => {
   await browser.takePictures(`${server.url}/`, "documentation-page", async (page) => {
     await scrollToOperation(page);
-    const faults = await accessibilityFaults(page);
-    expect(faults.filter((fault) => !knownFault.test(fault))).toEqual([]);
+    const violations = await accessibilityFaults(page);
+    expect(violations.filter((violation) => !knownViolation.test(violation))).toEqual([]);
     const text = await page.getByRole("main").innerText();
     expect(text).toContain(server.url);
     for (const { error } of Object.values(errorRegistry)) expect(text).toContain(String(error));

@@ -1,4 +1,4 @@
-// Both pages at once: a plant is created on the one, seen on the other, and its token revoked there.
+// The documentation page and the console together: a create on the one appears in the other, which then revokes its token.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { TestBrowser } from "../../support/browser.ts";
@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => browser[Symbol.asyncDispose]());
 
-test("what is created on the documentation page appears in the console, and a token revoked there is refused here", async () => {
+test("a create on the documentation page appears in the console, and a token revoked there stops working", async () => {
   using folder = new TemporaryFolder();
   await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` });
   const token = await server.createToken("reader of the documentation");

@@ -1,4 +1,4 @@
-// The watch over pages, with pages that do what a page of ours must not.
+// The browser support reports what a page must not do: errors, failed requests, requests to other hosts.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { accessibilityFaults, type Page, TestBrowser } from "../../support/browser.ts";
@@ -45,16 +45,16 @@ beforeAll(async () => {
 });
 afterAll(() => resources.disposeAsync());
 
-/** Waits for what the page has begun. A web socket is none of the requests that "networkidle" waits for. */
+/** Waits for the page's requests, and for its web socket, which "networkidle" does not wait for. */
 async function settled(page: Page): Promise<void> {
   await page.waitForLoadState("networkidle");
   await page.waitForFunction('document.title !== "waiting"');
 }
 
-/** Bun's `rejects` would hold up the tests that run beside this one. */
-const failureOf = (visit: Promise<void>) => visit.then(() => "nothing", String);
+/** Bun's `rejects` would block concurrent tests. */
+const getFailure = (visit: Promise<void>) => visit.then(() => "nothing", String);
 
-test("a page that does nothing wrong passes, and is seen", async () => {
+test("a page without errors passes", async () => {
   await browser.visit(`${url}/good`, {}, async (page) => {
     expect(await page.getByRole("heading").textContent()).toBe("Good");
     expect(await accessibilityFaults(page)).toEqual([]);
@@ -74,17 +74,17 @@ test.concurrent.each([
   ["/socket-elsewhere", "web socket for another host: wss://elsewhere.example/"],
   ["/policy", "Content Security Policy"],
 ])("%s fails the test that visits it", async (path, why) => {
-  expect(await failureOf(browser.visit(url + path, {}, settled))).toContain(why);
+  expect(await getFailure(browser.visit(url + path, {}, settled))).toContain(why);
 });
 
-test("what a test expects may occur, and must", async () => {
+test("an expected error may occur, and must", async () => {
   const expectedFaults = [/an error of the page/];
   await browser.visit(`${url}/console`, { expectedFaults }, settled);
   const missed = browser.visit(`${url}/good`, { expectedFaults }, settled);
-  expect(await failureOf(missed)).toContain("did not complain");
+  expect(await getFailure(missed)).toContain("did not complain");
 });
 
-test("axe's serious findings are told", async () => {
+test("serious accessibility violations are reported", async () => {
   await browser.visit(`${url}/unreadable`, {}, async (page) => {
     expect(await accessibilityFaults(page)).toEqual(["image-alt: img"]);
   });

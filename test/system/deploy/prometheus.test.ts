@@ -1,4 +1,4 @@
-// Prometheus with the files of deploy/: they are valid, every alert has its tests, and all is there on a live server.
+// Prometheus with the files of deploy/: they are valid, every alert has tests, and a live server has data for every panel.
 
 import { describe, expect, test } from "bun:test";
 import { YAML } from "bun";
@@ -33,7 +33,7 @@ async function alerts(): Promise<string[]> {
   return groups.flatMap(({ rules }) => rules.map(({ alert }) => alert));
 }
 
-test("every alert has a test in which it fires, and one in which it does not", async () => {
+test("every alert has a test where it fires and a test where it does not", async () => {
   const { tests } = await readYaml<RuleTests>("plantstore-rules.test.yml");
   const expectations = tests.flatMap(({ alert_rule_test }) => alert_rule_test);
   const expected = (fires: boolean) =>
@@ -66,15 +66,15 @@ suiteWith(
   "prometheus",
 );
 
-/** One of everything that a panel may show. */
-async function createAndBeRefused(target: Target): Promise<void> {
+/** A create and a rejected request, for panels of both. */
+async function createAndFail(target: Target): Promise<void> {
   await post(target, plantJson(freshId(), "Monstera"));
   await post(target, "{");
 }
 
 function live(): void {
   test(
-    "every panel of the dashboard shows something of a live server, and no alert fires but that its certificate ends",
+    "every panel of the dashboard has data from a live server, and only the alert on its short-lived certificate fires",
     async () => {
       using folder = new TemporaryFolder();
       const { certificate, key } = makeCertificate(folder, "site", "/CN=127.0.0.1", "IP:127.0.0.1");
@@ -89,7 +89,7 @@ function live(): void {
       // A rate needs two samples with creates between them.
       let empty = queriesOf(await readDashboard(), "30s");
       while (empty.length > 0) {
-        await createAndBeRefused(target);
+        await createAndFail(target);
         const values = await Promise.all(empty.map(({ query }) => prometheus.query(query)));
         empty = empty.filter((_, index) => !values[index]?.some(Number.isFinite));
       }

@@ -1,4 +1,4 @@
-// The systemd unit: systemd takes every line of it, and it lets the server do little.
+// The systemd unit: valid, sandboxed, and consistent with the settings of the server.
 
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
@@ -12,10 +12,10 @@ import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 const root = new URL("../../../", import.meta.url).pathname;
 const unit = await Bun.file(new URL("../../../deploy/systemd/plantstore@.service", import.meta.url)).text();
 
-/** Of 100, on the scale of systemd-analyze security, which calls up to 20 "OK". */
+/** From 0 to 100, on the scale of systemd-analyze security, where up to 20 is "OK". */
 const exposureMax = 20;
 
-/** The unit as a file, for programs that are where this machine has them. */
+/** Writes the unit with the paths of this checkout. */
 function install(folder: TemporaryFolder): string {
   const file = folder.file("plantstore@.service");
   writeFileSync(file, unit.replaceAll("/opt/plantstore/", root));
@@ -27,13 +27,13 @@ function analyze(...args: string[]): { exitCode: number; output: string } {
   return { exitCode, output: stdout.toString() + stderr.toString() };
 }
 
-test("it waits for longer than a server takes to stop, and opens more files than there may be connections", () => {
+test("its stop timeout exceeds the drain time, and its file limit exceeds the connection limit", () => {
   const number = (name: string) => Number(new RegExp(`^${name}=(\\d+)$`, "m").exec(unit)?.[1]);
   expect(number("TimeoutStopSec")).toBeGreaterThan(Number(settings.drainSecondsMax.default) + 5);
   expect(number("LimitNOFILE")).toBeGreaterThan(Number(settings.connectionsMax.default) + 1_000);
 });
 
-test("the variables that it sets are settings", () => {
+test("its environment variables are settings", () => {
   const variables = Object.values(settings).flatMap(({ environment }) => [
     environment,
     `${environment}_FILE`,
@@ -43,7 +43,7 @@ test("the variables that it sets are settings", () => {
   expect(named.filter((name) => !variables.includes(name))).toEqual([]);
 });
 
-/** Runs what ExecStartPost runs, with the variables of a server; resolves with its exit code. */
+/** Runs the command of ExecStartPost with the variables of a server, and resolves with its exit code. */
 function check(variables: Record<string, string>): Promise<number> {
   const [, command = ""] = /^ExecStartPost=(\S+)$/m.exec(unit) ?? [];
   const env = { PATH: process.env.PATH, ...variables };
@@ -54,15 +54,15 @@ function checkSuite(): void {
   const hasIpv6 = Object.values(networkInterfaces()).some((all) =>
     all?.some(({ address }) => address === "::1"),
   );
-  // Of "correct horse", and beyond loopback the admin listener needs one.
+  // Beyond loopback the admin listener requires one.
   const password = Bun.password.hashSync("correct horse", {
     algorithm: "argon2id",
     memoryCost: 8,
     timeCost: 1,
   });
 
-  /** Starts the check first, as nothing listens yet, and then the server. */
-  async function isAwaited(variables: Record<string, string>, tls = false): Promise<void> {
+  /** Starts the check before the server, and asserts that it waits and succeeds. */
+  async function assertCheckWaits(variables: Record<string, string>, tls = false): Promise<void> {
     using folder = new TemporaryFolder();
     const ports = { PLANTSTORE_PORT: String(steadyPort()), PLANTSTORE_ADMIN_PORT: String(steadyPort()) };
     const files = tls ? makeCertificate(folder, "site", "/CN=a", "IP:127.0.0.1") : undefined;
@@ -88,17 +88,17 @@ function checkSuite(): void {
     await serve.exited;
   }
 
-  test("its check of the start finds the admin listener wherever it is", async () => {
+  test("the start check finds the admin listener on any address", async () => {
     for (const host of ["127.0.0.1", "127.0.0.2", "0.0.0.0", "localhost", ...(hasIpv6 ? ["::1", "::"] : [])])
-      await isAwaited({ PLANTSTORE_ADMIN_HOST: host, PLANTSTORE_ADMIN_PASSWORD_HASH: password });
+      await assertCheckWaits({ PLANTSTORE_ADMIN_HOST: host, PLANTSTORE_ADMIN_PASSWORD_HASH: password });
   }, 120_000);
 
-  test("its check of the start asks the public listener where there is no admin listener", async () => {
-    await isAwaited({ PLANTSTORE_ADMIN_PORT: "off", PLANTSTORE_HOST: "0.0.0.0" });
-    if (pathOf("openssl") !== null) await isAwaited({ PLANTSTORE_ADMIN_PORT: "off" }, true);
+  test("the start check uses the public listener if there is no admin listener", async () => {
+    await assertCheckWaits({ PLANTSTORE_ADMIN_PORT: "off", PLANTSTORE_HOST: "0.0.0.0" });
+    if (pathOf("openssl") !== null) await assertCheckWaits({ PLANTSTORE_ADMIN_PORT: "off" }, true);
   }, 120_000);
 
-  test("its check of the start fails where the settings are wrong", async () => {
+  test("the start check fails with wrong settings", async () => {
     using folder = new TemporaryFolder();
     const server = await RunningServer.start({
       database: `sqlite:${folder.file("plants.db")}`,
@@ -111,18 +111,18 @@ function checkSuite(): void {
   });
 }
 
-suiteWith("curl", "the check of the start", checkSuite);
+suiteWith("curl", "the start check", checkSuite);
 
 suiteWith(
   "systemd-analyze",
   "systemd-analyze",
   () => {
-    test("has nothing to say about it", () => {
+    test("verify reports nothing", () => {
       using folder = new TemporaryFolder();
       expect(analyze("verify", "--man=no", install(folder))).toEqual({ exitCode: 0, output: "" });
     });
 
-    test("finds it little exposed", () => {
+    test("security rates its exposure as low", () => {
       using folder = new TemporaryFolder();
       const { exitCode, output } = analyze(
         "security",

@@ -1,4 +1,4 @@
-// A provider that is away, silent or out of its mind: known keys go on, and what nobody can tell is 50300.
+// A provider that is down, hangs or sends garbage: cached keys stay valid, and a token with another key is 50300.
 
 import { describe, expect, test } from "bun:test";
 import {
@@ -12,9 +12,9 @@ import {
 import { KeyServer } from "../../support/key-server.ts";
 import { SigningKey } from "../../support/signing-key.ts";
 
-// They wait for the server to try again, five seconds each: all at once.
-describe.concurrent("a provider that is away", () => {
-  test("keeps no server from starting: its tokens are 50300 until it is back, the store's own work", async () => {
+// Each waits five seconds for the server to retry, so they run concurrently.
+describe.concurrent("a provider that is down", () => {
+  test("does not prevent a start: its tokens are 50300 until it is up, and the store's own tokens are accepted", async () => {
     const key = new SigningKey();
     await using provider = new KeyServer(key);
     await provider.stop();
@@ -24,7 +24,7 @@ describe.concurrent("a provider that is away", () => {
     expect(answer).toMatchObject(keysUnavailable);
     expect(answer.headers.get("retry-after")).toBe("1");
     expect((await identity.create(await identity.server.createToken())).status).toBe(200);
-    // What can be told without any key is told.
+    // Rejected without any key.
     expect(await identity.create(key.sign(claimsOf(provider.issuer), { alg: "none" }))).toMatchObject(
       notAccepted,
     );
@@ -35,7 +35,7 @@ describe.concurrent("a provider that is away", () => {
     expect((await identity.server.stop()).exitCode).toBe(0);
   });
 
-  test("known keys go on past their age, for tokens seen and unseen; others cannot be told", async () => {
+  test("cached keys stay valid past the interval, for verified and new tokens; tokens of other keys are 50300", async () => {
     const [known, young] = [new SigningKey(), new SigningKey()];
     await using provider = new KeyServer(known);
     await using identity = await ServerWithIdentity.start(provider.issuer, ageOfOneSecond);
@@ -45,7 +45,7 @@ describe.concurrent("a provider that is away", () => {
     provider.instead = () => new Response("down for maintenance", { status: 503 });
     const before = provider.requests.length;
     await until(() => provider.requests.length >= before + 2);
-    // Whoever asks, it is left alone but for the server's own tries.
+    // Unknown keys cause no fetch in addition to the server's own retries.
     const tries = provider.requests.length;
     for (let round = 0; round < 5; round++)
       expect(await identity.create(young.sign(claimsOf(provider.issuer)))).toMatchObject(keysUnavailable);
@@ -67,7 +67,7 @@ describe.concurrent("a provider that is away", () => {
     ["a page in place of its keys", () => new Response("<html>")],
     ["keys that are none", () => Response.json({ keys: {} })],
     ["JSON that is null", () => Response.json(null)],
-  ])("answers with %s: known keys go on", async (_, answer) => {
+  ])("sends %s: cached keys stay valid", async (_, answer) => {
     const key = new SigningKey();
     await using provider = new KeyServer(key);
     await using identity = await ServerWithIdentity.start(provider.issuer, [
@@ -78,13 +78,13 @@ describe.concurrent("a provider that is away", () => {
     expect((await identity.create(seen)).status).toBe(200);
     provider.instead = answer;
     const before = provider.fetches;
-    // The second one comes when the first has been judged.
+    // The second fetch starts after the first has been evaluated.
     await until(() => provider.fetches >= before + 2);
     expect((await identity.create(seen)).status).toBe(200);
     expect((await identity.create(key.sign(claimsOf(provider.issuer)))).status).toBe(200);
   });
 
-  test("a provider that takes requests and is silent holds up neither known keys nor the end of the server", async () => {
+  test("a provider that hangs delays neither cached keys nor the server's stop", async () => {
     const key = new SigningKey();
     await using provider = new KeyServer(key);
     await using identity = await ServerWithIdentity.start(provider.issuer);
@@ -100,13 +100,13 @@ describe.concurrent("a provider that is away", () => {
     expect((await identity.create(key.sign(claimsOf(provider.issuer)))).status).toBe(200);
     expect(await unknown).toMatchObject(keysUnavailable);
 
-    // The next fetch is under way and silent again when the server is told to stop.
+    // The next fetch hangs as well when the server is stopped.
     const askedAgain = provider.requests.length;
     await until(() => provider.requests.length > askedAgain);
     expect((await identity.server.stop()).exitCode).toBe(0);
   });
 
-  test("a server that is stopped while it waits for the first keys ends, and does not call that trouble", async () => {
+  test("a server that is stopped during its first fetch ends, and logs no error", async () => {
     await using provider = new KeyServer();
     provider.instead = () => new Promise<Response>(() => undefined);
     await using identity = await ServerWithIdentity.start(provider.issuer);

@@ -1,12 +1,9 @@
 // A server process of the simulation: the real way from a Request to a Response, in front of a simulated store.
 
-import { Bodies } from "../../../src/api/body.ts";
-import { createPlant } from "../../../src/api/create-plant.ts";
-import { RequestRecorder } from "../../../src/api/request-record.ts";
-import { Responses } from "../../../src/api/responses.ts";
+import { BodyReader } from "../../../src/api/body-reader.ts";
+import { createHandler, type PublicHandler } from "../../../src/api/handler.ts";
 import { Authenticator } from "../../../src/auth/authenticator.ts";
 import { TokenCache } from "../../../src/auth/token-cache.ts";
-import { ApiError } from "../../../src/contract/errors.ts";
 import type { NewPlant } from "../../../src/contract/plant.ts";
 import { GroupCommit, scheduleWithSetImmediate } from "../../../src/store/group-commit.ts";
 import type { Outcome } from "../../../src/store/plant-store.ts";
@@ -32,9 +29,10 @@ export class SimulatedServer {
   /** The same, or with a bug that was put in. */
   readonly #creating: Creating;
   readonly #tokens: TokenCache;
-  readonly #bodies = new Bodies(bodyLimits);
-  readonly #answers = new Responses("*", undefined);
-  readonly #exchanges: RequestRecorder;
+  readonly #bodyReader = new BodyReader(bodyLimits);
+  readonly #handler: PublicHandler;
+  /** The internal errors of requests, by the ids of the requests. */
+  readonly #internalErrors = new Map<string, unknown>();
   readonly #gone = Promise.withResolvers<"gone">();
   readonly #open = new Set<Promise<Reply>>();
   /** Requests that are not answered yet, whether or not anybody still waits for them. */
@@ -60,7 +58,21 @@ export class SimulatedServer {
     this.#creating = mutation.groupCommit?.(this.#groupCommit, { time, random }) ?? this.#groupCommit;
     const tokens = mutation.tokens?.(store.tokens) ?? store.tokens;
     this.#tokens = new TokenCache(tokens, mutation.clock?.(time.wallNow) ?? time.wallNow, () => undefined);
-    this.#exchanges = new RequestRecorder(time.now, "simulated");
+    this.#handler = createHandler({
+      authenticator: new Authenticator(this.#tokens, undefined),
+      groupCommit: this.#creating,
+      bodyReader: this.#bodyReader,
+      rateLimit: undefined,
+      basePath: "",
+      publicUrl: undefined,
+      corsOrigins: "*",
+      docs: false,
+      requestIdPrefix: "simulated",
+      now: time.now,
+      emit: (event) => {
+        if (event.kind === "fault") this.#internalErrors.set(event.requestId, event.error);
+      },
+    });
   }
 
   get isUp(): boolean {
@@ -110,7 +122,7 @@ export class SimulatedServer {
     const left = [
       this.#groupCommit.queueLength,
       this.#unanswered,
-      isDrained ? this.#bodies.bytesInFlight : 0,
+      isDrained ? this.#bodyReader.bytesInFlight : 0,
     ];
     return [
       ...(left.some((count) => count !== 0)
@@ -138,21 +150,14 @@ export class SimulatedServer {
   }
 
   async #answer(request: Request): Promise<Reply> {
-    const exchange = this.#exchanges.startRequest(request, "/plants");
     this.#unanswered++;
     try {
-      const created = await createPlant(request, exchange, {
-        credentials: new Authenticator(this.#tokens, undefined),
-        groupCommit: this.#creating,
-        bodies: this.#bodies,
-        rateLimit: undefined,
+      const response = await this.#handler.handle(request, {
+        origin: "http://simulated",
+        shouldClose: () => false,
       });
-      const response =
-        created instanceof ApiError
-          ? this.#answers.error(created, exchange)
-          : this.#answers.plant(created, exchange);
-      return { status: response.status, text: await response.text() };
-    } catch (error) {
+      if (response.status !== 500) return { status: response.status, text: await response.text() };
+      const error = this.#internalErrors.get(response.headers.get("x-request-id") ?? "");
       if (error instanceof EngineThrew) return { status: 500, text: engineThrewText };
       this.#parts.trace(`fault: ${error}`);
       return { status: 500, text: "" };

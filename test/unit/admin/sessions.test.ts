@@ -1,4 +1,4 @@
-// Sessions by themselves: guesses from many addresses, and servers side by side.
+// Sessions without HTTP: guesses from many addresses, and two servers on one host.
 
 import { expect, test } from "bun:test";
 import { Sessions } from "../../../src/admin/console/sessions.ts";
@@ -11,13 +11,13 @@ const passwordHash = await Bun.password.hash(password, {
   timeCost: 1,
 });
 
-test("strangers at many addresses that guess without a pause do not keep the right password out", async () => {
+test("clients at many addresses that guess without a pause do not block the right password", async () => {
   const sessions = new Sessions({ passwordHash, now: () => 0, randomBytes });
-  const strangers = Array.from({ length: 24 }, (_, index) => `198.51.${index}.7`);
+  const attackers = Array.from({ length: 24 }, (_, index) => `198.51.${index}.7`);
   const outcomes: string[] = [];
   let isOver = false;
-  // Each asks again as soon as it is answered; the refused ones need no check for that.
-  const guessing = strangers.map(async (address) => {
+  // Each repeats its attempt after the response. Rejected attempts return without a check.
+  const guessing = attackers.map(async (address) => {
     while (!isOver) {
       const outcome = await sessions.logIn("wrong", address, false);
       outcomes.push(String(outcome));
@@ -31,18 +31,18 @@ test("strangers at many addresses that guess without a pause do not keep the rig
   expect(outcomes).toContain("wrong");
 });
 
-test("two servers on one host, whose cookies a browser keeps in one place, are used side by side", async () => {
+test("two servers on one host, which share a browser's cookies, have separate sessions", async () => {
   const servers = [1, 2].map(() => new Sessions({ passwordHash, now: () => 0, randomBytes }));
-  const kept = new Map<string, string>();
+  const cookies = new Map<string, string>();
   for (const server of servers) {
-    const begun = await server.logIn(password, "127.0.0.1", false);
-    if (typeof begun === "string") throw new Error(begun);
-    const [, name = "", value = ""] = /^([^=]+)=([^;]+)/.exec(begun.cookie) ?? [];
-    kept.set(name, value);
+    const result = await server.logIn(password, "127.0.0.1", false);
+    if (typeof result === "string") throw new Error(result);
+    const [, name = "", value = ""] = /^([^=]+)=([^;]+)/.exec(result.cookie) ?? [];
+    cookies.set(name, value);
   }
-  const headers = { Cookie: Array.from(kept, (cookie) => cookie.join("=")).join("; ") };
+  const headers = { Cookie: Array.from(cookies, (cookie) => cookie.join("=")).join("; ") };
   const request = new Request("http://127.0.0.1/console/api/tokens", { headers });
-  expect(servers.map((server) => server.admit(request))).toEqual([true, true]);
+  expect(servers.map((server) => server.isAuthenticated(request))).toEqual([true, true]);
   servers[0]?.logOut(request);
-  expect(servers.map((server) => server.admit(request))).toEqual([false, true]);
+  expect(servers.map((server) => server.isAuthenticated(request))).toEqual([false, true]);
 });

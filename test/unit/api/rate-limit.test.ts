@@ -1,49 +1,46 @@
-// The rate of a caller: windows by a clock that the test sets, their fields, and a bound on what is remembered.
+// The rate limit: windows by a clock that the test sets, their fields, and the limit on their number.
 
 import { expect, test } from "bun:test";
 import { RateLimit } from "../../../src/api/rate-limit.ts";
-import { RequestRecorder } from "../../../src/api/request-record.ts";
 
 function limited(limits: ConstructorParameters<typeof RateLimit>[0]) {
   const clock = { ms: 1_234.567 };
   const rateLimit = new RateLimit(limits, () => clock.ms);
-  const exchanges = new RequestRecorder(() => clock.ms, "test");
-  const take = (key: string) => {
-    const exchange = exchanges.startRequest(new Request("http://x/plants", { method: "POST" }), "/plants");
-    const retryAfter = rateLimit.consume({ key, name: key }, exchange)?.details.retryAfterSeconds;
-    return { retryAfter, field: exchange.rateLimit };
+  const consume = (key: string) => {
+    const { field, error } = rateLimit.consume({ key, name: key });
+    return { retryAfter: error?.details.retryAfterSeconds, field };
   };
-  return { clock, rateLimit, take };
+  return { clock, rateLimit, consume };
 }
 
-test("a window is as long as the rate needs for the burst, and begins with a caller's first create", () => {
-  const { clock, rateLimit, take } = limited({ createsPerSecond: 2, burst: 3 });
+test("a window is as long as the rate needs for the burst, and starts with a caller's first create", () => {
+  const { clock, rateLimit, consume } = limited({ createsPerSecond: 2, burst: 3 });
   expect(rateLimit.policy).toBe('"token";q=3;w=2');
-  expect(take("a")).toEqual({ retryAfter: undefined, field: '"token";r=2;t=2' });
+  expect(consume("a")).toEqual({ retryAfter: undefined, field: '"token";r=2;t=2' });
   clock.ms += 600;
-  expect(take("a")).toEqual({ retryAfter: undefined, field: '"token";r=1;t=1' });
-  expect(take("a")).toEqual({ retryAfter: undefined, field: '"token";r=0;t=1' });
-  expect(take("a")).toEqual({ retryAfter: 1, field: '"token";r=0;t=1' });
-  expect(take("b")).toEqual({ retryAfter: undefined, field: '"token";r=2;t=2' });
+  expect(consume("a")).toEqual({ retryAfter: undefined, field: '"token";r=1;t=1' });
+  expect(consume("a")).toEqual({ retryAfter: undefined, field: '"token";r=0;t=1' });
+  expect(consume("a")).toEqual({ retryAfter: 1, field: '"token";r=0;t=1' });
+  expect(consume("b")).toEqual({ retryAfter: undefined, field: '"token";r=2;t=2' });
   clock.ms += 899;
-  expect(take("a").retryAfter).toBe(1);
+  expect(consume("a").retryAfter).toBe(1);
   clock.ms += 1;
-  expect(take("a")).toEqual({ retryAfter: undefined, field: '"token";r=2;t=2' });
+  expect(consume("a")).toEqual({ retryAfter: undefined, field: '"token";r=2;t=2' });
 });
 
 test("a window of 34 days, longer than any timer, counts to its end", () => {
-  const { clock, rateLimit, take } = limited({ createsPerSecond: 1, burst: 3_000_000 });
+  const { clock, rateLimit, consume } = limited({ createsPerSecond: 1, burst: 3_000_000 });
   expect(rateLimit.policy).toBe('"token";q=3000000;w=3000000');
   for (let left = 2_999_999; left >= 2_999_990; left--)
-    expect(take("a")).toEqual({ retryAfter: undefined, field: `"token";r=${left};t=3000000` });
+    expect(consume("a")).toEqual({ retryAfter: undefined, field: `"token";r=${left};t=3000000` });
   clock.ms += 2_999_999_000;
-  expect(take("a").field).toBe('"token";r=2999989;t=1');
+  expect(consume("a").field).toBe('"token";r=2999989;t=1');
   clock.ms += 1_000;
-  expect(take("a").field).toBe('"token";r=2999999;t=3000000');
+  expect(consume("a").field).toBe('"token";r=2999999;t=3000000');
 });
 
-test("callers that come all the time are counted to the ends of their own windows", () => {
-  const { clock, take } = limited({ createsPerSecond: 1, burst: 10 });
+test("callers without a pause are counted to the ends of their own windows", () => {
+  const { clock, consume } = limited({ createsPerSecond: 1, burst: 10 });
   const sent = new Map<string, { begin: number; count: number }>();
   for (let step = 0; step < 5_000; step++) {
     clock.ms += 37;
@@ -55,15 +52,15 @@ test("callers that come all the time are counted to the ends of their own window
         : { begin: Math.floor(clock.ms), count: 0 };
     sent.set(key, window);
     window.count++;
-    expect(take(key).retryAfter === undefined).toBe(window.count <= 10);
+    expect(consume(key).retryAfter === undefined).toBe(window.count <= 10);
   }
 });
 
-test("what is remembered of callers is bounded: the latest of them are counted", () => {
-  const { take } = limited({ createsPerSecond: 1, burst: 1, windowsMax: 100 });
-  const refused = (key: string) => take(key).retryAfter !== undefined;
+test("the number of windows is limited: the latest callers are counted", () => {
+  const { consume } = limited({ createsPerSecond: 1, burst: 1, windowsMax: 100 });
+  const refused = (key: string) => consume(key).retryAfter !== undefined;
   for (let caller = 0; caller < 1_000; caller++) expect(refused(`caller ${caller}`)).toBe(false);
-  // A generation is full at 100, and there are two.
+  // Two generations of 100.
   for (let caller = 900; caller < 1_000; caller++) expect(refused(`caller ${caller}`)).toBe(true);
   expect(refused("caller 0")).toBe(false);
 });

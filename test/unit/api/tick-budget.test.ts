@@ -1,20 +1,20 @@
-// Answers that need no commit, in one turn of the event loop.
+// The limit on responses without a commit in one tick of the event loop.
 
 import { expect, test } from "bun:test";
 import { TickBudget } from "../../../src/api/tick-budget.ts";
 
-/** A turn whose ends the test gives. */
-function turnByHand() {
+/** A budget whose ticks the test ends. */
+function manualTicks() {
   const ends: (() => void)[] = [];
   const end = () => {
     for (const run of ends.splice(0)) run();
   };
-  return { turn: new TickBudget((run) => ends.push(run)), ends, end };
+  return { budget: new TickBudget((run) => ends.push(run)), ends, end };
 }
 
-test("the first hundred are answered at once, and all others at the end of the turn", async () => {
-  const { turn, end } = turnByHand();
-  const waits = Array.from({ length: 250 }, () => turn.answer());
+test("the first hundred responses are sent at once, all others at the end of the tick", async () => {
+  const { budget, end } = manualTicks();
+  const waits = Array.from({ length: 250 }, () => budget.countResponse());
   expect(waits.findIndex((wait) => wait !== undefined)).toBe(100);
   const late = waits.slice(100);
   expect(late.map((wait) => Bun.peek.status(wait as Promise<void>))).not.toContain("fulfilled");
@@ -22,10 +22,10 @@ test("the first hundred are answered at once, and all others at the end of the t
   await Promise.all(late);
 });
 
-test("each turn counts anew, and asks once for its end", () => {
-  const { turn, ends, end } = turnByHand();
+test("each tick has its own count, and schedules its end once", () => {
+  const { budget, ends, end } = manualTicks();
   for (let count = 0; count < 3; count++) {
-    const waits = Array.from({ length: 101 }, () => turn.answer());
+    const waits = Array.from({ length: 101 }, () => budget.countResponse());
     expect(waits.slice(0, 100)).toEqual(Array.from({ length: 100 }, () => undefined));
     expect(Bun.peek.status(waits[100] as Promise<void>)).toBe("pending");
     expect(ends).toHaveLength(1);

@@ -1,4 +1,4 @@
-// Integers from decimal text, against arithmetic on fractions.
+// Parsing of int64, compared with arithmetic on fractions.
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
@@ -7,7 +7,7 @@ import { parseInt64, parseJsonInt64 } from "../../../src/contract/int64.ts";
 const min = -(2n ** 63n);
 const max = 2n ** 63n - 1n;
 
-/** What the text denotes, by multiplying and dividing whole numbers. */
+/** The value of the text, by multiplying and dividing integers. */
 function byArithmetic(sign: string, whole: string, fraction: string, exponent: number): bigint | undefined {
   const shift = exponent - fraction.length;
   const digits = BigInt(sign + whole + fraction);
@@ -63,7 +63,7 @@ test.each([
   expect(parseJsonInt64(text)).toBe(value);
 });
 
-test("a command line gives plain digits alone", () => {
+test("parseInt64 accepts plain digits only", () => {
   for (const text of ["1.0", "1e3", " 1", "", "+1", "9223372036854775808"])
     expect(parseInt64(text)).toBeUndefined();
   expect(parseInt64("-7")).toBe(-7n);

@@ -1,8 +1,8 @@
-// The walk over JSON text, against JSON.parse.
+// The JSON scanner, compared with JSON.parse.
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { describeFault, scanJson } from "../../../src/contract/json-scanner.ts";
+import { formatSyntaxError, scanJson } from "../../../src/contract/json-scanner.ts";
 
 function isJson(text: string): boolean {
   try {
@@ -13,7 +13,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** JSON texts with something cut out, put in or exchanged: most are no JSON, some still are. */
+/** JSON texts with characters deleted, inserted or replaced: most are not JSON, some still are. */
 const nearlyJson = fc
   .tuple(
     fc.json({ maxDepth: 4 }),
@@ -26,7 +26,7 @@ const nearlyJson = fc
     return text.slice(0, at) + put + text.slice(at + cut);
   });
 
-test("finds a fault in a text exactly if JSON.parse refuses it", () => {
+test("finds a syntax error exactly if JSON.parse throws", () => {
   fc.assert(
     fc.property(nearlyJson, (text) => {
       expect("members" in scanJson(text, ["id"])).toBe(isJson(text));
@@ -35,7 +35,7 @@ test("finds a fault in a text exactly if JSON.parse refuses it", () => {
   );
 });
 
-test("gives the wanted members of the outermost object as they stand, the last of a name", () => {
+test("returns the texts of the wanted members of the outermost object, of duplicates the last", () => {
   const wanted = ["id", "name", ""];
   const member = fc.tuple(
     fc.constantFrom(
@@ -63,8 +63,8 @@ test("gives the wanted members of the outermost object as they stand, the last o
         const key = JSON.parse(`"${name}"`);
         if (wanted.includes(key)) expected.set(key, value);
       }
-      const walk = scanJson(text, wanted);
-      expect("members" in walk && [...walk.members].toSorted()).toEqual([...expected].toSorted());
+      const scan = scanJson(text, wanted);
+      expect("members" in scan && [...scan.members].toSorted()).toEqual([...expected].toSorted());
       expect(scanJson(`[${text}]`, wanted)).toEqual({ members: new Map() });
     }),
   );
@@ -80,12 +80,12 @@ test.each([
   ['{"a" 🌱}', 'line 1, column 6: expected ":", found "🌱"'],
   ["tru", 'line 1, column 1: expected a value, found "t"'],
   ["-", 'line 1, column 1: expected a value, found "-"'],
-])("says where and why %p is no JSON", (text, sentence) => {
-  const walk = scanJson(text, []);
-  expect("fault" in walk && describeFault(walk.fault)).toBe(sentence);
+])("reports position and reason of the syntax error in %p", (text, sentence) => {
+  const scan = scanJson(text, []);
+  expect("error" in scan && formatSyntaxError(scan.error)).toBe(sentence);
 });
 
-test("takes a megabyte of anything without running out of stack", () => {
+test("scans a megabyte of anything without overflowing the stack", () => {
   for (const text of [
     "[".repeat(1e6),
     '{"a":'.repeat(2e5),

@@ -1,4 +1,4 @@
-// Bodies that are too long for JSON.parse: read as short ones are, and no more of them is parsed than their fields.
+// Bodies that are too long for JSON.parse: parsed like short ones, but only their fields.
 
 import { afterEach, expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
@@ -10,7 +10,7 @@ afterEach(() => parse.mockClear());
 
 const MiB = 2 ** 20;
 
-/** A text that is as long as a body may be unless configured. */
+/** A text as long as the default limit of a body. */
 function filled(start: string, unit: string, end: string): string {
   return start + unit.repeat(Math.floor((MiB - start.length - end.length) / unit.length)) + end;
 }
@@ -36,11 +36,11 @@ test.each([
   const read = parseNewPlant(Buffer.from(text));
   expect(read instanceof ApiError ? read.code : read.id).toBe(expected);
   const parsed = parse.mock.calls.map(([json]) => json.length).filter((units) => units > 100);
-  // But for what is a field: a number is parsed whole.
+  // A field itself is parsed whatever its length.
   if (what !== "an id of a million digits") expect(parsed).toEqual([]);
 });
 
-/** Members of which some make a NewPlant, and what is nearly one. */
+/** Objects some of which are a NewPlant, or nearly one. */
 const body = fc
   .array(
     fc.tuple(
@@ -69,7 +69,7 @@ const body = fc
     return fc.oneof({ weight: 3, arbitrary: fc.constant(text) }, broken, fc.json());
   });
 
-test("a long body is read as a short one is, to the last word of its refusal", () => {
+test("a long body is parsed like a short one, to the last word of its error", () => {
   fc.assert(
     fc.property(body, (text) => {
       const [short, long] = [text, "\n".repeat(5_000) + text].map((one) => parseNewPlantJson(one));

@@ -1,8 +1,9 @@
-// The group commit, with an engine that commits when it is told to.
+// The group commit, on an engine whose commits the test ends.
 
 import { expect, test } from "bun:test";
 import type { NewPlant } from "../../../src/contract/plant.ts";
 import {
+  type CommitHook,
   GroupCommit,
   type GroupCommitLimits,
   type Schedule,
@@ -17,18 +18,18 @@ const limits: GroupCommitLimits = {
   batchesInFlightMax: 1,
 };
 
-const atOnce: Schedule = (start) => start();
+const immediately: Schedule = (start) => start();
 
 function plant(id: number, name = "Monstera"): NewPlant {
   return { id: BigInt(id), name };
 }
 
 let callers = 0;
-/** Another one each time: of its share of the queue each has all that there is. */
+/** A new caller each time, so that no share of the queue is exhausted. */
 const anyCaller = () => `caller ${++callers}`;
 
 /** An engine whose commits the test ends one by one. */
-class HeldEngine {
+class ManualEngine {
   readonly batches: { ids: number[]; end: PromiseWithResolvers<Outcome[]> }[] = [];
 
   create(batch: readonly NewPlant[]): Promise<Outcome[]> {
@@ -37,7 +38,7 @@ class HeldEngine {
     return end.promise;
   }
 
-  /** Ends the commit under way with an outcome for each plant. */
+  /** Ends the running commit with an outcome for each plant. */
   async endWith(...outcomes: Outcome[]): Promise<void> {
     this.batches.at(-1)?.end.resolve(outcomes);
     await settled();
@@ -48,9 +49,9 @@ async function settled(): Promise<void> {
   for (let turn = 0; turn < 10; turn++) await Promise.resolve();
 }
 
-test("what arrives during a commit is the next batch, in the order of arrival, and each plant gets its own outcome", async () => {
-  const engine = new HeldEngine();
-  const commit = new GroupCommit(engine, limits, atOnce);
+test("plants created during a commit form the next batch, in their order, and each gets its own outcome", async () => {
+  const engine = new ManualEngine();
+  const commit = new GroupCommit(engine, limits, immediately);
   const answers = [1, 2, 3].map((id) => commit.create(plant(id), anyCaller()));
   expect(engine.batches.map(({ ids }) => ids)).toEqual([[1]]);
   await engine.endWith("created");
@@ -59,9 +60,9 @@ test("what arrives during a commit is the next batch, in the order of arrival, a
   expect(await Promise.all(answers)).toEqual(["created", "unchanged", "conflict"]);
 });
 
-test("a batch holds no more than its limit; the rest follows at once", async () => {
-  const engine = new HeldEngine();
-  const commit = new GroupCommit(engine, limits, atOnce);
+test("a batch has at most batchPlantsMax plants; the next batch follows at once", async () => {
+  const engine = new ManualEngine();
+  const commit = new GroupCommit(engine, limits, immediately);
   const answers = [1, 2, 3, 4, 5].map((id) => commit.create(plant(id), anyCaller()));
   await engine.endWith("created");
   expect(engine.batches[1]?.ids).toEqual([2, 3, 4]);
@@ -71,16 +72,16 @@ test("a batch holds no more than its limit; the rest follows at once", async () 
   expect(await Promise.all(answers)).toEqual(Array(5).fill("created"));
 });
 
-test("as many batches are in flight as the engine takes", async () => {
-  const engine = new HeldEngine();
-  const commit = new GroupCommit(engine, { ...limits, batchesInFlightMax: 2 }, atOnce);
+test("batchesInFlightMax batches are committed concurrently", async () => {
+  const engine = new ManualEngine();
+  const commit = new GroupCommit(engine, { ...limits, batchesInFlightMax: 2 }, immediately);
   for (const id of [1, 2, 3]) void commit.create(plant(id), anyCaller());
   expect(engine.batches.map(({ ids }) => ids)).toEqual([[1], [2]]);
 });
 
-test("a batch that fails with an exception rejects its own plants alone, and is not tried again", async () => {
-  const engine = new HeldEngine();
-  const commit = new GroupCommit(engine, limits, atOnce);
+test("a batch that fails with an exception rejects its own plants only, and is not retried", async () => {
+  const engine = new ManualEngine();
+  const commit = new GroupCommit(engine, limits, immediately);
   const [first, second] = [commit.create(plant(1), anyCaller()), commit.create(plant(2), anyCaller())];
   engine.batches[0]?.end.reject(new Error("broken"));
   expect(await first.catch((error) => error.message)).toBe("broken");
@@ -90,9 +91,9 @@ test("a batch that fails with an exception rejects its own plants alone, and is 
   expect(await second).toBe("created");
 });
 
-test("an engine that forgets an outcome fails that plant, and none waits for ever", async () => {
-  const engine = new HeldEngine();
-  const commit = new GroupCommit(engine, limits, atOnce);
+test("a missing outcome rejects that plant, and no promise stays pending", async () => {
+  const engine = new ManualEngine();
+  const commit = new GroupCommit(engine, limits, immediately);
   const first = commit.create(plant(0), anyCaller());
   const answers = [1, 2].map((id) => commit.create(plant(id), anyCaller()));
   await engine.endWith("created");
@@ -103,9 +104,36 @@ test("an engine that forgets an outcome fails that plant, and none waits for eve
   expect(forgotten?.status).toBe("rejected");
 });
 
-test("text that waits is bounded as well as plants, and is free again once it is on its way", async () => {
-  const engine = new HeldEngine();
-  const commit = new GroupCommit(engine, limits, atOnce);
+test("the hook is called once after each batch, before any create of the batch resolves", async () => {
+  const engine = new ManualEngine();
+  const calls: unknown[] = [];
+  let time = 0;
+  const hook: CommitHook = {
+    now: () => ++time,
+    afterBatch: ({ plants, ...rest }) => calls.push({ ids: plants.map(({ id }) => Number(id)), ...rest }),
+  };
+  const commit = new GroupCommit(engine, limits, immediately, hook);
+  const creates = [1, 2, 3].map((id) =>
+    commit.create(plant(id), anyCaller()).then(
+      (outcome) => calls.push(outcome),
+      (error) => calls.push(error.message),
+    ),
+  );
+  await engine.endWith("created");
+  engine.batches[1]?.end.reject(new Error("broken"));
+  await Promise.all(creates);
+  expect(calls).toEqual([
+    { ids: [1], outcomes: ["created"], startedAt: 1, endedAt: 2 },
+    "created",
+    { ids: [2, 3], outcomes: undefined, startedAt: 3, endedAt: 4 },
+    "broken",
+    "broken",
+  ]);
+});
+
+test("code units in the queue are limited as well, and are released when their batch starts", async () => {
+  const engine = new ManualEngine();
+  const commit = new GroupCommit(engine, limits, immediately);
   void commit.create(plant(1), anyCaller());
   void commit.create(plant(2, "x".repeat(100)), anyCaller());
   expect(await commit.create(plant(3), anyCaller())).toBe("overloaded");
@@ -114,24 +142,24 @@ test("text that waits is bounded as well as plants, and is free again once it is
   expect(await commit.create(plant(5), anyCaller())).toBe("overloaded");
 });
 
-test("text is free again where a batch takes only some of what waits", async () => {
-  const engine = new HeldEngine();
-  const commit = new GroupCommit(engine, limits, atOnce);
+test("code units are released when a batch takes a part of the queue", async () => {
+  const engine = new ManualEngine();
+  const commit = new GroupCommit(engine, limits, immediately);
   void commit.create(plant(1), anyCaller());
   for (const id of [2, 3, 4]) void commit.create(plant(id, "x".repeat(30)), anyCaller());
   void commit.create(plant(5, "x".repeat(9)), anyCaller());
   await engine.endWith("created");
   expect(engine.batches.at(-1)?.ids).toEqual([2, 3, 4]);
-  // 9 units wait, and 100 may.
+  // 9 of 100 code units are in the queue.
   void commit.create(plant(6, "x".repeat(90)), anyCaller());
   expect(commit.isFullFor(anyCaller())).toBe(false);
   void commit.create(plant(7, "x"), anyCaller());
   expect(commit.isFullFor(anyCaller())).toBe(true);
 });
 
-test("a caller may fill seven eighths of the queue, and others find room beside it", async () => {
-  const engine = new HeldEngine();
-  const commit = new GroupCommit(engine, { ...limits, queuePlantsMax: 80 }, atOnce);
+test("a caller may fill seven eighths of the queue, and the rest is left to other callers", async () => {
+  const engine = new ManualEngine();
+  const commit = new GroupCommit(engine, { ...limits, queuePlantsMax: 80 }, immediately);
   void commit.create(plant(0), "one");
   for (let id = 1; id <= 70; id++) {
     expect(commit.isFullFor("one")).toBe(false);
@@ -139,21 +167,25 @@ test("a caller may fill seven eighths of the queue, and others find room beside 
   }
   expect(commit.isFullFor("one")).toBe(true);
   expect(await commit.create(plant(71, ""), "one")).toBe("overloaded");
-  // The next one as well: what is free is shared, and something always is.
+  // Another caller gets seven eighths of the rest, so some is always free.
   for (let id = 100; !commit.isFullFor("two"); id++) void commit.create(plant(id, ""), "two");
   expect(commit.queueLength).toBe(78);
   expect(commit.isFullFor("three")).toBe(false);
 
-  // Its plants leave in batches of three, and its share comes back with them.
+  // Its plants leave in batches of three, and its share is released with them.
   await engine.endWith("created");
   expect(commit.isFullFor("one")).toBe(true);
   for (let batch = 0; batch < 10; batch++) await engine.endWith("created", "created", "created");
   expect(commit.isFullFor("one")).toBe(false);
 });
 
-test("a caller's text may fill seven eighths of what may wait, and comes back", async () => {
-  const engine = new HeldEngine();
-  const commit = new GroupCommit(engine, { ...limits, queuePlantsMax: 1_000, queueCodeUnitsMax: 80 }, atOnce);
+test("a caller's code units may fill seven eighths of the queue, and are released", async () => {
+  const engine = new ManualEngine();
+  const commit = new GroupCommit(
+    engine,
+    { ...limits, queuePlantsMax: 1_000, queueCodeUnitsMax: 80 },
+    immediately,
+  );
   void commit.create(plant(0), "one");
   let sent = 0;
   while (!commit.isFullFor("one")) void commit.create(plant(++sent, "12345"), "one");
@@ -166,12 +198,14 @@ test("a caller's text may fill seven eighths of what may wait, and comes back", 
 
 test.each(Object.keys(limits))("the limit %s must be a positive integer", (name) => {
   for (const value of [0, -1, 1.5, Number.NaN]) {
-    expect(() => new GroupCommit(new HeldEngine(), { ...limits, [name]: value }, atOnce)).toThrow(name);
+    expect(() => new GroupCommit(new ManualEngine(), { ...limits, [name]: value }, immediately)).toThrow(
+      name,
+    );
   }
 });
 
-// What each call does in each state: the whole table.
-const states: Record<string, (engine: HeldEngine, commit: GroupCommit) => void | Promise<void>> = {
+// The whole table of states and calls.
+const states: Record<string, (engine: ManualEngine, commit: GroupCommit) => void | Promise<void>> = {
   open: () => undefined,
   committing: (_, commit) => void commit.create(plant(1), anyCaller()),
   full: (_, commit) => {
@@ -192,8 +226,8 @@ const createIn: Record<string, string> = {
   closed: "closed",
 };
 test.each(Object.keys(states))("create in the state %s", async (state) => {
-  const engine = new HeldEngine();
-  const commit = new GroupCommit(engine, limits, atOnce);
+  const engine = new ManualEngine();
+  const commit = new GroupCommit(engine, limits, immediately);
   await states[state]?.(engine, commit);
   const outcome = await Promise.race([commit.create(plant(9), anyCaller()), settled().then(() => "waits")]);
   expect(outcome).toBe(createIn[state] ?? "");
@@ -207,12 +241,12 @@ const closeIn: Record<string, string> = {
   closed: "closes",
 };
 test.each(Object.keys(states))("close in the state %s", async (state) => {
-  const engine = new HeldEngine();
-  const commit = new GroupCommit(engine, limits, atOnce);
+  const engine = new ManualEngine();
+  const commit = new GroupCommit(engine, limits, immediately);
   await states[state]?.(engine, commit);
   const closing = commit.close().then(() => "closes");
   expect(await Promise.race([closing, settled().then(() => "waits")])).toBe(closeIn[state] ?? "");
-  // Whatever was accepted is still committed, and then the close is done.
+  // Every accepted plant is committed, and then the close resolves.
   while (engine.batches.at(-1)?.end !== undefined && closeIn[state] === "waits") {
     const before = engine.batches.length;
     await engine.endWith(...(engine.batches.at(-1)?.ids.map(() => "created" as const) ?? []));
@@ -221,8 +255,8 @@ test.each(Object.keys(states))("close in the state %s", async (state) => {
   expect(await closing).toBe("closes");
 });
 
-test("what is handed in during one turn of the event loop leaves as one batch", async () => {
-  const engine = new HeldEngine();
+test("plants created in one tick of the event loop are one batch", async () => {
+  const engine = new ManualEngine();
   const commit = new GroupCommit(engine, limits, scheduleWithSetImmediate);
   const answers = [1, 2, 3].map((id) => commit.create(plant(id), anyCaller()));
   expect(engine.batches).toEqual([]);

@@ -1,13 +1,13 @@
-// Adds a plant through the real operation, with a token as any client, and shows its answer as it is.
+// The form that adds a plant: it sends POST /plants with a token, as any client does, and shows the response.
 
-import { sentenceOf, write } from "./api.js";
-import { Dialog, Fault } from "./dialogs.js";
-import { foreign, html } from "./format.js";
+import { errorMessage, post } from "./api.js";
+import { Dialog, ErrorMessage } from "./dialogs.js";
+import { html, untrustedText } from "./format.js";
 import { Component } from "./library/preact.js";
 
 /**
- * @typedef {{ status: number, requestId: string, answer: { name?: string, tag?: string, error?: number, message?: string } }} Created
- * @typedef {{ id: string, name: string, tag: string, created: Created | null, fault: string, isBusy: boolean }} State
+ * @typedef {{ status: number, requestId: string, body: { name?: string, tag?: string, error?: number, message?: string } }} CreateResponse
+ * @typedef {{ id: string, name: string, tag: string, response: CreateResponse | null, error: string, isBusy: boolean }} State
  */
 
 /**
@@ -16,20 +16,20 @@ import { Component } from "./library/preact.js";
  */
 export class AddPlant extends Component {
   /** @override @type {State} */
-  state = { id: "", name: "", tag: "", created: null, fault: "", isBusy: false };
+  state = { id: "", name: "", tag: "", response: null, error: "", isBusy: false };
 
   /** @param {SubmitEvent} event */
   async submit(event) {
     event.preventDefault();
     const { id, name, tag } = this.state;
-    this.setState({ isBusy: true, fault: "", created: null });
+    this.setState({ isBusy: true, error: "", response: null });
     try {
-      /** @type {Created} */
-      const created = await write("plants", { token: this.props.token, body: bodyOf(id, name, tag) });
-      this.setState({ created });
-      if (created.status === 200) this.props.onCreated();
+      /** @type {CreateResponse} */
+      const response = await post("plants", { token: this.props.token, body: newPlantJson(id, name, tag) });
+      this.setState({ response });
+      if (response.status === 200) this.props.onCreated();
     } catch (error) {
-      this.setState({ fault: sentenceOf(error) });
+      this.setState({ error: errorMessage(error) });
     }
     this.setState({ isBusy: false });
   }
@@ -38,7 +38,7 @@ export class AddPlant extends Component {
    * @param {"id" | "name" | "tag"} field
    * @returns {(event: InputEvent & { currentTarget: HTMLInputElement }) => void}
    */
-  taking(field) {
+  onInput(field) {
     return ({ currentTarget: { value } }) =>
       this.setState(/** @type {Pick<State, typeof field>} */ ({ [field]: value }));
   }
@@ -46,7 +46,7 @@ export class AddPlant extends Component {
   /** @override */
   render() {
     const { token, onToken, onClose } = this.props;
-    const { id, name, tag, created, fault, isBusy } = this.state;
+    const { id, name, tag, response, error, isBusy } = this.state;
     return html`
       <${Dialog} title="Add a plant" onClose=${onClose}>
         <form onSubmit=${(/** @type {SubmitEvent} */ event) => this.submit(event)}>
@@ -64,15 +64,15 @@ export class AddPlant extends Component {
           </label>
           <label>
             Id
-            <input name="id" inputmode="numeric" autocomplete="off" value=${id} onInput=${this.taking("id")} />
+            <input name="id" inputmode="numeric" autocomplete="off" value=${id} onInput=${this.onInput("id")} />
           </label>
-          <label>Name <input name="name" autocomplete="off" value=${name} onInput=${this.taking("name")} /></label>
+          <label>Name <input name="name" autocomplete="off" value=${name} onInput=${this.onInput("name")} /></label>
           <label>
-            Tag <span class="faint">(none if left empty)</span>
-            <input name="tag" autocomplete="off" value=${tag} onInput=${this.taking("tag")} />
+            Tag <span class="faint">(optional)</span>
+            <input name="tag" autocomplete="off" value=${tag} onInput=${this.onInput("tag")} />
           </label>
-          <${Fault} text=${fault} />
-          <div role="status">${created !== null && html`<${Answer} ...${created} />`}</div>
+          <${ErrorMessage} text=${error} />
+          <div role="status">${response !== null && html`<${ResponseMessage} ...${response} />`}</div>
           <div class="actions">
             <button type="button" onClick=${onClose}>Close</button>
             <button class="main" disabled=${isBusy}>Send POST /plants</button>
@@ -83,26 +83,26 @@ export class AddPlant extends Component {
   }
 }
 
-/** @param {Created} created */
-function Answer({ status, requestId, answer }) {
-  const isGood = status === 200;
+/** @param {CreateResponse} response */
+function ResponseMessage({ status, requestId, body }) {
+  const isOk = status === 200;
   return html`
-    <div class=${`answer ${isGood ? "good" : "bad"}`}>
-      <b>${status}${answer.error === undefined ? "" : `, error ${answer.error}`}</b>
-      <span>${isGood ? html`${foreign(answer.name ?? "")} is in the store.` : foreign(answer.message ?? "")}</span>
+    <div class=${`response ${isOk ? "ok" : ""}`}>
+      <b>${status}${body.error === undefined ? "" : `, error ${body.error}`}</b>
+      <span>${isOk ? html`${untrustedText(body.name ?? "")} is stored.` : untrustedText(body.message ?? "")}</span>
       <span class="faint">Request ${requestId}</span>
     </div>
   `;
 }
 
 /**
- * The body as a client would send it: the digits of the id as they are typed, as a number of JavaScript loses some.
+ * The JSON text of a NewPlant with the digits of the id as typed: a number in JavaScript is not exact past 2^53.
  *
  * @param {string} id
  * @param {string} name
  * @param {string} tag
  */
-function bodyOf(id, name, tag) {
+function newPlantJson(id, name, tag) {
   const isNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(id.trim());
   const rest = JSON.stringify(tag === "" ? { name } : { name, tag });
   return `{"id":${isNumber ? id.trim() : JSON.stringify(id)},${rest.slice(1)}`;

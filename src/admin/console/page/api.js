@@ -1,9 +1,9 @@
-// What the page asks of the server.
+// Requests to the console's API.
 
-/** A refusal, or a server that cannot be reached: the message is for the operator. */
-export class Refused extends Error {
+/** An error response, or no response at all. The message is a sentence for the operator. */
+export class RequestError extends Error {
   /**
-   * @param {number} status 0 where there was no answer.
+   * @param {number} status 0 if there was no response.
    * @param {string} message
    */
   constructor(status, message) {
@@ -17,8 +17,8 @@ export class Refused extends Error {
  * @param {Record<string, string>} [parameters]
  * @returns {Promise<any>}
  */
-export function read(path, parameters = {}) {
-  return ask(addressOf(path, parameters), {});
+export function get(path, parameters = {}) {
+  return send(apiUrl(path, parameters), {});
 }
 
 /**
@@ -26,8 +26,8 @@ export function read(path, parameters = {}) {
  * @param {Record<string, string>} body
  * @returns {Promise<any>}
  */
-export function write(path, body) {
-  return ask(addressOf(path, {}), {
+export function post(path, body) {
+  return send(apiUrl(path, {}), {
     method: "POST",
     headers: { "Content-Type": "application/json", "X-Plantstore-Console": "1" },
     body: JSON.stringify(body),
@@ -38,30 +38,30 @@ export function write(path, body) {
  * @param {string} path
  * @param {Record<string, string>} parameters
  */
-export function addressOf(path, parameters) {
+export function apiUrl(path, parameters) {
   const query = new URLSearchParams(parameters).toString();
   return `api/${path}${query === "" ? "" : `?${query}`}`;
 }
 
 /**
  * @param {unknown} error
- * @returns {string} a sentence for the operator.
+ * @returns {string}
  */
-export function sentenceOf(error) {
+export function errorMessage(error) {
   return error instanceof Error ? error.message : String(error);
 }
 
 /**
- * @param {string} address
+ * @param {string} url
  * @param {RequestInit} init
  */
-async function ask(address, init) {
-  const response = await fetch(address, init).catch(() => {
-    throw new Refused(0, "The server cannot be reached.");
+async function send(url, init) {
+  const response = await fetch(url, init).catch(() => {
+    throw new RequestError(0, "The server is unreachable.");
   });
-  const answer = await response.json().catch(() => {
-    throw new Refused(response.status, "The server's answer cannot be read.");
+  const json = await response.json().catch(() => {
+    throw new RequestError(response.status, "The server's response is not valid JSON.");
   });
-  if (!response.ok) throw new Refused(response.status, answer.message);
-  return answer;
+  if (!response.ok) throw new RequestError(response.status, json.message);
+  return json;
 }

@@ -1,42 +1,41 @@
-// The page: asks for the password where one is set, and then shows everything, again and again.
+// The page: the log-in form, then all sections, which it reloads every few seconds.
 
 import { AddPlant } from "./add-plant.js";
-import { Refused, read, write } from "./api.js";
-import { Plots } from "./charts.js";
+import { get, post, RequestError } from "./api.js";
+import { Charts } from "./charts.js";
 import { html } from "./format.js";
 import { Indexes } from "./indexes.js";
 import { Component, render } from "./library/preact.js";
+import { LogIn } from "./log-in.js";
 import { Plants } from "./plants.js";
-import { LogIn } from "./session.js";
 import { Tokens } from "./tokens.js";
 
 /**
- * @typedef {import("./charts.js").Hour} Hour
+ * @typedef {import("./charts.js").History} History
  * @typedef {{ version: string, engine: string, run: string }} About
- * @typedef {{ session: "unknown" | "closed" | "open", needsPassword: boolean, isReached: boolean, beat: number,
- *   slowBeat: number, hour: Hour, about: About | null, token: string,
- *   isAdding: boolean }} State
+ * @typedef {{ session: "unknown" | "loggedOut" | "loggedIn", requiresPassword: boolean, isReachable: boolean, tick: number,
+ *   slowTick: number, history: History, about: About | null, token: string, isAdding: boolean }} State
  */
 
-/** As often as the server ends a sample. */
-const beatMs = 5_000;
+/** The duration of a sample of the server. */
+const tickMs = 5_000;
 
-/** Tokens and indexes change seldom. */
-const beatsPerSlowBeat = 2;
+/** Tokens and indexes are reloaded less often. */
+const ticksPerSlowTick = 2;
 
-/** @type {Hour} */
-const emptyHour = { first: 0, samples: [], sampleMs: 5_000, samplesMax: 720, endsAt: Date.now() / 1_000 };
+/** @type {History} */
+const emptyHistory = { first: 0, samples: [], sampleMs: 5_000, samplesMax: 720, endsAt: Date.now() / 1_000 };
 
 /** @extends {Component<{}, State>} */
 class App extends Component {
   /** @override @type {State} */
   state = {
     session: "unknown",
-    needsPassword: false,
-    isReached: true,
-    beat: 0,
-    slowBeat: 0,
-    hour: emptyHour,
+    requiresPassword: false,
+    isReachable: true,
+    tick: 0,
+    slowTick: 0,
+    history: emptyHistory,
     about: null,
     token: "",
     isAdding: false,
@@ -44,89 +43,97 @@ class App extends Component {
 
   /** @override */
   componentDidMount() {
-    void this.lookAtSession();
-    setInterval(() => void this.beat(), beatMs);
-    document.addEventListener("visibilitychange", () => void this.beat());
+    void this.loadSession();
+    setInterval(() => void this.poll(), tickMs);
+    document.addEventListener("visibilitychange", () => void this.poll());
   }
 
-  async lookAtSession() {
+  async loadSession() {
     try {
-      const { needsPassword, isOpen } = await read("session");
-      this.setState({ needsPassword, session: isOpen ? "open" : "closed", isReached: true });
-      if (isOpen) await this.readHistory();
+      const { requiresPassword, isAuthenticated } = await get("session");
+      this.setState({
+        requiresPassword,
+        session: isAuthenticated ? "loggedIn" : "loggedOut",
+        isReachable: true,
+      });
+      if (isAuthenticated) await this.loadHistory();
     } catch {
-      this.setState({ isReached: false });
+      this.setState({ isReachable: false });
     }
   }
 
-  /** A page that nobody sees asks for nothing. */
-  async beat() {
-    if (document.hidden || this.isBeating) return;
-    if (this.state.session !== "open") {
-      if (!this.state.isReached) await this.lookAtSession();
+  /** Reloads all sections, unless the page is hidden. */
+  async poll() {
+    if (document.hidden || this.isPolling) return;
+    if (this.state.session !== "loggedIn") {
+      if (!this.state.isReachable) await this.loadSession();
       return;
     }
-    this.isBeating = true;
-    await this.readHistory();
-    this.isBeating = false;
-    const beat = this.state.beat + 1;
-    this.setState({ beat, slowBeat: Math.floor(beat / beatsPerSlowBeat) });
+    this.isPolling = true;
+    await this.loadHistory();
+    this.isPolling = false;
+    const tick = this.state.tick + 1;
+    this.setState({ tick, slowTick: Math.floor(tick / ticksPerSlowTick) });
   }
 
-  isBeating = false;
+  isPolling = false;
 
-  async readHistory() {
-    const { hour, about: before } = this.state;
-    const known = hour.first + hour.samples.length;
+  async loadHistory() {
+    const { history, about: previous } = this.state;
+    const next = history.first + history.samples.length;
     try {
-      const { about, ...news } = await read("history", { since: String(known) });
-      // A server that has started anew counts from 0 again, and one that was not asked for long has left some behind: what
-      // it has is asked for with the next beat.
-      const isAnother = news.first > known || (before !== null && before.run !== about.run);
-      this.setState({ about, isReached: true, hour: isAnother ? emptyHour : grown(hour, news) });
+      const { about, ...newer } = await get("history", { since: String(next) });
+      // After a restart the server counts samples from 0 again, and after a long pause it no longer has all that are missing
+      // here. Then the next tick loads the history from the start.
+      const isDiscontinuous = newer.first > next || (previous !== null && previous.run !== about.run);
+      this.setState({
+        about,
+        isReachable: true,
+        history: isDiscontinuous ? emptyHistory : appendSamples(history, newer),
+      });
     } catch (error) {
-      if (error instanceof Refused && error.status === 401) this.setState({ session: "closed" });
-      else this.setState({ isReached: false });
+      if (error instanceof RequestError && error.status === 401) this.setState({ session: "loggedOut" });
+      else this.setState({ isReachable: false });
     }
   }
 
   async logOut() {
     try {
-      await write("session-end", {});
+      await post("session-end", {});
     } catch {
-      this.setState({ isReached: false });
+      this.setState({ isReachable: false });
       return;
     }
-    this.setState({ session: "closed", token: "", isAdding: false });
+    this.setState({ session: "loggedOut", token: "", isAdding: false });
   }
 
   /** @override */
   render() {
-    const { session, isReached } = this.state;
-    if (session === "closed") return html`<${LogIn} onOpen=${() => this.lookAtSession()} />`;
+    const { session, isReachable } = this.state;
+    if (session === "loggedOut") return html`<${LogIn} onLogIn=${() => this.loadSession()} />`;
     if (session === "unknown")
-      return html`<p class="start" role="status">${isReached ? "" : "The server cannot be reached; trying again."}</p>`;
+      return html`<p class="start" role="status">${isReachable ? "" : "The server is unreachable; retrying."}</p>`;
     return this.console();
   }
 
   console() {
-    const { needsPassword, isReached, beat, slowBeat, hour, about, token, isAdding } = this.state;
+    const { requiresPassword, isReachable, tick, slowTick, history, about, token, isAdding } = this.state;
     return html`
       <header class="top">
         <h1><img src="icon.svg" alt="" width="28" height="28" /> Plant Store</h1>
         <p class="faint">${about !== null && `${about.version} on ${about.engine === "sqlite" ? "SQLite" : "PostgreSQL"}`}</p>
-        <p class=${`link-state ${isReached ? "up" : "down"}`} role="status">
-          <i aria-hidden="true"></i>${isReached ? "Live" : "The server cannot be reached; trying again."}
+        <p class=${`connection ${isReachable ? "up" : "down"}`} role="status">
+          <i aria-hidden="true"></i>${isReachable ? "Live" : "The server is unreachable; retrying."}
         </p>
-        ${needsPassword && html`<button type="button" onClick=${() => this.logOut()}>Log out</button>`}
+        ${requiresPassword && html`<button type="button" onClick=${() => this.logOut()}>Log out</button>`}
       </header>
       <main>
-        <${Plots} hour=${hour} />
+        <${Charts} history=${history} />
         <div class="columns">
-          <${Plants} beat=${beat} onAdd=${() => this.setState({ isAdding: true })} />
+          <${Plants} tick=${tick} onAdd=${() => this.setState({ isAdding: true })} />
           <div class="side">
-            <${Tokens} slowBeat=${slowBeat} onIssued=${(/** @type {string} */ issued) => this.setState({ token: issued })} />
-            <${Indexes} slowBeat=${slowBeat} engine=${about?.engine ?? ""} />
+            <${Tokens} slowTick=${slowTick} onIssued=${(/** @type {string} */ issued) => this.setState({ token: issued })} />
+            <${Indexes} slowTick=${slowTick} engine=${about?.engine ?? ""} />
           </div>
         </div>
       </main>
@@ -134,8 +141,8 @@ class App extends Component {
         isAdding &&
         html`<${AddPlant}
           token=${token}
-          onToken=${(/** @type {string} */ given) => this.setState({ token: given })}
-          onCreated=${() => this.setState({ beat: beat + 1 })}
+          onToken=${(/** @type {string} */ entered) => this.setState({ token: entered })}
+          onCreated=${() => this.setState({ tick: tick + 1 })}
           onClose=${() => this.setState({ isAdding: false })}
         />`
       }
@@ -144,17 +151,17 @@ class App extends Component {
 }
 
 /**
- * @param {Hour} hour
- * @param {Omit<Hour, "endsAt">} news
- * @returns {Hour}
+ * @param {History} history
+ * @param {Omit<History, "endsAt">} newer
+ * @returns {History}
  */
-function grown(hour, { first, samples, sampleMs, samplesMax }) {
-  if (samples.length === 0) return hour;
-  const all = [...hour.samples, ...samples].slice(-samplesMax);
+function appendSamples(history, { first, samples, sampleMs, samplesMax }) {
+  if (samples.length === 0) return history;
+  const all = [...history.samples, ...samples].slice(-samplesMax);
   const endsAt =
-    hour.samples.length === 0 ? Date.now() / 1_000 : hour.endsAt + (samples.length * sampleMs) / 1_000;
+    history.samples.length === 0 ? Date.now() / 1_000 : history.endsAt + (samples.length * sampleMs) / 1_000;
   return { first: first + samples.length - all.length, samples: all, sampleMs, samplesMax, endsAt };
 }
 
-const place = document.getElementById("app");
-if (place !== null) render(html`<${App} />`, place);
+const container = document.getElementById("app");
+if (container !== null) render(html`<${App} />`, container);

@@ -1,58 +1,58 @@
-// The last hour as plots: creates, refusals, latency and batch size.
+// Charts of the last hour: creates, latency, batch size and errors.
 
-import { figure, html, timeOfDay } from "./format.js";
+import { formatNumber, formatTime, html } from "./format.js";
 import { Component, createRef } from "./library/preact.js";
 import uPlot from "./library/uplot.js";
 
 /**
  * @typedef {{ created: number, unchanged: number, refusals: Record<string, number>, p50Ms: number | null,
  *   p99Ms: number | null, batches: number, batchPlants: number }} Sample
- * @typedef {{ first: number, samples: Sample[], sampleMs: number, samplesMax: number, endsAt: number }} Hour
+ * @typedef {{ first: number, samples: Sample[], sampleMs: number, samplesMax: number, endsAt: number }} History
  * @typedef {{ label: string, colour: string, values: (number | null)[] }} Line
  */
 
 const height = 150;
 
-/** Names of CSS colours, in the order in which they are given out. */
-const refusalColours = ["--line-1", "--line-2", "--line-3", "--line-4", "--line-5", "--line-6"];
+/** CSS variables. */
+const errorColours = ["--line-1", "--line-2", "--line-3", "--line-4", "--line-5", "--line-6"];
 
-/** @param {{ hour: Hour }} properties */
-export function Plots({ hour }) {
-  const { samples, sampleMs } = hour;
+/** @param {{ history: History }} properties */
+export function Charts({ history }) {
+  const { samples, sampleMs, endsAt } = history;
   const seconds = sampleMs / 1_000;
-  const times = samples.map((_, index) => hour.endsAt - (samples.length - 1 - index) * seconds);
+  const times = samples.map((_, index) => endsAt - (samples.length - 1 - index) * seconds);
   const codes = [...new Set(samples.flatMap(({ refusals }) => Object.keys(refusals)))].sort();
   return html`
-    <section class="plots" aria-label="The last hour">
-      <${Plot}
+    <section class="charts" aria-label="The last hour">
+      <${Chart}
         title="Creates"
-        unit="a second"
+        unit="per second"
         times=${times}
-        empty="No plant was created in the last hour."
+        empty="No creates in the last hour."
         lines=${[
-          { label: "new", colour: "--accent", values: samples.map(({ created }) => created / seconds) },
+          { label: "created", colour: "--accent", values: samples.map(({ created }) => created / seconds) },
           {
-            label: "sent again",
+            label: "duplicates",
             colour: "--line-2",
             values: samples.map(({ unchanged }) => unchanged / seconds),
           },
         ]}
       />
-      <${Plot}
-        title="Time of a create"
+      <${Chart}
+        title="Create latency"
         unit="ms"
         times=${times}
-        empty="No plant was created in the last hour."
+        empty="No creates in the last hour."
         lines=${[
           { label: "p50", colour: "--accent", values: samples.map(({ p50Ms }) => p50Ms) },
           { label: "p99", colour: "--line-1", values: samples.map(({ p99Ms }) => p99Ms) },
         ]}
       />
-      <${Plot}
+      <${Chart}
         title="Batch size"
-        unit="plants a commit"
+        unit="plants per commit"
         times=${times}
-        empty="Nothing was committed in the last hour."
+        empty="No commits in the last hour."
         lines=${[
           {
             label: "plants",
@@ -61,14 +61,14 @@ export function Plots({ hour }) {
           },
         ]}
       />
-      <${Plot}
-        title="Refusals"
-        unit="a second"
+      <${Chart}
+        title="Errors by code"
+        unit="per second"
         times=${times}
-        empty="Nothing was refused in the last hour."
+        empty="No errors in the last hour."
         lines=${codes.map((code, index) => ({
           label: code,
-          colour: refusalColours[index % refusalColours.length] ?? "--accent",
+          colour: errorColours[index % errorColours.length] ?? "--accent",
           values: samples.map(({ refusals }) => (refusals[code] ?? 0) / seconds),
         }))}
       />
@@ -77,39 +77,40 @@ export function Plots({ hour }) {
 }
 
 /**
- * One plot, with the figures of the moment that is pointed at, or of the latest.
+ * One chart, with the values at the cursor, or the latest ones.
  *
  * @extends {Component<{ title: string, unit: string, empty: string, times: number[], lines: Line[] },
- *   { pointed: number | null }>}
+ *   { hovered: number | null }>}
  */
-class Plot extends Component {
-  /** @override @type {{ pointed: number | null }} */
-  state = { pointed: null };
+class Chart extends Component {
+  /** @override @type {{ hovered: number | null }} */
+  state = { hovered: null };
   /** @type {{ current: HTMLElement | null }} */
-  place = createRef();
+  container = createRef();
   /** @type {uPlot | undefined} */
   plot;
-  drawn = "";
-  /** The labels and the colour scheme that the plot was made with. */
-  plotted = "";
+  /** Identifies the data that was drawn last. */
+  drawnData = "";
+  /** The labels and the colour scheme of the plot. */
+  drawnLabels = "";
   isDark = false;
   /** @type {ResizeObserver | undefined} */
-  resizing;
+  resizeObserver;
   scheme = matchMedia("(prefers-color-scheme: dark)");
   redraw = () => {
-    this.drawn = "";
+    this.drawnData = "";
     this.draw();
   };
 
   /** @override */
   componentDidMount() {
     this.scheme.addEventListener("change", this.redraw);
-    this.resizing = new ResizeObserver(() => {
-      const width = this.place.current?.clientWidth ?? 0;
+    this.resizeObserver = new ResizeObserver(() => {
+      const width = this.container.current?.clientWidth ?? 0;
       if (width > 0 && this.plot !== undefined && this.plot.width !== width)
         this.plot.setSize({ width, height });
     });
-    if (this.place.current !== null) this.resizing.observe(this.place.current);
+    if (this.container.current !== null) this.resizeObserver.observe(this.container.current);
     this.draw();
   }
 
@@ -121,7 +122,7 @@ class Plot extends Component {
   /** @override */
   componentWillUnmount() {
     this.scheme.removeEventListener("change", this.redraw);
-    this.resizing?.disconnect();
+    this.resizeObserver?.disconnect();
     this.plot?.destroy();
   }
 
@@ -133,23 +134,23 @@ class Plot extends Component {
     const { times, lines } = this.props;
     const labels = lines.map(({ label }) => label).join();
     const newest = `${labels} ${times.at(0)} ${times.at(-1)}`;
-    if (this.drawn === newest || this.place.current === null) return;
-    this.drawn = newest;
+    if (this.drawnData === newest || this.container.current === null) return;
+    this.drawnData = newest;
     const data = /** @type {uPlot.AlignedData} */ ([times, ...lines.map(({ values }) => values)]);
-    if (this.plot === undefined || this.plotted !== labels || this.isDark !== this.scheme.matches) {
+    if (this.plot === undefined || this.drawnLabels !== labels || this.isDark !== this.scheme.matches) {
       this.plot?.destroy();
-      this.plot = new uPlot(this.options(this.place.current), data, this.place.current);
-      this.plotted = labels;
+      this.plot = new uPlot(this.options(this.container.current), data, this.container.current);
+      this.drawnLabels = labels;
       this.isDark = this.scheme.matches;
     } else this.plot.setData(data);
   }
 
   /**
-   * @param {HTMLElement} place
+   * @param {HTMLElement} container
    * @returns {uPlot.Options}
    */
-  options(place) {
-    const style = getComputedStyle(place);
+  options(container) {
+    const style = getComputedStyle(container);
     const colour = (/** @type {string} */ name) => style.getPropertyValue(name);
     const axis = {
       stroke: colour("--faint"),
@@ -158,23 +159,23 @@ class Plot extends Component {
       font: "12px system-ui, sans-serif",
     };
     return {
-      width: place.clientWidth,
+      width: container.clientWidth,
       height,
       padding: [8, 26, 0, 0],
       legend: { show: false },
       cursor: { y: false, points: { size: 6 }, drag: { x: false, y: false }, sync: { key: "hour" } },
       scales: {
-        x: { range: (_, min, max) => spanOf(min, max) },
-        y: { range: (_, __, max) => [0, roundedUp(max)] },
+        x: { range: (_, min, max) => timeRange(min, max) },
+        y: { range: (_, __, max) => [0, axisMax(max)] },
       },
       axes: [
         {
           ...axis,
           size: 28,
           space: 80,
-          values: (_, ticks, __, ___, step) => ticks.map((tick) => clock(tick, step)),
+          values: (_, ticks, __, ___, step) => ticks.map((tick) => formatAxisTime(tick, step)),
         },
-        { ...axis, size: 52, values: (_, ticks) => ticks.map((tick) => figure(tick)) },
+        { ...axis, size: 52, values: (_, ticks) => ticks.map((tick) => formatNumber(tick)) },
       ],
       series: [
         {},
@@ -188,8 +189,8 @@ class Plot extends Component {
       hooks: {
         setCursor: [
           (plot) => {
-            const pointed = plot.cursor.idx ?? null;
-            if (pointed !== this.state.pointed) this.setState({ pointed });
+            const hovered = plot.cursor.idx ?? null;
+            if (hovered !== this.state.hovered) this.setState({ hovered });
           },
         ],
       },
@@ -199,36 +200,36 @@ class Plot extends Component {
   /** @override */
   render() {
     const { title, unit, times, lines, empty } = this.props;
-    const { pointed } = this.state;
-    const at = pointed ?? times.length - 1;
+    const { hovered } = this.state;
+    const at = hovered ?? times.length - 1;
     const time = times[at];
-    const figures = lines.map(({ label, values }) => `${label} ${figure(values[at])}`);
+    const latest = lines.map(({ label, values }) => `${label} ${formatNumber(values[at])}`);
     return html`
-      <figure class="card plot">
+      <figure class="card chart">
         <figcaption>
           <h2>${title} <small>${unit}</small></h2>
           <p class="readout">
             ${lines.map(
               ({ label, colour, values }) => html`
-                <span class="key"><i class=${`swatch ${colour.slice(2)}`}></i>${label} <b>${figure(values[at])}</b></span>
+                <span class="key"><i class=${`swatch ${colour.slice(2)}`}></i>${label} <b>${formatNumber(values[at])}</b></span>
               `,
             )}
-            <span class="faint">${pointed === null || time === undefined ? "" : timeOfDay(time)}</span>
+            <span class="faint">${hovered === null || time === undefined ? "" : formatTime(time)}</span>
           </p>
         </figcaption>
-        <div class="canvas" role="img" aria-label=${`${title} ${unit} over the last hour; latest: ${figures.join(", ") || "none"}`} ref=${this.place}></div>
-        <p class="nothing" hidden=${!this.isEmpty}>${empty}</p>
+        <div class="canvas" role="img" aria-label=${`${title} ${unit} over the last hour; latest: ${latest.join(", ") || "none"}`} ref=${this.container}></div>
+        <p class="empty" hidden=${!this.isEmpty}>${empty}</p>
       </figure>
     `;
   }
 }
 
 /**
- * A top for an axis that does not move with every sample.
+ * The maximum of an axis, rounded up so that it does not change with every sample.
  *
  * @param {number | null} max
  */
-function roundedUp(max) {
+function axisMax(max) {
   if (max === null || max <= 0) return 1;
   const unit = 10 ** Math.floor(Math.log10(max));
   return unit * ([1, 2, 5, 10].find((step) => step * unit >= max) ?? 10);
@@ -238,19 +239,19 @@ function roundedUp(max) {
  * @param {number} seconds
  * @param {number} step of the axis, in seconds.
  */
-function clock(seconds, step) {
-  const text = timeOfDay(seconds);
+function formatAxisTime(seconds, step) {
+  const text = formatTime(seconds);
   return step < 60 ? text : text.slice(0, "12:00".length);
 }
 
 /**
- * What there is of the last hour, but a minute at least: the plots of a server that has just started are not all at one end.
+ * The range of the samples, but at least a minute, so that the chart of a new server is not a single point at its edge.
  *
  * @param {number | null} start
  * @param {number | null} end
  * @returns {[number, number]}
  */
-function spanOf(start, end) {
+function timeRange(start, end) {
   const last = end ?? Date.now() / 1_000;
   return [Math.min(start ?? last, last - 60), last];
 }

@@ -1,10 +1,11 @@
-// Dialogs, which the browser itself keeps the keyboard in.
+// Modal dialogs, confirmations and error messages.
 
+import { errorMessage } from "./api.js";
 import { html } from "./format.js";
 import { Component, createRef } from "./library/preact.js";
 
 /**
- * A dialog that is open for as long as it is rendered.
+ * A modal dialog, open while it is rendered. The browser keeps the keyboard focus inside.
  *
  * @extends {Component<{ title: string, onClose: () => void, children?: any, isWide?: boolean }>}
  */
@@ -33,36 +34,36 @@ export class Dialog extends Component {
 }
 
 /**
- * Asks before something is done that cannot be undone.
+ * Asks before a change that is hard to undo.
  *
  * @extends {Component<{ title: string, action: string, onConfirm: () => Promise<void>, onClose: () => void, children?: any },
- *   { fault: string, isBusy: boolean }>}
+ *   { error: string, isBusy: boolean }>}
  */
 export class Confirmation extends Component {
   /** @override */
-  state = { fault: "", isBusy: false };
+  state = { error: "", isBusy: false };
 
   async confirm() {
-    this.setState({ isBusy: true, fault: "" });
+    this.setState({ isBusy: true, error: "" });
     try {
       await this.props.onConfirm();
       this.props.onClose();
     } catch (error) {
-      this.setState({ isBusy: false, fault: error instanceof Error ? error.message : String(error) });
+      this.setState({ isBusy: false, error: errorMessage(error) });
     }
   }
 
   /** @override */
   render() {
     const { title, action, onClose, children } = this.props;
-    const { fault, isBusy } = this.state;
+    const { error, isBusy } = this.state;
     return html`
       <${Dialog} title=${title} onClose=${onClose}>
         ${children}
-        <${Fault} text=${fault} />
+        <${ErrorMessage} text=${error} />
         <div class="actions">
           <button type="button" onClick=${onClose}>Cancel</button>
-          <button type="button" class="grave" disabled=${isBusy} onClick=${() => this.confirm()}>${action}</button>
+          <button type="button" class="danger" disabled=${isBusy} onClick=${() => this.confirm()}>${action}</button>
         </div>
       <//>
     `;
@@ -70,10 +71,10 @@ export class Confirmation extends Component {
 }
 
 /**
- * What went wrong, which is read out as soon as it is there.
+ * An error, which screen readers announce when it appears.
  *
  * @param {{ text: string }} properties
  */
-export function Fault({ text }) {
-  return html`<p class="fault" role="alert" hidden=${text === ""}>${text}</p>`;
+export function ErrorMessage({ text }) {
+  return html`<p class="error" role="alert" hidden=${text === ""}>${text}</p>`;
 }

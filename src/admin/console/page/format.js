@@ -1,31 +1,27 @@
-// Markup, and figures and moments as people read them.
+// Markup, and the formats of numbers, dates and untrusted text.
 
 import htm from "./library/htm.js";
 import { h } from "./library/preact.js";
 
-/** Markup in a template: what is put into it is text, never markup. */
+/** Markup as a template. Interpolated strings become text, never markup. */
 export const html = htm.bind(h);
 
-const whole = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
-const fine = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 3 });
+const integerFormat = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+const decimalFormat = new Intl.NumberFormat("en-US", { maximumSignificantDigits: 3 });
 
 /** @param {number | null | undefined} value */
-export function figure(value) {
+export function formatNumber(value) {
   if (value === null || value === undefined) return "–";
-  return value >= 100 ? whole.format(value) : fine.format(value);
+  return value >= 100 ? integerFormat.format(value) : decimalFormat.format(value);
 }
 
 /** @param {number} seconds since the epoch. */
-export function timeOfDay(seconds) {
+export function formatTime(seconds) {
   return new Date(seconds * 1_000).toLocaleTimeString("en-GB");
 }
 
-/**
- * @param {string | null} iso
- * @param {string} [none] what stands where there is no moment.
- */
-export function moment(iso, none = "–") {
-  if (iso === null) return none;
+/** @param {string} iso */
+export function formatDate(iso) {
   const text = new Date(iso).toLocaleString("en-GB", {
     year: "numeric",
     month: "short",
@@ -37,10 +33,11 @@ export function moment(iso, none = "–") {
 }
 
 /**
- * Text that somebody else has chosen: it cannot turn its surroundings around, whatever directions it holds.
+ * Text that a client or another operator has chosen. The bdi element keeps its bidirectional characters from reordering the
+ * text around it.
  *
  * @param {string} text
  */
-export function foreign(text) {
+export function untrustedText(text) {
   return text === "" ? html`<span class="faint">(empty)</span>` : html`<bdi>${text}</bdi>`;
 }

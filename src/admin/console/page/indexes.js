@@ -1,29 +1,30 @@
-// The optional indexes, what each is for and what it costs.
+// The list of optional indexes, with buttons to build and drop them.
 
-import { read, sentenceOf, write } from "./api.js";
-import { Confirmation, Fault } from "./dialogs.js";
+import { errorMessage, get, post } from "./api.js";
+import { Confirmation, ErrorMessage } from "./dialogs.js";
 import { html } from "./format.js";
 import { Component } from "./library/preact.js";
 
 /**
  * @typedef {"newest" | "name" | "tag"} IndexName
- * @typedef {{ states: Record<IndexName, string>, changing: { name: IndexName, change: string } | null, failure: string | null }} Indexed
- * @typedef {{ indexed: Indexed | null, fault: string, asking: { name: IndexName, change: "create" | "drop" } | null }} State
+ * @typedef {{ name: IndexName, change: "create" | "drop" }} Change
+ * @typedef {{ states: Record<IndexName, string>, changing: Change | null, failure: string | null }} IndexList
+ * @typedef {{ list: IndexList | null, error: string, confirming: Change | null }} State
  */
 
 /** @type {Record<IndexName, string>} */
-const purposes = {
-  newest: "keeps the order of creation, from now on",
-  name: "searches by the beginning of a name at once, in the order of names",
-  tag: "searches by tag at once",
+const descriptions = {
+  newest: "Records the order of creation, starting when it is built.",
+  name: "Finds names by their beginning, sorted by name.",
+  tag: "Finds tags.",
 };
 
-const names = /** @type {IndexName[]} */ (Object.keys(purposes));
+const names = /** @type {IndexName[]} */ (Object.keys(descriptions));
 
-/** @extends {Component<{ slowBeat: number, engine: string }, State>} */
+/** @extends {Component<{ slowTick: number, engine: string }, State>} */
 export class Indexes extends Component {
   /** @override @type {State} */
-  state = { indexed: null, fault: "", asking: null };
+  state = { list: null, error: "", confirming: null };
 
   /** @override */
   componentDidMount() {
@@ -32,86 +33,89 @@ export class Indexes extends Component {
 
   /**
    * @override
-   * @param {{ slowBeat: number }} before
+   * @param {{ slowTick: number }} previous
    */
-  componentDidUpdate(before) {
-    if (before.slowBeat !== this.props.slowBeat) void this.load();
+  componentDidUpdate(previous) {
+    if (previous.slowTick !== this.props.slowTick) void this.load();
   }
 
   async load() {
     try {
-      this.setState({ indexed: await read("indexes"), fault: "" });
+      this.setState({ list: await get("indexes"), error: "" });
     } catch (error) {
-      this.setState({ fault: sentenceOf(error) });
+      this.setState({ error: errorMessage(error) });
     }
   }
 
   /** @override */
   render() {
-    const { indexed, fault, asking } = this.state;
+    const { list, error, confirming } = this.state;
     return html`
       <section class="card indexes" aria-labelledby="indexes-title">
         <header><h2 id="indexes-title">Indexes</h2></header>
-        <p class="note">They make searching quick, and each costs every create a little.</p>
-        <${Fault} text=${fault === "" ? (indexed?.failure ?? "") : fault} />
+        <p class="note">Indexes speed up search; each slows creates slightly.</p>
+        <${ErrorMessage} text=${error === "" ? (list?.failure ?? "") : error} />
         <ul class="rows">
-          ${indexed !== null && names.map((name) => this.row(name, indexed))}
+          ${list !== null && names.map((name) => this.row(name, list))}
         </ul>
-        ${asking !== null && this.confirmation(asking)}
+        ${confirming !== null && this.confirmation(confirming)}
       </section>
     `;
   }
 
   /**
    * @param {IndexName} name
-   * @param {Indexed} indexed
+   * @param {IndexList} list
    */
   row(name, { states, changing }) {
     const isChanging = changing?.name === name;
     const state = isChanging ? (changing.change === "create" ? "building" : "dropping") : states[name];
     const isChangedElsewhere = states[name] === "building" || states[name] === "dropping";
     const change = states[name] === "none" ? "create" : "drop";
-    const word = change === "create" ? "Make" : "Drop";
+    const label = changeLabel(change);
     return html`
       <li key=${name}>
         <div class="grow">
           <span class="name">${name}</span>
           <span class=${`badge ${states[name]}`}>${state}</span>
-          <small>${purposes[name]}</small>
+          <small>${descriptions[name]}</small>
         </div>
         <button
           type="button"
-          aria-label=${`${word} the index ${name}`}
+          aria-label=${`${label} the index "${name}"`}
           disabled=${changing !== null || isChangedElsewhere}
-          onClick=${() => this.setState({ asking: { name, change } })}
+          onClick=${() => this.setState({ confirming: { name, change } })}
         >
-          ${word}
+          ${label}
         </button>
       </li>
     `;
   }
 
-  /** @param {{ name: IndexName, change: "create" | "drop" }} asking */
+  /** @param {Change} change */
   confirmation({ name, change }) {
-    const stops = this.props.engine === "sqlite" && (change === "drop" || name !== "newest");
+    const blocksCreates = this.props.engine === "sqlite" && (change === "drop" || name !== "newest");
     return html`
       <${Confirmation}
-        title=${`${change === "create" ? "Make" : "Drop"} the index ${name}?`}
-        action=${change === "create" ? "Make it" : "Drop it"}
+        title=${`${changeLabel(change)} the index "${name}"?`}
+        action=${changeLabel(change)}
         onConfirm=${async () => {
-          await write("indexes", { name, change });
+          await post("indexes", { name, change });
           await this.load();
         }}
-        onClose=${() => this.setState({ asking: null })}
+        onClose=${() => this.setState({ confirming: null })}
       >
-        <p>
-          ${
-            stops
-              ? "Until that is done no plant is created: requests wait, about a second for each million plants in the store, and those that find too many before them are answered 503, which is safe to try again."
-              : "Plants are created meanwhile."
-          }
-        </p>
+        <p>${blocksCreates ? blockedCreates : `Creates continue while it ${change === "create" ? "builds" : "is dropped"}.`}</p>
       <//>
     `;
   }
+}
+
+const blockedCreates =
+  "Creates wait until this is done, about a second for each million plants in the store. Once the queue is full, creates get " +
+  "503; retrying them is safe.";
+
+/** @param {Change["change"]} change */
+function changeLabel(change) {
+  return change === "create" ? "Build" : "Drop";
 }

@@ -1,137 +1,142 @@
-// The plants of the store: lists page by page, searches, and one plant whole.
+// The list of plants: search, pages, export, and a dialog with one plant in full.
 
-import { addressOf, Refused, read, sentenceOf } from "./api.js";
-import { Fault } from "./dialogs.js";
-import { foreign, html } from "./format.js";
+import { apiUrl, errorMessage, get, RequestError } from "./api.js";
+import { Dialog, ErrorMessage } from "./dialogs.js";
+import { html, untrustedText } from "./format.js";
 import { Component } from "./library/preact.js";
-import { noteOn, nothingFor } from "./list-caption.js";
-import { WholePlant } from "./plant-dialog.js";
 
 /**
- * @typedef {{ id: string, name: string, tag: string | null, isTruncated: boolean }} PlantSummary
+ * @typedef {{ id: string, name: string, tag: string | null }} Plant
+ * @typedef {Plant & { isTruncated: boolean }} PlantSummary
  * @typedef {{ plants: PlantSummary[], order: "newest" | "id" | "name", from: "store" | "memory", next: string | null,
- *   searchedDownTo: string | null }} Listed
+ *   searchedDownTo: string | null }} Page
  * @typedef {{ by: string, text: string }} Search
- * @typedef {{ search: Search, asked: Search, listed: Listed | null, places: (string | null)[], fault: string, stale: string,
- *   isBusy: boolean, fresh: Set<string>, chosen: { id: string, name: string, tag: string | null } | null }} State
+ * @typedef {{ form: Search, search: Search, page: Page | null, cursors: (string | null)[], error: string,
+ *   reloadError: string, isBusy: boolean, newIds: Set<string>, opened: Plant | null }} State
  */
 
 const newest = { by: "newest", text: "" };
 
-const ways = {
-  newest: { label: "Newest first", hint: "" },
-  id: { label: "Id", hint: "42, or nothing for the highest first" },
-  name: { label: "Name begins with", hint: "Mons" },
-  tag: { label: "Tag is", hint: "tropical" },
+const searchKinds = {
+  newest: { label: "Newest first", placeholder: "" },
+  id: { label: "Id", placeholder: "42, or empty for highest first" },
+  name: { label: "Name begins with", placeholder: "Mons" },
+  tag: { label: "Tag is", placeholder: "tropical" },
 };
 
-/** @extends {Component<{ beat: number, onAdd: () => void }, State>} */
+/** Characters of a name or tag that the dialog shows; the export has all. */
+const shownCharactersMax = 100_000;
+
+/** @extends {Component<{ tick: number, onAdd: () => void }, State>} */
 export class Plants extends Component {
   /** @override @type {State} */
   state = {
-    /** What stands in the form. */
+    /** The search in the form, which may not have been submitted. */
+    form: newest,
+    /** The search of the page that is shown. */
     search: newest,
-    /** What was asked for. */
-    asked: newest,
-    listed: null,
-    /** Where the pages so far began. */
-    places: [null],
-    fault: "",
-    /** Why the list could not be looked at again. */
-    stale: "",
+    page: null,
+    /** The cursors of all pages up to the one that is shown. */
+    cursors: [null],
+    error: "",
+    /** Why the last reload failed. */
+    reloadError: "",
     isBusy: false,
-    fresh: new Set(),
-    chosen: null,
+    newIds: new Set(),
+    opened: null,
   };
 
   /** @override */
   componentDidMount() {
-    void this.lookAgain(newest, [null]);
+    void this.reload(newest, [null]);
   }
 
   /**
-   * A list that grows at its top is read again with every beat.
+   * Reloads a first page that new plants may appear on.
    *
    * @override
-   * @param {{ beat: number }} before
+   * @param {{ tick: number }} previous
    */
-  componentDidUpdate(before) {
-    const { asked, places, isBusy } = this.state;
-    const isLive = (asked.by === "newest" || asked.by === "id") && asked.text === "" && places.length === 1;
-    if (before.beat !== this.props.beat && isLive && !isBusy) void this.lookAgain(asked, places);
+  componentDidUpdate(previous) {
+    const { search, cursors, isBusy } = this.state;
+    const isLive =
+      (search.by === "newest" || search.by === "id") && search.text === "" && cursors.length === 1;
+    if (previous.tick !== this.props.tick && isLive && !isBusy) void this.reload(search, cursors);
   }
 
-  /** How many lists were asked for: an answer counts only if it is that to the last question. */
-  loads = 0;
-  isLooking = false;
+  /** Counts requests for pages. Only the response to the last one is shown. */
+  requests = 0;
+  isReloading = false;
 
   /**
-   * @param {Search} asked
-   * @param {(string | null)[]} places
+   * Loads the same page again, and marks its new plants.
+   *
+   * @param {Search} search
+   * @param {(string | null)[]} cursors
    */
-  async lookAgain(asked, places) {
-    if (this.isLooking) return;
-    this.isLooking = true;
-    const load = ++this.loads;
+  async reload(search, cursors) {
+    if (this.isReloading) return;
+    this.isReloading = true;
+    const request = ++this.requests;
     try {
-      /** @type {Listed} */
-      const listed = await read("plants", parametersOf(asked, places));
-      const before = this.state.listed ?? listed;
-      const known = new Set(before.plants.map(({ id }) => id));
-      const news = listed.plants.map(({ id }) => id).filter((id) => !known.has(id));
-      // Where all are new none stands out, and to show it with every beat took a browser half of a processor.
-      const fresh = new Set(news.length < listed.plants.length ? news : []);
-      if (load === this.loads) this.setState({ listed, fresh, stale: "" });
+      /** @type {Page} */
+      const page = await get("plants", searchParameters(search, cursors));
+      const previous = this.state.page ?? page;
+      const previousIds = new Set(previous.plants.map(({ id }) => id));
+      const added = page.plants.map(({ id }) => id).filter((id) => !previousIds.has(id));
+      // A page of new plants only is not marked: its animation with every reload took a browser half of a processor.
+      const newIds = new Set(added.length < page.plants.length ? added : []);
+      if (request === this.requests) this.setState({ page, newIds, reloadError: "" });
     } catch (error) {
-      // Whether the server can be reached is told at the top of the page.
-      const isReached = !(error instanceof Refused) || error.status !== 0;
-      if (load === this.loads && isReached) this.setState({ stale: sentenceOf(error) });
+      // The header of the page shows whether the server is reachable.
+      const isReachable = !(error instanceof RequestError) || error.status !== 0;
+      if (request === this.requests && isReachable) this.setState({ reloadError: errorMessage(error) });
     }
-    this.isLooking = false;
+    this.isReloading = false;
   }
 
   /**
-   * @param {Search} asked
-   * @param {(string | null)[]} places
+   * @param {Search} search
+   * @param {(string | null)[]} cursors
    */
-  async load(asked, places) {
-    const load = ++this.loads;
+  async load(search, cursors) {
+    const request = ++this.requests;
     this.setState({ isBusy: true });
     try {
-      /** @type {Listed} */
-      const listed = await read("plants", parametersOf(asked, places));
-      if (load !== this.loads) return;
-      this.setState({ asked, places, listed, fresh: new Set(), fault: "", stale: "", isBusy: false });
+      /** @type {Page} */
+      const page = await get("plants", searchParameters(search, cursors));
+      if (request !== this.requests) return;
+      this.setState({ search, cursors, page, newIds: new Set(), error: "", reloadError: "", isBusy: false });
     } catch (error) {
-      if (load === this.loads) this.setState({ fault: sentenceOf(error), isBusy: false });
+      if (request === this.requests) this.setState({ error: errorMessage(error), isBusy: false });
     }
   }
 
   /** @param {SubmitEvent} event */
   submit(event) {
     event.preventDefault();
-    const { by, text } = this.state.search;
+    const { by, text } = this.state.form;
     const isInteger = /^\s*-?\d{1,19}\s*$/.test(text);
     if (by === "id" && text.trim() !== "" && !isInteger) {
-      this.setState({ fault: "An id is an integer of 64 bits, such as 42 or -7." });
+      this.setState({ error: "An id must be a 64-bit integer, such as 42 or -7." });
       return;
     }
     void this.load({ by, text: by === "newest" ? "" : by === "id" ? text.trim() : text }, [null]);
   }
 
   /** @param {string} id */
-  async choose(id) {
+  async open(id) {
     try {
-      const chosen = await read("plant", { id });
-      this.setState({ chosen: chosen ?? { id, name: "", tag: null } });
+      const opened = await get("plant", { id });
+      this.setState({ opened: opened ?? { id, name: "", tag: null } });
     } catch (error) {
-      this.setState({ fault: sentenceOf(error) });
+      this.setState({ error: errorMessage(error) });
     }
   }
 
   /** @override */
   render() {
-    const { asked, listed, places, fault, stale, isBusy, chosen } = this.state;
+    const { search, page, cursors, error, reloadError, opened } = this.state;
     return html`
       <section class="card plants" aria-labelledby="plants-title">
         <header>
@@ -139,64 +144,50 @@ export class Plants extends Component {
           <button type="button" class="main" onClick=${this.props.onAdd}>Add a plant</button>
         </header>
         ${this.form()}
-        <${Fault} text=${fault === "" ? stale : fault} />
-        <p class="note" role="status">${listed === null ? "Reading the plants…" : noteOn(asked, listed, places)}</p>
-        ${listed !== null && this.table(listed)}
-        ${
-          listed !== null &&
-          html`
-            <nav class="pages" aria-label="Pages">
-              <button type="button" disabled=${places.length === 1 || isBusy} onClick=${() => this.load(asked, places.slice(0, -1))}>
-                Previous
-              </button>
-              <span class="faint">Page ${places.length}</span>
-              <button type="button" disabled=${listed.next === null || isBusy} onClick=${() => this.load(asked, [...places, listed.next])}>
-                ${listed.searchedDownTo === null ? "Next" : "Search on"}
-              </button>
-              <a class="button" download="plants.ndjson" href=${addressOf("plants/export", parametersOf(asked, places))}>Export these</a>
-            </nav>
-          `
-        }
-        ${chosen !== null && html`<${WholePlant} plant=${chosen} onClose=${() => this.setState({ chosen: null })} />`}
+        <${ErrorMessage} text=${error === "" ? reloadError : error} />
+        <p class="note" role="status">${page === null ? "Loading…" : listCaption(search, page, cursors)}</p>
+        ${page !== null && this.table(page)}
+        ${page !== null && this.pageControls(page)}
+        ${opened !== null && html`<${PlantDialog} plant=${opened} onClose=${() => this.setState({ opened: null })} />`}
       </section>
     `;
   }
 
   form() {
-    const { search, isBusy } = this.state;
-    const way = ways[/** @type {keyof typeof ways} */ (search.by)];
+    const { form, isBusy } = this.state;
+    const kind = searchKinds[/** @type {keyof typeof searchKinds} */ (form.by)];
     return html`
       <form class="search" role="search" aria-label="Plants" onSubmit=${(/** @type {SubmitEvent} */ event) => this.submit(event)}>
         <select
           name="by"
           aria-label="Search by"
-          value=${search.by}
+          value=${form.by}
           onChange=${(/** @type {Event & { currentTarget: HTMLSelectElement }} */ event) =>
-            this.setState({ search: { ...search, by: event.currentTarget.value } })}
+            this.setState({ form: { ...form, by: event.currentTarget.value } })}
         >
-          ${Object.entries(ways).map(([by, { label }]) => html`<option value=${by}>${label}</option>`)}
+          ${Object.entries(searchKinds).map(([by, { label }]) => html`<option value=${by}>${label}</option>`)}
         </select>
         <input
           name="text"
           type="search"
-          aria-label=${way.label}
-          placeholder=${way.hint}
-          disabled=${search.by === "newest"}
-          value=${search.by === "newest" ? "" : search.text}
+          aria-label=${kind.label}
+          placeholder=${kind.placeholder}
+          disabled=${form.by === "newest"}
+          value=${form.by === "newest" ? "" : form.text}
           autocomplete="off"
           spellcheck=${false}
           onInput=${(/** @type {InputEvent & { currentTarget: HTMLInputElement }} */ event) =>
-            this.setState({ search: { ...search, text: event.currentTarget.value } })}
+            this.setState({ form: { ...form, text: event.currentTarget.value } })}
         />
         <button disabled=${isBusy}>Search</button>
       </form>
     `;
   }
 
-  /** @param {Listed} listed */
+  /** @param {Page} page */
   table({ plants }) {
-    const { fresh, asked } = this.state;
-    if (plants.length === 0) return html`<p class="nothing">${nothingFor(asked)}</p>`;
+    const { newIds, search } = this.state;
+    if (plants.length === 0) return html`<p class="empty">${emptyListText(search)}</p>`;
     return html`
       <div class="scroll" tabindex="0" role="region" aria-label="List of plants">
         <table>
@@ -206,12 +197,12 @@ export class Plants extends Component {
           <tbody>
             ${plants.map(
               ({ id, name, tag, isTruncated }) => html`
-                <tr key=${id} class=${fresh.has(id) ? "fresh" : ""}>
+                <tr key=${id} class=${newIds.has(id) ? "new" : ""}>
                   <td class="number">
-                    <button type="button" class="link" aria-label=${`Plant ${id}`} onClick=${() => this.choose(id)}>${id}</button>
+                    <button type="button" class="link" aria-label=${`Plant ${id}`} onClick=${() => this.open(id)}>${id}</button>
                   </td>
-                  <td class="text"><span>${foreign(name)}${isTruncated && html`<span class="faint"> …</span>`}</span></td>
-                  <td class="text tag">${tag !== null && html`<span class="chip">${foreign(tag)}</span>`}</td>
+                  <td class="text"><span>${untrustedText(name)}${isTruncated && html`<span class="faint"> …</span>`}</span></td>
+                  <td class="text tag">${tag !== null && html`<span class="chip">${untrustedText(tag)}</span>`}</td>
                 </tr>
               `,
             )}
@@ -220,14 +211,83 @@ export class Plants extends Component {
       </div>
     `;
   }
+
+  /** @param {Page} page */
+  pageControls({ next, searchedDownTo }) {
+    const { search, cursors, isBusy } = this.state;
+    const exportUrl = apiUrl("plants/export", searchParameters(search, cursors));
+    return html`
+      <nav class="pages" aria-label="Pages">
+        <button type="button" disabled=${cursors.length === 1 || isBusy} onClick=${() => this.load(search, cursors.slice(0, -1))}>
+          Previous
+        </button>
+        <span class="faint">Page ${cursors.length}</span>
+        <button type="button" disabled=${next === null || isBusy} onClick=${() => this.load(search, [...cursors, next])}>
+          ${searchedDownTo === null ? "Next" : "Continue the search"}
+        </button>
+        <a class="button" download="plants.ndjson" href=${exportUrl}>Export this page (NDJSON)</a>
+      </nav>
+    `;
+  }
+}
+
+/** @param {{ plant: Plant, onClose: () => void }} properties */
+function PlantDialog({ plant: { id, name, tag }, onClose }) {
+  return html`
+    <${Dialog} title=${`Plant ${id}`} isWide onClose=${onClose}>
+      <dl>
+        <dt>Name <span class="faint">${formatLength(name)}</span></dt>
+        <dd class="full-text" tabindex="0" dir="auto">${untrustedText(name.slice(0, shownCharactersMax))}</dd>
+        <dt>Tag <span class="faint">${tag === null ? "" : formatLength(tag)}</span></dt>
+        <dd class="full-text" dir="auto">${tag === null ? html`<span class="faint">none</span>` : untrustedText(tag.slice(0, shownCharactersMax))}</dd>
+      </dl>
+    <//>
+  `;
+}
+
+/** @param {string} text */
+function formatLength(text) {
+  const length = Array.from(text).length;
+  const truncated =
+    text.length > shownCharactersMax
+      ? `, the first ${shownCharactersMax.toLocaleString("en-US")} are shown`
+      : "";
+  return `${length.toLocaleString("en-US")} ${length === 1 ? "character" : "characters"}${truncated}`;
 }
 
 /**
- * @param {Search} asked
- * @param {(string | null)[]} places
+ * @param {Search} search
+ * @param {Page} page
+ * @param {(string | null)[]} cursors
+ */
+function listCaption({ by, text }, { plants, order, from, next, searchedDownTo }, cursors) {
+  const count = plants.length === 1 ? "1 plant" : `${plants.length} plants`;
+  if (by === "newest" && from === "memory")
+    return next === null
+      ? `${count} created by this server, newest first. To record the order of all creates, build the index "newest".`
+      : `${count} created by this server, newest first.`;
+  if (by === "newest" && order === "id") return "Creation order is not recorded. Showing highest ids first.";
+  if (searchedDownTo !== null)
+    return `${count} with ids from ${searchedDownTo} up. Without an index the search stopped at its time limit.`;
+  if (by === "id" && text !== "") return `${count} with this id.`;
+  const orders = { newest: "newest first", id: "highest id first", name: "sorted by name" };
+  return `${count} on page ${cursors.length}, ${orders[order]}.`;
+}
+
+/** @param {Search} search */
+function emptyListText({ by, text }) {
+  if (by === "name") return html`No plant here has a name that begins with ${untrustedText(text)}.`;
+  if (by === "tag") return html`No plant here has the tag ${untrustedText(text)}.`;
+  if (by === "id" && text !== "") return `No plant has the id ${text}.`;
+  return "There are no plants yet. Add one here, or send POST /plants.";
+}
+
+/**
+ * @param {Search} search
+ * @param {(string | null)[]} cursors
  * @returns {Record<string, string>}
  */
-function parametersOf({ by, text }, places) {
-  const after = places.at(-1) ?? null;
+function searchParameters({ by, text }, cursors) {
+  const after = cursors.at(-1) ?? null;
   return { by, ...(text === "" ? {} : { text }), ...(after === null ? {} : { after }) };
 }

@@ -1,21 +1,29 @@
-// The tokens: who may create plants.
+// The list of tokens, with dialogs to issue and revoke them.
 
-import { read, sentenceOf, write } from "./api.js";
-import { Confirmation, Dialog, Fault } from "./dialogs.js";
-import { foreign, html, moment } from "./format.js";
+import { errorMessage, get, post } from "./api.js";
+import { Confirmation, Dialog, ErrorMessage } from "./dialogs.js";
+import { formatDate, html, untrustedText } from "./format.js";
 import { Component } from "./library/preact.js";
 
 /**
  * @typedef {{ name: string, state: string, created: string, expires: string | null, revoked: string | null,
  *   lastUsed: string | null }} TokenSummary
- * @typedef {{ tokens: TokenSummary[] | null, fault: string, revoking: string | null, isIssuing: boolean,
+ * @typedef {{ tokens: TokenSummary[] | null, error: string, revoking: string | null, isIssuing: boolean,
  *   showsEnded: boolean }} State
  */
 
-/** @extends {Component<{ slowBeat: number, onIssued: (token: string) => void }, State>} */
+/** All others are active. @type {Record<string, string | undefined>} */
+const stateLabels = { rotated: "Rotated", expired: "Expired", revoked: "Revoked" };
+
+/** @param {TokenSummary} token */
+function hasEnded({ state }) {
+  return state === "expired" || state === "revoked";
+}
+
+/** @extends {Component<{ slowTick: number, onIssued: (token: string) => void }, State>} */
 export class Tokens extends Component {
   /** @override @type {State} */
-  state = { tokens: null, fault: "", revoking: null, isIssuing: false, showsEnded: false };
+  state = { tokens: null, error: "", revoking: null, isIssuing: false, showsEnded: false };
 
   /** @override */
   componentDidMount() {
@@ -24,54 +32,54 @@ export class Tokens extends Component {
 
   /**
    * @override
-   * @param {{ slowBeat: number }} before
+   * @param {{ slowTick: number }} previous
    */
-  componentDidUpdate(before) {
-    if (before.slowBeat !== this.props.slowBeat) void this.load();
+  componentDidUpdate(previous) {
+    if (previous.slowTick !== this.props.slowTick) void this.load();
   }
 
   async load() {
     try {
-      this.setState({ tokens: await read("tokens"), fault: "" });
+      this.setState({ tokens: await get("tokens"), error: "" });
     } catch (error) {
-      this.setState({ fault: sentenceOf(error) });
+      this.setState({ error: errorMessage(error) });
     }
   }
 
   /** @param {string} name */
   async revoke(name) {
-    await write("tokens/revoke", { name });
+    await post("tokens/revoke", { name });
     await this.load();
   }
 
   /** @override */
   render() {
-    const { tokens, fault, revoking, isIssuing, showsEnded } = this.state;
-    const isInUse = (/** @type {TokenSummary} */ { state }) => state === "in force" || state === "rotated";
-    const ended = tokens?.filter((token) => !isInUse(token)) ?? [];
-    const shown = tokens?.filter((token) => showsEnded || isInUse(token)) ?? [];
+    const { tokens, error, revoking, isIssuing, showsEnded } = this.state;
+    const ended = tokens?.filter(hasEnded) ?? [];
+    const shown = tokens?.filter((token) => showsEnded || !hasEnded(token)) ?? [];
     return html`
       <section class="card tokens" aria-labelledby="tokens-title">
         <header>
           <h2 id="tokens-title">Tokens</h2>
           <button type="button" onClick=${() => this.setState({ isIssuing: true })}>Issue a token</button>
         </header>
-        <${Fault} text=${fault} />
-        ${tokens !== null && shown.length === 0 && html`<p class="nothing">No token is in force: nobody can create plants.</p>`}
+        <${ErrorMessage} text=${error} />
+        ${tokens !== null && shown.length === 0 && html`<p class="empty">There are no active tokens.</p>`}
         <ul class="rows">
           ${shown.toReversed().map(
-            ({ name, state, created, expires, lastUsed }) => html`
-              <li key=${`${name} ${created}`}>
+            (token) => html`
+              <li key=${`${token.name} ${token.created}`}>
                 <div class="grow">
-                  <span class="name">${foreign(name)}</span>
-                  <span class=${`badge ${state.replace(" ", "-")}`}>${state}</span>
+                  <span class="name">${untrustedText(token.name)}</span>
+                  <span class=${`badge ${token.state in stateLabels ? token.state : "active"}`}>${stateLabels[token.state] ?? "Active"}</span>
                   <small>
-                    Last used ${moment(lastUsed, "never")} · ${expires === null ? "does not end" : html`ends ${moment(expires)}`}
+                    ${token.lastUsed === null ? "never used" : html`last used ${formatDate(token.lastUsed)}`} ·${" "}
+                    ${token.expires === null ? "no expiry" : html`expires ${formatDate(token.expires)}`}
                   </small>
                 </div>
                 ${
-                  isInUse({ name, state, created, expires, lastUsed, revoked: null }) &&
-                  html`<button type="button" aria-label=${`Revoke ${name}`} onClick=${() => this.setState({ revoking: name })}>Revoke</button>`
+                  !hasEnded(token) &&
+                  html`<button type="button" aria-label=${`Revoke ${token.name}`} onClick=${() => this.setState({ revoking: token.name })}>Revoke</button>`
                 }
               </li>
             `,
@@ -81,7 +89,7 @@ export class Tokens extends Component {
           ended.length > 0 &&
           html`
             <button type="button" class="link" aria-expanded=${showsEnded} onClick=${() => this.setState({ showsEnded: !showsEnded })}>
-              ${showsEnded ? "Hide" : "Show"} ${ended.length} that ended
+              ${showsEnded ? "Hide" : "Show"} ${ended.length} expired or revoked
             </button>
           `
         }
@@ -95,7 +103,7 @@ export class Tokens extends Component {
               onClose=${() => this.setState({ revoking: null })}
             >
               <p>
-                All tokens named ${foreign(revoking)} are refused within 2 seconds, on every running server. That cannot be undone.
+                All tokens named ${untrustedText(revoking)} stop working within 2 seconds on every running server. This cannot be undone.
               </p>
             <//>
           `
@@ -117,23 +125,23 @@ export class Tokens extends Component {
 
 /**
  * @extends {Component<{ onIssued: (token: string) => void, onClose: () => void },
- *   { name: string, expires: string, token: string, fault: string, isCopied: boolean, isBusy: boolean }>}
+ *   { name: string, expires: string, token: string, error: string, isCopied: boolean, isBusy: boolean }>}
  */
 class IssueToken extends Component {
   /** @override */
-  state = { name: "", expires: "90d", token: "", fault: "", isCopied: false, isBusy: false };
+  state = { name: "", expires: "90d", token: "", error: "", isCopied: false, isBusy: false };
 
   /** @param {SubmitEvent} event */
   async submit(event) {
     event.preventDefault();
     const { name, expires } = this.state;
-    this.setState({ isBusy: true, fault: "" });
+    this.setState({ isBusy: true, error: "" });
     try {
-      const { token } = await write("tokens", { name, expires });
+      const { token } = await post("tokens", { name, expires });
       this.setState({ token });
       this.props.onIssued(token);
     } catch (error) {
-      this.setState({ fault: sentenceOf(error) });
+      this.setState({ error: errorMessage(error) });
     }
     this.setState({ isBusy: false });
   }
@@ -143,23 +151,21 @@ class IssueToken extends Component {
       await navigator.clipboard.writeText(this.state.token);
       this.setState({ isCopied: true });
     } catch {
-      // Without TLS the browser has no clipboard for pages but those of this machine.
-      this.setState({
-        fault: "The browser does not let the page copy; select the token, and copy it yourself.",
-      });
+      // Without TLS, browsers allow the clipboard on localhost only.
+      this.setState({ error: "The browser does not allow copying here; select the token and copy it." });
     }
   }
 
   /** @override */
   render() {
-    const { name, expires, token, fault, isCopied, isBusy } = this.state;
+    const { name, expires, token, error, isCopied, isBusy } = this.state;
     const { onClose } = this.props;
     if (token !== "")
       return html`
-        <${Dialog} title="This is the token" onClose=${onClose}>
-          <p>It is shown only this once. Keep it where its user keeps secrets.</p>
+        <${Dialog} title="Token issued" onClose=${onClose}>
+          <p>It is shown only once. Copy it now, and store it as a secret.</p>
           <output class="token" aria-label="Token">${token}</output>
-          <${Fault} text=${fault} />
+          <${ErrorMessage} text=${error} />
           <div class="actions">
             <span role="status">${isCopied ? "Copied." : ""}</span>
             <button type="button" onClick=${() => this.copy()}>Copy</button>
@@ -176,28 +182,28 @@ class IssueToken extends Component {
               name="name"
               required
               autocomplete="off"
-              placeholder="who will use it"
+              placeholder="such as ci"
               value=${name}
               onInput=${(/** @type {InputEvent & { currentTarget: HTMLInputElement }} */ event) =>
                 this.setState({ name: event.currentTarget.value })}
             />
           </label>
           <label>
-            Ends
+            Expires
             <select
               name="expires"
               value=${expires}
               onChange=${(/** @type {Event & { currentTarget: HTMLSelectElement }} */ event) =>
                 this.setState({ expires: event.currentTarget.value })}
             >
-              <option value="1d">in a day</option>
+              <option value="1d">in 1 day</option>
               <option value="30d">in 30 days</option>
               <option value="90d">in 90 days</option>
-              <option value="365d">in a year</option>
+              <option value="365d">in 365 days</option>
               <option value="">never</option>
             </select>
           </label>
-          <${Fault} text=${fault} />
+          <${ErrorMessage} text=${error} />
           <div class="actions">
             <button type="button" onClick=${onClose}>Cancel</button>
             <button class="main" disabled=${isBusy}>Issue</button>

@@ -1,2 +1,2 @@
-// The types of htm, which is served under this name as it is.
+// The types of htm.
 export { default } from "htm";

@@ -1,2 +1,2 @@
-// The types of preact, which is served under this name as it is.
+// The types of preact.
 export * from "preact";

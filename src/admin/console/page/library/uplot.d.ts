@@ -1,2 +1,2 @@
-// The types of uPlot, which is served under this name as it is.
+// The types of uPlot.
 export { default } from "uplot";

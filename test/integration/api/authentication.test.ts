@@ -1,10 +1,10 @@
-// Credentials: judged before anything else, by RFC 6750 and RFC 9110.
+// Authentication of requests, by RFC 6750 and RFC 9110.
 
 import { expect, test } from "bun:test";
 import { freshId, plantJson, post, send } from "../../support/http.ts";
 import { describeConformance } from "./targets.ts";
 
-describeConformance("credentials", (target) => {
+describeConformance("authentication", (target) => {
   const realm = 'Bearer realm="plantstore"';
 
   test.each(["", "Basic dXNlcjpwYXNz", "Digest x"])(
@@ -55,7 +55,7 @@ describeConformance("credentials", (target) => {
     expect(answer.json).toMatchObject({ error: 40100 });
   });
 
-  test("are judged before the path, the method, the media type and the body", async () => {
+  test("precedes the checks of the path, the method, the media type and the body", async () => {
     const none = { Authorization: "" };
     expect((await post(target(), "not JSON", { ...none, "Content-Type": "text/plain" })).status).toBe(401);
     expect((await send(`${target().url}/nowhere`)).status).toBe(401);
@@ -63,7 +63,7 @@ describeConformance("credentials", (target) => {
     expect((await send(`${target().url}/plants`, { method: "OPTIONS" })).status).toBe(401);
   });
 
-  test("are not needed for the description", async () => {
+  test("is not required for openapi.json", async () => {
     expect((await send(`${target().url}/openapi.json`)).status).toBe(200);
   });
 });

@@ -1,30 +1,30 @@
-// The password, where one is set.
+// The log-in form.
 
-import { sentenceOf, write } from "./api.js";
-import { Fault } from "./dialogs.js";
+import { errorMessage, post } from "./api.js";
+import { ErrorMessage } from "./dialogs.js";
 import { html } from "./format.js";
 import { Component } from "./library/preact.js";
 
-/** @extends {Component<{ onOpen: () => void }, { password: string, fault: string, isBusy: boolean }>} */
+/** @extends {Component<{ onLogIn: () => void }, { password: string, error: string, isBusy: boolean }>} */
 export class LogIn extends Component {
   /** @override */
-  state = { password: "", fault: "", isBusy: false };
+  state = { password: "", error: "", isBusy: false };
 
   /** @param {SubmitEvent} event */
   async submit(event) {
     event.preventDefault();
-    this.setState({ isBusy: true, fault: "" });
+    this.setState({ isBusy: true, error: "" });
     try {
-      await write("session", { password: this.state.password });
-      this.props.onOpen();
+      await post("session", { password: this.state.password });
+      this.props.onLogIn();
     } catch (error) {
-      this.setState({ isBusy: false, password: "", fault: sentenceOf(error) });
+      this.setState({ isBusy: false, password: "", error: errorMessage(error) });
     }
   }
 
   /** @override */
   render() {
-    const { password, fault, isBusy } = this.state;
+    const { password, error, isBusy } = this.state;
     return html`
       <main class="log-in">
         <form class="card" onSubmit=${(/** @type {SubmitEvent} */ event) => this.submit(event)}>
@@ -42,7 +42,7 @@ export class LogIn extends Component {
                 this.setState({ password: event.currentTarget.value })}
             />
           </label>
-          <${Fault} text=${fault} />
+          <${ErrorMessage} text=${error} />
           <button class="main" disabled=${isBusy}>Log in</button>
         </form>
       </main>

@@ -1,4 +1,4 @@
-// Every refusal of the contract but those of credentials: its status, its code, its sentence, its headers.
+// Every error of the contract but those of authentication: status, code, message and header fields.
 
 import { expect, test } from "bun:test";
 import { freshId, plantJson, post, send } from "../../support/http.ts";
@@ -8,7 +8,7 @@ import { describeConformance } from "./targets.ts";
 const bytes = (...values: number[]) => new Uint8Array(values);
 const encoded = (text: string) => new TextEncoder().encode(text);
 
-describeConformance("refusals", (target) => {
+describeConformance("errors", (target) => {
   const invalidJson: readonly [name: string, body: string | Uint8Array, message: string][] = [
     [
       "an empty body",
@@ -69,27 +69,27 @@ describeConformance("refusals", (target) => {
     [
       "a lone continuation byte",
       bytes(0x22, 0x80, 0x22),
-      "The body is not UTF-8: line 1, column 2 starts a byte sequence that is none; encode the JSON in UTF-8.",
+      "The body is not UTF-8: invalid bytes at line 1, column 2; encode the JSON in UTF-8.",
     ],
     [
       "Latin-1",
       new Uint8Array([...encoded('{"id": 1,\n"name": "caf'), 0xe9, 0x22, 0x7d]),
-      "The body is not UTF-8: line 2, column 13 starts a byte sequence that is none; encode the JSON in UTF-8.",
+      "The body is not UTF-8: invalid bytes at line 2, column 13; encode the JSON in UTF-8.",
     ],
     [
       "UTF-8 cut in a sequence",
       bytes(0x22, 0xef, 0xbf),
-      "The body is not UTF-8: line 1, column 2 starts a byte sequence that is none; encode the JSON in UTF-8.",
+      "The body is not UTF-8: invalid bytes at line 1, column 2; encode the JSON in UTF-8.",
     ],
     [
       "an encoded surrogate",
       bytes(0x22, 0xed, 0xa0, 0x80, 0x22),
-      "The body is not UTF-8: line 1, column 2 starts a byte sequence that is none; encode the JSON in UTF-8.",
+      "The body is not UTF-8: invalid bytes at line 1, column 2; encode the JSON in UTF-8.",
     ],
     [
       "an recordTooLong encoding",
       bytes(0x22, 0xc0, 0xaf, 0x22),
-      "The body is not UTF-8: line 1, column 2 starts a byte sequence that is none; encode the JSON in UTF-8.",
+      "The body is not UTF-8: invalid bytes at line 1, column 2; encode the JSON in UTF-8.",
     ],
   ];
   test.each(invalidJson)("40001 for %s", async (_, body, message) => {
@@ -124,7 +124,7 @@ describeConformance("refusals", (target) => {
       '"id" must be an integer (int64), but is 9223372036854775808; "name" is required and must be a string, but is missing',
     ],
   ];
-  test.each(invalidPlant)("40002 names every field at fault in %s", async (body, sentences) => {
+  test.each(invalidPlant)("40002 names every invalid field of %s", async (body, sentences) => {
     const answer = await post(target(), body);
     expect(answer.status).toBe(400);
     expect(answer.json).toEqual({ error: 40002, message: `The body is not a NewPlant: ${sentences}.` });
@@ -150,7 +150,7 @@ describeConformance("refusals", (target) => {
     expect(answer.json).toEqual({ error: 40003, message });
   });
 
-  test("escaped pairs of surrogates are characters like any other", async () => {
+  test("escaped surrogate pairs are accepted", async () => {
     const answer = await post(target(), `{"id": ${freshId()}, "name": "\\ud83c\\udf31"}`);
     expect(answer.json).toEqual({ name: "🌱" });
   });
@@ -179,7 +179,7 @@ describeConformance("refusals", (target) => {
       });
   });
 
-  test("41300 for a body over 1 MiB, announced or chunked, and 200 for one that just fits", async () => {
+  test("41300 for a body over 1 MiB, with Content-Length or chunked, and 200 for one of exactly 1 MiB", async () => {
     const limit = 2 ** 20;
     const empty = plantJson(1n, "").length;
     const id = 7n;
@@ -206,7 +206,7 @@ describeConformance("refusals", (target) => {
     expect(counted.json).toEqual(tooLarge);
   });
 
-  test("a chunked body is read like any other", async () => {
+  test("a chunked body is accepted", async () => {
     const body = plantJson(freshId(), "chunked");
     const half = Math.trunc(body.length / 2);
     const chunks = [body.slice(0, half), body.slice(half)].map(
@@ -221,7 +221,7 @@ describeConformance("refusals", (target) => {
     expect(answer).toEndWith('{"name":"chunked"}');
   });
 
-  test("a chunked body in chunks of one byte is read like any other", async () => {
+  test("a chunked body in chunks of one byte is accepted", async () => {
     const body = plantJson(freshId(), "x".repeat(20_000));
     const chunks = [...body].map((character) => `1\r\n${character}\r\n`).join("");
     const answer = await sendRaw(
@@ -232,7 +232,7 @@ describeConformance("refusals", (target) => {
     expect(answer).toStartWith("HTTP/1.1 200");
   });
 
-  test("40400 for a path that is not there", async () => {
+  test("40400 for an unknown path", async () => {
     const authorization = { Authorization: `Bearer ${target().token}` };
     for (const path of ["/plant", "/plants/", "/plants/1", "/PLANTS", "/openapi.yaml", "/plants%2f"]) {
       const answer = await send(target().url + path, { method: "POST", headers: authorization });
@@ -241,7 +241,7 @@ describeConformance("refusals", (target) => {
     }
   });
 
-  test("a query string is no part of the path", async () => {
+  test("a query string is not part of the path", async () => {
     const answer = await send(`${target().url}/plants?token=x`, {
       method: "POST",
       headers: { Authorization: `Bearer ${target().token}`, "Content-Type": "application/json" },
@@ -264,7 +264,7 @@ describeConformance("refusals", (target) => {
     },
   );
 
-  test("HEAD is refused like GET, without a body", async () => {
+  test("HEAD is rejected like GET, without a body", async () => {
     const answer = await send(`${target().url}/plants`, {
       method: "HEAD",
       headers: { Authorization: `Bearer ${target().token}` },
@@ -274,7 +274,7 @@ describeConformance("refusals", (target) => {
     expect(answer.text).toBe("");
   });
 
-  test("every refusal is an Error with both fields, and carries the headers of every answer", async () => {
+  test("every error response is an Error with both fields, and has the header fields of every response", async () => {
     for (const body of ["", "{}", '{"id": 1, "name": "\\u0000"}']) {
       const { headers, json } = await post(target(), body);
       expect(json).toEqual({ error: expect.any(Number), message: expect.any(String) });
@@ -289,7 +289,7 @@ describeConformance("refusals", (target) => {
     "{".repeat(100_000),
     '{"id": 1, "x": '.concat("[".repeat(400_000), "1.5", "]".repeat(400_000), ', "name": 1}'),
   ];
-  test.each(shouldNotCrash)("nesting without end is refused like anything else (%#)", async (body) => {
+  test.each(shouldNotCrash)("unlimited nesting is rejected (%#)", async (body) => {
     expect((await post(target(), body)).status).toBe(400);
   });
 });

@@ -1,4 +1,4 @@
-// JWTs that must not be accepted, made by hand, each beside one that is.
+// JWTs that must be rejected, each a variation of one that is accepted.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
@@ -8,12 +8,12 @@ import { audience, claimsOf, nowSeconds, ServerWithIdentity, withPart } from "./
 
 const why = {
   unknown: "it is unknown, malformed, revoked or expired. Ask the operator for a new one.",
-  unverified:
+  badSignature:
     "it is malformed, or no key of the identity provider has signed it. Get a new one from the identity provider.",
   expired: "it has expired. Get a new one from the identity provider.",
-  premature: "it is not valid yet, by its nbf and the clock of this server. Try again later.",
-  unfit:
-    "it is not for this service, by its iss, aud, exp or another claim. Get one from the identity provider that is.",
+  notYetValid: "it is not valid yet, by its nbf and the clock of this server. Try again later.",
+  claimMismatch:
+    "its claims are not valid for this service; request a token issued for it from the identity provider.",
 } as const;
 
 const key = new SigningKey("ES256");
@@ -44,7 +44,7 @@ beforeAll(async () => {
 });
 afterAll(() => resources.disposeAsync());
 
-async function expectRefusal(token: string, reason: keyof typeof why): Promise<void> {
+async function expectRejected(token: string, reason: keyof typeof why): Promise<void> {
   const answer = await identity.create(token);
   expect(answer.json).toEqual({ error: 40101, message: `The bearer token is not accepted: ${why[reason]}` });
   expect(answer.status).toBe(401);
@@ -74,74 +74,74 @@ describe("accepted", () => {
 
 describe("claims", () => {
   const claims: readonly [name: string, reason: keyof typeof why, claims: () => Json][] = [
-    ["another audience", "unfit", () => ({ aud: "urn:other" })],
-    ["an audience that ours begins with", "unfit", () => ({ aud: audience.slice(0, -1) })],
-    ["a list of other audiences", "unfit", () => ({ aud: ["urn:other", "urn:another"] })],
-    ["an empty list of audiences", "unfit", () => ({ aud: [] })],
-    ["a list in a list of audiences", "unfit", () => ({ aud: [[audience]] })],
-    ["no audience", "unfit", () => ({ aud: undefined })],
-    ["an audience that is an object", "unfit", () => ({ aud: { [audience]: true } })],
-    ["another issuer", "unfit", () => ({ iss: "https://id.example" })],
-    ["an issuer with a slash more", "unfit", () => ({ iss: `${provider.issuer}/` })],
-    ["a list of issuers", "unfit", () => ({ iss: [provider.issuer] })],
-    ["no issuer", "unfit", () => ({ iss: undefined })],
+    ["another audience", "claimMismatch", () => ({ aud: "urn:other" })],
+    ["an audience that ours begins with", "claimMismatch", () => ({ aud: audience.slice(0, -1) })],
+    ["a list of other audiences", "claimMismatch", () => ({ aud: ["urn:other", "urn:another"] })],
+    ["an empty list of audiences", "claimMismatch", () => ({ aud: [] })],
+    ["a list in a list of audiences", "claimMismatch", () => ({ aud: [[audience]] })],
+    ["no audience", "claimMismatch", () => ({ aud: undefined })],
+    ["an audience that is an object", "claimMismatch", () => ({ aud: { [audience]: true } })],
+    ["another issuer", "claimMismatch", () => ({ iss: "https://id.example" })],
+    ["an issuer with a slash more", "claimMismatch", () => ({ iss: `${provider.issuer}/` })],
+    ["a list of issuers", "claimMismatch", () => ({ iss: [provider.issuer] })],
+    ["no issuer", "claimMismatch", () => ({ iss: undefined })],
     ["expired a second ago", "expired", () => ({ exp: nowSeconds() - 1 })],
     ["expired a day ago", "expired", () => ({ exp: nowSeconds() - 86_400 })],
     ["expired in 1969", "expired", () => ({ exp: -1 })],
     ["expired in 1970", "expired", () => ({ exp: 0 })],
-    ["no exp", "unfit", () => ({ exp: undefined })],
-    ["exp null", "unfit", () => ({ exp: null })],
-    ["exp as text", "unfit", () => ({ exp: String(nowSeconds() + 600) })],
-    ["exp as a list", "unfit", () => ({ exp: [nowSeconds() + 600] })],
-    ["exp in milliseconds", "unfit", () => ({ exp: Date.now() + 600_000 })],
-    ["exp 1e300", "unfit", () => ({ exp: 1e300 })],
-    ["not yet valid", "premature", () => ({ nbf: nowSeconds() + 60 })],
-    ["nbf as text", "unfit", () => ({ nbf: "0" })],
-    ["iat as text", "unfit", () => ({ iat: "0" })],
-    ["bound to a key that the sender must prove", "unfit", () => ({ cnf: { jkt: "x" } })],
+    ["no exp", "claimMismatch", () => ({ exp: undefined })],
+    ["exp null", "claimMismatch", () => ({ exp: null })],
+    ["exp as text", "claimMismatch", () => ({ exp: String(nowSeconds() + 600) })],
+    ["exp as a list", "claimMismatch", () => ({ exp: [nowSeconds() + 600] })],
+    ["exp in milliseconds", "claimMismatch", () => ({ exp: Date.now() + 600_000 })],
+    ["exp 1e300", "claimMismatch", () => ({ exp: 1e300 })],
+    ["not yet valid", "notYetValid", () => ({ nbf: nowSeconds() + 60 })],
+    ["nbf as text", "claimMismatch", () => ({ nbf: "0" })],
+    ["iat as text", "claimMismatch", () => ({ iat: "0" })],
+    ["bound to a key that the sender must prove", "claimMismatch", () => ({ cnf: { jkt: "x" } })],
   ];
   test.each(claims)("%s", async (_, reason, differing) => {
-    await expectRefusal(sign(differing()), reason);
+    await expectRejected(sign(differing()), reason);
   });
 
   const payloads: readonly [name: string, reason: keyof typeof why, edit: (json: string) => string][] = [
-    ["exp that is infinite", "unfit", (json) => json.replace(/"exp":\d+/, '"exp":1e999')],
+    ["exp that is infinite", "claimMismatch", (json) => json.replace(/"exp":\d+/, '"exp":1e999')],
     ["exp twice, the last one long ago", "expired", (json) => json.replace(/}$/, ',"exp":1}')],
-    ["a list", "unverified", (json) => `[${json}]`],
-    ["null", "unverified", () => "null"],
-    ["no JSON", "unverified", (json) => json.slice(1)],
-    ["nothing", "unverified", () => ""],
-    ["claims from a prototype", "unfit", (json) => `{"__proto__":${json}}`],
+    ["a list", "badSignature", (json) => `[${json}]`],
+    ["null", "badSignature", () => "null"],
+    ["no JSON", "badSignature", (json) => json.slice(1)],
+    ["nothing", "badSignature", () => ""],
+    ["claims from a prototype", "claimMismatch", (json) => `{"__proto__":${json}}`],
   ];
   test.each(payloads)("a payload with %s", async (_, reason, edit) => {
-    await expectRefusal(key.sign(edit(JSON.stringify(claimsOf(provider.issuer)))), reason);
+    await expectRejected(key.sign(edit(JSON.stringify(claimsOf(provider.issuer)))), reason);
   });
 });
 
 describe("header", () => {
   const headers: readonly [name: string, reason: keyof typeof why, header: () => Json][] = [
-    ["crit with a parameter that nobody knows", "unverified", () => ({ crit: ["exp"], exp: 1 })],
-    ["crit that is empty", "unverified", () => ({ crit: [] })],
-    ["crit with an unencoded payload", "unverified", () => ({ crit: ["b64"], b64: false })],
-    ["another algorithm of the same key type", "unverified", () => ({ alg: "ES256K" })],
-    ["an algorithm that is no text", "unverified", () => ({ alg: 256 })],
-    ["no algorithm", "unverified", () => ({ alg: undefined })],
-    ["no kid where several keys fit", "unverified", () => ({ kid: undefined })],
-    ["the type of a logout token", "unfit", () => ({ typ: "logout+jwt" })],
-    ["a type that is no text", "unfit", () => ({ typ: null })],
+    ["crit with a parameter that nobody knows", "badSignature", () => ({ crit: ["exp"], exp: 1 })],
+    ["crit that is empty", "badSignature", () => ({ crit: [] })],
+    ["crit with an unencoded payload", "badSignature", () => ({ crit: ["b64"], b64: false })],
+    ["another algorithm of the same key type", "badSignature", () => ({ alg: "ES256K" })],
+    ["an algorithm that is no text", "badSignature", () => ({ alg: 256 })],
+    ["no algorithm", "badSignature", () => ({ alg: undefined })],
+    ["no kid where several keys fit", "badSignature", () => ({ kid: undefined })],
+    ["the type of a logout token", "claimMismatch", () => ({ typ: "logout+jwt" })],
+    ["a type that is no text", "claimMismatch", () => ({ typ: null })],
   ];
   test.each(headers)("%s", async (_, reason, header) => {
-    await expectRefusal(sign({}, header()), reason);
+    await expectRejected(sign({}, header()), reason);
   });
 
   test.each(["none", "None", "NONE", "nOnE"])("alg %s, with a signature and without", async (alg) => {
     const unsigned = sign({}, { alg });
-    await expectRefusal(unsigned, "unverified");
-    await expectRefusal(withPart(unsigned, 2, ""), "unverified");
-    await expectRefusal(withPart(sign({}, { alg, kid: undefined }), 2, ""), "unverified");
+    await expectRejected(unsigned, "badSignature");
+    await expectRejected(withPart(unsigned, 2, ""), "badSignature");
+    await expectRejected(withPart(sign({}, { alg, kid: undefined }), 2, ""), "badSignature");
   });
 
-  test.each([256, 384, 512])("HS%d with what is public as the secret", async (bits) => {
+  test.each([256, 384, 512])("HS%d with public data as the secret", async (bits) => {
     const secrets = [
       ...[rsaKey, key].flatMap(({ publicKey, jwk }) => [
         publicKey.export({ format: "pem", type: "spki" }),
@@ -156,12 +156,12 @@ describe("header", () => {
         const header = encode({ alg: `HS${bits}`, typ: "at+jwt", kid });
         const input = `${header}.${encode(claimsOf(provider.issuer))}`;
         const signature = createHmac(`sha${bits}`, secret).update(input).digest("base64url");
-        await expectRefusal(`${input}.${signature}`, "unverified");
+        await expectRejected(`${input}.${signature}`, "badSignature");
       }
     }
   });
 
-  test("a key, or an address of keys, that the token brings along is not looked at", async () => {
+  test("a key, or an address of keys, in the token itself is ignored", async () => {
     const claims = claimsOf(provider.issuer);
     for (const kid of [key.kid, undefined]) {
       const given: readonly Json[] = [
@@ -171,7 +171,7 @@ describe("header", () => {
         { x5c: [encode("certificate")] },
       ];
       for (const header of given)
-        await expectRefusal(attacker.sign(claims, { kid, ...header }), "unverified");
+        await expectRejected(attacker.sign(claims, { kid, ...header }), "badSignature");
     }
     expect(attackersServer.requests).toEqual([]);
   });
@@ -191,7 +191,7 @@ describe("signature", () => {
     ["with a changed header", () => withPart(sign(), 0, encode({ alg: "ES256", kid: key.kid }))],
   ];
   test.each(tokens)("%s", async (_, token) => {
-    await expectRefusal(token(), "unverified");
+    await expectRejected(token(), "badSignature");
   });
 });
 
@@ -212,36 +212,36 @@ describe("form", () => {
       "unknown",
       (token) => `${token}.${encode("tag")}.${encode("tag")}`,
     ],
-    ["three empty parts", "unverified", () => ".."],
-    ["a header that is no base64url", "unverified", (token) => `~${token}`],
-    ["a header that is no JSON", "unverified", (token) => withPart(token, 0, encode("{"))],
-    ["a header that is a list", "unverified", (token) => withPart(token, 0, encode("[]"))],
-    ["a header that is no UTF-8", "unverified", (token) => withPart(token, 0, encode(Buffer.of(0xff)))],
-    ["a payload that is no base64url", "unverified", (token) => withPart(token, 1, "a~b")],
-    ["a signature that is no base64url", "unverified", (token) => withPart(token, 2, "a~b")],
-    ["a space in its header", "unverified", (token) => token.replace("e", "e ")],
-    ["a space in its signature", "unverified", (token) => `${token.slice(0, -5)} ${token.slice(-5)}`],
-    ["a tab in its signature", "unverified", (token) => `${token.slice(0, -5)}\t${token.slice(-5)}`],
-    ["an equals sign behind its signature", "unverified", (token) => `${token}=`],
-    ["two equals signs behind its signature", "unverified", (token) => `${token}==`],
-    ["a tab before it", "unverified", (token) => `\t${token}`],
-    ["a letter beyond ASCII", "unverified", (token) => `${token}é`],
-    ["another spelling of its last bits", "unverified", respell],
-    ["a signature of one digit", "unverified", (token) => withPart(token, 2, "a")],
+    ["three empty parts", "badSignature", () => ".."],
+    ["a header that is no base64url", "badSignature", (token) => `~${token}`],
+    ["a header that is no JSON", "badSignature", (token) => withPart(token, 0, encode("{"))],
+    ["a header that is a list", "badSignature", (token) => withPart(token, 0, encode("[]"))],
+    ["a header that is no UTF-8", "badSignature", (token) => withPart(token, 0, encode(Buffer.of(0xff)))],
+    ["a payload that is no base64url", "badSignature", (token) => withPart(token, 1, "a~b")],
+    ["a signature that is no base64url", "badSignature", (token) => withPart(token, 2, "a~b")],
+    ["a space in its header", "badSignature", (token) => token.replace("e", "e ")],
+    ["a space in its signature", "badSignature", (token) => `${token.slice(0, -5)} ${token.slice(-5)}`],
+    ["a tab in its signature", "badSignature", (token) => `${token.slice(0, -5)}\t${token.slice(-5)}`],
+    ["an equals sign behind its signature", "badSignature", (token) => `${token}=`],
+    ["two equals signs behind its signature", "badSignature", (token) => `${token}==`],
+    ["a tab before it", "badSignature", (token) => `\t${token}`],
+    ["a letter beyond ASCII", "badSignature", (token) => `${token}é`],
+    ["another spelling of its last bits", "badSignature", respell],
+    ["a signature of one digit", "badSignature", (token) => withPart(token, 2, "a")],
     ["a prefix that makes it one of ours", "unknown", (token) => `pst_${token}`],
   ];
   test.each(forms)("%s", async (_, reason, edit) => {
-    await expectRefusal(edit(sign()), reason);
+    await expectRejected(edit(sign()), reason);
   });
 
   test("over 8,192 characters, though signed as it should be", async () => {
     const token = sign({ groups: "x".repeat(6_200) });
     expect(token.length).toBeGreaterThan(8_192);
-    await expectRefusal(token, "unknown");
+    await expectRejected(token, "unknown");
   });
 });
 
-test("a kid that nobody has is looked for once for all, and refused", async () => {
+test("an unknown kid causes one fetch for all of its tokens, and they are rejected", async () => {
   const before = provider.fetches;
   const claims = claimsOf(provider.issuer);
   const tokens = [
@@ -253,6 +253,6 @@ test("a kid that nobody has is looked for once for all, and refused", async () =
     sign({}, { kid: `${key.kid} ` }),
     encryptionKey.sign(claims),
   ];
-  await Promise.all(tokens.map((token) => expectRefusal(token, "unverified")));
+  await Promise.all(tokens.map((token) => expectRejected(token, "badSignature")));
   expect(provider.fetches - before).toBeLessThanOrEqual(2);
 });

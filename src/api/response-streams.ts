@@ -1,39 +1,40 @@
-// Bodies of answers that may outgrow a socket's buffer: sent piece by piece, as fast as their readers take them, and
-// bounded in memory and in time.
+// Streams of large response bodies, with back pressure: each piece is produced when the client has read the one before.
+// Bounded in memory, and in time for each body.
 //
-// Measured with 800 readers that never read a body of 4.3 MB (resident memory, over 53 MB before): a Uint8Array or a
-// string of each answer's own 2.1 to 3.3 GB more, DecompressionStream 1.4 GB, Bun.file 5 MB and a second descriptor for
+// Measured with 800 clients that never read a body of 4.3 MB (resident memory, over 53 MB before): a Uint8Array or a
+// string for each response 2.1 to 3.3 GB more, DecompressionStream 1.4 GB, Bun.file 5 MB and a second descriptor for
 // each, a stream that is pulled from shared bytes 27 MB.
 
-/** What a stream of shared bytes holds of its own, until its reader has taken it. */
+/** Memory of one stream of shared bytes. */
 export const pieceBytes = 64 * 2 ** 10;
 
-export interface OutgoingLimits {
-  /** Memory for the bodies on their way, together. */
+export interface ResponseStreamLimits {
+  /** Memory for all open streams together. */
   readonly bytesMax: number;
-  /** A body that takes longer is cut off: a slow reader is not to hold a connection for as long as it likes. */
+  /** A body that takes longer is aborted, so that a slow client cannot hold a connection without end. */
   readonly sendMsMax: number;
 }
 
-export class OutgoingBodies {
-  readonly #limits: OutgoingLimits;
+/** Creates the streams. Each method returns undefined if the memory is used up; one stream alone may be over the bound. */
+export class ResponseStreams {
+  readonly #limits: ResponseStreamLimits;
   #bytes = 0;
 
-  constructor(limits: OutgoingLimits) {
+  constructor(limits: ResponseStreamLimits) {
     this.#limits = limits;
   }
 
-  /** A stream of bytes that all answers share; undefined where there is no memory for one more. */
-  shared(bytes: Uint8Array): ReadableStream<Uint8Array> | undefined {
-    return this.stream(piecesOf(bytes), pieceBytes);
+  /** A stream of bytes that several responses share. */
+  streamShared(bytes: Uint8Array): ReadableStream<Uint8Array> | undefined {
+    return this.stream(split(bytes), pieceBytes);
   }
 
-  /** A stream of bytes that are this answer's alone. */
-  owned(bytes: Uint8Array): ReadableStream<Uint8Array> | undefined {
-    return this.stream(piecesOf(bytes), bytes.byteLength);
+  /** A stream of bytes that belong to this response alone. */
+  streamOwned(bytes: Uint8Array): ReadableStream<Uint8Array> | undefined {
+    return this.stream(split(bytes), bytes.byteLength);
   }
 
-  /** @param heldBytes what is in memory until the stream has ended. A single body may be over the bound. */
+  /** @param heldBytes memory that is in use until the stream has ended. */
   stream(
     pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
     heldBytes: number,
@@ -54,7 +55,7 @@ export class OutgoingBodies {
         start: (controller) => {
           timer = setTimeout(() => {
             end();
-            controller.error(new Error("the reader of this body is too slow"));
+            controller.error(new Error("the client reads this response too slowly"));
           }, this.#limits.sendMsMax);
         },
         async pull(controller) {
@@ -79,7 +80,7 @@ export class OutgoingBodies {
   }
 }
 
-function* piecesOf(bytes: Uint8Array): Generator<Uint8Array> {
+function* split(bytes: Uint8Array): Generator<Uint8Array> {
   for (let start = 0; start < bytes.byteLength; start += pieceBytes)
     yield bytes.subarray(start, start + pieceBytes);
 }

@@ -1,4 +1,4 @@
-// Who may use the console: its own page, under a name of this server's, and with the password where one is set.
+// Access to the console: the checks of host, origin and password, the proxies it trusts, and its settings.
 
 import { expect, test } from "bun:test";
 import { ConsoleClient } from "../../support/console.ts";
@@ -16,7 +16,7 @@ async function withServer(
   await work(server);
 }
 
-test("the page and its files come with a policy that lets nothing in and nothing out", async () => {
+test("the page and its files have a content security policy for this origin only, and ETags", async () => {
   await withServer([], async (server) => {
     const url = await server.adminUrl();
     const page = await fetch(`${url}/`);
@@ -38,13 +38,13 @@ test("the page and its files come with a policy that lets nothing in and nothing
       const head = await fetch(new URL(address, page.url), { method: "HEAD" });
       expect(head.headers.get("content-length")).toBe(file.headers.get("content-length"));
       const etag = file.headers.get("etag") ?? "";
-      const again = await fetch(new URL(address, page.url), { headers: { "If-None-Match": etag } });
-      expect(again.status).toBe(304);
-      // Every module that another one imports is there as well.
+      const revalidated = await fetch(new URL(address, page.url), { headers: { "If-None-Match": etag } });
+      expect(revalidated.status).toBe(304);
+      // Imported modules are requested, too.
       const imports = [...(await file.text()).matchAll(/from "(\.[^"]+)"/g)].map(([, path]) => path ?? "");
       for (const path of imports) addresses.push(new URL(path, new URL(address, page.url)).pathname);
       seen.add(file.headers.get("content-type") ?? "");
-      if (addresses.length > 100) throw new Error("imports without an end");
+      if (addresses.length > 100) throw new Error("cyclic imports");
     }
     expect([...seen].toSorted()).toEqual([
       "image/svg+xml",
@@ -56,7 +56,7 @@ test("the page and its files come with a policy that lets nothing in and nothing
   });
 });
 
-test("a Host that is no name of this server is refused, whatever is asked", async () => {
+test("a Host that is not a name of this server is rejected on every path", async () => {
   await withServer(["--admin-names", "console.plants.example, Other.Example"], async (server) => {
     const url = await server.adminUrl();
     const { port } = new URL(url);
@@ -86,18 +86,18 @@ test("a Host that is no name of this server is refused, whatever is asked", asyn
     ])
       for (const path of ["/console/", "/console/api/session", "/console/api/tokens", "/"])
         expect([host, path, await statusWith(host, path)]).toEqual([host, path, 421]);
-    // Probes and Prometheus call the server what they like.
+    // Probes and Prometheus may use any name.
     expect(await statusWith("plantstore.default.svc", "/livez")).toBe(200);
   });
 });
 
-test("a change comes from the page alone, and a read from no other site", async () => {
+test("writes are accepted only from the page, and reads from no other site", async () => {
   await withServer([], async (server) => {
     const url = await server.adminUrl();
     const client = new ConsoleClient(url);
     const issue = (name: string, headers: Record<string, string>) =>
       client.write("tokens", { name, expires: "" }, headers);
-    const refused: Record<string, string>[] = [
+    const rejected: Record<string, string>[] = [
       { "Sec-Fetch-Site": "cross-site" },
       { "Sec-Fetch-Site": "same-site" },
       { Origin: "https://evil.example" },
@@ -107,7 +107,7 @@ test("a change comes from the page alone, and a read from no other site", async 
       { "Content-Type": "text/plain" },
       { "Content-Type": "application/x-www-form-urlencoded" },
     ];
-    for (const headers of refused) expect((await issue("stranger", headers)).status).toBe(403);
+    for (const headers of rejected) expect((await issue("attacker", headers)).status).toBe(403);
     expect((await issue("own", { Origin: url, "Sec-Fetch-Site": "same-origin" })).status).toBe(201);
     expect((await client.read("tokens", { "Sec-Fetch-Site": "cross-site" })).status).toBe(403);
     const preflight = await fetch(`${url}/console/api/tokens`, {
@@ -116,24 +116,27 @@ test("a change comes from the page alone, and a read from no other site", async 
     });
     expect(preflight.headers.get("access-control-allow-origin")).toBeNull();
     const { json } = await client.read("tokens");
-    expect((json as { name: string }[]).map(({ name }) => name)).not.toContain("stranger");
+    expect((json as { name: string }[]).map(({ name }) => name)).not.toContain("attacker");
   });
 });
 
-test("where a password is set nothing is told without it, and probes go on", async () => {
+test("with a password the API requires a session, and probes do not", async () => {
   const hash = (await run(["password"], {}, `${password}\n`)).stdout.trim();
   await withServer(["--admin-password-hash", hash, "--admin-host", "0.0.0.0"], async (server) => {
     const url = (await server.adminUrl()).replace("0.0.0.0", "127.0.0.1");
-    const stranger = new ConsoleClient(url);
+    const anonymous = new ConsoleClient(url);
     for (const path of ["history", "plants?by=id", "plants/export?by=id", "plant?id=1", "tokens", "indexes"])
-      expect([path, (await stranger.read(path)).status]).toEqual([path, 401]);
-    expect((await stranger.write("tokens", { name: "x", expires: "" })).status).toBe(401);
-    expect((await stranger.read("session")).json).toEqual({ needsPassword: true, isOpen: false });
+      expect([path, (await anonymous.read(path)).status]).toEqual([path, 401]);
+    expect((await anonymous.write("tokens", { name: "x", expires: "" })).status).toBe(401);
+    expect((await anonymous.read("session")).json).toEqual({
+      requiresPassword: true,
+      isAuthenticated: false,
+    });
     for (const path of ["livez", "readyz", "metrics"])
       expect((await fetch(`${url}/${path}`)).status).toBe(200);
 
-    expect((await stranger.write("session", { password: "wrong" })).status).toBe(403);
-    const { headers } = await stranger.write("session", { password }, { Origin: url });
+    expect((await anonymous.write("session", { password: "wrong" })).status).toBe(403);
+    const { headers } = await anonymous.write("session", { password }, { Origin: url });
     const cookie = headers.get("set-cookie") ?? "";
     expect(cookie).toMatch(
       /^plantstore_console_[\w-]{8}=[\w-]{43}; Max-Age=43200; HttpOnly; SameSite=Strict$/,
@@ -141,28 +144,28 @@ test("where a password is set nothing is told without it, and probes go on", asy
     const operator = new ConsoleClient(url, { Cookie: cookie.split(";")[0] ?? "" });
     expect((await operator.read("tokens")).status).toBe(200);
     const guess = cookie.replace(/=.*/, "=");
-    expect((await stranger.read("tokens", { Cookie: guess })).status).toBe(401);
+    expect((await anonymous.read("tokens", { Cookie: guess })).status).toBe(401);
     await operator.write("session-end", {});
     expect((await operator.read("tokens")).status).toBe(401);
 
-    // Attempts are counted before they are judged: the right password does not help any more either.
+    // Attempts are counted before they are checked: the right password is rejected, too.
     for (let attempt = 3; attempt <= 5; attempt++)
-      expect((await stranger.write("session", { password: "wrong" })).status).toBe(403);
-    expect((await stranger.write("session", { password })).status).toBe(429);
-    expect((await stranger.write("session", { password: "x".repeat(5_000) })).status).toBe(413);
+      expect((await anonymous.write("session", { password: "wrong" })).status).toBe(403);
+    expect((await anonymous.write("session", { password })).status).toBe(429);
+    expect((await anonymous.write("session", { password: "x".repeat(5_000) })).status).toBe(413);
   });
 });
 
-/** Its checks are quick, so that many of them are. */
-const quickHash = await Bun.password.hash(password, { algorithm: "argon2id", memoryCost: 8, timeCost: 1 });
+/** A hash with low cost, for tests with many checks. */
+const cheapHash = await Bun.password.hash(password, { algorithm: "argon2id", memoryCost: 8, timeCost: 1 });
 
-test("behind a trusted proxy the clients that it names are told apart, in front of none nobody is named", async () => {
-  const args = ["--admin-password-hash", quickHash];
+test("the headers of a trusted proxy tell clients apart, and those of other peers are ignored", async () => {
+  const args = ["--admin-password-hash", cheapHash];
   await withServer([...args, "--trusted-proxies", "127.0.0.0/8, ::1"], async (server) => {
     const client = new ConsoleClient(await server.adminUrl());
     const attempt = async (value: string, headers: Record<string, string>) =>
       (await client.write("session", { password: value }, headers)).status;
-    // What a client writes itself stands before what the proxy adds.
+    // A proxy appends to what the client has sent.
     for (let forged = 1; forged <= 5; forged++)
       expect(await attempt("wrong", { "X-Forwarded-For": `192.0.2.${forged}, 198.51.100.7` })).toBe(403);
     expect(await attempt(password, { "X-Forwarded-For": "192.0.2.9, 198.51.100.7" })).toBe(429);
@@ -185,8 +188,8 @@ test("behind a trusted proxy the clients that it names are told apart, in front 
   });
 });
 
-test("strangers at many addresses cannot lock the log-in, and a session goes on beside them", async () => {
-  await withServer(["--admin-password-hash", quickHash, "--trusted-proxies", "127.0.0.1"], async (server) => {
+test("clients at many addresses cannot block the log-in or an open session", async () => {
+  await withServer(["--admin-password-hash", cheapHash, "--trusted-proxies", "127.0.0.1"], async (server) => {
     const url = await server.adminUrl();
     const client = new ConsoleClient(url);
     const from = (address: string, value: string, headers: Record<string, string> = {}) =>
@@ -200,10 +203,10 @@ test("strangers at many addresses cannot lock the log-in, and a session goes on 
       while (!isOver) await from(`198.51.${index}.7`, "wrong");
     });
     try {
-      // Each stranger is new only once: a client that is refused while all that wait are new gets in soon.
-      const refused = [200, 429];
+      // 429 while the queue is full of first attempts; each other client makes its first attempt only once.
+      const expected = [200, 429];
       for (const address of ["203.0.113.77", "2001:db8::1"])
-        for (let status = 429; status !== 200; expect(refused).toContain(status))
+        for (let status = 429; status !== 200; expect(expected).toContain(status))
           ({ status } = await from(address, password));
       expect((await from("203.0.113.5", password)).status).toBe(200);
       expect((await operator.read("tokens")).status).toBe(200);
@@ -214,7 +217,7 @@ test("strangers at many addresses cannot lock the log-in, and a session goes on 
   });
 });
 
-test("a proxy that is no address is named where the server starts", async () => {
+test("a trusted proxy that is not an address is a configuration error", async () => {
   for (const value of ["proxy.example", "10.0.0.0/8,::/0", ""]) {
     const { exitCode, stderr } = await run(["config", "--trusted-proxies", value]);
     expect([exitCode, stderr]).toEqual([2, expect.stringContaining("addresses or ranges such as 127.0.0.1")]);
@@ -223,8 +226,8 @@ test("a proxy that is no address is named where the server starts", async () => 
   expect(stdout).toMatch(/PLANTSTORE_TRUSTED_PROXIES +.*127\.0\.0\.1.*fd00::\/8/);
 });
 
-test("a body is read within limits: its framing, its bytes, and those of all bodies together", async () => {
-  await withServer(["--admin-password-hash", quickHash], async (server) => {
+test("bodies have limits: framing, bytes of one body, bytes of all bodies in flight", async () => {
+  await withServer(["--admin-password-hash", cheapHash], async (server) => {
     const url = await server.adminUrl();
     const head = (path: string, framing: string, cookie = "") =>
       `POST /console/api/${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\n` +
@@ -232,16 +235,16 @@ test("a body is read within limits: its framing, its bytes, and those of all bod
     const body = JSON.stringify({ password });
     const chunked = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
     const length = `Content-Length: ${body.length}`;
-    const begun = await sendRaw(url, head("session", "Transfer-Encoding: chunked") + chunked);
-    expect(begun).toStartWith("HTTP/1.1 200");
+    const loggedIn = await sendRaw(url, head("session", "Transfer-Encoding: chunked") + chunked);
+    expect(loggedIn).toStartWith("HTTP/1.1 200");
     expect(await sendRaw(url, head("session", `${length}\r\n${length}`) + body)).toStartWith("HTTP/1.1 400");
     expect(
       await sendRaw(url, `${head("session", "Transfer-Encoding: chunked")}1389\r\n${"x".repeat(5_001)}\r\n`),
     ).toStartWith("HTTP/1.1 413");
 
-    const cookie = `Cookie: ${/set-cookie: ([^;]+)/i.exec(begun)?.[1]}\r\n`;
+    const cookie = `Cookie: ${/set-cookie: ([^;]+)/i.exec(loggedIn)?.[1]}\r\n`;
     const large = `Content-Length: ${16 * 2 ** 20}`;
-    // Memory is set aside for what has arrived: bodies that stay unfinished fill it, and then one is refused.
+    // Memory is reserved for received bytes: unfinished bodies use it up, and then one is rejected.
     const unfinished: RawConnection[] = [];
     for (let answer = ""; answer === ""; ) {
       const connection = await RawConnection.open(url);
@@ -251,16 +254,16 @@ test("a body is read within limits: its framing, its bytes, and those of all bod
       if (answer !== "") expect(answer).toStartWith("HTTP/1.1 503");
     }
     for (const connection of unfinished) connection.terminate();
-    // A client that leaves before its body has arrived is no fault of the program.
+    // A client that disconnects before its body has arrived is not an internal error.
     expect(await server.metric("plantstore_faults_total")).toBe(0);
     const revoking = await new ConsoleClient(url, {
       Cookie: cookie.slice(8, -2),
-    }).write("tokens/revoke", { name: "nobody" });
+    }).write("tokens/revoke", { name: "unknown" });
     expect(revoking.status).toBe(404);
   });
 });
 
-test("a session that was begun over TLS is for TLS alone", async () => {
+test("the cookie of a session that was started over TLS is Secure", async () => {
   const hash = await Bun.password.hash(password, "argon2id");
   await withServer(["--admin-password-hash", hash, "--admin-names", "console.example"], async (server) => {
     const { port } = new URL(await server.adminUrl());
@@ -275,7 +278,7 @@ test("a session that was begun over TLS is for TLS alone", async () => {
   });
 });
 
-test("beyond this machine the admin listener wants a password, and says how to make its hash", async () => {
+test("beyond loopback the admin listener requires a password, and the error says how to hash one", async () => {
   for (const host of ["0.0.0.0", "::", "10.0.0.1", "plants.example"]) {
     const { exitCode, stdout, stderr } = await run(["serve", "--admin-host", host]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
@@ -286,7 +289,7 @@ test("beyond this machine the admin listener wants a password, and says how to m
   expect(exitCode).toBe(0);
 });
 
-test("a password is long enough, and its hash is shown nowhere but where it was made", async () => {
+test("a password has a minimum length, and only plantstore password prints its hash", async () => {
   expect(await run(["password"], {}, "too short\n")).toMatchObject({ exitCode: 1, stdout: "" });
   const made = await run(["password"], {}, `${password}\nanother line\n`);
   expect(made).toMatchObject({ exitCode: 0, stderr: "" });
@@ -310,7 +313,7 @@ test("the console can be turned off", async () => {
   });
 });
 
-test("a terminal shows nothing of a password that is typed", async () => {
+test("a terminal does not echo a password", async () => {
   const shown: string[] = [];
   const child = Bun.spawn([plantstore, "password"], {
     terminal: { data: (_, bytes) => void shown.push(new TextDecoder().decode(bytes)) },

@@ -1,0 +1,138 @@
+// Throttles the admin listener, so that creates go on beside it whatever its clients send: requests are paced, one run of
+// expensive work serves all requests that wait for it, and writes to the store are made one after another.
+
+/** A pacing period, and the requests that start in it. A client that repeats a request gets 20 responses a second. */
+const periodMs = 50;
+const startsPerPeriod = 25;
+
+/** Requests that start in one iteration of the event loop. A scrape takes a millisecond, most others far less. */
+const startsPerTick = 4;
+
+/** The pause between two runs of coalesced work. */
+const coalescingPauseMs = 100;
+
+/** The pause between two writes, and the writes that may be queued. */
+const writePauseMs = 20;
+const queuedWritesMax = 100;
+
+type Start = () => void;
+
+export class RequestPacer {
+  readonly #schedule: (run: () => void) => void;
+  readonly #now: () => number;
+  /** Requests of the next period. */
+  #nextPeriod: Start[] = [];
+  /** Requests of this period that start in the next iterations of the event loop. */
+  readonly #nextTicks: Start[] = [];
+  #periodEndsAt = Number.NEGATIVE_INFINITY;
+  #periodStarts = 0;
+  #tickStarts = 0;
+  #isTickScheduled = false;
+  #timer: Timer | undefined;
+
+  /**
+   * @param schedule runs a function in a later iteration of the event loop, such as setImmediate.
+   * @param now milliseconds of a monotonic clock.
+   */
+  constructor(schedule: (run: () => void) => void, now: () => number) {
+    this.#schedule = schedule;
+    this.#now = now;
+  }
+
+  /** Handles a request, now or later. It is not handled if its client has disconnected by then. */
+  async run(request: Request, handle: () => Response | Promise<Response>): Promise<Response> {
+    const delay = this.#delay();
+    if (delay !== undefined) await delay;
+    return request.signal.aborted ? new Response() : handle();
+  }
+
+  /** Undefined if a request may start now. */
+  #delay(): Promise<void> | undefined {
+    const now = this.#now();
+    if (this.#timer === undefined && now >= this.#periodEndsAt) this.#startPeriod(now);
+    if (this.#periodStarts >= startsPerPeriod) {
+      this.#timer ??= setTimeout(() => {
+        this.#timer = undefined;
+        this.#startPeriod(this.#now());
+      }, this.#periodEndsAt - now);
+      return new Promise((resolve) => this.#nextPeriod.push(resolve));
+    }
+    this.#periodStarts++;
+    if (this.#tickStarts >= startsPerTick) return new Promise((resolve) => this.#nextTicks.push(resolve));
+    this.#tickStarts++;
+    this.#scheduleTick();
+    return undefined;
+  }
+
+  #startPeriod(now: number): void {
+    this.#periodEndsAt = now + periodMs;
+    this.#periodStarts = this.#nextPeriod.length;
+    if (this.#nextPeriod.length === 0) return;
+    this.#nextTicks.push(...this.#nextPeriod);
+    this.#nextPeriod = [];
+    this.#scheduleTick();
+  }
+
+  #scheduleTick(): void {
+    if (this.#isTickScheduled) return;
+    this.#isTickScheduled = true;
+    this.#schedule(() => this.#startTick());
+  }
+
+  #startTick(): void {
+    this.#isTickScheduled = false;
+    const starts = this.#nextTicks.splice(0, startsPerTick);
+    this.#tickStarts = starts.length;
+    if (starts.length > 0) this.#scheduleTick();
+    for (const start of starts) start();
+  }
+}
+
+/** Work whose result is shared by all calls made before it starts, so that each call gets a current result. */
+export class CoalescedWork<Result> {
+  readonly #work: () => Promise<Result>;
+  #last: Promise<unknown> = Promise.resolve();
+  #lastEndedAt = Number.NEGATIVE_INFINITY;
+  #next: Promise<Result> | undefined;
+
+  constructor(work: () => Promise<Result>) {
+    this.#work = work;
+  }
+
+  /** The result of a run that starts after this call, and after a pause since the last run. */
+  run(): Promise<Result> {
+    this.#next ??= this.#runAfter(this.#last);
+    return this.#next;
+  }
+
+  async #runAfter(last: Promise<unknown>): Promise<Result> {
+    await last;
+    const pauseMs = this.#lastEndedAt + coalescingPauseMs - performance.now();
+    if (pauseMs > 0) await Bun.sleep(pauseMs);
+    this.#next = undefined;
+    const running = this.#work();
+    this.#last = running
+      .catch(() => undefined)
+      .then(() => {
+        this.#lastEndedAt = performance.now();
+      });
+    return running;
+  }
+}
+
+/** Writes to the store one at a time, with a pause after each in which batches of creates are committed. */
+export class WriteQueue {
+  #last: Promise<unknown> = Promise.resolve();
+  #length = 0;
+
+  /** The result of a write; undefined, without the write, if the queue is full. */
+  async run<Result>(write: () => Promise<Result>): Promise<Result | undefined> {
+    if (this.#length >= queuedWritesMax) return undefined;
+    this.#length++;
+    const writing = this.#last.then(write).finally(() => {
+      this.#length--;
+    });
+    this.#last = writing.catch(() => undefined).then(() => Bun.sleep(writePauseMs));
+    return writing;
+  }
+}

@@ -1,0 +1,207 @@
+// The handler of the public listener: starts a request's record, routes the request, and sends and records its response.
+
+import { ApiError } from "../contract/errors.ts";
+import { openapi } from "../contract/plant.ts";
+import type { Clock, Emit } from "../observability/server-event.ts";
+import { allowOrigin, type CorsOrigins, isPreflight, preflightResponse } from "./cors.ts";
+import { type CreatePlantDependencies, createPlant } from "./create-plant.ts";
+import { DocumentationPage } from "./documentation-page.ts";
+import { errorResponse, type PublicRequestRecord, ResponseSender, type ResponseValue } from "./responses.ts";
+import { TickBudget } from "./tick-budget.ts";
+
+export interface HandlerDependencies extends CreatePlantDependencies {
+  /** "" or a path such as "/v1", without a slash at its end. */
+  readonly basePath: string;
+  /** The base address that clients use, where it is not the listener's own. */
+  readonly publicUrl: string | undefined;
+  readonly corsOrigins: CorsOrigins;
+  /** Whether there is a documentation page. */
+  readonly docs: boolean;
+  /** The prefix of request ids that are made here, unique to this server. */
+  readonly requestIdPrefix: string;
+  readonly now: Clock;
+  readonly emit: Emit;
+}
+
+/** The listener that a request came in by. */
+export interface RequestContext {
+  /** Such as https://plants.example:8443, without a path. */
+  readonly origin: string;
+  /** Whether the connection is closed after the response. */
+  readonly shouldClose: () => boolean;
+}
+
+export interface PublicHandler {
+  readonly basePath: string;
+  handle(request: Request, context: RequestContext): Promise<Response>;
+  /** Handles POST {base}/plants with these headers and this body, as if it had come over the network. */
+  create(headers: Headers, body: string): Promise<Response>;
+}
+
+/** RFC 9112, section 3.2: a host with or without a port. Bun accepts any text, and joins two Host fields with a comma. */
+const wellFormedHost = /^(?:[\w.~-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
+
+/** The context of a request that came in by no listener. */
+const inProcess: RequestContext = { origin: "http://localhost", shouldClose: () => false };
+
+export function createHandler(dependencies: HandlerDependencies): PublicHandler {
+  const { authenticator, basePath, publicUrl, corsOrigins, now, emit } = dependencies;
+  const plantsPath = `${basePath}/plants`;
+  const openapiPath = `${basePath}/openapi.json`;
+  const startRecord = recordStarter(now, dependencies.requestIdPrefix);
+  const sender = new ResponseSender(corsOrigins, dependencies.rateLimit?.policy);
+  const documentationPage = dependencies.docs ? new DocumentationPage(dependencies) : undefined;
+  const tickBudget = new TickBudget(setImmediate);
+  /** The last openapi.json: one text in memory for all responses that send it. */
+  let openapiJson = { url: "", body: new Blob() };
+
+  async function handle(request: Request, context: RequestContext): Promise<Response> {
+    const record = startRecord(request);
+    let value: ResponseValue;
+    let isAborted = false;
+    try {
+      value = await route(request, record, context);
+    } catch (error) {
+      value = errorResponse(internalError());
+      // The client has aborted its body: nothing can be sent.
+      isAborted = request.signal.aborted;
+      if (!isAborted) emit({ kind: "fault", requestId: record.requestId, error });
+    }
+    const { outcome } = value;
+    const isCreated = outcome === "created" || outcome === "unchanged";
+    const endOfTick = isCreated ? undefined : tickBudget.countResponse();
+    if (endOfTick !== undefined) await endOfTick;
+
+    record.status = value.status;
+    record.result = isAborted ? "gone" : outcome;
+    record.endedAt = now();
+    emit({ kind: "answered", exchange: record });
+    const response = sender.send(value, record);
+    // RFC 9112, section 9.6: else the client would send its next request on a connection that is being closed.
+    if (context.shouldClose()) response.headers.set("Connection", "close");
+    if (typeof corsOrigins !== "string") allowOrigin(corsOrigins, request, response);
+    return response;
+  }
+
+  function route(
+    request: Request,
+    record: PublicRequestRecord,
+    context: RequestContext,
+  ): ResponseValue | Promise<ResponseValue> {
+    const { path, method } = record;
+    if (path === plantsPath && method === "POST") return createPlant(request, record, dependencies);
+    if (isPreflight(request)) return preflightResponse(corsOrigins, request);
+    if (path === openapiPath || documentationPage?.has(path))
+      return serveDocumentation(request, path, context);
+    return rejectUnknownRoute(request, record);
+  }
+
+  /** Without authentication: the interface description and its page are public. */
+  function serveDocumentation(
+    request: Request,
+    path: string,
+    context: RequestContext,
+  ): ResponseValue | Promise<ResponseValue> {
+    if (request.method !== "GET" && request.method !== "HEAD") {
+      const message = `${request.method} is not offered at ${path}; GET it.`;
+      return errorResponse(new ApiError("methodNotAllowed", message, { allow: "GET, HEAD" }));
+    }
+    return documentationPage === undefined || path === openapiPath
+      ? serveOpenApi(request, context)
+      : documentationPage.serve(path, request);
+  }
+
+  function serveOpenApi(request: Request, { origin }: RequestContext): ResponseValue {
+    const { protocol, host } = new URL(origin);
+    const requestHost = request.headers.get("host") ?? "";
+    const address = wellFormedHost.test(requestHost) ? requestHost : host;
+    const url = publicUrl ?? `${protocol}//${address}${basePath}`;
+    if (openapiJson.url !== url) {
+      const servers = [{ url, description: "This server." }];
+      openapiJson = { url, body: new Blob([JSON.stringify({ ...openapi, servers })]) };
+    }
+    return { status: 200, outcome: "served", headers: undefined, isJson: true, body: openapiJson.body };
+  }
+
+  async function rejectUnknownRoute(request: Request, record: PublicRequestRecord): Promise<ResponseValue> {
+    const caller = await authenticator.authenticate(request.headers);
+    if (caller instanceof ApiError) return errorResponse(caller);
+    record.caller = caller.name;
+    return errorResponse(
+      record.path === plantsPath ? methodNotAllowed(record.method) : notFound(record.path),
+    );
+  }
+
+  function methodNotAllowed(method: string): ApiError {
+    const message =
+      `${method} is not offered at ${plantsPath}: this interface only creates plants. ` +
+      `Send POST ${plantsPath} with Content-Type: application/json and a body such as ` +
+      `{"id": 1, "name": "Monstera deliciosa", "tag": "tropical"}.`;
+    return new ApiError("methodNotAllowed", message, { allow: "POST" });
+  }
+
+  function notFound(path: string): ApiError {
+    const message = `There is nothing at ${path}; this interface has one operation, POST ${plantsPath}.`;
+    return new ApiError("notFound", message);
+  }
+
+  return {
+    basePath,
+    handle,
+    create(headers, body) {
+      const request = new Request(`${inProcess.origin}${plantsPath}`, { method: "POST", headers, body });
+      return handle(request, inProcess);
+    },
+  };
+}
+
+function internalError(): ApiError {
+  return new ApiError(
+    "internalError",
+    "Internal error; the server's log has the details. Sending the request again is safe.",
+  );
+}
+
+/** The ids that are accepted of clients: sent and logged as they are, so without spaces, quotes and control characters. */
+const wellFormedId = /^[\w.~:+/=@-]{1,128}$/;
+
+/** W3C Trace Context, section 3.2: version, trace id, parent id, flags; ids are not all zeros. */
+const wellFormedTraceparent =
+  /^(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:$|-)/;
+
+/**
+ * Starts the record of a request. Its id is the client's X-Request-Id, or the id of its trace, where they are well-formed;
+ * else the prefix and a number: 0.04 µs, against 0.06 µs for a random UUID.
+ */
+function recordStarter(now: Clock, idPrefix: string): (request: Request) => PublicRequestRecord {
+  let count = 0;
+  return ({ headers, method, url }) => {
+    const startedAt = now();
+    const requestId = headers.get("x-request-id");
+    const traceparent = headers.get("traceparent");
+    const traceId = traceparent === null ? undefined : wellFormedTraceparent.exec(traceparent)?.[1];
+    return {
+      requestId:
+        requestId !== null && wellFormedId.test(requestId)
+          ? requestId
+          : (traceId ?? `${idPrefix}-${(++count).toString(36)}`),
+      traceparent: traceId === undefined ? null : traceparent,
+      method,
+      path: pathOf(url),
+      startedAt,
+      endedAt: startedAt,
+      status: 0,
+      result: "gone",
+      caller: undefined,
+      rateLimit: undefined,
+    };
+  };
+}
+
+/** The path of a request target, which Bun returns as an absolute URL, or as it was sent where there is no Host. */
+function pathOf(url: string): string {
+  const start = url.startsWith("/") ? 0 : url.indexOf("/", url.indexOf("://") + 3);
+  if (start === -1) return "/";
+  const end = url.indexOf("?", start);
+  return end === -1 ? url.slice(start) : url.slice(start, end);
+}

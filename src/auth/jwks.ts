@@ -1,0 +1,228 @@
+// The JSON Web Key Set of an identity provider (RFC 7517): discovery, fetching, and a cache that survives outages.
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
+import { isLoopback } from "../loopback.ts";
+import type { Caller } from "./authenticator.ts";
+
+/** Where the keys are: at an address, or where the issuer's metadata say. */
+export interface KeySource {
+  /** Equal to the tokens' `iss`, to the last character. */
+  readonly issuer: string;
+  /** Undefined to discover it from the issuer's metadata. */
+  readonly jwksUrl: string | undefined;
+}
+
+/** A token whose signature and claims are valid. */
+export interface VerifiedToken {
+  readonly caller: Caller;
+  /** Milliseconds since the epoch; from then on the token is not accepted. */
+  readonly expiresAt: number;
+}
+
+/** 4 MB, at about 400 bytes each. Past it the oldest is evicted, and verified again at its next use. */
+const verifiedTokensMax = 10_000;
+
+/** One version of the keys, and the tokens verified with them. New keys are a new KeySet: no verified token outlives its key. */
+export class KeySet {
+  /** Selects the key that a token's header names. */
+  readonly getKey: JWTVerifyGetKey;
+  readonly #verified = new Map<string, VerifiedToken>();
+
+  /** Throws a JOSEError if `jwks` is not a JSON Web Key Set (RFC 7517, section 5). */
+  constructor(jwks: unknown) {
+    this.getKey = createLocalJWKSet(jwks as JSONWebKeySet);
+  }
+
+  /** A verified token by its hash: tokens themselves are not stored. */
+  getVerified(hash: string): VerifiedToken | undefined {
+    return this.#verified.get(hash);
+  }
+
+  addVerified(hash: string, token: VerifiedToken): void {
+    this.#verified.set(hash, token);
+    if (this.#verified.size <= verifiedTokensMax) return;
+    const [oldest] = this.#verified.keys();
+    if (oldest !== undefined) this.#verified.delete(oldest);
+  }
+}
+
+/** All tokens with unknown keys together cause at most one fetch in this time. */
+const refreshIntervalMs = 5_000;
+
+/** The pause after a failed fetch. */
+const retryIntervalMs = 5_000;
+
+/** The time-out of a fetch, discovery included. */
+const fetchMsMax = 5_000;
+
+/** The provider's keys, fetched at intervals. While the provider is unreachable the cached keys stay valid. */
+export class JwksCache {
+  readonly #source: KeySource;
+  readonly #ageMsMax: number;
+  readonly #onError: (error: unknown) => void;
+  readonly #stopped = new AbortController();
+  #keys = new KeySet({ keys: [] });
+  #keysText = "";
+  /** Whether the last fetch failed. Then only the timer retries. */
+  #isUnreachable = false;
+  #fetching: Promise<KeySet | undefined> | undefined;
+  #refreshing: Promise<KeySet | undefined> | undefined;
+  #lastRefreshAt = Number.NEGATIVE_INFINITY;
+  #timer: Timer | undefined;
+
+  /**
+   * @param ageMsMax the interval between fetches: a key that the provider removes is rejected after it at the latest.
+   * @param onError called with the reason for each failed fetch.
+   */
+  constructor(source: KeySource, ageMsMax: number, onError: (error: unknown) => void) {
+    this.#source = source;
+    this.#ageMsMax = ageMsMax;
+    this.#onError = onError;
+  }
+
+  /** Starts fetching, and returns at once: a server starts without its provider as well. */
+  start(): void {
+    void this.#fetch();
+  }
+
+  /** Stops fetching; resolves when no fetch is running. */
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    clearTimeout(this.#timer);
+    await Promise.all([this.#fetching, this.#refreshing]);
+  }
+
+  /** The keys of the last successful fetch; empty before the first. */
+  get snapshot(): KeySet {
+    return this.#keys;
+  }
+
+  /**
+   * Fetches the keys for a token whose key is not in the snapshot; undefined if the provider is unreachable. Concurrent
+   * calls share one fetch.
+   */
+  async refresh(): Promise<KeySet | undefined> {
+    if (this.#isUnreachable) return undefined;
+    this.#refreshing ??= this.#fetchAfterInterval().finally(() => {
+      this.#refreshing = undefined;
+    });
+    return this.#refreshing;
+  }
+
+  async #fetchAfterInterval(): Promise<KeySet | undefined> {
+    if (this.#fetching !== undefined) return this.#fetching;
+    const pauseMs = Math.max(0, this.#lastRefreshAt + refreshIntervalMs - performance.now());
+    const isStopped = await sleep(pauseMs, false, { signal: this.#stopped.signal }).catch(() => true);
+    if (isStopped) return undefined;
+    this.#lastRefreshAt = performance.now();
+    return this.#fetch();
+  }
+
+  #fetch(): Promise<KeySet | undefined> {
+    clearTimeout(this.#timer);
+    this.#fetching ??= this.#fetchOnce().finally(() => {
+      this.#fetching = undefined;
+      if (this.#stopped.signal.aborted) return;
+      const intervalMs = this.#isUnreachable ? retryIntervalMs : this.#ageMsMax;
+      this.#timer = setTimeout(() => void this.#fetch(), intervalMs);
+    });
+    return this.#fetching;
+  }
+
+  async #fetchOnce(): Promise<KeySet | undefined> {
+    try {
+      const signal = AbortSignal.any([this.#stopped.signal, AbortSignal.timeout(fetchMsMax)]);
+      this.#update(await fetchJwks(this.#source, signal));
+      this.#isUnreachable = false;
+      return this.#keys;
+    } catch (error) {
+      this.#isUnreachable = true;
+      if (!this.#stopped.signal.aborted) this.#onError(error);
+      return undefined;
+    }
+  }
+
+  /** Unchanged keys keep their KeySet, and with it the verified tokens. */
+  #update(jwks: unknown): void {
+    const text = JSON.stringify(jwks);
+    if (text === this.#keysText) return;
+    this.#keys = new KeySet(jwks);
+    this.#keysText = text;
+  }
+}
+
+/** Whether a response from a URL cannot be read or changed on the way: https, or http on the loopback interface. */
+export function isConfidential(url: URL): boolean {
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  return url.protocol === "https:" || (url.protocol === "http:" && isLoopback(host));
+}
+
+/** The provider's key set, unchecked. Rejects with an Error that names the URL that failed, and why. */
+async function fetchJwks({ issuer, jwksUrl }: KeySource, signal: AbortSignal): Promise<unknown> {
+  const url = jwksUrl ?? (await discoverJwksUrl(issuer, signal));
+  const response = await get(url, signal);
+  if (response.status !== 200) throw new Error(`${url} answered ${response.status}`);
+  return readJson(url, response);
+}
+
+async function discoverJwksUrl(issuer: string, signal: AbortSignal): Promise<string> {
+  const urls = metadataUrls(issuer);
+  for (const url of urls) {
+    const response = await get(url, signal);
+    if (response.status >= 400 && response.status < 500) continue;
+    if (response.status !== 200) throw new Error(`${url} answered ${response.status}`);
+    return parseJwksUrl(url, await readJson(url, response), issuer);
+  }
+  throw new Error(`no metadata at ${urls.join(" or ")}; set --jwks-url to the address of the keys`);
+}
+
+/** OpenID Connect Discovery 1.0, section 4, appends its path to the issuer's; RFC 8414, section 3, inserts its own before it. */
+function metadataUrls(issuer: string): string[] {
+  const { origin, pathname } = new URL(issuer);
+  const path = pathname.replace(/\/$/, "");
+  return [
+    `${origin}${path}/.well-known/openid-configuration`,
+    `${origin}/.well-known/oauth-authorization-server${path}`,
+  ];
+}
+
+function parseJwksUrl(url: string, metadata: unknown, issuer: string): string {
+  const { issuer: actualIssuer, jwks_uri: jwksUri } = (metadata ?? {}) as Record<string, unknown>;
+  // OpenID Connect Discovery 1.0, section 4.3; RFC 8414, section 3.3: else one tenant could impersonate another.
+  if (actualIssuer !== issuer) {
+    throw new Error(
+      `${url} has the issuer ${JSON.stringify(actualIssuer)}; expected ${JSON.stringify(issuer)}`,
+    );
+  }
+  const parsed = typeof jwksUri === "string" ? URL.parse(jwksUri) : null;
+  if (parsed === null || !isConfidential(parsed)) {
+    throw new Error(`${url} has the jwks_uri ${JSON.stringify(jwksUri)}, which is not an https URL`);
+  }
+  return parsed.href;
+}
+
+/** Redirects are not followed: they could lead to a URL that is not confidential. */
+async function get(url: string, signal: AbortSignal): Promise<Response> {
+  try {
+    return await fetch(url, {
+      signal,
+      redirect: "manual",
+      headers: { Accept: "application/json, application/jwk-set+json" },
+    });
+  } catch (error) {
+    throw fetchError(url, error);
+  }
+}
+
+async function readJson(url: string, response: Response): Promise<unknown> {
+  try {
+    return await response.json();
+  } catch (error) {
+    throw fetchError(url, error);
+  }
+}
+
+function fetchError(url: string, error: unknown): Error {
+  return new Error(`${url}: ${error instanceof Error ? error.message : error}`, { cause: error });
+}

@@ -1,0 +1,95 @@
+// The path of a create through the source: the files whose functions run between the socket and the fsync, and back. They
+// are measured on a real server with its threads and observers, and compared with the lists below.
+
+import { expect, test } from "bun:test";
+import { type RecordedFiles, RecordedServer } from "../../support/function-recorder.ts";
+import { plantJson, post } from "../../support/http.ts";
+import { TemporaryFolder } from "../../support/server.ts";
+
+const filesMax = 18;
+
+/** In the order of their first calls. */
+const createPath: RecordedFiles = {
+  mainThread: [
+    "src/api/listener.ts",
+    "src/api/handler.ts",
+    "src/api/create-plant.ts",
+    "src/auth/authenticator.ts",
+    "src/auth/token-cache.ts",
+    "src/auth/token.ts",
+    "src/store/group-commit.ts",
+    "src/api/body-reader.ts",
+    "src/store/fair-share.ts",
+    "src/contract/plant.ts",
+    "src/contract/utf8.ts",
+    "src/store/sqlite/worker-store.ts",
+    "src/store/sqlite/batch-codec.ts",
+    "src/api/responses.ts",
+  ],
+  commitThread: [
+    "src/store/sqlite/commit-worker.ts",
+    "src/store/sqlite/batch-codec.ts",
+    "src/store/sqlite/sqlite-store.ts",
+    "src/store/sqlite/file-identity.ts",
+    "src/store/sqlite/plants.ts",
+  ],
+};
+
+/** Run by the group commit's hook and by events: they decide nothing about the request. */
+const observers = [
+  "src/commands/console-part.ts",
+  "src/commands/serve-parts.ts",
+  "src/commands/serve.ts",
+  "src/observability/fixed-window-limiter.ts",
+  "src/observability/histogram.ts",
+  "src/observability/log.ts",
+  "src/observability/metrics.ts",
+  "src/observability/prometheus-histogram.ts",
+  "src/observability/recent-samples.ts",
+  "src/store/readiness.ts",
+  "src/store/recent-creates.ts",
+];
+
+/** Beside the path, for an id that a JavaScript number cannot represent. */
+const exactIds = ["src/contract/int64.ts", "src/contract/json-scanner.ts"];
+
+test(`a create runs functions of at most ${filesMax} files, and those of observers`, async () => {
+  using folder = new TemporaryFolder();
+  await using recorded = await RecordedServer.start(folder);
+  const target = { url: recorded.server.url, token: await recorded.server.createToken() };
+  const create = async (id: bigint) =>
+    expect((await post(target, plantJson(id, "Monstera"))).status).toBe(200);
+
+  /** Background tasks run during some creates, but not during all: the shortest of several reports is that of a create. */
+  const recordCreate = async (firstId: bigint): Promise<RecordedFiles> => {
+    const reports: RecordedFiles[] = [];
+    for (let id = firstId; id < firstId + 8n; id++) {
+      await recorded.takeReport();
+      await create(id);
+      reports.push(await recorded.takeReport());
+    }
+    const fileCount = ({ mainThread, commitThread }: RecordedFiles) =>
+      mainThread.length + commitThread.length;
+    const [shortest] = reports.toSorted((one, other) => fileCount(one) - fileCount(other));
+    return shortest ?? { mainThread: [], commitThread: [] };
+  };
+
+  // The first create looks its token up in the store.
+  await create(0n);
+  const { mainThread, commitThread } = await recordCreate(1n);
+  const path: RecordedFiles = {
+    mainThread: mainThread.filter((file) => !observers.includes(file)),
+    commitThread,
+  };
+  const files = new Set([...path.mainThread, ...path.commitThread]);
+  const lists = { "Main thread": path.mainThread, "Commit thread": path.commitThread, Observers: observers };
+  const lines = Object.entries(lists).map(([title, list]) => `${title}:\n  ${list.join("\n  ")}\n`);
+  process.stdout.write(`A create runs functions of ${files.size} files.\n${lines.join("")}`);
+  expect(path).toEqual(createPath);
+  expect(files.size).toBeLessThanOrEqual(filesMax);
+  expect(mainThread.filter((file) => observers.includes(file)).toSorted()).toEqual(observers);
+
+  const exact = await recordCreate(2n ** 62n);
+  expect([...exact.mainThread].toSorted()).toEqual([...mainThread, ...exactIds].toSorted());
+  expect(exact.commitThread).toEqual(createPath.commitThread);
+}, 120_000);
