@@ -1,4 +1,4 @@
-// What `plantstore config` says is in force.
+// The effective configuration, as `plantstore config` prints it.
 
 import { type CommandResult, run } from "./server.ts";
 

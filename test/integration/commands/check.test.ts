@@ -8,7 +8,7 @@ import { run, TemporaryFolder } from "../../support/server.ts";
 for (const engine of engines) {
   describe(engine.name, () => {
     test("a store is ready, before and while a server runs on it; an address without one is not", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       const check = () => run(["check", "--database", place.database]);
       const { exitCode, stdout, stderr } = await check();
       expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });

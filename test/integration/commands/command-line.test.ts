@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { plantJson, post } from "../../support/http.ts";
-import { testWith } from "../../support/programs.ts";
+import { testIfInstalled } from "../../support/programs.ts";
 import { createStore, plantstore, RunningServer, run, TemporaryFolder } from "../../support/server.ts";
 
 /** A store with a server on it. */
@@ -31,29 +31,33 @@ test("the first start shows a first token and a curl, on standard output; the se
   expect(await second.stop()).toMatchObject({ stdout: `${second.url}\n` });
 });
 
-testWith("curl", "the curl that the first start shows works when it is pasted into a shell", async () => {
-  using folder = new TemporaryFolder();
-  const database = `sqlite:${folder.file("plants.db")}`;
-  const child = Bun.spawn(
-    [plantstore, "serve", "--admin-port", "off", "--port", "0", "--database", database],
-    {
-      stdout: "pipe",
-      stderr: "pipe",
-    },
-  );
-  let shown = "";
-  for await (const chunk of child.stdout) {
-    shown += new TextDecoder().decode(chunk);
-    if (shown.includes('"tropical"}')) break;
-  }
-  const curl = shown.slice(shown.indexOf("curl -i"), shown.lastIndexOf("'") + 1);
-  const pasted = Bun.spawn(["sh", "-c", curl], { stdout: "pipe", stderr: "ignore" });
-  expect(await pasted.stdout.text()).toMatch(
-    /^HTTP\/1.1 200 OK\r\n[\s\S]*\{"name":"Monstera deliciosa","tag":"tropical"\}$/,
-  );
-  child.kill();
-  await child.exited;
-});
+testIfInstalled(
+  "curl",
+  "the curl that the first start shows works when it is pasted into a shell",
+  async () => {
+    using folder = new TemporaryFolder();
+    const database = `sqlite:${folder.file("plants.db")}`;
+    const child = Bun.spawn(
+      [plantstore, "serve", "--admin-port", "off", "--port", "0", "--database", database],
+      {
+        stdout: "pipe",
+        stderr: "pipe",
+      },
+    );
+    let shown = "";
+    for await (const chunk of child.stdout) {
+      shown += new TextDecoder().decode(chunk);
+      if (shown.includes('"tropical"}')) break;
+    }
+    const curl = shown.slice(shown.indexOf("curl -i"), shown.lastIndexOf("'") + 1);
+    const pasted = Bun.spawn(["sh", "-c", curl], { stdout: "pipe", stderr: "ignore" });
+    expect(await pasted.stdout.text()).toMatch(
+      /^HTTP\/1.1 200 OK\r\n[\s\S]*\{"name":"Monstera deliciosa","tag":"tropical"\}$/,
+    );
+    child.kill();
+    await child.exited;
+  },
+);
 
 test("get and export print plants exactly, while the server runs", async () => {
   using folder = new TemporaryFolder();

@@ -74,7 +74,7 @@ test.skipIf(process.platform !== "linux")(
 
 describe.each(engines.map((engine) => [engine.name, engine] as const))("%s", (_, engine) => {
   test("migrate says whether it made the store, and where", async () => {
-    await using place = await engine.newPlace();
+    await using place = await engine.createTestStore();
     const migrate = () => run(["migrate", "--database", place.database]);
     const where = place.database.replace(/^(?:sqlite:|postgres:\/\/[^@]*@)/, "").replace(/\?.*$/, "");
     expect(await migrate()).toEqual({
@@ -90,7 +90,7 @@ describe.each(engines.map((engine) => [engine.name, engine] as const))("%s", (_,
   });
 
   test("a token is not issued, and nothing is imported, where there is no store", async () => {
-    await using place = await engine.newPlace();
+    await using place = await engine.createTestStore();
     using folder = new TemporaryFolder();
     writeFileSync(folder.file("plants.ndjson"), plantJson(1n, "Monstera"));
     for (const args of [

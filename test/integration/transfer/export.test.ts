@@ -22,7 +22,7 @@ for (const engine of engines) {
   describe(engine.name, () => {
     test("a selection is by tag, exactly, and by the ids behind one", async () => {
       using folder = new TemporaryFolder();
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       const lines = [
         plantJson(-(2n ** 63n), "first", "it's"),
         plantJson(-7n, "none"),
@@ -60,7 +60,7 @@ for (const engine of engines) {
 
     test("into a file it tells how far it is, on standard error; into a pipe, or with --quiet, it does not", async () => {
       using folder = new TemporaryFolder();
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       await importLines(place.database, folder, [plantJson(1n, "Monstera")]);
       for (const [args, told] of [
         [[], "1 plant exported\n"],
@@ -78,7 +78,7 @@ for (const engine of engines) {
 
     test("an export is one snapshot, and holds up no server, however slow its reader is", async () => {
       using folder = new TemporaryFolder();
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       const name = "x".repeat(2_000);
       const lines = Array.from({ length: 6_000 }, (_, index) => plantJson(BigInt(2 * index), name));
       await importLines(place.database, folder, lines);

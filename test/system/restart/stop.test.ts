@@ -13,7 +13,7 @@ for (const engine of engines) {
     test.each(["SIGTERM", "SIGINT"] as const)(
       "%s under load: accepted requests are answered and nothing acknowledged is lost",
       async (signal) => {
-        await using place = await engine.newPlace();
+        await using place = await engine.createTestStore();
         const server = await RunningServer.start(place);
         const target = { url: server.url, token: await server.createToken() };
         const acknowledged = new Set<bigint>();
@@ -47,7 +47,7 @@ for (const engine of engines) {
     );
 
     test("a request whose body is still on its way is answered, as the last of its connection, and an idle one holds nothing up", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       const server = await RunningServer.start(place);
       const token = await server.createToken();
       const body = plantJson(1n, "slow");
@@ -69,7 +69,7 @@ for (const engine of engines) {
     });
 
     test("a client that never finishes its request is given up after the time for draining", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       const server = await RunningServer.start({
         database: place.database,
         args: ["--drain-seconds-max", "1"],
@@ -81,7 +81,7 @@ for (const engine of engines) {
     });
 
     test("a second signal, later on, ends it at once", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       const server = await RunningServer.start({
         database: place.database,
         args: ["--drain-seconds-max", "3600"],
@@ -100,7 +100,7 @@ for (const engine of engines) {
     });
 
     test("while it stops it is not ready, and takes no new connection", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       const server = await RunningServer.start(place);
       const adminUrl = await server.adminUrl();
       expect((await fetch(`${adminUrl}/readyz`)).status).toBe(200);

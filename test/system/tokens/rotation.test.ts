@@ -40,7 +40,7 @@ for (const engine of engines) {
     }
 
     test("both tokens work on every server during the overlap, and the old one ends with it", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       const { database } = place;
       await using first = await RunningServer.start(place);
       await using second = await RunningServer.start(place);
@@ -65,7 +65,7 @@ for (const engine of engines) {
     });
 
     test("without an overlap the old token ends at once, on every server", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       await using first = await RunningServer.start(place);
       await using second = await RunningServer.start(place);
       const old = await create(place.database, "ci");
@@ -77,7 +77,7 @@ for (const engine of engines) {
     });
 
     test("the new token lives as long as the old one was to, or as told; an end that is near stays", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       const { database } = place;
       await createStore(database);
       await create(database, "ci", "--expires", "1h");
@@ -96,7 +96,7 @@ for (const engine of engines) {
     });
 
     test("revoking the name ends the old and the new token, whenever it comes, and sets the name free", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       const { database } = place;
       await using server = await RunningServer.start(place);
       const old = await create(database, "ci");
@@ -111,7 +111,7 @@ for (const engine of engines) {
     });
 
     test("rotations at the same moment follow each other: all are printed, and one token is without an end", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       const { database } = place;
       await using server = await RunningServer.start(place);
       const tokens = [await create(database, "ci")];
@@ -126,7 +126,7 @@ for (const engine of engines) {
     });
 
     test("what is not in force is refused in one line that says what to do", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       const { database } = place;
       await createStore(database);
       const refusal = async (message: string) =>
@@ -147,7 +147,7 @@ for (const engine of engines) {
     });
 
     test("a token that could not be printed is taken back, and the one before it lives on", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       const { database } = place;
       await using server = await RunningServer.start(place);
       const old = await create(database, "ci");
@@ -175,7 +175,7 @@ for (const engine of engines) {
     });
 
     test(`a rotation that is killed has happened or has not, ${kills} times (PLANTSTORE_TEST_SEED=${seed})`, async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       const { database } = place;
       await using server = await RunningServer.start(place);
       const tokens = [await create(database, "ci")];

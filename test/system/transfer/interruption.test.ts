@@ -27,7 +27,7 @@ for (const engine of engines) {
   for (const signal of ["SIGINT", "SIGTERM", "SIGKILL"] as const) {
     test(`${engine.name}: after ${signal} the same command goes on`, async () => {
       using folder = new TemporaryFolder();
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       await createStore(place.database);
       // A pipe with a name: the import waits in the middle of a file for what comes next.
       const file = folder.file("plants.ndjson");
