@@ -1,4 +1,4 @@
-// Self-signed certificates, made by openssl.
+// Self-signed certificates from openssl.
 
 import { programPath } from "./programs.ts";
 import type { TemporaryFolder } from "./server.ts";

@@ -1,4 +1,4 @@
-// Where Debian's Chromium is.
+// The path of Chromium.
 
 import { pathOf } from "./programs.ts";
 

@@ -1,4 +1,4 @@
-// The console's API, asked as its page asks it.
+// A client of the console's API that sends the requests of its page.
 
 import { type Answer, send } from "./http.ts";
 import type { RunningServer } from "./server.ts";

@@ -11,12 +11,12 @@ interface TestStore extends AsyncDisposable {
 
 interface TestEngine {
   readonly name: string;
-  readonly newPlace: () => Promise<TestStore>;
+  readonly createTestStore: () => Promise<TestStore>;
 }
 
 export const engines: readonly TestEngine[] = [
-  { name: "sqlite", newPlace: createSqliteStore },
-  { name: "postgres", newPlace: createPostgresStore },
+  { name: "sqlite", createTestStore: createSqliteStore },
+  { name: "postgres", createTestStore: createPostgresStore },
 ];
 
 async function createSqliteStore(): Promise<TestStore> {

@@ -1,4 +1,4 @@
-// Requests as a client of the contract sends them.
+// HTTP requests of a client.
 
 export interface Target {
   /** The base address. */
@@ -50,7 +50,7 @@ export function plantJson(id: bigint, name: string, tag?: string): string {
   return `{"id":${id},${rest.slice(1)}`;
 }
 
-/** An id that no other test uses. */
+/** A random id, unique among all tests. */
 export function freshId(): bigint {
   const [bits = 0n] = crypto.getRandomValues(new BigInt64Array(1));
   return bits;

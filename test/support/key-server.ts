@@ -1,4 +1,4 @@
-// An identity provider as far as a server that checks its JWTs sees it: metadata and keys, and what may happen to them.
+// The part of an identity provider that a resource server uses: metadata and keys, and their failures.
 
 import type { Json, SigningKey } from "./signing-key.ts";
 

@@ -1,4 +1,4 @@
-// Creates over many connections, with books of what was sent and what was acknowledged.
+// Creates over many connections, with a record of the plants that were sent and acknowledged.
 
 import { newPlantJson } from "../../src/contract/plant.ts";
 import { plantJson, post, type Target } from "./http.ts";
@@ -14,12 +14,12 @@ export class Load {
   #nextId = 1n;
   #stopped = false;
 
-  /** Creates until a connection fails, as when its server is killed; or until stop. */
+  /** Creates until a connection fails, for example because its server is killed, or until stop(). */
   async untilGone(targets: readonly Target[], connections: number): Promise<void> {
     await this.#run(targets, connections, "end");
   }
 
-  /** Creates until stop, whatever happens to the servers, with a pause between one create and the next. */
+  /** Creates until stop(), also while servers are down, with a pause of `backoffMs` between creates. */
   async untilStopped(targets: readonly Target[], connections: number, backoffMs = 0): Promise<void> {
     await this.#run(targets, connections, "go on", backoffMs);
   }
@@ -28,13 +28,13 @@ export class Load {
     this.#stopped = true;
   }
 
-  /** Resolves when so many more plants are acknowledged. */
+  /** Resolves when `count` more plants are acknowledged. */
   async acknowledgedMore(count: number): Promise<void> {
     const wanted = this.acknowledged.size + count;
     while (this.acknowledged.size < wanted) await Bun.sleep(10);
   }
 
-  /** What is wrong with an export: acknowledged plants that are missing or changed, and plants that were never sent. */
+  /** Compares an export with the record: acknowledged plants that are missing or changed, and plants that were never sent. */
   audit(exported: string): string[] {
     const lines = exported.split("\n").filter((line) => line !== "");
     const stored = new Map(
@@ -77,7 +77,7 @@ export class Load {
       if (status === 200) this.acknowledged.add(id);
       return true;
     } catch (error) {
-      // The server is gone; whether this plant was stored is for the audit to see.
+      // The server is gone. The audit accepts this plant as stored or not.
       this.unanswered.push(error);
       return false;
     }

@@ -1,4 +1,4 @@
-// Small file systems of their own, which can be filled and made read-only.
+// Small file systems that a test can fill or make read-only.
 
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";

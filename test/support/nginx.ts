@@ -2,7 +2,7 @@
 
 import { writeFileSync } from "node:fs";
 import { makeCertificate } from "./certificates.ts";
-import { steadyPort } from "./ports.ts";
+import { reservePort } from "./ports.ts";
 import { programPath } from "./programs.ts";
 import { TemporaryFolder } from "./server.ts";
 
@@ -40,7 +40,7 @@ export class Nginx implements AsyncDisposable {
    */
   static async start(serverPorts: readonly [number, number], changes: Changes = []): Promise<Nginx> {
     const folder = new TemporaryFolder();
-    const port = steadyPort();
+    const port = reservePort();
     const { certificate, key } = makeCertificate(folder, "site", "/CN=plants.example", "IP:127.0.0.1");
     const site = replaced(await Bun.file(siteFile).text(), [
       ["listen 443 ssl;", `listen 127.0.0.1:${port} ssl;`],

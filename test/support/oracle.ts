@@ -1,5 +1,5 @@
-// What the contract says of a body, by other means than the server's: another parser, another validator, and whole
-// numbers without any end.
+// An oracle for request bodies that shares no code with the server: another JSON parser, another schema validator, and
+// integers of any length.
 
 import { isUtf8 } from "node:buffer";
 import { registerSchema, type SchemaObject, validate } from "@hyperjump/json-schema/draft-2020-12";
@@ -17,16 +17,16 @@ export function isNewPlant(value: unknown): boolean {
   return validator(value as Parameters<typeof validator>[0]).valid;
 }
 
-export interface JudgedPlant {
+export interface OraclePlant {
   readonly id: bigint;
   readonly name: string;
   readonly tag?: string;
 }
 
 /** The plant of a body, or the error that it is to be refused with; undefined where the parser cannot go so deep. */
-export function judgeBody(
+export function parseBody(
   body: Uint8Array,
-): JudgedPlant | "invalidJson" | "invalidPlant" | "unstorableText" | undefined {
+): OraclePlant | "invalidJson" | "invalidPlant" | "unstorableText" | undefined {
   if (!isUtf8(body)) return "invalidJson";
   const text = Buffer.from(body)
     .toString("utf8")
@@ -39,10 +39,10 @@ export function judgeBody(
     if (error instanceof RangeError) return undefined;
     throw error;
   }
-  return judgeValue(json);
+  return parseValue(json);
 }
 
-function judgeValue(json: unknown): JudgedPlant | "invalidPlant" | "unstorableText" {
+function parseValue(json: unknown): OraclePlant | "invalidPlant" | "unstorableText" {
   if (typeof json !== "object" || json === null || Array.isArray(json)) return "invalidPlant";
   const { id, name, tag } = Object.fromEntries(
     ["id", "name", "tag"]

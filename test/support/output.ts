@@ -1,4 +1,4 @@
-// What a process writes, gathered while it runs.
+// The output of a process, read while it runs.
 
 export class Output {
   /** The whole text, once the process has ended. */
@@ -11,7 +11,7 @@ export class Output {
     this.ended = this.#gather(stream);
   }
 
-  /** What `find` makes of the text written so far, as soon as it is not undefined. Rejects if the process ends before. */
+  /** Waits until `find` returns a value for the text so far, and returns it. Rejects if the process ends first. */
   async until<T>(find: (text: string) => T | undefined): Promise<T> {
     for (;;) {
       const found = find(this.#text);

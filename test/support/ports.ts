@@ -1,14 +1,14 @@
-// Ports for servers that are to be found again where they were.
+// Ports for servers that are stopped and started again on the same port.
 
-/** Below the ports that systems give to outgoing connections: Linux from 32768 on, the others from 49152. */
+/** Below the ephemeral ports: Linux has them from 32768, other systems from 49152. */
 const portMin = 20_000;
 const portMax = 32_000;
 
 /**
- * A port that is free now, and that no other process is given for an outgoing connection while its server is down. A
- * proxy that tries a port of that kind while nobody listens may even be connected with itself.
+ * A free port outside the ephemeral range, so that no outgoing connection takes it while its server is down. A proxy that
+ * connects to an ephemeral port without a listener may even be connected with itself.
  */
-export function steadyPort(): number {
+export function reservePort(): number {
   for (;;) {
     const port = portMin + Math.floor(Math.random() * (portMax - portMin));
     try {

@@ -1,12 +1,12 @@
-// Programs of Debian's that some tests need: where they are, and suites that are skipped without them.
+// Debian programs that some tests need: their paths, and suites that are skipped without them.
 
 import { describe, test } from "bun:test";
 
-/** Debian has servers and mounting in these, which are not on every user's PATH. */
+/** Debian installs servers and mount here; not every user has these on PATH. */
 const systemFolders = "/usr/local/sbin:/usr/sbin:/sbin";
 
 /** A suite that needs a program; where it is missing, it is skipped and its name says which package to install. */
-export function suiteWith(
+export function describeIfInstalled(
   program: string,
   name: string,
   suite: () => void,
@@ -17,17 +17,17 @@ export function suiteWith(
 }
 
 /** A test that needs a program; where it is missing, it is skipped and its name says which package to install. */
-export function testWith(program: string, name: string, run: () => Promise<void>): void {
+export function testIfInstalled(program: string, name: string, run: () => Promise<void>): void {
   if (pathOf(program) === null) test.skip(`${name} (skipped: install ${program})`, run);
   else test(name, run);
 }
 
-/** Where a program is, or null. */
+/** The path of a program, or null. */
 export function pathOf(program: string): string | null {
   return Bun.which(program, { PATH: `${process.env.PATH}:${systemFolders}` });
 }
 
-/** The path to start a program by: the one that pathOf found, whatever the PATH of the child. Throws if there is none. */
+/** The absolute path of a program, for a child with another PATH. Throws if there is none. */
 export function programPath(program: string): string {
   const path = pathOf(program);
   if (path === null)

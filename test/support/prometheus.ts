@@ -2,7 +2,7 @@
 
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { steadyPort } from "./ports.ts";
+import { reservePort } from "./ports.ts";
 import { programPath } from "./programs.ts";
 import { TemporaryFolder } from "./server.ts";
 
@@ -45,7 +45,7 @@ export class Prometheus implements AsyncDisposable {
       folder.file("plantstore-rules.yml"),
       await Bun.file(deployed("plantstore-rules.yml")).text(),
     );
-    const address = `127.0.0.1:${steadyPort()}`;
+    const address = `127.0.0.1:${reservePort()}`;
     const child = Bun.spawn(
       [
         programPath("prometheus"),

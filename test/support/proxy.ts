@@ -1,4 +1,4 @@
-// A TCP proxy that can stop forwarding, as a network does that hangs: nothing is closed, and nothing arrives.
+// A TCP proxy that can stop forwarding without closing connections, as a hanging network does.
 
 import type { Socket } from "bun";
 

@@ -1,4 +1,4 @@
-// Randomness from a seed: the same seed gives the same numbers, on every machine.
+// A seeded random number generator: the same seed gives the same numbers on every machine.
 
 export class Random {
   #state: number;

@@ -1,6 +1,6 @@
-// Runs one tier of the tests: npm test, npm run test:system. All files share one PostgreSQL server, and run in as many
-// processes as there are processors. Prints what fails, what is skipped and why, the slowest tests and files, and the
-// counts, which .ci/run adds up.
+// Runs one tier of the tests: npm test, npm run test:system. All files share one PostgreSQL server, and run in one process
+// more than there are processors, since many wait for a disk or a timer. Prints what fails, what is skipped and why, the
+// slowest tests and files, and the counts, which .ci/run adds up.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -42,7 +42,7 @@ async function runTier({ folders, testMsMax }: Tier, only: readonly string[]): P
     process.execPath,
     [
       "test",
-      `--parallel=${availableParallelism()}`,
+      `--parallel=${availableParallelism() + 1}`,
       `--timeout=${testMsMax}`,
       "--only-failures",
       "--reporter=junit",

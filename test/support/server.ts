@@ -1,4 +1,4 @@
-// The real server as its own process: a free port, a temporary folder, the command line beside it.
+// The server as a process of its own on a free port, temporary folders, and commands.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-/** Runs one command to its end. The environment holds nothing of the caller's but PATH and what is given. */
+/** Runs one command to its end. Its environment is `env` and the caller's PATH. */
 export async function run(
   args: readonly string[],
   env: Record<string, string> = {},
@@ -74,20 +74,20 @@ export interface ServerSetup {
   readonly database: string;
   readonly args?: readonly string[];
   readonly env?: Record<string, string>;
-  /** A command that runs the server, and becomes it: its process is the server's. */
+  /** A command prefix that ends in exec, so that its process is the server's. */
   readonly under?: readonly string[];
   /** The command to run instead of `plantstore`. */
   readonly program?: string;
 }
 
-/** A server's end, and all that it wrote. */
+/** The exit code of a server, and its whole output. */
 export interface ServerEnd {
   readonly exitCode: number | null;
   readonly stdout: string;
   readonly stderr: string;
 }
 
-/** A running server. Goes out of scope by being killed, so stop it first where its end matters. */
+/** A running server, killed when it goes out of scope; call stop() first where its end matters. */
 export class RunningServer {
   readonly url: string;
   readonly database: string;
@@ -140,13 +140,13 @@ export class RunningServer {
     return this.#stderr.until((text) => logLines(text).find(matches));
   }
 
-  /** A metric without labels, as the admin listener gives it now. */
+  /** The current value of a metric without labels. */
   async metric(name: string): Promise<number> {
     const [value = Number.NaN] = await this.metrics([name]);
     return value;
   }
 
-  /** Several of them at one time. */
+  /** The current values of several metrics, from one request. */
   async metrics(names: readonly string[]): Promise<number[]> {
     const text = await (await fetch(`${await this.adminUrl()}/metrics`)).text();
     return names.map((name) => Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]));
@@ -174,7 +174,7 @@ export class RunningServer {
     return run([...args, "--database", this.database]);
   }
 
-  /** Waits for a server that ends by itself. */
+  /** Waits for the server to end. */
   async ended(): Promise<ServerEnd> {
     await this.#child.exited;
     const [stdout, stderr] = await Promise.all([this.#stdout.ended, this.#stderr.ended]);

@@ -1,7 +1,7 @@
-// A server whose system calls are watched, or made to fail, by strace.
+// strace: records the system calls of a server, or makes them fail.
 
 import { spawnSync } from "node:child_process";
-import { pathOf, programPath, suiteWith } from "./programs.ts";
+import { describeIfInstalled, pathOf, programPath } from "./programs.ts";
 
 /** strace may be there and not be allowed to trace, as in many containers. */
 const mayTrace =
@@ -9,9 +9,9 @@ const mayTrace =
   spawnSync(programPath("strace"), ["-f", "-o", "/dev/null", "true"]).status === 0;
 
 /** A suite that needs strace; where it is missing or may not trace, it is skipped with its reason. */
-export function suiteWithStrace(name: string, suite: () => void): void {
-  if (mayTrace) suiteWith("strace", name, suite);
-  else suiteWith("ptrace", name, suite, "strace, and allow ptrace");
+export function describeIfStrace(name: string, suite: () => void): void {
+  if (mayTrace) describeIfInstalled("strace", name, suite);
+  else describeIfInstalled("ptrace", name, suite, "strace, and allow ptrace");
 }
 
 /** Runs a command with some system calls failing, such as `fsync:error=EIO:when=3`: the third in each thread. */

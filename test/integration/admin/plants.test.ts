@@ -24,7 +24,7 @@ const getIds = ({ plants }: PlantPage) => plants.map(({ id }) => id);
 for (const engine of engines) {
   describe(`${engine.name}: the console`, () => {
     test("lists the creates of this server newest first, and after a restart the highest ids first", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       {
         await using server = await RunningServer.start(place);
         const target = { url: server.url, token: await server.createToken() };
@@ -50,7 +50,7 @@ for (const engine of engines) {
     });
 
     test("the next page continues the same list while the index newest is built and dropped", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       await using server = await RunningServer.start(place);
       const target = { url: server.url, token: await server.createToken() };
       const client = await ConsoleClient.of(server);
@@ -74,7 +74,7 @@ for (const engine of engines) {
     });
 
     test("ids are exact, and the export of a page is in the format of import", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       await using server = await RunningServer.start(place);
       const target = { url: server.url, token: await server.createToken() };
       const client = await ConsoleClient.of(server);
@@ -104,7 +104,7 @@ for (const engine of engines) {
     });
 
     test("indexes are built and dropped while plants are created", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       await using server = await RunningServer.start(place);
       const target = { url: server.url, token: await server.createToken() };
       const client = await ConsoleClient.of(server);
@@ -146,7 +146,7 @@ for (const engine of engines) {
     });
 
     test("indexes are built and dropped on the command line, too", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       await using server = await RunningServer.start(place);
       const created = await server.command("index", "create", "tag");
       expect(created).toEqual({ exitCode: 0, stdout: "", stderr: "Index tag created.\n" });
@@ -158,7 +158,7 @@ for (const engine of engines) {
     });
 
     test("an index is built on the command line while the server commits without a pause", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       await using server = await RunningServer.start(place);
       const target = { url: server.url, token: await server.createToken() };
       let isBusy = true;
@@ -177,7 +177,7 @@ for (const engine of engines) {
     });
 
     test("a create goes through the public operation, with the same errors as for any client", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       await using server = await RunningServer.start({
         ...place,
         args: ["--base-path", "/v1", "--body-bytes-max", "1000"],
@@ -209,7 +209,7 @@ for (const engine of engines) {
 }
 
 test("requests that the page does not send are rejected with a sentence", async () => {
-  await using place = await engines[0]?.newPlace();
+  await using place = await engines[0]?.createTestStore();
   if (place === undefined) throw new Error("no engine is available");
   await using server = await RunningServer.start(place);
   const client = await ConsoleClient.of(server);

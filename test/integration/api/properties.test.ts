@@ -38,7 +38,7 @@ for (const engine of engines) {
     let server: RunningServer;
     let target: Target;
     beforeAll(async () => {
-      const place = resources.use(await engine.newPlace());
+      const place = resources.use(await engine.createTestStore());
       server = resources.use(await RunningServer.start({ database: place.database }));
       target = { url: server.url, token: await server.createToken() };
     });

@@ -20,7 +20,7 @@ export function describeConformance(name: string, suite: (target: () => Target) 
       const resources = new AsyncDisposableStack();
       let target: Target | undefined;
       beforeAll(async () => {
-        const place = resources.use(await engine.newPlace());
+        const place = resources.use(await engine.createTestStore());
         const server = resources.use(await RunningServer.start({ database: place.database }));
         target = { url: server.url, token: await server.createToken() };
       });

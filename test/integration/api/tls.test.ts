@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { copyFileSync, renameSync, writeFileSync } from "node:fs";
 import { makeCertificate } from "../../support/certificates.ts";
 import { freshId, plantJson } from "../../support/http.ts";
-import { programPath, suiteWith } from "../../support/programs.ts";
+import { describeIfInstalled, programPath } from "../../support/programs.ts";
 import { RunningServer, run, TemporaryFolder } from "../../support/server.ts";
 
 const names = ["DNS:localhost", "IP:127.0.0.1"];
@@ -72,7 +72,7 @@ class TlsServer implements AsyncDisposable {
   }
 }
 
-suiteWith("openssl", "TLS", () => {
+describeIfInstalled("openssl", "TLS", () => {
   test("plants are created over https, which openapi.json names", async () => {
     await using tls = await TlsServer.start();
     expect(tls.server.url).toStartWith("https://127.0.0.1:");

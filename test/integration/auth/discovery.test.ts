@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { makeCertificate } from "../../support/certificates.ts";
 import { KeyServer } from "../../support/key-server.ts";
-import { suiteWith } from "../../support/programs.ts";
+import { describeIfInstalled } from "../../support/programs.ts";
 import { TemporaryFolder } from "../../support/server.ts";
 import { SigningKey } from "../../support/signing-key.ts";
 import { audience, claimsOf, keysUnavailable, notAccepted, ServerWithIdentity } from "./setup.ts";
@@ -87,7 +87,7 @@ test("is not needed with --jwks-url", async () => {
   expect(provider.requests).toEqual(["/keys"]);
 });
 
-suiteWith("openssl", "over TLS", () => {
+describeIfInstalled("openssl", "over TLS", () => {
   test("a certificate of a private authority is accepted with NODE_EXTRA_CA_CERTS only", async () => {
     using folder = new TemporaryFolder();
     const { certificate, key: certificateKey } = makeCertificate(folder, "id", "/CN=id", "DNS:localhost");

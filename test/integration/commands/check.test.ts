@@ -8,7 +8,7 @@ import { run, TemporaryFolder } from "../../support/server.ts";
 for (const engine of engines) {
   describe(engine.name, () => {
     test("a store is ready, without a server and with one; a URL without a store is not", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       const check = () => run(["check", "--database", place.database]);
       const { exitCode, stdout, stderr } = await check();
       expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });

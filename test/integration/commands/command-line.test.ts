@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { plantJson, post } from "../../support/http.ts";
-import { testWith } from "../../support/programs.ts";
+import { testIfInstalled } from "../../support/programs.ts";
 import { createStore, plantstore, RunningServer, run, TemporaryFolder } from "../../support/server.ts";
 
 /** A server on a new store. */
@@ -31,7 +31,7 @@ test("the first start prints a token and a curl command on standard output; the 
   expect(await second.stop()).toMatchObject({ stdout: `${second.url}\n` });
 });
 
-testWith("curl", "the curl command of the first start works in a shell", async () => {
+testIfInstalled("curl", "the curl command of the first start works in a shell", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
   const child = Bun.spawn(

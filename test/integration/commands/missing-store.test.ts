@@ -74,7 +74,7 @@ test.skipIf(process.platform !== "linux")(
 
 describe.each(engines.map((engine) => [engine.name, engine] as const))("%s", (_, engine) => {
   test("migrate prints whether it created the store, and its path", async () => {
-    await using place = await engine.newPlace();
+    await using place = await engine.createTestStore();
     const migrate = () => run(["migrate", "--database", place.database]);
     const where = place.database.replace(/^(?:sqlite:|postgres:\/\/[^@]*@)/, "").replace(/\?.*$/, "");
     expect(await migrate()).toEqual({
@@ -90,7 +90,7 @@ describe.each(engines.map((engine) => [engine.name, engine] as const))("%s", (_,
   });
 
   test("without a store no token is issued, and nothing is imported", async () => {
-    await using place = await engine.newPlace();
+    await using place = await engine.createTestStore();
     using folder = new TemporaryFolder();
     writeFileSync(folder.file("plants.ndjson"), plantJson(1n, "Monstera"));
     for (const args of [

@@ -6,7 +6,7 @@ import { connect } from "node:tls";
 import { errorRegistry } from "../../../src/contract/errors.ts";
 import { plantJson } from "../../support/http.ts";
 import { Nginx } from "../../support/nginx.ts";
-import { suiteWith } from "../../support/programs.ts";
+import { describeIfInstalled } from "../../support/programs.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 
 interface NginxResponse {
@@ -221,4 +221,9 @@ function siteSuite(): void {
   });
 }
 
-suiteWith("nginx", "nginx", () => suiteWith("openssl", "with TLS", siteSuite), "nginx-light");
+describeIfInstalled(
+  "nginx",
+  "nginx",
+  () => describeIfInstalled("openssl", "with TLS", siteSuite),
+  "nginx-light",
+);

@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import packageJson from "../../../package.json";
 import { freshId, plantJson, post, send } from "../../support/http.ts";
 import { type LogLine, logLines, Output } from "../../support/output.ts";
-import { programPath, suiteWith } from "../../support/programs.ts";
+import { describeIfInstalled, programPath } from "../../support/programs.ts";
 import { plantstore, RunningServer, TemporaryFolder } from "../../support/server.ts";
 
 async function serverWith(folder: TemporaryFolder, ...args: string[]): Promise<RunningServer> {
@@ -111,7 +111,7 @@ test("--log-format pretty is for people", async () => {
   expect(stderr).toContain("POST /plants 200");
 });
 
-suiteWith(
+describeIfInstalled(
   "script",
   "on a terminal",
   () => {

@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { plantJson, post, send } from "../../support/http.ts";
 import { rowsOf } from "../../support/markdown.ts";
-import { programPath, suiteWith } from "../../support/programs.ts";
+import { describeIfInstalled, programPath } from "../../support/programs.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 
 async function scrape(server: RunningServer): Promise<{ text: string; sample: (name: string) => number }> {
@@ -99,7 +99,7 @@ test("docs/operating.md lists every metric with its type and meaning", async () 
   expect(rows.filter(([name = ""]) => isHere(name))).toEqual(metrics.filter(([name = ""]) => isHere(name)));
 });
 
-suiteWith(
+describeIfInstalled(
   "promtool",
   "promtool",
   () => {

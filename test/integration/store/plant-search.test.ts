@@ -120,7 +120,7 @@ for (const engine of engines) {
     async function withStore(
       use: (store: ReadablePlantStore, reader: PlantReader, database: string) => Promise<void>,
     ) {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       const store = await openStore(place.database, "create", () => undefined);
       const reader = await store.openReader();
       try {

@@ -67,7 +67,7 @@ class ProbedStore implements AsyncDisposable {
 for (const engine of engines) {
   describe(`${engine.name}: readiness`, () => {
     test("one probe answers all who ask while it runs, and for a second after it", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       await using store = await ProbedStore.open(place.database);
       await Promise.all(Array.from({ length: 200 }, () => store.readiness.assertReady()));
       expect(store.probes).toBe(1);
@@ -78,7 +78,7 @@ for (const engine of engines) {
     });
 
     test("the commit of a create is an answer for a second; that nothing was written is none", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       await using store = await ProbedStore.open(place.database);
       const plant = { id: 1n, name: "Monstera" };
       expect(await store.ask()).toEqual([true, 1]);
@@ -92,7 +92,7 @@ for (const engine of engines) {
     });
 
     test("before the first probe a create is no answer", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       await using store = await ProbedStore.open(place.database);
       await store.create([{ id: 1n, name: "Monstera" }]);
       expect(await store.ask()).toEqual([true, 1]);

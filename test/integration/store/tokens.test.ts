@@ -35,7 +35,7 @@ async function removeEnded(tokens: TokenStore, endedBefore: number, rowsMax: num
 for (const engine of engines) {
   describe(engine.name, () => {
     async function withStores(count: number, use: (stores: PlantStore[]) => Promise<void>): Promise<void> {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       await using opened = new AsyncDisposableStack();
       const stores: PlantStore[] = [];
       for (let index = 0; index < count; index++) {

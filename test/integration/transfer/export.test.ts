@@ -22,7 +22,7 @@ for (const engine of engines) {
   describe(engine.name, () => {
     test("--tag selects by exact tag, --since-id by greater id", async () => {
       using folder = new TemporaryFolder();
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       const lines = [
         plantJson(-(2n ** 63n), "first", "it's"),
         plantJson(-7n, "none"),
@@ -60,7 +60,7 @@ for (const engine of engines) {
 
     test("progress is printed on standard error if the output is a file; not for a pipe, and not with --quiet", async () => {
       using folder = new TemporaryFolder();
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       await importLines(place.database, folder, [plantJson(1n, "Monstera")]);
       for (const [args, told] of [
         [[], "1 plant exported\n"],
@@ -78,7 +78,7 @@ for (const engine of engines) {
 
     test("an export is one snapshot, and a slow reader does not block servers", async () => {
       using folder = new TemporaryFolder();
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       const name = "x".repeat(2_000);
       const lines = Array.from({ length: 6_000 }, (_, index) => plantJson(BigInt(2 * index), name));
       await importLines(place.database, folder, lines);

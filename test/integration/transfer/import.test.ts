@@ -11,7 +11,7 @@ for (const engine of engines) {
   describe(engine.name, () => {
     test("rejected lines are reported with number, error and text, and the others are created", async () => {
       using folder = new TemporaryFolder();
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       await createStore(place.database);
       const file = folder.file("mixed.ndjson");
       const bad = [
@@ -64,7 +64,7 @@ for (const engine of engines) {
 
     test("a killed import continues when it is run again, while a server creates plants too", async () => {
       using folder = new TemporaryFolder();
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       await using server = await RunningServer.start(place);
       const token = await server.createToken();
       const file = folder.file("many.ndjson");

@@ -109,7 +109,7 @@ for (const format of ["ndjson", "csv"]) {
       writeFileSync(folder.file("0.ndjson"), plants.map((plant) => `${newPlantJson(plant)}\n`).join(""));
       let file = folder.file("0.ndjson");
       for (const [step, engine] of [first, second, first].entries()) {
-        await using place = await engine.newPlace();
+        await using place = await engine.createTestStore();
         await createStore(place.database);
         const { stderr } = await run(["import", file, "--database", place.database]);
         expect(stderr).toBe(`${count} created, 0 already stored, 0 rejected\n`);

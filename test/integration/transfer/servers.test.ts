@@ -15,7 +15,7 @@ const chosen = (index: number) => (index * 7_919) % count;
 for (const engine of engines) {
   test(`${engine.name}: an import and three servers create the same ids, some with other names`, async () => {
     using folder = new TemporaryFolder();
-    await using place = await engine.newPlace();
+    await using place = await engine.createTestStore();
     await using first = await RunningServer.start(place);
     await using second = await RunningServer.start(place);
     await using third = await RunningServer.start(place);
@@ -76,7 +76,7 @@ for (const engine of engines) {
 
   test(`${engine.name}: two imports of one file at the same time create each plant once`, async () => {
     using folder = new TemporaryFolder();
-    await using place = await engine.newPlace();
+    await using place = await engine.createTestStore();
     await createStore(place.database);
     const lines = Array.from({ length: count }, (_, index) => plantJson(idOf(index), `plant ${index}`));
     writeFileSync(folder.file("one.ndjson"), lines.join("\n"));
@@ -98,7 +98,7 @@ for (const engine of engines) {
 
   test(`${engine.name}: of lines with one id the first is created, at any distance`, async () => {
     using folder = new TemporaryFolder();
-    await using place = await engine.newPlace();
+    await using place = await engine.createTestStore();
     await createStore(place.database);
     const file = folder.file("plants.ndjson");
     const lines = Array.from({ length: count }, (_, index) => plantJson(idOf(index), `plant ${index}`));

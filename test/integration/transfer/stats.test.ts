@@ -10,7 +10,7 @@ import { createStore, run, TemporaryFolder } from "../../support/server.ts";
 for (const engine of engines) {
   test(`${engine.name}: stats prints plants, size, tokens and schema version, as a table or as JSON`, async () => {
     using folder = new TemporaryFolder();
-    await using place = await engine.newPlace();
+    await using place = await engine.createTestStore();
     const command = (...args: string[]) => run([...args, "--database", place.database]);
     const lines = Array.from({ length: 1_234 }, (_, id) => plantJson(BigInt(id), "x".repeat(100)));
     writeFileSync(folder.file("plants.ndjson"), lines.join("\n"));

@@ -2,7 +2,7 @@
 
 import { ApiError } from "../../../src/contract/errors.ts";
 import { newPlantJson, parseNewPlant } from "../../../src/contract/plant.ts";
-import { judgeBody } from "../../support/oracle.ts";
+import { parseBody } from "../../support/oracle.ts";
 import type { FuzzTarget } from "./target.ts";
 
 export const target: FuzzTarget = {
@@ -60,7 +60,7 @@ export const target: FuzzTarget = {
   close: () => Promise.resolve(),
   run: (input) => parseNewPlant(input),
   check(input, result) {
-    const expected = judgeBody(input);
+    const expected = parseBody(input);
     if (expected === undefined) return;
     const given = result instanceof ApiError ? result.code : result;
     if (!Bun.deepEquals(given, expected, true))

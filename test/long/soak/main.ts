@@ -1,13 +1,13 @@
-// npm run soak -- --minutes N [--rate N] [--svg PATH]: two servers under good and bad clients for so long. One is never
-// touched, to see what it takes of the machine; the other is killed and stopped in turn. Both stores are held against the
-// books at the end, and the exit code is 1 if anything was wrong. The rate, creates a second on each server, is one that
-// leaves the machine to others: servers and clients together take about half a core.
+// npm run soak -- --minutes N [--rate N] [--svg PATH]: two servers under good and hostile clients for N minutes. One
+// runs undisturbed, and its memory, descriptors and latencies are plotted; the other is killed and stopped in turn. Both
+// stores are audited at the end; the exit code is 1 if there was a fault. The rate is in creates per second and server: by
+// default servers and clients together take about half a core.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { parseArgs } from "node:util";
 import { plot } from "./plot.ts";
-import { Patient, type Vitals } from "./soak-server.ts";
+import { SoakServer, type Vitals } from "./soak-server.ts";
 
 const { values } = parseArgs({
   options: {
@@ -21,8 +21,8 @@ const rate = positive("rate", values.rate);
 const looks = 240;
 const restarts = 20;
 
-await using untouched = await Patient.start(rate);
-await using restarted = await Patient.start(rate);
+await using untouched = await SoakServer.start(rate);
+await using restarted = await SoakServer.start(rate);
 
 const start = performance.now();
 const minutesNow = () => (performance.now() - start) / 60_000;
@@ -77,13 +77,13 @@ for (const [name, numbers] of Object.entries({
     `| ${[name, ...cells.map(round), round(Math.max(...numbers.filter(Number.isFinite)))].join(" | ")} |`,
   );
 }
-for (const [name, patient] of Object.entries({ untouched, restarted })) {
-  const { acknowledged, unanswered } = patient.load;
+for (const [name, server] of Object.entries({ untouched, restarted })) {
+  const { acknowledged, unanswered } = server.load;
   report(
     `${name}: ${acknowledged.size} plants acknowledged and found, ${unanswered.length} creates unanswered, ` +
-      `${patient.hostileRequests} hostile requests, ${patient.restarts} restarts, ${patient.faults.length} faults`,
+      `${server.hostileRequests} hostile requests, ${server.restarts} restarts, ${server.faults.length} faults`,
   );
-  for (const fault of patient.faults.slice(0, 20)) report(`  ${fault}`);
+  for (const fault of server.faults.slice(0, 20)) report(`  ${fault}`);
 }
 if (untouched.faults.length + restarted.faults.length > 0 || untouched.load.unanswered.length > 0)
   process.exitCode = 1;

@@ -1,9 +1,9 @@
-// One server of a soak: its store, the good and the bad clients of it, and what is seen of it.
+// One server of a soak: its store, its good and hostile clients, and its measurements.
 
 import { newPlantJson } from "../../../src/contract/plant.ts";
 import { plantJson, post, type Target } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
-import { steadyPort } from "../../support/ports.ts";
+import { reservePort } from "../../support/ports.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 import { badBodies } from "../../system/hostile/bodies.ts";
 import { framing } from "../../system/hostile/framing.ts";
@@ -30,7 +30,7 @@ export interface Vitals {
   readonly latenciesMs: readonly number[];
 }
 
-export class Patient {
+export class SoakServer {
   readonly load = new Load();
   readonly faults: string[] = [];
   restarts = 0;
@@ -53,17 +53,17 @@ export class Patient {
   }
 
   /** @param rate creates a second of the good clients, at most: the next one waits for an answer, and then a while. */
-  static async start(rate: number): Promise<Patient> {
+  static async start(rate: number): Promise<SoakServer> {
     const folder = new TemporaryFolder();
-    const port = steadyPort();
+    const port = reservePort();
     const server = await serve(folder, port);
-    const patient = new Patient(folder, port, server, await server.createToken());
-    patient.#clients = Promise.all([
-      patient.load.untilStopped([patient.#target], goodConnections, (1000 * goodConnections) / rate),
-      patient.#attack((1000 * hostileAtOnce) / (rate * hostileShare)),
-      patient.#probe(),
+    const soak = new SoakServer(folder, port, server, await server.createToken());
+    soak.#clients = Promise.all([
+      soak.load.untilStopped([soak.#target], goodConnections, (1000 * goodConnections) / rate),
+      soak.#attack((1000 * hostileAtOnce) / (rate * hostileShare)),
+      soak.#probe(),
     ]);
-    return patient;
+    return soak;
   }
 
   /** Ends the server and starts it again on the same store and port. */
@@ -85,7 +85,7 @@ export class Patient {
     return { residentBytes, descriptors, latenciesMs };
   }
 
-  /** Ends all clients and the server, and holds the store against the books. */
+  /** Ends all clients and the server, and compares the store with what was acknowledged. */
   async audit(): Promise<void> {
     this.#isStopped = true;
     this.load.stop();

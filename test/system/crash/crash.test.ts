@@ -19,7 +19,7 @@ for (const engine of engines) {
     test(
       `no acknowledged plant is lost in ${kills} kills (PLANTSTORE_TEST_SEED=${seed})`,
       async () => {
-        await using place = await engine.newPlace();
+        await using place = await engine.createTestStore();
         const load = new Load();
         const random = new Random(seed);
         let token: string | undefined;

@@ -5,7 +5,7 @@ import { YAML } from "bun";
 import { makeCertificate } from "../../support/certificates.ts";
 import { queriesOf, readDashboard } from "../../support/dashboard.ts";
 import { freshId, plantJson, post, type Target } from "../../support/http.ts";
-import { programPath, suiteWith } from "../../support/programs.ts";
+import { describeIfInstalled, programPath } from "../../support/programs.ts";
 import { deployed, Prometheus } from "../../support/prometheus.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 
@@ -45,7 +45,7 @@ test("every alert has a test where it fires and a test where it does not", async
   expect([...new Set(expected(false))].toSorted()).toEqual(names.toSorted());
 });
 
-suiteWith(
+describeIfInstalled(
   "promtool",
   "promtool",
   () => {
@@ -106,4 +106,5 @@ function live(): void {
   );
 }
 
-describe("live", () => suiteWith("prometheus", "Prometheus", () => suiteWith("openssl", "with TLS", live)));
+describe("live", () =>
+  describeIfInstalled("prometheus", "Prometheus", () => describeIfInstalled("openssl", "with TLS", live)));

@@ -5,8 +5,8 @@ import { writeFileSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { settings } from "../../../src/config/settings.ts";
 import { makeCertificate } from "../../support/certificates.ts";
-import { steadyPort } from "../../support/ports.ts";
-import { pathOf, programPath, suiteWith } from "../../support/programs.ts";
+import { reservePort } from "../../support/ports.ts";
+import { describeIfInstalled, pathOf, programPath } from "../../support/programs.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 
 const root = new URL("../../../", import.meta.url).pathname;
@@ -64,7 +64,7 @@ function checkSuite(): void {
   /** Starts the check before the server, and asserts that it waits and succeeds. */
   async function assertCheckWaits(variables: Record<string, string>, tls = false): Promise<void> {
     using folder = new TemporaryFolder();
-    const ports = { PLANTSTORE_PORT: String(steadyPort()), PLANTSTORE_ADMIN_PORT: String(steadyPort()) };
+    const ports = { PLANTSTORE_PORT: String(reservePort()), PLANTSTORE_ADMIN_PORT: String(reservePort()) };
     const files = tls ? makeCertificate(folder, "site", "/CN=a", "IP:127.0.0.1") : undefined;
     const certificate =
       files === undefined
@@ -111,9 +111,9 @@ function checkSuite(): void {
   });
 }
 
-suiteWith("curl", "the start check", checkSuite);
+describeIfInstalled("curl", "the start check", checkSuite);
 
-suiteWith(
+describeIfInstalled(
   "systemd-analyze",
   "systemd-analyze",
   () => {

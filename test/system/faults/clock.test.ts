@@ -5,7 +5,7 @@ import { spawnSync } from "node:child_process";
 import { renameSync, writeFileSync } from "node:fs";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
-import { programPath, suiteWith } from "../../support/programs.ts";
+import { describeIfInstalled, programPath } from "../../support/programs.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 
 setDefaultTimeout(120_000);
@@ -30,7 +30,7 @@ function setClock(file: string, ahead: string): void {
   renameSync(`${file}.new`, file);
 }
 
-suiteWith("faketime", "a clock that jumps", () => {
+describeIfInstalled("faketime", "a clock that jumps", () => {
   test("a token with an end is in force while the clock says so; no plant is lost, no other request refused", async () => {
     using folder = new TemporaryFolder();
     const clock = folder.file("clock");

@@ -4,7 +4,7 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { Load } from "../../support/load.ts";
 import { RunningServer, run, type ServerEnd, TemporaryFolder } from "../../support/server.ts";
-import { injecting, suiteWithStrace } from "../../support/strace.ts";
+import { describeIfStrace, injecting } from "../../support/strace.ts";
 
 /** Each starts several processes, some of them under strace. */
 setDefaultTimeout(120_000);
@@ -43,7 +43,7 @@ async function audit(path: string, load: Load): Promise<string[]> {
   return load.audit(stdout);
 }
 
-suiteWithStrace("an fsync that fails", () => {
+describeIfStrace("an fsync that fails", () => {
   test.each([
     ["of the log, ahead of the first checkpoint", 2],
     ["of the database file, in that checkpoint", 4],
@@ -100,7 +100,7 @@ suiteWithStrace("an fsync that fails", () => {
   });
 });
 
-suiteWithStrace("a write that fails", () => {
+describeIfStrace("a write that fails", () => {
   test.each([
     ["EIO, once", "pwrite64:error=EIO:when=60"],
     ["EIO, every 50th", "pwrite64:error=EIO:when=40+50"],

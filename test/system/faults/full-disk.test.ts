@@ -68,7 +68,7 @@ suite(mayMount() ? "a full disk" : "a full disk (skipped: only root may mount on
 
   for (const engine of engines) {
     test(`${engine.name}: an import whose report does not fit ends with a line, and goes on once there is room`, async () => {
-      await using store = await engine.newPlace();
+      await using store = await engine.createTestStore();
       using folder = new TemporaryFolder();
       const place = folder.file("disk");
       using _ = mounted(place);

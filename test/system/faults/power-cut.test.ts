@@ -7,7 +7,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { Load } from "../../support/load.ts";
 import { Random } from "../../support/random.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
-import { bytesOf, type SystemCall, suiteWithStrace, systemCalls, tracing } from "../../support/strace.ts";
+import { bytesOf, describeIfStrace, type SystemCall, systemCalls, tracing } from "../../support/strace.ts";
 
 const calls = ["pwrite64", "ftruncate", "fsync", "fdatasync", "sendto", "sendmsg", "write", "writev"];
 
@@ -62,7 +62,7 @@ function applied(file: Buffer, call: SystemCall, isWritten: () => boolean = () =
   return larger;
 }
 
-suiteWithStrace("a power cut", () => {
+describeIfStrace("a power cut", () => {
   test(`every 200 leaves after the fsync of its plant, and after ${cuts} power cuts none is missing`, async () => {
     using folder = new TemporaryFolder();
     const path = folder.file("plants.db");

@@ -34,7 +34,7 @@ import {
   run,
   TemporaryFolder,
 } from "../../support/server.ts";
-import { injecting, suiteWithStrace } from "../../support/strace.ts";
+import { describeIfStrace, injecting } from "../../support/strace.ts";
 
 /** Each starts several processes, some of them under strace. */
 setDefaultTimeout(120_000);
@@ -697,7 +697,7 @@ mountSuite(mayMount() ? "a file system" : "a file system (skipped: only root may
   );
 });
 
-suiteWithStrace("under strace", () => {
+describeIfStrace("under strace", () => {
   /** Runs a command under strace. */
   async function traced(options: readonly string[], args: readonly string[]): Promise<CommandResult> {
     const child = Bun.spawn([programPath("strace"), "-f", "-qq", ...options, plantstore, ...args], {

@@ -7,7 +7,7 @@ import { badBodies } from "./bodies.ts";
 import { framing } from "./framing.ts";
 import { heads } from "./heads.ts";
 import { fill, firstId } from "./hostile-request.ts";
-import { Siege } from "./hostile-session.ts";
+import { HostileSession } from "./hostile-session.ts";
 
 const readings = ["/livez", "/readyz", "/metrics"];
 
@@ -15,11 +15,13 @@ const readings = ["/livez", "/readyz", "/metrics"];
 const calls = ["/console/api/plants", "/console/api/tokens/revoke", "/console/api/indexes"];
 
 test("hostile requests are refused there, and the public listener does not notice", async () => {
-  await using siege = await Siege.start();
-  const url = await siege.server.adminUrl();
+  await using session = await HostileSession.start();
+  const url = await session.server.adminUrl();
   const methods = ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PROPFIND"];
   const requests = [
-    ...[...framing, ...heads, ...badBodies].map(({ bytes }) => fill(bytes, { id: firstId, ...siege.target })),
+    ...[...framing, ...heads, ...badBodies].map(({ bytes }) =>
+      fill(bytes, { id: firstId, ...session.target }),
+    ),
     ...readings.flatMap((path) => [
       ...methods.map((method) => `${method} ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n`),
       `GET ${path}/ HTTP/1.1\r\nHost: x\r\n\r\n`,
@@ -30,7 +32,7 @@ test("hostile requests are refused there, and the public listener does not notic
     // As a page of the console would send them.
     ...calls.flatMap((path) =>
       [...framing, ...badBodies].map(({ bytes }) =>
-        fill(bytes, { id: firstId, ...siege.target })
+        fill(bytes, { id: firstId, ...session.target })
           .replace(/^\w+ \S+/, `POST ${path}`)
           .replace("\r\nHost: plants.example", "\r\nHost: localhost\r\nX-Plantstore-Console: 1"),
       ),
@@ -48,7 +50,7 @@ test("hostile requests are refused there, and the public listener does not notic
   await Promise.all(Array.from({ length: 16 }, send));
   expect(found).toEqual([]);
   for (const path of readings) expect((await fetch(url + path)).status).toBe(200);
-  expect(await siege.faults()).toEqual([]);
+  expect(await session.faults()).toEqual([]);
 }, 120_000);
 
 async function statusesOf(url: string, request: string): Promise<number[]> {

@@ -6,26 +6,26 @@ import { sendRaw } from "../../support/raw-connection.ts";
 import { badBodies } from "./bodies.ts";
 import { framing } from "./framing.ts";
 import { heads } from "./heads.ts";
-import { Siege } from "./hostile-session.ts";
+import { HostileSession } from "./hostile-session.ts";
 
-let siege: Siege;
+let session: HostileSession;
 beforeAll(async () => {
-  siege = await Siege.start();
+  session = await HostileSession.start();
 });
-afterAll(() => siege[Symbol.asyncDispose]());
+afterAll(() => session[Symbol.asyncDispose]());
 
 test.each([
   ["framing", framing],
   ["request lines, headers and credentials", heads],
   ["bodies", badBodies],
 ])("hostile %s", async (_, rows) => {
-  expect(await siege.hostile.unexpected(rows)).toEqual([]);
+  expect(await session.hostile.unexpected(rows)).toEqual([]);
 });
 
 test.each(['a b<>"', "a/b", "a@b", "[::1", "a\r\nHost: b", "a:b", "\xff", '"}],'])(
   "the description names no Host that is none: %p",
   async (host) => {
-    const { url } = siege.target;
+    const { url } = session.target;
     const request = `GET /openapi.json HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
     const [answer] = rawAnswers(await sendRaw(url, request)).answers;
     expect(JSON.parse(answer?.body ?? "").servers).toEqual([{ url, description: "This server." }]);
@@ -33,5 +33,5 @@ test.each(['a b<>"', "a/b", "a@b", "[::1", "a\r\nHost: b", "a:b", "\xff", '"}],'
 );
 
 test("nobody beside them has noticed, and the store holds exactly what was acknowledged", async () => {
-  expect(await siege.faults()).toEqual([]);
+  expect(await session.faults()).toEqual([]);
 });

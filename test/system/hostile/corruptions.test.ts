@@ -4,10 +4,10 @@
 import { expect, test } from "bun:test";
 import { newPlantJson, toPlant } from "../../../src/contract/plant.ts";
 import { freshId } from "../../support/http.ts";
-import { judgeBody } from "../../support/oracle.ts";
+import { parseBody } from "../../support/oracle.ts";
 import { rawAnswers } from "../../support/raw-answers.ts";
 import { bodyOf, createBytes, fill, type Outcome } from "./hostile-request.ts";
-import { Siege } from "./hostile-session.ts";
+import { HostileSession } from "./hostile-session.ts";
 import { NodeParser, type Understood } from "./node-parser.ts";
 import { isErrorCode, outcomesOf } from "./outcome.ts";
 
@@ -32,8 +32,8 @@ test.each(Object.entries(framings))(
   "every corruption of one byte of a create, %s, comes to what its bytes say",
   async (_, framed) => {
     await using parser = await NodeParser.start();
-    await using siege = await Siege.start(["--arrival-seconds-max", "2"]);
-    const { token } = siege.target;
+    await using session = await HostileSession.start(["--arrival-seconds-max", "2"]);
+    const { token } = session.target;
 
     const found: string[] = [];
     const checkCorruption = async (position: number, exchange: (byte: number) => number) => {
@@ -44,12 +44,13 @@ test.each(Object.entries(framings))(
       bytes[position] = exchange(byte);
       const corrupted = bytes.toString("latin1");
       const expected = expectedOf(await parser.understand(asNodeTakesIt(corrupted)), token);
-      const received = await siege.hostile.exchange(corrupted);
+      const received = await session.hostile.exchange(corrupted);
       if (!isRight(expected, received))
         found.push(`${JSON.stringify(corrupted)}: ${JSON.stringify(received)}, not ${Bun.inspect(expected)}`);
-      else if (typeof expected === "object") siege.hostile.acknowledged(expected.id, newPlantJson(expected));
+      else if (typeof expected === "object")
+        session.hostile.acknowledged(expected.id, newPlantJson(expected));
       // Behind its last chunk the body is whole, and may be stored before the fault is seen.
-      else if (position >= bytes.length - lineEndBytes) siege.load.sent.set(id, bodyOf(id));
+      else if (position >= bytes.length - lineEndBytes) session.load.sent.set(id, bodyOf(id));
     };
 
     const positions = fill(framed(bodyOf(10n ** 17n)), { id: 0n, token }).length;
@@ -61,7 +62,7 @@ test.each(Object.entries(framings))(
     };
     await Promise.all(Array.from({ length: 64 }, check));
     expect(found).toEqual([]);
-    expect(await siege.faults()).toEqual([]);
+    expect(await session.faults()).toEqual([]);
   },
   600_000,
 );
@@ -86,7 +87,7 @@ function asNodeTakesIt(bytes: string): string {
 function expectedOf(
   understood: Understood | undefined,
   token: string,
-): ReturnType<typeof judgeBody> | Outcome {
+): ReturnType<typeof parseBody> | Outcome {
   if (understood === undefined) return undefined;
   const { method, url, authorization = "", mediaType, body } = understood;
   const bearer = /^bearer(?: +(.*))?$/i.exec(authorization);
@@ -96,7 +97,7 @@ function expectedOf(
   if (method !== "POST") return "methodNotAllowed";
   if (mediaType?.essence !== "application/json" || (mediaType.charset ?? "utf-8") !== "utf-8")
     return "unsupportedMediaType";
-  return judgeBody(Buffer.from(body, "base64"));
+  return parseBody(Buffer.from(body, "base64"));
 }
 
 function isRight(expected: ReturnType<typeof expectedOf>, received: string): boolean {

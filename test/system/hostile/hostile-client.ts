@@ -17,17 +17,17 @@ export interface ServerGauges {
 
 export class HostileClient {
   readonly #target: Target;
-  readonly #books: Load;
+  readonly #load: Load;
   readonly #gauges: ServerGauges | undefined;
   #nextId = firstId;
 
   /**
-   * @param books take in what is created.
+   * @param load records the plants that hostile requests create.
    * @param gauges are looked at after every request.
    */
-  constructor(target: Target, books: Load, gauges?: ServerGauges) {
+  constructor(target: Target, load: Load, gauges?: ServerGauges) {
     this.#target = target;
-    this.#books = books;
+    this.#load = load;
     this.#gauges = gauges;
   }
 
@@ -65,10 +65,10 @@ export class HostileClient {
     return connection.closed;
   }
 
-  /** Takes a plant into the books that a request has created. */
+  /** Records a plant that a hostile request has created. */
   acknowledged(id: bigint, json: string): void {
-    this.#books.sent.set(id, json);
-    this.#books.acknowledged.add(id);
+    this.#load.sent.set(id, json);
+    this.#load.acknowledged.add(id);
   }
 
   async #fault({ name, bytes, allowed }: HostileRequest): Promise<string | undefined> {
@@ -77,7 +77,7 @@ export class HostileClient {
     const [first = "", ...later] = outcomesOf(received);
     const mayBeStored = first === "bare" && allowed.includes("destroySockets");
     if (first === "created") this.acknowledged(id, bodyOf(id));
-    if (mayBeStored) this.#books.sent.set(id, bodyOf(id));
+    if (mayBeStored) this.#load.sent.set(id, bodyOf(id));
     const isAllowed = mayBeStored || (allowed as string[]).includes(first);
     // Whatever is left of a request is none by itself.
     const isExpected = isAllowed && later.every((outcome) => outcome === "bare");

@@ -1,4 +1,4 @@
-// A server under hostile requests, with a well-behaved client beside them that must not notice.
+// A server under hostile requests, with a well-behaved client whose requests must all succeed.
 
 import type { Target } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
@@ -10,7 +10,7 @@ export interface Footprint {
   readonly descriptors: number;
 }
 
-/** A heap grows by so much under any load, as pages that are free are given back late. */
+/** A heap grows by this much under any load: free pages are returned late. */
 const residentBytesSlack = 128 * 2 ** 20;
 const descriptorsSlack = 50;
 
@@ -18,10 +18,10 @@ export const wellBehavedConnections = 2;
 /** Between the creates of the well-behaved client, so that it does not take the machine for itself. */
 const backoffMs = 20;
 
-export class Siege {
+export class HostileSession {
   readonly server: RunningServer;
   readonly target: Target;
-  /** The well-behaved client. Its books take in what the hostile one has created. */
+  /** The well-behaved client. It also records the plants of the hostile one, for the audit. */
   readonly load = new Load();
   readonly hostile: HostileClient;
   readonly #folder: TemporaryFolder;
@@ -41,10 +41,10 @@ export class Siege {
   }
 
   /** @param under a command that runs the server, and becomes it. */
-  static async start(args: readonly string[] = [], under: readonly string[] = []): Promise<Siege> {
+  static async start(args: readonly string[] = [], under: readonly string[] = []): Promise<HostileSession> {
     const folder = new TemporaryFolder();
     const server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args, under });
-    return new Siege(server, { url: server.url, token: await server.createToken() }, folder);
+    return new HostileSession(server, { url: server.url, token: await server.createToken() }, folder);
   }
 
   /** What the server takes of the machine. */
@@ -103,7 +103,7 @@ export class Siege {
     return await this.server.metric("plantstore_connections");
   }
 
-  /** Ends the well-behaved client, and gives all that was wrong with its answers, the server and the store. */
+  /** Ends the well-behaved client. Returns the faults of its responses, of the server and of the store. */
   async faults(): Promise<string[]> {
     this.load.stop();
     await this.#wellBehaved;

@@ -5,7 +5,7 @@ import { badBodies } from "./bodies.ts";
 import { framing } from "./framing.ts";
 import { heads } from "./heads.ts";
 import { create, type HostileRequest } from "./hostile-request.ts";
-import { Siege } from "./hostile-session.ts";
+import { HostileSession } from "./hostile-session.ts";
 
 const everything = [...framing, ...heads, ...badBodies];
 
@@ -28,11 +28,11 @@ const masses: HostileRequest[] = Array.from({ length: 150 }, () => [
 ]).flat();
 
 test("memory and descriptors come back", async () => {
-  await using siege = await Siege.start();
-  const found = await siege.hostile.unexpected([...everything, ...everything, ...masses.slice(0, 50)]);
-  const before = await siege.footprint();
-  found.push(...(await siege.hostile.unexpected([...everything, ...masses, ...everything, ...masses])));
-  await siege.isBackTo(before);
+  await using session = await HostileSession.start();
+  const found = await session.hostile.unexpected([...everything, ...everything, ...masses.slice(0, 50)]);
+  const before = await session.footprint();
+  found.push(...(await session.hostile.unexpected([...everything, ...masses, ...everything, ...masses])));
+  await session.isBackTo(before);
   expect(found).toEqual([]);
-  expect(await siege.faults()).toEqual([]);
+  expect(await session.faults()).toEqual([]);
 }, 120_000);

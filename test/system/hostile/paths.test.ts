@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { appendFileSync } from "node:fs";
 import { plantJson, post } from "../../support/http.ts";
 import { type Attack, type Behaviour, behaviours } from "./attacker.ts";
-import { Siege } from "./hostile-session.ts";
+import { HostileSession } from "./hostile-session.ts";
 
 const connections = 200;
 /** Of the pace without the attack, in the same seconds. */
@@ -129,18 +129,18 @@ const paths: readonly Path[] = [
 const resources = new AsyncDisposableStack();
 afterAll(() => resources.disposeAsync());
 
-let openSiege: Siege;
+let openSession: HostileSession;
 /** Its console has a password. */
-let lockedSiege: Siege;
+let lockedSession: HostileSession;
 let attacker: Bun.Subprocess;
 let attackerDone = Promise.withResolvers<void>();
 /** What stands for a name in the table. */
 const values = new Map<string, string>();
 
 beforeAll(async () => {
-  openSiege = resources.use(await Siege.start());
-  lockedSiege = resources.use(
-    await Siege.start(["--admin-password-hash", await Bun.password.hash("four random words it is")]),
+  openSession = resources.use(await HostileSession.start());
+  lockedSession = resources.use(
+    await HostileSession.start(["--admin-password-hash", await Bun.password.hash("four random words it is")]),
   );
   attacker = Bun.spawn([process.execPath, new URL("attacker.ts", import.meta.url).pathname], {
     stdio: ["ignore", "inherit", "inherit"],
@@ -150,14 +150,14 @@ beforeAll(async () => {
     attacker.kill();
     await attacker.exited;
   });
-  expect((await post(openSiege.target, plant)).status).toBe(200);
-  openSiege.load.sent.set(1n, plant);
-  const html = await (await fetch(`${openSiege.target.url}/`)).text();
+  expect((await post(openSession.target, plant)).status).toBe(200);
+  openSession.load.sent.set(1n, plant);
+  const html = await (await fetch(`${openSession.target.url}/`)).text();
   const [startPath = "", bundlePath = ""] = [...html.matchAll(/<script src="([^"]+)"/g)].map(
     ([, path = ""]) => `/${path}`,
   );
   for (const [name, value] of [
-    [token, await openSiege.server.createToken()],
+    [token, await openSession.server.createToken()],
     [start, startPath],
     [bundle, bundlePath],
   ] as const)
@@ -174,7 +174,7 @@ test.each(paths.map((path) => [nameOf(path), path] as const))(
       path: target,
       headers,
       body,
-    } = await attackOf(path.hasPassword ? lockedSiege : openSiege, path, "floods");
+    } = await attackOf(path.hasPassword ? lockedSession : openSession, path, "floods");
     const { status } = await fetch(url + target, { method, headers, ...(body === "" ? {} : { body }) });
     expect(status).toBe(path.status ?? 200);
   },
@@ -186,16 +186,16 @@ describe.each(rows.map((row) => [nameOf(row.path), row.behaviour, row.path] as c
   "%s under connections of which each %s",
   (name, behaviour, path) => {
     test("the creates beside them go on, and memory is bounded", async () => {
-      const siege = path.hasPassword ? lockedSiege : openSiege;
-      const residentBytes = await residentBytesOf(siege);
+      const session = path.hasPassword ? lockedSession : openSession;
+      const residentBytes = await residentBytesOf(session);
       const found: { pace: number; more: number }[] = [];
       while (found.length < roundsMax) {
         // What was sent last before the attacker stopped is over by then.
-        await siege.load.acknowledgedMore(5);
-        const calm = await createsInPhase(siege);
-        await tellAttacker(await attackOf(siege, path, behaviour));
-        const attacked = await createsInPhase(siege);
-        const more = (await residentBytesOf(siege)) - residentBytes;
+        await session.load.acknowledgedMore(5);
+        const calm = await createsInPhase(session);
+        await tellAttacker(await attackOf(session, path, behaviour));
+        const attacked = await createsInPhase(session);
+        const more = (await residentBytesOf(session)) - residentBytes;
         await tellAttacker("stop");
         found.push({ pace: attacked / Math.max(1, calm), more });
         expect(more).toBeLessThan(residentBytesMoreMax);
@@ -210,9 +210,9 @@ describe.each(rows.map((row) => [nameOf(row.path), row.behaviour, row.path] as c
 
 test("after all of it every acknowledged plant is in the store, and nothing has failed", async () => {
   // A request that crosses the closing of its idle connection is sent again (RFC 9112, section 9.3.1).
-  for (const siege of [openSiege, lockedSiege]) {
-    siege.load.unanswered.splice(0);
-    expect(await siege.faults()).toEqual([]);
+  for (const session of [openSession, lockedSession]) {
+    session.load.unanswered.splice(0);
+    expect(await session.faults()).toEqual([]);
   }
 }, 60_000);
 
@@ -221,13 +221,13 @@ function nameOf({ listener, method, path, note }: Path): string {
 }
 
 async function attackOf(
-  siege: Siege,
+  session: HostileSession,
   { listener, method, path, headers = {}, body = "" }: Path,
   behaviour: Behaviour,
 ): Promise<Attack> {
   const filled = (text: string) => text.replace(/\$[A-Z]+/, (name) => values.get(name) ?? name);
   return {
-    url: listener === "public" ? siege.target.url : await siege.server.adminUrl(),
+    url: listener === "public" ? session.target.url : await session.server.adminUrl(),
     method,
     path: filled(path),
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, filled(value)])),
@@ -243,15 +243,15 @@ async function tellAttacker(what: Attack | "stop"): Promise<void> {
   await attackerDone.promise;
 }
 
-async function createsInPhase(siege: Siege): Promise<number> {
-  const before = siege.load.acknowledged.size;
+async function createsInPhase(session: HostileSession): Promise<number> {
+  const before = session.load.acknowledged.size;
   await Bun.sleep(phaseMs);
-  return siege.load.acknowledged.size - before;
+  return session.load.acknowledged.size - before;
 }
 
 /** Not from /metrics, which is among what is attacked. */
-async function residentBytesOf(siege: Siege): Promise<number> {
-  return Number(await Bun.$`ps -o rss= -p ${siege.server.pid}`.text()) * 1_024;
+async function residentBytesOf(session: HostileSession): Promise<number> {
+  return Number(await Bun.$`ps -o rss= -p ${session.server.pid}`.text()) * 1_024;
 }
 
 /** For the table of docs/reliability.md. */

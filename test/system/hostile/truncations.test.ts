@@ -4,33 +4,33 @@
 import { expect, test } from "bun:test";
 import { RawConnection } from "../../support/raw-connection.ts";
 import { chunked, createBytes, fill, row } from "./hostile-request.ts";
-import { Siege } from "./hostile-session.ts";
+import { HostileSession } from "./hostile-session.ts";
 
 test("every truncation of a create is cut off or 40800, and nothing of it is stored", async () => {
-  await using siege = await Siege.start(["--arrival-seconds-max", "3"]);
-  const rows = wholeCreates(siege).flatMap((whole) => {
+  await using session = await HostileSession.start(["--arrival-seconds-max", "3"]);
+  const rows = wholeCreates(session).flatMap((whole) => {
     const headBytes = whole.indexOf("\r\n\r\n") + 4;
     return truncations(whole).map((bytes) =>
       row(JSON.stringify(bytes), bytes, bytes.length < headBytes ? "bare" : "requestTimeout"),
     );
   });
   // All at once: Bun cuts a head off after 12 seconds.
-  expect(await siege.hostile.unexpected(rows, rows.length)).toEqual([]);
-  expect(await siege.faults()).toEqual([]);
+  expect(await session.hostile.unexpected(rows, rows.length)).toEqual([]);
+  expect(await session.faults()).toEqual([]);
 }, 120_000);
 
 test("a create whose connection ends before it is whole gets no answer, and nothing of it is stored", async () => {
-  await using siege = await Siege.start();
-  const all = wholeCreates(siege).flatMap(truncations);
-  const answers = await Promise.all(all.map((bytes) => sendAndEnd(siege.target.url, bytes)));
+  await using session = await HostileSession.start();
+  const all = wholeCreates(session).flatMap(truncations);
+  const answers = await Promise.all(all.map((bytes) => sendAndEnd(session.target.url, bytes)));
   expect(new Set(answers)).toEqual(new Set([""]));
-  expect(await siege.faults()).toEqual([]);
+  expect(await session.faults()).toEqual([]);
 }, 120_000);
 
-function wholeCreates(siege: Siege): string[] {
+function wholeCreates(session: HostileSession): string[] {
   const inChunks = createBytes({ framing: "Transfer-Encoding: chunked", body: chunked() });
   return [createBytes(), inChunks].map((bytes) =>
-    fill(bytes, { id: siege.hostile.nextId(), token: siege.target.token }),
+    fill(bytes, { id: session.hostile.nextId(), token: session.target.token }),
   );
 }
 

@@ -60,7 +60,7 @@ for (const engine of engines) {
     `${engine.name}: import, import again and export of %p hold a part of them`,
     async ({ lines, lineBytes }) => {
       using folder = new TemporaryFolder();
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       const { database } = place;
       await createStore(database);
       const [file, csv] = [folder.file("plants.ndjson"), folder.file("plants.csv")];

@@ -9,13 +9,13 @@ import { makeCertificate } from "../../support/certificates.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { freePort, PostgresServer } from "../../support/postgres.ts";
-import { programPath, suiteWith } from "../../support/programs.ts";
+import { describeIfInstalled, programPath } from "../../support/programs.ts";
 import { RunningServer, run, TemporaryFolder } from "../../support/server.ts";
 
 const nobody = 65_534;
 const isRoot = process.getuid?.() === 0;
 
-suiteWith("openssl", "TLS", () => {
+describeIfInstalled("openssl", "TLS", () => {
   const folder = new TemporaryFolder();
   let database: PostgresServer;
   beforeAll(async () => {
@@ -144,7 +144,7 @@ test("a statement that is given up is cancelled, over TCP and over a Unix socket
   expect((await run(["migrate", "--database", socket])).exitCode).toBe(0);
 });
 
-suiteWith("pgbouncer", "PgBouncer in transaction mode", () => {
+describeIfInstalled("pgbouncer", "PgBouncer in transaction mode", () => {
   test("plants are created through it, over fewer connections than there are batches in flight", async () => {
     await using database = await PostgresServer.start();
     using folder = new TemporaryFolder();

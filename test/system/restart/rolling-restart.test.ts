@@ -5,8 +5,8 @@ import { engines } from "../../support/engines.ts";
 import { freshId, plantJson, post, type Target } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { Nginx } from "../../support/nginx.ts";
-import { steadyPort } from "../../support/ports.ts";
-import { suiteWith } from "../../support/programs.ts";
+import { reservePort } from "../../support/ports.ts";
+import { describeIfInstalled } from "../../support/programs.ts";
 import { RunningServer } from "../../support/server.ts";
 
 const clients = 48;
@@ -16,7 +16,7 @@ const both = [0, 1] as const;
 
 /** Two servers on ports that stay theirs, and nginx in front of them. */
 class Site implements AsyncDisposable {
-  readonly ports = [steadyPort(), steadyPort()] as const;
+  readonly ports = [reservePort(), reservePort()] as const;
   readonly #database: string;
   readonly #stack = new AsyncDisposableStack();
   readonly #servers: RunningServer[] = [];
@@ -66,7 +66,7 @@ function siteSuite(): void {
     ] as const)(
       `${engine.name}: servers that end by %s and start again, one after the other, cost no request`,
       async (signal, exitCode) => {
-        await using place = await engine.newPlace();
+        await using place = await engine.createTestStore();
         await using site = await Site.start(place.database);
         const load = new Load();
         const running = load.untilStopped([await site.target()], clients);
@@ -96,7 +96,7 @@ function siteSuite(): void {
     test(
       `${engine.name}: a server that hangs costs no request`,
       async () => {
-        await using place = await engine.newPlace();
+        await using place = await engine.createTestStore();
         const waits = [["proxy_read_timeout 20s;", "proxy_read_timeout 1s;"]] as const;
         await using site = await Site.start(place.database, waits);
         const target = await site.target();
@@ -114,7 +114,7 @@ function siteSuite(): void {
     test(
       `${engine.name}: while there is no server the answer is 50300, and it is 200 again by itself`,
       async () => {
-        await using place = await engine.newPlace();
+        await using place = await engine.createTestStore();
         await using site = await Site.start(place.database);
         const target = await site.target();
         expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
@@ -139,7 +139,7 @@ function siteSuite(): void {
     async () => {
       const [engine] = engines;
       if (engine === undefined) throw new Error("There is no engine");
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       await using site = await Site.start(place.database);
       const target = await site.target();
       const anonymous = await post(target, plantJson(1n, "Monstera"), { Authorization: "" });
@@ -159,4 +159,9 @@ function siteSuite(): void {
   );
 }
 
-suiteWith("nginx", "behind nginx", () => suiteWith("openssl", "with TLS", siteSuite), "nginx-light");
+describeIfInstalled(
+  "nginx",
+  "behind nginx",
+  () => describeIfInstalled("openssl", "with TLS", siteSuite),
+  "nginx-light",
+);

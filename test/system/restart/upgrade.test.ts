@@ -61,8 +61,8 @@ const makeOld: Readonly<Record<string, (database: string, version: OldVersion) =
 
 for (const engine of engines) {
   describe(engine.name, () => {
-    async function old(version: OldVersion): Promise<Awaited<ReturnType<typeof engine.newPlace>>> {
-      const place = await engine.newPlace();
+    async function old(version: OldVersion): Promise<Awaited<ReturnType<typeof engine.createTestStore>>> {
+      const place = await engine.createTestStore();
       await makeOld[engine.name]?.(place.database, version);
       return place;
     }

@@ -1,15 +1,15 @@
-// A client of the simulation: creates, races, replays, sends what is wrong, and writes down what it is told.
+// A client of the simulation: creates, races, replays, sends what is wrong, and records the outcomes.
 
 import { type NewPlant, newPlantJson, toPlant } from "../../../src/contract/plant.ts";
 import type { Random } from "../../support/random.ts";
-import type { World, WorldParts } from "./environment.ts";
-import type { Books, Told } from "./model.ts";
+import type { Environment, EnvironmentParts } from "./environment.ts";
+import type { KnownOutcome, Model } from "./model.ts";
 import { engineThrewText, type Reply, type SimulatedServer } from "./server.ts";
 import type { SimulatedTokens } from "./tokens.ts";
 
-export interface ClientParts extends WorldParts {
-  readonly world: World;
-  readonly books: Books;
+export interface ClientParts extends EnvironmentParts {
+  readonly environment: Environment;
+  readonly model: Model;
   readonly tokens: SimulatedTokens;
   readonly server: () => SimulatedServer;
   /** Something that must not be was seen. */
@@ -49,12 +49,12 @@ export class Client {
     const plant = { id: this.#random.int64(), name: `last ${this.#name}` };
     // Some come while others are being committed: nobody may wait for a request that never comes.
     await this.#parts.time.sleep(this.#random.between(0, 3));
-    this.#parts.books.send(plant);
+    this.#parts.model.recordRequest(plant);
     const reply = await this.#postUntilThereIsRoom(newPlantJson(plant));
-    const told = toldBy(reply);
-    if (told !== "acknowledged" && told !== "conflict")
+    const outcome = knownOutcome(reply);
+    if (outcome !== "acknowledged" && outcome !== "conflict")
       this.#parts.report(`not served: ${newPlantJson(plant)} was answered ${show(reply)} after the troubles`);
-    this.#tell(plant, reply, false);
+    this.#recordOutcome(plant, reply, false);
   }
 
   /** Everybody comes at once, which a queue may refuse, but not again and again. */
@@ -69,10 +69,10 @@ export class Client {
   }
 
   async #create(): Promise<void> {
-    const { books, tokens, time } = this.#parts;
+    const { model, tokens, time } = this.#parts;
     const { plant, isAlone } = this.#choose();
     const { token, verdict } = tokens.any();
-    books.send(plant);
+    model.recordRequest(plant);
     const sentAt = time.now();
     const reply = await this.#post(newPlantJson(plant), token);
     if (reply !== "gone") {
@@ -83,7 +83,7 @@ export class Client {
         this.#parts.report(`let in: a token that is not in force was answered ${show(reply)}`);
     }
     this.#judge(reply, sentAt);
-    this.#tell(plant, reply, isAlone);
+    this.#recordOutcome(plant, reply, isAlone);
   }
 
   async #sendWrong(): Promise<void> {
@@ -155,27 +155,31 @@ export class Client {
 
   /** Whether an answer may be given at all, whatever became of the plant. */
   #judge(reply: Reply, sentAt: number): void {
-    const { world, time, report } = this.#parts;
+    const { environment, time, report } = this.#parts;
     if (reply === "gone") return;
     if (reply.status === 500 && reply.text !== engineThrewText) report("fault: a request was answered 500");
     const gaveUp = reply.status === 503 && reply.text.includes("may not be stored");
-    if (gaveUp && time.now() - sentAt < world.retryMsMax && world.lastRefusalAt < sentAt - world.retryMsMax)
-      report(`gave up: a batch was not tried for ${world.retryMsMax} ms`);
+    if (
+      gaveUp &&
+      time.now() - sentAt < environment.retryMsMax &&
+      environment.lastRefusalAt < sentAt - environment.retryMsMax
+    )
+      report(`gave up: a batch was not tried for ${environment.retryMsMax} ms`);
   }
 
-  #tell(plant: NewPlant, reply: Reply, isAlone: boolean): void {
-    const { books, world, report } = this.#parts;
-    const told = toldBy(reply);
-    books.tell(plant, told, isAlone);
-    if (told !== "acknowledged" || reply === "gone") return;
+  #recordOutcome(plant: NewPlant, reply: Reply, isAlone: boolean): void {
+    const { model, environment, report } = this.#parts;
+    const outcome = knownOutcome(reply);
+    model.recordOutcome(plant, outcome, isAlone);
+    if (outcome !== "acknowledged" || reply === "gone") return;
     if (reply.text !== JSON.stringify(toPlant(plant)))
       report(`misquoted: ${newPlantJson(plant)} was answered ${reply.text}`);
-    if (world.durablePlant(plant.id) !== newPlantJson(plant))
+    if (environment.durablePlant(plant.id) !== newPlantJson(plant))
       report(`too early: ${newPlantJson(plant)} was acknowledged, and is not durable`);
   }
 }
 
-function toldBy(reply: Reply): Told {
+function knownOutcome(reply: Reply): KnownOutcome {
   if (reply === "gone") return "unknown";
   if (reply.status === 200) return "acknowledged";
   if (reply.status === 400 && reply.text.includes("40009")) return "conflict";

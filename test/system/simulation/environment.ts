@@ -1,4 +1,4 @@
-// What a simulated world gives the simulation: servers' stores, what goes wrong with them, and what they really hold.
+// The interface of a simulated environment: the stores of the servers, their faults, and the plants that are durable.
 
 import type { GroupCommit, GroupCommitLimits } from "../../../src/store/group-commit.ts";
 import type { PlantStore } from "../../../src/store/plant-store.ts";
@@ -14,7 +14,7 @@ export interface ProcessStore extends Pick<PlantStore, "create" | "batchesInFlig
   close(): Promise<void>;
 }
 
-export interface World {
+export interface Environment {
   readonly engine: string;
   /** A store for a server that starts. `fail` is called when the engine says that the server cannot go on. */
   start(fail: () => void): ProcessStore;
@@ -37,7 +37,7 @@ export interface World {
   close(): void;
 }
 
-export interface WorldParts {
+export interface EnvironmentParts {
   readonly time: VirtualTime;
   readonly random: Random;
   readonly trace: (line: string) => void;

@@ -1,9 +1,9 @@
-// The plain model: what clients sent and were told, and what must therefore be in the store.
+// The reference model: the requests and their outcomes as clients know them, and what must therefore be stored.
 
 import { type NewPlant, newPlantJson } from "../../../src/contract/plant.ts";
 
-/** What a client knows of a request once it is over. */
-export type Told =
+/** The outcome of a request as its client knows it. */
+export type KnownOutcome =
   /** 200. */
   | "acknowledged"
   /** 40009. */
@@ -13,19 +13,19 @@ export type Told =
   /** 503 with "may not be stored", no answer at all. */
   | "unknown";
 
-export class Books {
+export class Model {
   readonly #sent = new Map<bigint, Set<string>>();
   readonly #acknowledged = new Map<bigint, string>();
   readonly #conflicts: { id: bigint; json: string }[] = [];
   readonly #refusedOnly = new Map<string, bigint>();
-  readonly counts: Record<Told, number> = { acknowledged: 0, conflict: 0, refused: 0, unknown: 0 };
+  readonly counts: Record<KnownOutcome, number> = { acknowledged: 0, conflict: 0, refused: 0, unknown: 0 };
 
   get acknowledged(): ReadonlyMap<bigint, string> {
     return this.#acknowledged;
   }
 
   /** A request with this plant is on its way. */
-  send({ id, ...rest }: NewPlant): void {
+  recordRequest({ id, ...rest }: NewPlant): void {
     const json = newPlantJson({ id, ...rest });
     const known = this.#sent.get(id) ?? new Set();
     // Refused before, and now it may well be stored.
@@ -34,15 +34,16 @@ export class Books {
   }
 
   /** @param isAlone whether no other request has ever carried this very plant */
-  tell(plant: NewPlant, told: Told, isAlone: boolean): void {
+  recordOutcome(plant: NewPlant, outcome: KnownOutcome, isAlone: boolean): void {
     const json = newPlantJson(plant);
-    this.counts[told]++;
-    if (told === "acknowledged") this.#acknowledged.set(plant.id, this.#acknowledged.get(plant.id) ?? json);
-    else if (told === "conflict") this.#conflicts.push({ id: plant.id, json });
-    else if (told === "refused" && isAlone) this.#refusedOnly.set(json, plant.id);
+    this.counts[outcome]++;
+    if (outcome === "acknowledged")
+      this.#acknowledged.set(plant.id, this.#acknowledged.get(plant.id) ?? json);
+    else if (outcome === "conflict") this.#conflicts.push({ id: plant.id, json });
+    else if (outcome === "refused" && isAlone) this.#refusedOnly.set(json, plant.id);
   }
 
-  /** What is wrong with what a store holds. */
+  /** The differences between the model and a store, as sentences. */
   audit(stored: ReadonlyMap<bigint, string>): string[] {
     const faults: string[] = [];
     for (const [id, json] of this.#acknowledged) {

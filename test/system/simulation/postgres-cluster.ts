@@ -1,7 +1,7 @@
 // A simulated PostgreSQL: a primary, and a standby that a commit waits for or none; what they store, and how they fail.
 
 import { newPlantJson } from "../../../src/contract/plant.ts";
-import type { WorldParts } from "./environment.ts";
+import type { EnvironmentParts } from "./environment.ts";
 import type { Rows, Statement } from "./postgres-protocol.ts";
 import type { SimulatedSocket } from "./postgres-socket.ts";
 
@@ -50,9 +50,9 @@ export class PostgresCluster {
   readonly #waiting: { until: number; resolve: (isSafe: boolean) => void }[] = [];
   /** How long the way to the standby takes at the most. */
   #slowestMs = 5;
-  readonly #parts: WorldParts;
+  readonly #parts: EnvironmentParts;
 
-  constructor(parts: WorldParts) {
+  constructor(parts: EnvironmentParts) {
     this.#parts = parts;
     this.hasStandby = parts.random.chance(0.5);
     this.#commitsWeakly = parts.random.chance(0.5);

@@ -5,7 +5,7 @@ import { Primary } from "../../../src/store/postgres/primary.ts";
 import { Database } from "../../../src/store/sqlite/driver.ts";
 import { migrate } from "../../../src/store/sqlite/migrations.ts";
 import { SqliteTokens } from "../../../src/store/sqlite/tokens.ts";
-import type { ProcessStore, World, WorldParts } from "./environment.ts";
+import type { Environment, EnvironmentParts, ProcessStore } from "./environment.ts";
 import { PostgresCluster } from "./postgres-cluster.ts";
 import { SimulatedSocket } from "./postgres-socket.ts";
 
@@ -15,17 +15,17 @@ const statementMsMax = 5_000;
 const connectMsMax = 2_000;
 const connectionsMax = 4;
 
-export class PostgresWorld implements World {
+export class PostgresEnvironment implements Environment {
   readonly engine = "postgres";
   readonly retryMsMax = retryMsMax;
-  readonly #parts: WorldParts;
+  readonly #parts: EnvironmentParts;
   readonly #cluster: PostgresCluster;
   engineThrows = false;
   /** Tokens are not what is simulated here: they are in a store that works. */
   readonly faults: readonly string[] = [];
   readonly #tokens = new Database(":memory:", { strict: true, safeIntegers: true });
 
-  constructor(parts: WorldParts) {
+  constructor(parts: EnvironmentParts) {
     this.#parts = parts;
     this.#cluster = new PostgresCluster(parts);
     migrate(this.#tokens, "the simulated tokens");

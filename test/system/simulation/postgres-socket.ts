@@ -1,7 +1,7 @@
 // A connection to a simulated host, which node-postgres takes for a socket.
 
 import { EventEmitter } from "node:events";
-import type { WorldParts } from "./environment.ts";
+import type { EnvironmentParts } from "./environment.ts";
 import type { PostgresCluster } from "./postgres-cluster.ts";
 import { errorOf, Frontend, resultOf, type Statement, welcome } from "./postgres-protocol.ts";
 
@@ -9,7 +9,7 @@ export class SimulatedSocket extends EventEmitter {
   writable = false;
   readonly #frontend = new Frontend();
   readonly #cluster: PostgresCluster;
-  readonly #parts: WorldParts;
+  readonly #parts: EnvironmentParts;
   #host = -1;
   /** Statements of one connection are executed one after the other. */
   #serverTurn: Promise<void> = Promise.resolve();
@@ -22,7 +22,7 @@ export class SimulatedSocket extends EventEmitter {
   #thereAt = 0;
   #hereAt = 0;
 
-  constructor(cluster: PostgresCluster, parts: WorldParts) {
+  constructor(cluster: PostgresCluster, parts: EnvironmentParts) {
     super();
     this.#cluster = cluster;
     this.#parts = parts;

@@ -7,7 +7,7 @@ import { TokenCache } from "../../../src/auth/token-cache.ts";
 import type { NewPlant } from "../../../src/contract/plant.ts";
 import { GroupCommit, scheduleWithSetImmediate } from "../../../src/store/group-commit.ts";
 import type { Outcome } from "../../../src/store/plant-store.ts";
-import type { Creating, ProcessStore, World, WorldParts } from "./environment.ts";
+import type { Creating, Environment, EnvironmentParts, ProcessStore } from "./environment.ts";
 
 /** Small, so that they are reached. */
 const limits = { queuePlantsMax: 4, queueCodeUnitsMax: 900, batchPlantsMax: 3 };
@@ -23,7 +23,7 @@ export const engineThrewText = "the engine threw";
 export type Reply = { readonly status: number; readonly text: string } | "gone";
 
 export class SimulatedServer {
-  readonly #parts: WorldParts;
+  readonly #parts: EnvironmentParts;
   readonly #store: ProcessStore;
   readonly #groupCommit: GroupCommit;
   /** The same, or with a bug that was put in. */
@@ -42,16 +42,16 @@ export class SimulatedServer {
   #state: "starting" | "up" | "stopping" | "ended" = "starting";
 
   /** @param onEnd when the process has ended by itself */
-  constructor(world: World, parts: WorldParts, onEnd: () => void) {
+  constructor(environment: Environment, parts: EnvironmentParts, onEnd: () => void) {
     const { time, random, mutation } = parts;
     this.#parts = parts;
-    const store = world.start(() => {
+    const store = environment.start(() => {
       this.kill();
       onEnd();
     });
     this.#store = mutation.store?.(store, { time, random }) ?? store;
     this.#groupCommit = new GroupCommit(
-      { create: (batch) => this.#create(batch, world) },
+      { create: (batch) => this.#create(batch, environment) },
       { ...limits, ...mutation.limits, batchesInFlightMax: store.batchesInFlightMax },
       scheduleWithSetImmediate,
     );
@@ -138,10 +138,10 @@ export class SimulatedServer {
   }
 
   /** The engine, which may throw before its commit, or after it. */
-  async #create(batch: readonly NewPlant[], world: World): Promise<Outcome[]> {
+  async #create(batch: readonly NewPlant[], environment: Environment): Promise<Outcome[]> {
     const { random, trace } = this.#parts;
     this.#waitedMost = Math.max(this.#waitedMost, batch.length + this.#groupCommit.queueLength);
-    const throwsAt = world.engineThrows ? random.pick(["before", "after", "never"] as const) : "never";
+    const throwsAt = environment.engineThrows ? random.pick(["before", "after", "never"] as const) : "never";
     if (throwsAt !== "never") trace(`the engine throws ${throwsAt} its commit`);
     if (throwsAt === "before") throw new EngineThrew();
     const outcomes = await this.#store.create(batch);

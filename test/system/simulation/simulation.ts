@@ -1,12 +1,12 @@
-// One simulation: servers, clients, and a world that goes wrong, all driven by one seed.
+// One simulation: servers, clients, and an environment that fails, all driven by one seed.
 
 import { Random } from "../../support/random.ts";
 import { Client, type ClientParts } from "./client.ts";
-import type { Mutation, WorldParts } from "./environment.ts";
-import { Books } from "./model.ts";
-import { PostgresWorld } from "./postgres-environment.ts";
+import type { EnvironmentParts, Mutation } from "./environment.ts";
+import { Model } from "./model.ts";
+import { PostgresEnvironment } from "./postgres-environment.ts";
 import { SimulatedServer } from "./server.ts";
-import { SqliteWorld } from "./sqlite-environment.ts";
+import { SqliteEnvironment } from "./sqlite-environment.ts";
 import { SimulatedTokens } from "./tokens.ts";
 import { VirtualTime } from "./virtual-time.ts";
 
@@ -17,7 +17,7 @@ export interface Result {
   readonly faults: readonly string[];
   /** The same for every run of a seed. */
   readonly hash: string;
-  readonly counts: Readonly<Books["counts"]>;
+  readonly counts: Readonly<Model["counts"]>;
   /** How often the servers were ended, and how much went wrong around them. */
   readonly kills: number;
   readonly troubles: number;
@@ -42,41 +42,41 @@ export async function simulate(seed: number, options: SimulationOptions = {}): P
     hash = BigInt(Bun.hash(timed, hash));
     options.trace?.(timed);
   };
-  const parts: WorldParts = { time, random, trace, mutation: options.mutation ?? {} };
+  const parts: EnvironmentParts = { time, random, trace, mutation: options.mutation ?? {} };
   const engine = options.engine ?? random.pick(["sqlite", "postgres"] as const);
   const simulation = new Simulation(parts, engine);
   const faults = await time.until(simulation.run(), msMax).catch((error) => [`stuck: ${error.message}`]);
-  const { books, kills, troubles } = simulation;
-  return { seed, engine, faults, hash: hash.toString(16), counts: books.counts, kills, troubles };
+  const { model, kills, troubles } = simulation;
+  return { seed, engine, faults, hash: hash.toString(16), counts: model.counts, kills, troubles };
 }
 
 class Simulation {
-  readonly books = new Books();
+  readonly model = new Model();
   kills = 0;
   troubles = 0;
-  readonly #parts: WorldParts;
-  readonly #world;
+  readonly #parts: EnvironmentParts;
+  readonly #environment;
   readonly #servers: SimulatedServer[] = [];
   readonly #faults: string[] = [];
   #isOver = false;
 
-  constructor(parts: WorldParts, engine: "sqlite" | "postgres") {
+  constructor(parts: EnvironmentParts, engine: "sqlite" | "postgres") {
     this.#parts = parts;
-    this.#world = engine === "sqlite" ? new SqliteWorld(parts) : new PostgresWorld(parts);
+    this.#environment = engine === "sqlite" ? new SqliteEnvironment(parts) : new PostgresEnvironment(parts);
   }
 
   /** Runs to its end, and gives what was wrong. */
   async run(): Promise<string[]> {
     const { random } = this.#parts;
-    const tokens = new SimulatedTokens(this.#parts, this.#world.start(() => undefined).tokens);
+    const tokens = new SimulatedTokens(this.#parts, this.#environment.start(() => undefined).tokens);
     await tokens.issue(false);
-    const serverCount = this.#world.engine === "sqlite" ? 1 : 1 + random.below(3);
+    const serverCount = this.#environment.engine === "sqlite" ? 1 : 1 + random.below(3);
     for (let place = 0; place < serverCount; place++) await this.#startServer(place);
 
     const clientParts: ClientParts = {
       ...this.#parts,
-      world: this.#world,
-      books: this.books,
+      environment: this.#environment,
+      model: this.model,
       tokens,
       server: () => {
         const up = this.#servers.filter(({ isUp }) => isUp);
@@ -96,10 +96,10 @@ class Simulation {
     return this.#faults;
   }
 
-  /** Once nothing is wrong any more everybody is served, everything is as the books say, and nothing is left behind. */
+  /** Once the faults have ended, every request succeeds, the store matches the model, and no connection is left open. */
   async #end(clients: readonly Client[]): Promise<void> {
     const { time } = this.#parts;
-    this.#world.heal();
+    this.#environment.heal();
     // Past every time-out that a trouble may still have going.
     await time.sleep(30_000);
     for (const [place, server] of this.#servers.entries()) if (!server.isUp) await this.#startServer(place);
@@ -107,12 +107,12 @@ class Simulation {
     for (const server of this.#servers) {
       this.#faults.push(...(await server.stop(10_000)));
     }
-    this.#faults.push(...this.#world.faults, ...this.books.audit(this.#world.durable()));
-    this.#world.close();
+    this.#faults.push(...this.#environment.faults, ...this.model.audit(this.#environment.durable()));
+    this.#environment.close();
   }
 
   async #startServer(place: number): Promise<void> {
-    const server = new SimulatedServer(this.#world, this.#parts, () => {
+    const server = new SimulatedServer(this.#environment, this.#parts, () => {
       this.kills++;
     });
     this.#servers[place] = server;
@@ -130,7 +130,7 @@ class Simulation {
       const happening = random.below(10);
       if (happening < 4) {
         this.troubles++;
-        this.#world.trouble();
+        this.#environment.trouble();
       } else if (happening === 4 && server?.isUp) {
         this.kills++;
         server.kill();

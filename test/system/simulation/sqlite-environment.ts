@@ -14,7 +14,7 @@ import { exportPlants } from "../../../src/store/sqlite/export.ts";
 import { migrate } from "../../../src/store/sqlite/migrations.ts";
 import { SqlitePlants } from "../../../src/store/sqlite/plants.ts";
 import { SqliteTokens } from "../../../src/store/sqlite/tokens.ts";
-import type { ProcessStore, World, WorldParts } from "./environment.ts";
+import type { Environment, EnvironmentParts, ProcessStore } from "./environment.ts";
 
 /** The process ends in the midst of a call. Nobody may catch it and go on. */
 class Killed extends Error {}
@@ -23,19 +23,19 @@ type Trouble = "none" | "throws" | "full" | "locked" | "broken" | "fsync" | "kil
 
 const pagesMax = 1_000_000;
 
-export class SqliteWorld implements World {
+export class SqliteEnvironment implements Environment {
   readonly engine = "sqlite";
   readonly retryMsMax = 0;
   lastRefusalAt = Number.NEGATIVE_INFINITY;
   readonly faults: string[] = [];
-  readonly #parts: WorldParts;
+  readonly #parts: EnvironmentParts;
   readonly #disk = new Database(":memory:", { strict: true, safeIntegers: true });
   readonly #reader: SqlitePlants;
   readonly #likely: readonly Trouble[];
   #trouble: Trouble = "none";
   #stallMs = 0;
 
-  constructor(parts: WorldParts) {
+  constructor(parts: EnvironmentParts) {
     this.#parts = parts;
     migrate(this.#disk, "the simulated disk");
     this.#reader = new SqlitePlants(this.#disk, () => undefined);

@@ -2,7 +2,7 @@
 
 import { makeToken } from "../../../src/auth/token.ts";
 import type { TokenStore } from "../../../src/store/token-store.ts";
-import type { WorldParts } from "./environment.ts";
+import type { EnvironmentParts } from "./environment.ts";
 
 /** Revocations are noticed within so long. */
 const noticeMsMax = 2_000;
@@ -18,11 +18,11 @@ interface Issued {
 export type Verdict = "accepted" | "refused" | "either";
 
 export class SimulatedTokens {
-  readonly #parts: WorldParts;
+  readonly #parts: EnvironmentParts;
   readonly #store: TokenStore;
   readonly #issued: Issued[] = [];
 
-  constructor(parts: WorldParts, store: TokenStore) {
+  constructor(parts: EnvironmentParts, store: TokenStore) {
     this.#parts = parts;
     this.#store = store;
   }

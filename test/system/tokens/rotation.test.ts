@@ -40,7 +40,7 @@ for (const engine of engines) {
     }
 
     test("both tokens are valid on every server during the overlap, and only the new one afterwards", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       const { database } = place;
       await using first = await RunningServer.start(place);
       await using second = await RunningServer.start(place);
@@ -65,7 +65,7 @@ for (const engine of engines) {
     });
 
     test("without an overlap the old token is rejected, on every server", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       await using first = await RunningServer.start(place);
       await using second = await RunningServer.start(place);
       const old = await create(place.database, "ci");
@@ -77,7 +77,7 @@ for (const engine of engines) {
     });
 
     test("the new token has the lifetime of the old one, or --expires; an earlier expiry of the old one stays", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       const { database } = place;
       await createStore(database);
       await create(database, "ci", "--expires", "1h");
@@ -96,7 +96,7 @@ for (const engine of engines) {
     });
 
     test("revoking the name revokes the old and the new token at any time, and the name can be used again", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       const { database } = place;
       await using server = await RunningServer.start(place);
       const old = await create(database, "ci");
@@ -111,7 +111,7 @@ for (const engine of engines) {
     });
 
     test("concurrent rotations are serialized: all tokens are printed, and one has no expiry", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       const { database } = place;
       await using server = await RunningServer.start(place);
       const tokens = [await create(database, "ci")];
@@ -126,7 +126,7 @@ for (const engine of engines) {
     });
 
     test("a token that is not active is not rotated, with an error of one line", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       const { database } = place;
       await createStore(database);
       const refusal = async (message: string) =>
@@ -147,7 +147,7 @@ for (const engine of engines) {
     });
 
     test("a token that could not be printed is revoked, and the previous one stays valid", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       const { database } = place;
       await using server = await RunningServer.start(place);
       const old = await create(database, "ci");
@@ -175,7 +175,7 @@ for (const engine of engines) {
     });
 
     test(`a killed rotation is complete or absent, ${kills} times (PLANTSTORE_TEST_SEED=${seed})`, async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       const { database } = place;
       await using server = await RunningServer.start(place);
       const tokens = [await create(database, "ci")];

@@ -23,7 +23,7 @@ const assets = new Assets({
 async function request(path: string, init: RequestInit = {}): Promise<Response> {
   const response = await assets.respond(path, new Request(`http://localhost${path}`, init));
   if (response === undefined) throw new Error("the memory for streams is used up");
-  return response;
+  return new Response(response.body, response);
 }
 
 test("only listed paths are served", () => {

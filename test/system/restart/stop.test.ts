@@ -13,7 +13,7 @@ for (const engine of engines) {
     test.each(["SIGTERM", "SIGINT"] as const)(
       "%s under load: accepted requests are completed, and no acknowledged plant is lost",
       async (signal) => {
-        await using place = await engine.newPlace();
+        await using place = await engine.createTestStore();
         const server = await RunningServer.start(place);
         const target = { url: server.url, token: await server.createToken() };
         const acknowledged = new Set<bigint>();
@@ -47,7 +47,7 @@ for (const engine of engines) {
     );
 
     test("a request with an incomplete body is completed, with Connection: close, and an idle connection does not delay the shutdown", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       const server = await RunningServer.start(place);
       const token = await server.createToken();
       const body = plantJson(1n, "slow");
@@ -69,7 +69,7 @@ for (const engine of engines) {
     });
 
     test("a request that never completes is closed after --drain-seconds-max", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       const server = await RunningServer.start({
         database: place.database,
         args: ["--drain-seconds-max", "1"],
@@ -81,7 +81,7 @@ for (const engine of engines) {
     });
 
     test("a second signal, later, ends the process immediately", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       const server = await RunningServer.start({
         database: place.database,
         args: ["--drain-seconds-max", "3600"],
@@ -100,7 +100,7 @@ for (const engine of engines) {
     });
 
     test("during shutdown the server is not ready, and accepts no new connections", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       const server = await RunningServer.start(place);
       const adminUrl = await server.adminUrl();
       expect((await fetch(`${adminUrl}/readyz`)).status).toBe(200);

@@ -27,7 +27,7 @@ for (const engine of engines) {
   for (const signal of ["SIGINT", "SIGTERM", "SIGKILL"] as const) {
     test(`${engine.name}: after ${signal} the same command continues`, async () => {
       using folder = new TemporaryFolder();
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       await createStore(place.database);
       // A named pipe, so that the import waits for data in the middle of the file.
       const file = folder.file("plants.ndjson");

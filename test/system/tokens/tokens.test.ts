@@ -22,7 +22,7 @@ for (const engine of engines) {
     }
 
     test("a new token is accepted immediately, on every server of the store", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       await using first = await RunningServer.start(place);
       await using second = await RunningServer.start(place);
       for (let round = 0; round < 3; round++) {
@@ -33,7 +33,7 @@ for (const engine of engines) {
     });
 
     test("a revoked token is rejected within 2 seconds, on every server of the store", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       await using first = await RunningServer.start(place);
       await using second = await RunningServer.start(place);
       const token = await first.createToken("short-lived");
@@ -48,7 +48,7 @@ for (const engine of engines) {
     });
 
     test("a token is rejected from its expiry on", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       await using server = await RunningServer.start(place);
       const token = await server.createToken("brief", 4_000);
       const issued = performance.now();
@@ -59,7 +59,7 @@ for (const engine of engines) {
     });
 
     test("the last use is stored to the minute when a server stops, the latest of several servers", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       const first = await RunningServer.start(place);
       const second = await RunningServer.start(place);
       const [used, revoked] = [await first.createToken("used"), await first.createToken("revoked")];
@@ -91,7 +91,7 @@ for (const engine of engines) {
     });
 
     test("tokens can be issued and revoked under continuous load", async () => {
-      await using place = await engine.newPlace();
+      await using place = await engine.createTestStore();
       await using server = await RunningServer.start(place);
       const target = { url: server.url, token: await server.createToken() };
       let busy = true;
