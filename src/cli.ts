@@ -1,4 +1,4 @@
-// The command's entry: plantstore <command>. One command, one file in commands/.
+// Entry point: plantstore <command>. Each command is a file of commands/.
 
 import { Command, CommanderError } from "commander";
 import packageJson from "../package.json";
@@ -8,7 +8,7 @@ import { printError, printLines } from "./output.ts";
 
 const usageExitCode = 2;
 
-/** Each is loaded only where it is run or listed: serve alone takes three times as long to load as get. */
+/** Loaded on demand: serve takes three times as long to load as get. */
 const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import("./commands/serve.ts")).serveCommand(),
   token: async () => (await import("./commands/token.ts")).tokenCommand(),
@@ -25,7 +25,7 @@ const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   config: async () => (await import("./commands/config.ts")).configCommand(),
 };
 
-/** What commander prints by itself: the help, the version. */
+/** Output of commander: the help or the version. */
 const helpTexts: string[] = [];
 
 const program = new Command("plantstore")
@@ -35,14 +35,14 @@ const program = new Command("plantstore")
   .version(packageJson.version)
   .configureOutput({
     writeOut: (text) => helpTexts.push(text),
-    outputError: (text, write) => write(`${usageError(text)} Run with --help for the usage.\n`),
+    outputError: (text, write) => write(`${usageError(text)}; see --help\n`),
   })
   .exitOverride()
   .addHelpText(
     "after",
     `
-Every flag can be given as an environment variable NAME as well, which its help names; as NAME_FILE, which names a
-file that holds the value; and in the file that --config names. "plantstore config" shows what holds for serve.
+Settings, highest precedence first: a flag; its environment variable NAME, or NAME_FILE with the path of a file that
+contains the value; the file that --config names; the default. "plantstore config" prints those of serve.
 
 Examples:
   plantstore serve --port 8080 --database sqlite:plantstore.db
@@ -59,28 +59,28 @@ try {
     throw error;
   });
 } catch (error) {
-  process.exitCode = exitCodeOf(error);
+  process.exitCode = reportError(error);
 }
 
-/** The command that a first argument names; all of them for anything else, such as help and a misspelt name. */
+/** The command of a first argument; all of them for anything else, such as help or a misspelt name. */
 function loadersFor(name: string | undefined): (() => Promise<Command>)[] {
   const load = name !== undefined && Object.hasOwn(loaders, name) ? loaders[name] : undefined;
   return load === undefined ? Object.values(loaders) : [load];
 }
 
-/** Tells the operator what went wrong, where commander has not, and gives the exit code for it. */
-function exitCodeOf(error: unknown): number {
+/** Prints an error, unless commander has printed it, and returns the exit code. */
+function reportError(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageExitCode;
   if (error instanceof OperatorError) {
     printError(errorLine(error.message));
     return error.exitCode;
   }
   const stack = String(error instanceof Error ? error.stack : error);
-  printError(`plantstore: a fault of the program: ${redactPasswords(stack)}`);
+  printError(`plantstore: internal error: ${redactPasswords(stack)}`);
   return 1;
 }
 
-/** Commander's errors in the form of all others. What follows the = of a misspelt flag may be a secret. */
+/** An error of commander in the form of all others. The text after the = of a misspelt flag may be a secret. */
 function usageError(text: string): string {
   return errorLine(text.replace(/^error: /, "").replace(/^(unknown option '--[^=']+)=.*'/s, "$1'"));
 }
@@ -92,7 +92,7 @@ function errorLine(text: string): string {
     .replaceAll(/\p{Cc}+/gu, " ")}`;
 }
 
-/** Commander copies settings such as exitOverride to commands that it makes itself, but not to those it is given. */
+/** Commander copies settings such as exitOverride to commands that it creates, but not to those that are added. */
 function inheritSettings(parent: Command): void {
   for (const command of parent.commands) {
     command.copyInheritedSettings(parent);

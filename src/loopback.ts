@@ -1,6 +1,6 @@
-// Which hosts are this machine, so that nothing sent to them can be read or changed on its way.
+// Loopback hosts, traffic to which does not leave the machine.
 
-/** Whether a host, an IPv6 address without brackets, is a loopback one. */
+/** Whether a host is a loopback address or localhost. An IPv6 address is given without brackets. */
 export function isLoopback(host: string): boolean {
   return /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/.test(host);
 }

@@ -1,8 +1,8 @@
-// What the operator did, or met, that a command cannot go on with.
+// Errors that an operator can correct.
 
-/** An error that a command reports in one line, without a stack. Its message says what to do. */
+/** An error that a command prints as one line, without a stack. Its message contains what to do. */
 export class OperatorError extends Error {
-  /** 1 where the command failed, 2 where it was called wrongly. */
+  /** 1 if the command failed, 2 if its arguments or settings are invalid. */
   readonly exitCode: 1 | 2;
 
   constructor(message: string, exitCode: 1 | 2 = 1) {

@@ -1,8 +1,8 @@
-// What an operator sees. Standard output carries results alone, standard error all else.
+// Output of commands: results go to standard output, everything else to standard error.
 
 import { OperatorError } from "./operator-error.ts";
 
-// Whoever reads the log may go away; the server does not go with them.
+// The server continues when the reader of its log exits.
 process.stderr.on("error", () => undefined);
 
 /** Writes one line to standard error. */
@@ -10,12 +10,7 @@ export function printError(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
-/** Says what a command waits for: see StoreWait. */
-export function tellWaiting(waitingFor: string): void {
-  printError(`waiting for ${waitingFor}`);
-}
-
-/** Writes lines to standard output as fast as its reader takes them. Stops quietly if the reader goes away. */
+/** Writes lines to standard output, with backpressure. Resolves if the reader exits (EPIPE). */
 export async function printLines(lines: Iterable<string>): Promise<void> {
   try {
     await printChunks(withLineEnds(lines));
@@ -24,16 +19,16 @@ export async function printLines(lines: Iterable<string>): Promise<void> {
   }
 }
 
-/** The OperatorError for what could not be written to standard output; any other error as it is. */
+/** The OperatorError for a failed write to standard output; any other error unchanged. */
 export function outputError(error: unknown, name: string, retry: string): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (syscall !== "write") return error;
-  // bin/plantstore leaves a closed one in this state.
-  const advice = code === "EBADF" ? "standard output is closed: redirect it" : "make room for it";
+  // bin/plantstore leaves a closed standard output in this state.
+  const advice = code === "EBADF" ? "standard output is closed: redirect it" : "free some space";
   return new OperatorError(`${name} could not be written (${code}); ${advice}, and ${retry}`);
 }
 
-/** The same for texts that bring their line ends along. */
+/** The same for text that contains its line ends. */
 export async function printChunks(texts: AsyncIterable<string> | Iterable<string>): Promise<void> {
   try {
     await write(texts);
@@ -42,7 +37,7 @@ export async function printChunks(texts: AsyncIterable<string> | Iterable<string
   }
 }
 
-/** Writes lines too, but rejects as well if the reader goes away before it has taken them. */
+/** Writes lines, and rejects if the reader exits before it has read them. */
 export async function printAll(lines: Iterable<string>): Promise<void> {
   await write(withLineEnds(lines));
 }
@@ -65,7 +60,7 @@ export function formatCount(plants: number): string {
   return `${plants.toLocaleString("en")} ${plants === 1 ? "plant" : "plants"}`;
 }
 
-/** Rows of cells as lines, with the columns under each other. */
+/** Rows of cells as lines with aligned columns. */
 export function formatTable(rows: readonly (readonly string[])[]): string[] {
   const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
   return rows.map((row) =>

@@ -1,17 +1,17 @@
-// A line that an operator types and that nobody shall see.
+// Prompts for a password without echoing it.
 
 import { createInterface } from "node:readline/promises";
 import { type Readable, Writable } from "node:stream";
 import { OperatorError } from "./operator-error.ts";
 
-/** Reads a line of standard input. From a terminal it asks for it first, and shows nothing of what is typed. */
+/** Reads a line of standard input; on a terminal it prints the question first and turns echo off. */
 export async function promptPassword(question: string): Promise<string> {
   const { stdin, stderr } = process;
-  const lines = createInterface({ input: stdin, output: nowhere(), terminal: stdin.isTTY });
-  // Only now does the terminal show nothing: whoever has seen the question may type at once.
+  const lines = createInterface({ input: stdin, output: discard(), terminal: stdin.isTTY });
+  // After createInterface has turned echo off, since typing may start as soon as the question is visible.
   if (stdin.isTTY) stderr.write(question);
   try {
-    return await Promise.race([firstLine(lines), unreadable(stdin)]);
+    return await Promise.race([firstLine(lines), rejectOnError(stdin)]);
   } finally {
     lines.close();
     if (stdin.isTTY) stderr.write("\n");
@@ -23,8 +23,8 @@ async function firstLine(lines: AsyncIterable<string>): Promise<string> {
   return "";
 }
 
-/** Rejects where the stream cannot be read; readline itself takes that for its end. */
-function unreadable(stream: Readable): Promise<never> {
+/** Rejects if the stream cannot be read; readline itself treats a read error as the end of the stream. */
+function rejectOnError(stream: Readable): Promise<never> {
   return new Promise((_, reject) => {
     stream.once("error", ({ code, message }: NodeJS.ErrnoException) =>
       reject(
@@ -36,6 +36,6 @@ function unreadable(stream: Readable): Promise<never> {
   });
 }
 
-function nowhere(): Writable {
+function discard(): Writable {
   return new Writable({ write: (_chunk, _encoding, done) => done() });
 }

@@ -7,7 +7,7 @@ import { isActive } from "./token.ts";
 export interface TokenSummary {
   readonly name: string;
   /** `rotated`: accepted until it expires, but replaced by a newer token. */
-  readonly state: "in force" | "rotated" | "expired" | "revoked";
+  readonly state: "active" | "rotated" | "expired" | "revoked";
   readonly created: string;
   /** The earlier of its own expiry and the end of the overlap of a rotation. */
   readonly expires: string | null;
@@ -39,5 +39,5 @@ function toIsoStringOrNull(ms: number | null): string | null {
 function getState(token: TokenRecord, now: number): TokenSummary["state"] {
   if (token.revokedAt !== null) return "revoked";
   if (!isActive(token, now)) return "expired";
-  return token.overlapEndsAt === null ? "in force" : "rotated";
+  return token.overlapEndsAt === null ? "active" : "rotated";
 }

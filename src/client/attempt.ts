@@ -1,41 +1,35 @@
-// One try of a create: one request, and its whole answer within a time.
+// One attempt of a create: a request, and its response parsed to a Plant or an error.
 
 import {
-  type PlantStoreError,
-  type PlantStoreInvalidResponseError,
+  type AttemptError,
+  PlantStoreError,
+  PlantStoreInvalidResponseError,
   PlantStoreNetworkError,
   PlantStoreTimeoutError,
 } from "./errors.ts";
 import type { Settings } from "./options.ts";
 import type { Plant } from "./plant.ts";
-import { readAnswer } from "./response.ts";
-
-/** Why a try gave no Plant. */
-export type AttemptFailure =
-  | PlantStoreError
-  | PlantStoreInvalidResponseError
-  | PlantStoreNetworkError
-  | PlantStoreTimeoutError;
+import { parseRetryAfter } from "./retry.ts";
 
 /**
- * Sends a body once. Rejects only with the reason of a signal that is aborted, at once, and with what asking for the
- * token throws.
+ * Sends a body once. Rejects only with the reason of an aborted signal, immediately, and with the error of the token
+ * function.
  */
 export async function attempt(
   body: string,
-  msMax: number,
+  timeoutMs: number,
   signal: AbortSignal | undefined,
   settings: Settings,
-): Promise<Plant | AttemptFailure> {
+): Promise<Plant | AttemptError> {
   signal?.throwIfAborted();
-  // AbortSignal.any would do with less, but Node has it from 20.3 on only, and browsers from 2024.
+  // AbortSignal.any would be shorter, but requires Node 20.3, or a browser of 2024.
   const controller = new AbortController();
   const abort = () => controller.abort(signal?.reason);
   signal?.addEventListener("abort", abort);
-  const timeout = new PlantStoreTimeoutError(`There was no whole answer within ${Math.ceil(msMax)} ms.`);
-  const timer = setTimeout(() => controller.abort(timeout), msMax);
+  const timeout = new PlantStoreTimeoutError(`No complete response within ${Math.ceil(timeoutMs)} ms.`);
+  const timer = setTimeout(() => controller.abort(timeout), timeoutMs);
   try {
-    return await Promise.race([send(body, controller.signal, settings), whenAborted(controller.signal)]);
+    return await Promise.race([send(body, controller.signal, settings), rejectOnAbort(controller.signal)]);
   } catch (error) {
     if (error === timeout) return timeout;
     throw error;
@@ -49,8 +43,8 @@ async function send(
   body: string,
   signal: AbortSignal,
   { url, token, fetch }: Settings,
-): Promise<Plant | AttemptFailure> {
-  const Authorization = `Bearer ${checkedToken(await token())}`;
+): Promise<Plant | AttemptError> {
+  const Authorization = `Bearer ${assertToken(await token())}`;
   signal.throwIfAborted();
   try {
     const response = await fetch(url, {
@@ -59,28 +53,93 @@ async function send(
       body,
       signal,
       credentials: "omit",
-      // Followed, a redirect could turn the POST into a GET, or take the token elsewhere.
+      // A redirect that is followed could turn the POST into a GET, or send the token to another host.
       redirect: "manual",
     });
-    return await readAnswer(response);
+    return await parseResponse(response);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
-    return new PlantStoreNetworkError(`There was no answer from ${url}: ${reason}`, { cause });
+    return new PlantStoreNetworkError(`No response from ${url}: ${reason}`, { cause });
   }
 }
 
-/** Header values hold little more than this, and what fetch throws for others looks like a network fault. */
-function checkedToken(token: unknown): string {
+/** fetch throws for most other characters in a header, which would be mistaken for a network error. */
+function assertToken(token: unknown): string {
   if (typeof token === "string" && /^[!-~]+$/.test(token)) return token;
   throw new TypeError("The token must be a string of visible ASCII characters, without spaces or line ends");
 }
 
 /**
- * Rejects with the signal's reason when it is aborted. fetch would as well, but not each one with the reason itself,
- * and a token that is waited for, or a fetch that is given, may not listen to the signal.
+ * Rejects with the signal's reason when it is aborted. Some implementations of fetch reject with another error, and a
+ * token function or a custom fetch may ignore the signal.
  */
-function whenAborted(signal: AbortSignal): Promise<never> {
+function rejectOnAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     signal.addEventListener("abort", () => reject(signal.reason));
   });
+}
+
+/** Rejects as fetch does if the body does not arrive. */
+async function parseResponse(
+  response: Response,
+): Promise<Plant | PlantStoreError | PlantStoreInvalidResponseError> {
+  const { status, headers } = response;
+  const text = await response.text();
+  const details = {
+    status,
+    contentType: headers.get("content-type") ?? "",
+    retryAfterMs: parseRetryAfter(headers),
+  };
+  const json = parseJson(text);
+  if (status === 200) {
+    const plant = toPlant(json);
+    if (plant !== undefined) return plant;
+  } else {
+    const error = toError(json);
+    if (error !== undefined) return new PlantStoreError(error.message, { ...details, code: error.code });
+  }
+  return new PlantStoreInvalidResponseError(describe(details, text), details);
+}
+
+function toPlant(json: unknown): Plant | undefined {
+  if (!isRecord(json)) return undefined;
+  const { name, tag } = json;
+  if (typeof name !== "string") return undefined;
+  if (tag === undefined) return { name };
+  return typeof tag === "string" ? { name, tag } : undefined;
+}
+
+function toError(json: unknown): { code: number; message: string } | undefined {
+  if (!isRecord(json)) return undefined;
+  const { error: code, message } = json;
+  if (typeof code !== "number" || !Number.isInteger(code) || typeof message !== "string") return undefined;
+  return { code, message };
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+/** Undefined, which is neither a Plant nor an Error, for a text that is not JSON. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+const quotedCodeUnitsMax = 100;
+
+function describe({ status, contentType }: { status: number; contentType: string }, text: string): string {
+  if (status === 0 || (status >= 300 && status < 400)) {
+    return `The response is a redirect (status ${status}), which is not followed with a token; correct baseUrl.`;
+  }
+  const expected = status === 200 ? "a Plant" : "an Error";
+  const type = contentType === "" ? "no Content-Type" : contentType;
+  const start = text.length > quotedCodeUnitsMax ? `${text.slice(0, quotedCodeUnitsMax)}…` : text;
+  return (
+    `The response is not the Plant Store's: status ${status} with ${type} that is not ${expected}, ` +
+    `${JSON.stringify(start)}. Check baseUrl, and any proxy in between.`
+  );
 }

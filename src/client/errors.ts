@@ -1,63 +1,70 @@
-// What a create can fail with, each kind a class of its own.
+// The errors of createPlant.
 
-/** The server refused the plant, and `message` is its sentence on why. */
+/** The server rejected the plant. `message` is the server's. */
 export class PlantStoreError extends Error {
   override readonly name = "PlantStoreError";
   /** The Error's `error`: the HTTP status times 100 plus a detail, such as 40009 for an id that is taken. */
   readonly code: number;
   /** The HTTP status. */
   readonly status: number;
-  /** What Retry-After asked for, in milliseconds; undefined if it asked for nothing. */
+  /** The delay of Retry-After, in milliseconds; undefined without one. */
   readonly retryAfterMs: number | undefined;
 
   constructor(
     message: string,
-    answer: { readonly code: number; readonly status: number; readonly retryAfterMs: number | undefined },
+    details: { readonly code: number; readonly status: number; readonly retryAfterMs: number | undefined },
   ) {
     super(message);
-    this.code = answer.code;
-    this.status = answer.status;
-    this.retryAfterMs = answer.retryAfterMs;
+    this.code = details.code;
+    this.status = details.status;
+    this.retryAfterMs = details.retryAfterMs;
   }
 }
 
 /**
- * There was an answer, but not one of the contract's: an HTML page of a proxy, a redirect, a 200 without a Plant.
- * The plant may be stored; creating it again is safe.
+ * The response is not one of the Plant Store: an HTML page of a proxy, a redirect, a 200 without a Plant. The plant may
+ * have been stored; creating it again is safe.
  */
 export class PlantStoreInvalidResponseError extends Error {
   override readonly name = "PlantStoreInvalidResponseError";
-  /** The HTTP status; 0 where a browser hides it, as it does a redirect's. */
+  /** The HTTP status; 0 if a browser hides it, as for a redirect. */
   readonly status: number;
-  /** The Content-Type, or "" if there was none. */
+  /** The Content-Type; "" without one. */
   readonly contentType: string;
-  /** What Retry-After asked for, in milliseconds; undefined if it asked for nothing. */
+  /** The delay of Retry-After, in milliseconds; undefined without one. */
   readonly retryAfterMs: number | undefined;
 
   constructor(
     message: string,
-    answer: {
+    details: {
       readonly status: number;
       readonly contentType: string;
       readonly retryAfterMs: number | undefined;
     },
   ) {
     super(message);
-    this.status = answer.status;
-    this.contentType = answer.contentType;
-    this.retryAfterMs = answer.retryAfterMs;
+    this.status = details.status;
+    this.contentType = details.contentType;
+    this.retryAfterMs = details.retryAfterMs;
   }
 }
 
 /**
- * There was no answer: no connection, or one that broke. `cause` is what fetch threw. The plant may be stored;
+ * No response: the connection failed or was closed. `cause` is the error of fetch. The plant may have been stored;
  * creating it again is safe.
  */
 export class PlantStoreNetworkError extends Error {
   override readonly name = "PlantStoreNetworkError";
 }
 
-/** There was no whole answer in time. The plant may be stored; creating it again is safe. */
+/** No complete response in time. The plant may have been stored; creating it again is safe. */
 export class PlantStoreTimeoutError extends Error {
   override readonly name = "PlantStoreTimeoutError";
 }
+
+/** The error of a failed attempt. */
+export type AttemptError =
+  | PlantStoreError
+  | PlantStoreInvalidResponseError
+  | PlantStoreNetworkError
+  | PlantStoreTimeoutError;

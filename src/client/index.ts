@@ -1,4 +1,4 @@
-// The typed client, as `plantstore/client`: what this file exports is the whole of it.
+// The public interface of `plantstore/client`.
 
 export { type CreatePlantOptions, PlantStoreClient } from "./client.ts";
 export {

@@ -1,54 +1,45 @@
-// What a client is made with: defaults, and what is refused at once.
+// The options of a client, with defaults and validation.
 
-import type {
-  PlantStoreError,
-  PlantStoreInvalidResponseError,
-  PlantStoreNetworkError,
-  PlantStoreTimeoutError,
-} from "./errors.ts";
+import type { AttemptError } from "./errors.ts";
 
-/** Why a create is tried again, and when. */
+/** A retry, as onRetry is called with it. */
 export interface RetryInfo {
-  /** The number of the try that has failed: 1 for the first. */
+  /** The number of the attempt that failed, from 1. */
   readonly attempt: number;
-  /** What it failed with: what createPlant would reject with, were it the last. */
-  readonly error:
-    | PlantStoreError
-    | PlantStoreInvalidResponseError
-    | PlantStoreNetworkError
-    | PlantStoreTimeoutError;
-  /** How long the pause before the next try is, in milliseconds. */
+  /** Its error: createPlant rejects with it if it is the last. */
+  readonly error: AttemptError;
+  /** The delay before the next attempt, in milliseconds. */
   readonly delayMs: number;
 }
 
-/** What a client needs, and what it may be told. All times are in milliseconds. */
+/** All times are in milliseconds. */
 export interface PlantStoreClientOptions {
-  /** The service's base address, such as "https://plants.example/v1"; "/plants" is added to it. */
+  /** The base URL, such as "https://plants.example/v1"; "/plants" is appended. */
   readonly baseUrl: string | URL;
-  /** The bearer token; or a function that gives it, asked before each try, for tokens that are renewed. */
+  /** The bearer token, or a function that returns it, which is called before each attempt. */
   readonly token: string | (() => string | Promise<string>);
-  /** How long one try may take, from its start to the end of its answer: 10,000 unless given. */
+  /** Timeout of one attempt, to the end of its response. Default: 10,000. */
   readonly attemptTimeoutMs?: number | undefined;
-  /** How long a create may take with all its tries and pauses: 60,000 unless given. */
+  /** Timeout of a create with all attempts and delays. Default: 60,000. */
   readonly timeoutMs?: number | undefined;
-  /** How often a create is tried again after its first try: 8 unless given; 0 is never. */
+  /** Maximum number of retries after the first attempt; 0 disables them. Default: 8. */
   readonly maxRetries?: number | undefined;
-  /** The longest first pause, doubled with every try: 100 unless given. */
+  /** Maximum delay before the first retry, doubled for each further one. Default: 100. */
   readonly backoffMs?: number | undefined;
-  /** What the doubling ends at: 5,000 unless given. A Retry-After may ask for more. */
+  /** Limit of the doubling. A Retry-After may be longer. Default: 5,000. */
   readonly maxBackoffMs?: number | undefined;
   /**
-   * Called before each pause, such as to log that the server cannot be reached. What it returns is ignored. If it throws,
-   * nothing is tried again, and the create rejects with what it threw.
+   * Called before the delay of each retry, for example to log it. Its return value is ignored. If it throws, there is no
+   * retry, and the create rejects with its error.
    */
   readonly onRetry?: ((retry: RetryInfo) => void) | undefined;
-  /** Numbers from 0 up to 1, for the pauses: Math.random unless given. */
+  /** Random numbers from 0 to 1 for the delays. Default: Math.random. */
   readonly random?: (() => number) | undefined;
-  /** What sends the requests: the global fetch unless given. */
+  /** Sends the requests. Default: the global fetch. */
   readonly fetch?: ((url: string, init: RequestInit) => Promise<Response>) | undefined;
 }
 
-/** The options with their defaults in place. */
+/** The options with their defaults. */
 export interface Settings {
   readonly url: string;
   readonly token: () => string | Promise<string>;
@@ -62,11 +53,11 @@ export interface Settings {
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>;
 }
 
-/** setTimeout fires at once for anything longer. */
+/** setTimeout fires immediately for longer times. */
 const timerMsMax = 2 ** 31 - 1;
 
-/** The settings that options stand for. Throws a TypeError that names the option at fault. */
-export function settingsOf(options: PlantStoreClientOptions): Settings {
+/** Applies the defaults. Throws a TypeError that names an invalid option. */
+export function parseOptions(options: PlantStoreClientOptions): Settings {
   const { token } = options;
   const settings = {
     url: plantsUrl(options.baseUrl),
@@ -78,7 +69,7 @@ export function settingsOf(options: PlantStoreClientOptions): Settings {
     maxBackoffMs: options.maxBackoffMs ?? 5_000,
     onRetry: options.onRetry ?? (() => undefined),
     random: options.random ?? Math.random,
-    // Called as a bare function: browsers refuse a fetch that is called as some object's method.
+    // Called without an object: browsers throw if fetch is called as a method of another object.
     fetch: options.fetch ?? ((url, init) => fetch(url, init)),
   };
   if (typeof settings.token !== "function") throw new TypeError("token must be a string or a function");
@@ -98,16 +89,14 @@ function plantsUrl(baseUrl: string | URL): string {
   try {
     url = new URL(baseUrl);
   } catch {
-    // URL throws on what is no absolute address, and on nothing else.
-    throw new TypeError(
-      `baseUrl must be an absolute address such as http://127.0.0.1:8080, but is ${baseUrl}`,
-    );
+    // URL throws only for a text that is not an absolute URL.
+    throw new TypeError(`baseUrl must be an absolute URL such as http://127.0.0.1:8080, but is ${baseUrl}`);
   }
   if (url.protocol !== "http:" && url.protocol !== "https:") {
     throw new TypeError(`baseUrl must begin with http:// or https://, but is ${baseUrl}`);
   }
   if (url.search !== "" || url.hash !== "" || url.username !== "" || url.password !== "") {
-    throw new TypeError("baseUrl must have no query, fragment, user or password");
+    throw new TypeError("baseUrl must not contain a query, fragment, user or password");
   }
   return `${url.href.replace(/\/+$/, "")}/plants`;
 }

@@ -1,31 +1,28 @@
-// Plants as a caller has them, and their exact JSON.
+// The types of plants, and the exact JSON of a NewPlant.
 
-/** A plant as the interface answers it: it has no id. */
+/** A created plant, as in the response: without its id. */
 export interface Plant {
   readonly name: string;
-  /** The type of the plant. Left out if it was created without one; "" is a tag. */
+  /** Absent if the plant was created without a tag; "" is a tag. */
   readonly tag?: string;
 }
 
-/** A plant to be created. */
+/** A plant to create. */
 export interface NewPlant {
   /**
-   * Any int64, negative too. A number must be a safe integer, because a larger one has lost digits already: give
-   * those as a bigint, such as `9007199254740993n`.
+   * Any int64, also negative. A number must be a safe integer, because a larger one has already lost digits: use a bigint
+   * for those, such as `9007199254740993n`.
    */
   readonly id: bigint | number;
-  /** Any string, empty too. The server refuses U+0000 and unpaired surrogates with 40003. */
+  /** Any string, also an empty one. The server rejects U+0000 and unpaired surrogates with 40003. */
   readonly name: string;
-  /** As the name. Left out, or undefined, for none. */
+  /** As the name; absent or undefined for no tag. */
   readonly tag?: string | undefined;
 }
 
-/**
- * The JSON of a plant, its id exact to the last digit. Throws a TypeError for an id that may not be the one that was
- * meant; everything else is the server's to judge.
- */
-export function newPlantText({ id, name, tag }: NewPlant): string {
-  // JSON.stringify refuses a bigint, so the id stands apart. What is undefined is left out.
+/** The JSON of a plant with its exact id. Throws a TypeError for an inexact id; the server validates everything else. */
+export function newPlantJson({ id, name, tag }: NewPlant): string {
+  // JSON.stringify throws for a bigint, so the id is added separately. It omits an undefined tag.
   const rest = JSON.stringify({ name, tag }).slice(1);
   return `{"id":${exactId(id)}${rest === "}" ? "" : ","}${rest}`;
 }
@@ -39,7 +36,7 @@ function exactId(id: unknown): bigint {
   }
   if (!Number.isSafeInteger(id)) {
     throw new TypeError(
-      `"id" must be a bigint or a safe integer, but is the number ${id}; give large ids as a bigint, such as 9007199254740993n`,
+      `"id" must be a bigint or a safe integer, but is the number ${id}; use a bigint for large ids, such as 9007199254740993n`,
     );
   }
   return BigInt(id);

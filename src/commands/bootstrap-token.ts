@@ -1,38 +1,37 @@
-// The token that an empty store begins with.
+// The first token of an empty store, which serve prints.
 
 import { makeToken, randomBytes } from "../auth/token.ts";
 import { OperatorError } from "../operator-error.ts";
 import { printAll, printLines } from "../output.ts";
 import type { TokenStore } from "../store/token-store.ts";
 
-/** Where a server can be reached. */
-export interface Places {
-  /** The base address. */
+export interface ServerUrls {
+  /** The base URL. */
   readonly url: string;
-  /** Undefined where there is no such page. */
+  /** Undefined if the page is disabled. */
   readonly documentationUrl: string | undefined;
   readonly consoleUrl: string | undefined;
 }
 
 /**
- * Prints the address of a server; and, if its store never had a token, a first one and what to do with it. A token that
- * was not printed is withdrawn, so that the next start shows another.
+ * Prints the URL of a server, and, if its store never had a token, a first one with an example. A token that could not
+ * be printed is revoked, so that the next start prints another.
  */
-export async function printAddress(tokens: TokenStore, places: Places): Promise<void> {
+export async function printUrl(tokens: TokenStore, urls: ServerUrls): Promise<void> {
   const { token, record } = makeToken({ name: "first", expiresAt: null }, { now: Date.now(), randomBytes });
-  if (!(await tokens.addFirst(record))) return printLines([places.url]);
-  await printAll([places.url, ...bootstrapTokenLines(token, places)]).catch(async (error) => {
+  if (!(await tokens.addFirst(record))) return printLines([urls.url]);
+  await printAll([urls.url, ...bootstrapTokenLines(token, urls)]).catch(async (error) => {
     await tokens.revokeByHash(record.hash);
     throw new OperatorError(
-      `the first token could not be printed (${error.code ?? error.message}), and is revoked; see to standard output, and start again: the next start shows another`,
+      `the first token could not be printed (${error.code ?? error.message}), and is revoked; redirect standard output and start again: the next start prints another`,
     );
   });
 }
 
-function bootstrapTokenLines(token: string, { url, documentationUrl, consoleUrl }: Places): string[] {
+function bootstrapTokenLines(token: string, { url, documentationUrl, consoleUrl }: ServerUrls): string[] {
   return [
     `
-This store is new. Its first token, shown only this once:
+This store is new. Its first token, shown only once:
 
   ${token}
 

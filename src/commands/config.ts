@@ -1,28 +1,28 @@
-// plantstore config: what the server would run with, and where each value comes from.
+// plantstore config: prints the settings that serve would use, and their sources.
 
 import { Command } from "commander";
-import { settingOf } from "../config/command-config.ts";
-import { configurationOf, withServerSettings } from "../config/server-config.ts";
+import { withSettings } from "../config/command-options.ts";
+import { effectiveConfig } from "../config/resolve.ts";
+import { serverSettingNames } from "../config/settings.ts";
 import { formatTable, printLines } from "../output.ts";
 
 export function configCommand(): Command {
   const command = new Command("config").description(
-    "print the settings that serve would run with, and where each comes from; takes the flags of serve",
+    "print the settings that serve would use, and the source of each; takes the flags of serve",
   );
-  return withServerSettings(command, ["json"]).action(async () => {
-    const rows = configurationOf(command);
-    const table = [
-      ["SETTING", "VALUE", "SOURCE"],
-      ...rows.map(({ name, value, source }) => [name, cellOf(value), source]),
-    ];
+  return withSettings(command, [...serverSettingNames, "json"], async (config) => {
+    const rows = effectiveConfig(config);
+    const table = rows.map(({ name, value, source }) => [name, formatValue(value), source]);
     await printLines(
-      settingOf(command, "json") ? rows.map((row) => JSON.stringify(row)) : formatTable(table),
+      config.json
+        ? rows.map((row) => JSON.stringify(row))
+        : formatTable([["SETTING", "VALUE", "SOURCE"], ...table]),
     );
   });
 }
 
-/** A value as one would write it, and as JSON where that could not be told from none, or would break the table. */
-function cellOf(value: unknown): string {
+/** As an operator would write it; as JSON if it is empty, or contains a control character. */
+function formatValue(value: unknown): string {
   if (value === null) return "-";
   if (Array.isArray(value)) return value.join(",");
   const text = String(value);

@@ -1,14 +1,17 @@
-// plantstore export: plants as NDJSON or CSV, all of them or a selection.
+// plantstore export: prints plants as NDJSON or CSV, all of them or a selection.
 
 import { fstatSync } from "node:fs";
 import { Command } from "commander";
-import { settingOf, withSettings } from "../config/command-config.ts";
-import { formatCount, outputError, printChunks, printError, tellWaiting } from "../output.ts";
-import { openStore } from "../store/open-store.ts";
+import { withSettings } from "../config/command-options.ts";
+import type { Config } from "../config/resolve.ts";
+import { formatCount, outputError, printChunks, printError } from "../output.ts";
+import type { ReadablePlantStore } from "../store/plant-store.ts";
 import { exportText } from "../transfer/export.ts";
 import { operatorProgress } from "../transfer/progress.ts";
+import { withStore } from "./with-store.ts";
 
 const standardOutput = 1;
+const settingNames = ["format", "delimiter", "tag", "sinceId", "database", "quiet"] as const;
 
 export function exportCommand(): Command {
   const command = new Command("export")
@@ -16,37 +19,35 @@ export function exportCommand(): Command {
     .addHelpText(
       "after",
       `
-An export that was broken off, or one that is to be continued, goes on with --since-id and the last id that it printed.
-Ids are not a clock: a plant that was created later may have a smaller id.`,
+To continue an interrupted export, give --since-id with the last id that was printed.
+Ids are not ordered by time: a plant that was created later may have a smaller id.`,
     );
-  return withSettings(command, ["format", "delimiter", "tag", "sinceId", "database", "quiet"]).action(() =>
-    exportPlants(command),
-  );
+  return withSettings(command, settingNames, (config) => {
+    const { database, quiet } = config;
+    return withStore(database, "existing", (store) => exportPlants(store, config), { quiet });
+  });
 }
 
-async function exportPlants(command: Command): Promise<void> {
-  const selection = { tag: settingOf(command, "tag"), sinceId: settingOf(command, "sinceId") };
-  // Progress would only disturb a pipe's other end on the same terminal.
-  const isQuiet = settingOf(command, "quiet") || !fstatSync(standardOutput).isFile();
+async function exportPlants(
+  store: ReadablePlantStore,
+  { format = "ndjson", delimiter, tag, sinceId, quiet }: Config<(typeof settingNames)[number]>,
+): Promise<void> {
+  const selection = { tag, sinceId };
+  // Through a pipe, progress would mix with the output of its reader on the same terminal.
+  const isQuiet = quiet || !fstatSync(standardOutput).isFile();
   const progress = operatorProgress(isQuiet);
-  const store = await openStore(settingOf(command, "database"), "existing", printError, {
-    ...(settingOf(command, "quiet") ? {} : { report: tellWaiting }),
-  });
   try {
     const total = isQuiet ? undefined : await store.count(selection);
     let plants = 0;
-    const format = settingOf(command, "format") ?? "ndjson";
-    const texts = exportText(store.export(selection), format, settingOf(command, "delimiter"), (soFar) => {
+    const chunks = exportText(store.export(selection), format, delimiter, (soFar) => {
       plants = soFar;
       progress.update(soFar, total === undefined ? undefined : Math.min(1, soFar / total));
     });
-    await printChunks(texts);
+    await printChunks(chunks);
     progress.end();
     if (!isQuiet) printError(`${formatCount(plants)} exported`);
   } catch (error) {
     progress.end();
     throw outputError(error, "the export", "run it again");
-  } finally {
-    await store.close();
   }
 }

@@ -1,92 +1,92 @@
-// plantstore import FILE|-: plants from NDJSON or CSV, with the same checks as the API.
+// plantstore import FILE|-: creates plants from NDJSON or CSV, with the checks of the API.
 
 import { Command } from "commander";
-import { settingOf, withSettings } from "../config/command-config.ts";
+import { withSettings } from "../config/command-options.ts";
+import type { Config } from "../config/resolve.ts";
 import { OperatorError } from "../operator-error.ts";
-import { printError, tellWaiting } from "../output.ts";
-import { openStore } from "../store/open-store.ts";
+import { printError } from "../output.ts";
+import type { ReadablePlantStore } from "../store/plant-store.ts";
 import { formatOfFile, formats } from "../transfer/format.ts";
 import { type ImportCounts, importPlants, StoreUnavailable } from "../transfer/import.ts";
 import { operatorProgress } from "../transfer/progress.ts";
 import { RejectedFile, type Report } from "../transfer/rejected-file.ts";
 import { openSource } from "../transfer/source.ts";
-import { InterruptSignal } from "./interruption.ts";
+import { InterruptSignal } from "./signals.ts";
+import { withStore } from "./with-store.ts";
 
-/** The exit code of an import that refused some of the lines. */
-const someRefusedExitCode = 3;
+/** The exit code of an import that rejected some records. */
+const someRejectedExitCode = 3;
+
+const settingNames = ["format", "delimiter", "database", "quiet", "recordBytesMax"] as const;
+type ImportConfig = Config<(typeof settingNames)[number]>;
 
 export function importCommand(): Command {
   const command = new Command("import")
     .description(
-      "create plants from NDJSON or CSV; may be broken off and run again; works while the server runs",
+      "create plants from NDJSON or CSV; resumable: run again after an interruption; works while the server runs",
     )
     .argument("<file>", "the file, or - for standard input")
     .addHelpText(
       "after",
       `
-Refused lines go to FILE.rejected.ndjson with their number, the error and the original text. The exit code is then 3.
-Where that name is taken by the report of another import, it is FILE.rejected.2.ndjson, and so on.
-CSV starts with a header that names the columns id, name and tag, in capitals or not; an empty cell is no tag, and "" an empty one.`,
+Rejected records are written to FILE.rejected.ndjson with their line, error and text, and the exit code is 3. If
+another import has written a report of that name, this one is FILE.rejected.2.ndjson, and so on.
+The first line of CSV names the columns id, name and tag, in any case; an empty cell is no tag, and "" an empty tag.`,
     );
-  return withSettings(command, ["format", "delimiter", "database", "quiet", "recordBytesMax"]).action(
-    (file: string) => importFile(command, file),
-  );
+  return withSettings(command, settingNames, importFile);
 }
 
-async function importFile(command: Command, file: string): Promise<void> {
-  using interruption = new InterruptSignal();
-  const { signal } = interruption;
-  const { entries } = formats[settingOf(command, "format") ?? formatOfFile(file)];
-  const isQuiet = settingOf(command, "quiet");
+async function importFile(config: ImportConfig, file: string): Promise<void> {
+  const { format = formatOfFile(file), delimiter, recordBytesMax, database, quiet } = config;
+  using interrupt = new InterruptSignal();
+  const { signal } = interrupt;
   using source = openSource(file, signal);
-  const progress = operatorProgress(isQuiet);
-  let counts: Readonly<ImportCounts> = { created: 0, unchanged: 0, refused: 0 };
-  const store = await openStore(settingOf(command, "database"), "writable", () => undefined, {
-    ...(isQuiet ? {} : { report: tellWaiting }),
-    signal,
-  }).catch((error) => {
-    if (signal.aborted) throw new OperatorError(`interrupted; ${goesOn(counts)}`);
-    throw error;
-  });
+  let counts: Readonly<ImportCounts> = { created: 0, unchanged: 0, rejected: 0 };
   let report: Report | undefined;
-  try {
-    // Only now: where there is no store, the report of an earlier import stays.
-    const rejected = new RejectedFile(file === "-" ? undefined : file, source.access);
+  let isOpen = false;
+
+  async function importInto(store: ReadablePlantStore): Promise<void> {
+    isOpen = true;
+    const progress = operatorProgress(quiet);
+    // After the store is open: without a store, the report of an earlier import is kept.
+    const rejectedFile = new RejectedFile(file === "-" ? undefined : file, source.access);
     try {
-      const recordBytesMax = settingOf(command, "recordBytesMax");
-      const read = entries(source.chunks, recordBytesMax, settingOf(command, "delimiter"));
-      counts = await importPlants(read, store, {
+      const records = formats[format].records(source.chunks, recordBytesMax, delimiter);
+      counts = await importPlants(records, store, {
         signal,
-        onRefusal: (refusal) => rejected.add(refusal),
+        onRejected: (record) => rejectedFile.add(record),
         onBatch: (soFar) => {
           counts = soFar;
-          progress.update(soFar.created + soFar.unchanged + soFar.refused, source.part());
+          progress.update(soFar.created + soFar.unchanged + soFar.rejected, source.fractionRead());
         },
       });
     } finally {
       progress.end();
-      report = rejected.finish();
+      report = rejectedFile.finish();
     }
-  } catch (error) {
-    if (!(error instanceof StoreUnavailable)) throw error;
-    if (!signal.aborted)
-      throw new OperatorError(`the store could not be written for a minute; ${goesOn(counts)}`);
-  } finally {
-    // An open connection would keep a command that has failed from ending.
-    await store.close();
   }
-  if (signal.aborted) throw new OperatorError(`interrupted; ${goesOn(counts)}`);
-  if (!isQuiet) printError(countsText(counts) + (report === undefined ? "" : `; see ${report.path}`));
-  // Nobody would look for it there.
-  else if (report?.isNumbered) printError(`The refused lines are in ${report.path}.`);
-  if (counts.refused > 0) process.exitCode = someRefusedExitCode;
+
+  try {
+    await withStore(database, "writable", importInto, { quiet, signal, onUnavailable: () => undefined });
+  } catch (error) {
+    const isWaitInterrupted = signal.aborted && (!isOpen || error instanceof StoreUnavailable);
+    if (!isWaitInterrupted) {
+      if (!(error instanceof StoreUnavailable)) throw error;
+      throw new OperatorError(`the store could not be written for a minute; ${formatResumable(counts)}`);
+    }
+  }
+  if (signal.aborted) throw new OperatorError(`interrupted; ${formatResumable(counts)}`);
+  if (!quiet) printError(formatCounts(counts) + (report === undefined ? "" : `; see ${report.path}`));
+  // The name of a numbered report cannot be guessed.
+  else if (report?.isNumbered) printError(`The rejected records are in ${report.path}.`);
+  if (counts.rejected > 0) process.exitCode = someRejectedExitCode;
 }
 
-function goesOn(counts: ImportCounts): string {
-  return `${countsText(counts)} so far, and the same command goes on from there`;
+function formatResumable(counts: ImportCounts): string {
+  return `${formatCounts(counts)} so far; run the same command again to continue`;
 }
 
-function countsText({ created, unchanged, refused }: ImportCounts): string {
-  const [one, two, three] = [created, unchanged, refused].map((count) => count.toLocaleString("en"));
-  return `${one} created, ${two} already there, ${three} refused`;
+function formatCounts({ created, unchanged, rejected }: ImportCounts): string {
+  const [one, two, three] = [created, unchanged, rejected].map((count) => count.toLocaleString("en"));
+  return `${one} created, ${two} already stored, ${three} rejected`;
 }

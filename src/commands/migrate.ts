@@ -1,23 +1,21 @@
-// plantstore migrate: makes the store, or brings its schema up to date.
+// plantstore migrate: creates the store, or upgrades its schema.
 
 import { Command } from "commander";
-import { settingOf, withSettings } from "../config/command-config.ts";
-import { printError, tellWaiting } from "../output.ts";
-import { openStore } from "../store/open-store.ts";
+import { withSettings } from "../config/command-options.ts";
+import { printError } from "../output.ts";
+import { withStore } from "./with-store.ts";
 
 export function migrateCommand(): Command {
   const command = new Command("migrate").description(
-    "make the store, or bring its schema up to date; the server does so as well, unless --migrate off",
+    "create the store, or upgrade its schema; serve does so too, unless --migrate is off",
   );
-  return withSettings(command, ["database"]).action(async () => {
-    const store = await openStore(settingOf(command, "database"), "create", printError, {
-      report: tellWaiting,
-    });
-    await store.close();
-    printError(
-      store.wasCreated
-        ? `Made a new, empty store: ${store.location}`
-        : `The store ${store.location} is there, and its schema is up to date.`,
-    );
-  });
+  return withSettings(command, ["database"], ({ database }) =>
+    withStore(database, "create", async ({ wasCreated, location }) =>
+      printError(
+        wasCreated
+          ? `Created an empty store: ${location}`
+          : `The store ${location} exists, and its schema is up to date.`,
+      ),
+    ),
+  );
 }

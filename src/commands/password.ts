@@ -1,11 +1,11 @@
-// plantstore password: makes the hash that the console's password is checked by.
+// plantstore password: prints the hash of the console's password.
 
 import { Command } from "commander";
 import { OperatorError } from "../operator-error.ts";
 import { printLines } from "../output.ts";
 import { promptPassword } from "../password-prompt.ts";
 
-/** OWASP's advice where nothing else protects an account; what is longer than argon2 hashes in good time is refused. */
+/** OWASP's minimum for a password without a second factor; the maximum bounds the time of Argon2. */
 const charactersMin = 15;
 const charactersMax = 1_000;
 
@@ -19,10 +19,10 @@ export function passwordCommand(): Command {
       const { length } = Array.from(password);
       if (length < charactersMin || length > charactersMax)
         throw new OperatorError(
-          `the password has ${length} characters, but needs ${charactersMin} to ${charactersMax}; four random words will do`,
+          `the password has ${length} characters, but needs ${charactersMin} to ${charactersMax}; four random words are enough`,
         );
-      if (process.stdin.isTTY && (await promptPassword("Once more: ")) !== password)
-        throw new OperatorError("the two are not the same; begin again");
+      if (process.stdin.isTTY && (await promptPassword("Repeat the password: ")) !== password)
+        throw new OperatorError("the two passwords differ; try again");
       await printLines([await Bun.password.hash(password, "argon2id")]);
     });
 }

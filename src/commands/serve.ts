@@ -1,132 +1,317 @@
-// plantstore serve: opens the store, opens the listeners, and runs until it is told to stop.
+// plantstore serve: starts the components of a server in the order of this file, and runs until a signal.
 
 import { Command } from "commander";
 import packageJson from "../../package.json";
+import { startAdminServer } from "../admin/server.ts";
 import { BodyReader } from "../api/body-reader.ts";
-import { readCertificate } from "../api/certificate.ts";
-import { ConnectionShedder } from "../api/connection-shedder.ts";
-import { settingOf } from "../config/command-config.ts";
-import { configurationOf, withServerSettings } from "../config/server-config.ts";
-import type { Emit, ServerEvent } from "../observability/server-event.ts";
-import { OperatorError } from "../operator-error.ts";
-import type { PlantStore } from "../store/plant-store.ts";
-import { Readiness } from "../store/readiness.ts";
-import { printAddress } from "./bootstrap-token.ts";
-import { openConsole, recentCreatesFor } from "./console-part.ts";
-import { bodyLimitsOf, certificateFilesOf, logOf, rateLimitOf } from "./serve-options.ts";
 import {
-  beginTraces,
-  type House,
-  keepCredentials,
-  now,
-  openAdminListener,
-  openHandler,
-  openPublicListener,
-  openServedStore,
-  takeCreates,
-  watchCertificate,
-} from "./serve-parts.ts";
-import { waitForStopSignal } from "./stop-signals.ts";
+  type Certificate,
+  type CertificateFiles,
+  CertificateReloader,
+  readCertificate,
+} from "../api/certificate.ts";
+import { ConnectionShedder } from "../api/connection-shedder.ts";
+import { createHandler } from "../api/handler.ts";
+import { type PublicListener, startPublicListener } from "../api/listener.ts";
+import { RateLimit } from "../api/rate-limit.ts";
+import { Authenticator } from "../auth/authenticator.ts";
+import { JwtVerifier } from "../auth/jwt-verifier.ts";
+import { TokenCache } from "../auth/token-cache.ts";
+import { withSettings } from "../config/command-options.ts";
+import { effectiveConfig, type ServeConfig } from "../config/resolve.ts";
+import { serverSettingNames } from "../config/settings.ts";
+import { Log } from "../observability/log.ts";
+import { Metrics } from "../observability/metrics.ts";
+import type { Clock, Emit, ServerEvent } from "../observability/server-event.ts";
+import { Tracing } from "../observability/tracing.ts";
+import { OperatorError } from "../operator-error.ts";
+import { type FinishedBatch, GroupCommit, scheduleWithSetImmediate } from "../store/group-commit.ts";
+import { openServerStore } from "../store/open-store.ts";
+import type { PlantStore, StoreObserver } from "../store/plant-store.ts";
+import { Readiness } from "../store/readiness.ts";
+import { RecentCreates } from "../store/recent-creates.ts";
+import { printUrl } from "./bootstrap-token.ts";
+import { createConsole } from "./serve-console.ts";
+import { waitForStopSignal } from "./signals.ts";
+
+/** Enough for full batches; with more, the first plant of a batch would wait for the last. */
+const batchPlantsMax = 1_024;
+
+/** Names and tags in the queue, in UTF-16 code units: 64 MiB, beside the 200 MB that the whole server is to stay under. */
+const queueCodeUnitsMax = 32 * 2 ** 20;
+
+/** Longer than a database takes to fail over: Bun closes an idle connection without a response. */
+const idleSecondsMin = 30;
+
+/** A few pages of the console. */
+const recentCreatesMax = 1_000;
+
+const now: Clock = performance.now.bind(performance);
 
 export function serveCommand(): Command {
   const command = new Command("serve").description(
-    "run the server; the first line on standard output is its address",
+    "run the server; the first line on standard output is its URL",
   );
-  return withServerSettings(command).action(() => serve(command));
+  return withSettings(command, serverSettingNames, serve);
 }
 
-async function serve(command: Command): Promise<void> {
-  // What needs no taking down, and tells of most mistakes.
-  const bodyReader = new BodyReader(bodyLimitsOf(command));
-  const rateLimit = rateLimitOf(command, now);
-  const certificateFiles = certificateFilesOf(command);
+async function serve(config: ServeConfig): Promise<void> {
+  // Validate settings before opening anything.
+  const bodyReader = new BodyReader({
+    bodyBytesMax: config.bodyBytesMax,
+    inFlightBytesMax: config.inFlightBytesMax,
+    arrivalMsMax: config.arrivalSecondsMax * 1_000,
+  });
+  const rateLimit = createRateLimit(config);
+  const { tlsCertificate, tlsKey } = config;
+  const certificateFiles =
+    tlsCertificate === undefined || tlsKey === undefined
+      ? undefined
+      : { certificate: tlsCertificate, key: tlsKey };
   const certificate = certificateFiles && (await readCertificate(certificateFiles));
 
-  const log = logOf(command, now);
-  const observers: Emit[] = [(event) => log.handle(event)];
-  const observe = (event: ServerEvent) => {
-    for (const each of observers) each(event);
+  // Events
+  const log = new Log({
+    format: config.logFormat === "auto" ? (process.stderr.isTTY ? "pretty" : "json") : config.logFormat,
+    level: config.logLevel,
+    accessLinesPerSecond: config.accessLog,
+    now,
+  });
+  const subscribers: Emit[] = [(event) => log.handle(event)];
+  const emit = (event: ServerEvent) => {
+    for (const handle of subscribers) handle(event);
   };
-  // What was acknowledged is on disk.
-  const endAtOnce = (why: ServerEvent) => {
-    observe(why);
+
+  // Signals, before anything that takes time. Acknowledged plants are on disk, so that exiting loses none.
+  const exitImmediately = (reason: ServerEvent) => {
+    emit(reason);
     void log.end().then(() => process.exit(1));
   };
-  // Ahead of everything that takes time, so that a signal during the start is not lost.
-  const stopSignal = waitForStopSignal(now, (signal) => endAtOnce({ kind: "forcedExit", signal }));
-  let stopping = false;
+  const stopSignal = waitForStopSignal(now, (signal) => exitImmediately({ kind: "forcedExit", signal }));
+  let isStopping = false;
 
-  // Taken down in the opposite order, also where the start goes wrong half-way.
-  await using rooms = new AsyncDisposableStack();
-  rooms.defer(async () => {
-    if (stopping) observe({ kind: "stopped" });
-    // What its reader does not take would keep the process alive.
+  // Released in the reverse order, also if the start fails.
+  await using resources = new AsyncDisposableStack();
+  resources.defer(async () => {
+    if (isStopping) emit({ kind: "stopped" });
+    // Log lines that are not read would keep the process running.
     if (!(await log.end())) process.exit();
   });
-  const house: House = { command, rooms, observe, observers, endAtOnce };
 
-  await beginTraces(house);
-  const store = await openUnlessStopped(house, stopSignal);
+  if (config.otlpEndpoint !== undefined) {
+    const tracing = await Tracing.start({
+      endpoint: config.otlpEndpoint,
+      version: packageJson.version,
+      now,
+      wallNow: Date.now,
+      observeUnsent: (reason) => emit({ kind: "traceExportFailed", reason }),
+    });
+    subscribers.push((event) => tracing.handle(event));
+    resources.defer(() => tracing.end());
+  }
+
+  // Store
+  const store = await openStoreUnlessStopped(config, stopSignal, {
+    unavailable: (reason) => emit({ kind: "storeUnavailable", reason }),
+    waiting: (waitingFor) => emit({ kind: "storeWaiting", waitingFor }),
+    failed: ({ message }) => exitImmediately({ kind: "storeFailed", reason: message }),
+  });
   if (store === undefined) {
-    observe({ kind: "stopping", signal: await stopSignal });
-    stopping = true;
+    emit({ kind: "stopping", signal: await stopSignal });
+    isStopping = true;
     return;
   }
-  const authenticator = await keepCredentials(house, store);
-  const latest = recentCreatesFor(house);
+  resources.defer(() => store.close());
+
+  // Creates: authentication, group commit
+  const authenticator = await startAuthenticator(config, store, resources, emit);
   const readiness = new Readiness(store, now);
-  const groupCommit = takeCreates(house, { store, readiness, latest });
-  const handler = openHandler(house, { authenticator, groupCommit, bodyReader, rateLimit });
-  const operatorConsole = openConsole(house, { store, latest, create: handler.create });
-  const connections = new ConnectionShedder();
-  const admin = openAdminListener(house, {
-    connections,
-    store,
-    readiness,
-    readings: {
-      queuePlants: () => groupCommit.queueLength,
-      bodyBytesInFlight: () => bodyReader.bytesInFlight,
-      connections: () => connections.openConnections("public"),
-      storeBytes: () => store.bytesOnDisk(),
-    },
-    isStopping: () => stopping,
-    operatorConsole,
-  });
-  const listener = openPublicListener(house, handler, { certificate, connections });
-
-  // Logged only now, so that a start that fails says one thing: what is wrong.
-  observe({ kind: "configured", version: packageJson.version, settings: configurationOf(command) });
-  if (connections.shortage !== undefined) observe({ kind: "descriptorsScarce", ...connections.shortage });
-  if (admin !== undefined) observe({ kind: "listening", listener: "admin", url: admin.url });
-  observe({ kind: "listening", listener: "public", url: listener.url });
-  if (certificateFiles !== undefined && certificate !== undefined)
-    watchCertificate(house, certificateFiles, certificate, listener);
-
-  // Made when nothing can fail any more: a token that nobody was shown would be the only one for good.
-  const places = {
-    url: listener.url,
-    documentationUrl: settingOf(command, "docs") === "on" ? `${listener.url}/` : undefined,
-    consoleUrl: admin === undefined || operatorConsole === undefined ? undefined : `${admin.url}/console/`,
+  const hasConsole = config.console === "on" && config.adminPort !== "off";
+  const recentCreates = hasConsole ? new RecentCreates(recentCreatesMax) : undefined;
+  const afterBatch = (batch: FinishedBatch) => {
+    readiness.update(batch);
+    recentCreates?.add(batch);
+    const { plants, outcomes, startedAt, endedAt } = batch;
+    if (outcomes !== undefined) emit({ kind: "committed", plants: plants.length, startedAt, endedAt });
   };
-  await printAddress(store.tokens, places);
-  observe({ kind: "stopping", signal: await stopSignal });
-  stopping = true;
+  const groupCommit = new GroupCommit(
+    store,
+    {
+      queuePlantsMax: config.queuePlantsMax,
+      queueCodeUnitsMax,
+      batchPlantsMax,
+      batchesInFlightMax: store.batchesInFlightMax,
+    },
+    scheduleWithSetImmediate,
+    { now, afterBatch },
+  );
+  resources.defer(() => groupCommit.close());
+
+  // The handler, which both listeners call
+  const handler = createHandler({
+    authenticator,
+    rateLimit,
+    bodyReader,
+    groupCommit,
+    basePath: config.basePath,
+    publicUrl: config.publicUrl,
+    corsOrigins: config.cors,
+    docs: config.docs === "on",
+    requestIdPrefix: crypto.randomUUID().slice(0, 8),
+    now,
+    emit,
+  });
+
+  // Admin listener. Without it nothing collects metrics.
+  const connections = new ConnectionShedder();
+  const { create } = handler;
+  const operatorConsole =
+    recentCreates &&
+    createConsole(config, { store, recentCreates, resources, emit, subscribers, now, create });
+  const { adminHost, adminPort } = config;
+  const admin =
+    adminPort === "off"
+      ? undefined
+      : listen(adminHost, adminPort, "--admin-port", () => {
+          const gauges = {
+            queuePlants: () => groupCommit.queueLength,
+            bodyBytesInFlight: () => bodyReader.bytesInFlight,
+            connections: () => connections.openConnections("public"),
+            storeBytes: () => store.bytesOnDisk(),
+          };
+          const buildInfo = { version: packageJson.version, bun: Bun.version, engine: store.engine };
+          const metrics = new Metrics(gauges, buildInfo, now);
+          subscribers.push((event) => metrics.handle(event));
+          return startAdminServer({
+            host: adminHost,
+            port: adminPort,
+            assertReady: async () => {
+              if (isStopping) throw new Error("the server is stopping");
+              await readiness.assertReady();
+            },
+            metrics,
+            operatorConsole,
+            connections,
+            observeShedding: (open) => emit({ kind: "connectionsShed", listener: "admin", open }),
+          });
+        });
+  if (admin !== undefined) resources.defer(() => admin.stop());
+
+  // Public listener
+  const listener = listen(config.host, config.port, "--port", () =>
+    startPublicListener(handler, {
+      host: config.host,
+      port: config.port,
+      certificate,
+      idleSecondsMax: Math.max(idleSecondsMin, config.arrivalSecondsMax + 10),
+      connectionsMax: config.connectionsMax,
+      connections,
+      emit,
+    }),
+  );
+  resources.defer(() => listener.stop(config.drainSecondsMax * 1_000));
+  const { url } = listener;
+
+  // Logged after the listeners are open, so that a failed start prints nothing but its error.
+  emit({ kind: "configured", version: packageJson.version, settings: effectiveConfig(config) });
+  if (connections.shortage !== undefined) emit({ kind: "descriptorsScarce", ...connections.shortage });
+  if (admin !== undefined) emit({ kind: "listening", listener: "admin", url: admin.url });
+  emit({ kind: "listening", listener: "public", url });
+  if (certificateFiles !== undefined && certificate !== undefined)
+    reloadCertificate(certificateFiles, certificate, { listener, resources, emit });
+
+  // Last, because a first token that is not shown could not be issued again.
+  await printUrl(store.tokens, {
+    url,
+    documentationUrl: config.docs === "on" ? `${url}/` : undefined,
+    consoleUrl: admin === undefined || operatorConsole === undefined ? undefined : `${admin.url}/console/`,
+  });
+  emit({ kind: "stopping", signal: await stopSignal });
+  isStopping = true;
 }
 
-/** Opens the store; undefined if the server was told to stop while it waited for a database that cannot be reached. */
-async function openUnlessStopped(house: House, stopSignal: Promise<string>): Promise<PlantStore | undefined> {
+function createRateLimit({ tokenRate, tokenBurst }: ServeConfig): RateLimit | undefined {
+  if (tokenRate === 0) return undefined;
+  return new RateLimit({ createsPerSecond: tokenRate, burst: tokenBurst ?? tokenRate }, now);
+}
+
+/** Opens the store; undefined if a signal ends the wait for a database that cannot be reached. */
+async function openStoreUnlessStopped(
+  { database, migrate }: ServeConfig,
+  stopSignal: Promise<string>,
+  { waiting: report, ...observer }: StoreObserver & { readonly waiting: (waitingFor: string) => void },
+): Promise<PlantStore | undefined> {
   const opening = new AbortController();
-  // Once it is open, the store goes on trying: what was accepted is still to be committed.
+  // An open store continues to retry, because accepted plants are still to be committed.
   let isOpen = false;
   void stopSignal.then(() => {
     if (!isOpen) opening.abort();
   });
   try {
-    const store = await openServedStore(house, opening.signal);
+    const mode = migrate === "on" ? "create" : "writable";
+    const store = await openServerStore(database, mode, observer, { report, signal: opening.signal });
     isOpen = true;
     return store;
   } catch (error) {
     if (opening.signal.aborted && error instanceof OperatorError) return undefined;
     throw error;
+  }
+}
+
+async function startAuthenticator(
+  { jwtIssuer: issuer, jwtAudience: audience, jwksUrl, jwksAgeSecondsMax }: ServeConfig,
+  store: PlantStore,
+  resources: AsyncDisposableStack,
+  emit: Emit,
+): Promise<Authenticator> {
+  const tokens = new TokenCache(store.tokens, Date.now, (kind, error) =>
+    emit({ kind, reason: errorMessage(error) }),
+  );
+  await tokens.start();
+  resources.defer(() => tokens.stop());
+  if (issuer === undefined || audience === undefined) return new Authenticator(tokens, undefined);
+
+  const identityProvider = { issuer, audience, jwksUrl, keysAgeMsMax: jwksAgeSecondsMax * 1_000 };
+  const jwts = new JwtVerifier(identityProvider, Date.now, (error) =>
+    emit({ kind: "jwksRefreshFailed", reason: errorMessage(error) }),
+  );
+  jwts.start();
+  resources.defer(() => jwts.stop());
+  return new Authenticator(tokens, jwts);
+}
+
+/** Reloads the certificate when one of its files changes. */
+function reloadCertificate(
+  files: CertificateFiles,
+  current: Certificate,
+  { listener, resources, emit }: { listener: PublicListener; resources: AsyncDisposableStack; emit: Emit },
+): void {
+  const emitInUse = ({ subject, expiresAt }: Certificate) =>
+    emit({ kind: "certificateInUse", subject, expiresAt });
+  const reloader = new CertificateReloader(files, current, {
+    onReload: (certificate) => {
+      listener.reloadCertificate(certificate);
+      emitInUse(certificate);
+    },
+    onError: (reason) => emit({ kind: "certificateReloadFailed", reason }),
+  });
+  resources.defer(() => reloader.stop());
+  emitInUse(current);
+}
+
+function errorMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Starts a listener. Throws an OperatorError if the address cannot be bound. */
+function listen<Listener>(host: string, port: number, flag: string, start: () => Listener): Listener {
+  try {
+    return start();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    throw new OperatorError(
+      `cannot listen on ${host}:${port} (${code}); stop the program that uses it, or choose another with ${flag}`,
+    );
   }
 }

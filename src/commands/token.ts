@@ -1,16 +1,12 @@
-// plantstore token create | rotate | list | revoke. A running server notices within 2 seconds.
+// plantstore token create | rotate | list | revoke. Running servers apply a change within 2 seconds.
 
 import { Command } from "commander";
 import { makeToken, randomBytes } from "../auth/token.ts";
 import { toIsoString, toTokenSummary } from "../auth/token-summary.ts";
-import { settingOf, withSettings } from "../config/command-config.ts";
-import { parseDurationMs } from "../duration.ts";
+import { withSettings } from "../config/command-options.ts";
 import { OperatorError } from "../operator-error.ts";
-import { printAll, printError, printLines, tellWaiting } from "../output.ts";
-import { openStore } from "../store/open-store.ts";
-import type { OpenMode } from "../store/plant-store.ts";
-import type { TokenStore } from "../store/token-store.ts";
-import { tableOf } from "./token-table.ts";
+import { formatTable, printAll, printError, printLines } from "../output.ts";
+import { withStore } from "./with-store.ts";
 
 export function tokenCommand(): Command {
   return new Command("token")
@@ -22,112 +18,109 @@ export function tokenCommand(): Command {
 }
 
 function createCommand(): Command {
-  const command = new Command("create").description(
-    "issue a token, and print it: it is shown only this once",
+  const command = new Command("create").description("issue a token, and print it; it is shown only once");
+  return withSettings(
+    command,
+    ["tokenName", "tokenExpires", "database"],
+    async ({ tokenName: name, tokenExpires, database }) => {
+      const expiresAt = toExpiresAt(tokenExpires) ?? null;
+      const { token, record } = makeToken({ name, expiresAt }, { now: Date.now(), randomBytes });
+      const wasAdded = await withStore(database, "writable", ({ tokens }) => tokens.add(record));
+      if (!wasAdded)
+        throw new OperatorError(
+          `a token named "${name}" already exists; choose another name, or rotate or revoke it`,
+        );
+      await printToken(database, token, record.hash, "issue another");
+      printError(`Token "${name}" issued, ${formatExpiry(expiresAt)}. It is shown only once.`);
+    },
   );
-  return withSettings(command, ["tokenName", "tokenExpires", "database"], ["tokenName"]).action(async () => {
-    const name = settingOf(command, "tokenName");
-    const expiresAt = expiresAtOf(command) ?? null;
-    const { token, record } = makeToken({ name, expiresAt }, { now: Date.now(), randomBytes });
-    const added = await withTokens(command, "writable", (tokens) => tokens.add(record));
-    if (!added)
-      throw new OperatorError(
-        `a token named "${name}" exists already; choose another name, or rotate or revoke it`,
-      );
-    await printToken(command, token, record.hash, "issue another");
-    printError(`Token "${name}" is issued${untilText(expiresAt)}. It is shown only this once.`);
-  });
 }
 
 function rotateCommand(): Command {
   const command = new Command("rotate")
     .description(
-      "issue a new token under the same name, and print it: it is shown only this once; those before it work on for a while",
+      "issue a new token with the same name, and print it; it is shown only once. Older tokens stay valid until the overlap ends or they expire",
     )
-    .argument("<name>", "the token's name");
-  return withSettings(command, ["tokenOverlap", "tokenExpires", "database"]).action(async (name: string) => {
-    const now = Date.now();
-    const { token, record } = makeToken({ name, expiresAt: null }, { now, randomBytes });
-    const outcome = await withTokens(command, "writable", (tokens) =>
-      tokens.rotate({
-        hash: record.hash,
-        name,
-        rotatedAt: now,
-        expiresAt: expiresAtOf(command),
-        overlapEndsAt: now + parseDurationMs(settingOf(command, "tokenOverlap")),
-      }),
-    );
-    if (outcome === "none") throw noneInForce(name);
-    if (outcome === "expired")
-      throw new OperatorError(
-        `the token named ${JSON.stringify(name)} has expired; revoke it, and create another of that name`,
+    .argument("<name>", "name of the token");
+  return withSettings(
+    command,
+    ["tokenOverlap", "tokenExpires", "database"],
+    async ({ tokenOverlap: overlapMs, tokenExpires, database }, name: string) => {
+      const now = Date.now();
+      const { token, record } = makeToken({ name, expiresAt: null }, { now, randomBytes });
+      const expiresAt = toExpiresAt(tokenExpires);
+      const outcome = await withStore(database, "writable", ({ tokens }) =>
+        tokens.rotate({ hash: record.hash, name, rotatedAt: now, expiresAt, overlapEndsAt: now + overlapMs }),
       );
-    await printToken(command, token, record.hash, "the one before it is as it was; try again");
-    const { predecessorEndsAt } = outcome;
-    const before =
-      predecessorEndsAt > now ? `works${untilText(predecessorEndsAt)}` : "is refused within 2 seconds";
-    printError(
-      `Token "${name}" is issued anew${untilText(outcome.token.expiresAt)}. It is shown only this once. The one before it ${before}.`,
-    );
-  });
+      if (outcome === "none") throw noActiveToken(name);
+      if (outcome === "expired")
+        throw new OperatorError(
+          `the token named ${JSON.stringify(name)} has expired; revoke it, and create another with that name`,
+        );
+      await printToken(database, token, record.hash, "the previous token is unchanged; try again");
+      const { predecessorEndsAt } = outcome;
+      const previous =
+        predecessorEndsAt > now
+          ? `stays valid until ${toIsoString(predecessorEndsAt)}`
+          : "is rejected within 2 seconds";
+      printError(
+        `Token "${name}" rotated, ${formatExpiry(outcome.token.expiresAt)}. It is shown only once. The previous token ${previous}.`,
+      );
+    },
+  );
 }
 
 function listCommand(): Command {
   const command = new Command("list").description("list the tokens, without the tokens themselves");
-  return withSettings(command, ["json", "database"]).action(async () => {
+  return withSettings(command, ["json", "database"], async ({ json, database }) => {
     const now = Date.now();
-    const tokens = await withTokens(command, "existing", (store) => store.list());
-    const rows = tokens.map((token) => toTokenSummary(token, now));
-    await printLines(settingOf(command, "json") ? rows.map((row) => JSON.stringify(row)) : tableOf(rows));
+    const tokens = await withStore(database, "existing", (store) => store.tokens.list());
+    const summaries = tokens.map((token) => toTokenSummary(token, now));
+    const rows = summaries.map(({ name, state, created, expires, revoked, lastUsed }) => [
+      name,
+      state,
+      created,
+      expires ?? "no expiry",
+      revoked ?? "-",
+      lastUsed ?? "never used",
+    ]);
+    const header = ["NAME", "STATE", "CREATED", "EXPIRES", "REVOKED", "LAST USED"];
+    await printLines(json ? summaries.map((row) => JSON.stringify(row)) : formatTable([header, ...rows]));
   });
 }
 
 function revokeCommand(): Command {
   const command = new Command("revoke")
-    .description("revoke a token for good, and those of the same name that it has replaced")
-    .argument("<name>", "the token's name");
-  return withSettings(command, ["database"]).action(async (name: string) => {
-    const revoked = await withTokens(command, "writable", (tokens) => tokens.revoke(name, Date.now()));
-    if (!revoked) throw noneInForce(name);
-    printError(`Token "${name}" is revoked; running servers refuse it within 2 seconds.`);
+    .description("revoke a token, and the older tokens of its name, permanently")
+    .argument("<name>", "name of the token");
+  return withSettings(command, ["database"], async ({ database }, name: string) => {
+    const wasRevoked = await withStore(database, "writable", ({ tokens }) => tokens.revoke(name, Date.now()));
+    if (!wasRevoked) throw noActiveToken(name);
+    printError(`Token "${name}" revoked; running servers reject it within 2 seconds.`);
   });
 }
 
-/** Prints a token alone; takes it back if nobody can have seen it. */
-async function printToken(command: Command, token: string, hash: string, advice: string): Promise<void> {
+/** Prints a token alone. Revokes it if it could not be printed, since it cannot be shown again. */
+async function printToken(database: string, token: string, hash: string, advice: string): Promise<void> {
   await printAll([token]).catch(async (error) => {
-    await withTokens(command, "writable", (tokens) => tokens.revokeByHash(hash));
+    await withStore(database, "writable", ({ tokens }) => tokens.revokeByHash(hash));
     throw new OperatorError(
       `the token could not be printed (${error.code ?? error.message}), and is revoked; ${advice}`,
     );
   });
 }
 
-/** Null is never, undefined left open. */
-function expiresAtOf(command: Command): number | null | undefined {
-  const expires = settingOf(command, "tokenExpires");
+/** Null for never; undefined if not given. */
+function toExpiresAt(expires: number | "never" | undefined): number | null | undefined {
   return expires === "never" ? null : expires;
 }
 
-async function withTokens<T>(
-  command: Command,
-  mode: OpenMode,
-  use: (tokens: TokenStore) => Promise<T>,
-): Promise<T> {
-  const store = await openStore(settingOf(command, "database"), mode, printError, { report: tellWaiting });
-  try {
-    return await use(store.tokens);
-  } finally {
-    await store.close();
-  }
-}
-
-function noneInForce(name: string): OperatorError {
+function noActiveToken(name: string): OperatorError {
   return new OperatorError(
-    `no token named ${JSON.stringify(name)} is in force; "plantstore token list" shows those that are`,
+    `no active token is named ${JSON.stringify(name)}; "plantstore token list" lists the active ones`,
   );
 }
 
-function untilText(end: number | null): string {
-  return end === null ? "" : ` until ${toIsoString(end)}`;
+function formatExpiry(expiresAt: number | null): string {
+  return expiresAt === null ? "no expiry" : `valid until ${toIsoString(expiresAt)}`;
 }

@@ -1,8 +1,8 @@
-// Text for people to read, without the passwords that it may hold.
+// Removes passwords from text before it is printed or logged.
 
 /**
- * The text with *** for the password of every address in it: all from the colon after the user to the last @ before
- * a space, as a password that should have been percent-encoded may hold an @ itself.
+ * The text with *** for the password of every URL in it: all from the colon after the user to the last @ before a
+ * space, because a password that should have been percent-encoded may contain an @ itself.
  */
 export function redactPasswords(text: string): string {
   return text.replace(/(:\/\/[^\s:/@]*:)\S*@/g, "$1***@");

@@ -1,32 +1,341 @@
-// Every setting once: its flag, its environment name, its default and its meaning. The README's table is held
-// against this one by a test.
+// The table of settings. docs/configuration.md lists them, and a test compares the two.
 
-import { commandSettings } from "./command-settings.ts";
-import { consoleSettings } from "./console-settings.ts";
-import { identitySettings } from "./identity-settings.ts";
-import { limitSettings } from "./limit-settings.ts";
-import { listenerSettings } from "./listener-settings.ts";
-import { observingSettings } from "./observing-settings.ts";
-import type { Setting } from "./setting.ts";
-import { storeSettings } from "./store-settings.ts";
+import { formatNames } from "../transfer/format.ts";
+import {
+  integer,
+  oneOf,
+  parseAddressRanges,
+  parseBasePath,
+  parseDatabaseUrl,
+  parseDelimiter,
+  parseDuration,
+  parseExpiry,
+  parseHostNames,
+  parseId,
+  parseIssuer,
+  parseJwksUrl,
+  parseOrigins,
+  parsePasswordHash,
+  parsePort,
+  parsePortOrOff,
+  parseSwitch,
+  parseTag,
+  parseText,
+  parseTokenName,
+  parseUrl,
+} from "./parsers.ts";
+import { redactPasswords } from "./redact.ts";
 
+const MiB = 2 ** 20;
+
+export interface Setting<Value> {
+  /** The long flag and its argument, in commander's syntax. */
+  readonly flag: string;
+  /** As an operator would write it; parsed like any other value. */
+  readonly default?: string;
+  /** Whether a command that uses the setting fails without a value. */
+  readonly required?: true;
+  readonly description: string;
+  /** Whether the value is hidden by `plantstore config`, in the log and in error messages. */
+  readonly secret?: true;
+  /** Throws an InvalidValueError; for a secret its message must not contain the value. */
+  parse(text: string): Value;
+  /** The part of a secret that may be printed; `***` if absent. */
+  display?(value: Value): string;
+}
+
+/** The settings of the server. `plantstore config` prints them in this order. */
 const serverSettings = {
-  ...listenerSettings,
-  ...consoleSettings,
-  ...storeSettings,
-  ...identitySettings,
-  ...limitSettings,
-  ...observingSettings,
-};
+  host: {
+    flag: "--host <address>",
+    default: "127.0.0.1",
+    description: "address that the public listener binds to",
+    parse: parseText,
+  },
+  port: {
+    flag: "--port <number>",
+    default: "8080",
+    description: "port of the public listener; 0 picks a free port",
+    parse: parsePort,
+  },
+  tlsCertificate: {
+    flag: "--tls-certificate <file>",
+    description:
+      "TLS certificate of the public listener with its chain, in PEM; reloaded when the file changes",
+    parse: parseText,
+  },
+  tlsKey: {
+    flag: "--tls-key <file>",
+    description: "private key of the TLS certificate, in PEM, without a passphrase",
+    parse: parseText,
+  },
+  basePath: {
+    flag: "--base-path <path>",
+    default: "",
+    description: "path prefix of /plants, such as /v1",
+    parse: parseBasePath,
+  },
+  publicUrl: {
+    flag: "--public-url <url>",
+    description: "base URL that clients use, if the server is behind a proxy",
+    parse: parseUrl,
+  },
+  cors: {
+    flag: "--cors <origins>",
+    default: "*",
+    description: "web origins that may send cross-origin requests: *, off, or a list separated by commas",
+    parse: parseOrigins,
+  },
+  docs: {
+    flag: "--docs <on|off>",
+    default: "on",
+    description: "serve the documentation page at the base URL",
+    parse: oneOf("on", "off"),
+  },
+  adminHost: {
+    flag: "--admin-host <address>",
+    default: "127.0.0.1",
+    description:
+      "address that the admin listener binds to; an address that is not loopback requires --admin-password-hash",
+    parse: parseText,
+  },
+  adminPort: {
+    flag: "--admin-port <number>",
+    default: "8081",
+    description:
+      "port of the admin listener with the console, /livez, /readyz and /metrics; 0 picks a free port, off disables the listener",
+    parse: parsePortOrOff,
+  },
+  console: {
+    flag: "--console <on|off>",
+    default: "on",
+    description: "serve the operator console on the admin listener",
+    parse: oneOf("on", "off"),
+  },
+  adminPasswordHash: {
+    flag: "--admin-password-hash <hash>",
+    description: "hash of the console's password, as plantstore password prints it; no password if not set",
+    secret: true,
+    parse: parsePasswordHash,
+  },
+  adminNames: {
+    flag: "--admin-names <names>",
+    description:
+      "host names of the console, separated by commas; IP addresses and localhost are always accepted",
+    parse: parseHostNames,
+  },
+  trustedProxies: {
+    flag: "--trusted-proxies <addresses>",
+    description:
+      "addresses or ranges, separated by commas, of proxies in front of the admin listener whose Forwarded or X-Forwarded-For is trusted",
+    parse: parseAddressRanges,
+  },
+  database: {
+    flag: "--database <address>",
+    default: "sqlite:plantstore.db",
+    description: "the store: sqlite:FILE or postgres://user:password@host/database",
+    secret: true,
+    parse: parseDatabaseUrl,
+    display: redactPasswords,
+  },
+  migrate: {
+    flag: "--migrate <on|off>",
+    default: "on",
+    description: "create the store, or upgrade its schema, when the server starts",
+    parse: oneOf("on", "off"),
+  },
+  jwtIssuer: {
+    flag: "--jwt-issuer <url>",
+    description: "identity provider whose JWTs are accepted: the exact value of their iss claim",
+    parse: parseIssuer,
+  },
+  jwtAudience: {
+    flag: "--jwt-audience <text>",
+    description: "value that the aud claim of a JWT must be or contain",
+    parse: parseText,
+  },
+  jwksUrl: {
+    flag: "--jwks-url <url>",
+    description: "URL of the identity provider's keys; OpenID discovery if not set",
+    parse: parseJwksUrl,
+  },
+  jwksAgeSecondsMax: {
+    flag: "--jwks-age-seconds-max <seconds>",
+    default: "300",
+    description: "maximum age of the identity provider's keys before they are fetched again",
+    parse: integer(1, 86_400),
+  },
+  bodyBytesMax: {
+    flag: "--body-bytes-max <bytes>",
+    default: String(MiB),
+    description: "maximum size of a request body; a larger one is rejected with 413",
+    // SQLite stores strings of up to 10^9 bytes.
+    parse: integer(1, 512 * MiB),
+  },
+  queuePlantsMax: {
+    flag: "--queue-plants-max <plants>",
+    default: "10000",
+    description: "maximum number of plants waiting for a commit; further ones are rejected with 503",
+    parse: integer(1, 1_000_000),
+  },
+  tokenRate: {
+    flag: "--token-rate <creates>",
+    default: "0",
+    description: "creates per second for each token; further ones are rejected with 429; 0 is unlimited",
+    parse: integer(0, 1_000_000),
+  },
+  tokenBurst: {
+    flag: "--token-burst <creates>",
+    description:
+      "creates that a token may send at once, above its rate for a short time; --token-rate if not set",
+    parse: integer(1, 100_000_000),
+  },
+  inFlightBytesMax: {
+    flag: "--in-flight-bytes-max <bytes>",
+    default: String(64 * MiB),
+    description: "memory for the bodies of all requests in flight; further ones are rejected with 503",
+    parse: integer(1, 64 * 1_024 * MiB),
+  },
+  arrivalSecondsMax: {
+    flag: "--arrival-seconds-max <seconds>",
+    default: "20",
+    description: "time for a request body to arrive; a slower request is rejected with 408",
+    parse: integer(1, 240),
+  },
+  connectionsMax: {
+    flag: "--connections-max <connections>",
+    default: "10000",
+    description:
+      "maximum number of open connections; beyond it idle ones are closed, and others after their next response",
+    parse: integer(1, 1_000_000),
+  },
+  drainSecondsMax: {
+    flag: "--drain-seconds-max <seconds>",
+    default: "10",
+    description: "time to finish accepted requests when the server shuts down",
+    parse: integer(0, 3_600),
+  },
+  logFormat: {
+    flag: "--log-format <format>",
+    default: "auto",
+    description: "json, pretty, or auto: pretty on a terminal, otherwise json",
+    parse: oneOf("auto", "json", "pretty"),
+  },
+  logLevel: {
+    flag: "--log-level <level>",
+    default: "info",
+    description: "minimum severity of log lines: error, warn or info",
+    parse: oneOf("error", "warn", "info"),
+  },
+  accessLog: {
+    flag: "--access-log <lines>",
+    default: "10",
+    description: "maximum number of requests logged per second; 0 disables the access log",
+    parse: integer(0, 1_000_000),
+  },
+  otlpEndpoint: {
+    flag: "--otlp-endpoint <url>",
+    description:
+      "OpenTelemetry collector that traces are sent to, such as http://127.0.0.1:4318; no tracing if not set",
+    parse: parseUrl,
+  },
+} satisfies Record<string, Setting<unknown>>;
 
-export const settings = {
-  ...serverSettings,
-  ...commandSettings,
-};
+/** The settings of single commands. */
+const commandSettings = {
+  config: {
+    flag: "--config <file>",
+    description: "file of settings, one NAME=value per line, with the names of the environment variables",
+    parse: parseText,
+  },
+  tokenName: {
+    flag: "--name <name>",
+    required: true,
+    description: "name of the token, by which it is listed, rotated and revoked",
+    parse: parseTokenName,
+  },
+  tokenExpires: {
+    flag: "--expires <when>",
+    description:
+      "expiry of the token: 90d, 12h, a date such as 2027-01-31, or never; if not set, never, and for rotate the lifetime of the previous token",
+    parse: parseExpiry,
+  },
+  tokenOverlap: {
+    flag: "--overlap <duration>",
+    default: "7d",
+    description: "how long older tokens of the name stay valid; 0s ends them at once",
+    parse: parseDuration,
+  },
+  quiet: {
+    flag: "--quiet",
+    default: "off",
+    description: "print nothing but errors",
+    parse: parseSwitch,
+  },
+  json: {
+    flag: "--json",
+    default: "off",
+    description: "print JSON instead of a table, one line per row",
+    parse: parseSwitch,
+  },
+  force: {
+    flag: "--force",
+    default: "off",
+    description: "replace an existing backup file or store",
+    parse: parseSwitch,
+  },
+  format: {
+    flag: "--format <name>",
+    description: "ndjson or csv; if not set, import uses the file's extension, and export prints ndjson",
+    parse: oneOf(...formatNames),
+  },
+  delimiter: {
+    flag: "--delimiter <character>",
+    default: ",",
+    description: "delimiter of CSV cells: comma, semicolon, tab or a single character",
+    parse: parseDelimiter,
+  },
+  tag: {
+    flag: "--tag <tag>",
+    description: "export only plants with exactly this tag",
+    parse: parseTag,
+  },
+  sinceId: {
+    flag: "--since-id <id>",
+    description: "export only plants with an id greater than this",
+    parse: parseId,
+  },
+  recordBytesMax: {
+    flag: "--record-bytes-max <bytes>",
+    default: String(64 * MiB),
+    description: "maximum size of an imported record; a larger one is rejected",
+    parse: integer(1, 512 * MiB),
+  },
+} satisfies Record<string, Setting<unknown>>;
 
-export type SettingName = keyof typeof settings;
-export type SettingValue<Name extends SettingName> =
-  (typeof settings)[Name] extends Setting<infer Value> ? Value : never;
+const allSettings = { ...serverSettings, ...commandSettings };
 
-/** What `serve` is configured with, and `plantstore config` shows. */
-export const serverSettingNames = Object.keys(serverSettings) as readonly (keyof typeof serverSettings)[];
+export type ServerSettingName = keyof typeof serverSettings;
+export type SettingName = keyof typeof allSettings;
+
+/** The type of a setting's value; undefined where it has neither a value nor a default. */
+export type SettingValue<Name extends SettingName> = (typeof allSettings)[Name] extends infer Entry extends {
+  parse(text: string): unknown;
+}
+  ? ReturnType<Entry["parse"]> | (Entry extends { default: string } | { required: true } ? never : undefined)
+  : never;
+
+export const serverSettingNames = Object.keys(serverSettings) as readonly ServerSettingName[];
+
+/** Every setting, with its environment variable: PLANTSTORE_BODY_BYTES_MAX for bodyBytesMax. */
+export const settings = Object.fromEntries(
+  Object.entries(allSettings).map(([name, setting]) => [
+    name,
+    { ...setting, environment: `PLANTSTORE_${name.replaceAll(/[A-Z]/g, "_$&").toUpperCase()}` },
+  ]),
+) as Readonly<Record<SettingName, Setting<unknown> & { readonly environment: string }>>;
+
+/** The setting's flag without its argument: `--body-bytes-max` for bodyBytesMax. */
+export function flagName(name: SettingName): string {
+  return settings[name].flag.replace(/ .*/, "");
+}

@@ -1,14 +1,14 @@
-// Plants out: the text of a selection, as it comes from the store.
+// Exports plants as text in a format.
 
 import type { StoredPlant } from "../store/plant-store.ts";
 import type { Delimiter } from "./csv-records.ts";
 import { type FormatName, formats } from "./format.ts";
 
 /**
- * The text of plants in a format, piece by piece.
+ * The text of plants in a format, in chunks.
  *
- * @param delimiter What stands between the cells of CSV.
- * @param onPlants Called after each piece was taken, with the number of plants so far.
+ * @param delimiter The delimiter of CSV cells.
+ * @param onPlants Called after each chunk was consumed, with the number of plants so far.
  */
 export async function* exportText(
   plants: AsyncIterable<readonly StoredPlant[]>,
@@ -16,8 +16,8 @@ export async function* exportText(
   delimiter: Delimiter,
   onPlants: (plants: number) => void,
 ): AsyncGenerator<string> {
-  const { head, text } = formats[format];
-  yield head(delimiter);
+  const { header, text } = formats[format];
+  yield header(delimiter);
   let count = 0;
   for await (const some of plants) {
     yield text(some, delimiter);

@@ -1,35 +1,35 @@
-// One entry of a file that is imported.
+// One record of an imported file.
 
 import { ApiError } from "../contract/errors.ts";
 import type { NewPlant } from "../contract/plant.ts";
 
 export interface ImportRecord {
-  /** The line that it starts in, counted from 1. */
+  /** The number of its first line, from 1. */
   readonly line: number;
-  /** How it stands there, without the line end. Bytes that are not UTF-8 are U+FFFD. */
+  /** Its text in the file, without the line end. Bytes that are not UTF-8 are U+FFFD. */
   readonly text: string;
   readonly plant: NewPlant | ApiError;
 }
 
-/** In UTF-8 a UTF-16 code unit takes so many bytes at the most. */
-const bytesPerUnitMax = 3;
+/** The maximum UTF-8 length of a UTF-16 code unit. */
+const bytesPerCodeUnitMax = 3;
 
-/** Whether a text is longer than so many bytes in UTF-8. */
+/** Whether a text is longer than `bytesMax` in UTF-8. */
 export function isLongerThan(text: string, bytesMax: number): boolean {
-  return text.length * bytesPerUnitMax > bytesMax && Buffer.byteLength(text) > bytesMax;
+  return text.length * bytesPerCodeUnitMax > bytesMax && Buffer.byteLength(text) > bytesMax;
 }
 
-/** The refusal of an entry that is longer than what an import holds in memory. */
+/** The error of a record that is longer than --record-bytes-max. */
 export function recordTooLong(recordBytesMax: number): ApiError {
   return new ApiError(
     "contentTooLarge",
-    `The entry is longer than ${recordBytesMax} bytes: shorten it, or raise --record-bytes-max.`,
+    `The record is longer than ${recordBytesMax} bytes: shorten it, or raise --record-bytes-max.`,
   );
 }
 
-const lenient = new TextDecoder("utf-8", { ignoreBOM: true });
+const lossyDecoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** Text for a report, whatever the bytes. */
+/** Decodes any bytes for the report of rejected records. */
 export function reportText(bytes: Uint8Array): string {
-  return lenient.decode(bytes);
+  return lossyDecoder.decode(bytes);
 }

@@ -1,25 +1,25 @@
-// Bytes to whole lines, whatever the size of the file.
+// Splits a stream of bytes at line ends, in bounded memory.
 
 const lineFeed = 0x0a;
 
-/** How much of a line that is too long is kept for the report of it. */
-const keptBytes = 1_024;
+/** The start of a line that is too long, for the report of rejected records. */
+const reportedBytesMax = 1_024;
 
-/** Whole lines, many at a time, each with its line end; the last line of all may have none. */
+/** Whole lines, many at a time, each with its line end; the last line of the stream may have none. */
 export interface WholeLines {
   readonly kind: "lines";
   readonly bytes: Uint8Array;
 }
 
-/** One line that is longer than what may be held in memory, and was skipped. */
+/** A line that is longer than the limit, and was skipped. */
 export interface TooLongLine {
   readonly kind: "recordTooLong";
   /** Its start. */
   readonly bytes: Uint8Array;
 }
 
-/** The lines of a stream, ended by LF. Holds one chunk and a line of `lineBytesMax` in memory. */
-export async function* linesOf(
+/** The lines of a stream, terminated by LF. Holds one chunk and at most `lineBytesMax` of a line in memory. */
+export async function* splitLines(
   chunks: AsyncIterable<Uint8Array>,
   lineBytesMax: number,
 ): AsyncGenerator<WholeLines | TooLongLine> {
@@ -41,11 +41,11 @@ export async function* linesOf(
       restBytes = 0;
       start = end;
     }
-    // Copied: the source may use its buffer again for the next chunk. The slice of a Buffer would be no copy.
+    // A copy, because the source may reuse its buffer for the next chunk. Buffer.slice would not copy.
     if (start < chunk.length) rest.push(new Uint8Array(chunk.subarray(start)));
     restBytes += chunk.length - start;
     if (restBytes > lineBytesMax) {
-      yield { kind: "recordTooLong", bytes: Buffer.concat(rest).subarray(0, keptBytes) };
+      yield { kind: "recordTooLong", bytes: Buffer.concat(rest).subarray(0, reportedBytesMax) };
       rest = [];
       restBytes = 0;
       isSkipping = true;

@@ -1,10 +1,10 @@
-// How far an import or export has come, for a person who waits.
+// Progress of an import or export, on standard error.
 
 export interface ProgressOptions {
-  /** `bar` redraws one line of a terminal, `lines` adds one now and then, `none` says nothing. */
+  /** `bar` redraws one line of a terminal, `lines` prints a line every 5 seconds, `none` prints nothing. */
   readonly style: "bar" | "lines" | "none";
   readonly write: (text: string) => void;
-  /** Milliseconds on a clock that does not jump. */
+  /** Milliseconds of a monotonic clock. */
   readonly now: () => number;
 }
 
@@ -12,7 +12,7 @@ const barEveryMs = 100;
 const linesEveryMs = 5_000;
 const barWidth = 24;
 
-/** Progress for whoever runs a command: a bar on a terminal, lines elsewhere, on standard error. */
+/** A bar on a terminal, otherwise lines. */
 export function operatorProgress(isQuiet: boolean): Progress {
   return new Progress({
     style: isQuiet ? "none" : process.stderr.isTTY ? "bar" : "lines",
@@ -34,32 +34,34 @@ export class Progress {
     this.#last = this.#start;
   }
 
-  /** Tells how many plants are done, and of what part of the whole, from 0 to 1; undefined where the whole is not known. */
-  update(plants: number, part: number | undefined): void {
+  /** @param fraction The completed part of the whole, from 0 to 1; undefined if the whole is not known. */
+  update(plants: number, fraction: number | undefined): void {
     const now = this.#options.now();
     if (this.#options.style === "none" || now - this.#last < this.#everyMs) return;
     this.#last = now;
-    const text = progressText(plants, part, (now - this.#start) / 1_000);
-    this.#options.write(this.#options.style === "bar" ? `\r\x1b[K${barOf(part)}${text}` : `${text}\n`);
+    const text = progressText(plants, fraction, (now - this.#start) / 1_000);
+    this.#options.write(
+      this.#options.style === "bar" ? `\r\x1b[K${formatBar(fraction)}${text}` : `${text}\n`,
+    );
   }
 
-  /** Clears a bar, so that the next line stands where it was. */
+  /** Clears the bar. */
   end(): void {
     if (this.#options.style === "bar") this.#options.write("\r\x1b[K");
   }
 }
 
 /** Such as "1,200,000 plants, 310,000 a second, 42 %, 5 s left". */
-export function progressText(plants: number, part: number | undefined, seconds: number): string {
+export function progressText(plants: number, fraction: number | undefined, seconds: number): string {
   const rate = Math.round(plants / Math.max(seconds, 0.001));
   const text = `${plants.toLocaleString("en")} plants, ${rate.toLocaleString("en")} a second`;
-  if (part === undefined || part <= 0) return text;
-  const left = Math.ceil((seconds / part) * (1 - part));
-  return `${text}, ${Math.floor(part * 100)} %, ${left} s left`;
+  if (fraction === undefined || fraction <= 0) return text;
+  const left = Math.ceil((seconds / fraction) * (1 - fraction));
+  return `${text}, ${Math.floor(fraction * 100)} %, ${left} s left`;
 }
 
-function barOf(part: number | undefined): string {
-  if (part === undefined) return "";
-  const done = Math.round(part * barWidth);
+function formatBar(fraction: number | undefined): string {
+  if (fraction === undefined) return "";
+  const done = Math.round(fraction * barWidth);
   return `[${"#".repeat(done)}${" ".repeat(barWidth - done)}] `;
 }

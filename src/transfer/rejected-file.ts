@@ -1,4 +1,4 @@
-// The report of what an import refused.
+// The report of the records that an import rejected.
 
 import {
   closeSync,
@@ -17,61 +17,60 @@ import { OperatorError } from "../operator-error.ts";
 import type { RejectedRecord } from "./import.ts";
 import type { SourceAccess } from "./source.ts";
 
-/** How much is gathered for one write. */
-const writeUnits = 2 ** 16;
+/** UTF-16 code units that are buffered for one write. */
+const writeCodeUnits = 2 ** 16;
 
-/** A report that was written. */
 export interface Report {
   readonly path: string;
-  /** Whether another report had the name that it would have had. */
+  /** Whether the name has a number, because another report has the first name. */
   readonly isNumbered: boolean;
 }
 
-/** What every report starts with. */
+/** The first bytes of every report. */
 const reportStart = Buffer.from('{"line":');
 
 /**
- * A file of NDJSON, a line for each refusal. There is none while there is no refusal.
+ * A file of NDJSON with a line per rejected record. It is created with the first one.
  *
- * While the import runs, the report has a name of its own, and at the end it gets the first of its names that is free:
- * `plants.csv.rejected.ndjson`, `plants.csv.rejected.2.ndjson` and so on. So of imports that run at the same time none
- * replaces the report of another.
+ * While the import runs the report has a temporary name, and at the end it gets the first free name of
+ * `plants.csv.rejected.ndjson`, `plants.csv.rejected.2.ndjson` and so on, so that concurrent imports do not replace each
+ * other's reports.
  */
 export class RejectedFile {
   readonly #stem: string;
   readonly #access: SourceAccess;
   readonly #partialPath: string;
   #descriptor: number | undefined;
-  #gathered = "";
+  #buffer = "";
 
   /**
-   * @param input The path of the imported file, whose report of an earlier import is removed; undefined for standard
-   *   input, which may be another one each time, so that no report of it is.
+   * @param input The path of the imported file, whose earlier report is removed; undefined for standard input, whose
+   *   earlier reports are kept, since each may be of other data.
    */
   constructor(input: string | undefined, access: SourceAccess) {
     this.#stem = `${input ?? "stdin"}.rejected`;
     this.#access = access;
     this.#partialPath = `${this.#stem}.${crypto.randomUUID().slice(0, 8)}.partial`;
-    if (input !== undefined) this.#orFail(() => removeReport(this.#firstPath));
+    if (input !== undefined) this.#orThrow(() => removeReport(this.#firstPath));
   }
 
-  /** The name that the report has unless it is taken. */
+  /** The path without a number. */
   get #firstPath(): string {
     return `${this.#stem}.ndjson`;
   }
 
   add({ line, error, text }: RejectedRecord): void {
     const report = { line, error: errorRegistry[error.code].error, message: error.message, text };
-    this.#gathered += `${JSON.stringify(report)}\n`;
-    if (this.#gathered.length >= writeUnits) this.#flush();
+    this.#buffer += `${JSON.stringify(report)}\n`;
+    if (this.#buffer.length >= writeCodeUnits) this.#flush();
   }
 
-  /** Writes what was gathered, and gives the report its name; undefined if nothing was refused. To be called once, in any case. */
+  /** Writes the buffer, and renames the report; undefined if nothing was rejected. Must be called once, also after an error. */
   finish(): Report | undefined {
     try {
       this.#flush();
     } catch (error) {
-      // What could be written is of use.
+      // The part that could be written is kept.
       this.#publish();
       throw error;
     }
@@ -79,29 +78,29 @@ export class RejectedFile {
   }
 
   #flush(): void {
-    if (this.#gathered === "") return;
-    this.#orFail(() => {
+    if (this.#buffer === "") return;
+    this.#orThrow(() => {
       this.#descriptor ??= createAsPrivateAs(this.#access, this.#partialPath);
-      const bytes = Buffer.from(this.#gathered);
+      const bytes = Buffer.from(this.#buffer);
       for (let written = 0; written < bytes.length; )
         written += writeSync(this.#descriptor, bytes, written, bytes.length - written);
     });
-    this.#gathered = "";
+    this.#buffer = "";
   }
 
   #publish(): Report | undefined {
     const descriptor = this.#descriptor;
     if (descriptor === undefined) return undefined;
     closeSync(descriptor);
-    return this.#orFail(() => {
-      const path = this.#claimPath();
+    return this.#orThrow(() => {
+      const path = this.#reservePath();
       renameSync(this.#partialPath, path);
       return { path, isNumbered: path !== this.#firstPath };
     });
   }
 
-  /** Makes an empty file with the first name that is free, for the report to replace. */
-  #claimPath(): string {
+  /** Creates an empty file with the first free name, which the report replaces. */
+  #reservePath(): string {
     for (let number = 1; ; number++) {
       const path = number === 1 ? this.#firstPath : `${this.#stem}.${number}.ndjson`;
       try {
@@ -113,25 +112,25 @@ export class RejectedFile {
     }
   }
 
-  #orFail<Result>(write: () => Result): Result {
+  #orThrow<Result>(write: () => Result): Result {
     try {
       return write();
     } catch (error) {
       if (error instanceof OperatorError) throw error;
       throw new OperatorError(
-        `the refused lines cannot be written to ${this.#firstPath} (${(error as NodeJS.ErrnoException).code}); make room for it, or pipe the file to "plantstore import -" in another folder`,
+        `the rejected records cannot be written to ${this.#firstPath} (${(error as NodeJS.ErrnoException).code}); free some space, or pipe the file to "plantstore import -" in another folder`,
       );
     }
   }
 }
 
-/** Removes the report of an earlier import; throws an OperatorError where something else has its name. */
+/** Removes the report of an earlier import; throws an OperatorError if the file is not a report. */
 function removeReport(path: string): void {
   const stat = lstatSync(path, { throwIfNoEntry: false });
   if (stat === undefined) return;
   if (!stat.isFile() || (stat.size > 0 && !startsAsReport(path)))
     throw new OperatorError(
-      `${path} is where the refused lines go, but what is there is not the report of an import; move it away`,
+      `${path} is needed for the rejected records, but exists and is not the report of an import; move it away`,
     );
   rmSync(path, { force: true });
 }
@@ -147,10 +146,10 @@ function startsAsReport(path: string): boolean {
   }
 }
 
-/** Makes a file that nobody may read who may not read the source, whose lines it repeats. Gives its descriptor. */
+/** Creates a file that is at most as readable as the source, whose records it contains. Returns its descriptor. */
 function createAsPrivateAs({ mode, group }: SourceAccess, path: string): number {
   const descriptor = openSync(path, "wx", mode & 0o606);
-  // Only now is it known which group it belongs to.
+  // The group of a new file is known only after it was created.
   if (fstatSync(descriptor).gid === group) fchmodSync(descriptor, mode & 0o666 & ~process.umask());
   return descriptor;
 }

@@ -1,28 +1,67 @@
-// The effective configuration, as `plantstore config` prints it.
+// Resolves the configuration of `plantstore serve` in this process.
 
-import { type CommandResult, run } from "./server.ts";
+import { Command } from "commander";
+import { declareFlags, givenFlags } from "../../src/config/command-options.ts";
+import { effectiveConfig, resolveConfig, type ServeConfig } from "../../src/config/resolve.ts";
+import { type SettingName, serverSettingNames } from "../../src/config/settings.ts";
+import type { ReadFile } from "../../src/config/sources.ts";
+import { OperatorError } from "../../src/operator-error.ts";
 
-interface Row {
-  readonly name: string;
-  readonly value: unknown;
-  readonly source: string;
+/** The configuration that these arguments, environment variables and files give. */
+export function resolveServeConfig(
+  argv: readonly string[] = [],
+  env: Record<string, string> = {},
+  readFile?: ReadFile,
+): ServeConfig {
+  return resolveConfig(serverSettingNames, flagsFrom(argv, serverSettingNames), env, readFile);
 }
 
-/** The rows of `plantstore config --json`, by the names of the settings. */
-export async function configured(
-  args: readonly string[] = [],
+export function flagsFrom(argv: readonly string[], names: readonly SettingName[]) {
+  const command = new Command().exitOverride();
+  declareFlags(command, names);
+  return givenFlags(command.parse(argv, { from: "user" }), names);
+}
+
+/** The effective configuration by the names of the settings, as `plantstore config --json` prints it. */
+export function configured(
+  argv: readonly string[] = [],
   env: Record<string, string> = {},
-): Promise<ReadonlyMap<string, { value: unknown; source: string }>> {
-  const { exitCode, stdout, stderr } = await run(["config", "--json", ...args], env);
-  if (exitCode !== 0) throw new Error(stderr);
-  const rows: Row[] = stdout
-    .trimEnd()
-    .split("\n")
-    .map((line) => JSON.parse(line));
+  readFile?: ReadFile,
+): ReadonlyMap<string, { value: unknown; source: string }> {
+  const rows = effectiveConfig(resolveServeConfig(argv, env, readFile));
   return new Map(rows.map(({ name, value, source }) => [name, { value, source }]));
 }
 
-/** What `plantstore config` ends with where it was called wrongly: exit code 2 and one line, which is this. */
-export function refusedWith(line: string): CommandResult {
-  return { exitCode: 2, stdout: "", stderr: `plantstore: ${line}\n` };
+interface ConfigurationError {
+  readonly exitCode: number;
+  readonly message: string;
+}
+
+/** The error of an invalid configuration; throws if it is valid. */
+export function configurationError(
+  argv: readonly string[] = [],
+  env: Record<string, string> = {},
+  readFile?: ReadFile,
+): ConfigurationError {
+  try {
+    resolveServeConfig(argv, env, readFile);
+  } catch (error) {
+    if (error instanceof OperatorError) return { exitCode: error.exitCode, message: error.message };
+    throw error;
+  }
+  throw new Error("The configuration is valid");
+}
+
+/** A usage error with this message. */
+export function usageError(message: string): ConfigurationError {
+  return { exitCode: 2, message };
+}
+
+/** Files in memory, by their paths. */
+export function filesInMemory(files: Readonly<Record<string, string | Uint8Array>>): ReadFile {
+  return (path, bytesMax) => {
+    const content = files[path];
+    if (content === undefined) throw new Error(`ENOENT: no such file or directory, open '${path}'`);
+    return new Uint8Array(Buffer.from(content)).subarray(0, bytesMax);
+  };
 }

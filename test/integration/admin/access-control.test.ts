@@ -282,7 +282,9 @@ test("beyond loopback the admin listener requires a password, and the error says
   for (const host of ["0.0.0.0", "::", "10.0.0.1", "plants.example"]) {
     const { exitCode, stdout, stderr } = await run(["serve", "--admin-host", host]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
-    expect(stderr).toStartWith(`plantstore: --admin-host is ${host}, beyond this machine`);
+    expect(stderr).toStartWith(
+      `plantstore: --admin-host ${host} is not loopback, so a console password is required`,
+    );
     expect(stderr).toContain("plantstore password");
   }
   const { exitCode } = await run(["config", "--admin-host", "0.0.0.0", "--admin-port", "off"]);

@@ -149,11 +149,11 @@ for (const engine of engines) {
       await using place = await engine.createTestStore();
       await using server = await RunningServer.start(place);
       const created = await server.command("index", "create", "tag");
-      expect(created).toEqual({ exitCode: 0, stdout: "", stderr: "The index tag is there.\n" });
+      expect(created).toEqual({ exitCode: 0, stdout: "", stderr: "Index tag created.\n" });
       expect((await server.command("index", "list")).stdout).toBe(
         "INDEX   STATE\nnewest  none\nname    none\ntag     ready\n",
       );
-      expect((await server.command("index", "drop", "tag")).stderr).toBe("The index tag is dropped.\n");
+      expect((await server.command("index", "drop", "tag")).stderr).toBe("Index tag dropped.\n");
       expect(await server.command("index", "create", "id")).toMatchObject({ exitCode: 2, stdout: "" });
     });
 
@@ -167,7 +167,7 @@ for (const engine of engines) {
       });
       for (const change of ["create", "drop", "create"]) {
         const { exitCode, stderr } = await server.command("index", change, "newest");
-        expect([exitCode, stderr]).toEqual([0, expect.stringContaining("The index newest is")]);
+        expect([exitCode, stderr]).toEqual([0, expect.stringContaining("Index newest created")]);
       }
       isBusy = false;
       await Promise.all(load);

@@ -195,7 +195,7 @@ describeIfInstalled("openssl", "TLS", () => {
     expect(await serve("--tls-certificate", tls.certificate)).toEqual({
       exitCode: 2,
       stdout: "",
-      stderr: "plantstore: --tls-certificate and --tls-key belong together: give both, or none\n",
+      stderr: "plantstore: --tls-certificate and --tls-key require each other; give both or neither\n",
     });
     for (const [key, message] of [
       [tls.folder.file("none.key"), "cannot be read (ENOENT); name a file in PEM"],

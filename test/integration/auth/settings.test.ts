@@ -22,7 +22,7 @@ test.each(parts)("%s is missing beside %p", async (missing, args) => {
   expect(await serve(args)).toEqual({
     exitCode: 2,
     stdout: "",
-    stderr: `plantstore: ${missing} is missing: JWTs need both --jwt-issuer and --jwt-audience\n`,
+    stderr: `plantstore: ${missing} is missing: JWTs require both --jwt-issuer and --jwt-audience\n`,
   });
 });
 
@@ -48,7 +48,7 @@ const issuers = [
 test.each(issuers)("the issuer %p is rejected", async (issuer) => {
   const { exitCode, stdout, stderr } = await serve(["--jwt-issuer", issuer, "--jwt-audience", "urn:plants"]);
   expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
-  expect(stderr).toMatch(/^plantstore: --jwt-issuer says .*http is for loopback addresses alone.*\n$/);
+  expect(stderr).toMatch(/^plantstore: --jwt-issuer: .*http is for loopback addresses only\n$/);
 });
 
 test.each(["http://[::1]:1", "http://localhost:1", "http://127.0.0.2:1", "https://id.example"])(
@@ -65,6 +65,6 @@ test.each(["http://id.example/keys", "https://user:secret@id.example/keys", "fil
     const args = ["--jwt-issuer", https, "--jwt-audience", "urn:plants", "--jwks-url", url];
     const { exitCode, stderr } = await serve(args);
     expect(exitCode).toBe(2);
-    expect(stderr).toMatch(/^plantstore: --jwks-url says .*http is for loopback addresses alone.*\n$/);
+    expect(stderr).toMatch(/^plantstore: --jwks-url: .*http is for loopback addresses only\n$/);
   },
 );

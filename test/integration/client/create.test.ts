@@ -29,7 +29,7 @@ describe("on a real server", () => {
     expect(await target.stored(digits)).toBe(`{"id":${digits},"name":"Monstera"}\n`);
   });
 
-  test("any plant of the contract comes back as it was sent, and is stored so", async () => {
+  test("any valid plant is returned and stored exactly", async () => {
     await using empty = await ClientTarget.start();
     const client = empty.client();
     const sent = new Map<bigint, string>();
@@ -47,7 +47,7 @@ describe("on a real server", () => {
     expect(stored.toSorted()).toEqual([...sent.values()].toSorted());
   });
 
-  test("a plant without a tag has none, also if it is given as undefined; an empty tag is one", async () => {
+  test("a plant without a tag, or with undefined, has none; an empty tag is a tag", async () => {
     const client = target.client();
     expect(await client.createPlant({ id: 101, name: "" })).toEqual({ name: "" });
     expect(Object.keys(await client.createPlant({ id: 102, name: "Ficus", tag: undefined }))).toEqual([
@@ -58,12 +58,12 @@ describe("on a real server", () => {
     expect(await target.stored("103")).toBe('{"id":103,"name":"Ficus","tag":""}\n');
   });
 
-  test("the same plant again resolves as it did the first time", async () => {
+  test("the same plant again resolves with the same result", async () => {
     const create = () => target.client().createPlant({ id: 111n, name: "Monstera", tag: "tropical" });
     expect(await create()).toEqual(await create());
   });
 
-  test("a token may come from a function, which is asked for each create", async () => {
+  test("a token function is called for each create", async () => {
     let asked = 0;
     const client = target.client({
       token: async () => {
@@ -82,7 +82,7 @@ describe("on a real server", () => {
   });
 });
 
-test("a base address may have a path", async () => {
+test("a base URL may have a path", async () => {
   await using target = await ClientTarget.start("--base-path", "/garden/v1");
   expect(new URL(target.server.url).pathname).toBe("/garden/v1");
   expect(await target.client().createPlant({ id: 1, name: "Monstera" })).toEqual({ name: "Monstera" });
@@ -111,7 +111,7 @@ describe("nothing is sent", () => {
     },
   );
 
-  test("if the function that gives the token fails: its error is the create's", async () => {
+  test("if the token function throws: createPlant rejects with its error", async () => {
     using listener = new SilentListener();
     const failure = new Error("no token today");
     const client = new PlantStoreClient({ baseUrl: listener.url, token: () => Promise.reject(failure) });

@@ -1,4 +1,4 @@
-// Every refusal of the server as the client's typed error, and answers that are not the server's.
+// The client's typed errors for every error of the server, and for responses that are not the server's.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
@@ -47,7 +47,7 @@ describe("a real server's", () => {
     ],
   ];
   test.each(refusals)(
-    "%d is a PlantStoreError with that code, and is not tried again",
+    "%d is a PlantStoreError with that code, and is not retried",
     async (code, newPlant, options) => {
       let requests = 0;
       const { fetch: send = fetch, ...others } = options();
@@ -67,7 +67,7 @@ describe("a real server's", () => {
     },
   );
 
-  test("42900 has the pause that the server asks for, in milliseconds", async () => {
+  test("42900 has the Retry-After of the server, in milliseconds", async () => {
     await using slow = await ClientTarget.start("--token-rate", "1");
     const client = slow.client({ maxRetries: 0 });
     const creates = Array.from({ length: 50 }, (_, id) => client.createPlant({ id, name: "x" }));
@@ -80,7 +80,7 @@ describe("a real server's", () => {
     }
   });
 
-  test("50300 has the pause that the server asks for, in milliseconds", async () => {
+  test("50300 has the Retry-After of the server, in milliseconds", async () => {
     await using narrow = await ClientTarget.start("--queue-plants-max", "1");
     const client = narrow.client({ maxRetries: 0 });
     const creates = Array.from({ length: 200 }, (_, id) =>
@@ -94,7 +94,7 @@ describe("a real server's", () => {
     }
   });
 
-  test("40800 is tried again", async () => {
+  test("40800 is retried", async () => {
     await using slow = await ClientTarget.start("--arrival-seconds-max", "1");
     let requests = 0;
     const client = slow.client({
@@ -108,14 +108,14 @@ describe("a real server's", () => {
     expect(requests).toBe(2);
   });
 
-  test("codes are all here but 40000, which fetch cannot cause, and 50000, which no client can", () => {
+  test("all codes are covered but 40000, which fetch cannot cause, and 50000, which no client can", () => {
     const seen = new Set([...refusals.map(([code]) => code), 40800, 42900, 50300]);
     const all = Object.values(errorRegistry).map(({ error }): number => error);
     expect(all.filter((code) => !seen.has(code))).toEqual([40000, 50000]);
   });
 });
 
-test("50000 is a PlantStoreError as well, and is not tried again", async () => {
+test("50000 is a PlantStoreError too, and is not retried", async () => {
   using listener = new CannedListener(['{"error":50000,"message":"The service failed."}', { status: 500 }]);
   const client = new PlantStoreClient({ baseUrl: listener.url, token: "pst_x" });
   const error = await rejectionOf(client.createPlant(plant));
@@ -149,7 +149,7 @@ test.each<[what: string, body: string, init: ResponseInit, says: string]>([
   ],
   ["a megabyte of noise", "x".repeat(2 ** 20), { status: 418 }, "x…"],
 ])(
-  "%s is a PlantStoreInvalidResponseError that shows what came, and is not tried again",
+  "%s is a PlantStoreInvalidResponseError with the start of the body, and is not retried",
   async (_, body, init, says) => {
     using listener = new CannedListener([body, init]);
     const client = new PlantStoreClient({ baseUrl: listener.url, token: "pst_x" });

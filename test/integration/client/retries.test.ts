@@ -1,14 +1,13 @@
 // Trying again: against servers that are really overloaded, rate-limited or gone for a while, and how long it pauses.
 
 import { describe, expect, test } from "bun:test";
-import { backoffMsFor } from "../../../src/client/backoff.ts";
 import {
   PlantStoreClient,
   PlantStoreError,
   PlantStoreNetworkError,
   type RetryInfo,
 } from "../../../src/client/index.ts";
-import { retryAfterMsOf } from "../../../src/client/retry-after.ts";
+import { parseRetryAfter, retryDelayMs } from "../../../src/client/retry.ts";
 import { freePort } from "../../support/postgres.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 import { CannedListener } from "./listeners.ts";
@@ -17,7 +16,7 @@ import { ClientTarget, countingFetch, rejectionOf } from "./setup.ts";
 const plant = { id: 1n, name: "Monstera" };
 const busy = '{"error":50300,"message":"The server is overloaded."}';
 
-test("an overloaded server's 503s are tried again until every plant is stored", async () => {
+test("503s of an overloaded server are retried until every plant is stored", async () => {
   await using target = await ClientTarget.start("--queue-plants-max", "1");
   const { fetch, statuses } = countingFetch();
   const client = target.client({ fetch, maxRetries: 100, backoffMs: 500 });
@@ -28,7 +27,7 @@ test("an overloaded server's 503s are tried again until every plant is stored", 
   expect((await target.server.command("export")).stdout.match(/"id":/g)).toHaveLength(30);
 }, 30_000);
 
-test("a rate-limited token's 429s are tried again, not before Retry-After is over", async () => {
+test("429s of a rate-limited token are retried after Retry-After", async () => {
   await using target = await ClientTarget.start("--token-rate", "3");
   const { fetch, statuses } = countingFetch();
   const client = target.client({ fetch, maxRetries: 100 });
@@ -39,7 +38,7 @@ test("a rate-limited token's 429s are tried again, not before Retry-After is ove
   expect(statuses.filter((status) => status === 200)).toHaveLength(6);
 }, 30_000);
 
-test("a server that is killed and started again on its port has every plant that resolved", async () => {
+test("a server that is killed and restarted on its port has every created plant", async () => {
   using folder = new TemporaryFolder();
   const setup = {
     database: `sqlite:${folder.file("plants.db")}`,
@@ -75,7 +74,7 @@ test("a server that is killed and started again on its port has every plant that
   expect(created.filter((line) => !stored.has(line))).toEqual([]);
 }, 30_000);
 
-test("where nothing listens, the last try's network fault is thrown, with its cause", async () => {
+test("without a listener createPlant rejects with the last network error and its cause", async () => {
   let tries = 0;
   const client = new PlantStoreClient({
     baseUrl: `http://127.0.0.1:${await freePort()}`,
@@ -99,7 +98,7 @@ test.each([429, 502, 503, 504])("a proxy's page with %d is tried again as well",
   expect(listener.requests).toBe(2);
 });
 
-test("onRetry is called before each pause, with the failure that createPlant would reject with", async () => {
+test("onRetry is called before each delay, with the error of the attempt", async () => {
   const port = await freePort();
   const retries: RetryInfo[] = [];
   const client = new PlantStoreClient({
@@ -124,7 +123,7 @@ test("onRetry is called before each pause, with the failure that createPlant wou
   expect(retries.map((retry): unknown => retry.error)).not.toContain(error);
 });
 
-test("onRetry says what a server answered and how long it asked to wait", async () => {
+test("onRetry gets the server's error and Retry-After", async () => {
   using listener = new CannedListener(
     [busy, { status: 503, headers: { "Retry-After": "0" } }],
     ['{"name":"Monstera"}'],
@@ -136,7 +135,7 @@ test("onRetry says what a server answered and how long it asked to wait", async 
   expect(retries).toMatchObject([{ attempt: 1, error: { code: 50300, retryAfterMs: 0 }, delayMs: 0 }]);
 });
 
-test("onRetry is not called for what is not tried again", async () => {
+test("onRetry is not called without a retry", async () => {
   using listener = new CannedListener([
     '{"error":40009,"message":"The id holds a different plant."}',
     { status: 400 },
@@ -155,7 +154,7 @@ test("onRetry is not called for what is not tried again", async () => {
   expect(await rejectionOf(never.createPlant(plant))).toBeInstanceOf(PlantStoreNetworkError);
 });
 
-test("what onRetry throws ends the create", async () => {
+test("createPlant rejects with the error of onRetry", async () => {
   using listener = new CannedListener([busy, { status: 503 }], ['{"name":"Monstera"}']);
   const enough = new Error("enough");
   const client = new PlantStoreClient({
@@ -169,12 +168,12 @@ test("what onRetry throws ends the create", async () => {
   expect(listener.requests).toBe(1);
 });
 
-test("an onRetry that is no function is refused at once", () => {
+test("an onRetry that is not a function is a TypeError", () => {
   const options = { baseUrl: "http://127.0.0.1:1", token: "pst_x", onRetry: "log" as never };
   expect(() => new PlantStoreClient(options)).toThrow(new TypeError("onRetry must be a function"));
 });
 
-test("without retries the first failure is thrown", async () => {
+test("without retries createPlant rejects with the first error", async () => {
   using listener = new CannedListener([busy, { status: 503 }]);
   const client = new PlantStoreClient({ baseUrl: listener.url, token: "pst_x", maxRetries: 0 });
   expect(await rejectionOf(client.createPlant(plant))).toMatchObject({
@@ -208,24 +207,24 @@ test("an HTTP-date within the deadline is waited for", async () => {
   expect(performance.now() - start).toBeGreaterThan(900);
 });
 
-describe("the pause", () => {
+describe("the delay", () => {
   const pace = { backoffMs: 100, maxBackoffMs: 1_000 };
   const longest = (tries: number, retryAfterMs?: number) =>
-    backoffMsFor(tries, retryAfterMs, { ...pace, random: () => 1 });
+    retryDelayMs(tries, retryAfterMs, { ...pace, random: () => 1 });
 
-  test("doubles with every try up to its limit, however many there are", () => {
+  test("doubles for each retry up to its limit, for any number of retries", () => {
     expect([1, 2, 3, 4, 5, 6, 5_000].map((tries) => longest(tries))).toEqual([
       100, 200, 400, 800, 1_000, 1_000, 1_000,
     ]);
   });
 
-  test("is anything from nothing to that, by the random source", () => {
-    expect(backoffMsFor(3, undefined, { ...pace, random: () => 0 })).toBe(0);
-    expect(backoffMsFor(3, undefined, { ...pace, random: () => 0.25 })).toBe(100);
+  test("is between 0 and that limit, by the random source", () => {
+    expect(retryDelayMs(3, undefined, { ...pace, random: () => 0 })).toBe(0);
+    expect(retryDelayMs(3, undefined, { ...pace, random: () => 0.25 })).toBe(100);
   });
 
-  test("is never shorter than Retry-After asks for", () => {
-    expect(backoffMsFor(3, 2_500, { ...pace, random: () => 0 })).toBe(2_500);
+  test("is at least Retry-After", () => {
+    expect(retryDelayMs(3, 2_500, { ...pace, random: () => 0 })).toBe(2_500);
     expect(longest(3, 2_500)).toBe(2_900);
   });
 });
@@ -243,5 +242,5 @@ test.each<[value: string, ms: number | undefined]>([
   ["", undefined],
 ])("Retry-After: %s is read as %p milliseconds after Date", (value, ms) => {
   const headers = new Headers({ "Retry-After": value, Date: "Fri, 31 Dec 1999 23:59:50 GMT" });
-  expect(retryAfterMsOf(headers)).toBe(ms);
+  expect(parseRetryAfter(headers)).toBe(ms);
 });

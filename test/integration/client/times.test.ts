@@ -41,7 +41,7 @@ test.each([
   expect(ms).toBeGreaterThan(290);
 });
 
-test("all tries together end at the deadline", async () => {
+test("all attempts together end at timeoutMs", async () => {
   using listener = new SilentListener();
   const client = new PlantStoreClient({
     baseUrl: listener.url,
@@ -55,7 +55,7 @@ test("all tries together end at the deadline", async () => {
   expect(ms).toBeLessThan(1_500);
 });
 
-test("a token that does not come is a time-out too", async () => {
+test("a token function that does not resolve is a timeout", async () => {
   const client = new PlantStoreClient({
     baseUrl: "http://127.0.0.1:9",
     token: () => new Promise(() => undefined),
@@ -83,7 +83,7 @@ test.each([
   expect(listener.connections).toBe(1);
 });
 
-test("an abort during a pause ends the create at once, and nothing more is sent", async () => {
+test("an abort during a delay rejects immediately, and nothing more is sent", async () => {
   const headers = { "Retry-After": "30" };
   using listener = new CannedListener(['{"error":50300,"message":"x"}', { status: 503, headers }]);
   const client = new PlantStoreClient({ baseUrl: listener.url, token: "pst_x" });
@@ -98,7 +98,7 @@ test("an abort during a pause ends the create at once, and nothing more is sent"
   expect(listener.requests).toBe(1);
 });
 
-test("a signal that is aborted already ends the create before anything is sent", async () => {
+test("an aborted signal rejects before anything is sent", async () => {
   using listener = new SilentListener();
   const client = new PlantStoreClient({ baseUrl: listener.url, token: "pst_x" });
   const signal = AbortSignal.abort("changed my mind");
@@ -106,7 +106,7 @@ test("a signal that is aborted already ends the create before anything is sent",
   expect(listener.connections).toBe(0);
 });
 
-test("a signal that outlives many creates keeps no listener of theirs", async () => {
+test("a signal that is used for many creates keeps no listeners", async () => {
   const client = new PlantStoreClient({
     baseUrl: `http://127.0.0.1:${await freePort()}`,
     token: "pst_x",

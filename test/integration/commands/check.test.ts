@@ -1,4 +1,4 @@
-// plantstore check: ready means that the store can commit now.
+// plantstore check: ready means that the store accepts writes.
 
 import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
@@ -7,7 +7,7 @@ import { run, TemporaryFolder } from "../../support/server.ts";
 
 for (const engine of engines) {
   describe(engine.name, () => {
-    test("a store is ready, before and while a server runs on it; an address without one is not", async () => {
+    test("a store is ready, without a server and with one; a URL without a store is not", async () => {
       await using place = await engine.createTestStore();
       const check = () => run(["check", "--database", place.database]);
       const { exitCode, stdout, stderr } = await check();
@@ -21,7 +21,7 @@ for (const engine of engines) {
   });
 }
 
-test("sqlite: while another process keeps the lock it is not ready, and says so in one line", async () => {
+test("sqlite: while another process holds the lock it is not ready, with an error of one line", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
   const database = `sqlite:${path}`;

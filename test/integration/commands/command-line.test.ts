@@ -1,4 +1,4 @@
-// The command line as an operator meets it: what goes to which stream, exit codes, one line for an error.
+// The command line: output streams, exit codes, and errors of one line.
 
 import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
@@ -6,19 +6,19 @@ import { plantJson, post } from "../../support/http.ts";
 import { testIfInstalled } from "../../support/programs.ts";
 import { createStore, plantstore, RunningServer, run, TemporaryFolder } from "../../support/server.ts";
 
-/** A store with a server on it. */
+/** A server on a new store. */
 async function newServer(folder: TemporaryFolder, args: readonly string[] = []): Promise<RunningServer> {
   return RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args });
 }
 
-test("the first start shows a first token and a curl, on standard output; the second shows none, and the log never does", async () => {
+test("the first start prints a token and a curl command on standard output; the second does not, and the log never does", async () => {
   using folder = new TemporaryFolder();
   const first = await newServer(folder);
   const { stdout, stderr } = await first.stop();
   const token = /pst_[A-Za-z0-9_-]{43}/.exec(stdout)?.[0] ?? "";
   expect(stderr).not.toContain("pst_");
   expect(stdout).toContain(`curl -i ${first.url}/plants`);
-  // Both are there, and are told only where they are.
+  // Both URLs are printed, unless the page is disabled.
   expect(stdout).toContain(`or in a browser: ${first.url}/\n`);
   expect(stdout).toMatch(/\nThe console is at http:\/\/127\.0\.0\.1:\d+\/console\/\n/);
   using other = new TemporaryFolder();
@@ -31,33 +31,29 @@ test("the first start shows a first token and a curl, on standard output; the se
   expect(await second.stop()).toMatchObject({ stdout: `${second.url}\n` });
 });
 
-testIfInstalled(
-  "curl",
-  "the curl that the first start shows works when it is pasted into a shell",
-  async () => {
-    using folder = new TemporaryFolder();
-    const database = `sqlite:${folder.file("plants.db")}`;
-    const child = Bun.spawn(
-      [plantstore, "serve", "--admin-port", "off", "--port", "0", "--database", database],
-      {
-        stdout: "pipe",
-        stderr: "pipe",
-      },
-    );
-    let shown = "";
-    for await (const chunk of child.stdout) {
-      shown += new TextDecoder().decode(chunk);
-      if (shown.includes('"tropical"}')) break;
-    }
-    const curl = shown.slice(shown.indexOf("curl -i"), shown.lastIndexOf("'") + 1);
-    const pasted = Bun.spawn(["sh", "-c", curl], { stdout: "pipe", stderr: "ignore" });
-    expect(await pasted.stdout.text()).toMatch(
-      /^HTTP\/1.1 200 OK\r\n[\s\S]*\{"name":"Monstera deliciosa","tag":"tropical"\}$/,
-    );
-    child.kill();
-    await child.exited;
-  },
-);
+testIfInstalled("curl", "the curl command of the first start works in a shell", async () => {
+  using folder = new TemporaryFolder();
+  const database = `sqlite:${folder.file("plants.db")}`;
+  const child = Bun.spawn(
+    [plantstore, "serve", "--admin-port", "off", "--port", "0", "--database", database],
+    {
+      stdout: "pipe",
+      stderr: "pipe",
+    },
+  );
+  let shown = "";
+  for await (const chunk of child.stdout) {
+    shown += new TextDecoder().decode(chunk);
+    if (shown.includes('"tropical"}')) break;
+  }
+  const curl = shown.slice(shown.indexOf("curl -i"), shown.lastIndexOf("'") + 1);
+  const pasted = Bun.spawn(["sh", "-c", curl], { stdout: "pipe", stderr: "ignore" });
+  expect(await pasted.stdout.text()).toMatch(
+    /^HTTP\/1.1 200 OK\r\n[\s\S]*\{"name":"Monstera deliciosa","tag":"tropical"\}$/,
+  );
+  child.kill();
+  await child.exited;
+});
 
 test("get and export print plants exactly, while the server runs", async () => {
   using folder = new TemporaryFolder();
@@ -78,7 +74,7 @@ test("get and export print plants exactly, while the server runs", async () => {
   });
 });
 
-test("export ends quietly when its reader has seen enough", async () => {
+test("export exits with 0 and no error when its reader exits", async () => {
   using folder = new TemporaryFolder();
   await using server = await newServer(folder);
   const target = { url: server.url, token: await server.createToken() };
@@ -96,24 +92,24 @@ test("export ends quietly when its reader has seen enough", async () => {
   expect(await shell.stderr.text()).toBe("exit 0\n");
 });
 
-test("token create prints the bare token alone, list shows it, revoke ends it", async () => {
+test("token create prints only the token, list prints its state, revoke revokes it", async () => {
   using folder = new TemporaryFolder();
   await using server = await newServer(folder);
   const created = await server.command("token", "create", "--name", "ci", "--expires", "90d");
   expect(created.exitCode).toBe(0);
   expect(created.stdout).toMatch(/^pst_[A-Za-z0-9_-]{43}\n$/);
-  expect(created.stderr).toMatch(/^Token "ci" is issued until \d{4}-.*\n$/);
+  expect(created.stderr).toMatch(/^Token "ci" issued, valid until \d{4}-.*\n$/);
 
   const again = await server.command("token", "create", "--name", "ci");
   expect(again).toMatchObject({
     exitCode: 1,
     stdout: "",
-    stderr: 'plantstore: a token named "ci" exists already; choose another name, or rotate or revoke it\n',
+    stderr: 'plantstore: a token named "ci" already exists; choose another name, or rotate or revoke it\n',
   });
 
   const list = await server.command("token", "list");
   expect(list.stdout).toMatch(
-    /^NAME +STATE +CREATED +EXPIRES +REVOKED +LAST USED\nfirst +in force .*\nci +in force .*\n$/,
+    /^NAME +STATE +CREATED +EXPIRES +REVOKED +LAST USED\nfirst +active .*\nci +active .*\n$/,
   );
   expect(list.stdout).not.toContain(created.stdout.trim());
 
@@ -123,17 +119,17 @@ test("token create prints the bare token alone, list shows it, revoke ends it", 
     .split("\n")
     .map((line) => JSON.parse(line));
   expect(json).toMatchObject([
-    { name: "first", state: "in force", expires: null, revoked: null, lastUsed: null },
+    { name: "first", state: "active", expires: null, revoked: null, lastUsed: null },
     { name: "ci", state: "revoked", expires: expect.any(String), revoked: expect.any(String) },
   ]);
   expect(await server.command("token", "revoke", "ci")).toMatchObject({
     exitCode: 1,
-    stderr: expect.stringContaining('no token named "ci"'),
+    stderr: expect.stringContaining('no active token is named "ci"'),
   });
   expect((await server.command("token", "create", "--name", "ci")).exitCode).toBe(0);
 });
 
-test("a token that could not be printed is revoked, and its name is free again", async () => {
+test("a token that could not be printed is revoked, and its name can be used again", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
   await createStore(database);
@@ -149,7 +145,7 @@ test("a token that could not be printed is revoked, and its name is free again",
 });
 
 test.each(["get 1", "stats", "check", "token list", "index list", "config"])(
-  "%s to a disk that is full is an error in one line",
+  "%s to a full disk is an error of one line",
   async (command) => {
     using folder = new TemporaryFolder();
     const database = `sqlite:${folder.file("plants.db")}`;
@@ -160,13 +156,13 @@ test.each(["get 1", "stats", "check", "token list", "index list", "config"])(
       stderr: "pipe",
     });
     expect(await shell.stderr.text()).toBe(
-      "plantstore: standard output could not be written (ENOSPC); make room for it, and try again\n",
+      "plantstore: standard output could not be written (ENOSPC); free some space, and try again\n",
     );
     expect(await shell.exited).toBe(1);
   },
 );
 
-test("the variable of a flag without an argument says on or off", async () => {
+test("the variable of a flag without an argument is on or off", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
   await createStore(database);
@@ -176,7 +172,7 @@ test("the variable of a flag without an argument says on or off", async () => {
   for (const value of ["true", "1", "on"]) expect((await list(value)).stdout).toStartWith("{");
   expect(await list("perhaps")).toMatchObject({
     exitCode: 2,
-    stderr: 'plantstore: PLANTSTORE_JSON says "perhaps": It must be on or off.\n',
+    stderr: 'plantstore: PLANTSTORE_JSON: "perhaps" is not on or off\n',
   });
 });
 
@@ -191,7 +187,7 @@ test("only the hash of a token is in the store", async () => {
   expect(file.includes(token.slice("pst_".length))).toBe(false);
 });
 
-test("a token may be issued before the first start, which then shows none", async () => {
+test("a token can be issued before the first start, which then prints none", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
   await createStore(database);
@@ -204,41 +200,41 @@ test("a token may be issued before the first start, which then shows none", asyn
 const usageErrors: readonly [args: string[], message: string][] = [
   [["serv"], "unknown command 'serv' (Did you mean serve?)"],
   [["serve", "--prot", "1"], "unknown option '--prot' (Did you mean --port?)"],
-  [["serve", "--port", "70000"], "It must be a whole number from 0 to 65535."],
-  [["serve", "--port", ""], "It must be a whole number from 0 to 65535."],
-  [["serve", "--base-path", "v1"], "It must be a path such as /v1"],
-  [["serve", "--cors", "docs.example"], "It must be *, off, or origins"],
-  [["serve", "--public-url", "plants.example"], "It must be an address such as"],
-  [["serve", "--admin-host", "0.0.0.0"], "where the console needs a password"],
+  [["serve", "--port", "70000"], '--port: "70000" is not an integer from 0 to 65535'],
+  [["serve", "--port", ""], '--port: "" is not an integer from 0 to 65535'],
+  [["serve", "--base-path", "v1"], "is not a path such as /v1"],
+  [["serve", "--cors", "docs.example"], "is not *, off, or a list of origins"],
+  [["serve", "--public-url", "plants.example"], "is not a URL such as"],
+  [["serve", "--admin-host", "0.0.0.0"], "so a console password is required"],
   [["serve", "--database", "postgres://a@b/c?sslmode=maybe"], 'sslmode is "maybe", but must be one of'],
   [["serve", "--database", "postgres://a@b/c?pool=3"], "it has no parameter pool; there are sslmode"],
   [["serve", "--database", "postgres://a@b:x/c"], "its host 1 is not NAME or NAME:PORT"],
   [["serve", "--database", "postgres://a@b,c:99999/c"], "its host 2 has no port from 1 to 65535"],
   [["serve", "--database", "postgres://a%zz@b/c"], "its user is not percent-encoded text"],
-  [["token", "create", "--name", "two\nlines"], "It must be one line of text, without control characters."],
-  [["token", "create", "--name", "x", "--expires", "2099-02-30"], "It must be never, or lie ahead"],
-  [["token", "create", "--name", "x", "--expires", "999999w"], "It must be never, or lie ahead"],
+  [["token", "create", "--name", "two\nlines"], "is not one line of text without control characters"],
+  [["token", "create", "--name", "x", "--expires", "2099-02-30"], "is not never, or a time in the future"],
+  [["token", "create", "--name", "x", "--expires", "999999w"], "is not never, or a time in the future"],
   [["serve", "--database", "mongodb://x"], "must be sqlite:FILE or postgres:"],
   [["token", "rotate"], "missing required argument 'name'"],
-  [["token", "rotate", "x", "--overlap", "1 day"], "It must be a span of time such as 7d, 12h or 0s."],
-  [["token", "rotate", "x", "--overlap", "2099-01-31"], "It must be a span of time"],
-  [["token", "rotate", "x", "--overlap", "999999w"], "It must be a span of time"],
-  [["token", "rotate", "x", "--expires", "2001-01-01"], "It must be never, or lie ahead"],
-  [["import", "x", "--delimiter", ",,"], "It must be comma, semicolon, tab, or one ASCII character"],
-  [["import", "x", "--delimiter", "1"], "It must be comma, semicolon, tab, or one ASCII character"],
-  [["export", "--delimiter", '"'], "It must be comma, semicolon, tab, or one ASCII character"],
-  [["export", "--delimiter", "é"], "It must be comma, semicolon, tab, or one ASCII character"],
-  [["export", "--delimiter", ""], "It must be comma, semicolon, tab, or one ASCII character"],
+  [["token", "rotate", "x", "--overlap", "1 day"], "is not a duration such as 7d, 12h or 0s"],
+  [["token", "rotate", "x", "--overlap", "2099-01-31"], "is not a duration"],
+  [["token", "rotate", "x", "--overlap", "999999w"], "is not a duration"],
+  [["token", "rotate", "x", "--expires", "2001-01-01"], "is not never, or a time in the future"],
+  [["import", "x", "--delimiter", ",,"], "is not comma, semicolon, tab, or one ASCII character"],
+  [["import", "x", "--delimiter", "1"], "is not comma, semicolon, tab, or one ASCII character"],
+  [["export", "--delimiter", '"'], "is not comma, semicolon, tab, or one ASCII character"],
+  [["export", "--delimiter", "é"], "is not comma, semicolon, tab, or one ASCII character"],
+  [["export", "--delimiter", ""], "is not comma, semicolon, tab, or one ASCII character"],
   [["get"], "missing required argument 'id'"],
-  [["get", "1.5"], 'the id "1.5" is no integer of 64 bits'],
-  [["get", "9223372036854775808"], "is no integer of 64 bits"],
+  [["get", "1.5"], 'the id "1.5" is not a 64-bit integer'],
+  [["get", "9223372036854775808"], "is not a 64-bit integer"],
   [["export", "extra"], "too many arguments"],
-  [["token", "create"], "--name is missing; give it, or set PLANTSTORE_TOKEN_NAME"],
+  [["token", "create"], "--name is required; give it, or set PLANTSTORE_TOKEN_NAME"],
   [
     ["token", "create", "--name", "x", "--expires", "yesterday"],
-    "It must be never, or lie ahead and be such as 90d",
+    "is not never, or a time in the future such as 90d",
   ],
-  [["token", "create", "--name", "x", "--expires", "2001-01-01"], "It must be never, or lie ahead"],
+  [["token", "create", "--name", "x", "--expires", "2001-01-01"], "is not never, or a time in the future"],
 ];
 test.each(usageErrors)("%j is a usage error: exit code 2 and one line", async (args, message) => {
   const { exitCode, stdout, stderr } = await run(args);
@@ -248,7 +244,7 @@ test.each(usageErrors)("%j is a usage error: exit code 2 and one line", async (a
   expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
 });
 
-test("what cannot be done is exit code 1 and one line that says what to do", async () => {
+test("a failure is exit code 1 and one line that says what to do", async () => {
   using folder = new TemporaryFolder();
   writeFileSync(folder.file("text.db"), "this is no database ".repeat(100));
   const none = `sqlite:${folder.file("none.db")}`;
@@ -278,7 +274,7 @@ test("what cannot be done is exit code 1 and one line that says what to do", asy
   expect(existsSync(folder.file("none.db"))).toBe(false);
 });
 
-test("a port that is taken is an error in one line, and the first token is not lost with it", async () => {
+test("a port in use is an error of one line, and the next start prints the first token", async () => {
   using folder = new TemporaryFolder();
   await using holder = await newServer(folder);
   using other = new TemporaryFolder();
@@ -294,13 +290,13 @@ test("a port that is taken is an error in one line, and the first token is not l
   ]);
   expect(exitCode).toBe(1);
   expect(stderr).toMatch(
-    /^plantstore: cannot listen on 127\.0\.0\.1:\d+ \(EADDRINUSE\); free it, or choose another with --port\n$/,
+    /^plantstore: cannot listen on 127\.0\.0\.1:\d+ \(EADDRINUSE\); stop the program that uses it, or choose another with --port\n$/,
   );
   const next = await RunningServer.start({ database });
   expect((await next.stop()).stdout).toContain("pst_");
 });
 
-test("--help says what a person needs, and exits with 0", async () => {
+test("--help prints the usage, and exits with 0", async () => {
   for (const args of [
     ["--help"],
     ["serve", "--help"],
@@ -316,7 +312,7 @@ test("--help says what a person needs, and exits with 0", async () => {
   expect((await run(["serve", "--help"])).stdout).toContain("PLANTSTORE_BASE_PATH");
 });
 
-test("the command works through links, from any folder", async () => {
+test("the command works through symbolic links, from any directory", async () => {
   using folder = new TemporaryFolder();
   mkdirSync(folder.file("bin"));
   symlinkSync(plantstore, folder.file("bin/first"));

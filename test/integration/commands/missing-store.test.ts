@@ -1,5 +1,5 @@
-// A store that is not where a command looks for it: nothing is made there, and the error says where it looked and where
-// a running server has its own.
+// A missing store: no command but serve, migrate and restore creates one, and the error names the path and the stores of
+// running servers.
 
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { engines } from "../../support/engines.ts";
 import { plantJson } from "../../support/http.ts";
 import { type CommandResult, plantstore, RunningServer, run, TemporaryFolder } from "../../support/server.ts";
 
-/** Runs a command as an operator does, in a folder and with the default --database. */
+/** Runs a command in a directory, with the default --database. */
 async function runIn(folder: string, ...args: string[]): Promise<CommandResult> {
   const child = Bun.spawn([plantstore, ...args], {
     cwd: folder,
@@ -37,7 +37,7 @@ const commands: readonly (readonly string[])[] = [
 ];
 
 test.each(commands.map((args) => [args.join(" "), args] as const))(
-  "%s makes no store, and says which file it looked for",
+  "%s creates no store, and its error names the file",
   async (_, args) => {
     using folder = new TemporaryFolder();
     writeFileSync(folder.file("plants.ndjson"), plantJson(1n, "Monstera"));
@@ -61,7 +61,7 @@ test.skipIf(process.platform !== "linux")(
     await using server = await RunningServer.start({ database: `sqlite:${path}` });
     const { stderr } = await runIn(folder.file("wrong"), "token", "create", "--name", "ci");
     expect(stderr).toContain(`there is no store at ${folder.file("wrong/plantstore.db")}; `);
-    // Servers of other tests may be named as well.
+    // Servers of other tests may be listed too.
     expect(stderr).toMatch(/; running servers have .*\n$/);
     expect(stderr).toContain(`sqlite:${path}`);
     expect(readdirSync(folder.file("wrong"))).toEqual([]);
@@ -73,23 +73,23 @@ test.skipIf(process.platform !== "linux")(
 );
 
 describe.each(engines.map((engine) => [engine.name, engine] as const))("%s", (_, engine) => {
-  test("migrate says whether it made the store, and where", async () => {
+  test("migrate prints whether it created the store, and its path", async () => {
     await using place = await engine.createTestStore();
     const migrate = () => run(["migrate", "--database", place.database]);
     const where = place.database.replace(/^(?:sqlite:|postgres:\/\/[^@]*@)/, "").replace(/\?.*$/, "");
     expect(await migrate()).toEqual({
       exitCode: 0,
       stdout: "",
-      stderr: `Made a new, empty store: ${where}\n`,
+      stderr: `Created an empty store: ${where}\n`,
     });
     expect(await migrate()).toEqual({
       exitCode: 0,
       stdout: "",
-      stderr: `The store ${where} is there, and its schema is up to date.\n`,
+      stderr: `The store ${where} exists, and its schema is up to date.\n`,
     });
   });
 
-  test("a token is not issued, and nothing is imported, where there is no store", async () => {
+  test("without a store no token is issued, and nothing is imported", async () => {
     await using place = await engine.createTestStore();
     using folder = new TemporaryFolder();
     writeFileSync(folder.file("plants.ndjson"), plantJson(1n, "Monstera"));

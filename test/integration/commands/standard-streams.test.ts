@@ -1,5 +1,5 @@
-// Standard streams that were closed, or cannot be written: what had to be seen and was not is an error, and no file of
-// the program's ever takes the place of one of them.
+// Standard streams that are closed or not writable: output that could not be written is an error, and no file that the
+// program opens gets the descriptor of a standard stream.
 
 import { Database } from "bun:sqlite";
 import { afterAll, expect, test } from "bun:test";
@@ -16,7 +16,7 @@ interface ShellResult {
   readonly stderr: string;
 }
 
-/** Runs the command in a shell, with redirections such as `>&-`. `input` is what standard input holds. */
+/** Runs the command in a shell, with redirections such as `>&-`. `input` is the content of standard input. */
 async function inShell(line: string, folder: TemporaryFolder, input = ""): Promise<ShellResult> {
   const child = Bun.spawn(["sh", "-c", `${plantstore} ${line}`], {
     cwd: folder.path,
@@ -32,7 +32,7 @@ async function inShell(line: string, folder: TemporaryFolder, input = ""): Promi
 const template = new TemporaryFolder();
 afterAll(() => template[Symbol.dispose]());
 
-/** A folder with a store that holds a plant and a token. */
+/** A directory with a store of one plant and one token. */
 async function storeFolder(): Promise<TemporaryFolder> {
   await prepared;
   const folder = new TemporaryFolder();
@@ -50,7 +50,7 @@ async function prepare(folder: TemporaryFolder): Promise<void> {
   }
 }
 
-/** Throws unless the store in the folder is whole. */
+/** Throws if the store in the directory is damaged. */
 function assertWholeStore(folder: TemporaryFolder): void {
   const database = new Database(folder.file("plantstore.db"), { readonly: true });
   try {
@@ -84,7 +84,7 @@ test.each([
   const database = `sqlite:${folder.file("plantstore.db")}`;
   expect(await statesOf(database, "new")).toEqual(line.includes("new") ? ["revoked"] : []);
   expect(await statesOf(database, "ci")).toEqual(
-    line.includes("rotate") ? ["in force", "revoked"] : ["in force"],
+    line.includes("rotate") ? ["active", "revoked"] : ["active"],
   );
 });
 
@@ -129,10 +129,10 @@ test.each([
   expect(report.map((each) => JSON.parse(each).line)).toEqual([1]);
 });
 
-test("a server whose input and error output were closed serves, and its store holds plants alone", async () => {
+test("a server with closed standard input and error serves, and its store contains only plants", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
-  // What a server that is started by a careless parent is left with.
+  // As a parent process that closes the streams starts it.
   const server = await RunningServer.start({
     database: `sqlite:${path}`,
     under: ["sh", "-c", 'exec "$@" <&- 2>&-', "sh"],
@@ -141,7 +141,7 @@ test("a server whose input and error output were closed serves, and its store ho
   const target = { url: server.url, token: await server.createToken() };
   for (let id = 1n; id <= 50n; id++) {
     expect((await post(target, plantJson(id, `plant ${id}`))).status).toBe(200);
-    // Refusals are logged.
+    // Rejections are logged.
     expect((await post({ ...target, token: "wrong" }, plantJson(id, "x"))).status).toBe(401);
   }
   for (const file of [path, `${path}-wal`]) {
@@ -158,7 +158,7 @@ test("a server whose input and error output were closed serves, and its store ho
 test.each([
   ["full", "", ">/dev/full", "ENOSPC"],
   ["closed", "", ">&-", "EBADF"],
-  // Opened both ways, so that it can be opened for writing at all, and then left without a reader.
+  // Opened for reading and writing, since opening it only for writing would block, and then left without a reader.
   ["a pipe without a reader", "mkfifo pipe; exec 3<>pipe 4>pipe 3<&-; ", ">&4", "EPIPE"],
 ])("standard output is %s: the first token is not used up unseen", async (_, before, redirection, code) => {
   using folder = new TemporaryFolder();
@@ -173,7 +173,7 @@ test.each([
   await shell.exited;
   expect(readFileSync(folder.file("code"), "utf8").trim()).toBe("1");
   expect(readFileSync(folder.file("errors"), "utf8")).toBe(
-    `plantstore: the first token could not be printed (${code}), and is revoked; see to standard output, and start again: the next start shows another\n`,
+    `plantstore: the first token could not be printed (${code}), and is revoked; redirect standard output and start again: the next start prints another\n`,
   );
   const database = `sqlite:${folder.file("plantstore.db")}`;
   expect(await statesOf(database, "first")).toEqual(["revoked"]);
@@ -181,7 +181,7 @@ test.each([
   const next = await RunningServer.start({ database });
   const { stdout } = await next.stop();
   expect(stdout).toMatch(/pst_[A-Za-z0-9_-]{43}/);
-  expect(await statesOf(database, "first")).toEqual(["revoked", "in force"]);
-  // And only once.
+  expect(await statesOf(database, "first")).toEqual(["revoked", "active"]);
+  // Only one.
   expect((await (await RunningServer.start({ database })).stop()).stdout).not.toContain("pst_");
 });

@@ -1,11 +1,11 @@
-// A store that cannot be written for a while: 503 meanwhile, and 200 again by itself.
+// A store that is temporarily not writable: 503, then 200 without a restart.
 
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { plantJson, post } from "../../support/http.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 
-test("sqlite: while another process keeps the lock 50300 with Retry-After, and 200 afterwards", async () => {
+test("sqlite: 50300 with Retry-After while another process holds the lock, and 200 afterwards", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
   const server = await RunningServer.start({ database: `sqlite:${path}` });

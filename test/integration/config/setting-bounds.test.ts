@@ -1,4 +1,4 @@
-// Every number that a server can be configured with, at the least and the most that it may be.
+// Each numeric setting of the server at its minimum and maximum.
 
 import { expect, test } from "bun:test";
 import { type SettingName, serverSettingNames, settings } from "../../../src/config/settings.ts";
@@ -7,7 +7,7 @@ import { plantJson, post } from "../../support/http.ts";
 import { logLines } from "../../support/output.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 
-/** A timer fires at once for anything longer. */
+/** setTimeout fires immediately for longer times. */
 const timerMsMax = 2 ** 31 - 1;
 
 interface Range {
@@ -17,20 +17,20 @@ interface Range {
   readonly max: number;
 }
 
-/** The numbers among the settings: those that say from where to where they go. */
+/** The numeric settings: those whose error contains a range. */
 const ranges: readonly Range[] = serverSettingNames.flatMap((name) => {
   const { flag, parse: read } = settings[name];
   try {
     read("no number");
   } catch (error) {
-    const [, min, max] = /whole number from (\d+) to (\d+)/.exec((error as Error).message) ?? [];
+    const [, min, max] = / an integer from (\d+) to (\d+)$/.exec((error as Error).message) ?? [];
     if (max !== undefined)
       return [{ name, flag: flag.split(" ")[0] ?? "", min: Number(min), max: Number(max) }];
   }
   return [];
 });
 
-/** What a setting needs beside it, so as not to contradict others. */
+/** The flags that a setting requires. */
 const beside: Partial<Record<`${SettingName} ${"min" | "max"}`, readonly string[]>> = {
   "bodyBytesMax max": ["--in-flight-bytes-max", String(512 * 2 ** 20)],
   "inFlightBytesMax min": ["--body-bytes-max", "1"],
@@ -38,10 +38,10 @@ const beside: Partial<Record<`${SettingName} ${"min" | "max"}`, readonly string[
   "tokenBurst max": ["--token-rate", "1"],
 };
 
-/** Where no create can be small enough. */
+/** With these no body is small enough. */
 const tooSmall: readonly string[] = ["bodyBytesMax min", "inFlightBytesMax min"];
 
-// Ports are whoever's has them at the moment.
+// Ports may be in use.
 const cases = ranges
   .filter(({ name }) => !/port$/i.test(name))
   .flatMap(({ name, flag, min, max }) => [
@@ -49,12 +49,12 @@ const cases = ranges
     [`${name} max`, flag, max] as const,
   ]);
 
-test("there are numbers to try", () => {
+test("numeric settings are found", () => {
   expect(cases.length).toBeGreaterThan(15);
 });
 
 test.each(cases)(
-  "%s, as %s %d: a create is answered as ever, and nothing is warned of",
+  "%s, as %s %d: a create succeeds, and nothing is logged as a warning",
   async (name, flag, value) => {
     using folder = new TemporaryFolder();
     await using server = await RunningServer.start({
@@ -68,7 +68,7 @@ test.each(cases)(
     // A timer that overflows warns on standard error as well.
     expect(stderr.split("\n").filter((line) => line !== "" && !line.startsWith("{"))).toEqual([]);
     const warnings = logLines(stderr).filter(({ level }) => level !== "info");
-    // Of one connection that may be open the server's own descriptors come close; no limit on open files allows a million.
+    // With one connection, the server's own descriptors reach the limit; no limit on open files allows a million.
     const unexpected = warnings.filter(
       ({ msg }) =>
         !(name === "connectionsMax min" && /too many conn/.test(msg)) &&
@@ -79,7 +79,7 @@ test.each(cases)(
   },
 );
 
-test("the longest window of a rate is counted to its end", async () => {
+test("the longest window of a rate is counted exactly", async () => {
   using folder = new TemporaryFolder();
   const { max = 0 } = ranges.find(({ name }) => name === "tokenBurst") ?? {};
   await using server = await RunningServer.start({
@@ -94,7 +94,7 @@ test("the longest window of a rate is counted to its end", async () => {
   }
 });
 
-test("no time that can be set is longer than a timer holds", () => {
+test("no configurable time exceeds the maximum of a timer", () => {
   const times = ranges.filter(({ name }) => /seconds/i.test(name));
   expect(times.length).toBeGreaterThanOrEqual(3);
   for (const { name, max } of times) expect([name, max * 1_000 <= timerMsMax]).toEqual([name, true]);

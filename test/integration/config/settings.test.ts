@@ -1,4 +1,4 @@
-// What each setting of the server changes, as a flag and as an environment variable.
+// The effect of settings of the public listener, as flags and as environment variables.
 
 import { expect, test } from "bun:test";
 import { plantJson, post, send } from "../../support/http.ts";
@@ -12,7 +12,7 @@ async function serverWith(
   return RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args, env });
 }
 
-test("a base path stands in front of every path, and in the description", async () => {
+test("a base path is the prefix of every path, and is in openapi.json", async () => {
   using folder = new TemporaryFolder();
   await using server = await serverWith(folder, [], { PLANTSTORE_BASE_PATH: "/shop/v1/" });
   expect(server.url).toEndWith("/shop/v1");
@@ -25,7 +25,7 @@ test("a base path stands in front of every path, and in the description", async 
   });
 });
 
-test("a flag goes before its environment variable", async () => {
+test("a flag has precedence over its environment variable", async () => {
   using folder = new TemporaryFolder();
   await using server = await serverWith(folder, ["--base-path", "/flag"], {
     PLANTSTORE_BASE_PATH: "/environment",
@@ -33,7 +33,7 @@ test("a flag goes before its environment variable", async () => {
   expect(server.url).toEndWith("/flag");
 });
 
-test("a public address is the one in the description", async () => {
+test("a public URL is the one in openapi.json", async () => {
   using folder = new TemporaryFolder();
   await using server = await serverWith(folder, ["--public-url", "https://plants.example/v1"]);
   expect((await send(`${server.url}/openapi.json`)).json).toMatchObject({
@@ -41,7 +41,7 @@ test("a public address is the one in the description", async () => {
   });
 });
 
-test("CORS for listed origins alone", async () => {
+test("CORS for listed origins only", async () => {
   using folder = new TemporaryFolder();
   await using server = await serverWith(folder, [
     "--cors",

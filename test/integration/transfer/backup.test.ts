@@ -1,4 +1,4 @@
-// plantstore backup and restore: copies of a store under load, what is refused, and what an interruption leaves.
+// plantstore backup and restore: copies under load, invalid arguments, and interruptions.
 
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
@@ -20,7 +20,7 @@ import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { createStore, plantstore, RunningServer, run, TemporaryFolder } from "../../support/server.ts";
 
-/** A store with so many plants, and the file that they came from. */
+/** A store with `count` plants, and the file that they were imported from. */
 async function newStore(folder: TemporaryFolder, name: string, count: number): Promise<string> {
   const database = `sqlite:${folder.file(name)}`;
   const lines = Array.from({ length: count }, (_, id) => `${plantJson(BigInt(id), `plant ${id}`)}\n`);
@@ -34,7 +34,7 @@ async function newStore(folder: TemporaryFolder, name: string, count: number): P
 
 const exportOf = async (database: string) => (await run(["export", "--database", database])).stdout;
 
-test("a backup under load is one snapshot: what was acknowledged before is in it, and it is whole", async () => {
+test("a backup under load is one complete snapshot with every plant that was acknowledged before", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
   await using server = await RunningServer.start({ database });
@@ -48,14 +48,14 @@ test("a backup under load is one snapshot: what was acknowledged before is in it
   const { exitCode, stderr } = await server.command("backup", copy);
   expect({ exitCode, stderr }).toEqual({
     exitCode: 0,
-    stderr: expect.stringMatching(/copy\.db holds [\d,]+ plants, checked\.\n$/),
+    stderr: expect.stringMatching(/copy\.db: [\d,]+ plants, verified\.\n$/),
   });
   load.stop();
   await running;
-  // Nobody was kept from creating meanwhile.
+  // Creates continued during the backup.
   expect([...load.statuses.keys()]).toEqual([200]);
 
-  // A single file, in which nothing is missing and nothing was made up.
+  // A single file with exactly the plants of the store.
   expect(readdirSync(folder.path).filter((name) => name.startsWith("copy"))).toEqual(["copy.db"]);
   const exported = await exportOf(`sqlite:${copy}`);
   const ids = new Set([...exported.matchAll(/^\{"id":(-?\d+)/gm)].map(([, id]) => BigInt(id ?? "")));
@@ -66,11 +66,11 @@ test("a backup under load is one snapshot: what was acknowledged before is in it
   expect(acknowledgedThen).toEqual([]);
 });
 
-test("what was copied is told", async () => {
+test("backup prints the number of plants", async () => {
   using folder = new TemporaryFolder();
   const single = await newStore(folder, "single.db", 1);
   expect((await run(["backup", folder.file("one.db"), "--database", single])).stderr).toBe(
-    `${folder.file("one.db")} holds 1 plant, checked.\n`,
+    `${folder.file("one.db")}: 1 plant, verified.\n`,
   );
 });
 
@@ -85,17 +85,17 @@ test("a backup is restored: plants, tokens, and a server that runs on them", asy
   });
   const other = `sqlite:${folder.file("other.db")}`;
   expect((await run(["restore", folder.file("copy.db"), "--database", other])).stderr).toBe(
-    "Restored: 500 plants, and the tokens of that time.\n",
+    "Restored 500 plants and the tokens of the backup.\n",
   );
   expect(await exportOf(other)).toBe(readFileSync(folder.file("plants.ndjson"), "utf8"));
   await using server = await RunningServer.start({ database: other });
   expect((await post({ url: server.url, token }, plantJson(0n, "plant 0"))).status).toBe(200);
   expect((await post({ url: server.url, token }, plantJson(0n, "other"))).status).toBe(400);
-  // The backup itself is as it was, and may be restored again.
+  // The backup is unchanged, and can be restored again.
   expect(readdirSync(folder.path).filter((name) => name.startsWith("copy"))).toEqual(["copy.db"]);
 });
 
-test("nothing is overwritten unless it is told to be, and never a store that somebody has open", async () => {
+test("nothing is overwritten without --force, and never a store that is open", async () => {
   using folder = new TemporaryFolder();
   const database = await newStore(folder, "plants.db", 10);
   const copy = folder.file("copy.db");
@@ -120,19 +120,19 @@ test("nothing is overwritten unless it is told to be, and never a store that som
       exitCode: 1,
       stderr: expect.stringContaining("plants.db is open, by a server"),
     });
-    // The server did not notice.
+    // The server is not affected.
     const target = { url: server.url, token: await server.createToken() };
     expect((await post(target, plantJson(100n, "after"))).status).toBe(200);
     await server.stop("SIGKILL");
   }
-  // The server that was killed has left a log; a restore leaves nothing of it.
+  // The killed server has left a WAL, which the restore removes.
   expect(existsSync(folder.file("plants.db-wal"))).toBe(true);
   expect((await run(["restore", copy, "--force", "--quiet", "--database", database])).exitCode).toBe(0);
   expect(readdirSync(folder.path).filter((name) => name.startsWith("plants.db"))).toEqual(["plants.db"]);
   expect((await exportOf(database)).split("\n").length).toBe(21);
 });
 
-test("a log without its store is not thrown away, nor played into a restored store", async () => {
+test("a WAL without its store is neither deleted nor applied to a restored store", async () => {
   using folder = new TemporaryFolder();
   const database = await newStore(folder, "plants.db", 10);
   await run(["backup", folder.file("copy.db"), "--quiet", "--database", database]);
@@ -151,7 +151,7 @@ test("a log without its store is not thrown away, nor played into a restored sto
   expect((await exportOf(database)).split("\n").length).toBe(11);
 });
 
-test("what is no whole backup is refused before anything is touched", async () => {
+test("an incomplete backup is rejected before anything is changed", async () => {
   using folder = new TemporaryFolder();
   const database = await newStore(folder, "plants.db", 5_000);
   const copy = folder.file("copy.db");
@@ -201,14 +201,14 @@ test("what is no whole backup is refused before anything is touched", async () =
   expect(readdirSync(folder.path).filter((name) => /target|partial/.test(name))).toEqual([]);
   expect(await exportOf(database)).toBe(readFileSync(folder.file("plants.ndjson"), "utf8"));
 
-  // A store that is in use is more than its file.
+  // The newest plants of an open store are in its WAL.
   await using server = await RunningServer.start({ database });
   const inUse = await run(["restore", folder.file("plants.db"), "--database", target]);
   expect(inUse).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("is a store and no backup") });
   await server.stop();
 });
 
-test("a damaged store gives no backup, and one that breaks off nothing that looks like one", async () => {
+test("a damaged store is not backed up, and an interrupted backup leaves no file of that name", async () => {
   using folder = new TemporaryFolder();
   const database = await newStore(folder, "plants.db", 200_000);
   const copy = folder.file("copy.db");
@@ -219,7 +219,7 @@ test("a damaged store gives no backup, and one that breaks off nothing that look
   await child.exited;
   if (child.signalCode === "SIGKILL") expect(existsSync(copy)).toBe(false);
   expect((await run(["backup", copy, "--force", "--database", database])).stderr).toContain(
-    "holds 200,000 plants, checked",
+    ": 200,000 plants, verified",
   );
   expect(readdirSync(folder.path).filter((name) => name.startsWith("copy"))).toEqual(["copy.db"]);
   expect(unfinished()).toEqual([]);
@@ -239,7 +239,7 @@ test("a server that opens the store while it is replaced runs on the new one", a
   using folder = new TemporaryFolder();
   const database = await newStore(folder, "plants.db", 10);
   await newStore(folder, "new.db", 20);
-  // As a restore does it: the lock, the new file, and then the lock is let go.
+  // As restore does it: lock, replace, unlock.
   const lock = new Database(folder.file("plants.db"));
   lock.run("PRAGMA locking_mode = EXCLUSIVE");
   lock.run("PRAGMA journal_mode = DELETE");
@@ -251,7 +251,7 @@ test("a server that opens the store while it is replaced runs on the new one", a
   expect(JSON.parse(await exporting.stdout.text()).plants).toBe(20);
 });
 
-test("a store behind a link is replaced where it is", async () => {
+test("a store behind a symbolic link is replaced at its target", async () => {
   using folder = new TemporaryFolder();
   const database = await newStore(folder, "plants.db", 10);
   await run(["backup", folder.file("copy.db"), "--quiet", "--database", database]);
@@ -262,7 +262,7 @@ test("a store behind a link is replaced where it is", async () => {
   expect((await exportOf(database)).split("\n").length).toBe(11);
 });
 
-test("a store whose disk has failed is copied, and left to its recovery", async () => {
+test("a store whose disk has failed is copied, and its failure marker stays", async () => {
   using folder = new TemporaryFolder();
   const database = await newStore(folder, "plants.db", 10);
   await using server = await RunningServer.start({ database });
@@ -281,7 +281,7 @@ test("a store whose disk has failed is copied, and left to its recovery", async 
   expect(existsSync(folder.file("plants.db-disk-failed"))).toBe(false);
 });
 
-test("a link to a store that is in use is no backup", async () => {
+test("a symbolic link to an open store is not a backup", async () => {
   using folder = new TemporaryFolder();
   const database = await newStore(folder, "plants.db", 10);
   symlinkSync(folder.file("plants.db"), folder.file("link.db"));
@@ -304,7 +304,7 @@ test("a backup is as private as its store", async () => {
   expect(statSync(folder.file("copy.db")).mode & 0o777).toBe(0o600);
 });
 
-test("for PostgreSQL the commands say in one line which tool to use", async () => {
+test("for PostgreSQL the error of one line names the tool to use", async () => {
   for (const [command, tool] of [
     ["backup", "pg_dump"],
     ["restore", "pg_restore"],
@@ -321,14 +321,14 @@ test("for PostgreSQL the commands say in one line which tool to use", async () =
   }
 });
 
-/** Whether a process has a file open, as the kernel lists it. */
+/** Whether a process has a file open, by /proc. */
 function hasOpen(pid: number, file: string): boolean {
   try {
     return readdirSync(`/proc/${pid}/fd`).some(
       (descriptor) => readlinkSync(`/proc/${pid}/fd/${descriptor}`) === file,
     );
   } catch {
-    // A descriptor was closed since it was listed.
+    // The descriptor has been closed since readdir.
     return false;
   }
 }

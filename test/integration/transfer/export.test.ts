@@ -1,4 +1,4 @@
-// plantstore export, from every engine: what is selected, what it looks like, and what happens when it breaks off.
+// plantstore export on every engine: selections, output and failures.
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
@@ -20,7 +20,7 @@ async function importLines(
 
 for (const engine of engines) {
   describe(engine.name, () => {
-    test("a selection is by tag, exactly, and by the ids behind one", async () => {
+    test("--tag selects by exact tag, --since-id by greater id", async () => {
       using folder = new TemporaryFolder();
       await using place = await engine.createTestStore();
       const lines = [
@@ -58,7 +58,7 @@ for (const engine of engines) {
       ]);
     });
 
-    test("into a file it tells how far it is, on standard error; into a pipe, or with --quiet, it does not", async () => {
+    test("progress is printed on standard error if the output is a file; not for a pipe, and not with --quiet", async () => {
       using folder = new TemporaryFolder();
       await using place = await engine.createTestStore();
       await importLines(place.database, folder, [plantJson(1n, "Monstera")]);
@@ -76,7 +76,7 @@ for (const engine of engines) {
       expect((await run(["export", "--database", place.database])).stderr).toBe("");
     });
 
-    test("an export is one snapshot, and holds up no server, however slow its reader is", async () => {
+    test("an export is one snapshot, and a slow reader does not block servers", async () => {
       using folder = new TemporaryFolder();
       await using place = await engine.createTestStore();
       const name = "x".repeat(2_000);
@@ -88,7 +88,7 @@ for (const engine of engines) {
       const child = Bun.spawn([plantstore, "export", "--database", place.database], { stdout: "pipe" });
       const reader = child.stdout.getReader();
       const first = await reader.read();
-      // The pipe is full by now, and the export stands still in the middle of its 12 MB.
+      // The pipe is full now, and the export is blocked in the middle of its 12 MB.
       const answers = await Promise.all(
         Array.from({ length: 200 }, (_, index) => post(target, plantJson(BigInt(60 * index + 1), "odd"))),
       );
@@ -104,7 +104,7 @@ for (const engine of engines) {
   });
 }
 
-test("SQLite's log grows beside an export that stands still, and is cut back after it", async () => {
+test("SQLite's WAL grows during a blocked export, and is truncated afterwards", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
   const log = () => statSync(folder.file("plants.db-wal")).size;
@@ -124,12 +124,12 @@ test("SQLite's log grows beside an export that stands still, and is cut back aft
   while (log() < 1.5 * logBytesKept) expect((await create()).status).toBe(200);
   await reader.cancel();
   await child.exited;
-  // The next commits start the log anew, once it is copied into the file.
+  // The next commits restart the WAL after its checkpoint.
   for (let more = 0; log() > logBytesKept && more < 100; more++) await create();
   expect(log()).toBeLessThanOrEqual(logBytesKept);
 }, 60_000);
 
-test("a database that is lost in the middle is an error in one line", async () => {
+test("a database connection that is lost during the export is an error of one line", async () => {
   using folder = new TemporaryFolder();
   await using postgres = await PostgresServer.start();
   const database = postgres.address("postgres");
@@ -147,7 +147,7 @@ test("a database that is lost in the middle is an error in one line", async () =
   expect(await child.exited).toBe(1);
 }, 60_000);
 
-test("a disk that is full is an error in one line", async () => {
+test("a full disk is an error of one line", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
   await importLines(
@@ -159,7 +159,7 @@ test("a disk that is full is an error in one line", async () => {
     stderr: "pipe",
   });
   expect(await shell.stderr.text()).toBe(
-    "plantstore: the export could not be written (ENOSPC); make room for it, and run it again\n",
+    "plantstore: the export could not be written (ENOSPC); free some space, and run it again\n",
   );
   expect(await shell.exited).toBe(1);
 });

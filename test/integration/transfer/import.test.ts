@@ -1,4 +1,4 @@
-// plantstore import, into every engine: what goes in, what is refused, and what happens when it is broken off.
+// plantstore import on every engine: results, rejected records and interruptions.
 
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { createStore, plantstore, RunningServer, run, TemporaryFolder } from "..
 
 for (const engine of engines) {
   describe(engine.name, () => {
-    test("refused lines are reported with number, error and text, and the others are created", async () => {
+    test("rejected lines are reported with number, error and text, and the others are created", async () => {
       using folder = new TemporaryFolder();
       await using place = await engine.createTestStore();
       await createStore(place.database);
@@ -41,7 +41,7 @@ for (const engine of engines) {
       const { exitCode, stderr } = await run(["import", file, "--database", place.database]);
       expect({ exitCode, stderr }).toEqual({
         exitCode: 3,
-        stderr: `2 created, 0 already there, 5 refused; see ${file}.rejected.ndjson\n`,
+        stderr: `2 created, 0 already stored, 5 rejected; see ${file}.rejected.ndjson\n`,
       });
       const reports = readFileSync(`${file}.rejected.ndjson`, "utf8")
         .trimEnd()
@@ -56,13 +56,13 @@ for (const engine of engines) {
       ]);
       expect((await run(["export", "--database", place.database])).stdout).toBe(`${lines[0]}\n${lines[4]}\n`);
 
-      // Mended and run again: the report of the first try is gone.
+      // After the file is corrected, the report of the first import is removed.
       writeFileSync(file, [lines[0], lines[4]].join("\n"));
       expect((await run(["import", file, "--quiet", "--database", place.database])).stderr).toBe("");
       expect(existsSync(`${file}.rejected.ndjson`)).toBe(false);
     });
 
-    test("killed in the middle, the same command goes on, beside a server that creates as well", async () => {
+    test("a killed import continues when it is run again, while a server creates plants too", async () => {
       using folder = new TemporaryFolder();
       await using place = await engine.createTestStore();
       await using server = await RunningServer.start(place);
@@ -88,7 +88,7 @@ for (const engine of engines) {
       const { exitCode, stderr } = await run(["import", file, "--database", place.database]);
       expect(exitCode).toBe(0);
       const [, created = "", unchanged = ""] =
-        /^([\d,]+) created, ([\d,]+) already there, 0 refused\n$/.exec(stderr) ?? [];
+        /^([\d,]+) created, ([\d,]+) already stored, 0 rejected\n$/.exec(stderr) ?? [];
       const numberOf = (text: string) => Number(text.replaceAll(",", ""));
       expect(numberOf(created) + numberOf(unchanged)).toBe(count);
       const exported = (await run(["export", "--database", place.database])).stdout.trimEnd().split("\n");
@@ -97,7 +97,7 @@ for (const engine of engines) {
   });
 }
 
-test("standard input is a file like any other, and a file that is not there is an error", async () => {
+test("standard input is imported like a file, and a missing file is an error", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
   await createStore(database);
@@ -107,7 +107,7 @@ test("standard input is a file like any other, and a file that is not there is a
     stderr: "pipe",
   });
   expect(await child.stderr.text()).toBe(
-    "1 created, 0 already there, 1 refused; see stdin.rejected.ndjson\n",
+    "1 created, 0 already stored, 1 rejected; see stdin.rejected.ndjson\n",
   );
   expect(await child.exited).toBe(3);
   expect(existsSync(folder.file("stdin.rejected.ndjson"))).toBe(true);
@@ -115,7 +115,7 @@ test("standard input is a file like any other, and a file that is not there is a
   expect(none).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("there is no file") });
 });
 
-test("progress tells plants, rate, part and time left", () => {
+test("progress is plants, rate, percentage and remaining time", () => {
   expect(progressText(1_200_000, 0.4, 4)).toBe("1,200,000 plants, 300,000 a second, 40 %, 6 s left");
   expect(progressText(10, undefined, 2)).toBe("10 plants, 5 a second");
 });
@@ -136,7 +136,7 @@ test.each([
     ["1", '"say ""hi"""', "plain"],
   ];
   const csv = rows.map((row) => `${row.join(delimiter)}\n`).join("");
-  // As a spreadsheet writes it.
+  // As a spreadsheet exports it.
   writeFileSync(file, `\ufeff${csv.replace("id", "ID").replace("name", "Name").replaceAll("\n", "\r\n")}`);
   if (delimiter !== ",") {
     const refused = await run(["import", file, "--database", database]);
@@ -146,7 +146,7 @@ test.each([
     });
   }
   const imported = await run(["import", file, "--delimiter", value, "--database", database]);
-  expect(imported).toEqual({ exitCode: 0, stdout: "", stderr: "2 created, 0 already there, 0 refused\n" });
+  expect(imported).toEqual({ exitCode: 0, stdout: "", stderr: "2 created, 0 already stored, 0 rejected\n" });
   const exported = await run(["export", "--format", "csv", "--database", database], {
     PLANTSTORE_DELIMITER: value,
   });

@@ -1,4 +1,4 @@
-// What export writes, import takes: from engine to engine and back nothing is lost, whatever the strings hold.
+// Export and import between all engines, with any strings, are lossless.
 
 import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -9,10 +9,10 @@ import { anyNewPlant } from "../../support/any-new-plant.ts";
 import { engines } from "../../support/engines.ts";
 import { createStore, plantstore, run, TemporaryFolder } from "../../support/server.ts";
 
-/** More than PostgreSQL's engine needs to take COPY instead of INSERT. */
+/** Enough that the PostgreSQL engine uses COPY instead of INSERT. */
 const plantsInFile = 3_000;
 
-/** What formats and databases have stumbled over. */
+/** Strings that formats and databases often get wrong. */
 const hostile = [
   ...[
     "",
@@ -62,7 +62,7 @@ const hostile = [
     "🌱",
     "👩‍🌾",
   ],
-  // A character of every plane, first and last.
+  // The first and the last character of each plane.
   ...Array.from({ length: 17 }, (_, plane) =>
     String.fromCodePoint(plane * 0x10000 + 0x21, plane * 0x10000 + 0xfffd),
   ),
@@ -84,7 +84,7 @@ function ndjson(plants: readonly NewPlant[]): string {
   return sorted.map((plant) => `${newPlantJson(plant)}\n`).join("");
 }
 
-/** Exports to a file, as a shell does it. */
+/** Exports to a file, as a shell does. */
 async function exportTo(file: string, database: string, ...args: string[]): Promise<void> {
   const child = Bun.spawn([plantstore, "export", "--database", database, ...args], {
     stdout: Bun.file(file),
@@ -112,20 +112,20 @@ for (const format of ["ndjson", "csv"]) {
         await using place = await engine.createTestStore();
         await createStore(place.database);
         const { stderr } = await run(["import", file, "--database", place.database]);
-        expect(stderr).toBe(`${count} created, 0 already there, 0 refused\n`);
+        expect(stderr).toBe(`${count} created, 0 already stored, 0 rejected\n`);
         const again = await run(["import", file, "--database", place.database]);
-        expect(again.stderr).toBe(`0 created, ${count} already there, 0 refused\n`);
+        expect(again.stderr).toBe(`0 created, ${count} already stored, 0 rejected\n`);
         expect((await run(["export", "--database", place.database])).stdout).toBe(ndjson(plants));
         file = folder.file(`${step + 1}.${format}`);
         await exportTo(file, place.database, "--format", format);
       }
-      // The last file went over both engines, the first over one.
+      // The last file passed through both engines, the first through one.
       expect(readFileSync(file).equals(readFileSync(folder.file(`1.${format}`)))).toBe(true);
     }, 60_000);
   }
 }
 
-test("COPY's text is read as it was written", () => {
+test("COPY's text format is parsed to the same strings", () => {
   fc.assert(
     fc.property(fc.array(anyNewPlant), (plants) => {
       const read = fromCopyText(toCopyText(plants)).map((plant) => ({

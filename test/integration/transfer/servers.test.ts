@@ -1,4 +1,4 @@
-// Imports beside servers, and beside each other, that create the same ids: every outcome is exact.
+// Concurrent imports and servers that create the same ids: every outcome is exact.
 
 import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -9,11 +9,11 @@ import { createStore, RunningServer, run, TemporaryFolder } from "../../support/
 const count = 30_000;
 const idOf = (index: number) => BigInt.asIntN(64, BigInt(index) * 0x9e37_79b9_7f4a_7c15n);
 
-/** Some index of so many, the same in every run. */
+/** A pseudo-random index below `count`, the same in every run. */
 const chosen = (index: number) => (index * 7_919) % count;
 
 for (const engine of engines) {
-  test(`${engine.name}: an import beside three servers that create the same ids, some with other names`, async () => {
+  test(`${engine.name}: an import and three servers create the same ids, some with other names`, async () => {
     using folder = new TemporaryFolder();
     await using place = await engine.createTestStore();
     await using first = await RunningServer.start(place);
@@ -34,7 +34,7 @@ for (const engine of engines) {
     const create = async ({ url }: RunningServer) => {
       while (next < count && !(await Promise.race([isOver, Bun.sleep(0)]))) {
         const index = chosen(next++);
-        // Two of three are what the file has, and the third is another plant.
+        // Two of three are equal to the file's plants, the third is different.
         const line = index % 3 === 0 ? plantJson(idOf(index), "posted") : (lines[index] ?? "");
         const { status } = await post({ url, token }, line);
         answered.set(index, status);
@@ -51,7 +51,7 @@ for (const engine of engines) {
     );
     expect(stored.size).toBe(count);
     const posted = [...answered].filter(([index]) => stored.get(idOf(index)) !== lines[index]);
-    // Whoever was told 200 has its plant there, and whoever was told 400 has not.
+    // A plant is stored if its response was 200, and is not if it was 400.
     expect([...new Set(answered.values())].toSorted()).toEqual(posted.length > 0 ? expect.any(Array) : [200]);
     for (const [index, status] of answered) {
       const wasOther = index % 3 === 0;
@@ -62,7 +62,7 @@ for (const engine of engines) {
         isOther,
       });
     }
-    // And the import refused the lines whose ids were taken by other plants, each with its own number.
+    // The import rejected the lines whose ids were taken by other plants, each with its own number.
     const refused = posted.map(([index]) => index + 1).toSorted((one, other) => one - other);
     expect(exitCode).toBe(refused.length === 0 ? 0 : 3);
     expect(stderr).toContain(`${refused.length.toLocaleString("en")} refused`);
@@ -96,7 +96,7 @@ for (const engine of engines) {
       expect([created + unchanged, refused]).toEqual([count, 0]);
   }, 60_000);
 
-  test(`${engine.name}: of lines with one id the first counts, however far apart they are`, async () => {
+  test(`${engine.name}: of lines with one id the first is created, at any distance`, async () => {
     using folder = new TemporaryFolder();
     await using place = await engine.createTestStore();
     await createStore(place.database);
@@ -110,7 +110,7 @@ for (const engine of engines) {
     const { exitCode, stderr } = await run(["import", file, "--database", place.database]);
     expect({ exitCode, stderr }).toEqual({
       exitCode: 3,
-      stderr: `30,000 created, 4 already there, 4 refused; see ${file}.rejected.ndjson\n`,
+      stderr: `30,000 created, 4 already stored, 4 rejected; see ${file}.rejected.ndjson\n`,
     });
     const reports = readFileSync(`${file}.rejected.ndjson`, "utf8").trimEnd().split("\n");
     expect(reports.map((line) => JSON.parse(line).line)).toEqual(

@@ -8,7 +8,7 @@ import { plantJson } from "../../support/http.ts";
 import { createStore, run, TemporaryFolder } from "../../support/server.ts";
 
 for (const engine of engines) {
-  test(`${engine.name}: stats tell plants, size, tokens and schema version, as a table or as JSON`, async () => {
+  test(`${engine.name}: stats prints plants, size, tokens and schema version, as a table or as JSON`, async () => {
     using folder = new TemporaryFolder();
     await using place = await engine.createTestStore();
     const command = (...args: string[]) => run([...args, "--database", place.database]);
@@ -26,14 +26,14 @@ for (const engine of engines) {
       engine: engine.name,
       plants: 1_234,
       bytesOnDisk: expect.any(Number),
-      tokens: { inForce: 2, expired: 1, revoked: 1 },
+      tokens: { active: 2, expired: 1, revoked: 1 },
       schemaVersion: expect.any(Number),
     });
     const { bytesOnDisk, schemaVersion } = await stats();
     expect(bytesOnDisk).toBeGreaterThan(1_234 * 100);
     expect(bytesOnDisk).toBeLessThan(1_234 * 1_000);
 
-    // A server asks without counting the plants.
+    // A server reads the size without counting plants.
     const store = await openServerStore(place.database, "existing", {
       unavailable: () => undefined,
       failed: () => undefined,
@@ -51,7 +51,7 @@ for (const engine of engines) {
         `engine          ${engine.name}`,
         "plants          1,234",
         `size on disk    ${bytesOnDisk.toLocaleString("en")} bytes`,
-        "tokens          2 in force, 1 expired, 1 revoked",
+        "tokens          2 active, 1 expired, 1 revoked",
         `schema version  ${schemaVersion}`,
         "",
       ].join("\n"),

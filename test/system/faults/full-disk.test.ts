@@ -83,7 +83,7 @@ suite(mayMount() ? "a full disk" : "a full disk (skipped: only root may mount on
         exitCode: 1,
         stdout: "",
         stderr: expect.stringMatching(
-          /^plantstore: the refused lines cannot be written to .*plants\.ndjson\.rejected\.ndjson \(ENOSPC\); make room for it, [^\n]*\n$/,
+          /^plantstore: the rejected records cannot be written to .*plants\.ndjson\.rejected\.ndjson \(ENOSPC\); free some space, [^\n]*\n$/,
         ),
       });
       rmSync(`${place}/ballast`);

@@ -193,7 +193,7 @@ const cells: readonly Cell[] = [
     commands: ["migrate"],
     when: "there is no store",
     outcome: "makes one, which its owner alone may read, and says where",
-    expected: { exitCode: 0, says: "Made a new, empty store: " },
+    expected: { exitCode: 0, says: "Created an empty store: " },
     before: removeStore,
     after: (folder) => expect(modeOf(`${folder}/plantstore.db`)).toBe("600"),
   },
@@ -263,7 +263,7 @@ const cells: readonly Cell[] = [
     skipped: notMounted,
     after: async (folder) => {
       const database = `sqlite:${folder}/plantstore.db`;
-      expect(await statesOf(database, "ci")).toEqual(["in force"]);
+      expect(await statesOf(database, "ci")).toEqual(["active"]);
       expect(await statesOf(database, "new")).toEqual([]);
     },
   },
@@ -291,7 +291,7 @@ const cells: readonly Cell[] = [
     expected: { exitCode: 1, says: "the token could not be printed (E" },
     after: async (folder) => {
       const database = `sqlite:${folder}/plantstore.db`;
-      expect((await statesOf(database, "ci"))[0]).toBe("in force");
+      expect((await statesOf(database, "ci"))[0]).toBe("active");
       expect([...(await statesOf(database, "ci")), ...(await statesOf(database, "new"))]).toContain(
         "revoked",
       );
@@ -340,7 +340,7 @@ const cells: readonly Cell[] = [
     outcome: "exit code 1; what is in order is imported",
     expected: {
       exitCode: 1,
-      says: "the refused lines cannot be written to /proc/self/fd/0.rejected.ndjson (E",
+      says: "the rejected records cannot be written to /proc/self/fd/0.rejected.ndjson (E",
     },
     skipped: existsSync("/proc/self/fd/0") ? undefined : "needs Linux's /proc",
   },
@@ -427,7 +427,7 @@ const cells: readonly Cell[] = [
     commands: ["import - --quiet < stdin.rejected.ndjson"],
     when: "standard input is the report of an earlier import of it",
     outcome: "both are kept, and the new one is named in spite of --quiet",
-    expected: { exitCode: 3, says: "The refused lines are in stdin.rejected.2.ndjson." },
+    expected: { exitCode: 3, says: "The rejected records are in stdin.rejected.2.ndjson." },
     before: (folder) => write(`${folder}/stdin.rejected.ndjson`, '{"line":7,"error":40001}\n'),
     after: (folder) => expect(reportedLines(`${folder}/stdin.rejected.ndjson`)).toEqual([7]),
   },

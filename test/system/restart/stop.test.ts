@@ -1,4 +1,4 @@
-// How a server ends: everything that was accepted is answered, the store is closed, the exit code is 0.
+// Shutdown: accepted requests are completed, the store is closed, the exit code is 0.
 
 import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
@@ -11,7 +11,7 @@ import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 for (const engine of engines) {
   describe(engine.name, () => {
     test.each(["SIGTERM", "SIGINT"] as const)(
-      "%s under load: accepted requests are answered and nothing acknowledged is lost",
+      "%s under load: accepted requests are completed, and no acknowledged plant is lost",
       async (signal) => {
         await using place = await engine.createTestStore();
         const server = await RunningServer.start(place);
@@ -26,7 +26,7 @@ for (const engine of engines) {
               statuses.add(status);
               if (status === 200) acknowledged.add(id);
             } catch {
-              // No new connection is taken: the server is on its way out.
+              // The server accepts no new connections.
               return;
             }
           }
@@ -46,7 +46,7 @@ for (const engine of engines) {
       },
     );
 
-    test("a request whose body is still on its way is answered, as the last of its connection, and an idle one holds nothing up", async () => {
+    test("a request with an incomplete body is completed, with Connection: close, and an idle connection does not delay the shutdown", async () => {
       await using place = await engine.createTestStore();
       const server = await RunningServer.start(place);
       const token = await server.createToken();
@@ -56,7 +56,7 @@ for (const engine of engines) {
       const slow = await stuckCreate({ url: server.url, token }, framing, body.slice(0, 5));
       await Bun.sleep(100);
       const stopping = server.stop();
-      // As npm does, which passes on a signal that the terminal has sent already.
+      // As npm does, which forwards a signal that the terminal has also sent.
       process.kill(server.pid, "SIGTERM");
       process.kill(server.pid, "SIGINT");
       await server.logged(({ msg }) => msg.startsWith("stopping"));
@@ -68,7 +68,7 @@ for (const engine of engines) {
       idle.terminate();
     });
 
-    test("a client that never finishes its request is given up after the time for draining", async () => {
+    test("a request that never completes is closed after --drain-seconds-max", async () => {
       await using place = await engine.createTestStore();
       const server = await RunningServer.start({
         database: place.database,
@@ -80,7 +80,7 @@ for (const engine of engines) {
       expect((await server.stop()).exitCode).toBe(0);
     });
 
-    test("a second signal, later on, ends it at once", async () => {
+    test("a second signal, later, ends the process immediately", async () => {
       await using place = await engine.createTestStore();
       const server = await RunningServer.start({
         database: place.database,
@@ -99,7 +99,7 @@ for (const engine of engines) {
       stuck.terminate();
     });
 
-    test("while it stops it is not ready, and takes no new connection", async () => {
+    test("during shutdown the server is not ready, and accepts no new connections", async () => {
       await using place = await engine.createTestStore();
       const server = await RunningServer.start(place);
       const adminUrl = await server.adminUrl();
@@ -118,7 +118,7 @@ for (const engine of engines) {
   });
 }
 
-test("sqlite: the store is closed cleanly, in one file", async () => {
+test("sqlite: after a shutdown the store is one file", async () => {
   using folder = new TemporaryFolder();
   const server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` });
   await post({ url: server.url, token: await server.createToken() }, plantJson(1n, "Monstera"));

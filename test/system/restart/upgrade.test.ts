@@ -1,4 +1,4 @@
-// A store that an earlier version made: upgraded with all that it holds, or refused with what to do.
+// Schema upgrades: a store of an earlier version is upgraded with all its data, or is an error that says what to do.
 
 import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
@@ -20,12 +20,12 @@ const contents = `
 
 type OldVersion = 1 | 2;
 
-/** What version 2 added, in its release; the same on both engines but for the type. */
+/** The migration of version 2 as released; the engines differ in the type. */
 const version2 = (type: "INTEGER" | "bigint") => `
   ALTER TABLE tokens ADD COLUMN predecessors_end_at ${type};
   ALTER TABLE tokens ADD COLUMN last_used_at ${type};`;
 
-/** Makes a store as an earlier version of the schema had it: the statements of its release, and what a server wrote. */
+/** Creates a store with an earlier version of the schema: the statements of its release, and the rows of a server. */
 const makeOld: Readonly<Record<string, (database: string, version: OldVersion) => Promise<void>>> = {
   async sqlite(database, version) {
     const file = new Database(database.slice("sqlite:".length), { create: true, readwrite: true });
@@ -86,7 +86,7 @@ for (const engine of engines) {
           },
           {
             name: "ci",
-            state: "in force",
+            state: "active",
             created: "2023-11-14T22:13:20.002Z",
             revoked: null,
             lastUsed: null,
@@ -109,13 +109,13 @@ for (const engine of engines) {
       },
     );
 
-    test("serve upgrades it by itself", async () => {
+    test("serve upgrades the store", async () => {
       await using place = await old(2);
       await using server = await RunningServer.start(place);
       expect((await post({ url: server.url, token }, plantJson(1n, "Ficus"))).status).toBe(200);
     });
 
-    test("where nothing may be upgraded, the error says what to do, and nothing is changed", async () => {
+    test("with --migrate off the error says what to do, and nothing is changed", async () => {
       await using place = await old(1);
       const serve = ["serve", "--port", "0", "--admin-port", "off", "--migrate", "off"];
       for (const command of [serve, ["token", "list"], ["token", "rotate", "ci"], ["export"]]) {

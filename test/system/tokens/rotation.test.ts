@@ -1,4 +1,4 @@
-// `plantstore token rotate` while servers run: two tokens for a while, one afterwards, and never none.
+// `plantstore token rotate` while servers run: two valid tokens during the overlap, one afterwards, and never none.
 
 import { describe, expect, test } from "bun:test";
 import { engines } from "../../support/engines.ts";
@@ -20,7 +20,7 @@ for (const engine of engines) {
       return (await post({ url, token }, plantJson(freshId(), "Monstera"))).status;
     }
 
-    /** Waits until a token is refused; the test's own time is the deadline. */
+    /** Waits until a token is rejected; the timeout is the test's. */
     async function refused(url: string, token: string): Promise<void> {
       while ((await status(url, token)) !== 401) await Bun.sleep(20);
     }
@@ -34,12 +34,12 @@ for (const engine of engines) {
       expect({ exitCode, stdout, stderr }).toEqual({
         exitCode: 0,
         stdout: expect.stringMatching(bareToken),
-        stderr: expect.stringMatching(/^Token "[^\n]*It is shown only this once[^\n]*\n$/),
+        stderr: expect.stringMatching(/^Token "[^\n]*It is shown only once[^\n]*\n$/),
       });
       return stdout.trim();
     }
 
-    test("both tokens work on every server during the overlap, and the old one ends with it", async () => {
+    test("both tokens are valid on every server during the overlap, and only the new one afterwards", async () => {
       await using place = await engine.createTestStore();
       const { database } = place;
       await using first = await RunningServer.start(place);
@@ -51,7 +51,7 @@ for (const engine of engines) {
         for (const token of [newer, old]) expect(await status(url, token)).toBe(200);
       const [, before, now] = await listedTokens(database);
       expect(before).toMatchObject({ name: "ci", state: "rotated", revoked: null });
-      expect(now).toMatchObject({ name: "ci", state: "in force", expires: null, revoked: null });
+      expect(now).toMatchObject({ name: "ci", state: "active", expires: null, revoked: null });
       expect(Date.parse(before?.expires ?? "") - Date.parse(now?.created ?? "")).toBe(7 * day);
 
       const newest = printed(await rotate(database, "ci", "--overlap", "2s"));
@@ -61,22 +61,22 @@ for (const engine of engines) {
         expect(Date.now()).toBeGreaterThanOrEqual(end);
         expect(await status(url, newest)).toBe(200);
       }
-      expect(await statesOf(database, "ci")).toEqual(["expired", "expired", "in force"]);
+      expect(await statesOf(database, "ci")).toEqual(["expired", "expired", "active"]);
     });
 
-    test("without an overlap the old token ends at once, on every server", async () => {
+    test("without an overlap the old token is rejected, on every server", async () => {
       await using place = await engine.createTestStore();
       await using first = await RunningServer.start(place);
       await using second = await RunningServer.start(place);
       const old = await create(place.database, "ci");
       for (const { url } of [first, second]) expect(await status(url, old)).toBe(200);
       const result = await rotate(place.database, "ci", "--overlap", "0s");
-      expect(result.stderr).toEndWith("The one before it is refused within 2 seconds.\n");
+      expect(result.stderr).toEndWith("The previous token is rejected within 2 seconds.\n");
       await Promise.all([first, second].map(({ url }) => refused(url, old)));
       for (const { url } of [first, second]) expect(await status(url, printed(result))).toBe(200);
     });
 
-    test("the new token lives as long as the old one was to, or as told; an end that is near stays", async () => {
+    test("the new token has the lifetime of the old one, or --expires; an earlier expiry of the old one stays", async () => {
       await using place = await engine.createTestStore();
       const { database } = place;
       await createStore(database);
@@ -91,11 +91,11 @@ for (const engine of engines) {
         ({ created, expires }) => Date.parse(expires ?? "") - Date.parse(created),
       );
       expect(sameLife).toBe(life ?? 0);
-      expect(tokens.map(({ state }) => state)).toEqual(["rotated", "rotated", "rotated", "in force"]);
+      expect(tokens.map(({ state }) => state)).toEqual(["rotated", "rotated", "rotated", "active"]);
       expect(tokens[3]?.expires).toBe("2099-01-31T00:00:00.000Z");
     });
 
-    test("revoking the name ends the old and the new token, whenever it comes, and sets the name free", async () => {
+    test("revoking the name revokes the old and the new token at any time, and the name can be used again", async () => {
       await using place = await engine.createTestStore();
       const { database } = place;
       await using server = await RunningServer.start(place);
@@ -110,7 +110,7 @@ for (const engine of engines) {
       expect(new Set(await statesOf(database, "ci"))).toEqual(new Set(["revoked"]));
     });
 
-    test("rotations at the same moment follow each other: all are printed, and one token is without an end", async () => {
+    test("concurrent rotations are serialized: all tokens are printed, and one has no expiry", async () => {
       await using place = await engine.createTestStore();
       const { database } = place;
       await using server = await RunningServer.start(place);
@@ -119,13 +119,13 @@ for (const engine of engines) {
       tokens.push(...results.map(printed));
       expect(new Set(tokens).size).toBe(6);
       for (const token of tokens) expect(await status(server.url, token)).toBe(200);
-      expect(await statesOf(database, "ci")).toEqual([...Array(5).fill("rotated"), "in force"]);
+      expect(await statesOf(database, "ci")).toEqual([...Array(5).fill("rotated"), "active"]);
 
       await Promise.all(Array.from({ length: 5 }, () => rotate(database, "ci", "--overlap", "0s")));
-      expect(await statesOf(database, "ci")).toEqual([...Array(10).fill("expired"), "in force"]);
+      expect(await statesOf(database, "ci")).toEqual([...Array(10).fill("expired"), "active"]);
     });
 
-    test("what is not in force is refused in one line that says what to do", async () => {
+    test("a token that is not active is not rotated, with an error of one line", async () => {
       await using place = await engine.createTestStore();
       const { database } = place;
       await createStore(database);
@@ -135,18 +135,18 @@ for (const engine of engines) {
           stdout: "",
           stderr: `plantstore: ${message}\n`,
         });
-      const none = 'no token named "ci" is in force; "plantstore token list" shows those that are';
+      const none = 'no active token is named "ci"; "plantstore token list" lists the active ones';
       await create(database, "other");
       await refusal(none);
       await create(database, "ci", "--expires", "1s");
       while ((await statesOf(database, "ci"))[0] !== "expired") await Bun.sleep(20);
-      await refusal('the token named "ci" has expired; revoke it, and create another of that name');
+      await refusal('the token named "ci" has expired; revoke it, and create another with that name');
       await run(["token", "revoke", "ci", "--database", database]);
       await refusal(none);
       await create(database, "ci");
     });
 
-    test("a token that could not be printed is taken back, and the one before it lives on", async () => {
+    test("a token that could not be printed is revoked, and the previous one stays valid", async () => {
       await using place = await engine.createTestStore();
       const { database } = place;
       await using server = await RunningServer.start(place);
@@ -156,7 +156,7 @@ for (const engine of engines) {
         { stderr: "pipe" },
       );
       expect(await fully.stderr.text()).toBe(
-        "plantstore: the token could not be printed (ENOSPC), and is revoked; the one before it is as it was; try again\n",
+        "plantstore: the token could not be printed (ENOSPC), and is revoked; the previous token is unchanged; try again\n",
       );
       expect(await fully.exited).toBe(1);
 
@@ -164,17 +164,17 @@ for (const engine of engines) {
         stdout: "pipe",
         stderr: "pipe",
       });
-      // Before the command has come to write to it.
+      // Before the command writes to it.
       await unread.stdout.cancel();
       expect(await unread.stderr.text()).toContain("could not be printed (EPIPE), and is revoked");
       expect(await unread.exited).toBe(1);
 
-      expect(await statesOf(database, "ci")).toEqual(["in force", "revoked", "revoked"]);
+      expect(await statesOf(database, "ci")).toEqual(["active", "revoked", "revoked"]);
       while ((await status(server.url, old)) !== 200) await Bun.sleep(20);
       printed(await rotate(database, "ci"));
     });
 
-    test(`a rotation that is killed has happened or has not, ${kills} times (PLANTSTORE_TEST_SEED=${seed})`, async () => {
+    test(`a killed rotation is complete or absent, ${kills} times (PLANTSTORE_TEST_SEED=${seed})`, async () => {
       await using place = await engine.createTestStore();
       const { database } = place;
       await using server = await RunningServer.start(place);
@@ -195,8 +195,8 @@ for (const engine of engines) {
         if (bareToken.test(output)) tokens.push(output.trim());
       }
       const states = await statesOf(database, "ci");
-      expect(states.filter((state) => state === "in force")).toHaveLength(1);
-      expect(new Set(states)).toEqual(new Set(["rotated", "in force"]));
+      expect(states.filter((state) => state === "active")).toHaveLength(1);
+      expect(new Set(states)).toEqual(new Set(["rotated", "active"]));
       for (const token of tokens) expect(await status(server.url, token)).toBe(200);
       printed(await rotate(database, "ci"));
     }, 120_000);

@@ -1,4 +1,4 @@
-// Tokens that come and go while servers run.
+// Tokens that are issued, revoked and used while servers run.
 
 import { describe, expect, test } from "bun:test";
 import { engines } from "../../support/engines.ts";
@@ -9,7 +9,7 @@ import { listedTokens } from "../../support/token-list.ts";
 
 const noticedMsMax = 2_000;
 
-/** When the tokens of a store were last used, by name. */
+/** The last use of each token of a store, by name. */
 async function lastUses(database: string): Promise<Record<string, string | null>> {
   const tokens = await listedTokens(database);
   return Object.fromEntries(tokens.map(({ name, lastUsed }) => [name, lastUsed]));
@@ -21,7 +21,7 @@ for (const engine of engines) {
       return (await post({ url, token }, plantJson(freshId(), "Monstera"))).status;
     }
 
-    test("a new token works at once, on every server of the store", async () => {
+    test("a new token is accepted immediately, on every server of the store", async () => {
       await using place = await engine.createTestStore();
       await using first = await RunningServer.start(place);
       await using second = await RunningServer.start(place);
@@ -32,7 +32,7 @@ for (const engine of engines) {
       }
     });
 
-    test("a revoked token is refused within 2 seconds, on every server of the store", async () => {
+    test("a revoked token is rejected within 2 seconds, on every server of the store", async () => {
       await using place = await engine.createTestStore();
       await using first = await RunningServer.start(place);
       await using second = await RunningServer.start(place);
@@ -47,7 +47,7 @@ for (const engine of engines) {
       expect(await status(first.url, kept)).toBe(200);
     });
 
-    test("an expired token is refused from its moment on", async () => {
+    test("a token is rejected from its expiry on", async () => {
       await using place = await engine.createTestStore();
       await using server = await RunningServer.start(place);
       const token = await server.createToken("brief", 4_000);
@@ -58,7 +58,7 @@ for (const engine of engines) {
       expect((await server.command("token", "list")).stdout).toMatch(/^brief +expired /m);
     });
 
-    test("the last use is shown to the minute once a server has stopped, and of several servers the latest", async () => {
+    test("the last use is stored to the minute when a server stops, the latest of several servers", async () => {
       await using place = await engine.createTestStore();
       const first = await RunningServer.start(place);
       const second = await RunningServer.start(place);
@@ -86,11 +86,11 @@ for (const engine of engines) {
       }
       expect(later >= earlier).toBe(true);
       const table = (await second.command("token", "list")).stdout;
-      expect(table).toMatch(new RegExp(`^used +in force .* ${later}$`, "m"));
-      expect(table).toMatch(/^unused +in force .* -$/m);
+      expect(table).toMatch(new RegExp(`^used +active .* ${later}$`, "m"));
+      expect(table).toMatch(/^unused +active .* never used$/m);
     });
 
-    test("tokens can be issued and revoked while the server commits without a pause", async () => {
+    test("tokens can be issued and revoked under continuous load", async () => {
       await using place = await engine.createTestStore();
       await using server = await RunningServer.start(place);
       const target = { url: server.url, token: await server.createToken() };

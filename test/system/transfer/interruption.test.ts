@@ -1,4 +1,4 @@
-// An import that is broken off: by a person, by a supervisor, by a store that is gone. The same command goes on.
+// Interrupted imports: by a signal, or by a store that cannot be reached. Running the command again continues them.
 
 import { expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
@@ -10,7 +10,7 @@ import { programPath } from "../../support/programs.ts";
 import { createStore, plantstore, run, TemporaryFolder } from "../../support/server.ts";
 
 const lines = Array.from({ length: 50_000 }, (_, id) => `${plantJson(BigInt(id), `plant ${id}`)}\n`);
-/** Larger than what an import reads and commits at a time. */
+/** More than an import reads and commits at a time. */
 const firstPart = lines.slice(0, 45_000).join("");
 
 async function plantsIn(database: string): Promise<number> {
@@ -18,18 +18,18 @@ async function plantsIn(database: string): Promise<number> {
   return stdout === "" ? 0 : JSON.parse(stdout).plants;
 }
 
-/** Waits for the first commit: from then on the import is in the middle of it. */
+/** Waits for the first commit of an import. */
 async function firstPlants(database: string): Promise<void> {
   while ((await plantsIn(database)) === 0) await Bun.sleep(20);
 }
 
 for (const engine of engines) {
   for (const signal of ["SIGINT", "SIGTERM", "SIGKILL"] as const) {
-    test(`${engine.name}: after ${signal} the same command goes on`, async () => {
+    test(`${engine.name}: after ${signal} the same command continues`, async () => {
       using folder = new TemporaryFolder();
       await using place = await engine.createTestStore();
       await createStore(place.database);
-      // A pipe with a name: the import waits in the middle of a file for what comes next.
+      // A named pipe, so that the import waits for data in the middle of the file.
       const file = folder.file("plants.ndjson");
       spawnSync(programPath("mkfifo"), [file]);
       const child = Bun.spawn([plantstore, "import", file, "--database", place.database], { stderr: "pipe" });
@@ -47,19 +47,19 @@ for (const engine of engines) {
       else {
         expect(child.exitCode).toBe(1);
         expect(text).toBe(
-          `plantstore: interrupted; ${stored.toLocaleString("en")} created, 0 already there, 0 refused so far, and the same command goes on from there\n`,
+          `plantstore: interrupted; ${stored.toLocaleString("en")} created, 0 already stored, 0 rejected so far; run the same command again to continue\n`,
         );
       }
 
       writeFileSync(folder.file("whole.ndjson"), lines.join(""));
       const again = await run(["import", folder.file("whole.ndjson"), "--database", place.database]);
       const [created, unchanged] = [lines.length - stored, stored].map((count) => count.toLocaleString("en"));
-      expect(again.stderr).toBe(`${created} created, ${unchanged} already there, 0 refused\n`);
+      expect(again.stderr).toBe(`${created} created, ${unchanged} already stored, 0 rejected\n`);
     }, 60_000);
   }
 }
 
-test("standard input that stays open does not keep an import from its end", async () => {
+test("an import ends although standard input stays open", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
   await createStore(database);
@@ -95,7 +95,7 @@ test.each([
 
 const unreadable = "/proc/self/mem";
 
-test.skipIf(!existsSync(unreadable))("a file whose reading fails is an error in one line", async () => {
+test.skipIf(!existsSync(unreadable))("a read error is an error of one line", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
   await createStore(database);
@@ -107,7 +107,7 @@ test.skipIf(!existsSync(unreadable))("a file whose reading fails is an error in 
   });
 });
 
-test("a database that comes back within a minute is waited for", async () => {
+test("an import continues when the database is back within a minute", async () => {
   using folder = new TemporaryFolder();
   await using postgres = await PostgresServer.start();
   const database = `${postgres.address("postgres")}?retry_timeout=1`;
@@ -123,15 +123,15 @@ test("a database that comes back within a minute is waited for", async () => {
   await postgres.stop("SIGKILL");
   child.stdin.write(lines.slice(45_000).join(""));
   await child.stdin.end();
-  // Longer than the engine itself tries again.
+  // Longer than the engine retries.
   await Bun.sleep(2_000);
   await postgres.run();
-  expect(await child.stderr.text()).toEndWith("0 already there, 0 refused\n");
+  expect(await child.stderr.text()).toEndWith("0 already stored, 0 rejected\n");
   expect(await child.exited).toBe(0);
   expect(await plantsIn(database)).toBe(lines.length);
 }, 60_000);
 
-/** A host that takes connections and never says a word, as one behind a broken network. */
+/** A host that accepts connections and sends nothing, as behind a broken network. */
 class SilentHost implements Disposable {
   readonly connected: Promise<void>;
   readonly #listener;
@@ -146,7 +146,7 @@ class SilentHost implements Disposable {
     });
   }
 
-  /** Far longer to be waited for than a test may take. */
+  /** A retry timeout much longer than the test's. */
   get database(): string {
     return `postgres://plants@127.0.0.1:${this.#listener.port}/plants?connect_timeout=9999&retry_timeout=9999`;
   }
@@ -187,7 +187,7 @@ test.each([
   else expect(child.exitCode).toBe(end.exitCode);
   if (line.startsWith("import"))
     expect(stderr).toBe(
-      "plantstore: interrupted; 0 created, 0 already there, 0 refused so far, and the same command goes on from there\n",
+      "plantstore: interrupted; 0 created, 0 already stored, 0 rejected so far; run the same command again to continue\n",
     );
   if (line.startsWith("serve"))
     expect(
@@ -198,7 +198,7 @@ test.each([
     ).toEqual(["stopping: what was accepted is answered first", "stopped"]);
 });
 
-test("SIGINT ends an import whose database went away and is waited for", async () => {
+test("SIGINT ends an import that waits for a lost database", async () => {
   using folder = new TemporaryFolder();
   await using postgres = await PostgresServer.start();
   const database = `${postgres.address("postgres")}?connect_timeout=9999&retry_timeout=9999`;
@@ -219,7 +219,7 @@ test("SIGINT ends an import whose database went away and is waited for", async (
   await host.connected;
   child.kill("SIGINT");
   expect(await child.stderr.text()).toMatch(
-    /^plantstore: interrupted; [\d,]+ created, 0 already there, 0 refused so far, and the same command goes on from there\n$/,
+    /^plantstore: interrupted; [\d,]+ created, 0 already stored, 0 rejected so far; run the same command again to continue\n$/,
   );
   expect(await child.exited).toBe(1);
 }, 60_000);

@@ -11,16 +11,14 @@ import { rowsOf } from "../../support/markdown.ts";
 const root = new URL("../../..", import.meta.url).pathname;
 const read = (path: string) => Bun.file(`${root}/${path}`).text();
 
-test("docs/configuration.md lists every setting with its flag, variable, default and meaning", async () => {
+test("docs/configuration.md lists every setting with its flag, variable, default and description", async () => {
   const rows = rowsOf(await read("docs/configuration.md"), /^\| `--/);
-  const expected = Object.values(settings).map(
-    ({ flag, environment, default: fallback, description: meaning }) => [
-      `\`${flag}\``,
-      `\`${environment}\``,
-      fallback === undefined || fallback === "" || fallback === false ? "" : `\`${fallback}\``,
-      meaning,
-    ],
-  );
+  const expected = Object.values(settings).map(({ flag, environment, default: text = "", description }) => [
+    `\`${flag}\``,
+    `\`${environment}\``,
+    text === "" ? "" : `\`${text}\``,
+    description,
+  ]);
   expect(rows).toEqual(expected);
 });
 

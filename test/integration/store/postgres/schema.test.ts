@@ -23,8 +23,8 @@ test("many that migrate at once make one schema, and migrating again changes not
     stderr.replace(/^waiting for .*\n/gm, "").replace(/ \S+:\d+\/\w+/, ""),
   );
   expect(messages.toSorted()).toEqual([
-    "Made a new, empty store:\n",
-    ...Array(4).fill("The store is there, and its schema is up to date.\n"),
+    "Created an empty store:\n",
+    ...Array(4).fill("The store exists, and its schema is up to date.\n"),
   ]);
   expect(await database.query(name, "SELECT version FROM plantstore_schema")).toEqual([{ version: 3 }]);
 });

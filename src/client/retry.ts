@@ -1,0 +1,63 @@
+// Which errors are retried, and after what delay.
+
+import { type AttemptError, PlantStoreError, PlantStoreInvalidResponseError } from "./errors.ts";
+import type { Settings } from "./options.ts";
+
+/** Request Timeout, Too Many Requests, Bad Gateway, Service Unavailable, Gateway Timeout. */
+const retryableStatuses: readonly number[] = [408, 429, 502, 503, 504];
+
+/** Whether a retry may succeed: after a network error or a timeout, and after some statuses. */
+export function isRetryable(error: AttemptError): boolean {
+  const hasStatus = error instanceof PlantStoreError || error instanceof PlantStoreInvalidResponseError;
+  return !hasStatus || retryableStatuses.includes(error.status);
+}
+
+/**
+ * Milliseconds until the next attempt: the server's Retry-After, plus full jitter, a random part of the exponential
+ * backoff, so that clients which failed together do not return together.
+ */
+export function retryDelayMs(
+  attempts: number,
+  retryAfterMs: number | undefined,
+  { backoffMs, maxBackoffMs, random }: Pick<Settings, "backoffMs" | "maxBackoffMs" | "random">,
+): number {
+  const jitterMsMax = Math.min(maxBackoffMs, backoffMs * 2 ** (attempts - 1));
+  return (retryAfterMs ?? 0) + random() * jitterMsMax;
+}
+
+/** Resolves after a time; rejects with the signal's reason when it is aborted. */
+export function delay(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    const abort = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    signal?.addEventListener("abort", abort, { once: true });
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", abort);
+      resolve();
+    }, ms);
+  });
+}
+
+/** Every HTTP-date begins with a day name; Date.parse alone would accept "-1" and "2.5" too. */
+const httpDate = /^[A-Za-z]{3,9},? /;
+
+/**
+ * The delay that Retry-After requests (RFC 9110, section 10.2.3: seconds or an HTTP-date), in milliseconds; undefined
+ * without a valid one.
+ */
+export function parseRetryAfter(headers: Headers): number | undefined {
+  const value = headers.get("retry-after")?.trim() ?? "";
+  if (/^\d+$/.test(value)) return Number(value) * 1_000;
+  const until = parseHttpDate(value);
+  // Relative to the server's clock if it is visible (browsers hide Date across origins): ours may be wrong.
+  const now = parseHttpDate(headers.get("date") ?? "") ?? Date.now();
+  return until === undefined ? undefined : Math.max(0, until - now);
+}
+
+function parseHttpDate(text: string): number | undefined {
+  const ms = httpDate.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(ms) ? undefined : ms;
+}

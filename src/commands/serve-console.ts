@@ -1,0 +1,59 @@
+// The components of the operator console of a running server.
+
+import packageJson from "../../package.json";
+import { TrustedProxies } from "../admin/client-address.ts";
+import { Indexes } from "../admin/console/indexes.ts";
+import { OperatorConsole } from "../admin/console/operator-console.ts";
+import { Plants, type PlantsDependencies } from "../admin/console/plants.ts";
+import { Sessions } from "../admin/console/sessions.ts";
+import { Tokens } from "../admin/console/tokens.ts";
+import { randomBytes } from "../auth/token.ts";
+import type { ServeConfig } from "../config/resolve.ts";
+import { RecentSamples } from "../observability/recent-samples.ts";
+import type { Clock, Emit } from "../observability/server-event.ts";
+import type { PlantReader } from "../store/plant-reader.ts";
+import type { PlantStore } from "../store/plant-store.ts";
+import type { RecentCreates } from "../store/recent-creates.ts";
+
+export interface ConsoleResources {
+  readonly store: PlantStore;
+  readonly recentCreates: RecentCreates;
+  readonly resources: AsyncDisposableStack;
+  readonly emit: Emit;
+  /** The handlers of events; the console's charts are added. */
+  readonly subscribers: Emit[];
+  readonly now: Clock;
+  readonly create: PlantsDependencies["create"];
+}
+
+export function createConsole(
+  { adminNames, trustedProxies, adminPasswordHash }: ServeConfig,
+  { store, recentCreates, resources, emit, subscribers, now, create }: ConsoleResources,
+): OperatorConsole {
+  const history = new RecentSamples(now());
+  subscribers.push((event) => history.handle(event));
+
+  // Opened on first use: on SQLite it is a thread.
+  let opening: Promise<PlantReader> | undefined;
+  const reader = () => {
+    opening ??= store.openReader().catch((error) => {
+      opening = undefined;
+      throw error;
+    });
+    return opening;
+  };
+  resources.defer(async () => (await opening)?.close());
+
+  return new OperatorConsole({
+    names: adminNames ?? [],
+    trustedProxies: new TrustedProxies(trustedProxies ?? []),
+    sessions: new Sessions({ passwordHash: adminPasswordHash, now, randomBytes }),
+    plants: new Plants({ reader, recentCreates, create }),
+    tokens: new Tokens(store.tokens, Date.now),
+    indexes: new Indexes(store.indexes, reader),
+    history,
+    now,
+    about: { version: packageJson.version, engine: store.engine, run: crypto.randomUUID() },
+    onInternalError: (error) => emit({ kind: "fault", requestId: "console", error }),
+  });
+}

@@ -1,0 +1,42 @@
+// Declares settings as the options of a commander command.
+
+import { type Command, Option } from "commander";
+import { type Config, type Flags, resolveConfig } from "./resolve.ts";
+import { type SettingName, settings } from "./settings.ts";
+
+/** Adds the flags of the settings, and --config, to a command. The action is called with the resolved values. */
+export function withSettings<Name extends SettingName, Arguments extends readonly string[]>(
+  command: Command,
+  names: readonly Name[],
+  action: (config: Config<Name>, ...positional: Arguments) => Promise<void>,
+): Command {
+  declareFlags(command, names);
+  return command.action(async () => {
+    const config = resolveConfig(names, givenFlags(command, names), process.env);
+    await action(config, ...(command.processedArgs as unknown as Arguments));
+  });
+}
+
+export function declareFlags(command: Command, names: readonly SettingName[]): void {
+  for (const name of withConfig(names)) {
+    const { flag, description, default: text = "", environment } = settings[name];
+    const notes = [...(text === "" ? [] : [`default: ${text}`]), `env: ${environment}`];
+    // Without commander's own default and env: precedence is decided by resolveConfig.
+    command.addOption(new Option(flag, `${description} (${notes.join(", ")})`));
+  }
+}
+
+/** The flags that a parsed command line gives. */
+export function givenFlags(command: Command, names: readonly SettingName[]): Flags {
+  const values: Readonly<Record<string, string | true>> = command.opts();
+  const flags: Partial<Record<SettingName, string>> = {};
+  for (const name of withConfig(names)) {
+    const value = values[new Option(settings[name].flag).attributeName()];
+    if (value !== undefined) flags[name] = value === true ? "on" : value;
+  }
+  return flags;
+}
+
+function withConfig(names: readonly SettingName[]): readonly SettingName[] {
+  return ["config", ...names];
+}
