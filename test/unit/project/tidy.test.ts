@@ -241,6 +241,8 @@ const notYetPlain: readonly string[] = [
   "test/system/faults",
   "test/system/hostile",
   "test/system/memory",
+  "test/system/postgres",
+  "test/system/transfer",
   "test/system/restart",
   "test/system/simulation",
   "test/unit/api",
