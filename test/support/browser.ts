@@ -14,7 +14,7 @@ const flags = [
   "--disable-background-networking",
   "--disable-component-update",
   "--disable-sync",
-  // Nothing gets out, whoever asks for it: a page, or the browser for itself.
+  // Neither pages nor the browser itself can reach another host.
   "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ];
 

@@ -1,4 +1,4 @@
-// Several hundred hostile requests: each comes to what it may, and a well-behaved client beside them does not notice.
+// Several hundred hostile requests: each has an allowed outcome, and a well-behaved client is not affected.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { rawAnswers } from "../../support/raw-answers.ts";
@@ -23,7 +23,7 @@ test.each([
 });
 
 test.each(['a b<>"', "a/b", "a@b", "[::1", "a\r\nHost: b", "a:b", "\xff", '"}],'])(
-  "the description names no Host that is none: %p",
+  "the OpenAPI document does not contain an invalid Host: %p",
   async (host) => {
     const { url } = session.target;
     const request = `GET /openapi.json HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
@@ -32,6 +32,6 @@ test.each(['a b<>"', "a/b", "a@b", "[::1", "a\r\nHost: b", "a:b", "\xff", '"}],'
   },
 );
 
-test("nobody beside them has noticed, and the store holds exactly what was acknowledged", async () => {
+test("the well-behaved client was not affected, and the store holds exactly what was acknowledged", async () => {
   expect(await session.faults()).toEqual([]);
 });
