@@ -1,4 +1,4 @@
-// The reader of Authorization, on a real store with a real token, held against a reading of RFC 6750 by characters.
+// The parser of Authorization, on a real store with a real token, compared with a character-wise parser of RFC 6750.
 
 import { Authenticator } from "../../../src/auth/authenticator.ts";
 import { hashToken } from "../../../src/auth/token.ts";

@@ -1,4 +1,4 @@
-// The reader of bodies, held against another JSON parser, another validator and whole numbers without any end.
+// The parser of bodies, compared with the oracle of test/support/oracle.ts.
 
 import { ApiError } from "../../../src/contract/errors.ts";
 import { newPlantJson, parseNewPlant } from "../../../src/contract/plant.ts";

@@ -1,11 +1,11 @@
-// A short run of the fuzzer: what it has found before, and some thousand inputs near that.
+// A short run of the fuzzer: its corpus, and some thousand mutations of it.
 
 import { expect, test } from "bun:test";
 
 const main = new URL("main.ts", import.meta.url).pathname;
 const executions = 20_000;
 
-test("the readers of bodies and of Authorization agree with independent judges", async () => {
+test("the readers of bodies and of Authorization agree with independent oracles", async () => {
   const child = Bun.spawn([process.execPath, main, "--executions", String(executions)], {
     stdout: "pipe",
     stderr: "pipe",

@@ -1,4 +1,4 @@
-// What is fuzzed.
+// The interface of a fuzz target.
 
 /** A function of the server's that takes bytes from a stranger, beside an independent judge of the same bytes. */
 export interface FuzzTarget {

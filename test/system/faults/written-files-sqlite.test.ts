@@ -1,4 +1,4 @@
-// What backup and restore do to the file that they write, command by case; docs/reliability.md has the same table.
+// The target file of backup and restore, in every case; docs/reliability.md has the same table.
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";

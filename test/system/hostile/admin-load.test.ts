@@ -1,4 +1,4 @@
-// The admin listener asked as fast as possible on many connections: creates go on beside it.
+// Requests to the admin listener at full speed on many connections: creates continue.
 
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { statSync } from "node:fs";

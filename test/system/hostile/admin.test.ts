@@ -1,4 +1,4 @@
-// The admin listener and its console under hostile requests: none of them gets anything but what GET of its paths gives.
+// Hostile requests to the admin listener and its console: none gets more than GET of its paths returns.
 
 import { expect, test } from "bun:test";
 import { rawAnswers } from "../../support/raw-answers.ts";

@@ -1,4 +1,4 @@
-// A process of its own that attacks one path over many connections, so that it takes no time from the test's client.
+// Attacks one path over many connections, in a process of its own so that the test's client is not slowed down.
 
 import { setPriority } from "node:os";
 import { RawConnection } from "../../support/raw-connection.ts";

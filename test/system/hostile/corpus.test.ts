@@ -1,4 +1,4 @@
-// Several hundred hostile requests: each comes to what it may, and a well-behaved client beside them does not notice.
+// Several hundred hostile requests: each has an allowed outcome, and all requests of a well-behaved client succeed.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { rawAnswers } from "../../support/raw-answers.ts";

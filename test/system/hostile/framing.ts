@@ -1,4 +1,4 @@
-// Where a body begins and ends (RFC 9112, section 6), told in ways that two readers may understand differently.
+// Message framing (RFC 9112, section 6) that two parsers may read differently.
 
 import {
   bodyBytes,

@@ -1,4 +1,4 @@
-// Sends hostile requests, and judges what comes of them.
+// Sends hostile requests, and checks their outcomes.
 
 import type { Target } from "../../support/http.ts";
 import type { Load } from "../../support/load.ts";

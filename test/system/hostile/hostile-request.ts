@@ -1,4 +1,4 @@
-// Hostile requests as data: a name, bytes, and what may come of them.
+// Hostile requests as data: a name, bytes, and the allowed outcomes.
 
 import type { ErrorCode } from "../../../src/contract/errors.ts";
 

@@ -1,4 +1,4 @@
-// Rounds of hostile requests: the server takes no more of the machine after many of them than after the first.
+// Rounds of hostile requests: memory and descriptors return to their level after the first round.
 
 import { expect, test } from "bun:test";
 import { badBodies } from "./bodies.ts";
