@@ -1,5 +1,5 @@
-// Throttles the admin listener, so that creates go on beside it whatever its clients send: requests are paced, one run of
-// expensive work serves all requests that wait for it, and writes to the store are made one after another.
+// Throttles the admin listener, so that its clients cannot slow creates: requests are paced, one run of expensive work serves
+// all requests that wait for it, and writes to the store are queued.
 
 /** A pacing period, and the requests that start in it. A client that repeats a request gets 20 responses a second. */
 const periodMs = 50;
@@ -107,8 +107,8 @@ export class CoalescedWork<Result> {
 
   async #runAfter(last: Promise<unknown>): Promise<Result> {
     await last;
-    const pauseMs = this.#lastEndedAt + coalescingPauseMs - performance.now();
-    if (pauseMs > 0) await Bun.sleep(pauseMs);
+    const remainingMs = this.#lastEndedAt + coalescingPauseMs - performance.now();
+    if (remainingMs > 0) await Bun.sleep(remainingMs);
     this.#next = undefined;
     const running = this.#work();
     this.#last = running

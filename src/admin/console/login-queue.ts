@@ -11,7 +11,7 @@ const attemptsPeriodMs = 60_000;
 /** Each check takes some 0.3 seconds. */
 const queueLengthMax = 60;
 
-/** Clients whose attempts are recorded: checks of clients past this number take most of an hour. */
+/** Clients whose attempts are recorded. One check for each takes some 50 minutes. */
 const clientsMax = 10_000;
 
 /** An IPv4 address, or a /64 of IPv6. */

@@ -15,7 +15,7 @@ import type { Sessions } from "./sessions.ts";
 import type { Tokens } from "./tokens.ts";
 
 export interface ConsoleDependencies {
-  /** Host names that the admin listener is reached by, beside addresses and localhost. */
+  /** Host names that the admin listener is reached by, in addition to addresses and localhost. */
   readonly names: readonly string[];
   /** Their headers give the address of a client that logs in. */
   readonly trustedProxies: TrustedProxies;

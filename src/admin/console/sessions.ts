@@ -63,7 +63,7 @@ export class Sessions {
     return this.#cookie("", 0, false);
   }
 
-  /** Without a Path attribute, so that it is valid for the folder of the API whatever prefix a proxy adds. */
+  /** Without a Path attribute, so that it is valid for the folder of the API behind any prefix that a proxy adds. */
   #cookie(id: string, seconds: number, isSecure: boolean): string {
     const secure = isSecure ? "; Secure" : "";
     return `${this.#cookieName}=${id}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;

@@ -246,12 +246,12 @@ test("bodies have limits: framing, bytes of one body, bytes of all bodies in fli
     const large = `Content-Length: ${16 * 2 ** 20}`;
     // Memory is reserved for received bytes: unfinished bodies use it up, and then one is rejected.
     const unfinished: RawConnection[] = [];
-    for (let answer = ""; answer === ""; ) {
+    for (let response = ""; response === ""; ) {
       const connection = await RawConnection.open(url);
       unfinished.push(connection);
       connection.write(head("plants", large, cookie) + " ".repeat(8 * 2 ** 20));
-      answer = await Promise.race([connection.closed, Bun.sleep(1_000).then(() => "")]);
-      if (answer !== "") expect(answer).toStartWith("HTTP/1.1 503");
+      response = await Promise.race([connection.closed, Bun.sleep(1_000).then(() => "")]);
+      if (response !== "") expect(response).toStartWith("HTTP/1.1 503");
     }
     for (const connection of unfinished) connection.terminate();
     // A client that disconnects before its body has arrived is not an internal error.
@@ -268,13 +268,13 @@ test("the cookie of a session that was started over TLS is Secure", async () => 
   await withServer(["--admin-password-hash", hash, "--admin-names", "console.example"], async (server) => {
     const { port } = new URL(await server.adminUrl());
     const body = JSON.stringify({ password });
-    const answer = await sendRaw(
+    const response = await sendRaw(
       `http://127.0.0.1:${port}`,
       `POST /console/api/session HTTP/1.1\r\nHost: console.example\r\nOrigin: https://console.example\r\n` +
         `Content-Type: application/json\r\nX-Plantstore-Console: 1\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
     );
-    expect(answer).toMatch(/^HTTP\/1.1 200/);
-    expect(answer).toMatch(/SameSite=Strict; Secure\r\n/);
+    expect(response).toMatch(/^HTTP\/1.1 200/);
+    expect(response).toMatch(/SameSite=Strict; Secure\r\n/);
   });
 });
 
@@ -293,9 +293,9 @@ test("beyond loopback the admin listener requires a password, and the error says
 
 test("a password has a minimum length, and only plantstore password prints its hash", async () => {
   expect(await run(["password"], {}, "too short\n")).toMatchObject({ exitCode: 1, stdout: "" });
-  const made = await run(["password"], {}, `${password}\nanother line\n`);
-  expect(made).toMatchObject({ exitCode: 0, stderr: "" });
-  const hash = made.stdout.trim();
+  const result = await run(["password"], {}, `${password}\nanother line\n`);
+  expect(result).toMatchObject({ exitCode: 0, stderr: "" });
+  const hash = result.stdout.trim();
   expect(await Bun.password.verify(password, hash)).toBe(true);
   using folder = new TemporaryFolder();
   await Bun.write(folder.file("hash"), `${hash}\n`);
@@ -320,7 +320,7 @@ test("a terminal does not echo a password", async () => {
   const child = Bun.spawn([plantstore, "password"], {
     terminal: { data: (_, bytes) => void shown.push(new TextDecoder().decode(bytes)) },
   });
-  for (const question of ["Password of the console: ", "Once more: "]) {
+  for (const question of ["Password of the console: ", "Repeat the password: "]) {
     while (!shown.join("").endsWith(question)) await Bun.sleep(10);
     child.terminal?.write(`${password}\r`);
   }

@@ -37,8 +37,7 @@ const createPath: RecordedFiles = {
 
 /** Run by the group commit's hook and by events: they decide nothing about the request. */
 const observers = [
-  "src/commands/console-part.ts",
-  "src/commands/serve-parts.ts",
+  "src/commands/serve-console.ts",
   "src/commands/serve.ts",
   "src/observability/fixed-window-limiter.ts",
   "src/observability/histogram.ts",

@@ -65,7 +65,7 @@ for (const engine of engines) {
     // The import rejected the lines whose ids were taken by other plants, each with its own number.
     const refused = posted.map(([index]) => index + 1).toSorted((one, other) => one - other);
     expect(exitCode).toBe(refused.length === 0 ? 0 : 3);
-    expect(stderr).toContain(`${refused.length.toLocaleString("en")} refused`);
+    expect(stderr).toContain(`${refused.length.toLocaleString("en")} rejected`);
     if (refused.length > 0) {
       const reports = readFileSync(`${file}.rejected.ndjson`, "utf8").trimEnd().split("\n");
       expect(reports.map((line) => JSON.parse(line)).map(({ line, error }) => [line, error])).toEqual(

@@ -364,7 +364,7 @@ const cells: readonly Cell[] = [
     commands: ["import wrong.ndjson", "import more.ndjson"],
     when: "another file, a folder or a link has the name of the report",
     outcome: "exit code 1 before anything is imported, and it stays as it is",
-    expected: { exitCode: 1, says: "what is there is not the report of an import; move it away" },
+    expected: { exitCode: 1, says: "exists and is not the report of an import; move it away" },
     before: (folder) => {
       write(`${folder}/wrong.ndjson.rejected.ndjson`, "my notes\n");
       mkdirSync(`${folder}/more.ndjson.rejected.ndjson`);

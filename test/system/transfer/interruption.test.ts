@@ -103,7 +103,7 @@ test.skipIf(!existsSync(unreadable))("a read error is an error of one line", asy
   expect(result).toEqual({
     exitCode: 1,
     stdout: "",
-    stderr: `plantstore: ${unreadable} could not be read to its end (EIO); see to it, and the same command goes on\n`,
+    stderr: `plantstore: ${unreadable} could not be read to its end (EIO); correct that, and run the same command again to continue\n`,
   });
 });
 

@@ -74,9 +74,9 @@ test("every setting of the server can come from every source", () => {
 });
 
 /** The sources of a setting, highest precedence first, each with another port. */
-const ways = ["flag", "environment", "PLANTSTORE_PORT_FILE", "config file", "default"] as const;
-type Way = (typeof ways)[number];
-const ports: Readonly<Record<Way, number>> = {
+const sources = ["flag", "environment", "PLANTSTORE_PORT_FILE", "config file", "default"] as const;
+type Source = (typeof sources)[number];
+const ports: Readonly<Record<Source, number>> = {
   flag: 1001,
   environment: 1002,
   PLANTSTORE_PORT_FILE: 1003,
@@ -85,7 +85,7 @@ const ports: Readonly<Record<Way, number>> = {
 };
 
 /** The port that results from these sources. */
-function portGiven(folder: TemporaryFolder, given: readonly Way[]): unknown {
+function portFrom(folder: TemporaryFolder, given: readonly Source[]): unknown {
   writeFileSync(folder.file("port"), `${ports.PLANTSTORE_PORT_FILE}\n`);
   writeFileSync(folder.file("plantstore.env"), `PLANTSTORE_PORT=${ports["config file"]}\n`);
   const env = {
@@ -99,12 +99,12 @@ function portGiven(folder: TemporaryFolder, given: readonly Way[]): unknown {
   return configured(args, env).get("PLANTSTORE_PORT");
 }
 
-const pairs = ways
-  .flatMap((first, index) => ways.slice(index + 1).map((second): [Way, Way] => [first, second]))
+const pairs = sources
+  .flatMap((first, index) => sources.slice(index + 1).map((second): [Source, Source] => [first, second]))
   .filter((pair) => pair.join() !== "environment,PLANTSTORE_PORT_FILE");
 test.each(pairs)("%s has precedence over %s", (first, second) => {
   using folder = new TemporaryFolder();
-  expect(portGiven(folder, [second, first])).toEqual({ value: ports[first], source: first });
+  expect(portFrom(folder, [second, first])).toEqual({ value: ports[first], source: first });
 });
 
 test("a variable and its _FILE variable together are an error, in the environment and in the file", () => {
