@@ -401,7 +401,7 @@ for (const command of ["backup", "restore"] as const) {
         expect(snapshot(folder.path)).toEqual(before);
         return;
       }
-      expect({ exitCode, stderr: stderr.replace(/^.*(?:checked|of that time)\.\n$/, "") }).toEqual({
+      expect({ exitCode, stderr: stderr.replace(/^.*(?:verified|of the backup)\.\n$/, "") }).toEqual({
         exitCode: 0,
         stderr: "",
       });
