@@ -1,4 +1,4 @@
-// A real browser: pages that are watched while a test works with them, and their pictures.
+// Chromium: pages whose errors and requests are recorded while a test uses them, and screenshots.
 
 import { AxeBuilder } from "@axe-core/playwright";
 import { type Browser, type BrowserContext, chromium, type Page, type Request } from "playwright-core";

@@ -1,4 +1,4 @@
-// The console's page, used as an operator uses it.
+// Actions on the console's page.
 
 import type { Locator, Page } from "./browser.ts";
 

@@ -1,4 +1,4 @@
-// The Grafana dashboard of deploy/, as far as Grafana asks for it.
+// The queries of the Grafana dashboard in deploy/.
 
 const file = new URL("../../deploy/grafana/plantstore.json", import.meta.url);
 

@@ -1,4 +1,4 @@
-// The documentation page, used as its readers use it.
+// Actions on the documentation page.
 
 import type { Locator, Page } from "./browser.ts";
 

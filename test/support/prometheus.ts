@@ -1,4 +1,4 @@
-// A real Prometheus with the files of deploy/, in a folder of its own.
+// Prometheus with the files of deploy/, in a temporary folder.
 
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

@@ -1,4 +1,4 @@
-// Answers as they come over a bare connection.
+// Parses raw HTTP responses.
 
 export interface RawAnswer {
   readonly status: number;

@@ -1,4 +1,4 @@
-// A bare connection: bytes out as they stand, bytes in as they come.
+// A TCP connection that sends and receives raw bytes.
 
 import type { Target } from "./http.ts";
 

@@ -2,12 +2,13 @@
 // more than there are processors, since many wait for a disk or a timer. Prints what fails, what is skipped and why, the
 // slowest tests and files, and the counts, which .ci/run adds up.
 
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { chromiumPath } from "./chromium.ts";
 import { formatReport, parseReport } from "./junit.ts";
 import { PostgresServer } from "./postgres.ts";
+import { programPath } from "./programs.ts";
 import { TemporaryFolder } from "./server.ts";
 
 interface Tier {
@@ -50,7 +51,7 @@ async function runTier({ folders, testMsMax }: Tier, only: readonly string[]): P
       ...(hasChromium ? [] : ["--path-ignore-patterns=test/system/browser/**"]),
       ...(only.length > 0 ? only : folders),
     ],
-    // A process group of its own, so that a signal ends whatever the tests have started, too.
+    // A session of its own, by which the processes that the tests start can be found.
     {
       detached: true,
       stdio: ["ignore", "inherit", "inherit"],
@@ -64,17 +65,9 @@ async function runTier({ folders, testMsMax }: Tier, only: readonly string[]): P
   return exitCode;
 }
 
-/** Waits for the tests, and passes on the signals that end this process meanwhile. The exit code. */
+/** Waits for the tests to end, also by a signal to this process. Returns the exit code. No process of theirs is left. */
 async function endOf(child: ChildProcess): Promise<number> {
-  const kill = (signal: NodeJS.Signals) => {
-    try {
-      if (child.pid !== undefined) process.kill(-child.pid, signal);
-    } catch (error) {
-      // The group is gone.
-      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
-    }
-  };
-  let interrupted = 0;
+  let interrupted: number | undefined;
   for (const [signal, code] of [
     ["SIGINT", 130],
     ["SIGTERM", 143],
@@ -82,14 +75,27 @@ async function endOf(child: ChildProcess): Promise<number> {
   ] as const) {
     process.on(signal, () => {
       interrupted = code;
-      kill("SIGKILL");
+      killSession(child.pid);
     });
   }
   const { promise, resolve } = Promise.withResolvers<number>();
   child.once("error", () => resolve(1));
   child.once("exit", (code) => resolve(code ?? 1));
   const exitCode = await promise;
-  // Servers of a test that was given up.
-  kill("SIGKILL");
-  return interrupted === 0 ? exitCode : interrupted;
+  // Servers of tests that timed out.
+  killSession(child.pid);
+  return interrupted ?? exitCode;
+}
+
+/** Kills the processes of a session: each test worker has a process group of its own. */
+function killSession(leader: number | undefined): void {
+  const { stdout } = spawnSync(programPath("ps"), ["-o", "pid=", "-s", String(leader)], { encoding: "utf8" });
+  for (const pid of stdout.split("\n").filter((line) => line.trim() !== "")) {
+    try {
+      process.kill(Number(pid), "SIGKILL");
+    } catch (error) {
+      // It has ended.
+      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+    }
+  }
 }

@@ -1,4 +1,4 @@
-// Scalar's bundle for browsers, as it lies in the tree, and where it came from.
+// Scalar's browser bundle in the source tree, and its origin.
 
 import origin from "../../src/api/docs/scalar.json";
 

@@ -1,4 +1,4 @@
-// A key that signs JWTs, made and used with node:crypto alone, so that what checks them is not what made them.
+// A key that signs JWTs with node:crypto alone, so that signing and verification share no code.
 
 import { constants, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 

@@ -290,8 +290,8 @@ test("past connectionsMax idle connections are closed, busy ones after their res
 });
 
 test.each([
-  [["--token-burst", "5"], "--token-burst needs --token-rate beside it"],
-  [["--in-flight-bytes-max", "1000"], "--in-flight-bytes-max is 1000, but one body may have 1048576"],
+  [["--token-burst", "5"], "--token-burst requires --token-rate; give both or neither"],
+  [["--in-flight-bytes-max", "1000"], "--in-flight-bytes-max 1000 is less than --body-bytes-max 1048576"],
 ])("settings that contradict each other are a usage error: %p", async (args, message) => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;

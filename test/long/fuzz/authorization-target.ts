@@ -1,4 +1,4 @@
-// The authenticator on a real store with a real token, compared with a character-by-character parser of RFC 6750.
+// The parser of Authorization, on a real store with a real token, compared with a character-wise parser of RFC 6750.
 
 import { Authenticator } from "../../../src/auth/authenticator.ts";
 import { hashToken } from "../../../src/auth/token.ts";

@@ -1,4 +1,4 @@
-// The body parser, compared with another JSON parser, another validator and arbitrary-precision integers.
+// The parser of bodies, compared with the oracle of test/support/oracle.ts.
 
 import { ApiError } from "../../../src/contract/errors.ts";
 import { newPlantJson, parseNewPlant } from "../../../src/contract/plant.ts";

@@ -1,4 +1,4 @@
-// The inputs that are kept: one file each, named by its content, so that the names of two runs never conflict.
+// The corpus: one file for each input, named by the hash of its content.
 
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

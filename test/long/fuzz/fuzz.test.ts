@@ -1,4 +1,4 @@
-// A short run of the fuzzer: the saved corpus, and some thousand mutations of it.
+// A short run of the fuzzer: its corpus, and some thousand mutations of it.
 
 import { expect, test } from "bun:test";
 

@@ -1,4 +1,4 @@
-// Coverage-guided search: inputs that reach new coverage are kept, and new inputs are mutations of those kept.
+// Coverage-guided search: inputs with new coverage join the corpus, and new inputs are mutations of the corpus.
 
 import type { Coverage } from "./coverage.ts";
 import { mutate, type Pick } from "./mutations.ts";

@@ -1,4 +1,4 @@
-// What is used of istanbul-lib-instrument, which brings no types.
+// Types for the used part of istanbul-lib-instrument, which has none.
 
 declare module "istanbul-lib-instrument" {
   export function createInstrumenter(options: {

@@ -1,5 +1,4 @@
-// kill -9 under load, again and again: every acknowledged plant is there afterwards, exact, and nothing is there
-// that was never sent.
+// kill -9 under load, repeatedly: the store then holds every acknowledged plant unchanged, and no plant that was not sent.
 
 import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";

@@ -1,5 +1,5 @@
-// The database goes away and comes back, here or elsewhere: the right answers meanwhile, and recovery without a
-// restart of the service.
+// PostgreSQL is stopped, killed, frozen, cut off or failed over: correct responses meanwhile, and recovery without a
+// restart of the server.
 
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { plantJson, post } from "../../support/http.ts";

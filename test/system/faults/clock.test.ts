@@ -1,4 +1,4 @@
-// A system clock that jumps under a running server: tokens with an end follow it, and nothing else does.
+// The system clock jumps while the server runs: token expiry follows it, and nothing else does.
 
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { spawnSync } from "node:child_process";

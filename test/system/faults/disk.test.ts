@@ -1,4 +1,4 @@
-// A disk that fails under a running server: what clients see, what the log says, and what is in the store afterwards.
+// Failing fsync, write and read calls: the responses, the log, and the store afterwards.
 
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
@@ -36,7 +36,7 @@ async function underLoad(
   return { load, end: await server.stop() };
 }
 
-/** What is wrong with a store, by what its clients were told. */
+/** Compares a store with the responses that its clients received. */
 async function audit(path: string, load: Load): Promise<string[]> {
   const { stdout, stderr, exitCode } = await run(["export", "--database", `sqlite:${path}`]);
   expect([exitCode, stderr]).toEqual([0, ""]);

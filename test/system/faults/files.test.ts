@@ -1,4 +1,4 @@
-// The files of a store, removed, replaced, damaged, closed to writing, or open in two servers.
+// Store files that are removed, replaced, damaged, read-only, or open in two servers.
 
 import { Database } from "bun:sqlite";
 import { expect, setDefaultTimeout, test } from "bun:test";

@@ -1,4 +1,4 @@
-// A disk that is full, and has room again: a small file system of its own.
+// A disk that fills up and has room again, on a small file system.
 
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readdirSync, rmSync, writeFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// The proof by system calls: every 200 is written to its socket after the fsync that covers its plant. The trace of a
-// server under load is played back on a disk of our own, which loses what was not fsynced, or some of it, at any moment.
+// Durability by system calls: every 200 is written to its socket after the fsync that covers its plant. The trace of a
+// server under load is replayed on a simulated disk that loses all or some of the unsynced writes at any moment.
 
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
@@ -11,7 +11,7 @@ import { bytesOf, describeIfStrace, type SystemCall, systemCalls, tracing } from
 
 const calls = ["pwrite64", "ftruncate", "fsync", "fdatasync", "sendto", "sendmsg", "write", "writev"];
 
-/** Moments at which the power is cut. */
+/** The number of power cuts. */
 const cuts = Number(process.env.PLANTSTORE_TEST_POWER_CUTS ?? 40);
 
 /** What one file holds for certain, and what is on its way to the disk. */

@@ -1,4 +1,4 @@
-// What backup and restore do to the file that they write, command by case; docs/reliability.md has the same table.
+// The target file of backup and restore, in every case; docs/reliability.md has the same table.
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
@@ -401,7 +401,7 @@ for (const command of ["backup", "restore"] as const) {
         expect(snapshot(folder.path)).toEqual(before);
         return;
       }
-      expect({ exitCode, stderr: stderr.replace(/^.*(?:checked|of that time)\.\n$/, "") }).toEqual({
+      expect({ exitCode, stderr: stderr.replace(/^.*(?:verified|of the backup)\.\n$/, "") }).toEqual({
         exitCode: 0,
         stderr: "",
       });

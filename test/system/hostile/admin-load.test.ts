@@ -1,4 +1,4 @@
-// Requests to the admin listener as fast as possible on many connections: creates continue meanwhile.
+// Requests to the admin listener at full speed on many connections: creates continue.
 
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { statSync } from "node:fs";

@@ -1,4 +1,4 @@
-// Hostile requests to the admin listener and its console: all are rejected.
+// Hostile requests to the admin listener and its console: none gets more than GET of its paths returns.
 
 import { expect, test } from "bun:test";
 import { rawAnswers } from "../../support/raw-answers.ts";

@@ -1,4 +1,4 @@
-// A separate process that attacks one path over many connections, so that it does not slow the client of the test.
+// Attacks one path over many connections, in a process of its own so that the test's client is not slowed down.
 
 import { setPriority } from "node:os";
 import { RawConnection } from "../../support/raw-connection.ts";

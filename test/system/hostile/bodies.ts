@@ -1,4 +1,4 @@
-// Bodies that a JSON parser may mishandle: huge, deep, almost JSON, almost UTF-8, almost a NewPlant.
+// Hostile bodies: huge, deeply nested, almost JSON, almost UTF-8, almost a NewPlant.
 
 import { bodyOf, create, firstId, type HostileRequest, type Outcome } from "./hostile-request.ts";
 

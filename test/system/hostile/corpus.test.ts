@@ -1,4 +1,4 @@
-// Several hundred hostile requests: each has an allowed outcome, and a well-behaved client is not affected.
+// Several hundred hostile requests: each has an allowed outcome, and all requests of a well-behaved client succeed.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { rawAnswers } from "../../support/raw-answers.ts";

@@ -1,4 +1,4 @@
-// Message framing (RFC 9112, section 6) that two parsers may interpret differently.
+// Message framing (RFC 9112, section 6) that two parsers may read differently.
 
 import {
   bodyBytes,

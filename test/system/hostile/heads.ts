@@ -1,4 +1,4 @@
-// Request lines and headers (RFC 9112, sections 3 and 5), and credentials (RFC 6750), malformed or in unusual forms.
+// Request lines and headers (RFC 9112, sections 3 and 5), and credentials (RFC 6750), malformed or misleading.
 
 import { bodyBytes, create, createBytes, type HostileRequest, type Outcome, row } from "./hostile-request.ts";
 

@@ -1,4 +1,4 @@
-// Rounds of hostile requests: memory and descriptors do not grow after the first round.
+// Rounds of hostile requests: memory and descriptors return to their level after the first round.
 
 import { expect, test } from "bun:test";
 import { badBodies } from "./bodies.ts";

@@ -1,4 +1,4 @@
-// Node's HTTP parser, which differs from Bun's, as a reference.
+// Node's HTTP parser, as an oracle that is independent of Bun's.
 
 import { rawAnswers } from "../../support/raw-answers.ts";
 import { RawConnection } from "../../support/raw-connection.ts";

@@ -1,4 +1,4 @@
-// Converts received bytes to the outcomes of the tables.
+// The outcomes of a request, as the tables name them.
 
 import { type ErrorCode, errorRegistry } from "../../../src/contract/errors.ts";
 import { type RawAnswer, rawAnswers } from "../../support/raw-answers.ts";

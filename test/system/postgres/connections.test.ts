@@ -1,4 +1,4 @@
-// What may stand between the server and the database: TLS as libpq's sslmode means it, and PgBouncer.
+// Connections to PostgreSQL: TLS with libpq's sslmode, PgBouncer, and cancelled statements.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, chownSync, cpSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// Transactions of others that hold the table, or some of its rows: what waits, for how long, and what goes on.
+// Transactions of other clients that lock the table or some rows: only what needs the lock waits, within its time-out.
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { Client } from "pg";

@@ -1,4 +1,4 @@
-// Bugs to put in, each of which the simulation must find.
+// Mutations: bugs that the simulation must find.
 
 import type { GroupCommit } from "../../../src/store/group-commit.ts";
 import type { Outcome } from "../../../src/store/plant-store.ts";

@@ -1,4 +1,4 @@
-// A connection to a simulated host, which node-postgres takes for a socket.
+// A connection to a simulated host, with the interface of the socket that node-postgres uses.
 
 import { EventEmitter } from "node:events";
 import type { EnvironmentParts } from "./environment.ts";

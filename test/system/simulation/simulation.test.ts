@@ -1,4 +1,4 @@
-// The simulation holds, is the same for the same seed, and finds bugs that are put in.
+// The simulation: all invariants hold, a seed is reproducible, and every mutation is found.
 
 import { describe, expect, test } from "bun:test";
 import { run } from "./command.ts";
@@ -12,7 +12,7 @@ const seeds = Number(process.env.PLANTSTORE_TEST_SEEDS ?? 1_000);
 const seedsToFind = 2_000;
 
 // Each half in a process of its own, so that both processors have their part.
-test(`nothing is lost, and nobody let in, in ${seeds} seeds`, async () => {
+test(`no plant is lost and no invalid token accepted in ${seeds} seeds`, async () => {
   const half = Math.ceil(seeds / 2);
   const runs = await Promise.all([
     run(["--seeds", String(half)]),
@@ -24,7 +24,7 @@ test(`nothing is lost, and nobody let in, in ${seeds} seeds`, async () => {
   }
 }, 600_000);
 
-test("the same seed is the same run, to the last event", async () => {
+test("a seed gives the same events in every run", async () => {
   for (const seed of [11, 12]) {
     const traces: string[][] = [[], []];
     for (const trace of traces) await simulate(seed, { trace: (line) => trace.push(line) });

@@ -1,4 +1,4 @@
-// The tokens of a simulation, with what the contract says of each at each moment.
+// The tokens of a simulation, and whether each is valid at a given time.
 
 import { makeToken } from "../../../src/auth/token.ts";
 import type { TokenStore } from "../../../src/store/token-store.ts";
