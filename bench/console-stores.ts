@@ -1,7 +1,7 @@
 // Stores with many plants, filled by the engine itself: neither ids nor names in the order of their making.
 
 import { Client } from "pg";
-import { openDatabase } from "../src/store/sqlite/database.ts";
+import { openDatabase } from "../src/store/sqlite/connection.ts";
 
 /** Spreads numbers over the ids below 10^12, where the plants of a load begin; without repetition up to 10^8. */
 const spread = 9_973;

@@ -81,8 +81,8 @@ function withoutLog(command: readonly string[]): string[] {
  */
 async function durabilityOfStore(file: string, command = plantstore): Promise<Durability> {
   const { openDatabase } = (await import(
-    `${dirname(command)}/../src/store/sqlite/database.ts`
-  )) as typeof import("../src/store/sqlite/database.ts");
+    `${dirname(command)}/../src/store/sqlite/connection.ts`
+  )) as typeof import("../src/store/sqlite/connection.ts");
   const database = openDatabase(file, "existing");
   try {
     return durabilityOf(database);

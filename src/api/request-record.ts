@@ -42,7 +42,7 @@ export class RequestRecorder {
       startedAt,
       endedAt: startedAt,
       status: 0,
-      result: "gone",
+      result: "clientAborted",
       caller: undefined,
       rateLimit: undefined,
     };

@@ -69,13 +69,13 @@ export function startServer(options: ServerOptions): PublicServer {
     } catch (error) {
       response = answers.error(fault(), exchange);
       // A body that its client broke off: there is nobody to answer.
-      if (request.signal.aborted) exchange.result = "gone";
-      else observe({ kind: "fault", requestId: exchange.requestId, error });
+      if (request.signal.aborted) exchange.result = "clientAborted";
+      else observe({ kind: "internalError", requestId: exchange.requestId, error });
     }
     const scheduleWithSetImmediate = wasCommitted(exchange) ? undefined : turn.answer();
     if (scheduleWithSetImmediate !== undefined) await scheduleWithSetImmediate;
     exchange.endedAt = now();
-    observe({ kind: "answered", exchange });
+    observe({ kind: "requestCompleted", request: exchange });
     // RFC 9112, section 9.6: else the client would send its next request on a connection that is being closed.
     if (isLast() || connections.isOverLimit) response.headers.set("Connection", "close");
     return allowOrigin(corsOrigins, request, response);

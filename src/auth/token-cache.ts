@@ -37,7 +37,7 @@ type Accepted = TokenRecord | undefined | "unavailable";
 
 /** Handles an error of something that no request waited for. */
 export type OnTokenCacheError = (
-  trouble: "tokenReloadFailed" | "lastUsedWriteFailed" | "endedTokensUnremoved",
+  trouble: "tokenReloadFailed" | "lastUsedWriteFailed" | "tokenRemovalFailed",
   error: unknown,
 ) => void;
 
@@ -178,7 +178,7 @@ export class TokenCache {
         if (afterHash !== undefined) await Bun.sleep(removalPauseMs);
       }
     } catch (error) {
-      this.#observe("endedTokensUnremoved", error);
+      this.#observe("tokenRemovalFailed", error);
     }
   }
 

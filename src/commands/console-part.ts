@@ -54,6 +54,6 @@ export function openConsole(
     history,
     now,
     about: { version: packageJson.version, engine: store.engine, run: crypto.randomUUID() },
-    observeFault: (error) => observe({ kind: "fault", requestId: "console", error }),
+    observeFault: (error) => observe({ kind: "internalError", requestId: "console", error }),
   });
 }

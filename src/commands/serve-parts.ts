@@ -18,7 +18,7 @@ import { OperatorError } from "../operator-error.ts";
 import { GroupCommit, scheduleWithSetImmediate } from "../store/group-commit.ts";
 import { withCommitHook } from "../store/observed-commits.ts";
 import { openServerStore } from "../store/open-store.ts";
-import type { PlantStore, StoreObserver } from "../store/plant-store.ts";
+import type { PlantStore, StoreEvents } from "../store/plant-store.ts";
 import type { Readiness } from "../store/readiness.ts";
 import type { RecentCreates } from "../store/recent-creates.ts";
 import { identityProviderOf } from "./serve-options.ts";
@@ -56,7 +56,7 @@ export async function beginTraces({ command, rooms, observe, observers }: House)
     version: packageJson.version,
     now,
     wallNow: Date.now,
-    observeUnsent: (reason) => observe({ kind: "traceExportFailed", reason }),
+    onExportFailed: (reason) => observe({ kind: "traceExportFailed", reason }),
   });
   observers.push((event) => traces.handle(event));
   rooms.defer(() => traces.end());
@@ -68,9 +68,9 @@ export async function openServedStore(
   signal: AbortSignal,
 ): Promise<PlantStore> {
   const mode = settingOf(command, "migrate") === "on" ? "create" : "writable";
-  const observer: StoreObserver = {
-    unavailable: (reason) => observe({ kind: "storeUnavailable", reason }),
-    failed: ({ message }) => endAtOnce({ kind: "storeFailed", reason: message }),
+  const observer: StoreEvents = {
+    onUnavailable: (reason) => observe({ kind: "storeUnavailable", reason }),
+    onFailed: ({ message }) => endAtOnce({ kind: "storeFailed", reason: message }),
   };
   const report = (waitingFor: string) => observe({ kind: "storeWaiting", waitingFor });
   const store = await openServerStore(settingOf(command, "database"), mode, observer, { report, signal });
@@ -182,7 +182,7 @@ export function watchCertificate(
   server: PublicServer,
 ): void {
   const observeInUse = ({ subject, expiresAt }: Certificate) =>
-    observe({ kind: "certificateInUse", subject, expiresAt });
+    observe({ kind: "certificateLoaded", subject, expiresAt });
   const watch = new CertificateReloader(files, certificate, {
     changed: (renewed) => {
       server.reloadCertificate(renewed);

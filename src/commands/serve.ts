@@ -68,7 +68,7 @@ async function serve(command: Command): Promise<void> {
   await beginTraces(house);
   const store = await openUnlessStopped(house, stopSignal);
   if (store === undefined) {
-    observe({ kind: "stopping", signal: await stopSignal });
+    observe({ kind: "shuttingDown", signal: await stopSignal });
     stopping = true;
     return;
   }
@@ -110,7 +110,7 @@ async function serve(command: Command): Promise<void> {
 
   // Logged only now, so that a start that fails says one thing: what is wrong.
   observe({ kind: "configured", version: packageJson.version, settings: configurationOf(command) });
-  if (connections.shortage !== undefined) observe({ kind: "descriptorsScarce", ...connections.shortage });
+  if (connections.shortage !== undefined) observe({ kind: "openFileLimitTooLow", ...connections.shortage });
   if (admin !== undefined) observe({ kind: "listening", listener: "admin", url: admin.url });
   observe({ kind: "listening", listener: "public", url: server.url });
   if (certificateFiles !== undefined && certificate !== undefined)
@@ -123,7 +123,7 @@ async function serve(command: Command): Promise<void> {
     consoleUrl: admin === undefined || operatorConsole === undefined ? undefined : `${admin.url}/console/`,
   };
   await printAddress(store.tokens, places);
-  observe({ kind: "stopping", signal: await stopSignal });
+  observe({ kind: "shuttingDown", signal: await stopSignal });
   stopping = true;
 }
 

@@ -13,7 +13,7 @@ export function withCommitHook(
     async create(batch) {
       const startedAt = now();
       const outcomes = await store.create(batch);
-      observe({ kind: "committed", plants: batch.length, startedAt, endedAt: now() });
+      observe({ kind: "batchCommitted", plants: batch.length, startedAt, endedAt: now() });
       return outcomes;
     },
   };

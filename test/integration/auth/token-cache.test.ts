@@ -4,7 +4,7 @@ import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { makeToken, randomBytes } from "../../../src/auth/token.ts";
 import { TokenCache } from "../../../src/auth/token-cache.ts";
-import { openDatabase } from "../../../src/store/sqlite/database.ts";
+import { openDatabase } from "../../../src/store/sqlite/connection.ts";
 import { migrate } from "../../../src/store/sqlite/migrations.ts";
 import { SqliteTokens } from "../../../src/store/sqlite/tokens.ts";
 import { TemporaryFolder } from "../../support/server.ts";
@@ -320,6 +320,6 @@ test("a store that cannot remove tokens is reported, and keeps nobody out", asyn
   house.sql.run("CREATE TRIGGER refuse BEFORE DELETE ON tokens BEGIN SELECT RAISE(ABORT, 'read-only'); END");
   await house.known.start();
   await house.until(() => house.failures.length > 0);
-  expect(house.failures).toEqual(["endedTokensUnremoved: read-only"]);
+  expect(house.failures).toEqual(["tokenRemovalFailed: read-only"]);
   expect(await house.known.lookup(token)).toMatchObject({ name: "ci" });
 });

@@ -128,7 +128,7 @@ test("a collector that is away costs a warning, and neither requests nor the end
   });
   const target = { url: server.url, token: await server.createToken() };
   expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
-  const warning = await server.logged(({ msg }) => msg === "traces could not be sent, and are lost");
+  const warning = await server.logged(({ msg }) => msg === "trace export failed; the spans are lost");
   expect(warning.level).toBe("warn");
   expect((await server.stop()).exitCode).toBe(0);
 });

@@ -248,16 +248,16 @@ test("a search without an index ends after its time, says how far it came, and g
   const stretches: number[] = [];
   const rows = {
     states: async () => ({ newest: "none", name: "none", tag: "none" }) as const,
-    async endOfStretch(idMax: bigint, plants: number) {
+    async idRangeEnd(idMax: bigint, plants: number) {
       const stretch = all.filter((id) => id <= idMax).slice(0, plants);
       stretches.push(stretch.length);
       return stretch.at(-1);
     },
-    async matching(_: unknown, idMin: bigint, idMax: bigint, plantsMax: number) {
+    async inIdRange(_: unknown, idMin: bigint, idMax: bigint, plantsMax: number) {
       const matching = all
         .filter((id) => id >= idMin && id <= idMax && id % 1_000n === 0n)
         .slice(0, plantsMax);
-      return matching.map((id) => ({ id, name: "", tag: "t", isTruncated: false, place: { number: id } }));
+      return matching.map((id) => ({ id, name: "", tag: "t", isTruncated: false, cursor: { number: id } }));
     },
   } as unknown as PlantQueries;
   const found: bigint[] = [];

@@ -39,7 +39,10 @@ class ProbedStore implements AsyncDisposable {
 
   static async open(database: string): Promise<ProbedStore> {
     return new ProbedStore(
-      await openServerStore(database, "create", { unavailable: () => undefined, failed: () => undefined }),
+      await openServerStore(database, "create", {
+        onUnavailable: () => undefined,
+        onFailed: () => undefined,
+      }),
     );
   }
 

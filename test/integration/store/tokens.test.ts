@@ -40,8 +40,8 @@ for (const engine of engines) {
       const stores: PlantStore[] = [];
       for (let index = 0; index < count; index++) {
         const store = await openServerStore(place.database, "create", {
-          unavailable: unexpected,
-          failed: unexpected,
+          onUnavailable: unexpected,
+          onFailed: unexpected,
         });
         opened.defer(() => store.close());
         stores.push(store);
@@ -368,8 +368,8 @@ for (const engine of engines) {
       withTokens(async (tokens) => {
         await add(tokens, "a", 1, 2);
         await tokens.add({ hash: "b", name: "b", createdAt: 3, expiresAt: null });
-        await tokens.revoke("b", 3);
-        const { revision } = await tokens.readActive(4);
+        await tokens.revoke("b", 4);
+        const { revision } = await tokens.readActive(5);
         expect(await removeEnded(tokens, 300 * day, 10)).toBe(1);
         expect((await tokens.list()).map(({ hash }) => hash)).toEqual(["b"]);
         expect(await tokens.addFirst({ hash: "c", name: "first", createdAt: 5, expiresAt: null })).toBe(

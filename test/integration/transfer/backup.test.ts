@@ -15,7 +15,7 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
-import { writeFailureMarker } from "../../../src/store/sqlite/disk-failure.ts";
+import { writeFailureMarker } from "../../../src/store/sqlite/errors.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { createStore, plantstore, RunningServer, run, TemporaryFolder } from "../../support/server.ts";
@@ -111,7 +111,7 @@ test("nothing is overwritten unless it is told to be, and never a store that som
   const refused = await run(["restore", copy, "--database", database]);
   expect(refused).toMatchObject({
     exitCode: 1,
-    stderr: expect.stringContaining("plants.db is there; move it away"),
+    stderr: expect.stringContaining("plants.db exists; move it away"),
   });
   {
     await using server = await RunningServer.start({ database });
@@ -143,7 +143,7 @@ test("a log without its store is not thrown away, nor played into a restored sto
   const refused = await run(["restore", folder.file("copy.db"), "--database", database]);
   expect(refused).toMatchObject({
     exitCode: 1,
-    stderr: expect.stringContaining("plants.db-wal is there; move it away"),
+    stderr: expect.stringContaining("plants.db-wal exists; move it away"),
   });
   expect((await run(["restore", folder.file("copy.db"), "--force", "--database", database])).exitCode).toBe(
     0,
@@ -179,9 +179,9 @@ test("what is no whole backup is refused before anything is touched", async () =
   for (const [name, message] of [
     ["short.db", "short.db is"],
     ["damaged.db", "damaged.db is"],
-    ["text.db", "text.db is no whole store"],
-    ["empty.db", "empty.db holds no plant store"],
-    ["foreign.db", "foreign.db is an SQLite database, but no plant store"],
+    ["text.db", "text.db is not an undamaged store"],
+    ["empty.db", "empty.db is not a plant store"],
+    ["foreign.db", "foreign.db is an SQLite database, but not a plant store"],
     ["newer.db", "newer.db has schema version 99"],
     ["none.db", "there is no backup"],
   ] as const) {
@@ -204,7 +204,10 @@ test("what is no whole backup is refused before anything is touched", async () =
   // A store that is in use is more than its file.
   await using server = await RunningServer.start({ database });
   const inUse = await run(["restore", folder.file("plants.db"), "--database", target]);
-  expect(inUse).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("is a store and no backup") });
+  expect(inUse).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining("is a store and not a backup"),
+  });
   await server.stop();
 });
 
@@ -292,7 +295,10 @@ test("a link to a store that is in use is no backup", async () => {
     "--database",
     `sqlite:${folder.file("new.db")}`,
   ]);
-  expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("is a store and no backup") });
+  expect(refused).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining("is a store and not a backup"),
+  });
   expect(existsSync(folder.file("new.db"))).toBe(false);
 });
 

@@ -293,7 +293,7 @@ test("what went wrong stays to be read while the list grows, and a list that can
     await page.getByRole("button", { name: "Search", exact: true }).click();
     await alert.waitFor({ state: "hidden" });
     await database.stop("SIGQUIT");
-    await alert.filter({ hasText: "the database could not do it" }).waitFor();
+    await alert.filter({ hasText: "the database request failed" }).waitFor();
     await database.run();
     await alert.waitFor({ state: "hidden" });
   });

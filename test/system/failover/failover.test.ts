@@ -228,7 +228,7 @@ test("a backend that is terminated under an export is an error in one line", asy
   );
   while (!(await reader.read()).done);
   expect(await exporting.stderr.text()).toMatch(
-    /^plantstore: the database could not do it: [^\n]+; see to it, and try again\n$/,
+    /^plantstore: the database request failed: [^\n]+; fix the cause, and try again\n$/,
   );
   expect(await exporting.exited).toBe(1);
 });

@@ -60,7 +60,7 @@ suite(mayMount() ? "a full disk" : "a full disk (skipped: only root may mount on
       exitCode: 1,
       stdout: "",
       stderr: expect.stringMatching(
-        /^plantstore: the store could not be backed up to .*copy\.db: .*full.*; see to it, and try again\n$/,
+        /^plantstore: the store could not be backed up to .*copy\.db: .*full.*; fix the cause, and try again\n$/,
       ),
     });
     expect(readdirSync(place)).toEqual([]);

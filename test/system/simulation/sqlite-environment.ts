@@ -8,11 +8,10 @@ import {
   encodeBatch,
   encodeOutcomes,
 } from "../../../src/store/sqlite/batch-codec.ts";
-import { isFailedFsync } from "../../../src/store/sqlite/disk-failure.ts";
 import { Database, SQLiteError } from "../../../src/store/sqlite/driver.ts";
-import { exportPlants } from "../../../src/store/sqlite/export.ts";
+import { isFailedFsync } from "../../../src/store/sqlite/errors.ts";
 import { migrate } from "../../../src/store/sqlite/migrations.ts";
-import { SqlitePlants } from "../../../src/store/sqlite/plants.ts";
+import { exportPlants, SqlitePlants } from "../../../src/store/sqlite/plants.ts";
 import { SqliteTokens } from "../../../src/store/sqlite/tokens.ts";
 import type { ProcessStore, World, WorldParts } from "./environment.ts";
 

@@ -46,7 +46,7 @@ test.each(["off", "local", "remote_write"])(
       name: "Monstera",
     }));
     expect(new Set(await store.create(many))).toEqual(new Set(["unavailable"]));
-    await expect(store.tokens.revoke("first", 1_000)).rejects.toThrow("the database could not do it");
+    await expect(store.tokens.revoke("first", 1_000)).rejects.toThrow("the database request failed");
 
     await set(database, "synchronous_standby_names = ''");
     while ((await post(target, plantJson(10n, "Monstera"))).status !== 200);
@@ -72,7 +72,7 @@ test.each([
   while ((await post(target, plantJson(id++, "Monstera"))).status === 200);
   expect((await post(target, plantJson(id++, "Monstera"))).status).toBe(503);
   expect(await ready()).toContain(reason);
-  const line = await server.logged(({ msg }) => msg.startsWith("the store cannot be used at present"));
+  const line = await server.logged(({ msg }) => msg.startsWith("store unavailable"));
   expect(line.reason).toContain(reason);
   const started = await run(["serve", "--port", "0", "--admin-port", "off", "--database", address]);
   expect(started.exitCode).toBe(1);

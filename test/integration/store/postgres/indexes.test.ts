@@ -43,7 +43,7 @@ test("making or dropping newest gives way to a transaction that goes on, and pla
     expect({ exitCode, stderr }).toEqual({
       exitCode: 1,
       stderr:
-        "plantstore: another transaction holds the table of plants, that of a backup perhaps; try again when it is over\n",
+        "plantstore: another transaction holds a lock on the table plants, perhaps a backup; try again when it has ended\n",
     });
   };
 

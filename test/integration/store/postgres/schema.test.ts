@@ -37,7 +37,7 @@ test("the user that serves needs no right to create tables", async () => {
   const before = await serve(server);
   expect(before).toMatchObject({ exitCode: 1, stdout: "" });
   expect(before.stderr).toMatch(
-    /^plantstore: the schema cannot be made: [^\n]*; run "plantstore migrate" as a user that may create tables\n$/,
+    /^plantstore: the schema cannot be created: [^\n]*; run "plantstore migrate" as a user that may create tables\n$/,
   );
 
   expect((await run(["migrate", "--database", address])).exitCode).toBe(0);
@@ -89,7 +89,7 @@ test("a database that takes no writes, or cannot hold every string, is refused",
   await database.query("postgres", `ALTER DATABASE ${readOnly.name} SET default_transaction_read_only = on`);
   for (const [{ address }, reason] of [
     [latin1, "has the encoding LATIN1; it must be UTF8"],
-    [readOnly, "takes no writes (a standby, or read-only)"],
+    [readOnly, "accepts no writes (a standby, or read-only)"],
   ] as const) {
     const { exitCode, stderr } = await serve(`${address}?retry_timeout=1`);
     expect(exitCode).toBe(1);
@@ -116,7 +116,7 @@ test("rights that are missing are named in one line; readiness sees that plants 
   await database.query(name, `GRANT SELECT ON plantstore_schema TO poor_${name}`);
   const poor = address.replace("postgres@", `poor_${name}@`);
   expect((await serve(poor)).stderr).toMatch(
-    /^plantstore: the database could not do it: permission denied for table tokens [^\n]+\n$/,
+    /^plantstore: the database request failed: permission denied for table tokens [^\n]+\n$/,
   );
 
   await database.query(name, `GRANT SELECT, INSERT, UPDATE ON tokens TO poor_${name}`);

@@ -152,7 +152,7 @@ test("a server that may not store last uses says so when it stops, and is not di
   expect(logLines(stderr).filter(({ level }) => level !== "info")).toEqual([
     expect.objectContaining({
       level: "warn",
-      msg: "when tokens were last used could not be stored; nothing else depends on it",
+      msg: "writing the last use of tokens failed; nothing else depends on it",
       reason: expect.stringContaining("permission denied for table tokens"),
     }),
   ]);

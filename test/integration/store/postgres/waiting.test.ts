@@ -56,7 +56,7 @@ test("a host that does not answer at all is waited for no less openly", async ()
   const address = `postgres://postgres@127.0.0.1:${proxy.port}/postgres?${patient}`;
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     const { child, stderr } = start(["get", "1", "--database", address]);
-    await stderr.until((text) => text.includes("(no answer yet), up to 3600 s\n") || undefined);
+    await stderr.until((text) => text.includes("(no response yet), up to 3600 s\n") || undefined);
     child.kill(signal);
     await child.exited;
   }
@@ -82,12 +82,12 @@ test("a server that starts logs what it waits for, and stops in peace when it is
     ];
     const { child, stderr } = start(args);
     const line = await stderr.until((text) => logLines(text)[0]);
-    expect(line).toMatchObject({ level: "warn", msg: "waiting for the store, which does not answer" });
+    expect(line).toMatchObject({ level: "warn", msg: "waiting for the store, which does not respond" });
     expect(line.reason).toContain(`PostgreSQL at ${host}:${port} (`);
     child.kill(signal);
     expect(await child.exited).toBe(0);
     const rest = logLines(await stderr.ended).slice(1);
-    expect(rest.map(({ msg }) => msg)).toEqual(["stopping: what was accepted is answered first", "stopped"]);
+    expect(rest.map(({ msg }) => msg)).toEqual(["shutting down, draining requests", "stopped"]);
     expect(await stderr.ended).not.toContain("secret");
   }
 });
