@@ -118,7 +118,7 @@ test("nothing is overwritten unless it is told to be, and never a store that som
     const open = await run(["restore", copy, "--force", "--database", database]);
     expect(open).toMatchObject({
       exitCode: 1,
-      stderr: expect.stringContaining("plants.db is open, by a server"),
+      stderr: expect.stringContaining("plants.db is open, perhaps in a server"),
     });
     // The server did not notice.
     const target = { url: server.url, token: await server.createToken() };

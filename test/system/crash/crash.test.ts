@@ -1,5 +1,5 @@
-// kill -9 under load, again and again: every acknowledged plant is there afterwards, exact, and nothing is there
-// that was never sent.
+// kill -9 under load, many times: afterwards every acknowledged plant is stored exactly, and no plant is stored that was never
+// sent.
 
 import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
@@ -7,7 +7,7 @@ import { engines } from "../../support/engines.ts";
 import { Load } from "../../support/load.ts";
 import { RunningServer } from "../../support/server.ts";
 
-/** A plain run is to stay within minutes; `npm run faults` kills 200 times. */
+/** Few, to keep the test short; `npm run faults` kills 200 times. */
 const kills = Number(process.env.PLANTSTORE_TEST_KILLS ?? 30);
 const connections = 32;
 

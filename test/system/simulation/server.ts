@@ -1,4 +1,4 @@
-// A server process of the simulation: the real way from a Request to a Response, in front of a simulated store.
+// A server process of the simulation: the real code from Request to Response, with a simulated store.
 
 import { Bodies } from "../../../src/api/body.ts";
 import { createPlant } from "../../../src/api/create-plant.ts";
@@ -10,57 +10,57 @@ import { ApiError } from "../../../src/contract/errors.ts";
 import type { NewPlant } from "../../../src/contract/plant.ts";
 import { GroupCommit, scheduleWithSetImmediate } from "../../../src/store/group-commit.ts";
 import type { Outcome } from "../../../src/store/plant-store.ts";
-import type { Creating, ProcessStore, World, WorldParts } from "./environment.ts";
+import type { Environment, GroupCommitCalls, ProcessStore, SimulationParts } from "./environment.ts";
 
-/** Small, so that they are reached. */
+/** Small, so that the simulation reaches them. */
 const limits = { queuePlantsMax: 4, queueCodeUnitsMax: 900, batchPlantsMax: 3 };
 const bodyLimits = { bodyBytesMax: 2_000, inFlightBytesMax: 8_000, arrivalMsMax: 2_000 };
 
-/** What an engine throws that fails in a way that nobody knows. */
+/** An exception of an engine that no code expects. */
 class EngineThrew extends Error {}
 
-/** The text of the 500 that it is answered with. */
+/** The body of the 500 response to it. */
 export const engineThrewText = "the engine threw";
 
-/** What a client gets: an answer, or the end of the connection. */
-export type Reply = { readonly status: number; readonly text: string } | "gone";
+/** What a client receives: a response, or the end of the connection. */
+export type Reply = { readonly status: number; readonly text: string } | "disconnected";
 
 export class SimulatedServer {
-  readonly #parts: WorldParts;
+  readonly #parts: SimulationParts;
   readonly #store: ProcessStore;
   readonly #groupCommit: GroupCommit;
-  /** The same, or with a bug that was put in. */
-  readonly #creating: Creating;
+  /** The same, or with a planted bug. */
+  readonly #groupCommitCalls: GroupCommitCalls;
   readonly #tokens: TokenCache;
   readonly #bodies = new Bodies(bodyLimits);
-  readonly #answers = new Responses("*", undefined);
-  readonly #exchanges: RequestRecorder;
-  readonly #gone = Promise.withResolvers<"gone">();
+  readonly #responses = new Responses("*", undefined);
+  readonly #requests: RequestRecorder;
+  readonly #disconnected = Promise.withResolvers<"disconnected">();
   readonly #open = new Set<Promise<Reply>>();
-  /** Requests that are not answered yet, whether or not anybody still waits for them. */
+  /** Requests without a response, whether or not the client still waits. */
   #unanswered = 0;
-  /** The most plants that have waited for a commit. */
-  #waitedMost = 0;
+  /** The longest queue of plants that was seen. */
+  #queueLengthMax = 0;
   #state: "starting" | "up" | "stopping" | "ended" = "starting";
 
-  /** @param onEnd when the process has ended by itself */
-  constructor(world: World, parts: WorldParts, onEnd: () => void) {
+  /** @param onEnd called when the process has ended by itself. */
+  constructor(environment: Environment, parts: SimulationParts, onEnd: () => void) {
     const { time, random, mutation } = parts;
     this.#parts = parts;
-    const store = world.start(() => {
+    const store = environment.start(() => {
       this.kill();
       onEnd();
     });
     this.#store = mutation.store?.(store, { time, random }) ?? store;
     this.#groupCommit = new GroupCommit(
-      { create: (batch) => this.#create(batch, world) },
+      { create: (batch) => this.#create(batch, environment) },
       { ...limits, ...mutation.limits, batchesInFlightMax: store.batchesInFlightMax },
       scheduleWithSetImmediate,
     );
-    this.#creating = mutation.groupCommit?.(this.#groupCommit, { time, random }) ?? this.#groupCommit;
+    this.#groupCommitCalls = mutation.groupCommit?.(this.#groupCommit, { time, random }) ?? this.#groupCommit;
     const tokens = mutation.tokens?.(store.tokens) ?? store.tokens;
     this.#tokens = new TokenCache(tokens, mutation.clock?.(time.wallNow) ?? time.wallNow, () => undefined);
-    this.#exchanges = new RequestRecorder(time.now, "simulated");
+    this.#requests = new RequestRecorder(time.now, "simulated");
   }
 
   get isUp(): boolean {
@@ -72,37 +72,37 @@ export class SimulatedServer {
     this.#state = "up";
   }
 
-  /** Answers a request, unless the process ends before. */
+  /** Handles a request, unless the process ends before. */
   send(request: Request): Promise<Reply> {
-    if (!this.isUp) return Promise.resolve("gone");
-    const reply = Promise.race([this.#answer(request), this.#gone.promise]);
+    if (!this.isUp) return Promise.resolve("disconnected");
+    const reply = Promise.race([this.#handle(request), this.#disconnected.promise]);
     this.#open.add(reply);
     void reply.then(() => this.#open.delete(reply));
     return reply;
   }
 
-  /** As kill -9. */
+  /** Ends the process as kill -9 does. */
   kill(): void {
     if (this.#state === "ended") return;
     this.#state = "ended";
     this.#parts.trace("killed");
     this.#store.kill();
-    this.#gone.resolve("gone");
+    this.#disconnected.resolve("disconnected");
     void this.#tokens.stop();
   }
 
   /**
-   * As SIGTERM: what was accepted is answered, for as long as it may take. Says what is wrong with the server once it
-   * has done all that it had to do.
+   * Stops the server as SIGTERM does: accepted requests are drained for at most `drainMsMax`. Returns the violations that are
+   * left afterwards.
    */
   async stop(drainMsMax: number): Promise<string[]> {
     this.#state = "stopping";
     const drained = Promise.all(this.#open).then(() => true);
     const isDrained = await Promise.race([drained, this.#parts.time.sleep(drainMsMax).then(() => false)]);
-    this.#gone.resolve("gone");
+    this.#disconnected.resolve("disconnected");
     await this.#groupCommit.close();
     await this.#tokens.stop();
-    // Nothing is in a commit any more, so what is not answered now was only waiting for its body.
+    // No commit is in flight, so requests that are left were still receiving their bodies.
     await this.#parts.time.sleep(bodyLimits.arrivalMsMax + 1_000);
     if (this.#hasEnded()) return [];
     this.#state = "ended";
@@ -116,20 +116,22 @@ export class SimulatedServer {
       ...(left.some((count) => count !== 0)
         ? [`left behind: plants, requests and bytes in flight: ${left}`]
         : []),
-      ...(this.#waitedMost > limits.queuePlantsMax ? [`overfull: ${this.#waitedMost} plants waited`] : []),
+      ...(this.#queueLengthMax > limits.queuePlantsMax
+        ? [`overfull: ${this.#queueLengthMax} plants waited`]
+        : []),
     ];
   }
 
-  /** It may have been killed meanwhile. */
+  /** The server may have been killed meanwhile. */
   #hasEnded(): boolean {
     return this.#state === "ended";
   }
 
-  /** The engine, which may throw before its commit, or after it. */
-  async #create(batch: readonly NewPlant[], world: World): Promise<Outcome[]> {
+  /** Calls the engine, which may throw before its commit or after it. */
+  async #create(batch: readonly NewPlant[], environment: Environment): Promise<Outcome[]> {
     const { random, trace } = this.#parts;
-    this.#waitedMost = Math.max(this.#waitedMost, batch.length + this.#groupCommit.queueLength);
-    const throwsAt = world.engineThrows ? random.pick(["before", "after", "never"] as const) : "never";
+    this.#queueLengthMax = Math.max(this.#queueLengthMax, batch.length + this.#groupCommit.queueLength);
+    const throwsAt = environment.engineThrows ? random.pick(["before", "after", "never"] as const) : "never";
     if (throwsAt !== "never") trace(`the engine throws ${throwsAt} its commit`);
     if (throwsAt === "before") throw new EngineThrew();
     const outcomes = await this.#store.create(batch);
@@ -137,24 +139,24 @@ export class SimulatedServer {
     return outcomes;
   }
 
-  async #answer(request: Request): Promise<Reply> {
-    const exchange = this.#exchanges.startRequest(request, "/plants");
+  async #handle(request: Request): Promise<Reply> {
+    const requestRecord = this.#requests.startRequest(request, "/plants");
     this.#unanswered++;
     try {
-      const created = await createPlant(request, exchange, {
+      const created = await createPlant(request, requestRecord, {
         credentials: new Authenticator(this.#tokens, undefined),
-        groupCommit: this.#creating,
+        groupCommit: this.#groupCommitCalls,
         bodies: this.#bodies,
         rateLimit: undefined,
       });
       const response =
         created instanceof ApiError
-          ? this.#answers.error(created, exchange)
-          : this.#answers.plant(created, exchange);
+          ? this.#responses.error(created, requestRecord)
+          : this.#responses.plant(created, requestRecord);
       return { status: response.status, text: await response.text() };
     } catch (error) {
       if (error instanceof EngineThrew) return { status: 500, text: engineThrewText };
-      this.#parts.trace(`fault: ${error}`);
+      this.#parts.trace(`internal error: ${error}`);
       return { status: 500, text: "" };
     } finally {
       this.#unanswered--;

@@ -1,4 +1,4 @@
-// While PostgreSQL is away: every command says within a moment what it waits for, and a signal ends it.
+// While PostgreSQL cannot be reached: every command soon prints what it waits for, and a signal ends it.
 
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
@@ -49,7 +49,7 @@ test.each(commands.map((command) => [command.join(" "), command] as const))(
   },
 );
 
-test("a host that does not answer at all is waited for no less openly", async () => {
+test("a wait for a host that does not respond at all is printed too", async () => {
   await using database = await PostgresServer.start();
   using proxy = new HangingProxy(database.port);
   proxy.hang();
@@ -62,7 +62,7 @@ test("a host that does not answer at all is waited for no less openly", async ()
   }
 });
 
-test("a server that starts logs what it waits for, and stops in peace when it is told to", async () => {
+test("a server that starts logs what it waits for, and stops on a signal", async () => {
   const port = await freePort();
   for (const [host, signal] of [
     ["127.0.0.1", "SIGINT"],
@@ -92,7 +92,7 @@ test("a server that starts logs what it waits for, and stops in peace when it is
   }
 });
 
-test("--quiet waits in silence, and says only how it ended", async () => {
+test("--quiet prints only the result of the wait", async () => {
   const database = `postgres://127.0.0.1:${await freePort()}/plants?retry_timeout=1`;
   expect((await run(["export", "--database", database])).stderr).toMatch(
     /^waiting for [^\n]+\nplantstore: [^\n]+\n$/,
