@@ -65,7 +65,7 @@ export function createHandler(dependencies: HandlerDependencies): PublicHandler 
       value = errorResponse(internalError());
       // The client has aborted its body: nothing can be sent.
       isAborted = request.signal.aborted;
-      if (!isAborted) emit({ kind: "fault", requestId: record.requestId, error });
+      if (!isAborted) emit({ kind: "internalError", requestId: record.requestId, error });
     }
     const { outcome } = value;
     const isCreated = outcome === "created" || outcome === "unchanged";
@@ -73,9 +73,9 @@ export function createHandler(dependencies: HandlerDependencies): PublicHandler 
     if (endOfTick !== undefined) await endOfTick;
 
     record.status = value.status;
-    record.result = isAborted ? "gone" : outcome;
+    record.result = isAborted ? "clientAborted" : outcome;
     record.endedAt = now();
-    emit({ kind: "answered", exchange: record });
+    emit({ kind: "requestCompleted", request: record });
     const response = sender.send(value, record);
     // RFC 9112, section 9.6: else the client would send its next request on a connection that is being closed.
     if (context.shouldClose()) response.headers.set("Connection", "close");
@@ -191,7 +191,7 @@ function recordStarter(now: Clock, idPrefix: string): (request: Request) => Publ
       startedAt,
       endedAt: startedAt,
       status: 0,
-      result: "gone",
+      result: "clientAborted",
       caller: undefined,
       rateLimit: undefined,
     };

@@ -54,7 +54,7 @@ interface CachedToken {
 
 /** Called with an error of a task in the background. */
 export type OnTokenCacheError = (
-  kind: "tokenReloadFailed" | "lastUsedWriteFailed" | "endedTokensUnremoved",
+  kind: "tokenReloadFailed" | "lastUsedWriteFailed" | "tokenRemovalFailed",
   error: unknown,
 ) => void;
 
@@ -198,7 +198,7 @@ export class TokenCache {
         if (afterHash !== undefined) await Bun.sleep(removalPauseMs);
       }
     } catch (error) {
-      this.#onError("endedTokensUnremoved", error);
+      this.#onError("tokenRemovalFailed", error);
     }
   }
 

@@ -54,6 +54,6 @@ export function createConsole(
     history,
     now,
     about: { version: packageJson.version, engine: store.engine, run: crypto.randomUUID() },
-    onInternalError: (error) => emit({ kind: "fault", requestId: "console", error }),
+    onInternalError: (error) => emit({ kind: "internalError", requestId: "console", error }),
   });
 }

@@ -27,7 +27,7 @@ import { Tracing } from "../observability/tracing.ts";
 import { OperatorError } from "../operator-error.ts";
 import { type FinishedBatch, GroupCommit, scheduleWithSetImmediate } from "../store/group-commit.ts";
 import { openServerStore } from "../store/open-store.ts";
-import type { PlantStore, StoreObserver } from "../store/plant-store.ts";
+import type { PlantStore, StoreEvents } from "../store/plant-store.ts";
 import { Readiness } from "../store/readiness.ts";
 import { RecentCreates } from "../store/recent-creates.ts";
 import { printUrl } from "./bootstrap-token.ts";
@@ -104,7 +104,7 @@ async function serve(config: ServeConfig): Promise<void> {
       version: packageJson.version,
       now,
       wallNow: Date.now,
-      observeUnsent: (reason) => emit({ kind: "traceExportFailed", reason }),
+      onExportFailed: (reason) => emit({ kind: "traceExportFailed", reason }),
     });
     subscribers.push((event) => tracing.handle(event));
     resources.defer(() => tracing.end());
@@ -112,12 +112,12 @@ async function serve(config: ServeConfig): Promise<void> {
 
   // Store
   const store = await openStoreUnlessStopped(config, stopSignal, {
-    unavailable: (reason) => emit({ kind: "storeUnavailable", reason }),
+    onUnavailable: (reason) => emit({ kind: "storeUnavailable", reason }),
     waiting: (waitingFor) => emit({ kind: "storeWaiting", waitingFor }),
-    failed: ({ message }) => exitImmediately({ kind: "storeFailed", reason: message }),
+    onFailed: ({ message }) => exitImmediately({ kind: "storeFailed", reason: message }),
   });
   if (store === undefined) {
-    emit({ kind: "stopping", signal: await stopSignal });
+    emit({ kind: "shuttingDown", signal: await stopSignal });
     isStopping = true;
     return;
   }
@@ -132,7 +132,7 @@ async function serve(config: ServeConfig): Promise<void> {
     readiness.update(batch);
     recentCreates?.add(batch);
     const { plants, outcomes, startedAt, endedAt } = batch;
-    if (outcomes !== undefined) emit({ kind: "committed", plants: plants.length, startedAt, endedAt });
+    if (outcomes !== undefined) emit({ kind: "batchCommitted", plants: plants.length, startedAt, endedAt });
   };
   const groupCommit = new GroupCommit(
     store,
@@ -214,7 +214,7 @@ async function serve(config: ServeConfig): Promise<void> {
 
   // Logged after the listeners are open, so that a failed start prints nothing but its error.
   emit({ kind: "configured", version: packageJson.version, settings: effectiveConfig(config) });
-  if (connections.shortage !== undefined) emit({ kind: "descriptorsScarce", ...connections.shortage });
+  if (connections.shortage !== undefined) emit({ kind: "openFileLimitTooLow", ...connections.shortage });
   if (admin !== undefined) emit({ kind: "listening", listener: "admin", url: admin.url });
   emit({ kind: "listening", listener: "public", url });
   if (certificateFiles !== undefined && certificate !== undefined)
@@ -226,7 +226,7 @@ async function serve(config: ServeConfig): Promise<void> {
     documentationUrl: config.docs === "on" ? `${url}/` : undefined,
     consoleUrl: admin === undefined || operatorConsole === undefined ? undefined : `${admin.url}/console/`,
   });
-  emit({ kind: "stopping", signal: await stopSignal });
+  emit({ kind: "shuttingDown", signal: await stopSignal });
   isStopping = true;
 }
 
@@ -239,7 +239,7 @@ function createRateLimit({ tokenRate, tokenBurst }: ServeConfig): RateLimit | un
 async function openStoreUnlessStopped(
   { database, migrate }: ServeConfig,
   stopSignal: Promise<string>,
-  { waiting: report, ...observer }: StoreObserver & { readonly waiting: (waitingFor: string) => void },
+  { waiting: report, ...observer }: StoreEvents & { readonly waiting: (waitingFor: string) => void },
 ): Promise<PlantStore | undefined> {
   const opening = new AbortController();
   // An open store continues to retry, because accepted plants are still to be committed.
@@ -287,7 +287,7 @@ function reloadCertificate(
   { listener, resources, emit }: { listener: PublicListener; resources: AsyncDisposableStack; emit: Emit },
 ): void {
   const emitInUse = ({ subject, expiresAt }: Certificate) =>
-    emit({ kind: "certificateInUse", subject, expiresAt });
+    emit({ kind: "certificateLoaded", subject, expiresAt });
   const reloader = new CertificateReloader(files, current, {
     onReload: (certificate) => {
       listener.reloadCertificate(certificate);

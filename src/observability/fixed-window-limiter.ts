@@ -1,21 +1,22 @@
-// So many in so long: what keeps a log from growing with the traffic.
+// Fixed-window limiter: bounds how often a line is logged, so that the log does not grow with the traffic.
 
 export class FixedWindowLimiter {
   readonly #countMax: number;
   readonly #periodMs: number;
   #periodEnd = Number.NEGATIVE_INFINITY;
   #count = 0;
-  #leftOut = 0;
+  #suppressed = 0;
 
+  /** @param countMax how many are let through in each period. */
   constructor(countMax: number, periodMs: number) {
     this.#countMax = countMax;
     this.#periodMs = periodMs;
   }
 
   /**
-   * How many were left out since the last one that was not; undefined if this one is to be left out as well.
+   * Returns how many were suppressed since the last one that was let through; undefined if this one is suppressed too.
    *
-   * @param now Milliseconds of any clock, always the same one.
+   * @param now milliseconds of a clock that never runs backwards.
    */
   tryAcquire(now: number): number | undefined {
     if (now >= this.#periodEnd) {
@@ -23,12 +24,12 @@ export class FixedWindowLimiter {
       this.#count = 0;
     }
     if (this.#count >= this.#countMax) {
-      this.#leftOut++;
+      this.#suppressed++;
       return undefined;
     }
     this.#count++;
-    const leftOut = this.#leftOut;
-    this.#leftOut = 0;
-    return leftOut;
+    const suppressed = this.#suppressed;
+    this.#suppressed = 0;
+    return suppressed;
   }
 }

@@ -1,5 +1,5 @@
-// The log: events as lines on standard error, JSON for machines or readable for people. Never a token, never a
-// plant's content.
+// The log: events as lines on standard error, as JSON or in a readable format. Never contains a token or the content of a
+// plant.
 
 import pino, { type DestinationStream, type Logger } from "pino";
 import pretty from "pino-pretty";
@@ -9,18 +9,18 @@ import type { Clock, RequestRecord, ServerEvent } from "./server-event.ts";
 
 export interface LogOptions {
   readonly format: "json" | "pretty";
-  /** What is less severe is left out. */
+  /** Less severe lines are not logged. */
   readonly level: "error" | "warn" | "info";
-  /** Requests that get a line of their own, in a second at the most; 0 is none. */
+  /** At most this many lines of requests in a second; 0 for none. */
   readonly accessLinesPerSecond: number;
   readonly now: Clock;
 }
 
-/** The same trouble comes with every batch: one line of it in so long. */
-const troublePauseMs = 10_000;
+/** A warning that may come with every batch is logged at most once in this time. */
+const warningIntervalMs = 10_000;
 
-/** What may wait for a slow reader of the log; lines past it are lost, and the server goes on. */
-const unreadBytesMax = 2 ** 20;
+/** The buffer for a slow reader of the log; further lines are dropped. */
+const bufferedBytesMax = 2 ** 20;
 
 const pathCharactersMax = 200;
 
@@ -28,22 +28,22 @@ const endMsMax = 1_000;
 
 export class Log {
   readonly #logger: Logger;
-  readonly #access: FixedWindowLimiter;
-  readonly #storeTrouble: FixedWindowLimiter;
-  readonly #waitTrouble: FixedWindowLimiter;
-  readonly #tokenTrouble: FixedWindowLimiter;
-  readonly #traceTrouble: FixedWindowLimiter;
-  readonly #connectionTrouble: Readonly<Record<"public" | "admin", FixedWindowLimiter>>;
-  readonly #providerTrouble: FixedWindowLimiter;
+  readonly #accessLimiter: FixedWindowLimiter;
+  readonly #storeThrottle: FixedWindowLimiter;
+  readonly #waitThrottle: FixedWindowLimiter;
+  readonly #tokenThrottle: FixedWindowLimiter;
+  readonly #traceThrottle: FixedWindowLimiter;
+  readonly #connectionThrottles: Readonly<Record<"public" | "admin", FixedWindowLimiter>>;
+  readonly #jwksThrottle: FixedWindowLimiter;
   readonly #now: Clock;
   readonly #end: Lines["end"];
-  readonly #giveUp: Lines["giveUp"];
+  readonly #abandon: Lines["abandon"];
   #hasEnded = false;
 
   constructor({ format, level, accessLinesPerSecond, now }: LogOptions) {
-    const { stream, end, giveUp } = format === "json" ? jsonLines() : readableLines();
+    const { stream, end, abandon } = format === "json" ? jsonLines() : readableLines();
     this.#end = end;
-    this.#giveUp = giveUp;
+    this.#abandon = abandon;
     this.#logger = pino(
       {
         level,
@@ -54,23 +54,23 @@ export class Log {
       stream,
     );
     this.#now = now;
-    this.#access = new FixedWindowLimiter(accessLinesPerSecond, 1_000);
-    this.#storeTrouble = new FixedWindowLimiter(1, troublePauseMs);
-    this.#waitTrouble = new FixedWindowLimiter(1, troublePauseMs);
-    this.#tokenTrouble = new FixedWindowLimiter(1, troublePauseMs);
-    this.#traceTrouble = new FixedWindowLimiter(1, troublePauseMs);
-    this.#connectionTrouble = {
-      public: new FixedWindowLimiter(1, troublePauseMs),
-      admin: new FixedWindowLimiter(1, troublePauseMs),
+    this.#accessLimiter = new FixedWindowLimiter(accessLinesPerSecond, 1_000);
+    this.#storeThrottle = new FixedWindowLimiter(1, warningIntervalMs);
+    this.#waitThrottle = new FixedWindowLimiter(1, warningIntervalMs);
+    this.#tokenThrottle = new FixedWindowLimiter(1, warningIntervalMs);
+    this.#traceThrottle = new FixedWindowLimiter(1, warningIntervalMs);
+    this.#connectionThrottles = {
+      public: new FixedWindowLimiter(1, warningIntervalMs),
+      admin: new FixedWindowLimiter(1, warningIntervalMs),
     };
-    this.#providerTrouble = new FixedWindowLimiter(1, troublePauseMs);
+    this.#jwksThrottle = new FixedWindowLimiter(1, warningIntervalMs);
   }
 
   handle(event: ServerEvent): void {
     if (this.#hasEnded) return;
     switch (event.kind) {
-      case "answered":
-        this.#answered(event.exchange);
+      case "requestCompleted":
+        this.#logRequest(event.request);
         break;
       case "configured":
         this.#logger.info(
@@ -81,110 +81,103 @@ export class Log {
       case "listening":
         this.#logger.info({ url: event.url }, `the ${event.listener} listener is open`);
         break;
-      case "certificateInUse":
+      case "certificateLoaded":
         this.#logger.info(
           { subject: event.subject, expires: new Date(event.expiresAt).toISOString() },
-          "new connections get this certificate",
+          "certificate loaded, used for new connections",
         );
         break;
       case "certificateReloadFailed":
         this.#logger.warn(
           { reason: event.reason },
-          "the new certificate cannot be used; the one before it stays in use",
+          "certificate reload failed; the previous certificate stays in use",
         );
         break;
       case "storeUnavailable":
-        this.#troubled(
-          this.#storeTrouble,
+        this.#warn(
+          this.#storeThrottle,
           { reason: event.reason },
-          "the store cannot be used at present; requests are answered 503 until it can",
+          "store unavailable; creates get 503 until it can commit again",
         );
         break;
       case "storeWaiting":
-        this.#troubled(
-          this.#waitTrouble,
+        this.#warn(
+          this.#waitThrottle,
           { reason: event.waitingFor },
-          "waiting for the store, which does not answer",
+          "waiting for the store, which does not respond",
         );
         break;
       case "tokenReloadFailed":
-        this.#troubled(
-          this.#tokenTrouble,
+        this.#warn(
+          this.#tokenThrottle,
           { reason: event.reason },
-          "the tokens cannot be read at present; those that are known go on being accepted",
+          "token reload failed; cached tokens are still accepted",
         );
         break;
       case "traceExportFailed":
-        this.#troubled(
-          this.#traceTrouble,
-          { reason: event.reason },
-          "traces could not be sent, and are lost",
-        );
+        this.#warn(this.#traceThrottle, { reason: event.reason }, "trace export failed; the spans are lost");
         break;
       case "connectionsShed":
-        this.#troubled(
-          this.#connectionTrouble[event.listener],
+        this.#warn(
+          this.#connectionThrottles[event.listener],
           { listener: event.listener, reason: `${event.open} are open` },
-          "there are too many connections; idle ones are closed, and others after their next answer",
+          "too many connections; idle ones are closed, others after their next response",
         );
         break;
-      case "descriptorsScarce":
+      case "openFileLimitTooLow":
         this.#logger.warn(
           { limit: event.limit, needed: event.needed },
-          "the limit on open files is too low for the connections allowed; raise it, or lower --connections-max",
+          "the limit on open files is too low for --connections-max; raise the limit or lower --connections-max",
         );
         break;
       case "lastUsedWriteFailed":
         this.#logger.warn(
           { reason: event.reason },
-          "when tokens were last used could not be stored; nothing else depends on it",
+          "writing the last use of tokens failed; nothing else depends on it",
         );
         break;
-      case "endedTokensUnremoved":
+      case "tokenRemovalFailed":
         this.#logger.warn(
           { reason: event.reason },
-          "tokens that ended long ago could not be removed; nothing else depends on it",
+          "removing ended tokens failed; nothing else depends on it",
         );
         break;
       case "jwksRefreshFailed":
-        this.#troubled(
-          this.#providerTrouble,
+        this.#warn(
+          this.#jwksThrottle,
           { reason: event.reason },
-          "the identity provider's keys cannot be used at present; those read before go on being accepted",
+          "JWKS refresh failed; cached keys stay in use",
         );
         break;
       case "storeFailed":
-        this.#logger.error({ reason: event.reason }, "the store has failed, and the server ends");
+        this.#logger.error({ reason: event.reason }, "store failed, the server exits");
         break;
-      case "fault":
-        this.#logger.error(
-          { requestId: event.requestId, ...described(event.error) },
-          "a fault of the program",
-        );
+      case "internalError":
+        this.#logger.error({ requestId: event.requestId, ...errorFields(event.error) }, "internal error");
         break;
-      case "stopping":
-        this.#logger.info({ signal: event.signal }, "stopping: what was accepted is answered first");
+      case "shuttingDown":
+        this.#logger.info({ signal: event.signal }, "shutting down, draining requests");
         break;
       case "forcedExit":
-        this.#logger.warn({ signal: event.signal }, "a second signal: the server ends at once");
+        this.#logger.warn({ signal: event.signal }, "second signal, exiting immediately");
         break;
       case "stopped":
         this.#logger.info("stopped");
         break;
-      case "committed":
+      case "batchCommitted":
         break;
     }
   }
 
   /**
-   * Writes what still waits, and resolves with whether that came to an end: a reader that hangs is waited for a
-   * second. Nothing is logged any more.
+   * Writes the buffered lines, and resolves with whether all were written: a reader that hangs is given a second. Later events
+   * are not logged.
    */
   end(): Promise<boolean> {
     this.#hasEnded = true;
     const written = Promise.withResolvers<boolean>();
     const timer = setTimeout(() => {
-      this.#giveUp();
+      this.#abandon();
       written.resolve(false);
     }, endMsMax);
     this.#end(() => {
@@ -194,11 +187,11 @@ export class Log {
     return written.promise;
   }
 
-  #answered(exchange: Readonly<RequestRecord>): void {
-    const leftOut = this.#access.tryAcquire(exchange.endedAt);
-    if (leftOut === undefined) return;
-    const { requestId, method, status, result, caller, startedAt, endedAt } = exchange;
-    const path = exchange.path.slice(0, pathCharactersMax);
+  #logRequest(request: Readonly<RequestRecord>): void {
+    const suppressed = this.#accessLimiter.tryAcquire(request.endedAt);
+    if (suppressed === undefined) return;
+    const { requestId, method, status, result, caller, startedAt, endedAt } = request;
+    const path = request.path.slice(0, pathCharactersMax);
     const fields = {
       requestId,
       method,
@@ -207,45 +200,47 @@ export class Log {
       ...(result in errorRegistry ? { error: errorNumber(result) } : { result }),
       token: caller,
       ms: Number((endedAt - startedAt).toFixed(3)),
-      leftOut: leftOut === 0 ? undefined : leftOut,
+      suppressed: suppressed === 0 ? undefined : suppressed,
     };
     this.#logger.info(fields, `${method} ${path} ${status}`);
   }
 
-  #troubled(allowance: FixedWindowLimiter, fields: Readonly<Record<string, string>>, message: string): void {
-    const leftOut = allowance.tryAcquire(this.#now());
-    if (leftOut === undefined) return;
-    this.#logger.warn({ ...fields, leftOut: leftOut === 0 ? undefined : leftOut }, message);
+  #warn(throttle: FixedWindowLimiter, fields: Readonly<Record<string, string>>, message: string): void {
+    const suppressed = throttle.tryAcquire(this.#now());
+    if (suppressed === undefined) return;
+    this.#logger.warn({ ...fields, suppressed: suppressed === 0 ? undefined : suppressed }, message);
   }
 }
 
 interface Lines {
   readonly stream: DestinationStream;
+  /** Writes the buffered lines. */
   readonly end: (whenWritten: () => void) => void;
-  readonly giveUp: () => void;
+  /** Drops the buffered lines. */
+  readonly abandon: () => void;
 }
 
 function jsonLines(): Lines {
-  const stream = pino.destination({ fd: 2, sync: false, maxLength: unreadBytesMax });
-  // Whoever reads the log may go away; the server does not go with them.
-  let readerIsGone = false;
+  const stream = pino.destination({ fd: 2, sync: false, maxLength: bufferedBytesMax });
+  // The reader of the log may end; the server continues without a log.
+  let hasReaderEnded = false;
   stream.on("error", () => {
-    readerIsGone = true;
+    hasReaderEnded = true;
   });
   const end = (whenWritten: () => void) => {
-    if (readerIsGone) return whenWritten();
+    if (hasReaderEnded) return whenWritten();
     stream.once("close", whenWritten);
     stream.once("error", whenWritten);
     stream.end();
   };
-  // Else pino would wait for the reader once more when the process exits.
-  return { stream, end, giveUp: () => stream.destroy() };
+  // Without destroy pino would wait for the reader again when the process exits.
+  return { stream, end, abandon: () => stream.destroy() };
 }
 
 function readableLines(): Lines {
   const stream = pretty({ destination: 2, sync: true, singleLine: true, translateTime: "SYS:HH:MM:ss.l" });
   stream.on("error", () => undefined);
-  return { stream, end: (whenWritten) => stream.end(whenWritten), giveUp: () => stream.destroy() };
+  return { stream, end: (whenWritten) => stream.end(whenWritten), abandon: () => stream.destroy() };
 }
 
 function settingEntry({ name, value, source }: { name: string; value: unknown; source: string }) {
@@ -256,8 +251,8 @@ function errorNumber(code: string): number {
   return errorRegistry[code as keyof typeof errorRegistry].error;
 }
 
-/** Without the other properties of an error: a database's holds the row that it failed on. */
-function described(error: unknown): { error: string; stack: string | undefined } {
+/** Only message and stack: other properties of a database's error contain the row that it failed on. */
+function errorFields(error: unknown): { error: string; stack: string | undefined } {
   return error instanceof Error
     ? { error: error.message, stack: error.stack }
     : { error: String(error), stack: undefined };

@@ -1,5 +1,5 @@
-// Everything worth logging or counting, as one closed union. Whoever meets it says so; the logger, the metrics and
-// the traces alone interpret it.
+// Everything that is logged, counted or traced, as one closed union. Components emit events; only the log, the metrics, the
+// recent samples and the tracing interpret them.
 
 import type { ErrorCode } from "../contract/errors.ts";
 
@@ -7,7 +7,7 @@ export type ServerEvent =
   | {
       readonly kind: "configured";
       readonly version: string;
-      /** What is in force, and where it came from; nothing secret. */
+      /** The effective settings with their sources; without secrets. */
       readonly settings: readonly {
         readonly name: string;
         readonly value: unknown;
@@ -15,61 +15,61 @@ export type ServerEvent =
       }[];
     }
   | { readonly kind: "listening"; readonly listener: "public" | "admin"; readonly url: string }
-  | { readonly kind: "answered"; readonly exchange: Readonly<RequestRecord> }
+  | { readonly kind: "requestCompleted"; readonly request: Readonly<RequestRecord> }
   | BatchCommitted
-  /** Moments are milliseconds since the epoch. */
-  | { readonly kind: "certificateInUse"; readonly subject: string; readonly expiresAt: number }
+  /** `expiresAt` is in milliseconds since the epoch. */
+  | { readonly kind: "certificateLoaded"; readonly subject: string; readonly expiresAt: number }
   | { readonly kind: "certificateReloadFailed"; readonly reason: string }
   | { readonly kind: "storeUnavailable"; readonly reason: string }
-  /** Once a wait for a store that is away lasts longer than a moment. */
+  /** A wait for a store that cannot be reached has lasted 800 ms. */
   | { readonly kind: "storeWaiting"; readonly waitingFor: string }
+  /** The store can serve no more calls. */
   | { readonly kind: "storeFailed"; readonly reason: string }
   | { readonly kind: "tokenReloadFailed"; readonly reason: string }
   | { readonly kind: "connectionsShed"; readonly listener: "public" | "admin"; readonly open: number }
-  /** The limit on open files is below what the listeners need. */
-  | { readonly kind: "descriptorsScarce"; readonly limit: number; readonly needed: number }
+  /** The limit on open files is lower than the listeners need. */
+  | { readonly kind: "openFileLimitTooLow"; readonly limit: number; readonly needed: number }
   | { readonly kind: "traceExportFailed"; readonly reason: string }
   | { readonly kind: "lastUsedWriteFailed"; readonly reason: string }
-  | { readonly kind: "endedTokensUnremoved"; readonly reason: string }
-  /** Of an identity provider. */
+  | { readonly kind: "tokenRemovalFailed"; readonly reason: string }
   | { readonly kind: "jwksRefreshFailed"; readonly reason: string }
-  | { readonly kind: "fault"; readonly requestId: string; readonly error: unknown }
-  | { readonly kind: "stopping"; readonly signal: string }
+  | { readonly kind: "internalError"; readonly requestId: string; readonly error: unknown }
+  | { readonly kind: "shuttingDown"; readonly signal: string }
   | { readonly kind: "forcedExit"; readonly signal: string }
   | { readonly kind: "stopped" };
 
-/** Takes an event in. Never throws, and costs the caller next to nothing. */
+/** Emits an event. Never throws, and never waits. */
 export type Emit = (event: ServerEvent) => void;
 
-/** A batch came back from the store, before any of its plants is answered. Times are those of Clock. */
+/** The store has returned the outcomes of a batch; emitted before any response to its plants. Times are those of Clock. */
 export interface BatchCommitted {
-  readonly kind: "committed";
+  readonly kind: "batchCommitted";
   readonly plants: number;
   readonly startedAt: number;
   readonly endedAt: number;
 }
 
-/** Milliseconds since some fixed moment, with fractions, that no change of the system's time moves: performance.now. */
+/** A monotonic clock in milliseconds with fractions: performance.now. */
 export type Clock = () => number;
 
 /**
- * What became of a request: a plant `created` or `unchanged`, an error code, `served` for what is neither (the
- * description, CORS preflight), `gone` where the client left before its answer.
+ * The result of a request: a plant `created` or `unchanged`, an error code, `served` for everything else (openapi.json, CORS
+ * preflight), `clientAborted` if the client closed the connection before its response.
  */
-export type Result = "created" | "unchanged" | "served" | "gone" | ErrorCode;
+export type Result = "created" | "unchanged" | "served" | "clientAborted" | ErrorCode;
 
-/** One request and its answer; filled in on the way. Times are those of Clock. */
+/** One request and its response, completed while it is handled. Times are those of Clock. */
 export interface RequestRecord {
   readonly requestId: string;
-  /** The caller's place in a trace (W3C Trace Context), as it came. */
+  /** The request's traceparent (W3C Trace Context), unchanged. */
   readonly traceparent: string | null;
   readonly method: string;
-  /** Without the query, where a client may have put what is secret. */
+  /** Without the query, which may contain a secret. */
   readonly path: string;
   readonly startedAt: number;
   endedAt: number;
   status: number;
   result: Result;
-  /** The name of the token, once it is accepted. */
+  /** The name of the token, once it is authenticated. */
   caller: string | undefined;
 }

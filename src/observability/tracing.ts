@@ -1,7 +1,7 @@
-// Traces: each request as a span, and its commit as one within, sent to an OpenTelemetry collector.
+// Traces: a span for each request, with a child span for its commit, exported to an OpenTelemetry collector.
 //
-// Spans are made from events after the fact, so the request's way knows nothing of them. The packages are loaded by
-// whoever asks for traces, and by nobody else.
+// Spans are made from events after a request is completed, so request handling does not depend on tracing. The
+// OpenTelemetry packages are imported only if tracing is started.
 
 import type { Context, Tracer } from "@opentelemetry/api";
 import type { BasicTracerProvider } from "@opentelemetry/sdk-trace-base";
@@ -15,18 +15,18 @@ export interface TraceOptions {
   readonly now: Clock;
   /** Milliseconds since the epoch. */
   readonly wallNow: () => number;
-  /** Hears why spans could not be sent; they are lost. */
-  readonly observeUnsent: (reason: string) => void;
+  /** Called with the reason when spans could not be exported; they are lost. */
+  readonly onExportFailed: (reason: string) => void;
 }
 
-/** A collector that hangs must not hold up the end of the server. */
-const endMsMax = 2_000;
+/** How long the last export may delay the end of the server. */
+const shutdownMsMax = 2_000;
 
 export class Tracing {
   readonly #api: typeof import("@opentelemetry/api");
   readonly #provider: BasicTracerProvider;
   readonly #tracer: Tracer;
-  readonly #epochOf: (moment: number) => number;
+  readonly #toEpochMs: (time: number) => number;
   #lastCommit: BatchCommitted | undefined;
 
   private constructor(
@@ -37,10 +37,10 @@ export class Tracing {
     this.#api = api;
     this.#provider = provider;
     this.#tracer = provider.getTracer("plantstore");
-    this.#epochOf = (moment) => wallNow() - now() + moment;
+    this.#toEpochMs = (time) => wallNow() - now() + time;
   }
 
-  /** Gets ready to send. What else OpenTelemetry has to set comes from its own variables, OTEL_*. */
+  /** Starts tracing. All other options of OpenTelemetry come from its own environment variables, OTEL_*. */
   static async start(options: TraceOptions): Promise<Tracing> {
     const [api, { BasicTracerProvider, BatchSpanProcessor }, { OTLPTraceExporter }, resources] =
       await Promise.all([
@@ -51,7 +51,7 @@ export class Tracing {
       ]);
     const ignore = () => undefined;
     api.diag.setLogger(
-      { error: options.observeUnsent, warn: ignore, info: ignore, debug: ignore, verbose: ignore },
+      { error: options.onExportFailed, warn: ignore, info: ignore, debug: ignore, verbose: ignore },
       api.DiagLogLevel.ERROR,
     );
     const exporter = new OTLPTraceExporter({ url: `${options.endpoint}/v1/traces` });
@@ -65,30 +65,30 @@ export class Tracing {
   }
 
   handle(event: ServerEvent): void {
-    // The requests of a batch are answered in the turn in which it comes back, before any other batch does.
-    if (event.kind === "committed") this.#lastCommit = event;
-    else if (event.kind === "answered") this.#answered(event.exchange);
+    // The requests of a batch are completed in the same event-loop iteration, before the next batch is committed.
+    if (event.kind === "batchCommitted") this.#lastCommit = event;
+    else if (event.kind === "requestCompleted") this.#traceRequest(event.request);
   }
 
-  /** Sends what is left, for two seconds at the most. */
+  /** Exports the remaining spans, for at most two seconds. */
   async end(): Promise<void> {
-    const late = Promise.withResolvers<void>();
-    const timer = setTimeout(late.resolve, endMsMax);
-    // Why it could not be sent was said by diag.
-    await Promise.race([this.#provider.shutdown().catch(() => undefined), late.promise]);
+    const timeout = Promise.withResolvers<void>();
+    const timer = setTimeout(timeout.resolve, shutdownMsMax);
+    // The diag logger has reported the reason of a failure.
+    await Promise.race([this.#provider.shutdown().catch(() => undefined), timeout.promise]);
     clearTimeout(timer);
   }
 
-  #answered(exchange: Readonly<RequestRecord>): void {
+  #traceRequest(request: Readonly<RequestRecord>): void {
     const { trace, SpanKind, SpanStatusCode } = this.#api;
-    const { method, path, status, result, requestId, caller, startedAt, endedAt } = exchange;
-    const parent = this.#parentOf(exchange);
+    const { method, path, status, result, requestId, caller, startedAt, endedAt } = request;
+    const parent = this.#parentContext(request);
     const span = this.#tracer.startSpan(
-      // A path of the client's invention would be a name of its own.
+      // The span name must have low cardinality, so it has no path that the client made up.
       status === 404 ? method : `${method} ${path}`,
       {
         kind: SpanKind.SERVER,
-        startTime: this.#epochOf(startedAt),
+        startTime: this.#toEpochMs(startedAt),
         attributes: {
           "http.request.method": method,
           "http.response.status_code": status,
@@ -102,23 +102,23 @@ export class Tracing {
       },
       parent,
     );
-    // OpenTelemetry's semantic conventions for HTTP: what the client did wrong is no error of a server's span.
+    // OpenTelemetry semantic conventions for HTTP: in a server span, 4xx is not an error.
     if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
     if (result === "created") this.#traceCommit(trace.setSpan(parent, span), startedAt);
-    span.end(this.#epochOf(endedAt));
+    span.end(this.#toEpochMs(endedAt));
   }
 
-  #traceCommit(request: Context, requestStartedAt: number): void {
+  #traceCommit(parent: Context, requestStartedAt: number): void {
     const commit = this.#lastCommit;
     if (commit === undefined || commit.startedAt < requestStartedAt) return;
     const attributes = { "plantstore.batch_plants": commit.plants };
     this.#tracer
-      .startSpan("commit", { startTime: this.#epochOf(commit.startedAt), attributes }, request)
-      .end(this.#epochOf(commit.endedAt));
+      .startSpan("commit", { startTime: this.#toEpochMs(commit.startedAt), attributes }, parent)
+      .end(this.#toEpochMs(commit.endedAt));
   }
 
-  /** The caller's span (W3C Trace Context, section 3.2: version, trace id, parent id, flags). */
-  #parentOf({ traceparent }: Readonly<RequestRecord>): Context {
+  /** The caller's span, from traceparent (W3C Trace Context, section 3.2: version, trace id, parent id, flags). */
+  #parentContext({ traceparent }: Readonly<RequestRecord>): Context {
     const { trace, ROOT_CONTEXT } = this.#api;
     if (traceparent === null) return ROOT_CONTEXT;
     const [, traceId = "", spanId = "", flags = "00"] = traceparent.split("-");

@@ -1,4 +1,4 @@
-// Where engines are chosen: one line an engine.
+// Chooses the engine by the scheme of --database.
 
 import { OperatorError } from "../operator-error.ts";
 import type {
@@ -6,46 +6,52 @@ import type {
   OpenMode,
   PlantStore,
   ReadablePlantStore,
-  StoreObserver,
+  StoreEvents,
   StoreSize,
   StoreWait,
 } from "./plant-store.ts";
 import { backUp as postgresBackUp, restore as postgresRestore } from "./postgres/backup.ts";
 import { parsePostgresUrl } from "./postgres/connection-url.ts";
-import { backUp as sqliteBackUp } from "./sqlite/backup.ts";
-import { restore as sqliteRestore } from "./sqlite/restore.ts";
-import { SqliteStore } from "./sqlite/sqlite-store.ts";
-import { SqliteThread } from "./sqlite/worker-store.ts";
+import { backUp as sqliteBackUp, restore as sqliteRestore } from "./sqlite/backup.ts";
+import { SqliteStore } from "./sqlite/store.ts";
+import { SqliteWorkerStore } from "./sqlite/worker-store.ts";
 
-/** An engine opens what follows its scheme in an address, for a server or for one command. */
+/** What an engine provides; an address is the rest of --database after the scheme. */
 interface Engine {
-  /** Throws an OperatorError if the address is none of this engine's. */
-  judge(address: string): void;
-  serve(address: string, mode: OpenMode, observer: StoreObserver, wait: StoreWait): Promise<PlantStore>;
-  open(address: string, mode: OpenMode, observe: OnUnavailable, wait: StoreWait): Promise<ReadablePlantStore>;
-  /** Copies the store to a file, or says which tool does. */
-  backUp(address: string, file: string, mayReplace: boolean): Promise<StoreSize>;
-  /** Makes a backup the store, or says which tool does. */
-  restore(file: string, address: string, mayReplace: boolean): Promise<StoreSize>;
+  /** Throws an OperatorError if the address is not one of this engine. */
+  assertAddress(address: string): void;
+  /** Opens a store for a server. */
+  openForServer(address: string, mode: OpenMode, events: StoreEvents, wait: StoreWait): Promise<PlantStore>;
+  /** Opens a store for one command. */
+  open(
+    address: string,
+    mode: OpenMode,
+    onUnavailable: OnUnavailable,
+    wait: StoreWait,
+  ): Promise<ReadablePlantStore>;
+  /** Copies the store to a file, or throws an OperatorError that names the tool for it. */
+  backUp(address: string, file: string, overwrite: boolean): Promise<StoreSize>;
+  /** Replaces the store with a backup, or throws an OperatorError that names the tool for it. */
+  restore(file: string, address: string, overwrite: boolean): Promise<StoreSize>;
 }
 
 const sqlite: Engine = {
-  judge: () => undefined,
-  serve: (path, mode, observer) => SqliteThread.open(path, mode, observer),
-  open: async (path, mode, observe) => new SqliteStore(path, mode, observe),
+  assertAddress: () => undefined,
+  openForServer: (path, mode, events) => SqliteWorkerStore.open(path, mode, events),
+  open: async (path, mode, onUnavailable) => new SqliteStore(path, mode, onUnavailable),
   backUp: async (...args) => sqliteBackUp(...args),
   restore: async (...args) => sqliteRestore(...args),
 };
 
-/** Loaded where it is used: its client takes a quarter of the time that a command takes to start. */
+/** Imported on first use: the PostgreSQL client takes a quarter of the time that a command takes to start. */
 const openPostgres: Engine["open"] = async (...args) => {
-  const { PostgresStore } = await import("./postgres/postgres-store.ts");
+  const { PostgresStore } = await import("./postgres/store.ts");
   return PostgresStore.open(...args);
 };
 
 const postgres: Engine = {
-  judge: parsePostgresUrl,
-  serve: (address, mode, { unavailable }, wait) => openPostgres(address, mode, unavailable, wait),
+  assertAddress: parsePostgresUrl,
+  openForServer: (address, mode, { onUnavailable }, wait) => openPostgres(address, mode, onUnavailable, wait),
   open: openPostgres,
   backUp: postgresBackUp,
   restore: postgresRestore,
@@ -53,47 +59,47 @@ const postgres: Engine = {
 
 const engines: Readonly<Record<string, Engine>> = { sqlite, postgres, postgresql: postgres };
 
-/** Throws an OperatorError, without a password, if a `--database` cannot name a store; opens nothing. */
+/** Throws an OperatorError, which contains no password, unless --database can name a store; opens nothing. */
 export function assertDatabaseUrl(database: string): void {
-  const { engine, address } = engineOf(database);
-  engine.judge(address);
+  const { engine, address } = parseDatabase(database);
+  engine.assertAddress(address);
 }
 
-/** Opens the store that a `--database` names, for a server. Throws an OperatorError if it cannot. */
+/** Opens the store that --database names, for a server. Rejects with an OperatorError if that fails. */
 export function openServerStore(
   database: string,
   mode: OpenMode,
-  observer: StoreObserver,
+  events: StoreEvents,
   wait: StoreWait = {},
 ): Promise<PlantStore> {
-  const { engine, address } = engineOf(database);
-  return engine.serve(address, mode, observer, wait);
+  const { engine, address } = parseDatabase(database);
+  return engine.openForServer(address, mode, events, wait);
 }
 
-/** Opens the store that a `--database` names, for one command, see openServerStore. */
+/** Opens the store that --database names, for one command. Rejects with an OperatorError if that fails. */
 export function openStore(
   database: string,
   mode: OpenMode,
-  observe: OnUnavailable,
+  onUnavailable: OnUnavailable,
   wait: StoreWait = {},
 ): Promise<ReadablePlantStore> {
-  const { engine, address } = engineOf(database);
-  return engine.open(address, mode, observe, wait);
+  const { engine, address } = parseDatabase(database);
+  return engine.open(address, mode, onUnavailable, wait);
 }
 
-/** Copies the store that a `--database` names to a file. Throws an OperatorError if it cannot. */
-export function backUpStore(database: string, file: string, mayReplace: boolean): Promise<StoreSize> {
-  const { engine, address } = engineOf(database);
-  return engine.backUp(address, file, mayReplace);
+/** Copies the store that --database names to a file. Rejects with an OperatorError if that fails. */
+export function backUpStore(database: string, file: string, overwrite: boolean): Promise<StoreSize> {
+  const { engine, address } = parseDatabase(database);
+  return engine.backUp(address, file, overwrite);
 }
 
-/** Makes a backup the store that a `--database` names. Throws an OperatorError if it cannot. */
-export function restoreStore(file: string, database: string, mayReplace: boolean): Promise<StoreSize> {
-  const { engine, address } = engineOf(database);
-  return engine.restore(file, address, mayReplace);
+/** Replaces the store that --database names with a backup. Rejects with an OperatorError if that fails. */
+export function restoreStore(file: string, database: string, overwrite: boolean): Promise<StoreSize> {
+  const { engine, address } = parseDatabase(database);
+  return engine.restore(file, address, overwrite);
 }
 
-function engineOf(database: string): { engine: Engine; address: string } {
+function parseDatabase(database: string): { engine: Engine; address: string } {
   const [, scheme = "", address = ""] = /^([a-z]+):(.+)$/.exec(database) ?? [];
   const engine = Object.hasOwn(engines, scheme) ? engines[scheme] : undefined;
   if (engine === undefined) {

@@ -1,54 +1,61 @@
-// How an operator reads plants while a server runs: page by page, and never in the way of a create.
+// The interface by which an operator reads plants while a server runs: page by page, without delaying creates.
 
 import type { NewPlant } from "../contract/plant.ts";
 
 /**
- * The indexes that searching can use. Each costs every create, so that an operator makes and drops them as need be:
- * - `newest`: the order in which plants were created, from the moment it was made.
- * - `name`: the beginnings of names.
- * - `tag`: the tags.
+ * The indexes that a search can use. Each slows every create, so an operator creates and drops them as needed:
+ * - `newest`: the order in which plants were created since the index was.
+ * - `name`: the first characters of names.
+ * - `tag`: the first characters of tags.
  */
 export const indexNames = ["newest", "name", "tag"] as const;
 export type IndexName = (typeof indexNames)[number];
 
 /**
- * - `building`, `dropping`: a session on the store is about it at this moment.
- * - `broken`: an attempt to build it was interrupted; it is not used, and slows creates all the same until it is dropped.
+ * - `building`, `dropping`: another session is building or dropping it.
+ * - `broken`: building it was interrupted; searches do not use it, and it slows creates until it is dropped.
  */
 export type IndexState = "none" | "ready" | "building" | "dropping" | "broken";
 export type IndexStates = Readonly<Record<IndexName, IndexState>>;
 
-/** Makes and drops indexes. Each change is on stable storage when it resolves. */
+/** Creates and drops indexes. Each change is on stable storage when its promise resolves. */
 export interface PlantIndexes {
   states(): Promise<IndexStates>;
-  /** Makes an index; nothing happens if it is there. On SQLite no plant is created meanwhile, on PostgreSQL they are. */
+  /** Creates an index; does nothing if it exists. On SQLite creates of plants wait meanwhile, on PostgreSQL they continue. */
   create(name: IndexName): Promise<void>;
-  /** Drops an index; nothing happens if there is none. */
+  /** Drops an index; does nothing if it does not exist. */
   drop(name: IndexName): Promise<void>;
 }
 
-/** Names and tags are indexed, and so ordered, by so many characters: PostgreSQL refuses a row whose key is over 2,704 bytes. */
+/** Every method of PlantIndexes. */
+export const plantIndexMethods = {
+  states: true,
+  create: true,
+  drop: true,
+} as const satisfies Readonly<Record<keyof PlantIndexes, true>>;
+
+/** Names and tags are indexed, and so ordered, by this many characters: PostgreSQL rejects a row whose key is longer than 2,704 bytes. */
 export const indexedCharacters = 100;
 
-/** Of longer names and tags a list shows the beginning. */
+/** Longer names and tags are truncated to this many characters in a list. */
 export const previewLength = 300;
 
-/** Which plants, and from where on. */
+/** Which plants to list, and where the page begins. */
 export interface Search {
-  /** Newest first, highest id first, by the beginning of the name, or by the tag. */
+  /** Newest first, highest id first, by a prefix of the name, or by the tag. */
   readonly by: "newest" | "id" | "name" | "tag";
-  /** The beginning of the name, of `indexedCharacters` at most, or the tag; nothing for the other two. */
+  /** The prefix of the name, at most `indexedCharacters` long, or the tag; empty for the other two. */
   readonly text: string;
-  /** Where the page before this one ended. */
+  /** Where the previous page ended. */
   readonly after: Cursor | undefined;
   readonly plantsMax: number;
 }
 
-/** A place between two plants of an order. */
+/** A position between two plants of an order. */
 export interface Cursor {
-  /** The id of the plant before it; newest first, its position. */
+  /** The id of the plant before the position; for newest first, the number of its create. */
   readonly number: bigint;
-  /** The indexed characters of that plant's name, where names are in order. */
+  /** The indexed characters of that plant's name, in the order of names. */
   readonly key?: string;
 }
 
@@ -57,28 +64,28 @@ export interface PlantSummary {
   readonly id: bigint;
   readonly name: string;
   readonly tag: string | null;
-  /** Whether name or tag is longer than what is shown. */
+  /** Whether name or tag is truncated. */
   readonly isTruncated: boolean;
 }
 
 export interface Page {
   readonly plants: readonly PlantSummary[];
   readonly order: "newest" | "id" | "name";
-  /** Where the next page begins; undefined if there is none. */
+  /** Where the next page begins; undefined on the last page. */
   readonly next: Cursor | undefined;
-  /** Set where a search without an index was broken off as it took too long: what lies above is searched. */
+  /** The lowest id that was searched, if a search without an index ended at its time limit. */
   readonly searchedDownTo: bigint | undefined;
 }
 
-/** `noIndex`: that order is kept by an index, and there is none. */
+/** `noIndex`: the order needs an index that does not exist. */
 export type SearchResult = Page | "noIndex";
 
-/** Reads plants beside a server that creates them. Rejects with an OperatorError if the store cannot be read. */
+/** Reads plants while a server creates them. Rejects with an OperatorError if the store cannot be read. */
 export interface PlantReader {
   search(search: Search): Promise<SearchResult>;
-  /** Those of the ids that are stored, in the order of the ids. */
+  /** Summaries of the stored plants with these ids, in the order of the ids. */
   withIds(ids: readonly bigint[]): Promise<PlantSummary[]>;
-  /** One plant, whole. */
+  /** One plant with its complete name and tag. */
   get(id: bigint): Promise<NewPlant | undefined>;
   indexStates(): Promise<IndexStates>;
   close(): Promise<void>;

@@ -1,27 +1,27 @@
-// What a storage engine does for the rest of the house. An engine is a folder beside this file.
+// The interface of a storage engine. Each engine is a folder beside this file.
 
 import { type NewPlant, type Plant, plantsEqual } from "../contract/plant.ts";
 import type { PlantIndexes, PlantReader } from "./plant-reader.ts";
 import type { TokenStore } from "./token-store.ts";
 
 /**
- * What became of one plant of a batch:
+ * The result of one plant of a batch:
  * - `created`: it is on stable storage now.
- * - `unchanged`: the very same plant was there already, on stable storage; nothing was written.
- * - `conflict`: its id holds a different plant, which is untouched.
- * - `unavailable`: the engine could not commit it (disk full, locked, unreachable); it is not stored, or a retry
+ * - `unchanged`: an equal plant was already on stable storage; nothing was written.
+ * - `conflict`: a different plant is stored under its id; nothing was written.
+ * - `unavailable`: the engine could not commit it (disk full, locked, unreachable). Either it is not stored, or a retry
  *   will find it `unchanged`.
  */
 export type Outcome = "created" | "unchanged" | "conflict" | "unavailable";
 
-/** What becomes of a plant whose id is stored already. */
+/** The outcome of a plant whose id is already stored. */
 export function compareWithStored(stored: Plant, plant: Plant): "unchanged" | "conflict" {
   return plantsEqual(stored, plant) ? "unchanged" : "conflict";
 }
 
 /**
- * `create` makes the store, or brings its schema up to date, where need be; `existing` makes nothing; `writable` makes
- * nothing either, and refuses what cannot be written.
+ * `create` creates the store, or upgrades its schema, if necessary; `existing` and `writable` reject in both cases, and
+ * `writable` also rejects a store that cannot be written.
  */
 export type OpenMode = "create" | "writable" | "existing";
 
@@ -30,38 +30,38 @@ export interface PlantStore {
   /** The engine's name, for operators. */
   readonly engine: string;
 
-  /** How many batches it commits at a time. */
+  /** How many batches it can commit at the same time. */
   readonly batchesInFlightMax: number;
 
   /**
-   * Commits a batch, and resolves once all of it is on stable storage. The outcomes are in the batch's order, and
-   * so is the judging: of two plants with one id, the first counts. Rejects only on a fault of the program.
+   * Commits a batch, and resolves once all of it is on stable storage. The outcomes are in the order of the batch: of two
+   * plants with one id, the first is created, and the second compared with it. Rejects only on an internal error.
    */
   create(batch: readonly NewPlant[]): Promise<Outcome[]>;
 
   /**
-   * What it takes of the disk, with its indexes; on SQLite with its log too. Cheap, as it counts nothing. Undefined where
-   * the engine does not tell; rejects if the store cannot be reached.
+   * The size of the store on disk with its indexes, on SQLite also with its WAL. Cheap, as no plant is counted. Undefined
+   * if the database has no function for it; rejects if the store cannot be reached.
    */
   bytesOnDisk(): Promise<number | undefined>;
 
-  /** Commits something that changes nothing; rejects with the reason if the store cannot commit now. */
+  /** Commits a transaction that changes nothing; rejects with the reason if the store cannot commit now. */
   assertWritable(): Promise<void>;
 
-  /** The tokens, which live where the plants live. */
+  /** The tokens, which are stored beside the plants. */
   readonly tokens: TokenStore;
 
-  /** The indexes that searching can use. */
+  /** The indexes that a search can use. */
   readonly indexes: PlantIndexes;
 
-  /** Opens a way to read plants that creates never wait for. To be closed before the store. */
+  /** Opens a reader, which never delays creates. Close it before the store. */
   openReader(): Promise<PlantReader>;
 
-  /** Releases everything. Nothing may be called afterwards, and nothing may be under way. */
+  /** Releases all resources. No call may be in flight, and none may follow. */
   close(): Promise<void>;
 }
 
-/** Which plants are read; all of them where nothing is said. */
+/** Which plants are exported; without a property all of them. */
 export interface ExportFilter {
   /** Only plants with exactly this tag. */
   readonly tag?: string | undefined;
@@ -69,7 +69,7 @@ export interface ExportFilter {
   readonly sinceId?: bigint | undefined;
 }
 
-/** A plant as it is read out in masses: its id is whatever the engine has, and as text its exact digits. */
+/** A plant of an export. Its id is a bigint or its exact decimal digits, whichever the engine returns. */
 export interface StoredPlant extends Plant {
   readonly id: bigint | string;
 }
@@ -82,9 +82,9 @@ export interface StoreSize {
   readonly schemaVersion: number;
 }
 
-/** A store that an operator can read from as well. Reading never waits for creating. */
+/** A store that can also be read. Reads never wait for creates. */
 export interface ReadablePlantStore extends PlantStore {
-  /** Where it is, for operators: a path, or hosts and a database. */
+  /** A path, or hosts and a database, for operators. */
   readonly location: string;
 
   /** Whether there was no store before it was opened. */
@@ -94,35 +94,34 @@ export interface ReadablePlantStore extends PlantStore {
   get(id: bigint): Promise<NewPlant | undefined>;
 
   /**
-   * The plants of a selection, ordered by id, from one consistent snapshot. They come some hundreds at a time, as
-   * one by one each would cost a turn of the event loop; memory does not grow with their number.
+   * Exports plants ordered by id, from one consistent snapshot. They come some hundreds at a time, as each by itself would
+   * cost an iteration of the event loop; memory does not grow with their number.
    */
-  export(selection: ExportFilter): AsyncIterable<readonly StoredPlant[]>;
+  export(filter: ExportFilter): AsyncIterable<readonly StoredPlant[]>;
 
-  /** How many plants a selection has. Reads all of them: some 100 ms for a million. */
-  count(selection: ExportFilter): Promise<number>;
+  /** Counts the plants that an export has. Reads all of them: some 100 ms for a million. */
+  count(filter: ExportFilter): Promise<number>;
 
-  /** How large it is; counts the plants. */
+  /** Measures the store; counts the plants. */
   size(): Promise<StoreSize>;
 }
 
-/** Hears the engine's word for why it could not commit. */
+/** Called with the reason whenever the engine could not commit. */
 export type OnUnavailable = (reason: string) => void;
 
-/** A wait for a store that is away. */
+/** How to wait for a store that cannot be reached. */
 export interface StoreWait {
-  /** Called once it lasts longer than a moment: what is waited for, why, and for how long at the most; no password in it. */
+  /** Called once if the wait is longer than 800 ms, with the hosts, the reason and the time limit; without a password. */
   readonly report?: (waitingFor: string) => void;
   /**
-   * Once it is aborted no database that is away is waited for: the opening of a store rejects with an OperatorError, and an
-   * open store tries nothing again.
+   * Aborting it ends every wait: the opening of a store rejects with an OperatorError, and an open store retries nothing.
    */
   readonly signal?: AbortSignal;
 }
 
-/** What a server must hear of its engine beside the outcomes. */
-export interface StoreObserver {
-  readonly unavailable: OnUnavailable;
-  /** The engine is gone, and will answer no call any more: the server cannot go on. */
-  readonly failed: (error: Error) => void;
+/** What an engine reports to a server apart from outcomes. */
+export interface StoreEvents {
+  readonly onUnavailable: OnUnavailable;
+  /** The engine can serve no more calls: the server has to exit. */
+  readonly onFailed: (error: Error) => void;
 }

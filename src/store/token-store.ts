@@ -1,59 +1,59 @@
-// How an engine keeps tokens: never a token itself, only its hash.
+// The interface by which an engine stores tokens, of which it has only the hashes, and what all engines have in common.
 
 /** A token as it is issued. Times are milliseconds since the epoch. */
 export interface NewToken {
   /** SHA-256 of the whole token, base64url. */
   readonly hash: string;
-  /** The operator's name for it; of the tokens of a name that are not revoked, one has no overlapEndsAt. */
+  /** The operator's name for it. Of the tokens of a name that are not revoked, exactly one has no overlapEndsAt. */
   readonly name: string;
   readonly createdAt: number;
-  /** From this moment on it is not accepted; null is never. */
+  /** From this time on it is not accepted; null for no expiry. */
   readonly expiresAt: number | null;
 }
 
 /** A token as it is stored. */
 export interface TokenRecord extends NewToken {
-  /** From this moment on it is not accepted, as a rotation has put another in its place; null if none has. */
+  /** From this time on it is not accepted, as a rotation has replaced it; null if none has. */
   readonly overlapEndsAt: number | null;
   readonly revokedAt: number | null;
-  /** The last minute, by its beginning, in which a server accepted it; null if none has. */
+  /** The start of the last minute in which a server accepted it; null if none has. */
   readonly lastUsedAt: number | null;
 }
 
-/** From when on a token is not accepted, if it is not revoked before; null is never. */
+/** From when on a token is not accepted, unless it is revoked before; null for never. */
 export function effectiveExpiry({ expiresAt, overlapEndsAt }: TokenRecord): number | null {
   return expiresAt === null || overlapEndsAt === null
     ? (expiresAt ?? overlapEndsAt)
     : Math.min(expiresAt, overlapEndsAt);
 }
 
-/** A new token that is to take the place of those with its name. */
+/** A new token that replaces the tokens of its name. */
 export interface Rotation {
   readonly hash: string;
   readonly name: string;
   readonly rotatedAt: number;
-  /** When the new token ends, null is never; undefined gives it as long a life as the one before was given. */
+  /** When the new token expires, null for never; undefined gives it the lifetime of its predecessor. */
   readonly expiresAt: number | null | undefined;
-  /** When all tokens of the name but the new one end at the latest. */
+  /** When the older tokens of the name end at the latest. */
   readonly overlapEndsAt: number;
 }
 
-/** A token that a rotation issued, and when the one before it ends. */
+/** The token that a rotation issued, and when its predecessor ends. */
 export interface Rotated {
   readonly token: NewToken;
   readonly predecessorEndsAt: number;
 }
 
-/** `none`: all tokens of the name are revoked, or there are none; `expired`: the newest has ended by itself. */
+/** `none`: no token of the name, or all are revoked; `expired`: the newest has expired. */
 export type RotationOutcome = Rotated | "none" | "expired";
 
-/** What a rotation makes of the tokens of its name that are not revoked, oldest first. */
+/** Plans a rotation, from the tokens of its name that are not revoked, oldest first. */
 export function planRotation(namesakes: readonly TokenRecord[], rotation: Rotation): RotationOutcome {
   const { hash, name, rotatedAt, expiresAt, overlapEndsAt } = rotation;
   const newest = namesakes.at(-1);
   if (newest === undefined) return "none";
   if (newest.expiresAt !== null && newest.expiresAt <= rotatedAt) return "expired";
-  // Later than the one before, whatever the clocks of two operators say: which is newer is read off this.
+  // Later than the predecessor even if the clocks of two operators differ: this decides which token is newer.
   const createdAt = Math.max(rotatedAt, newest.createdAt + 1);
   const sameLife = newest.expiresAt === null ? null : createdAt + newest.expiresAt - newest.createdAt;
   return {
@@ -63,22 +63,22 @@ export function planRotation(namesakes: readonly TokenRecord[], rotation: Rotati
 }
 
 /**
- * How long a token that has ended or was revoked stays listed, before it is removed. Much longer than any server goes
- * without reading the tokens, so that none is removed whose revocation a server has not seen.
+ * How long a token stays listed after it has ended or was revoked, before it is removed. Much longer than the interval at
+ * which servers read changes, so that every server has read a revocation before its token is removed.
  */
 export const endedTokenRetentionMs = 90 * 86_400_000;
 
-/** A part of the table to remove ended tokens from, so that nothing waits for all of it. */
+/** A part of the tokens table to remove ended tokens from, so that no lock is held for the whole table. */
 export interface Removal {
-  /** What was revoked or has ended before this moment is removed. */
+  /** Tokens that were revoked or have ended before this time are removed. */
   readonly endedBefore: number;
-  /** The rows with a hash after this one, in the order of hashes; "" begins. */
+  /** Rows with a greater hash are examined, in the order of hashes; "" starts at the first. */
   readonly afterHash: string;
-  /** How many rows are looked at, and about how many are removed at most. */
+  /** How many rows are examined, and at most removed. */
   readonly rowsMax: number;
 }
 
-/** What a removal did; `nextHash` is where to go on, undefined at the end of the table. */
+/** The result of a removal; `nextHash` is the next `afterHash`, undefined at the end of the table. */
 export interface Removed {
   readonly count: number;
   readonly nextHash: string | undefined;
@@ -86,7 +86,7 @@ export interface Removed {
 
 /**
  * The hashes of the tokens that are never removed: the latest change, from which revisions are numbered on, and the latest
- * that was shown to anybody, so that a store that ever had a token gets no first token again. Those that were not shown are
+ * token that was shown, so that a store that ever had a token gets no first token again. Tokens that were not shown are
  * revoked as of their creation.
  */
 export const keptTokensSql = `
@@ -98,8 +98,8 @@ export const keptTokensSql = `
   ) AS latest_shown`;
 
 /**
- * The hashes of the tokens of a name that may be removed, of those that are not revoked, oldest first. A token says
- * when the older ones of its name end, so it must not go before them: removed are those that have ended, up to
+ * The hashes of the tokens that may be removed, of the tokens of a name that are not revoked, oldest first. A token holds
+ * when the older tokens of its name end, so it must not be removed before them: those that have ended are removed up to
  * the first that stays.
  */
 export function removableTokens(
@@ -114,15 +114,15 @@ export function removableTokens(
 }
 
 /**
- * Tokens as they were read. `revision` is the number of the latest change that they include: every change of tokens has
- * the next number, and no change becomes visible before one with a lower number.
+ * Tokens with the revision they were read at. Every change of tokens gets the next revision, and no change becomes visible
+ * before one with a lower revision.
  */
 export interface TokensRead {
   readonly revision: number;
   readonly tokens: readonly TokenRecord[];
 }
 
-/** That a token was used, in the minute that begins at a moment. */
+/** The use of a token in a minute, given by its start. */
 export interface TokenUse {
   readonly hash: string;
   readonly minute: number;
@@ -133,48 +133,63 @@ export interface TokenStore {
   /** Stores a new token; false, and nothing stored, if a token of that name is not revoked. */
   add(token: NewToken): Promise<boolean>;
 
-  /** Stores a new token if no token was ever stored, other than those that were withdrawn; whether it did. */
+  /** Stores a new token unless one was stored before, apart from those revoked by revokeByHash; returns whether it did. */
   addFirst(token: NewToken): Promise<boolean>;
 
-  /** Stores a new token in place of those with its name, which end with the overlap. Of two at once one is first. */
+  /** Stores a new token, and ends the older tokens of its name with the overlap. Concurrent rotations run one after the other. */
   rotate(rotation: Rotation): Promise<RotationOutcome>;
 
   /**
-   * Revokes one token, which nobody was shown, from the moment of its creation; those that it was to replace are then
-   * as they were.
+   * Revokes one token that was never handed out, as of its creation; the tokens that it was to replace are again as they
+   * were before.
    */
   revokeByHash(hash: string): Promise<void>;
 
-  /** Revokes the tokens of that name; false if there is none that is not revoked already. */
+  /** Revokes the tokens of that name; false if there is none, or all are revoked. */
   revoke(name: string, revokedAt: number): Promise<boolean>;
 
-  /** Stores when tokens were last used, where that is later than what is stored. Does not try for long. */
+  /** Stores when tokens were last used, if that is later than what is stored. Does not retry. */
   recordUses(uses: readonly TokenUse[]): Promise<void>;
 
-  /** Every token that is stored, oldest first. */
+  /** All tokens, oldest first. */
   list(): Promise<TokenRecord[]>;
 
-  /** Every token that is not revoked and has not expired; some that have ended otherwise may be among them. */
+  /** All tokens that are not revoked and have not expired; tokens whose overlap has ended may be among them. */
   readActive(now: number): Promise<TokensRead>;
 
   /**
-   * The tokens that have changed since a revision, also those whose end has changed because another one did. Costs next
-   * to nothing if there are none, however many tokens are stored. The revision is lower than the given one if
-   * the store has lost changes.
+   * The tokens that have changed since a revision, and those whose end has changed with them. If there are none it is one
+   * index look-up, however many tokens are stored. The returned revision is lower than `since` if the store has lost
+   * changes, for instance by a restore.
    */
   readChanges(since: number): Promise<TokensRead>;
 
-  /** Those of the tokens with these hashes that are stored and not revoked; other tokens of their names may be among them. */
+  /** The tokens with these hashes that are not revoked; other tokens of their names may be among them. */
   find(hashes: readonly string[]): Promise<TokenRecord[]>;
 
   /**
-   * Removes tokens that were revoked or have ended before a moment. The token that was changed last always stays: it
-   * carries the revision, and shows that the store had tokens.
+   * Removes tokens that were revoked or have ended before a time. The token that was changed last always stays: it holds
+   * the revision, and shows that the store has had tokens.
    */
   removeEnded(removal: Removal): Promise<Removed>;
 }
 
-/** A row of the tokens table, which is the same in every engine but for how its client gives large integers. */
+/** Every method of TokenStore, and whether it reads or writes. */
+export const tokenStoreMethods = {
+  add: "write",
+  addFirst: "write",
+  rotate: "write",
+  revokeByHash: "write",
+  revoke: "write",
+  recordUses: "write",
+  list: "read",
+  readActive: "read",
+  readChanges: "read",
+  find: "read",
+  removeEnded: "write",
+} as const satisfies Readonly<Record<keyof TokenStore, "read" | "write">>;
+
+/** A row of the tokens table, the same in every engine except for the type of large integers. */
 export interface TokenRow {
   readonly hash: string;
   readonly name: string;
@@ -184,11 +199,11 @@ export interface TokenRow {
   /** When older tokens of the name end; null if no rotation issued this one. */
   readonly predecessors_end_at: bigint | string | null;
   readonly last_used_at: bigint | string | null;
-  /** The number of the change that last touched it; 0 if that was before schema version 3. */
+  /** The revision of its last change; 0 if that was before schema version 3. */
   readonly revision: bigint | string;
 }
 
-/** The hashes of the rows that were revoked before a moment, and the names whose other tokens may have ended before it. */
+/** The hashes of the rows that were revoked before a time, and the names of which other tokens may have ended before it. */
 export function removalCandidates(
   rows: readonly TokenRow[],
   endedBefore: number,
@@ -201,19 +216,19 @@ export function removalCandidates(
   return { revoked, names: [...new Set(ended.map(({ name }) => name))] };
 }
 
-/** The highest revision of some rows, or the given one if there is none higher. */
+/** The highest of the revisions of some rows and a given revision. */
 export function latestRevision(rows: readonly TokenRow[], since: number): number {
   return rows.reduce((latest, { revision }) => Math.max(latest, Number(revision)), since);
 }
 
 /**
- * The records of rows, oldest first. That a token is replaced is written beside the one that replaces it, so that a
- * rotation is undone by revoking that one: whatever happened in between, the others are as if it had never been.
+ * The records of rows, oldest first. The end of the older tokens is stored in the token that replaces them, so revoking
+ * that token undoes the rotation, whatever happened in between.
  */
-export function tokensFrom(rows: readonly TokenRow[]): TokenRecord[] {
+export function toTokenRecords(rows: readonly TokenRow[]): TokenRecord[] {
   const ends = new Map<string, number>();
   const newestFirst = rows.toReversed().map((row) => {
-    const record = tokenFrom(row, ends.get(row.name) ?? null);
+    const record = toTokenRecord(row, ends.get(row.name) ?? null);
     const end = numberOrNull(row.predecessors_end_at);
     if (record.revokedAt === null && end !== null)
       ends.set(row.name, Math.min(end, record.overlapEndsAt ?? end));
@@ -222,7 +237,7 @@ export function tokensFrom(rows: readonly TokenRow[]): TokenRecord[] {
   return newestFirst.toReversed();
 }
 
-function tokenFrom(row: TokenRow, overlapEndsAt: number | null): TokenRecord {
+function toTokenRecord(row: TokenRow, overlapEndsAt: number | null): TokenRecord {
   return {
     hash: row.hash,
     name: row.name,

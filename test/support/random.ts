@@ -1,15 +1,15 @@
-// A seeded random number generator: the same seed gives the same numbers on every machine.
+// A seeded generator of random numbers: the same seed gives the same numbers on every machine.
 
 export class Random {
   #state: number;
 
   constructor(seed: number) {
     this.#state = seed >>> 0;
-    // Neighbouring seeds begin alike.
+    // The first numbers of neighbouring seeds are alike.
     for (let round = 0; round < 4; round++) this.#next();
   }
 
-  /** A generator of its own, which what happens to this one does not disturb. */
+  /** Another generator, independent of later calls of this one. */
   fork(): Random {
     return new Random(this.#next());
   }

@@ -1,5 +1,6 @@
-// The connections to one host. Every transaction sets for itself what a batch relies on (time limits that the server
-// enforces, a commit that waits for the disk and the standby), and a statement that is given up is cancelled there.
+// The connections to one host. Every transaction sets the parameters that a batch relies on: time limits that the server
+// enforces, and a commit that waits for the disk and the standby. A statement that the client gives up is cancelled on the
+// server.
 
 import { isIP, type Socket } from "node:net";
 import {
@@ -13,74 +14,74 @@ import {
   type QueryConfig,
   type Submittable,
 } from "./driver.ts";
-import { NoPrimary } from "./error-classes.ts";
+import { NoPrimary } from "./errors.ts";
 
-/** What the transactions on a host set, and what they check. */
+/** The parameters that transactions on a host set and check. */
 export interface TransactionSettings {
-  /** `on`, or what is stronger where the server has it. */
+  /** `on`, or `remote_apply` if the server is configured so. */
   readonly synchronousCommit: "on" | "remote_apply";
-  /** Whether full_page_writes may be off: see the address parameter of that name. */
+  /** Whether full_page_writes may be off, see the URL parameter of that name. */
   readonly acceptsTornPages: boolean;
 }
 
-/** How to connect to a host that takes writes; its `query_timeout` is the time limit of a statement. */
+/** The connection options of the primary; `query_timeout` is the time limit of a statement. */
 export interface HostConfig extends ClientConfig {
-  /** Undefined where the server does not know set_config for one transaction; the client's time limit is then the only one. */
+  /** Undefined if the server cannot set parameters for one transaction; then only the client enforces time limits. */
   readonly settings?: TransactionSettings | undefined;
 }
 
-/** The same, with the time limit that the server keeps apart from the client's. */
+/** The same, with separate time limits for the server (`statementMs`) and the client (`query_timeout`). */
 interface ConnectionConfig extends HostConfig {
   readonly statementMs: number;
 }
 
 /** Time limits of one statement or transaction. */
 interface Limits {
-  /** For each statement; by default that of the host's configuration. */
+  /** For each statement; by default that of the connection options. */
   readonly statementMs?: number | undefined;
-  /** For each wait for a lock; by default none but the statement's. */
+  /** For each wait for a lock; by default only that of the statement. */
   readonly lockMs?: number | undefined;
 }
 
-/** A statement of a pool. */
+/** A statement for HostPool.query. */
 interface Statement extends QueryConfig {
   readonly rowMode?: "array";
-  /** Its time limit in milliseconds, which the server enforces and the client as well. */
+  /** The time limit in milliseconds, enforced by the server and by the client. */
   readonly query_timeout?: number;
   /** See Limits. */
   readonly lockMs?: number;
 }
 
-/** The client waits longer than the server by so much, so that it is the server that ends a statement. */
-const graceMs = 1_000;
+/** The client waits longer than the server by this much, so that the server ends the statement. */
+const clientGraceMs = 1_000;
 
-/** What a server says that does not know set_config, one of the settings, or that they end with a transaction. */
-const unknownStates = /^(?:0A|22|42)/;
+/** SQLSTATEs of a server without set_config, without one of the parameters, or without parameters for one transaction. */
+const unsupportedStates = /^(?:0A|22|42)/;
 
-/** The longest that a timer can be set to. */
+/** The longest delay of a timer. */
 export const timerMsMax = 2 ** 31 - 1;
 
-/** How long a close waits for the connections to end in peace. */
+/** How long a close waits for connections to end before it destroys their sockets. */
 const closeMsMax = 1_000;
 
-/** A statement that was given up is cancelled every so often until the server has ended it. */
+/** The interval between cancel requests for a statement, until the server has ended it. */
 const cancelPauseMs = 1_000;
 
-/** A statement that has failed ends by itself, as soon as the rest of the server's answer is read. */
+/** How long to wait before the first cancel request: a failed statement ends as soon as the rest of the response is read. */
 const errorPauseMs = 20;
 
-/** After so long without a word the server is taken to have ended it. */
+/** After this long without a response the statement is taken to have ended. */
 const abandonedMsMax = 60_000;
 
-/** Sets what the transactions rely on, until their end, and reads what no client can set. */
+/** The SQL that sets the parameters of a transaction, and reads those that a client cannot set. */
 function settingsSql({ synchronousCommit }: TransactionSettings, { statementMs = 0, lockMs = 0 }: Limits) {
-  // SET LOCAL would be the plain form; ahead of a statement, with no BEGIN, it logs a warning each time.
+  // Without a BEGIN, SET LOCAL would log a warning each time.
   return `SELECT set_config('statement_timeout', '${statementMs}', true), set_config('lock_timeout', '${lockMs}', true),
                  set_config('synchronous_commit', '${synchronousCommit}', true),
                  current_setting('fsync', true), current_setting('full_page_writes', true)`;
 }
 
-/** Why a server can lose what it commits, whatever a client sets; undefined if it does not. */
+/** Why a server can lose commits whatever a client sets; undefined if it cannot. */
 export function unsafeReason(
   fsync: string | null | undefined,
   fullPageWrites: string | null | undefined,
@@ -88,11 +89,11 @@ export function unsafeReason(
 ): string | undefined {
   if (fsync === "off") return "has fsync off, so that commits can be lost; set it to on";
   if (fullPageWrites === "off" && !acceptsTornPages)
-    return "has full_page_writes off, so that a power cut can tear pages; set it to on, or say full_page_writes=off in the address if the storage writes pages whole";
+    return "has full_page_writes off, so that a power cut can tear pages; set it to on, or add full_page_writes=off to --database if the storage never tears pages";
   return undefined;
 }
 
-/** Throws if what the settings' statement has read is not safe. */
+/** Throws NoPrimary if the values that settingsSql has read are not safe. */
 function assertSafe(
   config: HostConfig,
   settings: TransactionSettings,
@@ -102,7 +103,7 @@ function assertSafe(
   if (reason !== undefined) throw new NoPrimary(`${config.host}:${config.port}: ${reason}`);
 }
 
-/** What node-postgres's Query has beside its types. */
+/** Members of node-postgres's Query that its types lack. */
 interface QueryInternals extends Submittable {
   callback: ((error: Error) => void) | undefined;
   prepare(connection: Connection): void;
@@ -111,7 +112,7 @@ interface QueryInternals extends Submittable {
   handleReadyForQuery(connection: Connection): void;
 }
 
-/** What node-postgres's Connection has beside its types. */
+/** Members of node-postgres's Connection that its types lack. */
 interface ConnectionInternals {
   readonly stream: Socket;
   parse(message: { text: string; name: string; types: [] }): void;
@@ -125,48 +126,48 @@ interface ConnectionInternals {
 const ExtendedQuery = Query as unknown as new (config: object) => QueryInternals;
 
 /**
- * A statement behind the one that sets what its transaction relies on. Both leave with a single Sync: one round trip, one
- * implicit transaction, and nothing that stays with the connection, so that PgBouncer may share it in transaction mode.
+ * A statement preceded by the one that sets the parameters of its transaction. Both are sent with a single Sync: one round
+ * trip, one implicit transaction, and no state left in the connection, so PgBouncer can share it in transaction mode.
  */
 class GuardedQuery extends ExtendedQuery {
-  /** node-postgres's own name for the time limit that the client keeps. */
+  /** node-postgres's name for the client's time limit. */
   readonly query_timeout: number;
   readonly #config: ConnectionConfig;
   readonly #settings: TransactionSettings;
   readonly #limits: Limits;
-  #isGuarded = false;
-  #guard: readonly (string | null)[] | undefined;
+  #areSettingsDone = false;
+  #settingsRow: readonly (string | null)[] | undefined;
 
   constructor(statement: Statement, config: ConnectionConfig, settings: TransactionSettings) {
     super({ ...statement, queryMode: "extended" });
     const statementMs = statement.query_timeout ?? config.statementMs;
-    this.query_timeout = Math.min(statementMs + graceMs, timerMsMax);
+    this.query_timeout = Math.min(statementMs + clientGraceMs, timerMsMax);
     this.#config = config;
     this.#settings = settings;
     this.#limits = { statementMs, lockMs: statement.lockMs };
   }
 
   override prepare(connection: Connection): void {
-    const own = connection as unknown as ConnectionInternals;
-    own.parse({ text: settingsSql(this.#settings, this.#limits), name: "", types: [] });
-    own.bind({});
-    own.execute({});
+    const internals = connection as unknown as ConnectionInternals;
+    internals.parse({ text: settingsSql(this.#settings, this.#limits), name: "", types: [] });
+    internals.bind({});
+    internals.execute({});
     super.prepare(connection);
   }
 
   override handleDataRow(message: { readonly fields: readonly (string | null)[] }): void {
-    if (this.#isGuarded) super.handleDataRow(message);
-    else this.#guard = message.fields;
+    if (this.#areSettingsDone) super.handleDataRow(message);
+    else this.#settingsRow = message.fields;
   }
 
   override handleCommandComplete(message: object, connection: Connection): void {
-    if (this.#isGuarded) super.handleCommandComplete(message, connection);
-    this.#isGuarded = true;
+    if (this.#areSettingsDone) super.handleCommandComplete(message, connection);
+    this.#areSettingsDone = true;
   }
 
   override handleReadyForQuery(connection: Connection): void {
     try {
-      assertSafe(this.#config, this.#settings, this.#guard);
+      assertSafe(this.#config, this.#settings, this.#settingsRow);
     } catch (error) {
       this.callback?.(error as Error);
       return;
@@ -175,7 +176,7 @@ class GuardedQuery extends ExtendedQuery {
   }
 }
 
-/** A statement that waits for so long at the most for another transaction's lock, on its own on a HostPool. */
+/** A statement for HostPool.query that waits at most `lockMs` for a lock. */
 export function withLockLimit<Config extends QueryConfig>(
   statement: Config,
   lockMs: number,
@@ -183,7 +184,7 @@ export function withLockLimit<Config extends QueryConfig>(
   return { ...statement, lockMs };
 }
 
-/** Begins a transaction on a connection of a HostPool, with the same settings. */
+/** Begins a transaction on a connection of a HostPool, with the same parameters. */
 export async function begin(connection: PoolClient, mode = "", limits: Limits = {}): Promise<void> {
   const { config } = connection as unknown as StoreClient;
   if (config.settings === undefined) {
@@ -191,7 +192,7 @@ export async function begin(connection: PoolClient, mode = "", limits: Limits = 
     return;
   }
   const sql = settingsSql(config.settings, { statementMs: config.statementMs, ...limits });
-  // One simple query of two statements, whose types know of one.
+  // A simple query of two statements has two results; the types have one.
   const results = (await connection.query({
     text: `BEGIN ${mode}; ${sql}`,
     rowMode: "array",
@@ -201,8 +202,8 @@ export async function begin(connection: PoolClient, mode = "", limits: Limits = 
   assertSafe(config, config.settings, results[1]?.rows[0]);
 }
 
-/** Whether the settings can be made for one transaction on the server that a client is connected to. Rejects if it is lost. */
-export function takesSettings(
+/** Whether a server can set the parameters for one transaction. Rejects if the connection is lost. */
+export function supportsSettings(
   client: Client,
   config: HostConfig,
   settings: TransactionSettings,
@@ -211,7 +212,7 @@ export function takesSettings(
   const { promise, resolve, reject } = Promise.withResolvers<boolean>();
   const query = new GuardedQuery({ text, rowMode: "array" }, connectionConfig(config), settings);
   const callback = (error: Error | null, result?: { rows: string[][] }) => {
-    if (error instanceof DatabaseError && unknownStates.test(error.code ?? "")) resolve(false);
+    if (error instanceof DatabaseError && unsupportedStates.test(error.code ?? "")) resolve(false);
     else if (error !== null) reject(error);
     else resolve(result?.rows[0]?.[0] === settings.synchronousCommit);
   };
@@ -221,10 +222,10 @@ export function takesSettings(
 
 function connectionConfig(config: HostConfig): ConnectionConfig {
   const statementMs = Number(config.query_timeout ?? 0);
-  return { ...config, statementMs, query_timeout: Math.min(statementMs + graceMs, timerMsMax) };
+  return { ...config, statementMs, query_timeout: Math.min(statementMs + clientGraceMs, timerMsMax) };
 }
 
-/** A connection that cancels what it still runs when it is ended. */
+/** A connection that cancels its running statement when it is ended. */
 class StoreClient extends Client {
   readonly config: ConnectionConfig;
 
@@ -234,7 +235,7 @@ class StoreClient extends Client {
     this.config = config;
   }
 
-  /** Whether the server works on a statement, as far as is known. */
+  /** Whether a statement is running on the server, as far as is known. */
   get isBusy(): boolean {
     const { readyForQuery, processID } = this as unknown as Backend;
     return readyForQuery === false && processID !== null && !socketOf(this).destroyed;
@@ -245,7 +246,7 @@ class StoreClient extends Client {
   override end(callback?: (error: Error) => void): Promise<void> | undefined {
     const { promise, resolve } = Promise.withResolvers<void>();
     const finish = () => {
-      // A host that hangs answers no goodbye.
+      // A host that hangs does not close the connection.
       const deadline = setTimeout(() => socketOf(this).destroy(), closeMsMax);
       super.end((error) => {
         clearTimeout(deadline);
@@ -259,8 +260,8 @@ class StoreClient extends Client {
   }
 
   /**
-   * Resolves when the server has ended the statement. The connection stays open until then: PgBouncer forgets whose
-   * statement it is when a client leaves, and could cancel nothing any more.
+   * Resolves when the server has ended the statement. The connection stays open until then: once the client has
+   * disconnected, PgBouncer cannot cancel its statement any more.
    */
   async #cancelUntilEnded(): Promise<void> {
     const { promise: ended, resolve } = Promise.withResolvers<void>();
@@ -271,22 +272,22 @@ class StoreClient extends Client {
     };
     const connection = this.connection.once("readyForQuery", end).once("end", end);
     const deadline = performance.now() + abandonedMsMax;
-    await resolvedWithin(ended, errorPauseMs);
+    await waitAtMost(ended, errorPauseMs);
     while (!hasEnded && performance.now() < deadline) {
       await Promise.race([ended, requestCancel(this)]);
-      await resolvedWithin(ended, cancelPauseMs);
+      await waitAtMost(ended, cancelPauseMs);
     }
     connection.off("readyForQuery", end).off("end", end);
-    // An idle backend ends as soon as its socket does.
+    // The backend is idle, and ends with its socket.
     socketOf(this).destroy();
   }
 }
 
-/** Resolves when a promise does, or after some time; leaves no timer behind, which would keep the process. */
-async function resolvedWithin(promise: Promise<void>, ms: number): Promise<void> {
-  const { promise: passed, resolve } = Promise.withResolvers<void>();
+/** Resolves when a promise does, or after a time; clears its timer, which would keep the process. */
+async function waitAtMost(promise: Promise<void>, ms: number): Promise<void> {
+  const { promise: timeout, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);
-  await Promise.race([promise, passed]);
+  await Promise.race([promise, timeout]);
   clearTimeout(timer);
 }
 
@@ -296,30 +297,30 @@ interface Backend {
   readonly readyForQuery?: boolean;
 }
 
-/** Asks a client's server, on a connection of its own, to cancel what it runs; resolves when that has been heard, or cannot be. */
+/** Sends a cancel request on a connection of its own; resolves when the server has received it, or cannot be reached. */
 function requestCancel(client: StoreClient): Promise<void> {
   const { ssl, host = "", port = 0, stream, connectionTimeoutMillis } = client.config;
   const { processID, secretKey } = client as unknown as Backend;
   if (processID === null || secretKey === null) return Promise.resolve();
   const { promise, resolve } = Promise.withResolvers<void>();
   const isTls = typeof ssl === "object";
-  // The very server: a name may stand for several. Its certificate is still the name's.
+  // The same server, as a name may resolve to several. Its certificate is that of the name.
   const address = host.startsWith("/") ? host : (socketOf(client).remoteAddress ?? host);
   const tls = isTls ? { ...ssl, host, ...(isIP(host) === 0 ? { servername: host } : {}) } : false;
   const connection = new Connection({ ssl: tls, ...(stream === undefined ? {} : { stream }) } as object);
-  const own = connection as unknown as ConnectionInternals;
-  const send = () => own.cancel(processID, secretKey);
-  const timer = setTimeout(() => own.stream.destroy(), connectionTimeoutMillis);
-  connection.on("error", () => own.stream.destroy());
-  connection.once("connect", () => (isTls ? own.requestSsl() : send()));
+  const internals = connection as unknown as ConnectionInternals;
+  const send = () => internals.cancel(processID, secretKey);
+  const timer = setTimeout(() => internals.stream.destroy(), connectionTimeoutMillis);
+  connection.on("error", () => internals.stream.destroy());
+  connection.once("connect", () => (isTls ? internals.requestSsl() : send()));
   connection.once("sslconnect", send);
-  // The server answers by closing.
+  // The server closes the connection as its response.
   connection.once("end", () => {
     clearTimeout(timer);
     resolve();
   });
-  if (address.startsWith("/")) own.connect(`${address}/.s.PGSQL.${port}`);
-  else own.connect(port, address);
+  if (address.startsWith("/")) internals.connect(`${address}/.s.PGSQL.${port}`);
+  else internals.connect(port, address);
   return promise;
 }
 
@@ -328,10 +329,10 @@ export class HostPool extends Pool {
   readonly #clients = new Set<StoreClient>();
   /** Clients that are not connected yet. The pool names none of them, and one that a host never answers keeps the process. */
   readonly #connecting: ReadonlySet<StoreClient>;
-  #emptied: PromiseWithResolvers<void> | undefined;
+  #retired: PromiseWithResolvers<void> | undefined;
 
   constructor(config: HostConfig, connectionsMax: number) {
-    const own = connectionConfig(config);
+    const ownConfig = connectionConfig(config);
     const connecting = new Set<StoreClient>();
     class PoolClient extends StoreClient {
       constructor(clientConfig: ConnectionConfig) {
@@ -341,10 +342,10 @@ export class HostPool extends Pool {
         this.once("connect", settle).once("end", settle);
       }
     }
-    super({ ...own, Client: PoolClient as never, max: connectionsMax, idleTimeoutMillis: 0 });
+    super({ ...ownConfig, Client: PoolClient as never, max: connectionsMax, idleTimeoutMillis: 0 });
     this.#connecting = connecting;
-    // A connection that breaks is taken out by the pool, and its query rejects; without listeners it would also
-    // end the process.
+    // The pool removes a broken connection, and its query rejects; an "error" event without a listener would also end the
+    // process.
     this.on("error", () => undefined);
     this.on("connect", (client) => {
       client.on("error", () => undefined);
@@ -352,36 +353,40 @@ export class HostPool extends Pool {
     });
     this.on("remove", (client) => {
       this.#clients.delete(client as unknown as StoreClient);
-      if (this.#clients.size === 0) this.#emptied?.resolve();
+      if (this.#clients.size === 0) this.#retired?.resolve();
     });
     const { settings } = config;
     if (settings === undefined) return;
     const send = this.query.bind(this) as (query: object) => unknown;
     this.query = ((statement: string | Statement, values?: readonly unknown[]) => {
-      const whole = typeof statement === "string" ? { text: statement } : statement;
+      const config = typeof statement === "string" ? { text: statement } : statement;
       return send(
-        new GuardedQuery(values === undefined ? whole : { ...whole, values: [...values] }, own, settings),
+        new GuardedQuery(
+          values === undefined ? config : { ...config, values: [...values] },
+          ownConfig,
+          settings,
+        ),
       );
     }) as Pool["query"];
   }
 
-  /** Connections whose backend is not known to be gone. */
+  /** Connections whose backend is not known to have ended. */
   get size(): number {
     return this.#clients.size;
   }
 
-  /** Lets no more work in. What is under way goes on to its end, or its time limit; resolves when no connection is left. */
+  /** Accepts no more statements; running ones continue to their end or time limit. Resolves when no connection is left. */
   retire(): Promise<void> {
-    if (this.#emptied !== undefined) return this.#emptied.promise;
-    this.#emptied = Promise.withResolvers<void>();
+    if (this.#retired !== undefined) return this.#retired.promise;
+    this.#retired = Promise.withResolvers<void>();
     for (const client of this.#clients) if (!client.isBusy) socketOf(client).destroy();
     for (const client of this.#connecting) socketOf(client).destroy();
     void this.end();
-    if (this.#clients.size === 0) this.#emptied.resolve();
-    return this.#emptied.promise;
+    if (this.#clients.size === 0) this.#retired.resolve();
+    return this.#retired.promise;
   }
 
-  /** The same, and breaks off after a while what is still connected: an open socket keeps the process. */
+  /** The same, and destroys the sockets that are left after a second: an open socket keeps the process. */
   async close(): Promise<void> {
     const deadline = setTimeout(() => {
       for (const client of this.#clients) socketOf(client).destroy();
@@ -391,7 +396,7 @@ export class HostPool extends Pool {
   }
 }
 
-/** The client's socket, which its types do not tell of. */
+/** The socket of a client, which the types lack. */
 export function socketOf(client: object): Socket {
   return (client as { connection: { stream: Socket } }).connection.stream;
 }

@@ -1,5 +1,5 @@
-// Plants in the text format of COPY (PostgreSQL manual, "COPY", "Text Format"): tabs between the columns, line feeds
-// behind the rows, \N for no value, and backslashes in front of what would be mistaken for one of these.
+// Plants in the text format of COPY (PostgreSQL manual, "COPY", "Text Format"): columns are separated by tabs, rows end with
+// a line feed, \N is null, and backslash, tab, line feed and carriage return are escaped with a backslash.
 
 import type { NewPlant } from "../../contract/plant.ts";
 import type { StoredPlant } from "../plant-store.ts";
@@ -18,18 +18,18 @@ const unescaped: Readonly<Record<string, string>> = {
   v: "\v",
 };
 
-/** The rows of some plants. */
+/** Formats plants as rows. */
 export function toCopyText(plants: readonly NewPlant[]): string {
   let text = "";
   for (const { id, name, tag } of plants)
-    text += `${id}\t${escapedText(name)}\t${tag === undefined ? "\\N" : escapedText(tag)}\n`;
+    text += `${id}\t${escapeText(name)}\t${tag === undefined ? "\\N" : escapeText(tag)}\n`;
   return text;
 }
 
-/** The plants of some whole rows of id, name and tag. */
+/** Parses complete rows of id, name and tag. */
 export function fromCopyText(text: string): StoredPlant[] {
   const plants: StoredPlant[] = [];
-  // Most texts hold no backslash at all, and then no tag is missing and no string needs a second look.
+  // Most texts contain no backslash; then no tag is null, and no value is escaped.
   const isPlain = !text.includes("\\");
   for (let start = 0; start < text.length; ) {
     const idEnd = text.indexOf("\t", start);
@@ -39,19 +39,19 @@ export function fromCopyText(text: string): StoredPlant[] {
     const name = text.slice(idEnd + 1, nameEnd);
     const tag = text.slice(nameEnd + 1, end);
     if (isPlain) plants.push({ id, name, tag });
-    else if (tag === "\\N") plants.push({ id, name: unescapedText(name) });
-    else plants.push({ id, name: unescapedText(name), tag: unescapedText(tag) });
+    else if (tag === "\\N") plants.push({ id, name: unescapeText(name) });
+    else plants.push({ id, name: unescapeText(name), tag: unescapeText(tag) });
     start = end + 1;
   }
   return plants;
 }
 
-function escapedText(text: string): string {
-  // Looking first costs 20 ns, a replacement that finds nothing three times that.
+function escapeText(text: string): string {
+  // The test costs 20 ns, a replacement that finds nothing 60 ns.
   return special.test(text) ? text.replace(specials, (character) => escaped[character] ?? character) : text;
 }
 
-function unescapedText(text: string): string {
+function unescapeText(text: string): string {
   return text.includes("\\")
     ? text.replace(escapes, (_, letter: string) => unescaped[letter] ?? letter)
     : text;

@@ -1,4 +1,4 @@
-// The PostgreSQL client, and its streams for COPY. The one place that imports them.
+// The PostgreSQL client node-postgres and its streams for COPY, imported here and nowhere else.
 
 export {
   Client,

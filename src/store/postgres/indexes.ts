@@ -1,4 +1,4 @@
-// The optional indexes: made and dropped while servers run, and no part of the schema's version.
+// The optional indexes: created and dropped while servers run, independent of the schema version.
 
 import { OperatorError } from "../../operator-error.ts";
 import {
@@ -10,29 +10,29 @@ import {
 } from "../plant-reader.ts";
 import { begin } from "./connection.ts";
 import type { Pool, PoolClient } from "./driver.ts";
-import { isLockTimeout, rejectForOperator } from "./error-classes.ts";
+import { isLockTimeout, rejectForOperator } from "./errors.ts";
 import type { Primary } from "./primary.ts";
 
-/** An index of a large store takes its time, and nobody waits for it but who asked for it. */
+/** The time limit for building an index, which takes long in a large store. */
 const indexMsMax = 6 * 3_600_000;
 
-/** A lock that is waited for stands before every later create: shorter than any statement of a batch may take. */
+/** How long a change waits for its lock: creates queue behind it, so it is shorter than the time limit of a batch. */
 const lockMsMax = 500;
 
 interface Index {
-  /** The relation whose presence tells that the index is there. */
+  /** The relation that exists if the index does. */
   readonly relation: string;
   readonly create: readonly string[];
   readonly drop: readonly string[];
-  /** Statements that cannot be in a transaction, as they let plants be created meanwhile. */
+  /** Whether the statements run outside a transaction, as CONCURRENTLY requires. */
   readonly isConcurrent: boolean;
 }
 
 const indexes: Readonly<Record<IndexName, Index>> = {
   newest: {
     relation: "plant_arrivals",
-    // By statement, which costs a batch one more insert and not one for each plant. SECURITY DEFINER: the role of a
-    // server need have no rights on the table.
+    // A statement trigger costs a batch one more insert, and not one for each plant. SECURITY DEFINER: the role of a server
+    // needs no privileges on the table.
     create: [
       "CREATE TABLE plant_arrivals (position bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id bigint NOT NULL)",
       `CREATE FUNCTION plants_arrive() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
@@ -40,7 +40,7 @@ const indexes: Readonly<Record<IndexName, Index>> = {
       "DO $$ BEGIN EXECUTE format('ALTER FUNCTION plants_arrive() SET search_path = %I, pg_temp', current_schema()); END $$",
       `CREATE TRIGGER plants_arrive AFTER INSERT ON plants REFERENCING NEW TABLE AS arrived
        FOR EACH STATEMENT EXECUTE FUNCTION plants_arrive()`,
-      // Whoever may read plants may read in which order they came.
+      // Every role that can read plants can read their order.
       `DO $$ DECLARE reader text; BEGIN
          FOR reader IN
            SELECT DISTINCT coalesce(quote_ident(rolname), 'PUBLIC')
@@ -95,13 +95,13 @@ export class PostgresIndexes implements PlantIndexes {
 
   async drop(name: IndexName): Promise<void> {
     const state = (await this.states())[name];
-    // To drop it would wait for the other session, for as long as that takes.
+    // A drop would wait until the other session has finished.
     assertUnchanging(name, state);
     if (state !== "none") await this.#change(indexes[name], "drop");
   }
 
   async #change(index: Index, change: "create" | "drop"): Promise<void> {
-    const changing = this.#primary.runOnceOnConnection(async (connection) => {
+    const changing = this.#primary.onceOnConnection(async (connection) => {
       if (!index.isConcurrent) await begin(connection, "", { statementMs: indexMsMax, lockMs: lockMsMax });
       for (const sql of index[change]) await runLong(connection, sql);
       if (!index.isConcurrent) await connection.query("COMMIT");
@@ -121,7 +121,7 @@ function assertUnchanging(name: IndexName, state: IndexState): void {
 function explainLock(error: unknown): never {
   if (!isLockTimeout(error)) throw error;
   throw new OperatorError(
-    "another transaction holds the table of plants, that of a backup perhaps; try again when it is over",
+    "another transaction holds a lock on the table plants, perhaps a backup; try again when it has ended",
   );
 }
 
@@ -139,18 +139,18 @@ export async function indexStates(pool: Pool): Promise<IndexStates> {
     [relations],
   );
   const changing = rows.every(({ is_valid }) => is_valid) ? new Map() : await changingIndexes(pool);
-  const stateOf = (name: IndexName): IndexState => {
+  const state = (name: IndexName): IndexState => {
     const found = rows.find(({ relation }) => relation === indexes[name].relation);
     if (found === undefined) return "none";
     return found.is_valid ? "ready" : (changing.get(found.relation) ?? "broken");
   };
-  return { newest: stateOf("newest"), name: stateOf("name"), tag: stateOf("tag") };
+  return { newest: state("newest"), name: state("name"), tag: state("tag") };
 }
 
 /**
- * The indexes that are being built or dropped. Whoever drops one concurrently has it locked; whoever builds one is seen by
- * its progress, of which a role without pg_read_all_stats learns no more than the process, and so by the process's lock
- * on the table.
+ * The indexes that are being built or dropped. A session that drops one concurrently holds a lock on it. A session that
+ * builds one has a row in pg_stat_progress_create_index, of which a role without pg_read_all_stats sees only the process
+ * id; then the process is matched by its lock on the table.
  */
 async function changingIndexes(pool: Pool): Promise<Map<string, "building" | "dropping">> {
   const { rows } = await pool.query<{ relation: string; change: "building" | "dropping" }>(

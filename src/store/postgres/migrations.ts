@@ -1,4 +1,4 @@
-// The schema, version by version. A migration that was released is never edited: add one below it.
+// The schema, as one migration for each version. A released migration is never edited: add another below it.
 
 import { OperatorError } from "../../operator-error.ts";
 import { begin } from "./connection.ts";
@@ -19,28 +19,28 @@ const migrations: readonly string[] = [
      revoked_at bigint
    );`,
 
-  // Rotation, which notes at the new token when the older ones of its name end; and the last use.
+  // Rotation, which stores in the new token when the older tokens of its name end, and the last use.
   `ALTER TABLE tokens ADD COLUMN predecessors_end_at bigint;
    ALTER TABLE tokens ADD COLUMN last_used_at bigint;`,
 
-  // What has changed, and the tokens of a name, found without reading all.
+  // Finds the tokens that have changed, and those of a name, without a full scan.
   `ALTER TABLE tokens ADD COLUMN revision bigint NOT NULL DEFAULT 0;
    CREATE INDEX tokens_by_revision ON tokens (revision);
    CREATE INDEX tokens_by_name ON tokens (name, revoked_at);`,
 ];
 
-/** The schema version that this program works with, and that an open store has. */
+/** The schema version that this program works with. */
 export const newestVersion = migrations.length;
 
-/** Undefined table; on some engines the row that names the version may not be there yet either. */
+/** On some databases the table can exist before its row does. */
 const undefinedTable = "42P01";
 
 const insufficientPrivilege = "42501";
 
-/** What two servers that create one table at the same moment get to see: duplicate table, type or row. */
-const raceStates = ["42P07", "42710", "23505"];
+/** SQLSTATEs of two servers that create a table at the same time: duplicate table, type or row. */
+const concurrentCreateStates = ["42P07", "42710", "23505"];
 
-/** Throws an OperatorError unless the schema has this program's version. Needs no right but to read. */
+/** Rejects with an OperatorError unless the schema has this program's version. Needs only the privilege to read. */
 export async function assertSchema(primary: Primary): Promise<void> {
   const version = await primary.withRetry(schemaVersion);
   if (version === undefined)
@@ -54,23 +54,23 @@ export async function assertSchema(primary: Primary): Promise<void> {
 }
 
 /**
- * Brings the schema to this program's version; safe when several servers start at once. Touches nothing if it has it.
- * Gives whether there was none before.
+ * Creates the schema or upgrades it to this program's version; safe when several servers start at once. Writes nothing if it
+ * has that version. Returns whether there was none before.
  */
 export async function migrate(primary: Primary): Promise<boolean> {
   const version = await primary.withRetry(schemaVersion);
   assertNotNewer(version ?? 0);
   if (version === newestVersion) return false;
   try {
-    await primary.runOnConnection(makeVersionTable);
-    return await primary.runOnConnection(upgrade);
+    await primary.withRetryOnConnection(createVersionTable);
+    return await primary.withRetryOnConnection(upgrade);
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
     const advice =
       error.code === insufficientPrivilege
         ? 'run "plantstore migrate" as a user that may create tables'
-        : "see to it, or name another database";
-    throw new OperatorError(`the schema cannot be made: ${error.message} (${error.code}); ${advice}`);
+        : "fix the cause, or name another database";
+    throw new OperatorError(`the schema cannot be created: ${error.message} (${error.code}); ${advice}`);
   }
 }
 
@@ -84,24 +84,24 @@ async function schemaVersion(pool: Pool): Promise<number | undefined> {
   }
 }
 
-async function makeVersionTable(connection: PoolClient): Promise<void> {
+async function createVersionTable(connection: PoolClient): Promise<void> {
   try {
     await connection.query(
       "CREATE TABLE IF NOT EXISTS plantstore_schema (only_row bool PRIMARY KEY, version int4 NOT NULL, CHECK (only_row))",
     );
   } catch (error) {
-    // IF NOT EXISTS does not see a table that another server is just about to commit.
-    if (!(error instanceof DatabaseError && raceStates.includes(error.code ?? ""))) throw error;
+    // IF NOT EXISTS does not see a table that another server has created and not yet committed.
+    if (!(error instanceof DatabaseError && concurrentCreateStates.includes(error.code ?? ""))) throw error;
   }
 }
 
-/** Gives whether there was no schema before. */
+/** Returns whether there was no schema before. */
 async function upgrade(connection: PoolClient): Promise<boolean> {
   await begin(connection);
   await connection.query(
     "INSERT INTO plantstore_schema (only_row, version) VALUES (true, 0) ON CONFLICT (only_row) DO NOTHING",
   );
-  // Whoever comes second waits here, and then finds the work done.
+  // A second server waits here, and then finds the newest version.
   const { rows } = await connection.query<{ version: number }>(
     "SELECT version FROM plantstore_schema FOR UPDATE",
   );

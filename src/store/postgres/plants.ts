@@ -1,73 +1,458 @@
-// The plants table, and what becomes of a batch where the database fails.
+// The plants table: commits batches, reads single plants, exports and counts. The statements are those that PostgreSQL,
+// Citus, CockroachDB and YugabyteDB have in common.
 
 import type { NewPlant } from "../../contract/plant.ts";
-import { compareWithStored, type OnUnavailable, type Outcome } from "../plant-store.ts";
-import { commitUnlocked, LockedIds, select, selectDurable } from "./batch.ts";
-import type { Pool } from "./driver.ts";
-import { failureOf, reasonOf, rejectForOperator } from "./error-classes.ts";
+import {
+  compareWithStored,
+  type ExportFilter,
+  type OnUnavailable,
+  type Outcome,
+  type StoredPlant,
+} from "../plant-store.ts";
+import { begin, socketOf, timerMsMax, withLockLimit } from "./connection.ts";
+import { fromCopyText, toCopyText } from "./copy-format.ts";
+import { copyFrom, copyTo, DatabaseError, escapeLiteral, type Pool, type PoolClient } from "./driver.ts";
+import {
+  ConcurrentlyDeleted,
+  classifyError,
+  errorReason,
+  isLockTimeout,
+  rejectForOperator,
+} from "./errors.ts";
 import type { Primary } from "./primary.ts";
+
+interface PlantRow {
+  /** The client returns int8 as decimal digits. */
+  readonly id: string;
+  readonly name: string;
+  readonly tag: string | null;
+}
+
+/** The result of inserting rows: the ids that were created, and the plants that were already stored. */
+interface InsertResult {
+  readonly createdIds: ReadonlySet<bigint>;
+  readonly stored: ReadonlyMap<bigint, NewPlant>;
+}
+
+/** From this many rows on, as an import has them, a batch is sent by COPY: 500,000 rows a second, and 100,000 by INSERT. */
+const copyRowsMin = 2_000;
+
+/** Rows of one INSERT: the protocol counts the parameters, three for each row, in 16 bits. */
+const insertRowsMax = 20_000;
+
+const uniqueViolation = "23505";
+
+/** How long a batch waits for a row that an uncommitted transaction has inserted, changed or deleted. */
+const batchLockMsMax = 1_000;
+
+/** The same for the parts of a batch in which such a row is searched, and for a plant whose row is known to be locked. */
+const partLockMsMax = 100;
+
+/** How long a batch is divided; plants that are not committed by then are unavailable. */
+const divideMsMax = 3_000;
+
+/** How long a plant whose row was locked is committed separately from its batch. */
+const lockedMsMax = 30_000;
+const lockedIdsMax = 1_000;
+
+/** The time limit of an export or count, which take as long as their reader does or the table is large. */
+const exportMsMax = timerMsMax;
+
+/** How long an export or count waits for a lock on the table. */
+const exportLockMsMax = 5_000;
 
 export class PostgresPlants {
   readonly #primary: Primary;
-  readonly #observe: OnUnavailable;
+  readonly #onUnavailable: OnUnavailable;
   readonly #locked = new LockedIds();
 
-  constructor(primary: Primary, observe: OnUnavailable) {
+  constructor(primary: Primary, onUnavailable: OnUnavailable) {
     this.#primary = primary;
-    this.#observe = observe;
+    this.#onUnavailable = onUnavailable;
   }
 
-  /** Commits a batch; where the rows are at fault, each plant in one of its own. See PlantStore.create. */
+  /** Commits a batch, and after an error of some row each plant by itself. See PlantStore.create. */
   async create(batch: readonly NewPlant[]): Promise<Outcome[]> {
     try {
       return await this.#primary.withRetry((pool) => this.#commit(pool, batch));
     } catch (error) {
-      const failure = failureOf(error);
-      if (failure === "fault") throw error;
-      this.#observe(reasonOf(error));
-      if (failure === "lost" || failure === "again") return batch.map(() => "unavailable");
-      return this.#commitEach(batch, failure === "alone" && batch.length > 1);
+      const failure = classifyError(error);
+      if (failure === "internalError") throw error;
+      this.#onUnavailable(errorReason(error));
+      if (failure === "connectionLost" || failure === "retryable") return batch.map(() => "unavailable");
+      return this.#commitEach(batch, failure === "rowError" && batch.length > 1);
     }
   }
 
   async get(id: bigint): Promise<NewPlant | undefined> {
-    return (await this.#primary.withRetry((pool) => select(pool, [id])).catch(rejectForOperator)).plants.get(
-      id,
-    );
+    const selecting = this.#primary.withRetry((pool) => select(pool, [id]));
+    const { plants } = await selecting.catch(rejectForOperator);
+    return plants.get(id);
   }
 
   async #commit(pool: Pool, batch: readonly NewPlant[]): Promise<Outcome[]> {
-    const outcomes = await commitUnlocked(pool, batch, this.#locked);
-    if (outcomes.includes("unavailable")) this.#observe("other transactions hold plants with the same ids");
+    const outcomes = await commitBesideLocks(pool, batch, this.#locked);
+    if (outcomes.includes("unavailable"))
+      this.#onUnavailable("other transactions hold plants with the same ids");
     return outcomes;
   }
 
-  /** Replays and conflicts have their answer without a write, and one row's fault is not its neighbours'. */
+  /** Commits each plant of a batch by itself; replays and conflicts need no write. */
   async #commitEach(batch: readonly NewPlant[], mayWrite: boolean): Promise<Outcome[]> {
     try {
       const stored = await this.#primary.once((pool) => selectDurable(pool, batch));
       const outcomes: Outcome[] = [];
       for (const plant of batch) {
-        const there = stored.get(plant.id);
-        if (there !== undefined) outcomes.push(compareWithStored(there, plant));
-        else outcomes.push(mayWrite ? await this.#createAlone(plant) : "unavailable");
+        const found = stored.get(plant.id);
+        if (found !== undefined) outcomes.push(compareWithStored(found, plant));
+        else outcomes.push(mayWrite ? await this.#commitSingly(plant) : "unavailable");
       }
       return outcomes;
     } catch (error) {
-      if (failureOf(error) === "fault") throw error;
-      this.#observe(reasonOf(error));
+      if (classifyError(error) === "internalError") throw error;
+      this.#onUnavailable(errorReason(error));
       return batch.map(() => "unavailable");
     }
   }
 
-  async #createAlone(plant: NewPlant): Promise<Outcome> {
+  async #commitSingly(plant: NewPlant): Promise<Outcome> {
     try {
       const [outcome = "unavailable"] = await this.#primary.once((pool) => this.#commit(pool, [plant]));
       return outcome;
     } catch (error) {
-      if (failureOf(error) !== "alone") throw error;
-      this.#observe(reasonOf(error));
+      if (classifyError(error) !== "rowError") throw error;
+      this.#onUnavailable(errorReason(error));
       return "unavailable";
     }
   }
+}
+
+/** The ids whose rows were locked by other transactions in the last 30 seconds. */
+class LockedIds {
+  readonly #until = new Map<bigint, number>();
+
+  /** Whether the row of an id was locked recently. */
+  has(id: bigint): boolean {
+    const until = this.#until.get(id);
+    if (until === undefined) return false;
+    if (performance.now() < until) return true;
+    this.#until.delete(id);
+    return false;
+  }
+
+  add(id: bigint): void {
+    this.#until.delete(id);
+    this.#until.set(id, performance.now() + lockedMsMax);
+    const [oldest] = this.#until.keys();
+    if (this.#until.size > lockedIdsMax && oldest !== undefined) this.#until.delete(oldest);
+  }
+
+  get isEmpty(): boolean {
+    return this.#until.size === 0;
+  }
+}
+
+/**
+ * Commits a batch while other transactions hold locks on some of its rows: only those plants are `unavailable`, and the
+ * others do not wait for them. Safe to repeat. Rejects as commitBatch does, also while the whole table is locked.
+ */
+async function commitBesideLocks(
+  pool: Pool,
+  batch: readonly NewPlant[],
+  locked: LockedIds,
+): Promise<Outcome[]> {
+  const deadline = performance.now() + divideMsMax;
+  const isSeparate = batch.map(({ id }) => !locked.isEmpty && locked.has(id));
+  const together = batch.filter((_, index) => !isSeparate[index]);
+  const outcomes = together.length === 0 ? [] : await commitOrDivide(pool, together, locked, deadline);
+  if (together.length === batch.length) return outcomes;
+  const separate: Outcome[] = [];
+  for (const plant of batch.filter((_, index) => isSeparate[index]))
+    separate.push(...(await commitParts(pool, [[plant]], locked, deadline)));
+  let [nextTogether, nextSeparate] = [0, 0];
+  return isSeparate.map(
+    (isOne) => (isOne ? separate[nextSeparate++] : outcomes[nextTogether++]) ?? "unavailable",
+  );
+}
+
+async function commitOrDivide(
+  pool: Pool,
+  batch: readonly NewPlant[],
+  locked: LockedIds,
+  deadline: number,
+): Promise<Outcome[]> {
+  try {
+    return await commitBatch(pool, batch, batchLockMsMax);
+  } catch (error) {
+    if (!isLockTimeout(error)) throw error;
+  }
+  // A lock on the whole table blocks every part; this statement then fails as the batch did.
+  const probe = { text: "INSERT INTO plants (id, name, tag) SELECT 0, '', '' WHERE false" };
+  await pool.query(withLockLimit(probe, partLockMsMax));
+  return commitParts(pool, halve(batch), locked, deadline);
+}
+
+/** Commits the parts of a batch in order, and halves those that wait for a lock until only the locked rows are left. */
+async function commitParts(
+  pool: Pool,
+  parts: readonly (readonly NewPlant[])[],
+  locked: LockedIds,
+  deadline: number,
+): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  for (const part of parts) {
+    if (performance.now() > deadline) outcomes.push(...part.map(() => "unavailable" as const));
+    else outcomes.push(...(await commitPart(pool, part, locked, deadline)));
+  }
+  return outcomes;
+}
+
+async function commitPart(
+  pool: Pool,
+  part: readonly NewPlant[],
+  locked: LockedIds,
+  deadline: number,
+): Promise<Outcome[]> {
+  try {
+    return await commitBatch(pool, part, partLockMsMax);
+  } catch (error) {
+    if (!isLockTimeout(error)) throw error;
+  }
+  const [plant] = part;
+  if (part.length > 1 || plant === undefined) return commitParts(pool, halve(part), locked, deadline);
+  locked.add(plant.id);
+  return ["unavailable"];
+}
+
+function halve(batch: readonly NewPlant[]): (readonly NewPlant[])[] {
+  if (batch.length < 2) return [batch];
+  const middle = batch.length >> 1;
+  return [batch.slice(0, middle), batch.slice(middle)];
+}
+
+/**
+ * Commits a batch. Safe to repeat. Rejects with PostgreSQL's error, see classifyError.
+ *
+ * @param lockMs how long each of its statements may wait for a lock.
+ */
+async function commitBatch(pool: Pool, batch: readonly NewPlant[], lockMs: number): Promise<Outcome[]> {
+  // Two batches that lock their rows in the same order cannot deadlock.
+  const rows = isAscending(batch) ? batch : withoutDuplicates(batch.toSorted(byId));
+  if (rows.length < copyRowsMin) return toOutcomes(batch, rows, await insertAll(pool, rows, lockMs));
+  const isCopied = await copy(pool, rows, lockMs);
+  // A shortcut without sets and maps of bigints, which cost as much as the COPY.
+  if (isCopied && rows.length === batch.length) return batch.map(() => "created");
+  const created = isCopied
+    ? { createdIds: toIds(rows), stored: new Map() }
+    : await copyRest(pool, rows, lockMs);
+  return toOutcomes(batch, rows, created);
+}
+
+function isAscending(plants: readonly NewPlant[]): boolean {
+  return plants.every(({ id }, index) => index === 0 || id > (plants[index - 1] as NewPlant).id);
+}
+
+function byId(one: NewPlant, other: NewPlant): number {
+  if (one.id === other.id) return 0;
+  return one.id < other.id ? -1 : 1;
+}
+
+/** Keeps the first of the plants with one id: the sort is stable. */
+function withoutDuplicates(sorted: readonly NewPlant[]): NewPlant[] {
+  return sorted.filter(({ id }, index) => id !== sorted[index - 1]?.id);
+}
+
+function toOutcomes(
+  batch: readonly NewPlant[],
+  rows: readonly NewPlant[],
+  { createdIds, stored }: InsertResult,
+): Outcome[] {
+  const rowById = new Map(rows.map((row) => [row.id, row]));
+  return batch.map((plant) => {
+    const isCreated = createdIds.has(plant.id);
+    const row = rowById.get(plant.id);
+    if (isCreated && row === plant) return "created";
+    const found = isCreated ? row : stored.get(plant.id);
+    if (found === undefined)
+      throw new ConcurrentlyDeleted(`the plant ${plant.id} was neither inserted nor found`);
+    return compareWithStored(found, plant);
+  });
+}
+
+/**
+ * Inserts rows by INSERT: one round trip if every plant is new; a second one reads those that were already stored. The read
+ * sees every row that the insert conflicted with: under READ COMMITTED as a later statement, under SERIALIZABLE because
+ * the insert fails with 40001 on a row that it cannot see, and is retried.
+ */
+async function insertAll(pool: Pool, rows: readonly NewPlant[], lockMs: number): Promise<InsertResult> {
+  const createdIds = new Set<bigint>();
+  for (let start = 0; start < rows.length; start += insertRowsMax) {
+    const inserted = await insert(pool, rows.slice(start, start + insertRowsMax), lockMs);
+    for (const id of inserted) createdIds.add(id);
+  }
+  const others = rows.filter(({ id }) => !createdIds.has(id));
+  return { createdIds, stored: others.length === 0 ? new Map() : await selectDurable(pool, others, lockMs) };
+}
+
+/**
+ * Inserts rows after a COPY that conflicted with a stored id: reads the stored plants, and copies the rest. If that
+ * conflicts too, another client is creating the same plants, and INSERT reports the conflicts row by row.
+ */
+async function copyRest(pool: Pool, rows: readonly NewPlant[], lockMs: number): Promise<InsertResult> {
+  const stored = await selectDurable(pool, rows, lockMs);
+  const missing = rows.filter(({ id }) => !stored.has(id));
+  if (missing.length === 0 || (await copy(pool, missing, lockMs)))
+    return { createdIds: toIds(missing), stored };
+  const rest = await insertAll(pool, missing, lockMs);
+  return { createdIds: rest.createdIds, stored: new Map([...stored, ...rest.stored]) };
+}
+
+/** Inserts rows by COPY; returns false, and inserts none, if a single id is already stored. */
+async function copy(pool: Pool, rows: readonly NewPlant[], lockMs: number): Promise<boolean> {
+  const connection = await pool.connect();
+  try {
+    await begin(connection, "", { lockMs });
+    const stream = connection.query(copyFrom("COPY plants (id, name, tag) FROM STDIN"));
+    await new Promise<void>((resolve, reject) => {
+      stream
+        .once("finish", resolve)
+        .on("error", reject)
+        .end(Buffer.from(toCopyText(rows)));
+    });
+    await connection.query("COMMIT");
+    connection.release();
+    return true;
+  } catch (error) {
+    const isConflict = error instanceof DatabaseError && error.code === uniqueViolation;
+    // After any other error the state of the connection is unknown.
+    const isRolledBack =
+      isConflict && (await connection.query("ROLLBACK").catch(() => undefined)) !== undefined;
+    connection.release(!isRolledBack);
+    if (isConflict) return false;
+    throw error;
+  }
+}
+
+function toIds(rows: readonly NewPlant[]): Set<bigint> {
+  return new Set(rows.map(({ id }) => id));
+}
+
+/**
+ * Inserts rows, and returns the ids that were created. A list of VALUES and not unnest: on a Citus table distributed by id
+ * it ran at 12,300 rows a second against 400 (INSERT … SELECT is pulled through the coordinator), on PostgreSQL itself at
+ * 0.8 of unnest's rate in batches of 100. The statement is unnamed, so that PgBouncer can send each batch over another
+ * connection.
+ */
+async function insert(pool: Pool, rows: readonly NewPlant[], lockMs: number): Promise<Set<bigint>> {
+  const tuples = rows.map((_, row) => `($${3 * row + 1}::int8,$${3 * row + 2}::text,$${3 * row + 3}::text)`);
+  const statement = {
+    text: `INSERT INTO plants (id, name, tag) VALUES ${tuples.join(",")} ON CONFLICT (id) DO NOTHING RETURNING id`,
+    values: rows.flatMap(({ id, name, tag }) => [String(id), name, tag ?? null]),
+    rowMode: "array" as const,
+  };
+  const { rows: inserted } = await pool.query<[string]>(withLockLimit(statement, lockMs));
+  return new Set(inserted.map(([id]) => BigInt(id)));
+}
+
+/**
+ * Reads the stored plants with the ids of some plants, once they are as durable as a commit. A row is visible as soon as it
+ * is committed on this host; with a synchronous standby whose wait was cut short, the standby may not have it yet. Locking
+ * the row is a commit of its own, which waits for the standby after the row's own commit.
+ */
+async function selectDurable(
+  pool: Pool,
+  plants: readonly NewPlant[],
+  lockMs = batchLockMsMax,
+): Promise<Map<bigint, NewPlant>> {
+  const ids = plants.map(({ id }) => id);
+  const { plants: stored, hasStandbys } = await select(pool, ids);
+  if (hasStandbys) {
+    const lock = {
+      text: "SELECT 1 FROM plants WHERE id = ANY ($1::int8[]) ORDER BY id FOR KEY SHARE",
+      values: [ids.map(String)],
+    };
+    await pool.query(withLockLimit(lock, lockMs));
+  }
+  return stored;
+}
+
+async function select(
+  pool: Pool,
+  ids: readonly bigint[],
+): Promise<{ plants: Map<bigint, NewPlant>; hasStandbys: boolean }> {
+  const { rows } = await pool.query<PlantRow & { standbys: string | null }>(
+    `SELECT id, name, tag, current_setting('synchronous_standby_names', true) AS standbys
+     FROM plants WHERE id = ANY ($1::int8[])`,
+    [ids.map(String)],
+  );
+  return {
+    plants: new Map(rows.map((row) => [BigInt(row.id), toPlant(row)])),
+    hasStandbys: (rows[0]?.standbys ?? "") !== "",
+  };
+}
+
+function toPlant({ id, name, tag }: PlantRow): NewPlant {
+  return tag === null ? { id: BigInt(id), name } : { id: BigInt(id), name, tag };
+}
+
+/**
+ * Exports plants ordered by id: COPY is one statement, and so one snapshot. Of 2 million plants, a cursor with FETCH 5,000
+ * cost the client 0.45 µs each plus a round trip for each FETCH; COPY costs 0.3 µs, and the server works meanwhile.
+ */
+export async function* exportPlants(primary: Primary, filter: ExportFilter): AsyncGenerator<StoredPlant[]> {
+  const connection = await primary.once((pool) => pool.connect()).catch(rejectForOperator);
+  try {
+    await begin(connection, "READ ONLY", { statementMs: exportMsMax, lockMs: exportLockMsMax });
+    yield* copyOut(connection, filter);
+  } catch (error) {
+    await rejectForOperator(error);
+  } finally {
+    // The connection is not reused: after an interrupted export rows are still on their way, and a server that cannot send
+    // them ends only with the socket.
+    socketOf(connection).destroy();
+    connection.release(true);
+  }
+}
+
+/** Counts the plants that an export has. */
+export async function countPlants(primary: Primary, filter: ExportFilter): Promise<number> {
+  // Counting all plants takes longer than the time limit of a batch.
+  const statement = {
+    text: `SELECT count(*) FROM plants ${whereClause(filter)}`,
+    query_timeout: exportMsMax,
+    lockMs: exportLockMsMax,
+  };
+  const counting = primary.once((pool) => pool.query<{ count: string }>(statement));
+  const { rows } = await counting.catch(rejectForOperator);
+  return Number(rows[0]?.count);
+}
+
+async function* copyOut(connection: PoolClient, filter: ExportFilter): AsyncGenerator<StoredPlant[]> {
+  const sql = `COPY (SELECT id, name, tag FROM plants ${whereClause(filter)} ORDER BY id) TO STDOUT`;
+  const query = Object.assign(copyTo(sql), { query_timeout: exportMsMax, callback: () => undefined });
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let rest: string[] = [];
+  try {
+    for await (const chunk of connection.query(query)) {
+      const text = decoder.decode(chunk, { stream: true });
+      const end = text.lastIndexOf("\n") + 1;
+      if (end > 0) {
+        yield fromCopyText(rest.join("") + text.slice(0, end));
+        rest = [];
+      }
+      rest.push(text.slice(end));
+    }
+  } finally {
+    // node-postgres clears its timer in this callback, which the stream never calls; the timer would keep the process.
+    query.callback();
+  }
+}
+
+/** The values are part of the text, as COPY takes no parameters. */
+function whereClause({ tag, sinceId }: ExportFilter): string {
+  const conditions = [
+    ...(sinceId === undefined ? [] : [`id > ${sinceId}`]),
+    ...(tag === undefined ? [] : [`tag = ${escapeLiteral(tag)}`]),
+  ];
+  return conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
 }

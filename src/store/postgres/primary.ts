@@ -1,32 +1,32 @@
-// The host that takes writes, found and found again. The client libraries' own target_session_attrs is missing or
-// lets a standby pass, so each host is asked.
+// Finds the primary, the host that accepts writes, and finds it again after a failover. node-postgres has no
+// target_session_attrs, and those of other clients accept some standbys, so each host is probed.
 
 import { OperatorError } from "../../operator-error.ts";
 import type { StoreWait } from "../plant-store.ts";
-import { type HostConfig, HostPool, socketOf, takesSettings, unsafeReason } from "./connection.ts";
+import { type HostConfig, HostPool, socketOf, supportsSettings, unsafeReason } from "./connection.ts";
 import type { PostgresUrl } from "./connection-url.ts";
 import { Client, type ClientConfig, type Pool, type PoolClient } from "./driver.ts";
-import { failureOf, NoPrimary, reasonOf } from "./error-classes.ts";
+import { classifyError, errorReason, NoPrimary } from "./errors.ts";
 
-/** A pause before anything is tried again, so that a database that is down is not hammered. */
+/** The pause before a retry, so that a database that is down is not flooded. */
 const retryPauseMs = 100;
 
-/** A wait that lasts so long is reported. */
+/** A longer wait is reported. */
 const silentMsMax = 800;
 
-/** How long work that is on its way may go on after the store was told to wait no longer. */
+/** How long running statements may continue after the signal was aborted. */
 const abortedWorkMsMax = 1_000;
 
 export class Primary {
   readonly #address: PostgresUrl;
   readonly #wait: StoreWait;
-  /** Rejects when the opening is broken off. */
+  /** Rejects when the signal is aborted while the store is being opened. */
   #aborted: Promise<never> | undefined;
   #finding: Promise<HostPool> | undefined;
   #found: HostPool | undefined;
-  /** Pools that were given up, by host, with connections that the server may still work for. */
+  /** Pools of lost hosts, by host name, whose statements the server may still be running. */
   readonly #retired = new Map<HostPool, string>();
-  /** Connections that ask a host whether it takes writes. */
+  /** Connections that check whether a host accepts writes. */
   readonly #probes = new Set<Client>();
   #isWaiting = false;
   #isClosed = false;
@@ -34,13 +34,13 @@ export class Primary {
   constructor(address: PostgresUrl, wait: StoreWait = {}) {
     this.#address = address;
     this.#wait = wait;
-    this.#aborted = rejectionBy(wait.signal);
-    wait.signal?.addEventListener("abort", () => this.#breakOff());
+    this.#aborted = rejectionOnAbort(wait.signal);
+    wait.signal?.addEventListener("abort", () => this.#abort());
   }
 
   /**
-   * Does some work on the host that takes writes, and does it again while that host is lost or asks for it, for
-   * as long as the address allows. The work must be safe to repeat, as its commit may have gone through unseen.
+   * Runs some work on the primary, and retries it after an error that is `connectionLost` or `retryable`, for as long as
+   * retry_timeout allows. The work must be safe to repeat, as its commit may have succeeded without a response.
    */
   async withRetry<Result>(work: (pool: Pool) => Promise<Result>): Promise<Result> {
     const startedAt = performance.now();
@@ -49,16 +49,16 @@ export class Primary {
       try {
         return await this.#orAborted(this.once(work));
       } catch (error) {
-        const failure = failureOf(error);
-        const mayTryAgain = failure === "lost" || failure === "again";
-        if (!mayTryAgain || this.#wait.signal?.aborted || performance.now() > deadline) throw error;
-        if (performance.now() - startedAt > silentMsMax) this.#reportWaiting(reasonOf(error));
+        const failure = classifyError(error);
+        const isRetryable = failure === "connectionLost" || failure === "retryable";
+        if (!isRetryable || this.#wait.signal?.aborted || performance.now() > deadline) throw error;
+        if (performance.now() - startedAt > silentMsMax) this.#reportWaiting(errorReason(error));
         await this.#orAborted(Bun.sleep(retryPauseMs));
       }
     }
   }
 
-  /** The same without trying again. */
+  /** The same without a retry. */
   async once<Result>(work: (pool: Pool) => Promise<Result>): Promise<Result> {
     const pool = await this.#pool();
     try {
@@ -66,22 +66,22 @@ export class Primary {
       this.#isWaiting = false;
       return result;
     } catch (error) {
-      if (failureOf(error) === "lost") this.#forget(pool);
+      if (classifyError(error) === "connectionLost") this.#forget(pool);
       throw error;
     }
   }
 
-  /** Work that needs one connection for itself, such as a transaction of several statements. */
-  runOnConnection<Result>(work: (connection: PoolClient) => Promise<Result>): Promise<Result> {
+  /** Runs work that needs a connection of its own, such as a transaction of several statements. */
+  withRetryOnConnection<Result>(work: (connection: PoolClient) => Promise<Result>): Promise<Result> {
     return this.withRetry((pool) => onConnection(pool, work));
   }
 
-  /** The same without trying again. */
-  runOnceOnConnection<Result>(work: (connection: PoolClient) => Promise<Result>): Promise<Result> {
+  /** The same without a retry. */
+  onceOnConnection<Result>(work: (connection: PoolClient) => Promise<Result>): Promise<Result> {
     return this.once((pool) => onConnection(pool, work));
   }
 
-  /** From now on the signal rejects nothing that is on its way: it ends what waits for a host, and tries nothing again. */
+  /** From now on an aborted signal does not reject running work: it ends waits for a host, and retries. */
   finishOpening(): void {
     this.#aborted = undefined;
   }
@@ -94,8 +94,8 @@ export class Primary {
     await Promise.all(pools.map((pool) => pool.close()));
   }
 
-  /** What is on its way has a moment to end. */
-  #breakOff(): void {
+  /** Running statements may continue for abortedWorkMsMax. */
+  #abort(): void {
     for (const probe of this.#probes) socketOf(probe).destroy();
     setTimeout(() => void this.#found?.close(), abortedWorkMsMax).unref();
   }
@@ -118,69 +118,69 @@ export class Primary {
     if (this.#found !== pool) return;
     this.#found = undefined;
     this.#finding = undefined;
-    this.#retired.set(pool, nameOf(pool.options));
-    // Not waited for: a host that hangs would never let go.
+    this.#retired.set(pool, hostName(pool.options));
+    // Not awaited: on a host that hangs it takes a long time.
     void pool.retire().then(() => this.#retired.delete(pool));
   }
 
-  /** Asks all hosts at once: one that hangs must not hold up the search. */
+  /** Probes all hosts at the same time, so that one that hangs does not delay the others. */
   async #find(): Promise<HostPool> {
     const { hosts, allowPlaintextFallback } = this.#address;
-    const slow = setTimeout(() => this.#reportWaiting("no answer yet"), silentMsMax);
+    const slow = setTimeout(() => this.#reportWaiting("no response yet"), silentMsMax);
     try {
       const config = await Promise.any(
         hosts.map((host) => this.#writableConfig(host, allowPlaintextFallback)),
       );
-      // Nobody would end these connections any more, and they would keep the process.
+      // After close no call would end this pool, and its connections would keep the process.
       if (this.#isClosed) throw new NoPrimary("the store was closed");
-      const pool = new HostPool(config, this.#poolMax);
+      const pool = new HostPool(config, this.#poolConnectionsMax);
       this.#found = pool;
       return pool;
     } catch (error) {
       if (!(error instanceof AggregateError)) throw error;
-      throw new NoPrimary(error.errors.map(reasonOf).join("; "));
+      throw new NoPrimary(error.errors.map(errorReason).join("; "));
     } finally {
       clearTimeout(slow);
     }
   }
 
-  /** One more than there are batches in flight, so that tokens and readiness never wait for a batch. */
-  get #poolMax(): number {
+  /** One more than batches in flight, so that tokens and readiness probes never wait for a batch. */
+  get #poolConnectionsMax(): number {
     return this.#address.connectionsMax + 1;
   }
 
-  /** Once for each time that the database is away. */
+  /** Reports once for each outage. */
   #reportWaiting(reason: string): void {
     if (this.#isWaiting || this.#isClosed) return;
     this.#isWaiting = true;
-    const names = this.#address.hosts.map(nameOf);
-    // Of a single host the reason need not say which.
+    const names = this.#address.hosts.map(hostName);
+    // With a single host the reason need not name it.
     const why = names.length === 1 ? reason.replace(`${names[0]}: `, "") : reason;
     const seconds = Math.max(0, this.#address.retryMsMax) / 1_000;
     this.#wait.report?.(`PostgreSQL at ${names.join(", ")} (${why}), up to ${seconds} s`);
   }
 
-  /** How to connect to a host, once it has shown that it takes writes; rejects with why it does not. */
+  /** The connection options of a host, after a probe has shown that it accepts writes; rejects with the reason if it does not. */
   async #writableConfig(config: HostConfig, allowPlaintextFallback: boolean): Promise<HostConfig> {
-    const name = nameOf(config);
+    const name = hostName(config);
     try {
-      this.#assertRoom(name);
+      this.#assertFewRetired(name);
       return await this.#probe(config);
     } catch (error) {
       if (allowPlaintextFallback && error instanceof Error && /does not support SSL/.test(error.message)) {
         return this.#writableConfig({ ...config, ssl: false }, false);
       }
-      throw new NoPrimary(`${name}: ${reasonOf(error)}`);
+      throw new NoPrimary(`${name}: ${errorReason(error)}`);
     }
   }
 
-  /** A host never works for more than two pools: where the statements of the last one go on, more would only pile up behind them. */
-  #assertRoom(name: string): void {
-    const left = [...this.#retired]
+  /** Bounds the connections to a host to two pools: while statements of retired pools still run, more would only queue behind them. */
+  #assertFewRetired(name: string): void {
+    const retired = [...this.#retired]
       .filter(([, host]) => host === name)
       .reduce((sum, [{ size }]) => sum + size, 0);
-    if (left > this.#poolMax)
-      throw new Error(`${left} connections that were given up are not known to have ended`);
+    if (retired > this.#poolConnectionsMax)
+      throw new Error(`${retired} connections that were given up may still be open`);
   }
 
   async #probe(config: HostConfig): Promise<HostConfig> {
@@ -189,7 +189,7 @@ export class Primary {
     this.#probes.add(client);
     try {
       await client.connect();
-      return await checkedConfig(client, config, this.#address.acceptsTornPages);
+      return await checkPrimary(client, config, this.#address.acceptsTornPages);
     } finally {
       this.#probes.delete(client);
       socketOf(client).destroy();
@@ -197,12 +197,12 @@ export class Primary {
   }
 }
 
-function nameOf({ host, port }: Pick<ClientConfig, "host" | "port">): string {
+function hostName({ host, port }: Pick<ClientConfig, "host" | "port">): string {
   return `${host}:${port}`;
 }
 
-/** Rejects when a signal aborts, and never otherwise. */
-function rejectionBy(signal: AbortSignal | undefined): Promise<never> | undefined {
+/** A promise that rejects when a signal is aborted, and never settles otherwise. */
+function rejectionOnAbort(signal: AbortSignal | undefined): Promise<never> | undefined {
   if (signal === undefined) return undefined;
   const { promise, reject } = Promise.withResolvers<never>();
   promise.catch(() => undefined);
@@ -222,14 +222,14 @@ async function onConnection<Result>(
     connection.release();
     return result;
   } catch (error) {
-    // Whatever state the connection is in, nobody else shall have it.
+    // The state of the connection is unknown, so it is not reused.
     connection.release(true);
     throw error;
   }
 }
 
-/** Throws why the host that a client is connected to cannot be written safely; else how its transactions are to be set. */
-async function checkedConfig(
+/** Checks that the connected host accepts writes and keeps its commits; returns its options with the parameters of transactions. */
+async function checkPrimary(
   client: Client,
   config: HostConfig,
   acceptsTornPages: boolean,
@@ -240,13 +240,13 @@ async function checkedConfig(
             current_setting('full_page_writes', true) AS full_pages`,
   );
   const { read_only, encoding, commits, fsync, full_pages } = rows[0] ?? {};
-  if (read_only !== "off") throw new Error("takes no writes (a standby, or read-only)");
+  if (read_only !== "off") throw new Error("accepts no writes (a standby, or read-only)");
   if (!/^utf-?8$/i.test(encoding ?? "")) throw new Error(`has the encoding ${encoding}; it must be UTF8`);
   const unsafe = unsafeReason(fsync, full_pages, acceptsTornPages);
   if (unsafe !== undefined) throw new Error(unsafe);
   const synchronousCommit = commits === "remote_apply" ? "remote_apply" : "on";
   const settings = { synchronousCommit, acceptsTornPages } as const;
-  if (await takesSettings(client, config, settings)) return { ...config, settings };
+  if (await supportsSettings(client, config, settings)) return { ...config, settings };
   if ((commits ?? "on") !== synchronousCommit)
     throw new Error(
       `has synchronous_commit ${commits}, which cannot be set for one transaction there, so that commits can be lost; set it to on`,

@@ -1,35 +1,35 @@
-// Reads plants of a PostgreSQL store, on connections of its own: those of the batches are theirs.
+// Reads plants of a PostgreSQL store on connections of its own, so that it uses none of those of the batches.
 
 import type { NewPlant } from "../../contract/plant.ts";
 import type { IndexStates, PlantReader, PlantSummary, Search, SearchResult } from "../plant-reader.ts";
 import { searchPlants } from "../plant-search.ts";
 import type { PostgresUrl } from "./connection-url.ts";
-import { rejectForOperator } from "./error-classes.ts";
+import { rejectForOperator } from "./errors.ts";
 import { PostgresPlantQueries } from "./plant-queries.ts";
 import { PostgresPlants } from "./plants.ts";
 import { Primary } from "./primary.ts";
 
-/** And one more, see Primary. */
+/** The pool has one more, see Primary. */
 const connectionsMax = 1;
 
 export class PostgresReader implements PlantReader {
   readonly #primary: Primary;
-  readonly #rows: PostgresPlantQueries;
+  readonly #queries: PostgresPlantQueries;
   readonly #plants: PostgresPlants;
 
-  /** Connects when it is first asked. */
-  constructor(address: PostgresUrl) {
-    this.#primary = new Primary({ ...address, connectionsMax });
-    this.#rows = new PostgresPlantQueries(this.#primary);
+  /** Connects at the first call. */
+  constructor(url: PostgresUrl) {
+    this.#primary = new Primary({ ...url, connectionsMax });
+    this.#queries = new PostgresPlantQueries(this.#primary);
     this.#plants = new PostgresPlants(this.#primary, () => undefined);
   }
 
   search(search: Search): Promise<SearchResult> {
-    return searchPlants(this.#rows, search, () => performance.now()).catch(rejectForOperator);
+    return searchPlants(this.#queries, search, () => performance.now()).catch(rejectForOperator);
   }
 
   withIds(ids: readonly bigint[]): Promise<PlantSummary[]> {
-    return this.#rows.withIds(ids).catch(rejectForOperator);
+    return this.#queries.withIds(ids).catch(rejectForOperator);
   }
 
   get(id: bigint): Promise<NewPlant | undefined> {
@@ -37,7 +37,7 @@ export class PostgresReader implements PlantReader {
   }
 
   indexStates(): Promise<IndexStates> {
-    return this.#rows.states().catch(rejectForOperator);
+    return this.#queries.states().catch(rejectForOperator);
   }
 
   close(): Promise<void> {

@@ -16,18 +16,18 @@ import {
   type TokenStore,
   type TokensRead,
   type TokenUse,
-  tokensFrom,
+  toTokenRecords,
 } from "../token-store.ts";
 import { begin } from "./connection.ts";
 import type { Pool, PoolClient } from "./driver.ts";
-import { rejectForOperator } from "./error-classes.ts";
+import { rejectForOperator } from "./errors.ts";
 import type { Primary } from "./primary.ts";
 
 const columns = "hash, name, created_at, expires_at, revoked_at, predecessors_end_at, last_used_at, revision";
 
 /**
- * The number of the next change. Changes are serializable transactions, so of two that read the same number one fails
- * and is tried again after the other: whoever sees a number sees all lower ones.
+ * The next revision. Changes are serializable transactions, so of two that read the same revision one fails and is retried
+ * after the other: a reader that sees a revision sees all lower ones.
  */
 const nextRevision = "(SELECT coalesce(max(revision), 0) + 1 FROM tokens)";
 
@@ -65,10 +65,10 @@ export class PostgresTokens implements TokenStore {
   rotate(rotation: Rotation): Promise<RotationOutcome> {
     return this.#change(async (connection) => {
       const rows = await unrevoked(connection, [rotation.name]);
-      // A repetition after an unseen commit finds its own work, and perhaps what came after it.
+      // A retry after a commit without a response finds its own token, and perhaps later ones.
       const own = rows.findIndex(({ hash }) => hash === rotation.hash);
       const before = own === -1 ? rows : rows.slice(0, own);
-      const outcome = planRotation(tokensFrom(before), rotation);
+      const outcome = planRotation(toTokenRecords(before), rotation);
       if (typeof outcome === "object") await insert(connection, outcome.token, rotation.overlapEndsAt);
       return outcome;
     });
@@ -85,7 +85,7 @@ export class PostgresTokens implements TokenStore {
 
   revoke(name: string, revokedAt: number): Promise<boolean> {
     return this.#change(async (connection) => {
-      // The moment is part of the condition, so that a repetition after an unseen commit finds its own work.
+      // The time is part of the condition, so that a retry after a commit without a response finds its own change.
       const { rowCount } = await connection.query(
         `UPDATE tokens SET revoked_at = greatest($1::int8, created_at + 1), revision = ${nextRevision}
          WHERE name = $2 AND (revoked_at IS NULL OR revoked_at = greatest($1::int8, created_at + 1))`,
@@ -96,11 +96,11 @@ export class PostgresTokens implements TokenStore {
   }
 
   /**
-   * READ COMMITTED whatever the database's default, and the rows locked in one order: servers that record the same
-   * tokens at the same moment then wait for each other, and none of them fails.
+   * READ COMMITTED whatever the database's default, and the rows locked in one order: servers that record the same tokens at
+   * the same time then wait for each other, and none fails.
    */
   async recordUses(uses: readonly TokenUse[]): Promise<void> {
-    const recording = this.#primary.runOnceOnConnection(async (connection) => {
+    const recording = this.#primary.onceOnConnection(async (connection) => {
       await begin(connection, "ISOLATION LEVEL READ COMMITTED");
       await connection.query(
         `WITH later AS (
@@ -118,24 +118,24 @@ export class PostgresTokens implements TokenStore {
   }
 
   async list(): Promise<TokenRecord[]> {
-    return tokensFrom(await this.#rows(`SELECT ${columns} FROM tokens ORDER BY created_at, hash`, []));
+    return toTokenRecords(await this.#rows(`SELECT ${columns} FROM tokens ORDER BY created_at, hash`, []));
   }
 
   async readActive(now: number): Promise<TokensRead> {
-    // Read ahead of the tokens: a change between the two is read once more, and none is missed.
+    // Read before the tokens: a change between the two is read again later, and none is missed.
     const revision = await this.#revision();
-    // An expired one may still say when the older ones of its name end.
+    // An expired token may still hold when the older tokens of its name end.
     const rows = await this.#rows(
       `SELECT ${columns} FROM tokens
        WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1 OR predecessors_end_at IS NOT NULL)
        ORDER BY created_at, hash`,
       [now],
     );
-    return { revision, tokens: tokensFrom(rows) };
+    return { revision, tokens: toTokenRecords(rows) };
   }
 
   async readChanges(since: number): Promise<TokensRead> {
-    // One look at the end of the index, also where the planner has no statistics yet.
+    // Reads one entry at the end of the index, also while the planner has no statistics yet.
     const latest = await this.#revision();
     if (latest <= since) return { revision: latest, tokens: [] };
     const rows = await this.#rows(
@@ -146,7 +146,7 @@ export class PostgresTokens implements TokenStore {
        ORDER BY created_at, hash`,
       [since],
     );
-    return { revision: latestRevision(rows, latest), tokens: tokensFrom(rows) };
+    return { revision: latestRevision(rows, latest), tokens: toTokenRecords(rows) };
   }
 
   async find(hashes: readonly string[]): Promise<TokenRecord[]> {
@@ -157,7 +157,7 @@ export class PostgresTokens implements TokenStore {
        ORDER BY created_at, hash`,
       [hashes],
     );
-    return tokensFrom(rows);
+    return toTokenRecords(rows);
   }
 
   removeEnded({ endedBefore, afterHash, rowsMax }: Removal): Promise<Removed> {
@@ -172,7 +172,7 @@ export class PostgresTokens implements TokenStore {
       const keptRows = await connection.query<{ hash: string }>(keptTokensSql);
       const kept = new Set(keptRows.rows.map(({ hash }) => hash));
       const removable = revoked.filter((hash) => !kept.has(hash));
-      const records = tokensFrom(names.length === 0 ? [] : await unrevoked(connection, names));
+      const records = toTokenRecords(names.length === 0 ? [] : await unrevoked(connection, names));
       for (const namesakes of Map.groupBy(records, ({ name }) => name).values())
         removable.push(...removableTokens(namesakes, endedBefore, kept));
       const removed = removable.slice(0, rowsMax);
@@ -193,15 +193,15 @@ export class PostgresTokens implements TokenStore {
     return rows;
   }
 
-  /** One change in a serializable transaction: of two that both find a name free, one fails with 40001 and looks again. */
+  /** Runs a change in a serializable transaction: of two that both find a name free, one fails with 40001 and is retried. */
   #change<Result>(change: (connection: PoolClient) => Promise<Result>): Promise<Result> {
     let attempts = 0;
-    const changing = this.#primary.runOnConnection(async (connection) => {
+    const changing = this.#primary.withRetryOnConnection(async (connection) => {
       attempts++;
       await begin(connection, "ISOLATION LEVEL SERIALIZABLE");
       const changed = await change(connection);
-      // A repetition that finds its work done would commit nothing, and so not wait for the standby, which may not have
-      // that work yet. A row lock is a commit that does.
+      // A retry that finds its change already made would commit nothing, and so not wait for the standby, which may not have
+      // the change yet. The commit of a row lock does wait.
       if (attempts > 1) await connection.query("SELECT 1 FROM tokens ORDER BY hash LIMIT 1 FOR UPDATE");
       await connection.query("COMMIT");
       return changed;

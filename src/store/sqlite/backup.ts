@@ -1,34 +1,49 @@
-// A copy of a store while servers write to it.
+// Backup and restore: copies a store to a file while servers write to it, and replaces a store with such a file.
 
-import { accessSync, constants, existsSync } from "node:fs";
+import {
+  accessSync,
+  closeSync,
+  constants,
+  copyFileSync,
+  existsSync,
+  openSync,
+  readSync,
+  rmSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import { pathToFileURL } from "node:url";
 import { OperatorError } from "../../operator-error.ts";
 import type { StoreSize } from "../plant-store.ts";
-import { lockWaitMs } from "./database.ts";
-import { hasFailed } from "./disk-failure.ts";
-import { Database, openAddress, openReadOnly, SQLiteError } from "./driver.ts";
-import { countPlants } from "./export.ts";
-import { isEmpty, whileLocked } from "./file-lock.ts";
-import { fsyncFile, resolvedPath, sidecarFiles, versionOf } from "./files.ts";
-import { isPlantStore, schemaVersion } from "./migrations.ts";
-import { PrivateFolder } from "./private-folder.ts";
+import { lockWaitMs } from "./connection.ts";
+import { Database, openReadOnly, openUri, SQLiteError } from "./driver.ts";
+import { failureMarkerSuffix, hasFailureMarker } from "./errors.ts";
 import {
   assertRegularFile,
   isSameFile,
-  putInPlace,
+  PrivateFolder,
+  replaceFile,
   resolveTarget,
   setPermissions,
   storeFilesAt,
-} from "./target-file.ts";
-import { verifyCopy } from "./verify-copy.ts";
+  whileLocked,
+} from "./file-replacement.ts";
+import {
+  bytesOnDisk,
+  fileVersion,
+  fsyncFile,
+  isEmpty,
+  resolvedPath,
+  sidecarFiles,
+  sidecarFilesAt,
+} from "./files.ts";
+import { isPlantStore, schemaVersion } from "./migrations.ts";
+import { countPlants } from "./plants.ts";
 
 /**
- * Copies a store to a file: one snapshot, checked and on stable storage before it has the file's name, and with nothing
- * beside that name that SQLite would play into it. Until then it is in a PrivateFolder. Throws an OperatorError if it
- * cannot.
+ * Copies a store to a file: one snapshot, verified and on stable storage before it gets the file's name, and without any
+ * file beside it that SQLite would replay into it. Throws an OperatorError if that is not possible.
  */
-export function backUp(path: string, file: string, mayReplace: boolean): StoreSize {
+export function backUp(path: string, file: string, overwrite: boolean): StoreSize {
   try {
     if (!existsSync(path))
       throw new OperatorError(`there is no store at ${path}; name the store with --database`);
@@ -37,9 +52,9 @@ export function backUp(path: string, file: string, mayReplace: boolean): StoreSi
     const assertReplaceable = () => {
       if (isSameFile(target, path))
         throw new OperatorError(`${file} is the store itself; name another file for the backup`);
-      assertNoStore(target, file, mayReplace);
+      assertNotStore(target, file, overwrite);
     };
-    // Ahead of the copy, which may take long, and once more when it is there.
+    // Before the copy, which may take long, and again once it is made.
     assertReplaceable();
     if (!isEmpty(target)) assertClosedBackup(target, file);
     using folder = PrivateFolder.create(dirname(target));
@@ -51,79 +66,77 @@ export function backUp(path: string, file: string, mayReplace: boolean): StoreSi
       );
     setPermissions(folder.copy, path, target);
     fsyncFile(folder.copy);
-    putInPlace(folder.copy, target, (database) => {
+    replaceFile(folder.copy, target, (database) => {
       assertReplaceable();
       if (!isEmpty(target)) assertBackup(database, file);
     });
     return size;
   } catch (error) {
-    throw isOperatorError(error, file);
+    throw backupError(error, file);
   }
 }
 
-/** Throws if a file may not be replaced, or not be written, by what can be seen beside it. */
-function assertNoStore(target: string, file: string, mayReplace: boolean): void {
-  const [beside] = storeFilesAt(target);
-  if (beside !== undefined)
-    throw new OperatorError(
-      `${beside} is there, so ${file} is the name of a store and not of a backup; name another file`,
-    );
-  if (!isEmpty(target) && !mayReplace)
+/** Throws if the files beside a target show that it is a store, or if it exists and may not be overwritten. */
+function assertNotStore(target: string, file: string, overwrite: boolean): void {
+  const [sidecar] = storeFilesAt(target);
+  if (sidecar !== undefined)
+    throw new OperatorError(`${sidecar} exists, so ${file} is a store and not a backup; name another file`);
+  if (!isEmpty(target) && !overwrite)
     throw new OperatorError(`${file} exists already; name another file, or replace it with --force`);
 }
 
-/** Throws if a file is no backup, or somebody has it open. */
+/** Throws if a file is not a backup, or a process has it open. */
 function assertClosedBackup(target: string, file: string): void {
   try {
     whileLocked(target, (database) => assertBackup(database, file));
   } catch (error) {
     if (!(error instanceof SQLiteError)) throw error;
     throw new OperatorError(
-      `${file} is no backup that can be replaced (${error.message}); move it away, or name another file`,
+      `${file} is not a backup that can be replaced (${error.message}); move it away, or name another file`,
     );
   }
 }
 
-/** A backup has no write-ahead log. A store has one as soon as it was opened, and even while it is closed its file says so. */
+/** Throws unless a database is a backup. A backup is not in WAL mode; a store is from its first opening on, also while it is closed. */
 function assertBackup(database: Database, file: string): void {
   if (!isPlantStore(database))
-    throw new OperatorError(`${file} is an SQLite database, but no plant store; name another file`);
+    throw new OperatorError(`${file} is an SQLite database, but not a plant store; name another file`);
   const [[journalMode] = []] = database.query("PRAGMA journal_mode").values();
   if (journalMode === "wal")
     throw new OperatorError(
-      `${file} was opened as a store since it was made, so it is a store and not a backup; move it away, or name another file`,
+      `${file} has been opened as a store since it was made, so it is a store and not a backup; move it away, or name another file`,
     );
 }
 
-/** Copies a store to an empty file, and gives the number of plants that the store had at least. */
+/** Copies a store to an empty file, and returns the least number of plants that the copy must have. */
 function copyStore(path: string, copy: string): number {
-  const isSealed = isReadOnlyAndClosed(path);
-  const before = versionOf(path);
-  const database = openSource(path, isSealed);
+  const isImmutable = isReadOnlyAndClosed(path);
+  const before = fileVersion(path);
+  const database = openSource(path, isImmutable);
   let plants: number;
   try {
     database.run(`PRAGMA busy_timeout = ${lockWaitMs}`);
-    if (schemaVersion(database, path) === 0) throw new OperatorError(`${path} holds no plant store`);
+    if (schemaVersion(database, path) === 0) throw new OperatorError(`${path} is not a plant store`);
     plants = countPlants(database, {});
-    // One read transaction, which no writer waits for; the write-ahead log grows meanwhile.
+    // One read transaction, which no writer waits for; the WAL grows meanwhile.
     database.run("VACUUM INTO ?", [copy]);
   } finally {
     database.close();
   }
-  if (isSealed && (sidecarFiles(path).length > 0 || versionOf(path) !== before))
+  if (isImmutable && (sidecarFiles(path).length > 0 || fileVersion(path) !== before))
     throw new OperatorError(`${path} was opened while it was copied; try again`);
   return plants;
 }
 
-function openSource(path: string, isSealed: boolean): Database {
-  if (isSealed)
-    return new Database(`${pathToFileURL(resolvedPath(path)).href}?immutable=1`, openReadOnly | openAddress);
-  // The last to close a store copies its log into the file, which after a failure of the disk is for the recovery alone.
-  const access = hasFailed(path) ? { readonly: true } : { readwrite: true, create: false };
+function openSource(path: string, isImmutable: boolean): Database {
+  if (isImmutable)
+    return new Database(`${pathToFileURL(resolvedPath(path)).href}?immutable=1`, openReadOnly | openUri);
+  // The last connection to close a store runs a checkpoint, which after a disk failure only the recovery may do.
+  const access = hasFailureMarker(path) ? { readonly: true } : { readwrite: true, create: false };
   return new Database(path, { ...access, strict: true, safeIntegers: true });
 }
 
-/** Whether a store is closed, in a folder in which this process cannot open it as SQLite does, with a log beside it. */
+/** Whether a store is closed and in a folder without write permission, where SQLite cannot create the WAL that it needs to open it. */
 function isReadOnlyAndClosed(path: string): boolean {
   if (sidecarFiles(path).length > 0) return false;
   try {
@@ -134,10 +147,145 @@ function isReadOnlyAndClosed(path: string): boolean {
   }
 }
 
-function isOperatorError(error: unknown, file: string): unknown {
-  const isFromSystem = error instanceof Error && "syscall" in error;
-  if (!isFromSystem && !(error instanceof SQLiteError)) return error;
+function backupError(error: unknown, file: string): unknown {
+  if (!isSystemError(error) && !(error instanceof SQLiteError)) return error;
   return new OperatorError(
-    `the store could not be backed up to ${file}: ${error.message}; see to it, and try again`,
+    `the store could not be backed up to ${file}: ${error.message}; fix the cause, and try again`,
   );
+}
+
+/**
+ * Replaces the store at a path with a backup, which is verified first. Throws an OperatorError if there is a store that
+ * may not be overwritten, or that a process has open.
+ */
+export function restore(backup: string, path: string, overwrite: boolean): StoreSize {
+  try {
+    if (!existsSync(backup)) throw new OperatorError(`there is no backup ${backup}`);
+    assertRegularFile(backup);
+    const target = resolveTarget(path);
+    if (isSameFile(backup, target))
+      throw new OperatorError(`${backup} is the store itself; name a backup of it`);
+    assertNoStoreFiles(backup);
+    assertClosed(backup);
+    assertFree(target, path, overwrite);
+    using folder = PrivateFolder.create(dirname(target));
+    copyBackup(backup, folder.copy);
+    const size = verifyCopy(folder.copy, backup);
+    setPermissions(folder.copy, backup, target);
+    fsyncFile(folder.copy);
+    replaceStore(target, path, folder.copy, overwrite);
+    return size;
+  } catch (error) {
+    throw isSystemError(error)
+      ? new OperatorError(`${backup} could not be restored: ${error.message}`)
+      : error;
+  }
+}
+
+/** A file with a WAL beside it does not hold all of its plants. */
+function assertNoStoreFiles(backup: string): void {
+  const [sidecar] = storeFilesAt(resolvedPath(backup));
+  if (sidecar !== undefined)
+    throw new OperatorError(
+      `${backup} is a store and not a backup, as ${sidecar} belongs to it; make one with "plantstore backup"`,
+    );
+}
+
+/** A store that is open under another name has its WAL beside that name. */
+function assertClosed(backup: string): void {
+  if (!isInWalMode(backup)) return;
+  try {
+    whileLocked(backup, () => undefined);
+  } catch (error) {
+    // A file on a read-only disk cannot be locked, and a damaged one cannot be read: copyBackup and verifyCopy follow.
+    if (!(error instanceof SQLiteError)) throw error;
+  }
+}
+
+/** Whether a file is in WAL mode by its header (SQLite, "Database File Format", section 1.3: read version 2). */
+function isInWalMode(path: string): boolean {
+  const readVersion = 19;
+  const header = Buffer.alloc(readVersion + 1);
+  const descriptor = openSync(path, "r");
+  try {
+    return readSync(descriptor, header) === header.length && header[readVersion] === 2;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Throws if the backup was written meanwhile, for instance by a transfer that has not finished. */
+function copyBackup(backup: string, copy: string): void {
+  const before = fileVersion(backup);
+  copyFileSync(backup, copy, constants.COPYFILE_FICLONE);
+  assertNoStoreFiles(backup);
+  if (fileVersion(backup) !== before)
+    throw new OperatorError(`${backup} was changed while it was copied; try again once it is written`);
+}
+
+function assertFree(target: string, path: string, overwrite: boolean): void {
+  if (overwrite) return;
+  const [existing] = isEmpty(target) ? sidecarFilesAt(target) : [path];
+  if (existing !== undefined)
+    throw new OperatorError(`${existing} exists; move it away, or replace the whole store with --force`);
+}
+
+function replaceStore(target: string, path: string, copy: string, overwrite: boolean): void {
+  try {
+    replaceFile(copy, target, (database) => {
+      assertFree(target, path, overwrite);
+      removeSidecarFiles(database, target, path);
+    });
+    // Last, as it belongs to the store that was replaced.
+    rmSync(target + failureMarkerSuffix, { force: true });
+  } catch (error) {
+    if (!(error instanceof SQLiteError)) throw error;
+    throw new OperatorError(
+      `${path} cannot be replaced (${error.message}); move it away, with -wal and -shm if they are there`,
+    );
+  }
+}
+
+/** Copies the WAL into the database file first, so that an interrupted restore loses none of the old store. */
+function removeSidecarFiles(database: Database, target: string, path: string): void {
+  if (!isPlantStore(database))
+    throw new OperatorError(
+      `${path} is an SQLite database, but not a plant store; name another file with --database`,
+    );
+  if (!isEmpty(target)) {
+    database.run("PRAGMA journal_mode = DELETE");
+    // The lock may have ended with the WAL that it was on.
+    database.run("BEGIN EXCLUSIVE");
+  }
+  for (const file of sidecarFilesAt(target)) rmSync(file);
+}
+
+/**
+ * Reads all of a copy that no other process has open, and leaves it as one file without a WAL. Throws an OperatorError
+ * unless it is an undamaged store of this program's schema version or an earlier one.
+ *
+ * @param name how messages call the copy.
+ */
+function verifyCopy(path: string, name: string): StoreSize {
+  let database: Database | undefined;
+  try {
+    database = new Database(path, { readwrite: true, create: false, strict: true, safeIntegers: true });
+    const version = schemaVersion(database, name);
+    if (version === 0) throw new OperatorError(`${name} is not a plant store`);
+    database.run("PRAGMA journal_mode = DELETE");
+    const [[result] = []] = database.query("PRAGMA integrity_check(1)").values();
+    if (result !== "ok")
+      throw new OperatorError(`${name} is damaged: ${String(result).replace(/\s+/g, " ")}`);
+    return { plants: countPlants(database, {}), bytes: bytesOnDisk(path), schemaVersion: version };
+  } catch (error) {
+    if (error instanceof SQLiteError)
+      throw new OperatorError(`${name} is not an undamaged store: ${error.message}`);
+    throw error;
+  } finally {
+    database?.close();
+  }
+}
+
+function isSystemError(error: unknown): error is Error {
+  return error instanceof Error && "syscall" in error;
 }

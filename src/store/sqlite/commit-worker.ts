@@ -1,63 +1,48 @@
-// The thread that owns the SQLite file, so that waiting for the disk never holds up the network.
+// The worker that holds the SQLite file open for writing, so that the network never waits for the disk.
 
-import { OperatorError } from "../../operator-error.ts";
-import {
-  decodeBatch,
-  encodeOutcomes,
-  type ThreadCalls,
-  type ThreadReply,
-  type ThreadRequest,
-} from "./batch-codec.ts";
-import { DiskFailureError } from "./disk-failure.ts";
-import { SqliteStore } from "./sqlite-store.ts";
+import type { PlantIndexes } from "../plant-reader.ts";
+import type { OpenMode } from "../plant-store.ts";
+import type { TokenStore } from "../token-store.ts";
+import { decodeBatch, encodeOutcomes } from "./batch-codec.ts";
+import { SqliteStore } from "./store.ts";
+import { notify, serveCalls } from "./worker-rpc.ts";
 
-declare const self: Worker;
+/** What the worker serves. */
+export interface CommitWorker {
+  readonly store: {
+    open(path: string, mode: OpenMode): Promise<void>;
+    /** Takes and returns what batch-codec.ts encodes. */
+    create(encodedBatch: string): Promise<string>;
+    assertWritable(): Promise<void>;
+    close(): Promise<void>;
+  };
+  readonly tokens: TokenStore;
+  readonly indexes: PlantIndexes;
+}
+
+/** Why a batch could not be committed: the worker's notification. */
+export type Unavailable = string;
 
 let opened: SqliteStore | undefined;
 
-const calls: {
-  [Name in keyof ThreadCalls]: (
-    ...args: Parameters<ThreadCalls[Name]>
-  ) => Promise<ReturnType<ThreadCalls[Name]>>;
-} = {
-  async open(path, mode) {
-    opened = new SqliteStore(path, mode, (reason) => reply({ kind: "unavailable", reason }));
+serveCalls<CommitWorker>({
+  store: {
+    async open(path, mode) {
+      opened = new SqliteStore(path, mode, (reason: Unavailable) => notify(reason));
+    },
+    create: async (encodedBatch) => encodeOutcomes(await store().create(decodeBatch(encodedBatch))),
+    assertWritable: () => store().assertWritable(),
+    close: () => store().close(),
   },
-  create: async (packed) => encodeOutcomes(await store().create(decodeBatch(packed))),
-  assertWritable: () => store().assertWritable(),
-  addToken: (token) => store().tokens.add(token),
-  addFirstToken: (token) => store().tokens.addFirst(token),
-  rotateToken: (rotation) => store().tokens.rotate(rotation),
-  withdrawToken: (hash) => store().tokens.revokeByHash(hash),
-  revokeToken: (name, revokedAt) => store().tokens.revoke(name, revokedAt),
-  recordTokenUses: (uses) => store().tokens.recordUses(uses),
-  listTokens: () => store().tokens.list(),
-  readActiveTokens: (now) => store().tokens.readActive(now),
-  readTokenChanges: (since) => store().tokens.readChanges(since),
-  findTokens: (hashes) => store().tokens.find(hashes),
-  removeEndedTokens: (removal) => store().tokens.removeEnded(removal),
-  indexStates: () => store().indexes.states(),
-  createIndex: (name) => store().indexes.create(name),
-  dropIndex: (name) => store().indexes.drop(name),
-  close: () => store().close(),
-};
-
-self.onmessage = async ({ data }: MessageEvent<ThreadRequest>) => {
-  try {
-    const call = calls[data.call] as (...args: readonly unknown[]) => Promise<unknown>;
-    reply({ kind: "result", result: await call(...data.args) });
-  } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    if (error instanceof DiskFailureError) reply({ kind: "diskFailed", message });
-    reply({ kind: "failure", message, isOperatorError: error instanceof OperatorError });
-  }
-};
+  get tokens() {
+    return store().tokens;
+  },
+  get indexes() {
+    return store().indexes;
+  },
+});
 
 function store(): SqliteStore {
   if (opened === undefined) throw new Error("The store was called before it was opened");
   return opened;
-}
-
-function reply(message: ThreadReply): void {
-  self.postMessage(message);
 }

@@ -1,12 +1,12 @@
-// The optional indexes: made and dropped while servers run, and no part of the schema's version.
+// The optional indexes: created and dropped while servers run, independent of the schema version.
 
 import { type IndexName, type IndexStates, indexedCharacters, type PlantIndexes } from "../plant-reader.ts";
+import { runImmediateTransaction } from "./connection.ts";
 import type { Database } from "./driver.ts";
-import { runImmediateTransaction } from "./immediate-transaction.ts";
 
-/** For each, what tells that it is there, and the statements that make and drop it. */
+/** For each index its entry in sqlite_schema, and the statements that create and drop it. */
 const indexes: Readonly<Record<IndexName, { entry: string; create: string; drop: string }>> = {
-  // The id is the row's own number, so that a table cannot keep the order of creation: a second one does.
+  // The id is the rowid, so plants are stored in the order of ids; a second table stores the order of creation.
   newest: {
     entry: "plants_arrive",
     create: `CREATE TABLE plant_arrivals (position INTEGER PRIMARY KEY, id INTEGER NOT NULL) STRICT;
@@ -50,9 +50,9 @@ export class SqliteIndexes implements PlantIndexes {
   }
 }
 
-/** Never `broken`: a change is a transaction. */
+/** Never `broken`, as every change is a transaction. */
 export function indexStates(database: Database): IndexStates {
   const entries = new Set(database.query("SELECT name FROM sqlite_schema").values().flat());
-  const stateOf = (name: IndexName) => (entries.has(indexes[name].entry) ? "ready" : "none");
-  return { newest: stateOf("newest"), name: stateOf("name"), tag: stateOf("tag") };
+  const state = (name: IndexName) => (entries.has(indexes[name].entry) ? "ready" : "none");
+  return { newest: state("newest"), name: state("name"), tag: state("tag") };
 }

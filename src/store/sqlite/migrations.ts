@@ -1,9 +1,9 @@
-// The schema, version by version. A migration that was released is never edited: add one below it.
+// The schema, as one migration for each version. A released migration is never edited: add another below it.
 
 import { OperatorError } from "../../operator-error.ts";
 import type { Database } from "./driver.ts";
 
-/** "plnt", at a fixed place in the file: tells a store from any other SQLite database. */
+/** "plnt": the application_id in the file header, which tells a store from any other SQLite database. */
 const applicationId = 0x706c6e74;
 
 const migrations: readonly string[] = [
@@ -20,11 +20,11 @@ const migrations: readonly string[] = [
      revoked_at INTEGER
    ) STRICT, WITHOUT ROWID;`,
 
-  // Rotation, which notes at the new token when the older ones of its name end; and the last use.
+  // Rotation, which stores in the new token when the older tokens of its name end, and the last use.
   `ALTER TABLE tokens ADD COLUMN predecessors_end_at INTEGER;
    ALTER TABLE tokens ADD COLUMN last_used_at INTEGER;`,
 
-  // What has changed, and the tokens of a name, found without reading all.
+  // Finds the tokens that have changed, and those of a name, without a full scan.
   `ALTER TABLE tokens ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;
    CREATE INDEX tokens_by_revision ON tokens (revision);
    CREATE INDEX tokens_by_name ON tokens (name, revoked_at);`,
@@ -40,7 +40,7 @@ export const newestVersion = migrations.length;
 export function schemaVersion(database: Database, path: string): number {
   if (!isPlantStore(database)) {
     throw new OperatorError(
-      `${path} is an SQLite database, but no plant store; name another file with --database`,
+      `${path} is an SQLite database, but not a plant store; name another file with --database`,
     );
   }
   const version = pragma(database, "user_version");
@@ -52,13 +52,13 @@ export function schemaVersion(database: Database, path: string): number {
   return version;
 }
 
-/** Whether a file is a store of any version, or empty, and not another program's. */
+/** Whether a file is a store of any version, or empty. */
 export function isPlantStore(database: Database): boolean {
   const isEmpty = database.query("SELECT 1 FROM sqlite_schema").get() === null;
   return isEmpty || pragma(database, "application_id") === applicationId;
 }
 
-/** Brings a file from any earlier version to the newest, in one transaction; safe when several processes start at once. */
+/** Upgrades a file from any earlier version to the newest, in one transaction; safe when several processes start at once. */
 export function migrate(database: Database, path: string): void {
   if (schemaVersion(database, path) === migrations.length) return;
   const upgrade = database.transaction(() => {
@@ -69,7 +69,7 @@ export function migrate(database: Database, path: string): void {
   upgrade.immediate();
 }
 
-/** Commits the schema version as it is. It is read for this: a newer program may have upgraded the file meanwhile. */
+/** Commits a transaction that writes the schema version unchanged. It is read first, as a newer program may have upgraded the file. */
 export function probeCommit(database: Database): void {
   const rewrite = database.transaction(() => {
     database.run(`PRAGMA user_version = ${pragma(database, "user_version")}`);

@@ -1,4 +1,4 @@
-// What a search reads of the plants table. Methods are promises by their type alone: each blocks its thread.
+// The queries of a search. Their promises are settled when they are returned: each query blocks its thread.
 
 import type { NewPlant } from "../../contract/plant.ts";
 import {
@@ -14,11 +14,11 @@ import {
   type PlantQueries,
   type Prefix,
   type SearchFilter,
-  withoutPlace,
+  toSummary,
 } from "../plant-search.ts";
 import type { Database } from "./driver.ts";
 import { indexStates } from "./indexes.ts";
-import { type PlantRow, plantFrom } from "./plants.ts";
+import { type PlantRow, toPlant } from "./plants.ts";
 
 interface Row {
   readonly id: bigint;
@@ -30,15 +30,15 @@ interface Row {
   readonly name_key?: string;
 }
 
-/** Of a plant that is deleted. */
-interface Arrival {
+/** An entry of the index "newest" whose plant was deleted. */
+interface DeletedRow {
   readonly id: null;
   readonly position: bigint;
 }
 
 type Value = bigint | string;
 
-const shown = `id, substr(name, 1, ${previewLength}) AS name, substr(tag, 1, ${previewLength}) AS tag,
+const summaryColumns = `id, substr(name, 1, ${previewLength}) AS name, substr(tag, 1, ${previewLength}) AS tag,
                length(name) AS name_length, length(tag) AS tag_length`;
 const nameKey = `substr(name, 1, ${indexedCharacters})`;
 const tagKey = `substr(tag, 1, ${indexedCharacters})`;
@@ -54,27 +54,31 @@ export class SqlitePlantQueries implements PlantQueries {
     return indexStates(this.#database);
   }
 
-  async fromId(idMax: bigint, plantsMax: number): Promise<PlantAtCursor[]> {
-    return this.#all(`SELECT ${shown} FROM plants WHERE id <= ? ORDER BY id DESC LIMIT ?`, [
+  async byId(idMax: bigint, plantsMax: number): Promise<PlantAtCursor[]> {
+    return this.#all(`SELECT ${summaryColumns} FROM plants WHERE id <= ? ORDER BY id DESC LIMIT ?`, [
       idMax,
       BigInt(plantsMax),
     ]);
   }
 
   async newest(before: bigint | undefined, plantsMax: number): Promise<(PlantAtCursor | DeletedEntry)[]> {
-    const arrivals = this.#database.query<Row | Arrival, Value[]>(
-      `SELECT position, ${shown} FROM (
+    const arrivals = this.#database.query<Row | DeletedRow, Value[]>(
+      `SELECT position, ${summaryColumns} FROM (
          SELECT position, id AS arrived FROM plant_arrivals WHERE position < ? ORDER BY position DESC LIMIT ?
        ) LEFT JOIN plants ON plants.id = arrived ORDER BY position DESC`,
     );
     return arrivals
       .all(before ?? 2n ** 63n - 1n, BigInt(plantsMax))
-      .map((row) => (row.id === null ? { place: { number: row.position } } : placed(row)));
+      .map((row) => (row.id === null ? { cursor: { number: row.position } } : toPlantAtCursor(row)));
   }
 
-  /** Two statements, as each of them is a single stretch of the index: a comparison of rows with an expression is none. */
-  async named({ text, end }: Prefix, after: Cursor | undefined, plantsMax: number): Promise<PlantAtCursor[]> {
-    const select = `SELECT ${nameKey} AS name_key, ${shown} FROM plants WHERE`;
+  /** Two statements, as each is one range scan of the index: SQLite uses no expression index for a comparison of row values. */
+  async byName(
+    { text, end }: Prefix,
+    after: Cursor | undefined,
+    plantsMax: number,
+  ): Promise<PlantAtCursor[]> {
+    const select = `SELECT ${nameKey} AS name_key, ${summaryColumns} FROM plants WHERE`;
     const order = `ORDER BY ${nameKey}, id LIMIT ?`;
     const sameKey =
       after === undefined
@@ -93,62 +97,64 @@ export class SqlitePlantQueries implements PlantQueries {
     return [...sameKey, ...rest];
   }
 
-  async tagged(tag: string, idMax: bigint, plantsMax: number): Promise<PlantAtCursor[]> {
+  async byTag(tag: string, idMax: bigint, plantsMax: number): Promise<PlantAtCursor[]> {
     return this.#all(
-      `SELECT ${shown} FROM plants
+      `SELECT ${summaryColumns} FROM plants
        WHERE ${tagKey} = substr(?1, 1, ${indexedCharacters}) AND tag = ?1 AND id <= ?2 ORDER BY id DESC LIMIT ?3`,
       [tag, idMax, BigInt(plantsMax)],
     );
   }
 
-  async endOfStretch(idMax: bigint, plants: number): Promise<bigint | undefined> {
+  async idRangeEnd(idMax: bigint, plants: number): Promise<bigint | undefined> {
     const ends = this.#database.query<{ end: bigint | null }, Value[]>(
       "SELECT min(id) AS end FROM (SELECT id FROM plants WHERE id <= ? ORDER BY id DESC LIMIT ?)",
     );
     return ends.get(idMax, BigInt(plants))?.end ?? undefined;
   }
 
-  async matching(
-    condition: SearchFilter,
+  async inIdRange(
+    filter: SearchFilter,
     idMin: bigint,
     idMax: bigint,
     plantsMax: number,
   ): Promise<PlantAtCursor[]> {
-    const [matches, values] = conditionSql(condition);
+    const [matches, values] = filterSql(filter);
     return this.#all(
-      `SELECT ${shown} FROM plants WHERE id BETWEEN ? AND ? AND ${matches} ORDER BY id DESC LIMIT ?`,
+      `SELECT ${summaryColumns} FROM plants WHERE id BETWEEN ? AND ? AND ${matches} ORDER BY id DESC LIMIT ?`,
       [idMin, idMax, ...values, BigInt(plantsMax)],
     );
   }
 
-  /** Not part of a search. */
+  /** The summaries of the plants with these ids, in the order of the ids. */
   withIds(ids: readonly bigint[]): PlantSummary[] {
-    return ids.flatMap((id) => this.#all(`SELECT ${shown} FROM plants WHERE id = ?`, [id]).map(withoutPlace));
+    return ids.flatMap((id) =>
+      this.#all(`SELECT ${summaryColumns} FROM plants WHERE id = ?`, [id]).map(toSummary),
+    );
   }
 
-  /** The same of one plant, whole. */
+  /** One plant with its complete name and tag. */
   get(id: bigint): NewPlant | undefined {
     const plants = this.#database.query<PlantRow, [bigint]>("SELECT id, name, tag FROM plants WHERE id = ?");
     const row = plants.get(id);
-    return row === null ? undefined : plantFrom(row);
+    return row === null ? undefined : toPlant(row);
   }
 
   #all(sql: string, values: readonly Value[]): PlantAtCursor[] {
     return this.#database
       .query<Row, Value[]>(sql)
       .all(...values)
-      .map(placed);
+      .map(toPlantAtCursor);
   }
 }
 
-/** The unary plus keeps SQLite from an index that was made meanwhile: a stretch is read by its ids. */
-function conditionSql(condition: SearchFilter): [sql: string, values: Value[]] {
-  if ("tag" in condition) return ["+tag = ?", [condition.tag]];
-  const { text, end } = condition.prefix;
+/** The unary plus keeps SQLite from using an index on name or tag that was just created: a range is read by its ids. */
+function filterSql(filter: SearchFilter): [sql: string, values: Value[]] {
+  if ("tag" in filter) return ["+tag = ?", [filter.tag]];
+  const { text, end } = filter.prefix;
   return end === undefined ? ["+name >= ?", [text]] : ["+name >= ? AND +name < ?", [text, end]];
 }
 
-function placed({ id, name, tag, name_length, tag_length, position, name_key }: Row): PlantAtCursor {
+function toPlantAtCursor({ id, name, tag, name_length, tag_length, position, name_key }: Row): PlantAtCursor {
   const isTruncated = name_length > previewLength || (tag_length ?? 0n) > previewLength;
   const number = position ?? id;
   return {
@@ -156,6 +162,6 @@ function placed({ id, name, tag, name_length, tag_length, position, name_key }: 
     name,
     tag,
     isTruncated,
-    place: name_key === undefined ? { number } : { number, key: name_key },
+    cursor: name_key === undefined ? { number } : { number, key: name_key },
   };
 }

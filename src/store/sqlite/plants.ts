@@ -1,10 +1,10 @@
-// The plants table: batches in, plants out.
+// The plants table: commits batches, reads single plants, exports and counts.
 
 import type { NewPlant } from "../../contract/plant.ts";
-import { compareWithStored, type OnUnavailable, type Outcome } from "../plant-store.ts";
-import { lockWaitMs } from "./database.ts";
-import { isFailedFsync } from "./disk-failure.ts";
-import { type Database, SQLiteError } from "./driver.ts";
+import { compareWithStored, type ExportFilter, type OnUnavailable, type Outcome } from "../plant-store.ts";
+import { lockWaitMs } from "./connection.ts";
+import type { Database } from "./driver.ts";
+import { batchFailure } from "./errors.ts";
 
 export interface PlantRow {
   readonly id: bigint;
@@ -12,21 +12,27 @@ export interface PlantRow {
   readonly tag: string | null;
 }
 
-/** The write-ahead log is copied into the database file whenever it has grown by this much, in 4 KiB pages. */
+/** A checkpoint runs whenever the WAL has grown by this many pages of 4 KiB. */
 const checkpointPages = 4_000;
+
+/** Plants that an export reads at a time: 100 to 10,000 cost the same for each plant. */
+const exportRowsMax = 1_000;
+
+/** UTF-16 code units of names and tags that an export holds at a time: the bound on its memory where plants are large. */
+const exportCodeUnitsMax = 2 ** 20;
 
 export class SqlitePlants {
   readonly #database: Database;
-  readonly #observe: OnUnavailable;
+  readonly #onUnavailable: OnUnavailable;
   readonly #insert;
   readonly #select;
-  #logWasFsynced = false;
-  /** The length of the log, in pages, from which on it is copied. */
+  #isWalSynced = false;
+  /** The length of the WAL, in pages, from which on a checkpoint runs. */
   #checkpointAt = checkpointPages;
 
-  constructor(database: Database, observe: OnUnavailable) {
+  constructor(database: Database, onUnavailable: OnUnavailable) {
     this.#database = database;
-    this.#observe = observe;
+    this.#onUnavailable = onUnavailable;
     this.#insert = database.prepare<never, [bigint, string, string | null]>(
       "INSERT INTO plants (id, name, tag) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING",
     );
@@ -34,8 +40,8 @@ export class SqlitePlants {
   }
 
   /**
-   * Commits a batch in one transaction; where that fails, judges each plant by itself. See PlantStore.create. Throws
-   * SQLite's own error if an fsync has failed: nothing may be asked of this connection then.
+   * Commits a batch in one transaction, and if that fails each plant by itself. See PlantStore.create. Throws SQLite's
+   * own error if an fsync has failed; the connection must not be used afterwards.
    */
   create(batch: readonly NewPlant[]): Outcome[] {
     if (!this.#ensureWalSynced()) return batch.map(() => "unavailable");
@@ -43,43 +49,43 @@ export class SqlitePlants {
     try {
       return this.#commit(batch);
     } catch (error) {
-      const { reason, mayFitAlone } = failureOf(error);
-      this.#observe(reason);
-      return batch.map((plant) => this.#commitSingly(plant, mayFitAlone && batch.length > 1));
+      const { reason, mayCommitSingly } = batchFailure(error);
+      this.#onUnavailable(reason);
+      return batch.map((plant) => this.#commitSingly(plant, mayCommitSingly && batch.length > 1));
     }
   }
 
   get(id: bigint): NewPlant | undefined {
     const row = this.#select.get(id);
-    return row === null ? undefined : plantFrom(row);
+    return row === null ? undefined : toPlant(row);
   }
 
-  /** Statements left open would keep the write-ahead log from being removed at the close. */
+  /** Finalizes the statements: an open one would keep SQLite from removing the WAL when the database is closed. */
   finalize(): void {
     this.#insert.finalize();
     this.#select.finalize();
   }
 
   /**
-   * A server that was killed may have left commits in the log that were written but not yet fsynced. They are
-   * visible to this one, and a replay of such a plant would be answered without a write: so before the first answer
-   * a checkpoint fsyncs the log. One that waits for no reader will do: where another process reads, the log was not
-   * recovered by this one. But where another process is in a checkpoint of its own, as one that has started at the same
-   * moment, SQLite does none, and the log may not be safe before the other one is through.
+   * Fsyncs the WAL before the first response. A server that was killed may have left commits in the WAL that were written
+   * but not fsynced. They are visible, and a replay of such a plant would be acknowledged without a write. A passive
+   * checkpoint fsyncs the WAL; that it may skip pages which another process still reads does not matter, as then the WAL
+   * was not recovered by this process. While another process runs a checkpoint SQLite does nothing, so it is tried again
+   * until the other one is done.
    */
   #ensureWalSynced(): boolean {
-    if (this.#logWasFsynced) return true;
+    if (this.#isWalSynced) return true;
     try {
-      this.#logWasFsynced = this.#checkpointInTime();
-      if (!this.#logWasFsynced) this.#observe("another process has kept the log from being fsynced");
+      this.#isWalSynced = this.#checkpointWithRetry();
+      if (!this.#isWalSynced)
+        this.#onUnavailable("a checkpoint of another process kept the WAL from being fsynced");
     } catch (error) {
-      this.#observe(failureOf(error).reason);
+      this.#onUnavailable(batchFailure(error).reason);
     }
-    return this.#logWasFsynced;
+    return this.#isWalSynced;
   }
 
-  /** Whether a checkpoint was done, as soon as no other one is. */
-  #checkpointInTime(): boolean {
+  #checkpointWithRetry(): boolean {
     const deadline = performance.now() + lockWaitMs;
     while (!this.#checkpoint("PASSIVE").isDone) {
       if (performance.now() > deadline) return false;
@@ -89,32 +95,31 @@ export class SqlitePlants {
   }
 
   /**
-   * Copies the log into the database file where it has grown long. Throws SQLite's own error if an fsync has failed.
+   * Runs a checkpoint if the WAL has grown long. Throws SQLite's own error if an fsync has failed.
    *
-   * SQLite's own checkpoints say nothing when they fail. One whose fsync failed and is then tried again would leave out
-   * the pages that an earlier one had copied, past a reader of an old snapshot, without an fsync. The length of the log
-   * costs 5 µs to ask for.
+   * SQLite's automatic checkpoints do not report a failure. After one whose fsync failed, the next would skip the pages that
+   * the first had copied past a reader of an old snapshot, and never fsync them. Reading the length of the WAL takes 5 µs.
    */
   checkpointIfLong(): void {
     if (this.#checkpoint("NOOP").pages < this.#checkpointAt) return;
     try {
       const { pages, copied } = this.#checkpoint("PASSIVE");
-      // What a reader's snapshot holds back is not tried again with every batch.
+      // Pages that a reader's snapshot holds back are not tried again with every batch.
       this.#checkpointAt = copied === pages ? checkpointPages : pages + checkpointPages / 4;
     } catch (error) {
-      this.#observe(failureOf(error).reason);
+      this.#onUnavailable(batchFailure(error).reason);
     }
   }
 
-  /** How long the log is, in pages, and how much of it is in the database file; not done beside another one. */
+  /** Returns the length of the WAL in pages, and how many of them are in the database file; not done while another one runs. */
   #checkpoint(mode: "NOOP" | "PASSIVE"): { isDone: boolean; pages: number; copied: number } {
     const [[isBusy, pages, copied] = []] = this.#database.query(`PRAGMA wal_checkpoint(${mode})`).values();
     return { isDone: Number(isBusy) === 0, pages: Number(pages), copied: Number(copied) };
   }
 
   /**
-   * What kept the batch from the disk need not keep a plant from its answer: replays and conflicts need no disk,
-   * and a small plant may fit where a large one does not.
+   * Commits one plant of a batch that failed. Replays and conflicts need no disk, and a small plant may fit where a large
+   * one does not.
    */
   #commitSingly(plant: NewPlant, mayWrite: boolean): Outcome {
     try {
@@ -122,7 +127,7 @@ export class SqlitePlants {
       if (stored !== undefined) return compareWithStored(stored, plant);
       return mayWrite ? (this.#commit([plant])[0] ?? "unavailable") : "unavailable";
     } catch (error) {
-      this.#observe(failureOf(error).reason);
+      this.#onUnavailable(batchFailure(error).reason);
       return "unavailable";
     }
   }
@@ -134,7 +139,7 @@ export class SqlitePlants {
       this.#database.run("COMMIT");
       return outcomes;
     } catch (error) {
-      // SQLite has already rolled back by itself after some errors, a full disk among them.
+      // After some errors, such as a full disk, SQLite has already rolled back.
       if (this.#database.inTransaction) this.#database.run("ROLLBACK");
       throw error;
     }
@@ -149,17 +154,45 @@ export class SqlitePlants {
   }
 }
 
-/** The plant of a row. */
-export function plantFrom({ id, name, tag }: PlantRow): NewPlant {
-  return tag === null ? { id, name } : { id, name, tag };
+/** Exports plants ordered by id. One statement is one snapshot, however long it takes. */
+export function* exportPlants(database: Database, filter: ExportFilter): Generator<NewPlant[]> {
+  const { where, values } = whereClause(filter);
+  const select = database.prepare<PlantRow, (bigint | string)[]>(
+    `SELECT id, name, tag FROM plants ${where} ORDER BY id`,
+  );
+  try {
+    let plants: NewPlant[] = [];
+    let codeUnits = 0;
+    for (const row of select.iterate(...values)) {
+      plants.push(toPlant(row));
+      codeUnits += row.name.length + (row.tag?.length ?? 0);
+      if (plants.length < exportRowsMax && codeUnits < exportCodeUnitsMax) continue;
+      yield plants;
+      plants = [];
+      codeUnits = 0;
+    }
+    if (plants.length > 0) yield plants;
+  } finally {
+    select.finalize();
+  }
 }
 
-/**
- * What SQLite says of a failure, and whether plants of the batch may fit alone: not where it waited for a lock or
- * the disk is broken, as each of them would wait again. Anything else, and an fsync that failed, is thrown on.
- */
-function failureOf(error: unknown): { reason: string; mayFitAlone: boolean } {
-  if (!(error instanceof SQLiteError) || isFailedFsync(error)) throw error;
-  const mayFitAlone = /^SQLITE_(?:FULL|TOOBIG|CONSTRAINT)/.test(error.code ?? "");
-  return { reason: `${error.message} (${error.code})`, mayFitAlone };
+/** Counts the plants that an export has. */
+export function countPlants(database: Database, filter: ExportFilter): number {
+  const { where, values } = whereClause(filter);
+  return Number(database.query(`SELECT count(*) FROM plants ${where}`).values(...values)[0]?.[0]);
+}
+
+function whereClause({ tag, sinceId }: ExportFilter): { where: string; values: (bigint | string)[] } {
+  const conditions = [
+    ...(sinceId === undefined ? [] : ["id > ?"]),
+    ...(tag === undefined ? [] : ["tag = ?"]),
+  ];
+  const values = [sinceId, tag].filter((value) => value !== undefined);
+  return { where: conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`, values };
+}
+
+/** The plant of a row. */
+export function toPlant({ id, name, tag }: PlantRow): NewPlant {
+  return tag === null ? { id, name } : { id, name, tag };
 }

@@ -1,27 +1,34 @@
-// The thread that reads plants for an operator on a connection of its own, which can write nothing: a slow search holds
-// up neither a commit nor the network.
+// The worker that reads plants on a read-only connection of its own: a slow search delays neither a commit nor the
+// network.
 
 import { OperatorError } from "../../operator-error.ts";
+import type { PlantReader } from "../plant-reader.ts";
 import { searchPlants } from "../plant-search.ts";
 import { Database, SQLiteError } from "./driver.ts";
 import { indexStates } from "./indexes.ts";
 import { SqlitePlantQueries } from "./plant-queries.ts";
-import type { ReaderCalls } from "./reader.ts";
 import { serveCalls } from "./worker-rpc.ts";
 
-let opened: { database: Database; rows: SqlitePlantQueries } | undefined;
+/** What the worker serves. */
+export interface ReaderWorker {
+  readonly reader: PlantReader & { open(path: string): Promise<void> };
+}
 
-serveCalls<ReaderCalls>(
+let opened: { database: Database; queries: SqlitePlantQueries } | undefined;
+
+serveCalls<ReaderWorker>(
   {
-    open: async (path) => {
-      const database = new Database(path, { readonly: true, strict: true, safeIntegers: true });
-      opened = { database, rows: new SqlitePlantQueries(database) };
+    reader: {
+      async open(path) {
+        const database = new Database(path, { readonly: true, strict: true, safeIntegers: true });
+        opened = { database, queries: new SqlitePlantQueries(database) };
+      },
+      search: (search) => searchPlants(store().queries, search, () => performance.now()),
+      withIds: async (ids) => store().queries.withIds(ids),
+      get: async (id) => store().queries.get(id),
+      indexStates: async () => indexStates(store().database),
+      close: async () => store().database.close(true),
     },
-    search: (search) => searchPlants(store().rows, search, () => performance.now()),
-    withIds: async (ids) => store().rows.withIds(ids),
-    get: async (id) => store().rows.get(id),
-    indexStates: async () => indexStates(store().database),
-    close: async () => store().database.close(true),
   },
   (error) =>
     error instanceof SQLiteError ? new OperatorError(`the store cannot be read: ${error.message}`) : error,

@@ -1,54 +1,49 @@
-// Reads plants of a SQLite store beside the server that creates them, on a thread of its own.
+// Reads plants of a SQLite store while a server creates them, in a worker thread of its own.
 
 import type { NewPlant } from "../../contract/plant.ts";
 import { OperatorError } from "../../operator-error.ts";
 import type { IndexStates, PlantReader, PlantSummary, Search, SearchResult } from "../plant-reader.ts";
+import type { ReaderWorker } from "./reader-worker.ts";
 import { WorkerClient } from "./worker-rpc.ts";
 
-/** The calls that the reading thread answers, by name. */
-export interface ReaderCalls {
-  open(path: string): void;
-  search(search: Search): SearchResult;
-  withIds(ids: readonly bigint[]): PlantSummary[];
-  get(id: bigint): NewPlant | undefined;
-  indexStates(): IndexStates;
-  close(): void;
-}
-
 export class SqliteReader implements PlantReader {
-  readonly #thread = new WorkerClient<ReaderCalls>(new URL("./reader-worker.ts", import.meta.url));
+  /** One call in flight: those that wait can be rejected when the reader is closed. */
+  readonly #worker = new WorkerClient<ReaderWorker>(new URL("./reader-worker.ts", import.meta.url), {
+    callsInFlightMax: 1,
+  });
 
+  /** Rejects with an OperatorError if the file cannot be opened. */
   static async open(path: string): Promise<SqliteReader> {
     const reader = new SqliteReader();
     try {
-      await reader.#thread.call("open", path);
+      await reader.#worker.call("reader", "open", path);
     } catch (error) {
-      reader.#thread.terminate();
+      reader.#worker.terminate();
       throw error;
     }
     return reader;
   }
 
   search(search: Search): Promise<SearchResult> {
-    return this.#thread.call("search", search);
+    return this.#worker.call("reader", "search", search);
   }
 
   withIds(ids: readonly bigint[]): Promise<PlantSummary[]> {
-    return this.#thread.call("withIds", ids);
+    return this.#worker.call("reader", "withIds", ids);
   }
 
   get(id: bigint): Promise<NewPlant | undefined> {
-    return this.#thread.call("get", id);
+    return this.#worker.call("reader", "get", id);
   }
 
   indexStates(): Promise<IndexStates> {
-    return this.#thread.call("indexStates");
+    return this.#worker.call("reader", "indexStates");
   }
 
+  /** Waits for the one call that is in flight; calls that wait are rejected. */
   async close(): Promise<void> {
-    // A server that stops waits for one search at the most.
-    this.#thread.rejectWaiting(new OperatorError("the server is stopping"));
-    await this.#thread.call("close");
-    this.#thread.terminate();
+    this.#worker.rejectQueued(new OperatorError("the server is stopping"));
+    await this.#worker.call("reader", "close");
+    this.#worker.terminate();
   }
 }

@@ -16,10 +16,10 @@ import {
   type TokenStore,
   type TokensRead,
   type TokenUse,
-  tokensFrom,
+  toTokenRecords,
 } from "../token-store.ts";
+import { runImmediateTransaction } from "./connection.ts";
 import type { Database } from "./driver.ts";
-import { runImmediateTransaction } from "./immediate-transaction.ts";
 
 export class SqliteTokens implements TokenStore {
   readonly #database: Database;
@@ -46,7 +46,7 @@ export class SqliteTokens implements TokenStore {
 
   async rotate(rotation: Rotation): Promise<RotationOutcome> {
     return runImmediateTransaction(this.#database, () => {
-      const outcome = planRotation(tokensFrom(this.#unrevoked(rotation.name)), rotation);
+      const outcome = planRotation(toTokenRecords(this.#unrevoked(rotation.name)), rotation);
       if (typeof outcome === "object") this.#insert(outcome.token, rotation.overlapEndsAt);
       return outcome;
     });
@@ -70,7 +70,7 @@ export class SqliteTokens implements TokenStore {
     });
   }
 
-  /** Waits for the lock as a batch does, and no longer: a server's batches wait behind it. */
+  /** Waits for the lock no longer than a batch does: a server's batches wait behind it. */
   async recordUses(uses: readonly TokenUse[]): Promise<void> {
     const record = this.#database.query(
       "UPDATE tokens SET last_used_at = ?1 WHERE hash = ?2 AND (last_used_at IS NULL OR last_used_at < ?1)",
@@ -82,15 +82,15 @@ export class SqliteTokens implements TokenStore {
   }
 
   async list(): Promise<TokenRecord[]> {
-    return tokensFrom(
+    return toTokenRecords(
       this.#database.query<TokenRow, []>("SELECT * FROM tokens ORDER BY created_at, hash").all(),
     );
   }
 
   async readActive(now: number): Promise<TokensRead> {
-    // Read ahead of the tokens: a change between the two is read once more, and none is missed.
+    // Read before the tokens: a change between the two is read again later, and none is missed.
     const revision = Number(this.#revision());
-    // An expired one may still say when the older ones of its name end.
+    // An expired token may still hold when the older tokens of its name end.
     const rows = this.#database
       .query<TokenRow, [bigint]>(
         `SELECT * FROM tokens
@@ -98,7 +98,7 @@ export class SqliteTokens implements TokenStore {
          ORDER BY created_at, hash`,
       )
       .all(BigInt(now));
-    return { revision, tokens: tokensFrom(rows) };
+    return { revision, tokens: toTokenRecords(rows) };
   }
 
   async readChanges(since: number): Promise<TokensRead> {
@@ -113,18 +113,18 @@ export class SqliteTokens implements TokenStore {
          ORDER BY created_at, hash`,
       )
       .all(BigInt(since));
-    return { revision: latestRevision(rows, latest), tokens: tokensFrom(rows) };
+    return { revision: latestRevision(rows, latest), tokens: toTokenRecords(rows) };
   }
 
   async find(hashes: readonly string[]): Promise<TokenRecord[]> {
-    const nameOf = this.#database.query<{ name: string }, [string]>(
+    const selectName = this.#database.query<{ name: string }, [string]>(
       "SELECT name FROM tokens WHERE hash = ? AND revoked_at IS NULL",
     );
-    const names = new Set(hashes.flatMap((hash) => nameOf.get(hash)?.name ?? []));
-    return [...names].flatMap((name) => tokensFrom(this.#unrevoked(name)));
+    const names = new Set(hashes.flatMap((hash) => selectName.get(hash)?.name ?? []));
+    return [...names].flatMap((name) => toTokenRecords(this.#unrevoked(name)));
   }
 
-  /** Waits for the lock as a batch does, and no longer, as recordUses. */
+  /** Waits for the lock no longer than a batch does, as recordUses. */
   async removeEnded({ endedBefore, afterHash, rowsMax }: Removal): Promise<Removed> {
     const remove = this.#database.transaction((): Removed => {
       const rows = this.#database
@@ -139,7 +139,7 @@ export class SqliteTokens implements TokenStore {
       const { revoked, names } = removalCandidates(rows, endedBefore);
       const removable = revoked.filter((hash) => !kept.has(hash));
       for (const name of names)
-        removable.push(...removableTokens(tokensFrom(this.#unrevoked(name)), endedBefore, kept));
+        removable.push(...removableTokens(toTokenRecords(this.#unrevoked(name)), endedBefore, kept));
       const removed = removable.slice(0, rowsMax);
       const removeOne = this.#database.query("DELETE FROM tokens WHERE hash = ?");
       for (const hash of removed) removeOne.run(hash);
@@ -163,7 +163,7 @@ export class SqliteTokens implements TokenStore {
     return latest?.revision ?? 0n;
   }
 
-  /** In a transaction that holds the lock, so that no other gets the same. */
+  /** Call it in a transaction that holds the write lock, so that no two changes get the same revision. */
   #nextRevision(): bigint {
     return this.#revision() + 1n;
   }

@@ -1,99 +1,174 @@
-// Calls to another thread: made here, answered there, in their order.
+// Remote calls to a worker thread over postMessage. Calls run one at a time in the order in which they were made, and
+// their responses come in the same order, so neither carries a number. Both workers of the SQLite engine use it: the
+// one that commits and the one that reads.
 
 import { OperatorError } from "../../operator-error.ts";
+import { DiskFailureError } from "./errors.ts";
 
 declare const self: Worker;
 
-/** The calls that a thread answers, by name. */
-export type Calls<Names> = { [Name in keyof Names]: (...args: never[]) => unknown };
+type Method = (...args: never[]) => Promise<unknown>;
 
-interface CallRequest {
-  readonly call: string;
+/** What a worker serves: objects by name, each with asynchronous methods. */
+type Served<Objects> = { [Name in keyof Objects]: { [Key in keyof Objects[Name]]: Method } };
+
+type Args<Called> = Called extends (...args: infer All) => unknown ? All : never;
+type Result<Called> = Called extends (...args: never[]) => infer Returned ? Returned : never;
+
+interface CallMessage {
+  readonly object: string;
+  readonly method: string;
   readonly args: readonly unknown[];
 }
 
-/** A call that is not answered yet. */
+type WorkerMessage =
+  | { readonly kind: "result"; readonly result: unknown }
+  | { readonly kind: "error"; readonly errorClass: ErrorClass; readonly message: string }
+  | { readonly kind: "notification"; readonly notification: unknown };
+
+/** Structured clone turns every error into a plain Error: these classes are sent by name, and made again here. */
+const errorClasses = { OperatorError, DiskFailureError, Error };
+type ErrorClass = keyof typeof errorClasses;
+
 interface PendingCall {
-  readonly request: CallRequest;
-  readonly reply: PromiseWithResolvers<unknown>;
+  readonly message: CallMessage;
+  readonly response: PromiseWithResolvers<unknown>;
 }
 
-type CallReply =
-  | { readonly kind: "result"; readonly result: unknown }
-  | { readonly kind: "failure"; readonly message: string; readonly isOperatorError: boolean };
+export interface WorkerOptions<Notification> {
+  /** Calls that are with the worker at a time; further calls wait here, and can still be rejected. */
+  readonly callsInFlightMax: number;
+  readonly onNotification?: (notification: Notification) => void;
+  /** Called once, when the worker can serve no more calls. */
+  readonly onFailed?: (error: Error) => void;
+}
 
-/** A thread that answers calls. */
-export class WorkerClient<Names extends Calls<Names>> {
+/** Starts a worker and calls its methods. */
+export class WorkerClient<Objects extends Served<Objects>, Notification = never> {
   readonly #worker: Worker;
-  /** The first one is with the thread, the others wait here: what waits there cannot be taken back. */
+  readonly #options: WorkerOptions<Notification>;
+  /** Calls without a response, in order; the first `#inFlight` of them are with the worker. */
   readonly #pending: PendingCall[] = [];
+  #inFlight = 0;
   #failure: Error | undefined;
 
-  constructor(url: URL) {
+  constructor(url: URL, options: WorkerOptions<Notification>) {
+    this.#options = options;
     this.#worker = new Worker(url.href);
-    this.#worker.onmessage = ({ data }: MessageEvent<CallReply>) => {
-      const reply = this.#pending.shift()?.reply;
-      if (data.kind === "result") reply?.resolve(data.result);
-      else reply?.reject(data.isOperatorError ? new OperatorError(data.message) : new Error(data.message));
-      this.#sendFirst();
-    };
-    this.#worker.onerror = ({ message }) => {
-      // A thread that died took its answers along: nobody may wait for them.
-      this.#failure = new Error(`A thread failed: ${message.replace(/\s+/g, " ")}`);
-      for (const { reply } of this.#pending.splice(0)) reply.reject(this.#failure);
-    };
+    this.#worker.onmessage = ({ data }: MessageEvent<WorkerMessage>) => this.#receive(data);
+    this.#worker.onerror = ({ message }) =>
+      this.#fail(new Error(`The SQLite worker failed: ${message.replace(/\s+/g, " ")}`));
   }
 
-  call<Name extends keyof Names & string>(
-    call: Name,
-    ...args: Parameters<Names[Name]>
-  ): Promise<Awaited<ReturnType<Names[Name]>>> {
-    if (this.#failure !== undefined) return Promise.reject(this.#failure);
-    const reply = Promise.withResolvers<unknown>();
-    this.#pending.push({ request: { call, args }, reply });
-    if (this.#pending.length === 1) this.#sendFirst();
-    return reply.promise as Promise<Awaited<ReturnType<Names[Name]>>>;
+  /** Calls a method. Rejects with the error that the method threw, or with the worker's failure. */
+  call<Name extends keyof Objects & string, Key extends keyof Objects[Name] & string>(
+    object: Name,
+    method: Key,
+    ...args: Args<Objects[Name][Key]>
+  ): Result<Objects[Name][Key]> {
+    return this.#call({ object, method, args }) as Result<Objects[Name][Key]>;
   }
 
-  /** Rejects the calls that have not begun yet. */
-  rejectWaiting(reason: Error): void {
-    for (const { reply } of this.#pending.splice(1)) reply.reject(reason);
+  /** An object of the worker whose methods are called here; `methods` has every one of them as a key. */
+  proxy<Name extends keyof Objects & string>(
+    object: Name,
+    methods: Readonly<Record<keyof Objects[Name], unknown>>,
+  ): Objects[Name] {
+    const calls = Object.keys(methods).map((method) => [
+      method,
+      (...args: readonly unknown[]) => this.#call({ object, method, args }),
+    ]);
+    return Object.fromEntries(calls) as Objects[Name];
   }
 
-  /** Not before what it holds is closed: terminating a thread that holds SQLite has crashed Bun. */
+  /** Rejects the calls that are not with the worker yet. */
+  rejectQueued(reason: Error): void {
+    for (const { response } of this.#pending.splice(this.#inFlight)) response.reject(reason);
+  }
+
+  /** Call it only after the worker has closed its database: terminating a thread that holds SQLite has crashed Bun. */
   terminate(): void {
     this.#worker.terminate();
   }
 
-  #sendFirst(): void {
-    const [first] = this.#pending;
-    if (first !== undefined) this.#worker.postMessage(first.request);
+  #call(message: CallMessage): Promise<unknown> {
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    const response = Promise.withResolvers<unknown>();
+    this.#pending.push({ message, response });
+    this.#sendQueued();
+    return response.promise;
+  }
+
+  #receive(message: WorkerMessage): void {
+    if (message.kind === "notification") {
+      this.#options.onNotification?.(message.notification as Notification);
+      return;
+    }
+    if (message.kind === "error" && message.errorClass === "DiskFailureError")
+      this.#fail(new DiskFailureError(message.message));
+    // After a failure the responses to calls that were in flight may still arrive.
+    if (this.#failure !== undefined) return;
+    const response = this.#pending.shift()?.response;
+    this.#inFlight--;
+    if (message.kind === "result") response?.resolve(message.result);
+    else response?.reject(new errorClasses[message.errorClass](message.message));
+    this.#sendQueued();
+  }
+
+  #sendQueued(): void {
+    while (this.#inFlight < this.#options.callsInFlightMax) {
+      const next = this.#pending[this.#inFlight];
+      if (next === undefined) return;
+      this.#inFlight++;
+      this.#worker.postMessage(next.message);
+    }
+  }
+
+  /** Rejects every pending call and every later one. */
+  #fail(error: Error): void {
+    if (this.#failure !== undefined) return;
+    this.#failure = error;
+    for (const { response } of this.#pending.splice(0)) response.reject(error);
+    this.#options.onFailed?.(error);
   }
 }
 
-/** Answers calls, in the thread that they are made to. `translate` gives an error the form that the caller shall see. */
-export function serveCalls<Names extends Calls<Names>>(
-  answers: { [Name in keyof Names]: (...args: Parameters<Names[Name]>) => Promise<ReturnType<Names[Name]>> },
-  translate: (error: unknown) => unknown,
+/**
+ * Serves the methods of some objects, in the worker.
+ *
+ * @param toError maps what a method threw to the error that the caller receives.
+ */
+export function serveCalls<Objects extends Served<Objects>>(
+  objects: Objects,
+  toError: (thrown: unknown) => unknown = (thrown) => thrown,
 ): void {
   let last: Promise<void> = Promise.resolve();
-  self.onmessage = ({ data }: MessageEvent<CallRequest>) => {
-    // One after the other, so that the replies are in the order of the calls.
-    last = last.then(() => answer(data));
+  self.onmessage = ({ data }: MessageEvent<CallMessage>) => {
+    last = last.then(() => respond(data));
   };
 
-  async function answer({ call, args }: CallRequest): Promise<void> {
+  async function respond({ object, method, args }: CallMessage): Promise<void> {
     try {
-      const answerOne = answers[call as keyof Names] as (...args: readonly unknown[]) => Promise<unknown>;
-      reply({ kind: "result", result: await answerOne(...args) });
+      const served = objects[object as keyof Objects] as Record<string, (...args: unknown[]) => unknown>;
+      send({ kind: "result", result: await served[method]?.(...args) });
     } catch (thrown) {
-      const error = translate(thrown);
+      const error = toError(thrown);
       const message = error instanceof Error ? error.message : String(error);
-      reply({ kind: "failure", message, isOperatorError: error instanceof OperatorError });
+      send({ kind: "error", errorClass: classOf(error), message });
     }
   }
 }
 
-function reply(message: CallReply): void {
+/** Sends a message that responds to no call, from the worker. */
+export function notify(notification: unknown): void {
+  send({ kind: "notification", notification });
+}
+
+function classOf(error: unknown): ErrorClass {
+  if (error instanceof DiskFailureError) return "DiskFailureError";
+  return error instanceof OperatorError ? "OperatorError" : "Error";
+}
+
+function send(message: WorkerMessage): void {
   self.postMessage(message);
 }

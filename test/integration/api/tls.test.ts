@@ -145,7 +145,7 @@ describeIfInstalled("openssl", "TLS", () => {
       const refused = await tls.server.logged(
         (line) => line.level === "warn" && String(line.reason).includes(reason),
       );
-      expect(refused.msg).toBe("the new certificate cannot be used; the one before it stays in use");
+      expect(refused.msg).toBe("certificate reload failed; the previous certificate stays in use");
       expect(await tls.presented()).toBe("CN = first");
     }
     tls.install("third");

@@ -5,7 +5,7 @@ import { expect, test } from "bun:test";
 import { hashToken, makeToken, randomBytes } from "../../../src/auth/token.ts";
 import { TokenCache, unknownToken } from "../../../src/auth/token-cache.ts";
 import { ApiError } from "../../../src/contract/errors.ts";
-import { openDatabase } from "../../../src/store/sqlite/database.ts";
+import { openDatabase } from "../../../src/store/sqlite/connection.ts";
 import { migrate } from "../../../src/store/sqlite/migrations.ts";
 import { SqliteTokens } from "../../../src/store/sqlite/tokens.ts";
 import { TemporaryFolder } from "../../support/server.ts";
@@ -328,6 +328,6 @@ test("a removal that fails is reported, and tokens stay accepted", async () => {
   );
   await fixture.cache.start();
   await fixture.until(() => fixture.failures.length > 0);
-  expect(fixture.failures).toEqual(["endedTokensUnremoved: read-only"]);
+  expect(fixture.failures).toEqual(["tokenRemovalFailed: read-only"]);
   expect(await fixture.cache.lookup(token)).toMatchObject({ name: "ci" });
 });

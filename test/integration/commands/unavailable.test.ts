@@ -32,7 +32,7 @@ test("sqlite: 50300 with Retry-After while another process holds the lock, and 2
     ({ level, reason, msg }) =>
       level === "warn" &&
       reason === "database is locked (SQLITE_BUSY)" &&
-      msg.startsWith("the store cannot be used at present"),
+      msg.startsWith("store unavailable"),
   );
   expect((await server.stop()).exitCode).toBe(0);
 }, 30_000);

@@ -1,4 +1,4 @@
-// The log: a line for what an operator must know, and never what must not be in it.
+// The log: its lines, their fields, and what must never be in it.
 
 import { expect, test } from "bun:test";
 import packageJson from "../../../package.json";
@@ -37,7 +37,7 @@ test("a request has a line with its id, its token's name, its status and its err
   for (const { time } of lines) expect(Date.parse(String(time))).toBeGreaterThan(Date.now() - 600_000);
 });
 
-test("the first line says what is in force and where it came from, without what is secret", async () => {
+test("the first line has the effective settings with their sources, without secrets", async () => {
   using folder = new TemporaryFolder();
   const server = await RunningServer.start({
     database: `sqlite:${folder.file("plants.db")}`,
@@ -55,7 +55,7 @@ test("the first line says what is in force and where it came from, without what 
   });
 });
 
-test("neither a token nor a plant's content is ever in the log", async () => {
+test("neither a token nor the content of a plant is in the log", async () => {
   using folder = new TemporaryFolder();
   const server = await serverWith(folder, "--access-log", "1000");
   const token = await server.createToken("ci");
@@ -78,31 +78,31 @@ test("neither a token nor a plant's content is ever in the log", async () => {
   expect(stderr).not.toContain(token.slice("pst_".length));
 });
 
-test("past so many lines a second requests are counted and not logged", async () => {
+test("requests past the limit of lines a second are counted and not logged", async () => {
   using folder = new TemporaryFolder();
   await using server = await serverWith(folder, "--access-log", "2");
   const target = { url: server.url, token: await server.createToken() };
   for (let sent = 0; sent < 50; sent++) await post(target, plantJson(freshId(), "Monstera"));
-  const late = server.logged((line) => isAccess(line) && Number(line.leftOut) > 0);
+  const late = server.logged((line) => isAccess(line) && Number(line.suppressed) > 0);
   for (let seen = false; !seen; ) {
     await post(target, plantJson(freshId(), "Monstera"));
     seen = await Promise.race([late.then(() => true), Bun.sleep(100).then(() => false)]);
   }
-  const { leftOut } = await late;
-  expect(Number(leftOut)).toBeGreaterThanOrEqual(1);
+  const { suppressed } = await late;
+  expect(Number(suppressed)).toBeGreaterThanOrEqual(1);
 });
 
 test.each([
   ["--access-log", "0"],
   ["--log-level", "warn"],
-])("%s %s leaves the requests out", async (flag, value) => {
+])("%s %s logs no requests", async (flag, value) => {
   using folder = new TemporaryFolder();
   const server = await serverWith(folder, "--admin-port", "off", flag, value);
   await post({ url: server.url, token: await server.createToken() }, plantJson(1n, "Monstera"));
   expect(logLines((await server.stop()).stderr).filter(isAccess)).toEqual([]);
 });
 
-test("--log-format pretty is for people", async () => {
+test("--log-format pretty is readable", async () => {
   using folder = new TemporaryFolder();
   const server = await serverWith(folder, "--log-format", "pretty");
   await post({ url: server.url, token: await server.createToken() }, plantJson(1n, "Monstera"));
@@ -115,7 +115,7 @@ describeIfInstalled(
   "script",
   "on a terminal",
   () => {
-    test("the log is for people by itself", async () => {
+    test("the log is readable by default", async () => {
       using folder = new TemporaryFolder();
       const database = `sqlite:${folder.file("plants.db")}`;
       const serve = `${plantstore} serve --port 0 --admin-port off --database ${database}`;
@@ -133,7 +133,7 @@ describeIfInstalled(
   "bsdutils",
 );
 
-test("a reader of the log that goes away does not take the server with it", async () => {
+test("a reader of the log that ends does not end the server", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
   const serve = `echo $$ >&3; exec ${plantstore} serve --port 0 --admin-port off --database ${database}`;
@@ -149,7 +149,7 @@ test("a reader of the log that goes away does not take the server with it", asyn
   await shell.exited;
 });
 
-test("a reader of the log that hangs holds up neither requests nor the end", async () => {
+test("a reader of the log that hangs delays neither requests nor the end", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
   const fifo = folder.file("log");

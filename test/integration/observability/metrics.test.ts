@@ -1,4 +1,4 @@
-// The metrics: what was sent is what is counted, in a form that Prometheus takes.
+// The metrics: requests are counted exactly, in a format that Prometheus accepts.
 
 import { expect, test } from "bun:test";
 import { plantJson, post, send } from "../../support/http.ts";
@@ -22,7 +22,7 @@ async function sendText(url: string): Promise<{ status: number; headers: Headers
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-test("creates by outcome, refusals by code, times and batches are counted", async () => {
+test("creates by outcome, errors by code, latencies and batches are counted", async () => {
   using folder = new TemporaryFolder();
   await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` });
   const target = { url: server.url, token: await server.createToken() };
@@ -51,7 +51,7 @@ test("creates by outcome, refusals by code, times and batches are counted", asyn
   expect(sample("nodejs_eventloop_lag_p99_seconds")).toBeGreaterThanOrEqual(0);
 });
 
-test("the buckets of a histogram grow to its count", async () => {
+test("the buckets of a histogram are cumulative", async () => {
   using folder = new TemporaryFolder();
   await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` });
   const target = { url: server.url, token: await server.createToken() };
@@ -64,7 +64,7 @@ test("the buckets of a histogram grow to its count", async () => {
   expect(counts.at(-1)).toBe(20);
 });
 
-test("a client that leaves before its answer is counted as gone", async () => {
+test("a client that disconnects before its response is counted", async () => {
   using folder = new TemporaryFolder();
   await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` });
   const token = await server.createToken();
@@ -85,7 +85,7 @@ test("docs/operating.md lists every metric with its type and meaning", async () 
   using folder = new TemporaryFolder();
   await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` });
   const { text } = await scrape(server);
-  // What is known of a process differs from system to system; the page has Linux'.
+  // The process metrics differ between systems; the page has those of Linux.
   const isHere = (name: string) => process.platform === "linux" || name.startsWith("plantstore_");
   const metrics = [...text.matchAll(/^# HELP (\S+) (.*)\n# TYPE \S+ (\S+)$/gm)].map(
     ([, name = "", help = "", type = ""]) => [name, type, help],

@@ -1,4 +1,4 @@
-// Traces, as a collector receives them over OTLP.
+// Traces as a collector receives them over OTLP.
 
 import { expect, test } from "bun:test";
 import { plantJson, post, send } from "../../support/http.ts";
@@ -15,7 +15,7 @@ interface Span {
   readonly status: { readonly code: number };
 }
 
-/** An OTLP receiver over HTTP, which keeps the spans that it is sent. */
+/** An OTLP receiver over HTTP, which stores the spans that it receives. */
 class Collector implements Disposable {
   readonly spans: Span[] = [];
   readonly resources: unknown[] = [];
@@ -51,7 +51,7 @@ function attributesOf({ attributes }: Span): Record<string, unknown> {
   return Object.fromEntries(attributes.map(({ key, value }) => [key, value.stringValue ?? value.intValue]));
 }
 
-test("a create is a span with its commit within, in the caller's trace", async () => {
+test("a create is a span with a child span for its commit, in the caller's trace", async () => {
   using collector = new Collector();
   using folder = new TemporaryFolder();
   const startedAt = Date.now();
@@ -105,7 +105,7 @@ test("a create is a span with its commit within, in the caller's trace", async (
   expect(JSON.stringify(collector.spans)).not.toContain("Monstera");
 });
 
-test("a trace that its caller does not sample is not sent", async () => {
+test("a trace that its caller does not sample is not exported", async () => {
   using collector = new Collector();
   using folder = new TemporaryFolder();
   const server = await RunningServer.start({
@@ -119,7 +119,7 @@ test("a trace that its caller does not sample is not sent", async () => {
   expect(collector.spans).toEqual([]);
 });
 
-test("a collector that is away costs a warning, and neither requests nor the end", async () => {
+test("a collector that cannot be reached causes a warning, and delays neither requests nor the end", async () => {
   using folder = new TemporaryFolder();
   const server = await RunningServer.start({
     database: `sqlite:${folder.file("plants.db")}`,
@@ -128,7 +128,7 @@ test("a collector that is away costs a warning, and neither requests nor the end
   });
   const target = { url: server.url, token: await server.createToken() };
   expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
-  const warning = await server.logged(({ msg }) => msg === "traces could not be sent, and are lost");
+  const warning = await server.logged(({ msg }) => msg === "trace export failed; the spans are lost");
   expect(warning.level).toBe("warn");
   expect((await server.stop()).exitCode).toBe(0);
 });

@@ -29,8 +29,8 @@ const createPath: RecordedFiles = {
   commitThread: [
     "src/store/sqlite/commit-worker.ts",
     "src/store/sqlite/batch-codec.ts",
-    "src/store/sqlite/sqlite-store.ts",
-    "src/store/sqlite/file-identity.ts",
+    "src/store/sqlite/store.ts",
+    "src/store/sqlite/files.ts",
     "src/store/sqlite/plants.ts",
   ],
 };

@@ -1,4 +1,4 @@
-// Searching plants, with each index and without, held against a search through a list.
+// Searching plants with and without each index, compared with a search through a list.
 
 import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
@@ -131,13 +131,13 @@ for (const engine of engines) {
       }
     }
 
-    test("finds the same with every index and without, while they are made and dropped", async () => {
+    test("finds the same plants with every index and without, while indexes are created and dropped", async () => {
       await withStore(async (store, reader) => {
         const plants = plantsOf();
         await store.create(plants.slice(0, 75));
         expect(await reader.indexStates()).toEqual({ newest: "none", name: "none", tag: "none" });
         for (const name of indexNames) await store.indexes.create(name);
-        // Those that are there when an index is made are in it, and those that come later too.
+        // Plants that exist when an index is created are in it, and later ones too.
         await store.create(plants.slice(75));
         expect(await reader.indexStates()).toEqual({ newest: "ready", name: "ready", tag: "ready" });
         await expectRightFinds(reader, plants);
@@ -149,7 +149,7 @@ for (const engine of engines) {
       });
     });
 
-    test("newest first is the order of creation since its index was made", async () => {
+    test("newest first is the order of creation since the index was created", async () => {
       await withStore(async (store, reader) => {
         const plants = plantsOf();
         const search = { by: "newest", text: "", after: undefined, plantsMax: 200 } as const;
@@ -175,7 +175,7 @@ for (const engine of engines) {
       });
     });
 
-    test("a search goes on from page to page while its index is made", async () => {
+    test("a search continues from page to page while its index is created", async () => {
       await withStore(async (store, reader) => {
         const plants = plantsOf();
         await store.create(plants);
@@ -194,7 +194,7 @@ for (const engine of engines) {
       });
     });
 
-    test("plants that somebody has deleted do not end the list of the newest", async () => {
+    test("deleted plants do not end the list of the newest", async () => {
       await withStore(async (store, reader, database) => {
         await store.indexes.create("newest");
         for (let id = 1n; id <= 20n; id++) await store.create([{ id, name: "" }]);
@@ -204,7 +204,7 @@ for (const engine of engines) {
       });
     });
 
-    test("shows the beginning of long names and says so, and gives a plant whole", async () => {
+    test("truncates long names in lists, and returns a single plant complete", async () => {
       await withStore(async (store, reader) => {
         const long = { id: 1n, name: "\u{1f331}".repeat(301), tag: "t" };
         const plants = [
@@ -228,7 +228,7 @@ for (const engine of engines) {
   });
 }
 
-test("the end of a prefix is past all that begin with it, and past nothing else", () => {
+test("the end of a prefix is past all texts with the prefix, and no other text is between", () => {
   expect(endOfPrefix("")).toBeUndefined();
   expect(endOfPrefix("a")).toBe("b");
   expect(endOfPrefix("a\ud7ff")).toBe("a\ue000");
@@ -237,27 +237,27 @@ test("the end of a prefix is past all that begin with it, and past nothing else"
   expect(endOfPrefix("\uffff")).toBe("\u{10000}");
 });
 
-test("a search without an index ends after its time, says how far it came, and goes on from there", async () => {
-  // Each look at the clock costs 300 ms here, so that few stretches fit into the time.
+test("a search without an index ends at its time limit, reports how far it came, and can be continued", async () => {
+  // Each look at the clock costs 300 ms here, so that few ranges fit into the time.
   let clock = 0;
   const now = () => {
     clock += 300;
     return clock;
   };
   const all = Array.from({ length: 20_000 }, (_, index) => BigInt(20_000 - index));
-  const stretches: number[] = [];
+  const ranges: number[] = [];
   const rows = {
     states: async () => ({ newest: "none", name: "none", tag: "none" }) as const,
-    async endOfStretch(idMax: bigint, plants: number) {
-      const stretch = all.filter((id) => id <= idMax).slice(0, plants);
-      stretches.push(stretch.length);
-      return stretch.at(-1);
+    async idRangeEnd(idMax: bigint, plants: number) {
+      const range = all.filter((id) => id <= idMax).slice(0, plants);
+      ranges.push(range.length);
+      return range.at(-1);
     },
-    async matching(_: unknown, idMin: bigint, idMax: bigint, plantsMax: number) {
+    async inIdRange(_: unknown, idMin: bigint, idMax: bigint, plantsMax: number) {
       const matching = all
         .filter((id) => id >= idMin && id <= idMax && id % 1_000n === 0n)
         .slice(0, plantsMax);
-      return matching.map((id) => ({ id, name: "", tag: "t", isTruncated: false, place: { number: id } }));
+      return matching.map((id) => ({ id, name: "", tag: "t", isTruncated: false, cursor: { number: id } }));
     },
   } as unknown as PlantQueries;
   const found: bigint[] = [];
@@ -274,6 +274,6 @@ test("a search without an index ends after its time, says how far it came, and g
   } while (after !== undefined);
   expect(found).toEqual(all.filter((id) => id % 1_000n === 0n));
   expect(searches).toBeGreaterThan(7);
-  // A slow stretch makes the next one smaller.
-  expect(Math.min(...stretches)).toBeLessThan(1_000);
+  // A slow range makes the next one smaller.
+  expect(Math.min(...ranges)).toBeLessThan(1_000);
 });

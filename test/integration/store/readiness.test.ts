@@ -1,4 +1,4 @@
-// Readiness: how many commits of its own an answer costs, counted where they reach a real engine.
+// Readiness: how many probes it sends, counted at a real engine.
 
 import { describe, expect, test } from "bun:test";
 import { renameSync } from "node:fs";
@@ -38,7 +38,10 @@ class ProbedStore implements AsyncDisposable {
 
   static async open(database: string): Promise<ProbedStore> {
     return new ProbedStore(
-      await openServerStore(database, "create", { unavailable: () => undefined, failed: () => undefined }),
+      await openServerStore(database, "create", {
+        onUnavailable: () => undefined,
+        onFailed: () => undefined,
+      }),
     );
   }
 
@@ -66,7 +69,7 @@ class ProbedStore implements AsyncDisposable {
 
 for (const engine of engines) {
   describe(`${engine.name}: readiness`, () => {
-    test("one probe answers all who ask while it runs, and for a second after it", async () => {
+    test("one probe serves all requests while it runs, and for a second after it", async () => {
       await using place = await engine.createTestStore();
       await using store = await ProbedStore.open(place.database);
       await Promise.all(Array.from({ length: 200 }, () => store.readiness.assertReady()));
@@ -77,7 +80,7 @@ for (const engine of engines) {
       expect(await store.ask()).toEqual([true, 1]);
     });
 
-    test("the commit of a create is an answer for a second; that nothing was written is none", async () => {
+    test("a committed create is evidence for a second; a batch that wrote nothing is not", async () => {
       await using place = await engine.createTestStore();
       await using store = await ProbedStore.open(place.database);
       const plant = { id: 1n, name: "Monstera" };
@@ -91,7 +94,7 @@ for (const engine of engines) {
       expect(await store.ask()).toEqual([true, 1]);
     });
 
-    test("before the first probe a create is no answer", async () => {
+    test("before the first probe a create is not evidence", async () => {
       await using place = await engine.createTestStore();
       await using store = await ProbedStore.open(place.database);
       await store.create([{ id: 1n, name: "Monstera" }]);
@@ -100,7 +103,7 @@ for (const engine of engines) {
   });
 }
 
-test("after a create that failed only a probe is an answer, and probes of a store that fails keep a distance", async () => {
+test("after a failed create only a probe is evidence, and probes of a failing store are spaced", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
   await using store = await ProbedStore.open(`sqlite:${path}`);

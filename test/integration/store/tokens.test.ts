@@ -1,4 +1,4 @@
-// How engines store tokens: rotations and how they are taken back, last uses, changes and removal, on every engine alike.
+// The tokens of every engine: rotations and their undoing, last uses, changes and removal.
 
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
@@ -40,8 +40,8 @@ for (const engine of engines) {
       const stores: PlantStore[] = [];
       for (let index = 0; index < count; index++) {
         const store = await openServerStore(place.database, "create", {
-          unavailable: unexpected,
-          failed: unexpected,
+          onUnavailable: unexpected,
+          onFailed: unexpected,
         });
         opened.defer(() => store.close());
         stores.push(store);
@@ -76,7 +76,7 @@ for (const engine of engines) {
       );
     }
 
-    test("a rotation gives a token of the same life, and the one before it an end, which its own may precede", () =>
+    test("a rotation issues a token with the same lifetime, and ends the previous one, which may expire earlier", () =>
       withTokens(async (tokens) => {
         await add(tokens, "a", 1_000, 1_000 + 90 * day);
         expect(await rotate(tokens, "b", 2_000, 7 * day)).toEqual({
@@ -95,7 +95,7 @@ for (const engine of engines) {
         });
       }));
 
-    test("no token of a name outlives the overlap but the new one, however long an earlier overlap was to be", () =>
+    test("only the new token of a name outlives the overlap, however long an earlier overlap was", () =>
       withTokens(async (tokens) => {
         await tokens.add({ hash: "other", name: "other", createdAt: 1, expiresAt: null });
         await add(tokens, "a", 1_000);
@@ -111,7 +111,7 @@ for (const engine of engines) {
         });
       }));
 
-    test("what is not in force is not rotated", () =>
+    test("revoked, expired and unknown tokens are not rotated", () =>
       withTokens(async (tokens) => {
         expect(await rotate(tokens, "b", 2_000, day)).toBe("none");
         await add(tokens, "a", 1_000, 2_000);
@@ -121,7 +121,7 @@ for (const engine of engines) {
         expect(await tokens.list()).toHaveLength(1);
       }));
 
-    test("revoking a name revokes the new token and the old ones, and sets the name free", () =>
+    test("revoking a name revokes the new token and the old ones, and frees the name", () =>
       withTokens(async (tokens) => {
         await add(tokens, "a", 1_000);
         await rotate(tokens, "b", 2_000, day);
@@ -132,7 +132,7 @@ for (const engine of engines) {
         expect(await ends(tokens)).toEqual({ a: "revoked", b: "revoked", c: null });
       }));
 
-    test("a clock that is behind rotates as well: the newer token is the one that lives on", () =>
+    test("an operator whose clock is behind can rotate: the new token is the one that remains", () =>
       withTokens(async (tokens) => {
         await add(tokens, "a", 10_000);
         await rotate(tokens, "b", 5_000, day);
@@ -141,7 +141,7 @@ for (const engine of engines) {
         expect((await tokens.list()).map(({ createdAt }) => createdAt)).toEqual([10_000, 10_001, 10_002]);
       }));
 
-    test("withdrawn tokens leave the others as if they had never been, in whatever order they go", () =>
+    test("tokens revoked by hash leave the others as they were before, in any order", () =>
       withTokens(async (tokens) => {
         await add(tokens, "a", 1_000);
         await rotate(tokens, "b", 2_000, 7 * day);
@@ -159,7 +159,7 @@ for (const engine of engines) {
         expect(await add(tokens, "e", 6_000)).toBe(true);
       }));
 
-    test("a first token that was withdrawn leaves room for another, one that was revoked does not", () =>
+    test("after a first token revoked by hash another can be added, after one revoked by name it cannot", () =>
       withTokens(async (tokens) => {
         const first = (hash: string, createdAt: number) =>
           tokens.addFirst({ hash, name: "first", createdAt, expiresAt: null });
@@ -171,7 +171,7 @@ for (const engine of engines) {
         expect(await first("d", 5_000)).toBe(false);
       }));
 
-    test("last uses only go forward, whoever records them, and unknown tokens are nobody's", () =>
+    test("last uses only increase, whichever server records them, and unknown tokens are ignored", () =>
       withStores(2, async ([one, two]) => {
         if (one === undefined || two === undefined) throw new Error("There are not two stores");
         const lastUses = async () =>
@@ -192,7 +192,7 @@ for (const engine of engines) {
         await one.tokens.recordUses([]);
       }));
 
-    test("servers that record the same tokens at once, beside rotations, all succeed, and the latest use wins", () =>
+    test("servers that record the same tokens concurrently with rotations all succeed, and the latest use wins", () =>
       withStores(3, async (stores) => {
         const [first] = stores;
         if (first === undefined) throw new Error("There is no store");
@@ -224,7 +224,7 @@ for (const engine of engines) {
         expect(unlimited).toHaveLength(1);
       }));
 
-    test("what a reader of changes has is what is stored, whatever happens to tokens", () =>
+    test("a reader of changes has what is stored, after any sequence of changes", () =>
       withTokens(async (tokens) => {
         const step = fc.record({
           kind: fc.constantFrom("add", "rotate", "revoke", "withdraw", "remove", "read"),
@@ -295,7 +295,7 @@ for (const engine of engines) {
         );
       }));
 
-    test("of changes by several servers at once a reader misses none", () =>
+    test("a reader misses none of the concurrent changes of several servers", () =>
       withStores(3, async (stores) => {
         const [reader, ...writers] = stores;
         if (reader === undefined) throw new Error("There is no store");
@@ -325,7 +325,7 @@ for (const engine of engines) {
         expect(revision).toBe(75 - 1);
       }));
 
-    test("what ended before a moment is removed, some at a time, and its name is free", () =>
+    test("tokens that ended before a time are removed, some at a time, and their names are free", () =>
       withTokens(async (tokens) => {
         await tokens.add({ hash: "revoked", name: "revoked", createdAt: 1, expiresAt: null });
         await tokens.revoke("revoked", 999);
@@ -348,7 +348,7 @@ for (const engine of engines) {
         expect(await tokens.add({ hash: "x", name: "expired", createdAt: 5, expiresAt: null })).toBe(true);
       }));
 
-    test("a token that says when an older one ends is not removed before it", () =>
+    test("a token that holds the end of an older one is not removed before it", () =>
       withTokens(async (tokens) => {
         await add(tokens, "old", 1);
         // Ends long before the overlap that it began.
@@ -379,8 +379,8 @@ for (const engine of engines) {
       withTokens(async (tokens) => {
         await add(tokens, "a", 1, 2);
         await tokens.add({ hash: "b", name: "b", createdAt: 3, expiresAt: null });
-        await tokens.revoke("b", 3);
-        const { revision } = await tokens.readActive(4);
+        await tokens.revoke("b", 4);
+        const { revision } = await tokens.readActive(5);
         expect(await removeEnded(tokens, 300 * day, 10)).toBe(1);
         expect((await tokens.list()).map(({ hash }) => hash)).toEqual(["b"]);
         expect(await tokens.addFirst({ hash: "c", name: "first", createdAt: 5, expiresAt: null })).toBe(

@@ -15,7 +15,7 @@ import {
   truncateSync,
   writeFileSync,
 } from "node:fs";
-import { writeFailureMarker } from "../../../src/store/sqlite/disk-failure.ts";
+import { writeFailureMarker } from "../../../src/store/sqlite/errors.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { createStore, plantstore, RunningServer, run, TemporaryFolder } from "../../support/server.ts";
@@ -111,14 +111,14 @@ test("nothing is overwritten without --force, and never a store that is open", a
   const refused = await run(["restore", copy, "--database", database]);
   expect(refused).toMatchObject({
     exitCode: 1,
-    stderr: expect.stringContaining("plants.db is there; move it away"),
+    stderr: expect.stringContaining("plants.db exists; move it away"),
   });
   {
     await using server = await RunningServer.start({ database });
     const open = await run(["restore", copy, "--force", "--database", database]);
     expect(open).toMatchObject({
       exitCode: 1,
-      stderr: expect.stringContaining("plants.db is open, by a server"),
+      stderr: expect.stringContaining("plants.db is open, perhaps in a server"),
     });
     // The server is not affected.
     const target = { url: server.url, token: await server.createToken() };
@@ -143,7 +143,7 @@ test("a WAL without its store is neither deleted nor applied to a restored store
   const refused = await run(["restore", folder.file("copy.db"), "--database", database]);
   expect(refused).toMatchObject({
     exitCode: 1,
-    stderr: expect.stringContaining("plants.db-wal is there; move it away"),
+    stderr: expect.stringContaining("plants.db-wal exists; move it away"),
   });
   expect((await run(["restore", folder.file("copy.db"), "--force", "--database", database])).exitCode).toBe(
     0,
@@ -179,9 +179,9 @@ test("an incomplete backup is rejected before anything is changed", async () => 
   for (const [name, message] of [
     ["short.db", "short.db is"],
     ["damaged.db", "damaged.db is"],
-    ["text.db", "text.db is no whole store"],
-    ["empty.db", "empty.db holds no plant store"],
-    ["foreign.db", "foreign.db is an SQLite database, but no plant store"],
+    ["text.db", "text.db is not an undamaged store"],
+    ["empty.db", "empty.db is not a plant store"],
+    ["foreign.db", "foreign.db is an SQLite database, but not a plant store"],
     ["newer.db", "newer.db has schema version 99"],
     ["none.db", "there is no backup"],
   ] as const) {
@@ -204,7 +204,10 @@ test("an incomplete backup is rejected before anything is changed", async () => 
   // The newest plants of an open store are in its WAL.
   await using server = await RunningServer.start({ database });
   const inUse = await run(["restore", folder.file("plants.db"), "--database", target]);
-  expect(inUse).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("is a store and no backup") });
+  expect(inUse).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining("is a store and not a backup"),
+  });
   await server.stop();
 });
 
@@ -292,7 +295,10 @@ test("a symbolic link to an open store is not a backup", async () => {
     "--database",
     `sqlite:${folder.file("new.db")}`,
   ]);
-  expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("is a store and no backup") });
+  expect(refused).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining("is a store and not a backup"),
+  });
   expect(existsSync(folder.file("new.db"))).toBe(false);
 });
 

@@ -143,7 +143,7 @@ test("a database connection that is lost during the export is an error of one li
   await reader.read();
   await postgres.stop("SIGQUIT");
   while (!(await reader.read()).done);
-  expect(await child.stderr.text()).toMatch(/^plantstore: the database could not do it: [^\n]+\n$/);
+  expect(await child.stderr.text()).toMatch(/^plantstore: the database request failed: [^\n]+\n$/);
   expect(await child.exited).toBe(1);
 }, 60_000);
 

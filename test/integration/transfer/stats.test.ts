@@ -35,8 +35,8 @@ for (const engine of engines) {
 
     // A server reads the size without counting plants.
     const store = await openServerStore(place.database, "existing", {
-      unavailable: () => undefined,
-      failed: () => undefined,
+      onUnavailable: () => undefined,
+      onFailed: () => undefined,
     });
     const bytesOfServer = await store.bytesOnDisk();
     await store.close();

@@ -4,7 +4,7 @@ import { Authenticator } from "../../../src/auth/authenticator.ts";
 import { hashToken } from "../../../src/auth/token.ts";
 import { TokenCache } from "../../../src/auth/token-cache.ts";
 import { ApiError } from "../../../src/contract/errors.ts";
-import { openDatabase } from "../../../src/store/sqlite/database.ts";
+import { openDatabase } from "../../../src/store/sqlite/connection.ts";
 import { SqliteTokens } from "../../../src/store/sqlite/tokens.ts";
 import { TemporaryFolder } from "../../support/server.ts";
 import type { FuzzTarget } from "./target.ts";

@@ -293,7 +293,7 @@ test("an error stays visible while the list is reloaded, and a failed reload is 
     await page.getByRole("button", { name: "Search", exact: true }).click();
     await alert.waitFor({ state: "hidden" });
     await database.stop("SIGQUIT");
-    await alert.filter({ hasText: "the database could not do it" }).waitFor();
+    await alert.filter({ hasText: "the database request failed" }).waitFor();
     await database.run();
     await alert.waitFor({ state: "hidden" });
   });

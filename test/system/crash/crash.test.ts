@@ -1,4 +1,5 @@
-// kill -9 under load, repeatedly: the store then holds every acknowledged plant unchanged, and no plant that was not sent.
+// kill -9 under load, many times: afterwards every acknowledged plant is stored exactly, and no plant is stored that was never
+// sent.
 
 import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";

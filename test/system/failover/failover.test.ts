@@ -1,5 +1,5 @@
-// PostgreSQL is stopped, killed, frozen, cut off or failed over: correct responses meanwhile, and recovery without a
-// restart of the server.
+// The database fails and recovers, on the same host or another: responses are correct meanwhile, and the server recovers
+// without a restart.
 
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { plantJson, post } from "../../support/http.ts";
@@ -46,13 +46,13 @@ async function until(condition: () => Promise<boolean>): Promise<void> {
   while (!(await condition())) await Bun.sleep(50);
 }
 
-/** Only 200 and 503 were ever answered, and everything acknowledged is there. */
-async function expectTruth({ load, server }: Service): Promise<void> {
+/** Every response was 200 or 503, and every acknowledged plant is stored. */
+async function expectNothingLost({ load, server }: Service): Promise<void> {
   expect([...load.statuses.keys()].filter((status) => status !== 200 && status !== 503)).toEqual([]);
   expect(load.audit((await server.command("export")).stdout)).toEqual([]);
 }
 
-test("the primary is killed and its synchronous standby promoted: writes go on there, and nothing acknowledged is lost", async () => {
+test("the primary is killed and its synchronous standby promoted: writes continue there, and no acknowledged plant is lost", async () => {
   await using primary = await PostgresServer.start();
   await using standby = await PostgresServer.standbyOf(primary, "standby");
   await primary.query("postgres", "ALTER SYSTEM SET synchronous_standby_names = 'standby'");
@@ -62,7 +62,7 @@ test("the primary is killed and its synchronous standby promoted: writes go on t
     return row?.sync_state === "sync";
   });
 
-  // The standby stands first in the address: it answers, and must not be taken for the primary.
+  // The standby comes first in the URL: it responds, and must not be mistaken for the primary.
   await using service = await serviceOn(standby.address("postgres", [primary], "?retry_timeout=20"));
   expect(await service.readyStatus()).toBe(200);
   await primary.stop("SIGKILL");
@@ -73,10 +73,10 @@ test("the primary is killed and its synchronous standby promoted: writes go on t
   await until(async () => (await service.readyStatus()) === 200);
   await service.end();
   expect(service.load.acknowledged.size).toBeGreaterThan(before);
-  await expectTruth(service);
+  await expectNothingLost(service);
 });
 
-test("the database is stopped and started again: 503 past the deadline, then 200 again by itself", async () => {
+test("the database is stopped and restarted: 503 past retry_timeout, then 200 again without a restart", async () => {
   await using database = await PostgresServer.start();
   await using service = await serviceOn(
     database.address("postgres", [], "?retry_timeout=1&connect_timeout=1"),
@@ -88,10 +88,10 @@ test("the database is stopped and started again: 503 past the deadline, then 200
   await service.load.acknowledgedMore(200);
   await until(async () => (await service.readyStatus()) === 200);
   await service.end();
-  await expectTruth(service);
+  await expectNothingLost(service);
 });
 
-test("a crash that is over within the deadline is not noticed by any client", async () => {
+test("a crash that is over within retry_timeout causes no error for any client", async () => {
   await using database = await PostgresServer.start();
   await using service = await serviceOn(database.address("postgres", [], "?retry_timeout=30"));
   for (let crash = 0; crash < 3; crash++) {
@@ -101,10 +101,10 @@ test("a crash that is over within the deadline is not noticed by any client", as
   }
   await service.end();
   expect([...service.load.statuses.keys()]).toEqual([200]);
-  await expectTruth(service);
+  await expectNothingLost(service);
 });
 
-test("backends that are terminated under load cost no client anything", async () => {
+test("backends that are terminated under load cause no error for any client", async () => {
   await using database = await PostgresServer.start();
   await using service = await serviceOn(database.address("postgres"));
   for (let round = 0; round < 10; round++) {
@@ -116,10 +116,10 @@ test("backends that are terminated under load cost no client anything", async ()
   }
   await service.end();
   expect([...service.load.statuses.keys()]).toEqual([200]);
-  await expectTruth(service);
+  await expectNothingLost(service);
 });
 
-test("the network to the database hangs: 503 and not for ever, readiness false, and recovery", async () => {
+test("the network to the database hangs: 503 within the time limits, not ready, and recovery", async () => {
   await using database = await PostgresServer.start();
   using proxy = new HangingProxy(database.port);
   const address = `postgres://postgres@127.0.0.1:${proxy.port}/postgres?statement_timeout=1&connect_timeout=1&retry_timeout=1`;
@@ -131,10 +131,10 @@ test("the network to the database hangs: 503 and not for ever, readiness false, 
   await service.load.acknowledgedMore(200);
   await until(async () => (await service.readyStatus()) === 200);
   await service.end();
-  await expectTruth(service);
+  await expectNothingLost(service);
 });
 
-test("a server stops within its time while the database is away", async () => {
+test("a server stops within its time limit while the database is down", async () => {
   await using database = await PostgresServer.start();
   await using service = await serviceOn(
     database.address("postgres", [], "?retry_timeout=1&connect_timeout=1"),
@@ -145,7 +145,7 @@ test("a server stops within its time while the database is away", async () => {
   expect((await service.server.stop()).exitCode).toBe(0);
 });
 
-test("a server stops within its time while the network to the database hangs", async () => {
+test("a server stops within its time limit while the network to the database hangs", async () => {
   await using database = await PostgresServer.start();
   using proxy = new HangingProxy(database.port);
   const address = `postgres://postgres@127.0.0.1:${proxy.port}/postgres?statement_timeout=1&connect_timeout=1&retry_timeout=1`;
@@ -156,7 +156,7 @@ test("a server stops within its time while the network to the database hangs", a
   expect((await service.server.stop()).exitCode).toBe(0);
 });
 
-test("a server stops within its time while the database's machine hangs, with its connections open", async () => {
+test("a server stops within its time limit while the database's machine hangs with open connections", async () => {
   await using database = await PostgresServer.start();
   await using service = await serviceOn(
     database.address("postgres", [], "?statement_timeout=1&connect_timeout=1&retry_timeout=1"),
@@ -171,7 +171,7 @@ test("a server stops within its time while the database's machine hangs, with it
   }
 });
 
-test("a plant whose commit did not reach the synchronous standby is not acknowledged, not even to a replay", async () => {
+test("a plant whose commit did not reach the synchronous standby is not acknowledged, also not to a replay", async () => {
   await using database = await PostgresServer.start();
   const address = database.address("postgres", [], "?statement_timeout=1&retry_timeout=1");
   await using server = await RunningServer.start({ database: address });
@@ -183,7 +183,7 @@ test("a plant whose commit did not reach the synchronous standby is not acknowle
   // PostgreSQL takes a moment to notice its new configuration.
   let id = 2n;
   while ((await post(target, plantJson(id, "Ficus"))).status === 200) id++;
-  // The wait for the standby is cut short: the row is committed here alone, and seen by all.
+  // The wait for the standby is cut short: the row is committed on this host only, and visible.
   await database.stop("SIGINT");
   await database.run();
   expect(await database.query("postgres", `SELECT name FROM plants WHERE id = ${id}`)).toEqual([
@@ -196,7 +196,7 @@ test("a plant whose commit did not reach the synchronous standby is not acknowle
   while ((await post(target, plantJson(id, "Ficus"))).status !== 200);
 });
 
-test("rows that the database refuses are judged one by one, within one time-out and not one for each", async () => {
+test("a row that the database rejects fails alone, within one time-out for the whole batch", async () => {
   await using database = await PostgresServer.start();
   await using server = await RunningServer.start({
     database: database.address("postgres", [], "?retry_timeout=1"),
@@ -228,7 +228,7 @@ test("a backend that is terminated under an export is an error in one line", asy
   );
   while (!(await reader.read()).done);
   expect(await exporting.stderr.text()).toMatch(
-    /^plantstore: the database could not do it: [^\n]+; see to it, and try again\n$/,
+    /^plantstore: the database request failed: [^\n]+; fix the cause, and try again\n$/,
   );
   expect(await exporting.exited).toBe(1);
 });

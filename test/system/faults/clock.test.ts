@@ -1,4 +1,4 @@
-// The system clock jumps while the server runs: token expiry follows it, and nothing else does.
+// A system clock that jumps under a running server: only the expiry of tokens depends on it.
 
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { spawnSync } from "node:child_process";
@@ -31,7 +31,7 @@ function setClock(file: string, ahead: string): void {
 }
 
 describeIfInstalled("faketime", "a clock that jumps", () => {
-  test("a token with an end is in force while the clock says so; no plant is lost, no other request refused", async () => {
+  test("a token expires by the system clock; no plant is lost, and no other request fails", async () => {
     using folder = new TemporaryFolder();
     const clock = folder.file("clock");
     setClock(clock, "+0");

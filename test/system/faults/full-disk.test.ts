@@ -1,4 +1,4 @@
-// A disk that fills up and has room again, on a small file system.
+// A full disk that has space again: a small file system of its own.
 
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
@@ -14,7 +14,7 @@ setDefaultTimeout(120_000);
 const suite = mayMount() ? describe : describe.skip;
 
 suite(mayMount() ? "a full disk" : "a full disk (skipped: only root may mount one)", () => {
-  test("answers 503, loses nothing, and takes plants again once there is room", async () => {
+  test("responds with 503, loses no plant, and creates plants again once there is space", async () => {
     using folder = new TemporaryFolder();
     const place = folder.file("disk");
     using _ = mounted(place);
@@ -47,7 +47,7 @@ suite(mayMount() ? "a full disk" : "a full disk (skipped: only root may mount on
     expect(load.audit((await again.command("export")).stdout)).toEqual([]);
   });
 
-  test("takes no backup: it says so, and leaves nothing that looks like one", async () => {
+  test("a backup fails with an error, and leaves no file", async () => {
     using folder = new TemporaryFolder();
     const place = folder.file("disk");
     using _ = mounted(place);
@@ -60,14 +60,14 @@ suite(mayMount() ? "a full disk" : "a full disk (skipped: only root may mount on
       exitCode: 1,
       stdout: "",
       stderr: expect.stringMatching(
-        /^plantstore: the store could not be backed up to .*copy\.db: .*full.*; see to it, and try again\n$/,
+        /^plantstore: the store could not be backed up to .*copy\.db: .*full.*; fix the cause, and try again\n$/,
       ),
     });
     expect(readdirSync(place)).toEqual([]);
   });
 
   for (const engine of engines) {
-    test(`${engine.name}: an import whose report does not fit ends with a line, and goes on once there is room`, async () => {
+    test(`${engine.name}: an import whose report does not fit ends with one line, and can be repeated once there is space`, async () => {
       await using store = await engine.createTestStore();
       using folder = new TemporaryFolder();
       const place = folder.file("disk");

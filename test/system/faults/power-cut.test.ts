@@ -1,5 +1,5 @@
-// Durability by system calls: every 200 is written to its socket after the fsync that covers its plant. The trace of a
-// server under load is replayed on a simulated disk that loses all or some of the unsynced writes at any moment.
+// Durability by system calls: every 200 is written to its socket after the fsync that covers its plant. The trace of a server
+// under load is replayed on a simulated disk, which at any time can lose some or all of what was not fsynced.
 
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
@@ -11,10 +11,10 @@ import { bytesOf, describeIfStrace, type SystemCall, systemCalls, tracing } from
 
 const calls = ["pwrite64", "ftruncate", "fsync", "fdatasync", "sendto", "sendmsg", "write", "writev"];
 
-/** The number of power cuts. */
+/** How many times the power is cut. */
 const cuts = Number(process.env.PLANTSTORE_TEST_POWER_CUTS ?? 40);
 
-/** What one file holds for certain, and what is on its way to the disk. */
+/** The durable contents of a file, and the writes that are not fsynced. */
 class DiskFile {
   durable: Buffer = Buffer.alloc(0);
   pending: SystemCall[] = [];
@@ -37,7 +37,7 @@ class DiskFile {
     }
   }
 
-  /** The file after a power cut: some of what was not fsynced is there, in whole sectors. */
+  /** The file after a power cut: some of the writes that were not fsynced are there, in whole sectors. */
   afterCut(random: Random, probability: number): Buffer {
     let file: Buffer = this.durable;
     for (const call of this.pending)
@@ -99,7 +99,7 @@ describeIfStrace("a power cut", () => {
         (id) => ![...files.values()].some(({ covered }) => covered.has(`plant ${id}`)),
       );
       expect(uncovered).toEqual([]);
-      // The moment at which the answer leaves, and not one later.
+      // When the response is sent, and not later.
       if (ids.length === 0 || acknowledged.length < (cut * answers) / cuts) continue;
       cut++;
       expect(missingAfterCut(folder, files, acknowledged, random)).toEqual([]);
@@ -110,7 +110,7 @@ describeIfStrace("a power cut", () => {
   }, 180_000);
 });
 
-/** The plants of the 200s that a call sends. */
+/** The plants of the 200 responses that a call sends. */
 function acknowledgedIn(call: SystemCall): bigint[] {
   if (!/^(?:send|write)/.test(call.name)) return [];
   const text = bytesOf(call).toString();

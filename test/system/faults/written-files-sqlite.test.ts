@@ -128,7 +128,7 @@ const cases: readonly Case[] = [
     target: "old.db",
     keep: true,
     backup: refused(/exists already; name another file, or replace it with --force/),
-    restore: refused(/is there; move it away, or replace the whole store with --force/),
+    restore: refused(/exists; move it away, or replace the whole store with --force/),
   },
   {
     name: "an earlier backup",
@@ -199,7 +199,7 @@ const cases: readonly Case[] = [
       songs.run("CREATE TABLE songs (title TEXT)");
     },
     target: "songs.db",
-    ...bothRefused(/songs\.db is an SQLite database, but no plant store/),
+    ...bothRefused(/songs\.db is an SQLite database, but not a plant store/),
   },
   {
     name: "a folder",
@@ -475,7 +475,7 @@ for (const command of ["backup", "restore"] as const) {
           else expect(failures.length).toBe(2);
           for (const { stderr } of failures)
             expect(stderr).toMatch(
-              /^plantstore: [^\n]*(?:exists already|is there; move it away|is open)[^\n]*\n$/,
+              /^plantstore: [^\n]*(?:exists already|exists; move it away|is open)[^\n]*\n$/,
             );
           expect(plantsIn(file)).toBe(command === "backup" ? 3 : 2);
         }
@@ -517,7 +517,7 @@ describe("what restore reads", () => {
         copyFileSync(folder.file("other.db"), folder.file("from.db"));
         writeFileSync(folder.file("from.db-disk-failed"), "disk I/O error\n");
       },
-      /is a store and no backup, as .*from\.db-disk-failed belongs to it/,
+      /is a store and not a backup, as .*from\.db-disk-failed belongs to it/,
     ],
   ];
   test.each(sources)("%s", async (_, arrange, refusal) => {
@@ -570,7 +570,7 @@ describe("what backup reads", () => {
       (folder) => spawnSync(programPath("mkfifo"), [folder.file("from.db")]),
       /from\.db is not a regular file/,
     ],
-    ["an empty file", (folder) => writeFileSync(folder.file("from.db"), ""), /from\.db holds no plant store/],
+    ["an empty file", (folder) => writeFileSync(folder.file("from.db"), ""), /from\.db is not a plant store/],
     ["text", (folder) => writeFileSync(folder.file("from.db"), "x".repeat(9_000)), /file is not a database/],
   ];
   test.each(stores)("%s", async (_, arrange, refusal) => {

@@ -20,7 +20,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { writeFailureMarker } from "../../../src/store/sqlite/disk-failure.ts";
+import { writeFailureMarker } from "../../../src/store/sqlite/errors.ts";
 import { plantJson } from "../../support/http.ts";
 import { programPath } from "../../support/programs.ts";
 import { type CommandResult, plantstore, RunningServer, TemporaryFolder } from "../../support/server.ts";

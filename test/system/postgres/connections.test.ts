@@ -1,4 +1,4 @@
-// Connections to PostgreSQL: TLS with libpq's sslmode, PgBouncer, and cancelled statements.
+// Connections to PostgreSQL: TLS with libpq's sslmode, and PgBouncer.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, chownSync, cpSync, writeFileSync } from "node:fs";
@@ -52,13 +52,13 @@ describeIfInstalled("openssl", "TLS", () => {
     return rows.every(({ ssl }) => ssl === true);
   }
 
-  test("disable speaks plainly; prefer and require use TLS", async () => {
+  test("disable connects without TLS; prefer and require use TLS", async () => {
     expect(await usesTls("sslmode=disable")).toBe(false);
     expect(await usesTls("sslmode=prefer")).toBe(true);
     expect(await usesTls("sslmode=require")).toBe(true);
   });
 
-  test("verify-ca looks at the certificate, verify-full at its name as well", async () => {
+  test("verify-ca verifies the certificate, verify-full its name too", async () => {
     const ca = `sslrootcert=${encodeURIComponent(folder.file("ca.crt"))}`;
     expect((await migrate("localhost", `sslmode=verify-full&${ca}`)).exitCode).toBe(0);
     expect((await migrate("127.0.0.1", `sslmode=verify-ca&${ca}`)).exitCode).toBe(0);
@@ -75,12 +75,12 @@ describeIfInstalled("openssl", "TLS", () => {
     );
   });
 
-  test("a statement that is given up is cancelled, over TLS with all checks", async () => {
+  test("a statement that times out is cancelled over TLS with verify-full", async () => {
     const ca = `sslrootcert=${encodeURIComponent(folder.file("ca.crt"))}`;
     await expectCancelled(address("localhost", `sslmode=verify-full&${ca}`), database);
   });
 
-  test("a server without TLS is spoken to under prefer, and refused under require", async () => {
+  test("prefer connects to a server without TLS, and require does not", async () => {
     await using plain = await PostgresServer.start();
     const plainAddress = (mode: string) => plain.address("postgres", [], `?retry_timeout=1&sslmode=${mode}`);
     expect((await run(["migrate", "--database", plainAddress("prefer")])).exitCode).toBe(0);
@@ -136,7 +136,7 @@ async function expectCancelled(address: string, database: PostgresServer): Promi
   await pool.close();
 }
 
-test("a statement that is given up is cancelled, over TCP and over a Unix socket", async () => {
+test("a statement that times out is cancelled over TCP and over a Unix socket", async () => {
   using folder = new TemporaryFolder();
   chmodSync(folder.path, 0o777);
   await using database = await PostgresServer.start({ unix_socket_directories: folder.path });
@@ -147,7 +147,7 @@ test("a statement that is given up is cancelled, over TCP and over a Unix socket
 });
 
 describeIfInstalled("pgbouncer", "PgBouncer in transaction mode", () => {
-  test("plants are created through it, over fewer connections than there are batches in flight", async () => {
+  test("plants are created over fewer connections than batches in flight", async () => {
     await using database = await PostgresServer.start();
     using folder = new TemporaryFolder();
     await using bouncer = await startPgBouncer(database, folder);
@@ -167,7 +167,7 @@ describeIfInstalled("pgbouncer", "PgBouncer in transaction mode", () => {
     expect(load.audit(exported)).toEqual([]);
   });
 
-  test("a statement that is given up is cancelled through it", async () => {
+  test("a statement that times out is cancelled", async () => {
     await using database = await PostgresServer.start();
     using folder = new TemporaryFolder();
     await using bouncer = await startPgBouncer(database, folder);
@@ -176,7 +176,7 @@ describeIfInstalled("pgbouncer", "PgBouncer in transaction mode", () => {
     await expectCancelled(`${bouncer.address}?sslmode=disable`, database);
   });
 
-  test("while the table is locked, its connections are not used up either", async () => {
+  test("while the table is locked, its connections are not used up", async () => {
     await using database = await PostgresServer.start();
     using folder = new TemporaryFolder();
     await using bouncer = await startPgBouncer(database, folder);

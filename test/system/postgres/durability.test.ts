@@ -1,4 +1,4 @@
-// Settings of the server with which commits could be lost: overridden where a client may, else refused, also while it runs.
+// Settings of PostgreSQL with which commits could be lost: overridden if a client can, and otherwise rejected, also while a server runs.
 
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { openStore } from "../../../src/store/open-store.ts";
@@ -46,7 +46,7 @@ test.each(["off", "local", "remote_write"])(
       name: "Monstera",
     }));
     expect(new Set(await store.create(many))).toEqual(new Set(["unavailable"]));
-    await expect(store.tokens.revoke("first", 1_000)).rejects.toThrow("the database could not do it");
+    await expect(store.tokens.revoke("first", 1_000)).rejects.toThrow("the database request failed");
 
     await set(database, "synchronous_standby_names = ''");
     while ((await post(target, plantJson(10n, "Monstera"))).status !== 200);
@@ -72,7 +72,7 @@ test.each([
   while ((await post(target, plantJson(id++, "Monstera"))).status === 200);
   expect((await post(target, plantJson(id++, "Monstera"))).status).toBe(503);
   expect(await ready()).toContain(reason);
-  const line = await server.logged(({ msg }) => msg.startsWith("the store cannot be used at present"));
+  const line = await server.logged(({ msg }) => msg.startsWith("store unavailable"));
   expect(line.reason).toContain(reason);
   const started = await run(["serve", "--port", "0", "--admin-port", "off", "--database", address]);
   expect(started.exitCode).toBe(1);
@@ -82,7 +82,7 @@ test.each([
   while ((await post(target, plantJson(id, "Monstera"))).status !== 200);
 });
 
-test("full_page_writes may be off where the address says that the storage writes pages whole", async () => {
+test("full_page_writes may be off if the URL says that the storage never tears pages", async () => {
   await using database = await PostgresServer.start({ full_page_writes: "off" });
   const migrate = (query: string) => run(["migrate", "--database", database.address("postgres", [], query)]);
   expect((await migrate("?retry_timeout=1")).exitCode).toBe(1);

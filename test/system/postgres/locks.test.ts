@@ -1,4 +1,4 @@
-// Transactions of other clients that lock the table or some rows: only what needs the lock waits, within its time-out.
+// Locks of other transactions on the table or on rows: which requests wait, for how long, and which continue.
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { Client } from "pg";
@@ -29,7 +29,7 @@ async function backends(name: string): Promise<number> {
   return (await database.query("postgres", sql)).length;
 }
 
-test("while the table is locked no backend is left behind, and afterwards plants are created", async () => {
+test("while the table is locked no backend is left running, and afterwards plants are created", async () => {
   const { name, address } = await database.newDatabase();
   await using server = await RunningServer.start({
     database: `${address}?statement_timeout=1&retry_timeout=2`,
@@ -53,7 +53,7 @@ test("while the table is locked no backend is left behind, and afterwards plants
   await running;
 });
 
-test("while no standby answers, statements that are given up are cancelled, and afterwards plants are created", async () => {
+test("while no standby responds, statements that time out are cancelled, and afterwards plants are created", async () => {
   await using own = await PostgresServer.start();
   await using server = await RunningServer.start({
     database: own.address("postgres", [], "?statement_timeout=1&retry_timeout=2"),
@@ -110,7 +110,7 @@ test.each([
   },
 );
 
-test("a plant that another transaction holds is answered 503, and its neighbours 200", async () => {
+test("a plant whose row is locked gets 503, and the others of its batch 200", async () => {
   const { address } = await database.newDatabase();
   await using server = await RunningServer.start({ database: `${address}?pool_size=1` });
   const target = { url: server.url, token: await server.createToken() };

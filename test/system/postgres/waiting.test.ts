@@ -1,4 +1,4 @@
-// While PostgreSQL is away: every command says within a moment what it waits for, and a signal ends it.
+// While PostgreSQL cannot be reached: every command soon prints what it waits for, and a signal ends it.
 
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
@@ -49,20 +49,20 @@ test.each(commands.map((command) => [command.join(" "), command] as const))(
   },
 );
 
-test("a host that does not answer at all is waited for no less openly", async () => {
+test("a wait for a host that does not respond at all is printed too", async () => {
   await using database = await PostgresServer.start();
   using proxy = new HangingProxy(database.port);
   proxy.hang();
   const address = `postgres://postgres@127.0.0.1:${proxy.port}/postgres?${patient}`;
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     const { child, stderr } = start(["get", "1", "--database", address]);
-    await stderr.until((text) => text.includes("(no answer yet), up to 3600 s\n") || undefined);
+    await stderr.until((text) => text.includes("(no response yet), up to 3600 s\n") || undefined);
     child.kill(signal);
     await child.exited;
   }
 });
 
-test("a server that starts logs what it waits for, and stops in peace when it is told to", async () => {
+test("a server that starts logs what it waits for, and stops on a signal", async () => {
   const port = await freePort();
   for (const [host, signal] of [
     ["127.0.0.1", "SIGINT"],
@@ -82,17 +82,17 @@ test("a server that starts logs what it waits for, and stops in peace when it is
     ];
     const { child, stderr } = start(args);
     const line = await stderr.until((text) => logLines(text)[0]);
-    expect(line).toMatchObject({ level: "warn", msg: "waiting for the store, which does not answer" });
+    expect(line).toMatchObject({ level: "warn", msg: "waiting for the store, which does not respond" });
     expect(line.reason).toContain(`PostgreSQL at ${host}:${port} (`);
     child.kill(signal);
     expect(await child.exited).toBe(0);
     const rest = logLines(await stderr.ended).slice(1);
-    expect(rest.map(({ msg }) => msg)).toEqual(["stopping: what was accepted is answered first", "stopped"]);
+    expect(rest.map(({ msg }) => msg)).toEqual(["shutting down, draining requests", "stopped"]);
     expect(await stderr.ended).not.toContain("secret");
   }
 });
 
-test("--quiet waits in silence, and says only how it ended", async () => {
+test("--quiet prints only the result of the wait", async () => {
   const database = `postgres://127.0.0.1:${await freePort()}/plants?retry_timeout=1`;
   expect((await run(["export", "--database", database])).stderr).toMatch(
     /^waiting for [^\n]+\nplantstore: [^\n]+\n$/,

@@ -1,23 +1,23 @@
-// A client of the simulation: creates, races, replays, sends what is wrong, and records the outcomes.
+// A client of the simulation: creates plants, races for ids, replays, sends invalid requests, and records the responses.
 
 import { type NewPlant, newPlantJson, toPlant } from "../../../src/contract/plant.ts";
 import type { Random } from "../../support/random.ts";
-import type { Environment, EnvironmentParts } from "./environment.ts";
+import type { Environment, SimulationParts } from "./environment.ts";
 import type { KnownOutcome, Model } from "./model.ts";
 import { engineThrewText, type Reply, type SimulatedServer } from "./server.ts";
 import type { SimulatedTokens } from "./tokens.ts";
 
-export interface ClientParts extends EnvironmentParts {
+export interface ClientParts extends SimulationParts {
   readonly environment: Environment;
   readonly model: Model;
   readonly tokens: SimulatedTokens;
   readonly server: () => SimulatedServer;
-  /** Something that must not be was seen. */
-  readonly report: (fault: string) => void;
+  /** Reports a violation. */
+  readonly report: (violation: string) => void;
 }
 
-/** Ids that all clients fight for. */
-const contested = [1n, -(2n ** 63n), 2n ** 53n + 1n];
+/** Ids that all clients use. */
+const contested = [1n, -(2n ** 63n), 2n ** 53n + 1n, 2n, 3n, 4n, 5n, 6n, 7n, 8n, 9n, 10n];
 
 const texts = ["", "Monstera", "=", "\u{1f33f}", "\n", '"', "\ufeff", "é", "x".repeat(500)];
 
@@ -37,32 +37,32 @@ export class Client {
   async createMany(count: number): Promise<void> {
     const { time } = this.#parts;
     for (let request = 0; request < count; request++) {
-      await (this.#random.chance(0.1) ? this.#sendWrong() : this.#create());
+      await (this.#random.chance(0.1) ? this.#sendInvalid() : this.#create());
       await time.sleep(
         this.#random.chance(0.5) ? 0 : this.#random.between(0, this.#random.pick([30, 300, 2_000])),
       );
     }
   }
 
-  /** Must be acknowledged: nothing is wrong any more. */
+  /** Creates a plant after all faults have ended, so it must be acknowledged. */
   async createLast(): Promise<void> {
     const plant = { id: this.#random.int64(), name: `last ${this.#name}` };
-    // Some come while others are being committed: nobody may wait for a request that never comes.
+    // Some arrive during a commit: their batch must not wait for another request.
     await this.#parts.time.sleep(this.#random.between(0, 3));
-    this.#parts.model.recordRequest(plant);
-    const reply = await this.#postUntilThereIsRoom(newPlantJson(plant));
+    this.#parts.model.send(plant);
+    const reply = await this.#postWhileOverloaded(newPlantJson(plant));
     const outcome = knownOutcome(reply);
     if (outcome !== "acknowledged" && outcome !== "conflict")
-      this.#parts.report(`not served: ${newPlantJson(plant)} was answered ${show(reply)} after the troubles`);
-    this.#recordOutcome(plant, reply, false);
+      this.#parts.report(`not served: ${newPlantJson(plant)} got ${show(reply)} after the faults`);
+    this.#record(plant, reply, false);
   }
 
-  /** Everybody comes at once, which a queue may refuse, but not again and again. */
-  async #postUntilThereIsRoom(body: string): Promise<Reply> {
+  /** Retries while the queue is full, as all clients send at the same time; at most 20 times. */
+  async #postWhileOverloaded(body: string): Promise<Reply> {
     const triesMax = 20;
     for (let tries = 1; ; tries++) {
       const reply = await this.#post(body, this.#parts.tokens.first, false);
-      const isOverloaded = reply !== "gone" && reply.text.includes("overloaded");
+      const isOverloaded = reply !== "disconnected" && reply.text.includes("overloaded");
       if (!isOverloaded || tries === triesMax) return reply;
       await this.#parts.time.sleep(this.#random.between(1, 1_000));
     }
@@ -71,22 +71,22 @@ export class Client {
   async #create(): Promise<void> {
     const { model, tokens, time } = this.#parts;
     const { plant, isAlone } = this.#choose();
-    const { token, verdict } = tokens.any();
-    model.recordRequest(plant);
+    const { token, expectation } = tokens.any();
+    model.send(plant);
     const sentAt = time.now();
     const reply = await this.#post(newPlantJson(plant), token);
-    if (reply !== "gone") {
+    if (reply !== "disconnected") {
       const refused = reply.status === 401;
-      if (refused && verdict() === "accepted")
-        this.#parts.report(`shut out: a token in force was answered ${show(reply)}`);
-      if (!refused && verdict() === "refused")
-        this.#parts.report(`let in: a token that is not in force was answered ${show(reply)}`);
+      if (refused && expectation() === "accepted")
+        this.#parts.report(`shut out: a token in force got ${show(reply)}`);
+      if (!refused && expectation() === "refused")
+        this.#parts.report(`let in: a token that is not in force got ${show(reply)}`);
     }
-    this.#judge(reply, sentAt);
-    this.#recordOutcome(plant, reply, isAlone);
+    this.#checkResponse(reply, sentAt);
+    this.#record(plant, reply, isAlone);
   }
 
-  async #sendWrong(): Promise<void> {
+  async #sendInvalid(): Promise<void> {
     const { tokens, report } = this.#parts;
     const id = this.#random.int64();
     const plant = { id, name: `wrong ${this.#name} ${this.#count++}` };
@@ -99,11 +99,11 @@ export class Client {
       [json.replace('"wrong', `"${"y".repeat(2_000)}wrong`), 413],
     ] as const);
     const reply = await this.#post(body, tokens.first);
-    // Judged ahead of the body, or of its end.
+    // Rejected before the body was read to its end.
     const isLimited =
-      reply !== "gone" && (reply.status === 408 || /bodies to read|overloaded/.test(reply.text));
-    if (reply !== "gone" && reply.status !== status && !isLimited)
-      report(`misjudged: ${body.slice(0, 80)} was answered ${show(reply)}`);
+      reply !== "disconnected" && (reply.status === 408 || /bodies to read|overloaded/.test(reply.text));
+    if (reply !== "disconnected" && reply.status !== status && !isLimited)
+      report(`wrong status: ${body.slice(0, 80)} got ${show(reply)}`);
   }
 
   #choose(): { plant: NewPlant; isAlone: boolean } {
@@ -111,7 +111,7 @@ export class Client {
       return { plant: this.#random.pick(this.#sent), isAlone: false };
     const isContested = this.#random.chance(0.3);
     const id = isContested ? this.#random.pick(contested) : this.#random.int64();
-    // Some contents are those of other clients, too: equals race as well.
+    // Some plants are equal to those of other clients, so that equal plants race too.
     const isShared = isContested && this.#random.chance(0.5);
     const name = isShared
       ? `shared ${this.#random.below(2)}`
@@ -122,8 +122,8 @@ export class Client {
     return { plant, isAlone: !isShared };
   }
 
-  async #post(body: string, token: string, maybeInChunks = true): Promise<Reply> {
-    const inChunks = maybeInChunks && this.#random.chance(0.2);
+  async #post(body: string, token: string, mayBeChunked = true): Promise<Reply> {
+    const inChunks = mayBeChunked && this.#random.chance(0.2);
     const headers = new Headers({ Authorization: `Bearer ${token}`, "Content-Type": "application/json" });
     if (!inChunks) headers.set("Content-Length", String(Buffer.byteLength(body)));
     const request = new Request("http://simulated/plants", {
@@ -136,7 +136,7 @@ export class Client {
     return reply;
   }
 
-  /** A body that comes bit by bit, and seldom too slowly. */
+  /** A body in chunks, sometimes too slow. */
   #inChunks(body: string): ReadableStream<Uint8Array> {
     const { time } = this.#parts;
     const bytes = Buffer.from(body);
@@ -153,39 +153,40 @@ export class Client {
     });
   }
 
-  /** Whether an answer may be given at all, whatever became of the plant. */
-  #judge(reply: Reply, sentAt: number): void {
+  /** Checks that the response is allowed, whatever the outcome of the plant. */
+  #checkResponse(reply: Reply, sentAt: number): void {
     const { environment, time, report } = this.#parts;
-    if (reply === "gone") return;
-    if (reply.status === 500 && reply.text !== engineThrewText) report("fault: a request was answered 500");
+    if (reply === "disconnected") return;
+    if (reply.status === 500 && reply.text !== engineThrewText)
+      report("internal error: a request was answered 500");
     const gaveUp = reply.status === 503 && reply.text.includes("may not be stored");
     if (
       gaveUp &&
       time.now() - sentAt < environment.retryMsMax &&
-      environment.lastRefusalAt < sentAt - environment.retryMsMax
+      environment.lastRejectionAt < sentAt - environment.retryMsMax
     )
       report(`gave up: a batch was not tried for ${environment.retryMsMax} ms`);
   }
 
-  #recordOutcome(plant: NewPlant, reply: Reply, isAlone: boolean): void {
+  #record(plant: NewPlant, reply: Reply, isAlone: boolean): void {
     const { model, environment, report } = this.#parts;
     const outcome = knownOutcome(reply);
-    model.recordOutcome(plant, outcome, isAlone);
-    if (outcome !== "acknowledged" || reply === "gone") return;
+    model.record(plant, outcome, isAlone);
+    if (outcome !== "acknowledged" || reply === "disconnected") return;
     if (reply.text !== JSON.stringify(toPlant(plant)))
-      report(`misquoted: ${newPlantJson(plant)} was answered ${reply.text}`);
+      report(`misquoted: ${newPlantJson(plant)} got ${reply.text}`);
     if (environment.durablePlant(plant.id) !== newPlantJson(plant))
       report(`too early: ${newPlantJson(plant)} was acknowledged, and is not durable`);
   }
 }
 
 function knownOutcome(reply: Reply): KnownOutcome {
-  if (reply === "gone") return "unknown";
+  if (reply === "disconnected") return "unknown";
   if (reply.status === 200) return "acknowledged";
   if (reply.status === 400 && reply.text.includes("40009")) return "conflict";
   return reply.status >= 500 && !reply.text.includes("did not") ? "unknown" : "refused";
 }
 
 function show(reply: Reply): string {
-  return reply === "gone" ? reply : `${reply.status} ${reply.text}`;
+  return reply === "disconnected" ? reply : `${reply.status} ${reply.text}`;
 }

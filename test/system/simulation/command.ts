@@ -1,4 +1,4 @@
-// The command of the simulation, as a process of its own.
+// Runs the simulation command in a process of its own.
 
 export async function run(args: readonly string[]): Promise<{ stdout: string; exitCode: number }> {
   const main = new URL("main.ts", import.meta.url).pathname;

@@ -1,4 +1,4 @@
-// The interface of a simulated environment: the stores of the servers, their faults, and the plants that are durable.
+// The interface of a simulated environment: the stores of servers, injected faults, and what is durably stored.
 
 import type { GroupCommit, GroupCommitLimits } from "../../../src/store/group-commit.ts";
 import type { PlantStore } from "../../../src/store/plant-store.ts";
@@ -6,67 +6,70 @@ import type { TokenStore } from "../../../src/store/token-store.ts";
 import type { Random } from "../../support/random.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
-/** A store as one server process has it, from its start to its end. */
+/** The store of one server process, from its start to its end. */
 export interface ProcessStore extends Pick<PlantStore, "create" | "batchesInFlightMax"> {
   readonly tokens: TokenStore;
-  /** The process is gone from now on: nothing that it began goes on, but for what has left it already. */
+  /** The process has ended: nothing that it began continues, except what it has already sent. */
   kill(): void;
   close(): Promise<void>;
 }
 
 export interface Environment {
   readonly engine: string;
-  /** A store for a server that starts. `fail` is called when the engine says that the server cannot go on. */
+  /** Opens the store of a server that starts. `fail` is called when the server has to exit. */
   start(fail: () => void): ProcessStore;
-  /** Begins to go wrong, in the ways that this seed has drawn; each returns after a while by itself. */
-  trouble(): void;
-  /** Everything works from now on. */
+  /** Injects a fault of the kinds that this seed has drawn; it ends by itself after some time. */
+  injectFault(): void;
+  /** Ends all faults. */
   heal(): void;
-  /** How long a batch is tried before it may be given up as unavailable, where nothing but the way to the store is broken. */
+  /** How long a batch must be retried before it may be unavailable, if only the connection to the store fails. */
   readonly retryMsMax: number;
-  /** When the store itself last said no, which needs no second try. */
-  readonly lastRefusalAt: number;
-  /** What an engine threw that it should have answered. */
-  readonly faults: readonly string[];
-  /** Whether engines now and then throw instead of giving outcomes, as a fault of the program would. */
+  /** When the store itself last rejected a batch, which need not be retried. */
+  readonly lastRejectionAt: number;
+  /** Exceptions of an engine that should have been outcomes. */
+  readonly violations: readonly string[];
+  /** Whether engines now and then throw instead of returning outcomes, as after an internal error. */
   readonly engineThrows: boolean;
-  /** A plant as it is stored in a way that survives whatever comes, as JSON. */
+  /** A durably stored plant, as JSON. */
   durablePlant(id: bigint): string | undefined;
-  /** All of them. */
+  /** All durably stored plants, as JSON by id. */
   durable(): ReadonlyMap<bigint, string>;
   close(): void;
 }
 
-export interface EnvironmentParts {
+export interface SimulationParts {
   readonly time: VirtualTime;
   readonly random: Random;
   readonly trace: (line: string) => void;
   readonly mutation: Mutation;
 }
 
-/** What a request needs of the group commit. */
-export type Creating = Pick<GroupCommit, "create" | "isFullFor">;
+/** The methods of the group commit that requests call. */
+export type GroupCommitCalls = Pick<GroupCommit, "create" | "isFullFor">;
 
-/** A bug that is put in, to see that the simulation finds it. The empty one is none. */
+/** A planted bug, which the simulation must find. The empty one is none. */
 export interface Mutation {
   /** Wraps the engine of each server. */
   readonly store?: (store: ProcessStore, parts: { time: VirtualTime; random: Random }) => ProcessStore;
-  /** Instead of what the servers' group commits are bounded by. */
+  /** Replaces limits of the group commits. */
   readonly limits?: Partial<GroupCommitLimits>;
   /** Wraps the group commit of each server. */
-  readonly groupCommit?: (groupCommit: GroupCommit, parts: { time: VirtualTime; random: Random }) => Creating;
-  /** The SQL that SQLite gets to see. */
+  readonly groupCommit?: (
+    groupCommit: GroupCommit,
+    parts: { time: VirtualTime; random: Random },
+  ) => GroupCommitCalls;
+  /** Rewrites the SQL that SQLite executes. */
   readonly sqliteSql?: (sql: string) => string;
-  /** An fsync that failed looks like any other write. */
+  /** Reports a failed fsync as another error. */
   readonly hidesFsync?: boolean;
-  /** PostgreSQL tells nobody that it has standbys. */
+  /** PostgreSQL reports no standbys. */
   readonly concealsStandbys?: boolean;
-  /** PostgreSQL commits as it is configured, whatever a transaction sets. */
+  /** PostgreSQL ignores the parameters that a transaction sets. */
   readonly ignoresSettings?: boolean;
-  /** A batch is not tried again. */
+  /** A batch is not retried. */
   readonly dropsRetries?: boolean;
-  /** The servers' clock for tokens. */
+  /** Replaces the clock by which tokens expire. */
   readonly clock?: (wallNow: () => number) => () => number;
-  /** The token store as the servers see it. */
+  /** Wraps the token store of each server. */
   readonly tokens?: (tokens: TokenStore) => TokenStore;
 }

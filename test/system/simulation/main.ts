@@ -1,12 +1,12 @@
-// npm run simulate: runs seeds, prints those that fail, and runs one again.
+// npm run simulate: runs many seeds and prints those that fail, or replays one.
 
 import { parseArgs } from "node:util";
 import { mutations } from "./mutations.ts";
 import { type Result, type SimulationOptions, simulate } from "./simulation.ts";
 
-const usage = `npm run simulate -- [--seeds N | --minutes N] [--from S]   run many seeds, 1,000 unless told otherwise
-npm run simulate -- --seed S [--trace]                    run one, and show what happens
-npm run simulate -- … --mutation NAME                     with a bug: ${Object.keys(mutations).join(", ")}`;
+const usage = `npm run simulate -- [--seeds N | --minutes N] [--from S]   run many seeds, 1,000 by default
+npm run simulate -- --seed S [--trace]                    replay one, and print its events
+npm run simulate -- … --mutation NAME                     with a planted bug: ${Object.keys(mutations).join(", ")}`;
 
 const { values } = parseArgs({
   options: {
@@ -19,7 +19,7 @@ const { values } = parseArgs({
     help: { type: "boolean", default: false },
   },
 });
-/** Where so many have failed, the rest of the seeds would say nothing new. */
+/** The run ends after this many failed seeds. */
 const failuresMax = 20;
 
 const now = performance.now.bind(performance);
@@ -35,7 +35,7 @@ if (values.help || mutation === undefined) {
     ...(values.trace ? { trace: print } : {}),
   });
   print(JSON.stringify(result, null, 2));
-  process.exitCode = result.faults.length === 0 ? 0 : 1;
+  process.exitCode = result.violations.length === 0 ? 0 : 1;
 } else await runMany(mutation);
 
 async function runMany(options: SimulationOptions): Promise<void> {
@@ -44,25 +44,25 @@ async function runMany(options: SimulationOptions): Promise<void> {
     values.minutes === undefined
       ? run >= Number(values.seeds)
       : now() - startedAt > Number(values.minutes) * 60_000;
-  const totals = { seeds: 0, acknowledged: 0, conflict: 0, refused: 0, unknown: 0, kills: 0, troubles: 0 };
+  const totals = { seeds: 0, acknowledged: 0, conflict: 0, refused: 0, unknown: 0, kills: 0, faults: 0 };
   let failed = 0;
   for (let run = 0; !isOver(run) && failed < failuresMax; run++) {
     const result = await simulate(Number(values.from) + run, options);
     add(totals, result);
-    if (result.faults.length === 0) continue;
+    if (result.violations.length === 0) continue;
     failed++;
-    print(`seed ${result.seed} failed (${result.engine}): ${result.faults[0]}`);
+    print(`seed ${result.seed} failed (${result.engine}): ${result.violations[0]}`);
     print(`  again: npm run simulate -- --seed ${result.seed} --trace${replayedMutation()}`);
   }
   print(
     `${failed} of ${totals.seeds} seeds failed; ${totals.acknowledged} acknowledged, ${totals.conflict} conflicts, ` +
-      `${totals.refused} refused, ${totals.unknown} without a certain answer; ${totals.troubles} troubles, ${totals.kills} kills`,
+      `${totals.refused} refused, ${totals.unknown} with unknown result; ${totals.faults} faults, ${totals.kills} kills`,
   );
   process.exitCode = failed === 0 ? 0 : 1;
 }
 
-function add(totals: Record<string, number>, { counts, kills, troubles }: Result): void {
-  const all = { seeds: 1, ...counts, kills, troubles };
+function add(totals: Record<string, number>, { counts, kills, faults }: Result): void {
+  const all = { seeds: 1, ...counts, kills, faults };
   for (const [name, count] of Object.entries(all)) totals[name] = (totals[name] ?? 0) + count;
 }
 

@@ -1,16 +1,16 @@
-// The reference model: the requests and their outcomes as clients know them, and what must therefore be stored.
+// The model: the plants that clients sent, the responses they got, and what must therefore be in the store.
 
 import { type NewPlant, newPlantJson } from "../../../src/contract/plant.ts";
 
-/** The outcome of a request as its client knows it. */
+/** What a client knows about its plant once the request has ended. */
 export type KnownOutcome =
   /** 200. */
   | "acknowledged"
   /** 40009. */
   | "conflict"
-  /** Any refusal that says for certain that the plant is not stored because of this request. */
+  /** An error which means that this request has not stored the plant. */
   | "refused"
-  /** 503 with "may not be stored", no answer at all. */
+  /** 503 with "may not be stored", or no response. */
   | "unknown";
 
 export class Model {
@@ -24,17 +24,21 @@ export class Model {
     return this.#acknowledged;
   }
 
-  /** A request with this plant is on its way. */
-  recordRequest({ id, ...rest }: NewPlant): void {
+  /** Records that a request with this plant is sent. */
+  send({ id, ...rest }: NewPlant): void {
     const json = newPlantJson({ id, ...rest });
     const known = this.#sent.get(id) ?? new Set();
-    // Refused before, and now it may well be stored.
+    // It was refused before, and may be stored now.
     this.#refusedOnly.delete(json);
     this.#sent.set(id, known.add(json));
   }
 
-  /** @param isAlone whether no other request has ever carried this very plant */
-  recordOutcome(plant: NewPlant, outcome: KnownOutcome, isAlone: boolean): void {
+  /**
+   * Records how a request ended.
+   *
+   * @param isAlone whether no other request has carried an equal plant.
+   */
+  record(plant: NewPlant, outcome: KnownOutcome, isAlone: boolean): void {
     const json = newPlantJson(plant);
     this.counts[outcome]++;
     if (outcome === "acknowledged")
@@ -43,23 +47,24 @@ export class Model {
     else if (outcome === "refused" && isAlone) this.#refusedOnly.set(json, plant.id);
   }
 
-  /** The differences between the model and a store, as sentences. */
+  /** Compares the model with the contents of a store; returns the violations. */
   audit(stored: ReadonlyMap<bigint, string>): string[] {
-    const faults: string[] = [];
+    const violations: string[] = [];
     for (const [id, json] of this.#acknowledged) {
-      const there = stored.get(id);
-      if (there === undefined) faults.push(`lost: ${json} was acknowledged`);
-      else if (there !== json) faults.push(`changed: ${json} was acknowledged, ${there} is stored`);
+      const found = stored.get(id);
+      if (found === undefined) violations.push(`lost: ${json} was acknowledged`);
+      else if (found !== json) violations.push(`changed: ${json} was acknowledged, ${found} is stored`);
     }
     for (const { id, json } of this.#conflicts) {
-      const there = stored.get(id);
-      if (there === undefined) faults.push(`no winner: ${json} was refused as a conflict with nothing`);
-      else if (there === json) faults.push(`half there: ${json} was refused as a conflict, and is stored`);
+      const found = stored.get(id);
+      if (found === undefined) violations.push(`no winner: ${json} was refused as a conflict with nothing`);
+      else if (found === json)
+        violations.push(`half there: ${json} was refused as a conflict, and is stored`);
     }
     for (const [json, id] of this.#refusedOnly)
-      if (stored.get(id) === json) faults.push(`half there: ${json} was refused, and is stored`);
+      if (stored.get(id) === json) violations.push(`half there: ${json} was refused, and is stored`);
     for (const [id, json] of stored)
-      if (!this.#sent.get(id)?.has(json)) faults.push(`never sent: ${json} is stored`);
-    return faults;
+      if (!this.#sent.get(id)?.has(json)) violations.push(`never sent: ${json} is stored`);
+    return violations;
   }
 }

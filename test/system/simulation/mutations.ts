@@ -1,8 +1,8 @@
-// Mutations: bugs that the simulation must find.
+// Planted bugs, each of which the simulation must find.
 
 import type { GroupCommit } from "../../../src/store/group-commit.ts";
 import type { Outcome } from "../../../src/store/plant-store.ts";
-import type { Creating, Mutation, ProcessStore } from "./environment.ts";
+import type { GroupCommitCalls, Mutation, ProcessStore } from "./environment.ts";
 import type { SimulationOptions } from "./simulation.ts";
 
 type Create = ProcessStore["create"];
@@ -11,7 +11,7 @@ function withCreate(store: ProcessStore, create: Create): ProcessStore {
   return { ...store, create };
 }
 
-function withCreating(groupCommit: GroupCommit, create: GroupCommit["create"]): Creating {
+function withGroupCommitCreate(groupCommit: GroupCommit, create: GroupCommit["create"]): GroupCommitCalls {
   return {
     create,
     isFullFor: (caller) => groupCommit.isFullFor(caller),
@@ -57,7 +57,7 @@ export const mutations: Readonly<Record<string, SimulationOptions>> = {
   acknowledgesWhatTheEngineFailedOn: {
     mutation: {
       groupCommit: (groupCommit) =>
-        withCreating(groupCommit, (plant, caller) =>
+        withGroupCommitCreate(groupCommit, (plant, caller) =>
           groupCommit.create(plant, caller).catch(() => "created" as const),
         ),
     },
@@ -65,7 +65,7 @@ export const mutations: Readonly<Record<string, SimulationOptions>> = {
   dropsAPlant: {
     mutation: {
       groupCommit: (groupCommit, { random }) =>
-        withCreating(groupCommit, (plant, caller) =>
+        withGroupCommitCreate(groupCommit, (plant, caller) =>
           random.chance(0.02) ? new Promise(() => undefined) : groupCommit.create(plant, caller),
         ),
     },
@@ -73,10 +73,10 @@ export const mutations: Readonly<Record<string, SimulationOptions>> = {
   storesWhatItRefuses: {
     mutation: {
       groupCommit: (groupCommit, { random }) =>
-        withCreating(groupCommit, async (plant, caller) => {
+        withGroupCommitCreate(groupCommit, async (plant, caller) => {
           const outcome = groupCommit.create(plant, caller);
           if (!random.chance(0.02)) return outcome;
-          // Nobody waits for it any more.
+          // The request has ended, and does not wait for it.
           outcome.catch(() => undefined);
           return "overloaded";
         }),

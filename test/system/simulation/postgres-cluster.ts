@@ -1,7 +1,7 @@
-// A simulated PostgreSQL: a primary, and a standby that a commit waits for or none; what they store, and how they fail.
+// A simulated PostgreSQL cluster: a primary, with or without a synchronous standby, their rows and their faults.
 
 import { newPlantJson } from "../../../src/contract/plant.ts";
-import type { EnvironmentParts } from "./environment.ts";
+import type { SimulationParts } from "./environment.ts";
 import type { Rows, Statement } from "./postgres-protocol.ts";
 import type { SimulatedSocket } from "./postgres-socket.ts";
 
@@ -13,17 +13,17 @@ interface Row {
 
 type HostState = "up" | "down" | "hangs";
 
-/** What becomes of one statement. */
+/** How one statement ends. */
 export interface Fate {
   readonly kind: "done" | "cutBefore" | "cutAfter" | "cutWithin" | "error";
   readonly state: string;
   readonly stallMs: number;
 }
 
-/** SQLSTATEs that a statement may end with, of every kind that the engine tells apart. */
+/** SQLSTATEs of injected errors, of every class that the engine distinguishes. */
 const states = ["40001", "40P01", "53300", "57P01", "57014", "53100", "08006", "54000"];
 
-/** How the batches' statements begin; see PostgresPlants and Primary. */
+/** The statements of PostgresPlants and Primary. */
 const isInsert = /^INSERT INTO plants \(id, name, tag\) VALUES/;
 const isSelect = /^SELECT id, name, tag, current_setting/;
 const isLock = /FOR KEY SHARE/;
@@ -34,25 +34,25 @@ const setsSynchronousCommit = /set_config\('synchronous_commit', 'on', true\)/;
 export class PostgresCluster {
   readonly sockets = new Set<SimulatedSocket>();
   readonly hasStandby: boolean;
-  /** Whether a commit waits for the standby only where its transaction has asked for that. */
+  /** Whether a commit waits for the standby only if its transaction has set synchronous_commit. */
   readonly #commitsWeakly: boolean;
   #backends = 0;
-  /** When a statement was last refused for a reason that no second try helps with. */
-  lastRefusalAt = Number.NEGATIVE_INFINITY;
+  /** When a statement was last rejected with an error that is not retried. */
+  lastRejectionAt = Number.NEGATIVE_INFINITY;
   #rates: Readonly<Record<"cut" | "error" | "stall", number>> = calm;
   #primary = 0;
   readonly #hosts: HostState[] = ["up", "up"];
-  /** What is committed, in its order; a standby has the first so many of them. */
+  /** The committed rows in order; the standby has the first `#replicated` of them. */
   #log: Row[] = [];
   #replicated = 0;
-  /** Counts the failovers: what was on its way to a standby before one has nowhere to arrive. */
+  /** The number of failovers: rows that were sent to a standby before a failover never arrive. */
   #timeline = 0;
   readonly #waiting: { until: number; resolve: (isSafe: boolean) => void }[] = [];
-  /** How long the way to the standby takes at the most. */
+  /** The longest replication delay. */
   #slowestMs = 5;
-  readonly #parts: EnvironmentParts;
+  readonly #parts: SimulationParts;
 
-  constructor(parts: EnvironmentParts) {
+  constructor(parts: SimulationParts) {
     this.#parts = parts;
     this.hasStandby = parts.random.chance(0.5);
     this.#commitsWeakly = parts.random.chance(0.5);
@@ -62,29 +62,31 @@ export class PostgresCluster {
     return ++this.#backends;
   }
 
-  stateOf(host: number): HostState {
+  hostState(host: number): HostState {
     return this.#hosts[host] ?? "down";
   }
 
-  /** Some of what can go wrong, until heal. */
-  trouble(): void {
+  /** Injects some of the possible faults, until heal. */
+  injectFault(): void {
     const { random, trace } = this.#parts;
     const rate = () => (random.chance(0.5) ? random.between(0, 0.4) : 0);
-    this.#slowestMs = random.pick([5, 300]);
+    // The last one is longer than the time limit of a statement, so that the wait for the standby is cut short.
+    this.#slowestMs = random.pick([5, 300, 8_000]);
     this.#rates = { cut: rate(), error: rate(), stall: rate() };
-    const happening = random.below(4);
-    trace(`cluster: ${happening} ${JSON.stringify(this.#rates)}`);
-    if (happening === 1) this.#restartPrimary();
-    if (happening === 2 && this.hasStandby) this.#failOver();
-    if (happening === 3) this.#hosts[this.#primary] = "hangs";
+    const event = random.below(4);
+    trace(`cluster: ${event} ${JSON.stringify(this.#rates)}`);
+    if (event === 1) this.#restartPrimary();
+    if (event === 2 && this.hasStandby) this.#failOver();
+    if (event === 3) this.#hosts[this.#primary] = "hangs";
   }
 
   heal(): void {
+    this.#slowestMs = 5;
     this.#rates = calm;
     this.#hosts.fill("up");
   }
 
-  fateOf({ sql }: Statement): Fate {
+  drawFate({ sql }: Statement): Fate {
     const { random } = this.#parts;
     const { cut, error, stall } = this.#rates;
     const stallMs = random.chance(stall) ? random.between(1, 15_000) : 0;
@@ -92,14 +94,14 @@ export class PostgresCluster {
       return { kind: random.pick(["cutBefore", "cutAfter", "cutWithin"] as const), state: "", stallMs };
     if (random.chance(error) && !isCheck.test(sql) && !isSettingsCheck.test(sql)) {
       const state = random.pick(states);
-      if (/^5(?:3100|4)/.test(state)) this.lastRefusalAt = this.#parts.time.now();
+      if (/^5(?:3100|4)/.test(state)) this.lastRejectionAt = this.#parts.time.now();
       return { kind: "error", state, stallMs };
     }
     return { kind: "done", state: "", stallMs };
   }
 
-  /** The SQLSTATE with which a host refuses a statement at this moment, if it does. */
-  refusalOf(host: number, { sql }: Statement): string | undefined {
+  /** The SQLSTATE with which a host rejects a statement now, if it does. */
+  rejectionState(host: number, { sql }: Statement): string | undefined {
     if (isCheck.test(sql) || isSettingsCheck.test(sql)) return undefined;
     if (host !== this.#primary) return "25006";
     if (isInsert.test(sql) || isSelect.test(sql) || isLock.test(sql)) return undefined;
@@ -107,8 +109,8 @@ export class PostgresCluster {
   }
 
   /**
-   * The rows that a statement gives once it is committed; undefined if its host is lost before that. To cancel it then
-   * ends no more than the wait for the standby.
+   * Executes a statement, and returns its rows once it is committed; undefined if its host is lost before. A cancel request
+   * then ends only the wait for the standby.
    */
   async execute(host: number, statement: Statement, cancelled: Promise<unknown>): Promise<Rows | undefined> {
     const { sql, values } = statement;
@@ -125,15 +127,15 @@ export class PostgresCluster {
     return { columns: ["*id"], rows: inserted.map(({ id }) => [String(id)]) };
   }
 
-  /** What no failover can undo. */
+  /** The rows that no failover can undo. */
   durable(): ReadonlyMap<bigint, string> {
-    return new Map(this.#log.slice(0, this.#safeLength()).map((row) => [row.id, jsonOf(row)]));
+    return new Map(this.#log.slice(0, this.#safeLength()).map((row) => [row.id, toJson(row)]));
   }
 
   durablePlant(id: bigint): string | undefined {
     const at = this.#log.findIndex((row) => row.id === id);
     const row = at < this.#safeLength() ? this.#log[at] : undefined;
-    return row && jsonOf(row);
+    return row && toJson(row);
   }
 
   #safeLength(): number {
@@ -207,7 +209,7 @@ export class PostgresCluster {
   }
 }
 
-function jsonOf({ id, name, tag }: Row): string {
+function toJson({ id, name, tag }: Row): string {
   return newPlantJson(tag === null ? { id, name } : { id, name, tag });
 }
 

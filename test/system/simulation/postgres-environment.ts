@@ -1,11 +1,11 @@
-// The PostgreSQL engine with a database that fails: the real engine and the real client, on a simulated network.
+// The PostgreSQL engine with a database that fails: the real engine and the real client on a simulated network.
 
 import { PostgresPlants } from "../../../src/store/postgres/plants.ts";
 import { Primary } from "../../../src/store/postgres/primary.ts";
 import { Database } from "../../../src/store/sqlite/driver.ts";
 import { migrate } from "../../../src/store/sqlite/migrations.ts";
 import { SqliteTokens } from "../../../src/store/sqlite/tokens.ts";
-import type { Environment, EnvironmentParts, ProcessStore } from "./environment.ts";
+import type { Environment, ProcessStore, SimulationParts } from "./environment.ts";
 import { PostgresCluster } from "./postgres-cluster.ts";
 import { SimulatedSocket } from "./postgres-socket.ts";
 
@@ -18,21 +18,21 @@ const connectionsMax = 4;
 export class PostgresEnvironment implements Environment {
   readonly engine = "postgres";
   readonly retryMsMax = retryMsMax;
-  readonly #parts: EnvironmentParts;
+  readonly #parts: SimulationParts;
   readonly #cluster: PostgresCluster;
   engineThrows = false;
-  /** Tokens are not what is simulated here: they are in a store that works. */
-  readonly faults: readonly string[] = [];
+  /** No exception is expected of this engine. Tokens are in a store without faults. */
+  readonly violations: readonly string[] = [];
   readonly #tokens = new Database(":memory:", { strict: true, safeIntegers: true });
 
-  constructor(parts: EnvironmentParts) {
+  constructor(parts: SimulationParts) {
     this.#parts = parts;
     this.#cluster = new PostgresCluster(parts);
     migrate(this.#tokens, "the simulated tokens");
   }
 
-  get lastRefusalAt(): number {
-    return this.#cluster.lastRefusalAt;
+  get lastRejectionAt(): number {
+    return this.#cluster.lastRejectionAt;
   }
 
   start(): ProcessStore {
@@ -72,9 +72,9 @@ export class PostgresEnvironment implements Environment {
     };
   }
 
-  trouble(): void {
+  injectFault(): void {
     const { random, time } = this.#parts;
-    this.#cluster.trouble();
+    this.#cluster.injectFault();
     this.engineThrows = random.chance(0.1);
     time.after(random.between(1, 3_000), () => this.heal());
   }

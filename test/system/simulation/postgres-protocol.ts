@@ -67,7 +67,7 @@ export class Frontend {
       case "B":
         this.#pipeline[this.#pipeline.length - 1] = {
           sql: this.#pipeline.at(-1)?.sql ?? "",
-          values: valuesOf(body),
+          values: parseBind(body),
         };
         return undefined;
       case "S": {
@@ -83,7 +83,7 @@ export class Frontend {
 }
 
 /** The values of a Bind of the unnamed statement. */
-function valuesOf(body: Buffer): (string | null)[] {
+function parseBind(body: Buffer): (string | null)[] {
   let at = body.indexOf(0) + 1;
   at = body.indexOf(0, at) + 1;
   at += 2 + 2 * body.readUInt16BE(at);
@@ -116,7 +116,7 @@ function settingsResult(): Buffer {
 }
 
 /** The answer to a statement; to a simple one without the acknowledgements of its parts. */
-export function resultOf({ columns, rows }: Rows, { isSimple, settings }: Statement): Buffer {
+export function encodeResult({ columns, rows }: Rows, { isSimple, settings }: Statement): Buffer {
   const fields = columns.map((column) => {
     const isInt8 = column.startsWith("*");
     const type = Buffer.concat([
@@ -140,7 +140,7 @@ export function resultOf({ columns, rows }: Rows, { isSimple, settings }: Statem
 }
 
 /** An error that ends the statement, with its SQLSTATE. */
-export function errorOf(state: string): Buffer {
+export function encodeError(state: string): Buffer {
   const fields = [`SERROR`, `VERROR`, `C${state}`, "Msimulated"].map(text);
   return Buffer.concat([message("E", ...fields, Buffer.of(0)), ready()]);
 }

@@ -1,28 +1,28 @@
-// A connection to a simulated host, with the interface of the socket that node-postgres uses.
+// A connection to a simulated host, with the interface of a socket that node-postgres uses.
 
 import { EventEmitter } from "node:events";
-import type { EnvironmentParts } from "./environment.ts";
+import type { SimulationParts } from "./environment.ts";
 import type { PostgresCluster } from "./postgres-cluster.ts";
-import { errorOf, Frontend, resultOf, type Statement, welcome } from "./postgres-protocol.ts";
+import { encodeError, encodeResult, Frontend, type Statement, welcome } from "./postgres-protocol.ts";
 
 export class SimulatedSocket extends EventEmitter {
   writable = false;
   readonly #frontend = new Frontend();
   readonly #cluster: PostgresCluster;
-  readonly #parts: EnvironmentParts;
+  readonly #parts: SimulationParts;
   #host = -1;
   /** Statements of one connection are executed one after the other. */
-  #serverTurn: Promise<void> = Promise.resolve();
+  #lastStatement: Promise<void> = Promise.resolve();
   #ended = false;
-  /** What the server says of itself when it lets somebody in. */
+  /** The process id that the server sends at the start of a session. */
   readonly #backend: number;
-  /** Ends what is executed at this moment. */
+  /** Cancels the running statement. */
   #cancelStatement: (() => void) | undefined;
-  /** When the last bytes arrive, or have arrived, there and here: none overtake others. */
-  #thereAt = 0;
-  #hereAt = 0;
+  /** When the last bytes arrive at the server and at the client: bytes do not overtake each other. */
+  #atServerAt = 0;
+  #atClientAt = 0;
 
-  constructor(cluster: PostgresCluster, parts: EnvironmentParts) {
+  constructor(cluster: PostgresCluster, parts: SimulationParts) {
     super();
     this.#cluster = cluster;
     this.#parts = parts;
@@ -34,7 +34,7 @@ export class SimulatedSocket extends EventEmitter {
     this.#host = Number(host.replace("host", ""));
     this.#cluster.sockets.add(this);
     time.after(random.between(0.05, 1), () => {
-      const state = this.#cluster.stateOf(this.#host);
+      const state = this.#cluster.hostState(this.#host);
       if (state === "hangs" || this.#ended) return;
       if (state === "down")
         return this.cut(Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" }));
@@ -46,18 +46,18 @@ export class SimulatedSocket extends EventEmitter {
   write(bytes: Uint8Array, written?: () => void): boolean {
     const { time, random } = this.#parts;
     const copy = Buffer.from(bytes);
-    this.#thereAt = Math.max(this.#thereAt, time.now() + random.between(0.05, 1));
-    time.after(this.#thereAt - time.now(), () => this.#arrive(copy));
+    this.#atServerAt = Math.max(this.#atServerAt, time.now() + random.between(0.05, 1));
+    time.after(this.#atServerAt - time.now(), () => this.#arrive(copy));
     if (written !== undefined) time.after(0, written);
     return true;
   }
 
-  /** The host, by its place in the address. */
+  /** The index of the host in the URL. */
   get host(): number {
     return this.#host;
   }
 
-  /** Breaks the connection: what was executed stays executed, and nothing more is heard. */
+  /** Breaks the connection: executed statements stay executed, and no more bytes arrive. */
   cut(error?: Error): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -83,50 +83,50 @@ export class SimulatedSocket extends EventEmitter {
   unref(): void {}
 
   #arrive(bytes: Buffer): void {
-    // What was sent before the connection broke may arrive all the same.
+    // Bytes that were sent before the connection broke may still arrive.
     for (const message of this.#frontend.read(bytes)) {
-      if (message === "startup") this.#say(welcome(this.#backend));
+      if (message === "startup") this.#send(welcome(this.#backend));
       else if (message === "terminate") this.cut();
       else if ("backend" in message) {
         for (const socket of this.#cluster.sockets)
           if (socket.host === this.#host && socket.#backend === message.backend) socket.#cancelStatement?.();
         this.cut();
-      } else this.#serverTurn = this.#serverTurn.then(() => this.#execute(message));
+      } else this.#lastStatement = this.#lastStatement.then(() => this.#execute(message));
     }
   }
 
   async #execute(statement: Statement): Promise<void> {
     const { time, random, trace } = this.#parts;
-    const fate = this.#cluster.fateOf(statement);
+    const fate = this.#cluster.drawFate(statement);
     const { promise: cancelled, resolve: cancel } = Promise.withResolvers<"cancelled">();
     this.#cancelStatement = () => cancel("cancelled");
     const worked = time.sleep(random.between(0.1, 2) + fate.stallMs);
     if ((await Promise.race([worked, cancelled])) === "cancelled") {
       trace(`host${this.#host}: cancelled`);
-      return this.#say(errorOf("57014"));
+      return this.#send(encodeError("57014"));
     }
     if (fate.kind === "cutBefore") return this.cut(reset());
-    const state = fate.kind === "error" ? fate.state : this.#cluster.refusalOf(this.#host, statement);
+    const state = fate.kind === "error" ? fate.state : this.#cluster.rejectionState(this.#host, statement);
     if (state !== undefined) {
       trace(`host${this.#host}: ${state}`);
-      this.#say(errorOf(state));
+      this.#send(encodeError(state));
       if (state.startsWith("57P")) this.cut(reset());
       return;
     }
     const rows = await this.#cluster.execute(this.#host, statement, cancelled);
     this.#cancelStatement = undefined;
     if (rows === undefined || fate.kind === "cutAfter") return this.cut(reset());
-    const bytes = resultOf(rows, statement);
-    if (fate.kind === "cutWithin") this.#say(bytes.subarray(0, random.below(bytes.length)));
-    else this.#say(bytes);
+    const bytes = encodeResult(rows, statement);
+    if (fate.kind === "cutWithin") this.#send(bytes.subarray(0, random.below(bytes.length)));
+    else this.#send(bytes);
     if (fate.kind === "cutWithin") this.#parts.time.after(1, () => this.cut(reset()));
   }
 
-  #say(bytes: Buffer): void {
+  #send(bytes: Buffer): void {
     const { time, random } = this.#parts;
-    this.#hereAt = Math.max(this.#hereAt, time.now() + random.between(0.05, 1));
-    time.after(this.#hereAt - time.now(), () => {
-      if (!this.#ended && this.#cluster.stateOf(this.#host) !== "hangs") this.emit("data", bytes);
+    this.#atClientAt = Math.max(this.#atClientAt, time.now() + random.between(0.05, 1));
+    time.after(this.#atClientAt - time.now(), () => {
+      if (!this.#ended && this.#cluster.hostState(this.#host) !== "hangs") this.emit("data", bytes);
     });
   }
 }

@@ -7,7 +7,7 @@ import { TokenCache } from "../../../src/auth/token-cache.ts";
 import type { NewPlant } from "../../../src/contract/plant.ts";
 import { GroupCommit, scheduleWithSetImmediate } from "../../../src/store/group-commit.ts";
 import type { Outcome } from "../../../src/store/plant-store.ts";
-import type { Creating, Environment, EnvironmentParts, ProcessStore } from "./environment.ts";
+import type { Environment, GroupCommitCalls, ProcessStore, SimulationParts } from "./environment.ts";
 
 /** Small, so that they are reached. */
 const limits = { queuePlantsMax: 4, queueCodeUnitsMax: 900, batchPlantsMax: 3 };
@@ -20,20 +20,20 @@ class EngineThrew extends Error {}
 export const engineThrewText = "the engine threw";
 
 /** What a client gets: an answer, or the end of the connection. */
-export type Reply = { readonly status: number; readonly text: string } | "gone";
+export type Reply = { readonly status: number; readonly text: string } | "disconnected";
 
 export class SimulatedServer {
-  readonly #parts: EnvironmentParts;
+  readonly #parts: SimulationParts;
   readonly #store: ProcessStore;
   readonly #groupCommit: GroupCommit;
   /** The same, or with a bug that was put in. */
-  readonly #creating: Creating;
+  readonly #creating: GroupCommitCalls;
   readonly #tokens: TokenCache;
   readonly #bodyReader = new BodyReader(bodyLimits);
   readonly #handler: PublicHandler;
   /** The internal errors of requests, by the ids of the requests. */
   readonly #internalErrors = new Map<string, unknown>();
-  readonly #gone = Promise.withResolvers<"gone">();
+  readonly #gone = Promise.withResolvers<"disconnected">();
   readonly #open = new Set<Promise<Reply>>();
   /** Requests that are not answered yet, whether or not anybody still waits for them. */
   #unanswered = 0;
@@ -42,7 +42,7 @@ export class SimulatedServer {
   #state: "starting" | "up" | "stopping" | "ended" = "starting";
 
   /** @param onEnd when the process has ended by itself */
-  constructor(environment: Environment, parts: EnvironmentParts, onEnd: () => void) {
+  constructor(environment: Environment, parts: SimulationParts, onEnd: () => void) {
     const { time, random, mutation } = parts;
     this.#parts = parts;
     const store = environment.start(() => {
@@ -70,7 +70,7 @@ export class SimulatedServer {
       requestIdPrefix: "simulated",
       now: time.now,
       emit: (event) => {
-        if (event.kind === "fault") this.#internalErrors.set(event.requestId, event.error);
+        if (event.kind === "internalError") this.#internalErrors.set(event.requestId, event.error);
       },
     });
   }
@@ -86,7 +86,7 @@ export class SimulatedServer {
 
   /** Answers a request, unless the process ends before. */
   send(request: Request): Promise<Reply> {
-    if (!this.isUp) return Promise.resolve("gone");
+    if (!this.isUp) return Promise.resolve("disconnected");
     const reply = Promise.race([this.#answer(request), this.#gone.promise]);
     this.#open.add(reply);
     void reply.then(() => this.#open.delete(reply));
@@ -99,7 +99,7 @@ export class SimulatedServer {
     this.#state = "ended";
     this.#parts.trace("killed");
     this.#store.kill();
-    this.#gone.resolve("gone");
+    this.#gone.resolve("disconnected");
     void this.#tokens.stop();
   }
 
@@ -111,7 +111,7 @@ export class SimulatedServer {
     this.#state = "stopping";
     const drained = Promise.all(this.#open).then(() => true);
     const isDrained = await Promise.race([drained, this.#parts.time.sleep(drainMsMax).then(() => false)]);
-    this.#gone.resolve("gone");
+    this.#gone.resolve("disconnected");
     await this.#groupCommit.close();
     await this.#tokens.stop();
     // Nothing is in a commit any more, so what is not answered now was only waiting for its body.

@@ -1,5 +1,5 @@
-// The SQLite engine with a disk that fails: the real statements on a real SQLite, whose connection is cut short before
-// or after a commit, finds the disk full, the lock held, or reads and writes broken.
+// The SQLite engine with a disk that fails: the real statements on a real SQLite, with injected kills before or after a
+// commit, full disks, locks, and read and write errors.
 
 import { newPlantJson } from "../../../src/contract/plant.ts";
 import {
@@ -8,64 +8,63 @@ import {
   encodeBatch,
   encodeOutcomes,
 } from "../../../src/store/sqlite/batch-codec.ts";
-import { isFailedFsync } from "../../../src/store/sqlite/disk-failure.ts";
 import { Database, SQLiteError } from "../../../src/store/sqlite/driver.ts";
-import { exportPlants } from "../../../src/store/sqlite/export.ts";
+import { isFailedFsync } from "../../../src/store/sqlite/errors.ts";
 import { migrate } from "../../../src/store/sqlite/migrations.ts";
-import { SqlitePlants } from "../../../src/store/sqlite/plants.ts";
+import { exportPlants, SqlitePlants } from "../../../src/store/sqlite/plants.ts";
 import { SqliteTokens } from "../../../src/store/sqlite/tokens.ts";
-import type { Environment, EnvironmentParts, ProcessStore } from "./environment.ts";
+import type { Environment, ProcessStore, SimulationParts } from "./environment.ts";
 
-/** The process ends in the midst of a call. Nobody may catch it and go on. */
+/** The process ends during a call. No code may catch it and continue. */
 class Killed extends Error {}
 
-type Trouble = "none" | "throws" | "full" | "locked" | "broken" | "fsync" | "killedBefore" | "killedAfter";
+type Fault = "none" | "throws" | "full" | "locked" | "broken" | "fsync" | "killedBefore" | "killedAfter";
 
 const pagesMax = 1_000_000;
 
 export class SqliteEnvironment implements Environment {
   readonly engine = "sqlite";
   readonly retryMsMax = 0;
-  lastRefusalAt = Number.NEGATIVE_INFINITY;
-  readonly faults: string[] = [];
-  readonly #parts: EnvironmentParts;
+  lastRejectionAt = Number.NEGATIVE_INFINITY;
+  readonly violations: string[] = [];
+  readonly #parts: SimulationParts;
   readonly #disk = new Database(":memory:", { strict: true, safeIntegers: true });
   readonly #reader: SqlitePlants;
-  readonly #likely: readonly Trouble[];
-  #trouble: Trouble = "none";
+  readonly #likely: readonly Fault[];
+  #fault: Fault = "none";
   #stallMs = 0;
 
-  constructor(parts: EnvironmentParts) {
+  constructor(parts: SimulationParts) {
     this.#parts = parts;
     migrate(this.#disk, "the simulated disk");
     this.#reader = new SqlitePlants(this.#disk, () => undefined);
-    const all: Trouble[] = ["throws", "full", "locked", "broken", "fsync", "killedBefore", "killedAfter"];
-    // Some seeds know some troubles only: many of one kind find what a little of each does not.
+    const all: Fault[] = ["throws", "full", "locked", "broken", "fsync", "killedBefore", "killedAfter"];
+    // Some seeds have only some kinds of faults: many of one kind find bugs that a few of each do not.
     this.#likely = all.filter(() => parts.random.chance(0.5));
   }
 
   start(fail: () => void): ProcessStore {
     const { time, random } = this.#parts;
-    let gone = false;
+    let hasEnded = false;
     let fsyncHasFailed = false;
     const connection = this.#faulty(() => {
       fsyncHasFailed = true;
     });
     let plants: SqlitePlants | undefined;
-    let turn: Promise<void> = Promise.resolve();
+    let last: Promise<void> = Promise.resolve();
     const end = () => {
-      gone = true;
+      hasEnded = true;
       if (this.#disk.inTransaction) this.#disk.run("ROLLBACK");
     };
-    const commit = (packed: string): string => {
+    const commit = (encoded: string): string => {
       try {
-        plants ??= new SqlitePlants(connection, (reason) => this.#observe(reason));
-        const outcomes = encodeOutcomes(plants.create(decodeBatch(packed)));
-        if (fsyncHasFailed) this.faults.push("the engine went on after an fsync that failed");
+        plants ??= new SqlitePlants(connection, (reason) => this.#onUnavailable(reason));
+        const outcomes = encodeOutcomes(plants.create(decodeBatch(encoded)));
+        if (fsyncHasFailed) this.violations.push("the engine went on after an fsync that failed");
         return outcomes;
       } catch (error) {
         if (!(error instanceof Killed || isFailedFsync(error)))
-          this.faults.push(`the engine threw: ${error}`);
+          this.violations.push(`the engine threw: ${error}`);
         end();
         fail();
         throw error;
@@ -75,18 +74,18 @@ export class SqliteEnvironment implements Environment {
       batchesInFlightMax: 1,
       tokens: new SqliteTokens(this.#disk),
       create: async (batch) => {
-        const packed = encodeBatch(batch);
-        // To the thread, through the disk, and back; one call after the other.
-        const before = turn;
+        const encoded = encodeBatch(batch);
+        // To the worker, through the disk, and back; one call after the other.
+        const before = last;
         const done = Promise.withResolvers<void>();
-        turn = done.promise;
+        last = done.promise;
         await before;
         await time.sleep(random.between(0.01, 0.5) + this.#stallMs);
-        if (gone) return never();
-        const outcomes = commit(packed);
+        if (hasEnded) return never();
+        const outcomes = commit(encoded);
         await time.sleep(random.between(0.01, 3));
         done.resolve();
-        return gone ? never() : decodeOutcomes(outcomes);
+        return hasEnded ? never() : decodeOutcomes(outcomes);
       },
       kill: end,
       close: async () => plants?.finalize(),
@@ -94,20 +93,20 @@ export class SqliteEnvironment implements Environment {
   }
 
   get engineThrows(): boolean {
-    return this.#trouble === "throws";
+    return this.#fault === "throws";
   }
 
-  trouble(): void {
+  injectFault(): void {
     const { random, time, trace } = this.#parts;
-    this.#trouble = this.#likely.length === 0 ? "none" : random.pick(this.#likely);
+    this.#fault = this.#likely.length === 0 ? "none" : random.pick(this.#likely);
     this.#stallMs = random.chance(0.2) ? random.between(10, 20_000) : 0;
-    trace(`disk: ${this.#trouble} ${this.#stallMs.toFixed(3)}`);
-    if (this.#trouble === "full") this.#disk.run(`PRAGMA max_page_count = ${this.#pages()}`);
+    trace(`disk: ${this.#fault} ${this.#stallMs.toFixed(3)}`);
+    if (this.#fault === "full") this.#disk.run(`PRAGMA max_page_count = ${this.#pages()}`);
     time.after(random.between(1, 500), () => this.heal());
   }
 
   heal(): void {
-    this.#trouble = "none";
+    this.#fault = "none";
     this.#stallMs = 0;
     this.#disk.run(`PRAGMA max_page_count = ${pagesMax}`);
   }
@@ -131,16 +130,16 @@ export class SqliteEnvironment implements Environment {
     return Number(this.#disk.query("PRAGMA page_count").values()[0]?.[0]);
   }
 
-  #observe(reason: string): void {
-    this.lastRefusalAt = this.#parts.time.now();
+  #onUnavailable(reason: string): void {
+    this.lastRejectionAt = this.#parts.time.now();
     this.#parts.trace(`unavailable: ${reason}`);
   }
 
-  /** The disk as a server's connection meets it. */
+  /** The connection of a server, with injected faults. */
   #faulty(failFsync: () => void): Database {
     const { mutation } = this.#parts;
     const run = (sql: string) => {
-      if (sql === "BEGIN IMMEDIATE") this.#fail("locked", "SQLITE_BUSY");
+      if (sql === "BEGIN IMMEDIATE") this.#throwIf("locked", "SQLITE_BUSY");
       if (sql === "COMMIT") return this.#commit(failFsync);
       return this.#disk.run(mutation.sqliteSql?.(sql) ?? sql);
     };
@@ -148,8 +147,8 @@ export class SqliteEnvironment implements Environment {
       const statement = this.#disk.prepare(mutation.sqliteSql?.(sql) ?? sql);
       return {
         run: (...values: never[]) => {
-          if (this.#parts.random.chance(0.3)) this.#fail("broken", "SQLITE_IOERR_WRITE");
-          if (this.#parts.random.chance(0.3)) this.#findFull();
+          if (this.#parts.random.chance(0.3)) this.#throwIf("broken", "SQLITE_IOERR_WRITE");
+          if (this.#parts.random.chance(0.3)) this.#failIfFull();
           return statement.run(...values);
         },
         get: (...values: never[]) => statement.get(...values),
@@ -170,36 +169,36 @@ export class SqliteEnvironment implements Environment {
 
   #commit(failFsync: () => void): unknown {
     const { random, mutation } = this.#parts;
-    if (this.#trouble === "killedBefore" && random.chance(0.5)) throw new Killed();
-    if (this.#trouble === "fsync") {
-      // As SQLite does: the transaction is rolled back in memory, whatever of it has reached the disk.
+    if (this.#fault === "killedBefore" && random.chance(0.5)) throw new Killed();
+    if (this.#fault === "fsync") {
+      // As SQLite does: the transaction is rolled back in memory, whatever part of it has reached the disk.
       this.#disk.run("ROLLBACK");
       failFsync();
-      this.#fail("fsync", mutation.hidesFsync ? "SQLITE_IOERR" : "SQLITE_IOERR_FSYNC");
+      this.#throwIf("fsync", mutation.hidesFsync ? "SQLITE_IOERR" : "SQLITE_IOERR_FSYNC");
     }
     const result = this.#disk.run("COMMIT");
-    if (this.#trouble === "killedAfter" && random.chance(0.5)) throw new Killed();
+    if (this.#fault === "killedAfter" && random.chance(0.5)) throw new Killed();
     return result;
   }
 
-  /** Not by a limit on the pages alone, as most plants fit into those that are there. */
-  #findFull(): void {
-    // SQLite has rolled back by itself then, or it has not.
-    if (this.#trouble === "full" && this.#parts.random.chance(0.5)) this.#disk.run("ROLLBACK");
-    this.#fail("full", "SQLITE_FULL");
+  /** A limit on pages alone is not enough, as most plants fit into the existing ones. */
+  #failIfFull(): void {
+    // SQLite may have rolled back by itself.
+    if (this.#fault === "full" && this.#parts.random.chance(0.5)) this.#disk.run("ROLLBACK");
+    this.#throwIf("full", "SQLITE_FULL");
   }
 
-  #fail(trouble: Trouble, code: string): void {
-    if (this.#trouble === trouble) throw sqliteError(code);
+  #throwIf(fault: Fault, code: string): void {
+    if (this.#fault === fault) throw sqliteError(code);
   }
 }
 
-/** What a process that is gone answers. */
+/** The result of a call to a process that has ended. */
 function never(): Promise<never> {
   return new Promise(() => undefined);
 }
 
-/** Only SQLite can make one: so one that it has made gets another code. */
+/** Only SQLite can create an SQLiteError, so a real one is given another code. */
 function sqliteError(code: string): SQLiteError {
   const empty = new Database(":memory:");
   try {

@@ -1,10 +1,10 @@
-// The tokens of a simulation, and whether each is valid at a given time.
+// The tokens of a simulation, and whether each must be accepted at a given time.
 
 import { makeToken } from "../../../src/auth/token.ts";
 import type { TokenStore } from "../../../src/store/token-store.ts";
-import type { EnvironmentParts } from "./environment.ts";
+import type { SimulationParts } from "./environment.ts";
 
-/** Revocations are noticed within so long. */
+/** Revocations take effect within this time. */
 const noticeMsMax = 2_000;
 
 interface Issued {
@@ -14,24 +14,24 @@ interface Issued {
   revokedAt: number;
 }
 
-/** What a request with a token must meet, if anything is certain. */
-export type Verdict = "accepted" | "refused" | "either";
+/** Whether a token must be accepted or refused; `either` while that is not certain. */
+export type Expectation = "accepted" | "refused" | "either";
 
 export class SimulatedTokens {
-  readonly #parts: EnvironmentParts;
+  readonly #parts: SimulationParts;
   readonly #store: TokenStore;
   readonly #issued: Issued[] = [];
 
-  constructor(parts: EnvironmentParts, store: TokenStore) {
+  constructor(parts: SimulationParts, store: TokenStore) {
     this.#parts = parts;
     this.#store = store;
   }
 
-  /** Issues a token; it may be one with an end. */
-  async issue(mayEnd = true): Promise<void> {
+  /** Issues a token, which may expire. */
+  async issue(mayExpire = true): Promise<void> {
     const { random, time } = this.#parts;
     const expiresAt =
-      mayEnd && random.chance(0.5) ? time.wallNow() + Math.floor(random.between(-5_000, 60_000)) : null;
+      mayExpire && random.chance(0.5) ? time.wallNow() + Math.floor(random.between(-5_000, 60_000)) : null;
     const name = `token ${this.#issued.length}`;
     const randomBytes = (count: number) => Uint8Array.from({ length: count }, () => random.below(256));
     const made = makeToken({ name, expiresAt }, { now: time.wallNow(), randomBytes });
@@ -39,7 +39,7 @@ export class SimulatedTokens {
     this.#issued.push({ token: made.token, name, expiresAt, revokedAt: Number.POSITIVE_INFINITY });
   }
 
-  /** Revokes one, but never the first. */
+  /** Revokes any token but the first. */
   async revoke(): Promise<void> {
     const { random, time } = this.#parts;
     const index = random.below(this.#issued.length);
@@ -49,25 +49,26 @@ export class SimulatedTokens {
     await this.#store.revoke(issued.name, time.wallNow());
   }
 
-  /** The first, which is always in force. */
+  /** The first token, which is always active. */
   get first(): string {
     return this.#issued[0]?.token ?? "";
   }
 
-  /** A token as some client has it, and what a request that is sent now and answered when `verdict` is called must meet. */
-  any(): { token: string; verdict: () => Verdict } {
+  /** Any token, and what a request with it must get that is sent now and has its response when `expectation` is called. */
+  any(): { token: string; expectation: () => Expectation } {
     const { random, time } = this.#parts;
-    if (random.chance(0.03)) return { token: "pst_unknown", verdict: () => "refused" };
-    if (random.chance(0.7)) return { token: this.first, verdict: () => "accepted" };
-    const issued = random.pick(this.#issued);
-    const [before, wallAheadMs] = [this.#verdict(issued), time.wallAheadMs];
-    // A token that a server does not know yet is judged when it has been looked up, some time after it was sent.
-    const verdict = () =>
-      time.wallAheadMs === wallAheadMs && this.#verdict(issued) === before ? before : "either";
-    return { token: issued.token, verdict };
+    if (random.chance(0.03)) return { token: "pst_unknown", expectation: () => "refused" };
+    if (random.chance(0.7)) return { token: this.first, expectation: () => "accepted" };
+    // Often the newest, which a server has not read yet and must look up.
+    const issued = (random.chance(0.5) ? this.#issued.at(-1) : undefined) ?? random.pick(this.#issued);
+    const [before, wallAheadMs] = [this.#expectation(issued), time.wallAheadMs];
+    // A token that a server does not know yet is checked after a look-up, some time after the request was sent.
+    const expectation = () =>
+      time.wallAheadMs === wallAheadMs && this.#expectation(issued) === before ? before : "either";
+    return { token: issued.token, expectation };
   }
 
-  #verdict({ expiresAt, revokedAt }: Issued): Verdict {
+  #expectation({ expiresAt, revokedAt }: Issued): Expectation {
     const { time } = this.#parts;
     if (expiresAt !== null && expiresAt <= time.wallNow()) return "refused";
     if (revokedAt + noticeMsMax <= time.now()) return "refused";

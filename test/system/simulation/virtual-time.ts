@@ -1,5 +1,5 @@
-// Time that passes when the simulation says so. While it is installed, every timer and clock of the process is one
-// of its own: the code under test, node-postgres included, runs as it is, and in the same order for the same seed.
+// Virtual time. While it is installed it replaces every timer and clock of the process, so that unchanged code, node-postgres
+// included, runs in the same order for the same seed.
 
 interface Due {
   readonly at: number;
@@ -7,11 +7,11 @@ interface Due {
   readonly run: () => void;
 }
 
-/** The turn of the real event loop, in which all that waits for no time has its turn. */
-const realTurn = setImmediate;
+/** One iteration of the real event loop, in which everything runs that waits for no timer. */
+const realSetImmediate = setImmediate;
 
 export class VirtualTime implements Disposable {
-  /** What the system's clock is ahead of its true time by: it may jump. */
+  /** How far the system clock is ahead; it may jump. */
   wallAheadMs = 0;
   #now = 0;
   #order = 0;
@@ -23,16 +23,16 @@ export class VirtualTime implements Disposable {
     this.#restore = this.#install();
   }
 
-  /** Milliseconds since the beginning. */
+  /** Milliseconds since the start. */
   readonly now = (): number => this.#now;
 
-  /** Milliseconds since the epoch, by the system's clock. */
+  /** Milliseconds since the epoch, by the system clock. */
   readonly wallNow = (): number => Math.floor(1_800_000_000_000 + this.#now + this.wallAheadMs);
 
-  /** Does something later. What is due at one moment runs in the order in which it was asked for. */
+  /** Runs a function later. Functions that are due at the same time run in the order of the calls. */
   after(ms: number, run: () => void): number {
     const due = { at: this.#now + Math.max(0, ms), order: ++this.#order, run };
-    this.#due.splice(this.#resolvedPath(due), 0, due);
+    this.#due.splice(this.#insertionIndex(due), 0, due);
     return due.order;
   }
 
@@ -44,7 +44,7 @@ export class VirtualTime implements Disposable {
     return new Promise((resolve) => this.after(ms, resolve));
   }
 
-  /** Lets time pass until a promise is settled. Rejects if nothing is due any more, or after too much of it. */
+  /** Advances time until a promise is settled. Rejects if nothing is due any more, or after `msMax`. */
   async until<T>(promise: Promise<T>, msMax: number): Promise<T> {
     let isSettled = false;
     const settle = () => {
@@ -53,10 +53,10 @@ export class VirtualTime implements Disposable {
     promise.then(settle, settle);
     const end = this.#now + msMax;
     for (;;) {
-      await new Promise<void>((resolve) => realTurn(resolve));
+      await new Promise<void>((resolve) => realSetImmediate(resolve));
       if (isSettled) return promise;
       const due = this.#due.pop();
-      if (due === undefined) throw new Error("Everybody waits, and nothing will ever happen");
+      if (due === undefined) throw new Error("Deadlock: no timer is due");
       if (due.at > end) throw new Error(`It is not done after ${msMax} ms`);
       this.#now = due.at;
       if (!this.#cancelled.delete(due.order)) due.run();
@@ -67,8 +67,8 @@ export class VirtualTime implements Disposable {
     this.#restore();
   }
 
-  /** Sorted with the next one last. */
-  #resolvedPath({ at }: Due): number {
+  /** The list is sorted with the next one last. */
+  #insertionIndex({ at }: Due): number {
     let [low, high] = [0, this.#due.length];
     while (low < high) {
       const middle = (low + high) >> 1;
@@ -95,7 +95,7 @@ export class VirtualTime implements Disposable {
       replace(Bun, "sleep", (ms: number) => this.sleep(ms)),
     ];
     return () => {
-      for (const putBack of real) putBack();
+      for (const restore of real) restore();
     };
   }
 
@@ -114,7 +114,7 @@ export class VirtualTime implements Disposable {
 
 type Callback = (...args: unknown[]) => void;
 
-/** What a program has of a timer. No process is kept alive by one that is virtual. */
+/** The timer object that callers get. It does not keep the process alive. */
 class VirtualTimer {
   readonly stop: () => void;
 
@@ -131,7 +131,7 @@ class VirtualTimer {
   }
 }
 
-/** Puts something in the place of a function, and gives what puts the function back. */
+/** Replaces a function, and returns a function that restores it. */
 function replace(owner: object, name: string, replacement: unknown): () => void {
   const slots = owner as Record<string, unknown>;
   const original = slots[name];

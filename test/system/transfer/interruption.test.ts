@@ -195,7 +195,7 @@ test.each([
         .trimEnd()
         .split("\n")
         .map((each) => JSON.parse(each).msg),
-    ).toEqual(["stopping: what was accepted is answered first", "stopped"]);
+    ).toEqual(["shutting down, draining requests", "stopped"]);
 });
 
 test("SIGINT ends an import that waits for a lost database", async () => {

@@ -106,17 +106,17 @@ test.each([
   expect(response.status).toBe(status);
   const path = new URL(sent.url).pathname;
   const answered = {
-    kind: "answered",
-    exchange: { requestId: "test-1", method: sent.method, path, status, result, caller: name },
+    kind: "requestCompleted",
+    request: { requestId: "test-1", method: sent.method, path, status, result, caller: name },
   };
-  const error = { kind: "fault", requestId: "test-1", error: broken };
+  const error = { kind: "internalError", requestId: "test-1", error: broken };
   expect(events).toMatchObject(createOutcome === broken ? [error, answered] : [answered]);
   expect(response.headers.get("x-request-id")).toBe("test-1");
   const allowedOrigin = response.headers.get("access-control-allow-origin");
   expect(allowedOrigin).toBe(sent.headers.get("origin"));
 });
 
-test("a request whose client aborts is recorded as gone, and is not an internal error", async () => {
+test("a request whose client aborts is recorded as aborted, and is not an internal error", async () => {
   const { handler, events } = handlerWith("created");
   const abort = new AbortController();
   const body = new ReadableStream({
@@ -132,7 +132,7 @@ test("a request whose client aborts is recorded as gone, and is not an internal 
     signal: abort.signal,
   });
   await handler.handle(sent, context);
-  expect(events).toMatchObject([{ kind: "answered", exchange: { result: "gone", caller: "gardener" } }]);
+  expect(events).toMatchObject([{ kind: "requestCompleted", request: { result: "clientAborted", caller: "gardener" } }]);
 });
 
 test("a connection that is closed after the response says so", async () => {
@@ -147,5 +147,5 @@ test("a create of the console is handled like one from the network", async () =>
   const response = await handler.create(new Headers(authorized), plant);
   expect(response.status).toBe(200);
   expect(await response.json()).toEqual({ name: "Monstera" });
-  expect(events).toMatchObject([{ kind: "answered", exchange: { path: "/v1/plants", result: "created" } }]);
+  expect(events).toMatchObject([{ kind: "requestCompleted", request: { path: "/v1/plants", result: "created" } }]);
 });

@@ -1,8 +1,8 @@
-// What failures mean, with failures that the client and the server really produce.
+// The classification of errors, with errors that a real client and a real server produce.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Client, Pool, type PoolConfig } from "pg";
-import { failureOf } from "../../../../src/store/postgres/error-classes.ts";
+import { classifyError } from "../../../../src/store/postgres/errors.ts";
 import { freePort, type PostgresDatabases, sharedPostgres } from "../../../support/postgres.ts";
 import { HangingProxy } from "../../../support/proxy.ts";
 
@@ -22,55 +22,55 @@ const config = (port: number): PoolConfig => ({
 });
 
 /** The failure that a promise rejects with. */
-function failureIn(promise: Promise<unknown>): Promise<string> {
+function rejectionFailure(promise: Promise<unknown>): Promise<string> {
   return promise.then(
     () => "none",
-    (error) => failureOf(error),
+    (error) => classifyError(error),
   );
 }
 
-async function failureOfSql(sql: string): Promise<string> {
+async function sqlFailure(sql: string): Promise<string> {
   const client = new Client(config(database.port));
   client.on("error", () => undefined);
   await client.connect();
-  const failure = await failureIn(client.query(sql));
+  const failure = await rejectionFailure(client.query(sql));
   await client.end();
   return failure;
 }
 
 test.each([
-  ["lost", "SELECT pg_terminate_backend(pg_backend_pid())"],
-  ["lost", "DO $$ BEGIN RAISE SQLSTATE '57P03'; END $$"],
-  ["lost", "SET transaction_read_only = on; CREATE TABLE x ()"],
-  ["lost", "SELECT pg_sleep(1)"],
-  ["again", "DO $$ BEGIN RAISE SQLSTATE '40001'; END $$"],
-  ["again", "DO $$ BEGIN RAISE SQLSTATE '40P01'; END $$"],
-  ["alone", "SELECT 1 / 0"],
-  ["refused", "SELECT * FROM nowhere"],
-  ["refused", "DO $$ BEGIN RAISE SQLSTATE '53100'; END $$"],
+  ["connectionLost", "SELECT pg_terminate_backend(pg_backend_pid())"],
+  ["connectionLost", "DO $$ BEGIN RAISE SQLSTATE '57P03'; END $$"],
+  ["connectionLost", "SET transaction_read_only = on; CREATE TABLE x ()"],
+  ["connectionLost", "SELECT pg_sleep(1)"],
+  ["retryable", "DO $$ BEGIN RAISE SQLSTATE '40001'; END $$"],
+  ["retryable", "DO $$ BEGIN RAISE SQLSTATE '40P01'; END $$"],
+  ["rowError", "SELECT 1 / 0"],
+  ["rejected", "SELECT * FROM nowhere"],
+  ["rejected", "DO $$ BEGIN RAISE SQLSTATE '53100'; END $$"],
 ])("%s: %s", async (failure, sql) => {
-  expect(await failureOfSql(sql)).toBe(failure);
+  expect(await sqlFailure(sql)).toBe(failure);
 });
 
-test("a pool that another batch has given up is lost, not a fault", async () => {
+test("a query on a pool that was ended is connectionLost, not an internal error", async () => {
   const pool = new Pool(config(database.port));
   await pool.end();
-  expect(await failureIn(pool.query("SELECT 1"))).toBe("lost");
-  expect(await failureIn(pool.connect())).toBe("lost");
+  expect(await rejectionFailure(pool.query("SELECT 1"))).toBe("connectionLost");
+  expect(await rejectionFailure(pool.connect())).toBe("connectionLost");
 });
 
-test("no one listens, nobody answers, and names that are none are lost", async () => {
-  const refused = new Pool(config(await freePort()));
-  expect(await failureIn(refused.query("SELECT 1"))).toBe("lost");
+test("a refused connection, a hanging host and an unknown host name are connectionLost", async () => {
+  const closed = new Pool(config(await freePort()));
+  expect(await rejectionFailure(closed.query("SELECT 1"))).toBe("connectionLost");
   using proxy = new HangingProxy(database.port);
   proxy.hang();
   const hanging = new Pool(config(proxy.port));
-  expect(await failureIn(hanging.query("SELECT 1"))).toBe("lost");
-  const nameless = new Pool({ ...config(1), host: "no-such-host.invalid" });
-  expect(await failureIn(nameless.query("SELECT 1"))).toBe("lost");
+  expect(await rejectionFailure(hanging.query("SELECT 1"))).toBe("connectionLost");
+  const unknown = new Pool({ ...config(1), host: "no-such-host.invalid" });
+  expect(await rejectionFailure(unknown.query("SELECT 1"))).toBe("connectionLost");
 });
 
-test("a mistake of the program is a fault", () => {
-  expect(failureOf(new TypeError("undefined is not a function"))).toBe("fault");
-  expect(failureOf("a string")).toBe("fault");
+test("an error of the program itself is an internal error", () => {
+  expect(classifyError(new TypeError("undefined is not a function"))).toBe("internalError");
+  expect(classifyError("a string")).toBe("internalError");
 });

@@ -1,4 +1,4 @@
-// The optional indexes on PostgreSQL, where a lock that is waited for holds up everybody behind it.
+// The optional indexes on PostgreSQL, where a session that waits for a lock blocks all sessions behind it.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Client } from "pg";
@@ -25,7 +25,7 @@ async function besideTransaction(address: string, sql: string, work: () => Promi
   }
 }
 
-test("making or dropping newest gives way to a transaction that goes on, and plants are created", async () => {
+test("creating or dropping newest fails while another transaction holds the table, and creates continue", async () => {
   const { address } = await database.newDatabase();
   await using server = await RunningServer.start({ database: address });
   const target = { url: server.url, token: await server.createToken() };
@@ -43,7 +43,7 @@ test("making or dropping newest gives way to a transaction that goes on, and pla
     expect({ exitCode, stderr }).toEqual({
       exitCode: 1,
       stderr:
-        "plantstore: another transaction holds the table of plants, that of a backup perhaps; try again when it is over\n",
+        "plantstore: another transaction holds a lock on the table plants, perhaps a backup; try again when it has ended\n",
     });
   };
 
@@ -55,7 +55,7 @@ test("making or dropping newest gives way to a transaction that goes on, and pla
   expect((await server.command("index", "drop", "newest")).exitCode).toBe(0);
 });
 
-test("the order of the newest counts as part of the store's size", async () => {
+test("the index newest counts as part of the store's size", async () => {
   const { address } = await database.newDatabase();
   expect((await run(["migrate", "--database", address])).exitCode).toBe(0);
   const bytes = async () =>
@@ -65,7 +65,7 @@ test("the order of the newest counts as part of the store's size", async () => {
   expect(await bytes()).toBeGreaterThan(before);
 });
 
-test("an index that is broken is not called made", async () => {
+test("a broken index is not reported as created", async () => {
   const { name, address } = await database.newDatabase();
   expect((await run(["migrate", "--database", address])).exitCode).toBe(0);
   // As a server leaves it that was killed meanwhile.
@@ -86,7 +86,7 @@ test("an index that is broken is not called made", async () => {
   expect((await index("list")).stdout).toContain("tag     ready\n");
 });
 
-test("an index that another session builds or drops is shown as such, and left to it", async () => {
+test("an index that another session builds or drops is shown as such, and not changed", async () => {
   const { name, address } = await database.newDatabase();
   expect((await run(["migrate", "--database", address])).exitCode).toBe(0);
   await database.query(name, `CREATE USER viewer_${name}`);
@@ -117,7 +117,7 @@ test("an index that another session builds or drops is shown as such, and left t
   expect((await index("list")).stdout).toContain("tag     none\n");
 });
 
-test("a role that may only read and insert plants sees the newest by the index that the owner made", async () => {
+test("a role that can only read and insert plants can use the index newest of the owner", async () => {
   const { name, address } = await database.newDatabase();
   expect((await run(["migrate", "--database", address])).exitCode).toBe(0);
   await database.query(name, `CREATE USER "server ${name}"`);

@@ -1,4 +1,4 @@
-// The schema and the database's settings: what is made, by whom, and what is refused.
+// The schema, privileges and settings of a database: what is created, by which role, and what is rejected.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { plantJson, post } from "../../../support/http.ts";
@@ -14,7 +14,7 @@ afterAll(() => database[Symbol.asyncDispose]());
 const serve = (address: string, ...args: string[]) =>
   run(["serve", "--port", "0", "--admin-port", "off", "--database", address, ...args]);
 
-test("many that migrate at once make one schema, and migrating again changes nothing", async () => {
+test("concurrent migrations create one schema, and migrating again changes nothing", async () => {
   const { name, address } = await database.newDatabase();
   const results = await Promise.all(Array.from({ length: 5 }, () => run(["migrate", "--database", address])));
   expect(results.map(({ exitCode }) => exitCode)).toEqual(Array(5).fill(0));
@@ -29,7 +29,7 @@ test("many that migrate at once make one schema, and migrating again changes not
   expect(await database.query(name, "SELECT version FROM plantstore_schema")).toEqual([{ version: 3 }]);
 });
 
-test("the user that serves needs no right to create tables", async () => {
+test("the role of a server needs no privilege to create tables", async () => {
   const { name, address } = await database.newDatabase();
   const server = address.replace("postgres@", `server_${name}@`);
   await database.query(name, `CREATE USER server_${name}`);
@@ -37,7 +37,7 @@ test("the user that serves needs no right to create tables", async () => {
   const before = await serve(server);
   expect(before).toMatchObject({ exitCode: 1, stdout: "" });
   expect(before.stderr).toMatch(
-    /^plantstore: the schema cannot be made: [^\n]*; run "plantstore migrate" as a user that may create tables\n$/,
+    /^plantstore: the schema cannot be created: [^\n]*; run "plantstore migrate" as a user that may create tables\n$/,
   );
 
   expect((await run(["migrate", "--database", address])).exitCode).toBe(0);
@@ -55,7 +55,7 @@ test("the user that serves needs no right to create tables", async () => {
   expect(await serve(server)).toEqual(before);
 });
 
-test("without a schema, and with an older or a newer one, the error says what to do", async () => {
+test("without a schema, and with an older or newer one, the error says what to do", async () => {
   const { name, address } = await database.newDatabase();
   const expectRefusal = async (result: Promise<{ exitCode: number; stderr: string }>, message: string) => {
     const { exitCode, stderr } = await result;
@@ -83,13 +83,13 @@ test("without a schema, and with an older or a newer one, the error says what to
   }
 });
 
-test("a database that takes no writes, or cannot hold every string, is refused", async () => {
+test("a database that is read-only or not in UTF-8 is rejected", async () => {
   const latin1 = await database.newDatabase("ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
   const readOnly = await database.newDatabase();
   await database.query("postgres", `ALTER DATABASE ${readOnly.name} SET default_transaction_read_only = on`);
   for (const [{ address }, reason] of [
     [latin1, "has the encoding LATIN1; it must be UTF8"],
-    [readOnly, "takes no writes (a standby, or read-only)"],
+    [readOnly, "accepts no writes (a standby, or read-only)"],
   ] as const) {
     const { exitCode, stderr } = await serve(`${address}?retry_timeout=1`);
     expect(exitCode).toBe(1);
@@ -98,7 +98,7 @@ test("a database that takes no writes, or cannot hold every string, is refused",
   }
 });
 
-test("hosts that do not answer, and users that are not let in, are named", async () => {
+test("hosts that refuse the connection and unknown roles are named", async () => {
   const { stderr } = await serve("postgres://nobody@127.0.0.1:1,127.0.0.1:2/none?retry_timeout=1");
   expect(stderr).toMatch(
     /^plantstore: cannot open the store: 127\.0\.0\.1:1: [^;]*ECONNREFUSED[^;]*; 127\.0\.0\.1:2: [^\n]+\n$/m,
@@ -109,14 +109,14 @@ test("hosts that do not answer, and users that are not let in, are named", async
   );
 });
 
-test("rights that are missing are named in one line; readiness sees that plants cannot be inserted", async () => {
+test("missing privileges are named in one line, and make the server not ready", async () => {
   const { name, address } = await database.newDatabase();
   await run(["migrate", "--database", address]);
   await database.query(name, `CREATE USER poor_${name}`);
   await database.query(name, `GRANT SELECT ON plantstore_schema TO poor_${name}`);
   const poor = address.replace("postgres@", `poor_${name}@`);
   expect((await serve(poor)).stderr).toMatch(
-    /^plantstore: the database could not do it: permission denied for table tokens [^\n]+\n$/,
+    /^plantstore: the database request failed: permission denied for table tokens [^\n]+\n$/,
   );
 
   await database.query(name, `GRANT SELECT, INSERT, UPDATE ON tokens TO poor_${name}`);
@@ -134,7 +134,7 @@ test("rights that are missing are named in one line; readiness sees that plants 
   expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
 });
 
-test("a server that may insert plants but not probe is not ready, whatever is created, until it may", async () => {
+test("a server without the privilege to probe is not ready, also after creates, until it has it", async () => {
   const { name, address } = await database.newDatabase();
   await run(["migrate", "--database", address]);
   await database.query(name, `CREATE USER poor_${name}`);
@@ -156,7 +156,7 @@ test("a server that may insert plants but not probe is not ready, whatever is cr
   expect(await ready()).toBe(200);
 });
 
-test("under SERIALIZABLE as the database's default, races still have one winner and nothing fails", async () => {
+test("with SERIALIZABLE as the database's default, races have one winner and no request fails", async () => {
   const { name, address } = await database.newDatabase();
   await database.query(
     "postgres",

@@ -1,4 +1,4 @@
-// Tokens on PostgreSQL: commits that were not seen, and last uses that cannot be stored.
+// Tokens on PostgreSQL: commits without a response, and last uses that cannot be stored.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { openStore } from "../../../../src/store/open-store.ts";
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => database[Symbol.asyncDispose]());
 
-test("a rotation whose commit was not seen is found done when it is tried again", async () => {
+test("the retry of a rotation whose commit had no response finds it done", async () => {
   const { name, address } = await database.newDatabase();
   const store = await openStore(`${address}?statement_timeout=1&retry_timeout=60`, "create", () => undefined);
   await store.tokens.add({ hash: "a", name: "ci", createdAt: 1_000, expiresAt: 1_000_000 });
@@ -70,7 +70,7 @@ test("a rotation whose commit was not seen is found done when it is tried again"
   await store.close();
 });
 
-test("servers record the same tokens at once also where SERIALIZABLE is the database's default", async () => {
+test("servers record the same tokens concurrently also with SERIALIZABLE as the database's default", async () => {
   const { name, address } = await database.newDatabase();
   await database.query(name, `ALTER DATABASE ${name} SET default_transaction_isolation = 'serializable'`);
   const stores = [
@@ -93,7 +93,7 @@ test("servers record the same tokens at once also where SERIALIZABLE is the data
   for (const store of stores) await store.close();
 });
 
-test("however many tokens have ended, polls, unknown tokens and changes do not read them all", async () => {
+test("polls, look-ups and changes do not scan the ended tokens", async () => {
   const { name, address } = await database.newDatabase();
   const store = await openStore(address, "create", () => undefined);
   await database.query(
@@ -137,7 +137,7 @@ test("however many tokens have ended, polls, unknown tokens and changes do not r
   expect(await rowsScanned()).toBe(before);
 });
 
-test("a server that may not store last uses says so when it stops, and is not disturbed", async () => {
+test("a server that cannot store last uses logs it when it stops, and works otherwise", async () => {
   const { name, address } = await database.newDatabase();
   const poor = address.replace("postgres@", `poor_${name}@`);
   expect((await run(["migrate", "--database", address])).exitCode).toBe(0);
@@ -152,14 +152,14 @@ test("a server that may not store last uses says so when it stops, and is not di
   expect(logLines(stderr).filter(({ level }) => level !== "info")).toEqual([
     expect.objectContaining({
       level: "warn",
-      msg: "when tokens were last used could not be stored; nothing else depends on it",
+      msg: "writing the last use of tokens failed; nothing else depends on it",
       reason: expect.stringContaining("permission denied for table tokens"),
     }),
   ]);
   expect((await listedTokens(address)).map(({ lastUsed }) => lastUsed)).toEqual([null, null]);
 });
 
-test("a server stops in peace while its database is down", async () => {
+test("a server stops with exit code 0 while its database is down", async () => {
   await using own = await PostgresServer.start();
   const server = await RunningServer.start({ database: own.address("postgres") });
   const target = { url: server.url, token: await server.createToken() };

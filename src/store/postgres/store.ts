@@ -1,4 +1,4 @@
-// The PostgreSQL engine: any server that speaks PostgreSQL's protocol and keeps what it commits.
+// The PostgreSQL engine, for any database with PostgreSQL's protocol and durable commits.
 
 import type { NewPlant } from "../../contract/plant.ts";
 import { OperatorError } from "../../operator-error.ts";
@@ -14,11 +14,10 @@ import type {
 } from "../plant-store.ts";
 import { type PostgresUrl, parsePostgresUrl } from "./connection-url.ts";
 import { DatabaseError, type Pool } from "./driver.ts";
-import { failureOf, reasonOf, rejectForOperator } from "./error-classes.ts";
-import { countPlants, exportPlants } from "./export.ts";
+import { classifyError, errorReason, rejectForOperator } from "./errors.ts";
 import { PostgresIndexes } from "./indexes.ts";
 import { assertSchema, migrate, newestVersion } from "./migrations.ts";
-import { PostgresPlants } from "./plants.ts";
+import { countPlants, exportPlants, PostgresPlants } from "./plants.ts";
 import { Primary } from "./primary.ts";
 import { PostgresReader } from "./reader.ts";
 import { PostgresTokens } from "./tokens.ts";
@@ -32,40 +31,40 @@ export class PostgresStore implements ReadablePlantStore {
   readonly tokens: PostgresTokens;
   readonly indexes: PostgresIndexes;
   readonly batchesInFlightMax: number;
-  readonly #address: PostgresUrl;
+  readonly #url: PostgresUrl;
   readonly #primary: Primary;
   readonly #plants: PostgresPlants;
 
-  private constructor(address: PostgresUrl, primary: Primary, wasCreated: boolean, observe: OnUnavailable) {
-    this.location = locationOf(address);
+  private constructor(url: PostgresUrl, primary: Primary, wasCreated: boolean, onUnavailable: OnUnavailable) {
+    this.location = toLocation(url);
     this.wasCreated = wasCreated;
-    this.batchesInFlightMax = address.connectionsMax;
-    this.#address = address;
+    this.batchesInFlightMax = url.connectionsMax;
+    this.#url = url;
     this.#primary = primary;
-    this.#plants = new PostgresPlants(primary, observe);
+    this.#plants = new PostgresPlants(primary, onUnavailable);
     this.tokens = new PostgresTokens(primary);
     this.indexes = new PostgresIndexes(primary);
   }
 
-  /** Opens the store at an address without its scheme, see parsePostgresUrl. `create` makes or upgrades the schema. */
+  /** Opens the store at a URL without its scheme, see parsePostgresUrl; `create` creates or upgrades the schema. Rejects with an OperatorError. */
   static async open(
-    rest: string,
+    address: string,
     mode: OpenMode,
-    observe: OnUnavailable,
+    onUnavailable: OnUnavailable,
     wait: StoreWait,
   ): Promise<PostgresStore> {
-    const address = parsePostgresUrl(rest);
-    const primary = new Primary(address, wait);
+    const url = parsePostgresUrl(address);
+    const primary = new Primary(url, wait);
     try {
       const wasCreated = mode === "create" ? await migrate(primary) : false;
       if (mode !== "create") await assertSchema(primary);
       primary.finishOpening();
-      return new PostgresStore(address, primary, wasCreated, observe);
+      return new PostgresStore(url, primary, wasCreated, onUnavailable);
     } catch (error) {
       await primary.close();
-      if (error instanceof OperatorError || failureOf(error) === "fault") throw error;
+      if (error instanceof OperatorError || classifyError(error) === "internalError") throw error;
       throw new OperatorError(
-        `cannot open the store: ${reasonOf(error)}; see that the database runs and --database is right`,
+        `cannot open the store: ${errorReason(error)}; check that the database runs and --database is right`,
       );
     }
   }
@@ -76,7 +75,7 @@ export class PostgresStore implements ReadablePlantStore {
 
   async assertWritable(): Promise<void> {
     await this.#primary.once(async (pool) => {
-      // Whether plants may be inserted, without inserting one; and a commit that leaves all as it was.
+      // Checks the privilege to insert plants without inserting one, and commits a change that changes nothing.
       await pool.query("INSERT INTO plants (id, name, tag) SELECT 0, '', '' WHERE false");
       await pool.query(
         "UPDATE tokens SET revoked_at = revoked_at WHERE hash = (SELECT min(hash) FROM tokens)",
@@ -88,12 +87,12 @@ export class PostgresStore implements ReadablePlantStore {
     return this.#plants.get(id);
   }
 
-  export(selection: ExportFilter): AsyncIterable<readonly StoredPlant[]> {
-    return exportPlants(this.#primary, selection);
+  export(filter: ExportFilter): AsyncIterable<readonly StoredPlant[]> {
+    return exportPlants(this.#primary, filter);
   }
 
-  count(selection: ExportFilter): Promise<number> {
-    return countPlants(this.#primary, selection);
+  count(filter: ExportFilter): Promise<number> {
+    return countPlants(this.#primary, filter);
   }
 
   bytesOnDisk(): Promise<number | undefined> {
@@ -107,7 +106,7 @@ export class PostgresStore implements ReadablePlantStore {
   }
 
   async openReader(): Promise<PostgresReader> {
-    return new PostgresReader(this.#address);
+    return new PostgresReader(this.#url);
   }
 
   close(): Promise<void> {
@@ -115,13 +114,13 @@ export class PostgresStore implements ReadablePlantStore {
   }
 }
 
-/** Its hosts and its database, as an address names them. */
-function locationOf({ hosts }: PostgresUrl): string {
+/** The hosts and the database, as in a URL. */
+function toLocation({ hosts }: PostgresUrl): string {
   const names = hosts.map(({ host, port }) => `${host?.includes(":") ? `[${host}]` : host}:${port}`);
   return `${names.join(",")}/${hosts[0]?.database}`;
 }
 
-/** With their indexes; the write-ahead log is the cluster's, and not counted. */
+/** The tables with their indexes; the WAL belongs to the cluster, and is not counted. */
 async function bytesOfTables(pool: Pool): Promise<number | undefined> {
   try {
     const { rows } = await pool.query<{ bytes: string }>(

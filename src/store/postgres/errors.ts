@@ -1,0 +1,74 @@
+// What an error of PostgreSQL means for a batch. SQLSTATEs: PostgreSQL manual, appendix A.
+
+import { OperatorError } from "../../operator-error.ts";
+import { DatabaseError } from "./driver.ts";
+
+/** No host accepts writes at present; the message has the reason of each. */
+export class NoPrimary extends Error {}
+
+/** A plant was neither inserted nor found: another transaction deleted it in between. */
+export class ConcurrentlyDeleted extends Error {}
+
+/**
+ * - `connectionLost`: the connection or its host cannot be used any more; find the primary, and retry.
+ * - `retryable`: a retry on the same host may succeed.
+ * - `rowError`: an error of some row; the other rows may be committed.
+ * - `rejected`: any other error that the database reports.
+ * - `internalError`: not an error of the database.
+ */
+export type Failure = "connectionLost" | "retryable" | "rowError" | "rejected" | "internalError";
+
+// Connection exceptions, administrator's and crash shutdown, "cannot connect now", read-only transaction (a standby).
+const connectionLostStates = /^(?:08...|57P0[1235]|25006)$/;
+// Serialization failure and deadlock; CockroachDB's restarts are 40001, its ambiguous commits 40003. Too many
+// connections. Lock and statement timeouts.
+const retryableStates = /^(?:40001|40P01|40003|53300|55P03|57014)$/;
+// Data exceptions, integrity constraints, program limits.
+const rowErrorStates = /^(?:22...|23...|54...)$/;
+const lockNotAvailable = "55P03";
+
+/** Whether a statement ended because it waited too long for a lock of another transaction. */
+export function isLockTimeout(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === lockNotAvailable;
+}
+
+export function classifyError(error: unknown): Failure {
+  if (error instanceof NoPrimary) return "connectionLost";
+  if (error instanceof ConcurrentlyDeleted) return "retryable";
+  if (error instanceof DatabaseError) {
+    const state = error.code ?? "";
+    if (connectionLostStates.test(state)) return "connectionLost";
+    if (retryableStates.test(state)) return "retryable";
+    return rowErrorStates.test(state) ? "rowError" : "rejected";
+  }
+  if (!(error instanceof Error) || error instanceof TypeError || error instanceof RangeError)
+    return "internalError";
+  // All connections of the pool are busy with other batches; the host itself may be fine.
+  if (error.message === "timeout exceeded when trying to connect") return "retryable";
+  return isConnectionError(error) ? "connectionLost" : "internalError";
+}
+
+/** The reason of an error, for an operator. */
+export function errorReason(error: unknown): string {
+  if (error instanceof DatabaseError) return `${error.message} (${error.code})`;
+  if (!(error instanceof Error)) return String(error);
+  const { code } = error as NodeJS.ErrnoException;
+  return error.message || code || error.name;
+}
+
+/** Rejects with an OperatorError if the database is the cause, and otherwise with the same error. */
+export async function rejectForOperator(error: unknown): Promise<never> {
+  if (error instanceof OperatorError || classifyError(error) === "internalError") throw error;
+  throw new OperatorError(`the database request failed: ${errorReason(error)}; fix the cause, and try again`);
+}
+
+/** The errors of the client itself have neither a class nor always a code: they are recognised by their messages. */
+function isConnectionError(error: Error): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  const messages =
+    /connection|timeout|terminated|not queryable|after calling end|SSL|certificate|socket|closed/i;
+  return (
+    (code !== undefined && /^(?:E[A-Z]+|CERT_|ERR_TLS|ERR_SSL|UNABLE_|SELF_SIGNED|DEPTH_ZERO)/.test(code)) ||
+    messages.test(error.message)
+  );
+}

@@ -1,0 +1,173 @@
+// Opens SQLite files so that a commit is on stable storage when it returns, and runs transactions beside other processes.
+
+import { accessSync, closeSync, constants, existsSync, openSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { OperatorError } from "../../operator-error.ts";
+import type { OpenMode } from "../plant-store.ts";
+import { Database, SQLiteError } from "./driver.ts";
+import { isFailedFsync, recoverFromFailure, writeFailureMarker } from "./errors.ts";
+import { fileId, fsyncDirectory } from "./files.ts";
+import { migrate, newestVersion, schemaVersion } from "./migrations.ts";
+import { servedStores } from "./running-servers.ts";
+
+/** How long a statement waits for a lock that another process holds. */
+export const lockWaitMs = 2_000;
+
+/** How long an operator's transaction waits beside a server that commits without a pause. */
+const immediateWaitMs = 10_000;
+
+/** A WAL that grew during a long export or backup is truncated to this size when it is restarted. */
+const walBytesKept = 64 * 2 ** 20;
+
+/**
+ * Opens a store file, and brings its schema up to date. Every commit is on stable storage when it returns:
+ * journal_mode=WAL and synchronous=FULL. Throws an OperatorError if the file cannot be a store.
+ *
+ * @param mode `create` creates the file if there is none; the others throw then.
+ */
+export function openDatabase(path: string, mode: OpenMode): Database {
+  for (;;) {
+    // ":memory:" has no file; it is rejected once it is open, as it cannot have a WAL.
+    if (!existsSync(path) && path !== ":memory:") createFile(path, mode);
+    const id = fileId(path);
+    // A restore may replace the file at this moment; the file that was opened has no name then.
+    const isReplaced = () => id !== fileId(path);
+    try {
+      const database = openOnce(path, mode, isReplaced);
+      if (database !== undefined && !isReplaced()) return database;
+      database?.close();
+    } catch (error) {
+      if (!isReplaced()) throw error;
+    }
+  }
+}
+
+/** Creates the file ahead of SQLite, which would create it too, but leave no way to see that a restore has replaced it meanwhile. */
+function createFile(path: string, mode: OpenMode): void {
+  if (mode !== "create") throw noStore(path);
+  if (!existsSync(dirname(path))) {
+    throw new OperatorError(
+      `cannot create the store ${path}: the folder ${dirname(path)} does not exist; create it first`,
+    );
+  }
+  createPrivately(path);
+}
+
+/** Undefined if the file was replaced before any sidecar file was created. */
+function openOnce(path: string, mode: OpenMode, isReplaced: () => boolean): Database | undefined {
+  if (mode !== "existing") assertWritableFile(path);
+  let database: Database | undefined;
+  try {
+    recoverFromFailure(path);
+    // Ids are bigint both ways: as numbers they lose digits past 2^53, and are bound as REAL past 2^51.
+    database = new Database(path, { readwrite: true, create: false, strict: true, safeIntegers: true });
+    database.run(`PRAGMA busy_timeout = ${lockWaitMs}`);
+    assertStore(database, path, mode);
+    if (isReplaced()) {
+      database.close();
+      return undefined;
+    }
+    makeDurable(database, path);
+    if (mode === "create") migrate(database, path);
+    return database;
+  } catch (error) {
+    database?.close();
+    if (isFailedFsync(error)) writeFailureMarker(path, error.message);
+    if (error instanceof SQLiteError || isFailedFsync(error))
+      throw new OperatorError(`cannot open the store ${path}: ${error.message}`);
+    throw error;
+  }
+}
+
+function noStore(path: string): OperatorError {
+  const served = servedStores();
+  const named = served.map((each) => `--database sqlite:${each}`);
+  const elsewhere = served.length === 0 ? "" : `; running servers have ${named.join(", ")}`;
+  return new OperatorError(
+    `there is no store at ${resolve(path)}; name yours with --database, or create one there with "plantstore migrate"${elsewhere}`,
+  );
+}
+
+/** Creates the file, readable by its owner only, if there is none; SQLite gives the sidecar files the same mode. */
+function createPrivately(path: string): void {
+  try {
+    // The flag "a" follows a link to a file that does not exist yet, and does not truncate what another process creates.
+    closeSync(openSync(path, "a", 0o600));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new OperatorError(`cannot create the store ${path} (${code}); check its folder`);
+  }
+}
+
+/** SQLite silently opens a file without write permission for reading, and would fail at the first plant. */
+function assertWritableFile(path: string): void {
+  if (!existsSync(path)) return;
+  try {
+    accessSync(path, constants.W_OK);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new OperatorError(
+      `cannot open the store ${path}: it cannot be written (${code}); check its permissions and its file system`,
+    );
+  }
+}
+
+function makeDurable(database: Database, path: string): void {
+  const [[journalMode] = []] = database.query("PRAGMA journal_mode = WAL").values();
+  database.run("PRAGMA synchronous = FULL");
+  // SqlitePlants runs the checkpoints: SQLite does not report one of its own that fails.
+  database.run("PRAGMA wal_autocheckpoint = 0");
+  database.run(`PRAGMA journal_size_limit = ${walBytesKept}`);
+  // SQLite keeps another mode without an error for a database in memory and on a file system without shared memory.
+  if (journalMode !== "wal") {
+    throw new OperatorError(
+      `${path} cannot be kept durable (its journal mode is ${journalMode}); name a file on a local disk`,
+    );
+  }
+  // SQLite fsyncs the folder after it has created the WAL, and ignores an error; this fsync comes first and reports it.
+  database.query("SELECT 1 FROM sqlite_schema").get();
+  fsyncDirectory(path);
+}
+
+/** Throws unless the file is a store, and, if it is not to be upgraded, has this program's schema. Changes nothing. */
+function assertStore(database: Database, path: string, mode: OpenMode): void {
+  const version = schemaVersion(database, path);
+  if (mode !== "create" && version < newestVersion) {
+    throw new OperatorError(
+      `${path} has schema version ${version}, but this program needs ${newestVersion}; run "plantstore migrate" first`,
+    );
+  }
+}
+
+/**
+ * Runs one change of an operator in an immediate transaction. A busy server releases the write lock for some 100 µs
+ * between two commits, which SQLite's busy handler, with pauses of up to 100 ms, seldom meets; so the lock is tried every
+ * millisecond. Throws an OperatorError if the store cannot be changed now.
+ */
+export function runImmediateTransaction<T>(database: Database, change: () => T): T {
+  try {
+    return retryWhileBusy(database, change);
+  } catch (error) {
+    if (!(error instanceof SQLiteError) || isFailedFsync(error)) throw error;
+    throw new OperatorError(`the store could not be changed: ${error.message}; fix the cause, and try again`);
+  }
+}
+
+function retryWhileBusy<T>(database: Database, change: () => T): T {
+  const transaction = database.transaction(change);
+  const deadline = performance.now() + immediateWaitMs;
+  database.run("PRAGMA busy_timeout = 0");
+  try {
+    for (;;) {
+      try {
+        return transaction.immediate();
+      } catch (error) {
+        const isBusy = error instanceof SQLiteError && error.code === "SQLITE_BUSY";
+        if (!isBusy || performance.now() > deadline) throw error;
+        Bun.sleepSync(1);
+      }
+    }
+  } finally {
+    database.run(`PRAGMA busy_timeout = ${lockWaitMs}`);
+  }
+}

@@ -1,0 +1,91 @@
+// What an error of SQLite means, and how a store recovers after an fsync that failed.
+
+import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { OperatorError } from "../../operator-error.ts";
+import { Database, SQLiteError } from "./driver.ts";
+import { resolvedPath } from "./files.ts";
+
+/** How the name of the failure marker ends, a file beside the store whose disk has failed. */
+export const failureMarkerSuffix = "-disk-failed";
+
+/**
+ * An fsync has failed. The kernel then marks the pages as clean although they were not written, and the next fsync
+ * succeeds, so nothing that is read through the page cache proves what the disk holds. No process may continue with this
+ * store; the next one that opens it recovers it first.
+ */
+export class DiskFailureError extends OperatorError {}
+
+/** Whether an fsync failed, of SQLite's or of this program's own. */
+export function isFailedFsync(error: unknown): error is Error & { readonly code: string } {
+  if (error instanceof SQLiteError) return /^SQLITE_IOERR_(?:DIR_)?FSYNC/.test(error.code ?? "");
+  return error instanceof Error && "syscall" in error && error.syscall === "fsync";
+}
+
+/** Whether another connection holds the lock that was asked for. */
+export function isLocked(error: unknown): boolean {
+  return error instanceof SQLiteError && /^SQLITE_(?:BUSY|LOCKED)/.test(error.code ?? "");
+}
+
+/**
+ * Why a batch was not committed, in SQLite's words, and whether single plants of it may still be: not after a wait for a
+ * lock or on a broken disk, where each of them would wait again. Throws every other error, and an fsync that failed.
+ */
+export function batchFailure(error: unknown): { reason: string; mayCommitSingly: boolean } {
+  if (!(error instanceof SQLiteError) || isFailedFsync(error)) throw error;
+  const mayCommitSingly = /^SQLITE_(?:FULL|TOOBIG|CONSTRAINT)/.test(error.code ?? "");
+  return { reason: `${error.message} (${error.code})`, mayCommitSingly };
+}
+
+/**
+ * Marks a store as one whose disk has failed. The marker needs no fsync: after a power cut, which could lose it, the page
+ * cache is empty, and reads return what the disk holds.
+ */
+export function writeFailureMarker(path: string, reason: string): void {
+  try {
+    // As private as the store itself.
+    writeFileSync(markerPath(path), `${reason}\n`, { mode: statSync(path).mode & 0o666 });
+  } catch {
+    // A disk that cannot store the marker stores no plant either until it is mounted again, with an empty page cache.
+  }
+}
+
+/** Whether the disk of a store has failed since the store was last recovered. */
+export function hasFailureMarker(path: string): boolean {
+  return existsSync(markerPath(path));
+}
+
+/**
+ * Recovers a store whose disk has failed: with exclusive access, and without the shared index of the WAL, the whole WAL
+ * is copied into the database file and fsynced. Does nothing without a failure marker. Throws an OperatorError if other
+ * processes have the store open.
+ */
+export function recoverFromFailure(path: string): void {
+  if (!hasFailureMarker(path)) return;
+  // Of a store that was moved away only the marker may be left.
+  if (existsSync(path)) checkpointExclusively(path);
+  rmSync(markerPath(path));
+}
+
+function checkpointExclusively(path: string): void {
+  const database = new Database(path, { readwrite: true, create: false });
+  try {
+    // Keeps the WAL index in private memory, so SQLite rebuilds it from the WAL itself.
+    database.run("PRAGMA locking_mode = EXCLUSIVE");
+    database.run("PRAGMA synchronous = FULL");
+    database.run("BEGIN IMMEDIATE");
+    database.run("COMMIT");
+    database.run("PRAGMA wal_checkpoint(TRUNCATE)");
+  } catch (error) {
+    if (error instanceof SQLiteError && error.code?.startsWith("SQLITE_BUSY"))
+      throw new OperatorError(
+        `the disk of ${path} has failed, and recovery needs exclusive access; end the other processes that have it open`,
+      );
+    throw error;
+  } finally {
+    database.close();
+  }
+}
+
+function markerPath(path: string): string {
+  return resolvedPath(path) + failureMarkerSuffix;
+}
