@@ -3,15 +3,14 @@
 import type { PlantIndexes } from "../plant-reader.ts";
 import type { OpenMode } from "../plant-store.ts";
 import type { TokenStore } from "../token-store.ts";
-import { decodeBatch, encodeOutcomes } from "./batch-codec.ts";
 import { SqliteStore } from "./store.ts";
-import { notify, serveCalls } from "./worker-rpc.ts";
+import { decodeBatch, encodeOutcomes, notify, serveCalls } from "./worker-rpc.ts";
 
 /** What the worker serves. */
 export interface CommitWorker {
   readonly store: {
     open(path: string, mode: OpenMode): Promise<void>;
-    /** Takes and returns what batch-codec.ts encodes. */
+    /** Takes and returns what worker-rpc.ts encodes. */
     create(encodedBatch: string): Promise<string>;
     assertWritable(): Promise<void>;
     close(): Promise<void>;

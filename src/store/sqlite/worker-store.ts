@@ -4,12 +4,11 @@ import type { NewPlant } from "../../contract/plant.ts";
 import { type PlantIndexes, plantIndexMethods } from "../plant-reader.ts";
 import type { OpenMode, Outcome, PlantStore, StoreEvents } from "../plant-store.ts";
 import { type TokenStore, tokenStoreMethods } from "../token-store.ts";
-import { decodeOutcomes, encodeBatch } from "./batch-codec.ts";
 import type { CommitWorker, Unavailable } from "./commit-worker.ts";
 import { DiskFailureError } from "./errors.ts";
 import { bytesOnDisk } from "./files.ts";
 import { SqliteReader } from "./reader.ts";
-import { WorkerClient } from "./worker-rpc.ts";
+import { decodeOutcomes, encodeBatch, WorkerClient } from "./worker-rpc.ts";
 
 /** Enough that the worker finds its next call waiting when it has finished one. */
 const callsInFlightMax = 16;

@@ -2,17 +2,17 @@
 // commit, full disks, locks, and read and write errors.
 
 import { newPlantJson } from "../../../src/contract/plant.ts";
-import {
-  decodeBatch,
-  decodeOutcomes,
-  encodeBatch,
-  encodeOutcomes,
-} from "../../../src/store/sqlite/batch-codec.ts";
 import { Database, SQLiteError } from "../../../src/store/sqlite/driver.ts";
 import { isFailedFsync } from "../../../src/store/sqlite/errors.ts";
 import { migrate } from "../../../src/store/sqlite/migrations.ts";
 import { exportPlants, SqlitePlants } from "../../../src/store/sqlite/plants.ts";
 import { SqliteTokens } from "../../../src/store/sqlite/tokens.ts";
+import {
+  decodeBatch,
+  decodeOutcomes,
+  encodeBatch,
+  encodeOutcomes,
+} from "../../../src/store/sqlite/worker-rpc.ts";
 import type { Environment, ProcessStore, SimulationParts } from "./environment.ts";
 
 /** The process ends during a call. No code may catch it and continue. */

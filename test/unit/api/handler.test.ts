@@ -132,7 +132,9 @@ test("a request whose client aborts is recorded as aborted, and is not an intern
     signal: abort.signal,
   });
   await handler.handle(sent, context);
-  expect(events).toMatchObject([{ kind: "requestCompleted", request: { result: "clientAborted", caller: "gardener" } }]);
+  expect(events).toMatchObject([
+    { kind: "requestCompleted", request: { result: "clientAborted", caller: "gardener" } },
+  ]);
 });
 
 test("a connection that is closed after the response says so", async () => {
@@ -147,5 +149,7 @@ test("a create of the console is handled like one from the network", async () =>
   const response = await handler.create(new Headers(authorized), plant);
   expect(response.status).toBe(200);
   expect(await response.json()).toEqual({ name: "Monstera" });
-  expect(events).toMatchObject([{ kind: "requestCompleted", request: { path: "/v1/plants", result: "created" } }]);
+  expect(events).toMatchObject([
+    { kind: "requestCompleted", request: { path: "/v1/plants", result: "created" } },
+  ]);
 });

@@ -140,7 +140,7 @@ const vocabulary: readonly [pattern: RegExp, replacement: string][] = [
   [/\bwithdraw\b|\brotationOutcome\b/, "revokeByHash, planRotation"],
   [
     /\bsqlite-thread\b|\breader-thread\b|\bthread-calls\b|\bthread-messages\b/,
-    "worker-store, reader-worker, worker-rpc, batch-codec",
+    "worker-store, reader-worker, worker-rpc",
   ],
   [/\bCallThread\b|\bpackBatch\b/, "WorkerClient, encodeBatch"],
   [/\bforOperator\b|\bchangeInTurn\b/, "isOperatorError, immediate transaction"],

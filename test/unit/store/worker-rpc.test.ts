@@ -8,7 +8,7 @@ import {
   decodeOutcomes,
   encodeBatch,
   encodeOutcomes,
-} from "../../../src/store/sqlite/batch-codec.ts";
+} from "../../../src/store/sqlite/worker-rpc.ts";
 import { anyNewPlant } from "../../support/any-new-plant.ts";
 
 test("a batch comes back as it was, absent and empty tags apart", () => {
