@@ -227,7 +227,7 @@ for (const engine of engines) {
     test("a reader of changes has what is stored, after any sequence of changes", () =>
       withTokens(async (tokens) => {
         const step = fc.record({
-          kind: fc.constantFrom("add", "rotate", "revoke", "withdraw", "remove", "read"),
+          kind: fc.constantFrom("add", "rotate", "revoke", "revokeByHash", "remove", "read"),
           name: fc.constantFrom("a", "b"),
           lifeMs: fc.option(fc.integer({ min: 1, max: 50 }), { nil: null }),
           overlapMs: fc.integer({ min: 0, max: 50 }),
@@ -272,7 +272,7 @@ for (const engine of engines) {
                   overlapEndsAt: now + overlapMs,
                 });
               else if (kind === "revoke") await tokens.revoke(name, now);
-              else if (kind === "withdraw") {
+              else if (kind === "revokeByHash") {
                 const all = await tokens.list();
                 await tokens.revokeByHash(all[pick % Math.max(1, all.length)]?.hash ?? "");
               } else if (kind === "remove") {

@@ -78,9 +78,9 @@ export class Client {
     if (reply !== "disconnected") {
       const refused = reply.status === 401;
       if (refused && expectation() === "accepted")
-        this.#parts.report(`shut out: a token in force got ${show(reply)}`);
+        this.#parts.report(`shut out: an active token got ${show(reply)}`);
       if (!refused && expectation() === "refused")
-        this.#parts.report(`let in: a token that is not in force got ${show(reply)}`);
+        this.#parts.report(`let in: an inactive token got ${show(reply)}`);
     }
     this.#checkResponse(reply, sentAt);
     this.#record(plant, reply, isAlone);

@@ -45,7 +45,7 @@ test("a caller's only body may take all that there is, a second one its share", 
   expect(budget.acquire("two", 0)).toBe(true);
 });
 
-test.each([Number.NaN, -1, 0.5, Number.POSITIVE_INFINITY, 2 ** 53])("%p is no amount", (amount) => {
+test.each([Number.NaN, -1, 0.5, Number.POSITIVE_INFINITY, 2 ** 53])("%p is not an amount", (amount) => {
   const budget = new SharedBudget(1_000);
   budget.acquire("one", 10);
   expect(() => budget.acquire("one", amount)).toThrow(RangeError);

@@ -99,7 +99,7 @@ test("a database that is read-only or not in UTF-8 is rejected", async () => {
 });
 
 test("hosts that refuse the connection and unknown roles are named", async () => {
-  const { stderr } = await serve("postgres://nobody@127.0.0.1:1,127.0.0.1:2/none?retry_timeout=1");
+  const { stderr } = await serve("postgres://unknown@127.0.0.1:1,127.0.0.1:2/none?retry_timeout=1");
   expect(stderr).toMatch(
     /^plantstore: cannot open the store: 127\.0\.0\.1:1: [^;]*ECONNREFUSED[^;]*; 127\.0\.0\.1:2: [^\n]+\n$/m,
   );
@@ -167,7 +167,7 @@ test("with SERIALIZABLE as the database's default, races have one winner and no 
   for (let round = 0; round < 10; round++) {
     const id = BigInt(round);
     const answers = await Promise.all(
-      Array.from({ length: 40 }, (_, index) => post(target, plantJson(id, `contender ${index % 8}`))),
+      Array.from({ length: 40 }, (_, index) => post(target, plantJson(id, `race ${index % 8}`))),
     );
     expect(new Set(answers.filter(({ status }) => status === 200).map(({ text }) => text)).size).toBe(1);
     expect(answers.filter(({ status }) => status !== 200).every(({ text }) => text.includes("40009"))).toBe(
