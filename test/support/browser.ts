@@ -14,7 +14,7 @@ const flags = [
   "--disable-background-networking",
   "--disable-component-update",
   "--disable-sync",
-  // Nothing gets out, whoever asks for it: a page, or the browser for itself.
+  // No request leaves this machine, neither of a page nor of the browser itself.
   "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ];
 

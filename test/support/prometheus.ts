@@ -33,7 +33,7 @@ export class Prometheus implements AsyncDisposable {
     this.#child = child;
   }
 
-  /** Starts it, and waits until it is ready. It asks and judges its rules five times a second. */
+  /** Starts it, and waits until it is ready. It scrapes and evaluates its rules five times a second. */
   static async start(adminUrl: string): Promise<Prometheus> {
     const folder = new TemporaryFolder();
     const configuration = (await Bun.file(deployed("prometheus.yml")).text())

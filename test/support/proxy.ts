@@ -63,7 +63,7 @@ export class HangingProxy implements Disposable {
     this.#hangs = true;
   }
 
-  /** New connections work again; those that hung are broken off, as a network that comes back resets them. */
+  /** New connections work again; those that hung are closed, as a network that recovers resets them. */
   recover(): void {
     this.#hangs = false;
     for (const link of [...this.#links]) {

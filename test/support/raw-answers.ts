@@ -10,7 +10,7 @@ export interface RawAnswer {
 export interface RawAnswers {
   /** Whole answers, in their order, without the interim ones (RFC 9110, section 15.2). */
   readonly answers: readonly RawAnswer[];
-  /** What is behind them: the beginning of another answer, something that is none, or nothing. */
+  /** The rest: an incomplete response, bytes that are not a response, or nothing. */
   readonly rest: string;
 }
 

@@ -56,7 +56,7 @@ export interface SystemCall {
 }
 
 /** The calls of a trace as they began and as they ended, in the order in which that happened. */
-export function* systemCalls(trace: string): Generator<{ moment: "begins" | "ends"; call: SystemCall }> {
+export function* systemCalls(trace: string): Generator<{ phase: "begins" | "ends"; call: SystemCall }> {
   const unfinished = new Map<string, string>();
   for (const line of trace.split("\n")) {
     const [, thread = "", rest = ""] = /^(\d+) +(.*)$/.exec(line) ?? [];
@@ -68,8 +68,8 @@ export function* systemCalls(trace: string): Generator<{ moment: "begins" | "end
     if (name === undefined) continue;
     const result = Number(/= (-?\d+)[^=]*$/.exec(text)?.[1] ?? Number.NaN);
     const call = { name, path: unhex(path), text, result };
-    if (resumed === null) yield { moment: "begins", call };
-    if (!isUnfinished) yield { moment: "ends", call };
+    if (resumed === null) yield { phase: "begins", call };
+    if (!isUnfinished) yield { phase: "ends", call };
   }
 }
 

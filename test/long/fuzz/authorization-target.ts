@@ -62,18 +62,18 @@ export const target: FuzzTarget = {
   // A header's value reaches the server as Latin-1, without space around it (RFC 9110, section 5.5).
   run: (input) => authenticator.authenticate(headersOf(input)),
   check(input, result) {
-    const expected = judge(headersOf(input).get("authorization") ?? "");
+    const expected = expectedResult(headersOf(input).get("authorization") ?? "");
     const given = result instanceof ApiError ? result.code : result;
     const isRight = given instanceof Promise ? expected === "unknown" : Bun.deepEquals(given, expected);
-    if (!isRight) throw new Error(`judged as ${Bun.inspect(given)}, not ${Bun.inspect(expected)}`);
+    if (!isRight) throw new Error(`read as ${Bun.inspect(given)}, not ${Bun.inspect(expected)}`);
     if (given instanceof Promise) void given.then(checkUnknown);
   },
 };
 
-/** Where it throws, the process ends: what nobody has issued was accepted. */
-function checkUnknown(judged: unknown): void {
-  if (!(judged instanceof ApiError) || judged.code !== "invalidToken")
-    throw new Error(`a token that nobody has issued is judged as ${Bun.inspect(judged)}`);
+/** Throws, which ends the process, if a token that was not issued was accepted. */
+function checkUnknown(result: unknown): void {
+  if (!(result instanceof ApiError) || result.code !== "invalidToken")
+    throw new Error(`a token that was not issued is read as ${Bun.inspect(result)}`);
 }
 
 function headersOf(input: Buffer): Headers {
@@ -86,7 +86,7 @@ function headersOf(input: Buffer): Headers {
 }
 
 /** RFC 9110, section 11.4, and RFC 6750, section 2.1, a character at a time. */
-function judge(value: string): typeof caller | "missingToken" | "invalidToken" | "unknown" {
+function expectedResult(value: string): typeof caller | "missingToken" | "invalidToken" | "unknown" {
   const space = value.indexOf(" ");
   const scheme = space === -1 ? value : value.slice(0, space);
   if (scheme.toLowerCase() !== "bearer") return "missingToken";

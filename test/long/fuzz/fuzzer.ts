@@ -40,7 +40,7 @@ export class Fuzzer {
     this.#target = target;
     this.#coverage = coverage;
     this.#pick = pick;
-    // Text as UTF-8, but what is no UTF-8 text in a header stands for itself.
+    // Text as UTF-8; bytes in a header that are not UTF-8 are kept.
     this.#words = target.words.map((word) => Buffer.from(word));
   }
 

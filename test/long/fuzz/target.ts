@@ -1,6 +1,6 @@
 // The interface of a fuzz target.
 
-/** A function of the server's that takes bytes from a stranger, beside an independent judge of the same bytes. */
+/** A function of the server that parses bytes of a client, and an oracle for the same bytes. */
 export interface FuzzTarget {
   /** The name of its folder in corpus/. */
   readonly name: string;
@@ -12,6 +12,6 @@ export interface FuzzTarget {
   readonly close: () => Promise<void>;
   /** Runs the code under test alone: what it runs through is the input's coverage. */
   readonly run: (input: Buffer) => unknown;
-  /** Throws where the result is not what the independent judge says. */
+  /** Throws if the result differs from the oracle's. */
   readonly check: (input: Buffer, result: unknown) => void;
 }

@@ -196,7 +196,7 @@ test("a plant whose commit did not reach the synchronous standby is not acknowle
   while ((await post(target, plantJson(id, "Ficus"))).status !== 200);
 });
 
-test("rows that the database refuses are judged one by one, within one time-out and not one for each", async () => {
+test("rows that the database rejects are inserted one by one, within one time-out for all", async () => {
   await using database = await PostgresServer.start();
   await using server = await RunningServer.start({
     database: database.address("postgres", [], "?retry_timeout=1"),

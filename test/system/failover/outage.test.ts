@@ -65,7 +65,7 @@ describe.concurrent("a provider that is down", () => {
 
   test.each([
     ["a page in place of its keys", () => new Response("<html>")],
-    ["keys that are none", () => Response.json({ keys: {} })],
+    ["keys that are not an array", () => Response.json({ keys: {} })],
     ["JSON that is null", () => Response.json(null)],
   ])("sends %s: cached keys stay valid", async (_, answer) => {
     const key = new SigningKey();

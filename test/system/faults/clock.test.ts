@@ -31,7 +31,7 @@ function setClock(file: string, ahead: string): void {
 }
 
 describeIfInstalled("faketime", "a clock that jumps", () => {
-  test("a token with an end is in force while the clock says so; no plant is lost, no other request refused", async () => {
+  test("a token with an expiry is active by the clock; no plant is lost, and no other request is refused", async () => {
     using folder = new TemporaryFolder();
     const clock = folder.file("clock");
     setClock(clock, "+0");

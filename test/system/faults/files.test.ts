@@ -130,7 +130,7 @@ test("a log that was cut off: what is whole of it is there, nothing is half ther
   rmSync(`${path}-shm`, { force: true });
   await using again = await RunningServer.start({ database: `sqlite:${path}` });
   const faults = load.audit((await again.command("export")).stdout);
-  // Nobody can have what is cut away; all that is there is as it was sent.
+  // What was cut away is lost; all remaining plants are as they were sent.
   expect(faults.filter((fault) => !fault.startsWith("lost"))).toEqual([]);
   expect(faults.length).toBeLessThan(load.acknowledged.size);
 });

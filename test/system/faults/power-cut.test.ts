@@ -86,13 +86,13 @@ describeIfStrace("a power cut", () => {
     const text = readFileSync(trace, "latin1");
     const answers = text.match(/\\x48\\x54\\x54\\x50\\x2f\\x31\\x2e\\x31\\x20\\x32\\x30\\x30/g)?.length ?? 0;
     let cut = 0;
-    for (const { moment, call } of systemCalls(text)) {
+    for (const { phase, call } of systemCalls(text)) {
       const file = files.get(call.path);
       const isSync = call.name === "fsync" || call.name === "fdatasync";
-      if (file !== undefined && isSync && moment === "begins") file.beginSync();
+      if (file !== undefined && isSync && phase === "begins") file.beginSync();
       else if (file !== undefined && isSync && call.result === 0) file.endSync();
-      else if (file !== undefined && moment === "ends") file.pending.push(call);
-      if (file !== undefined || moment === "ends") continue;
+      else if (file !== undefined && phase === "ends") file.pending.push(call);
+      if (file !== undefined || phase === "ends") continue;
       const ids = acknowledgedIn(call);
       acknowledged.push(...ids);
       const uncovered = ids.filter(

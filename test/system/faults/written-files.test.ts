@@ -46,7 +46,7 @@ async function prepare(): Promise<void> {
   }
 }
 
-/** Runs a command in a folder as a shell does, redirections included; for anybody's files to be as open as can be. */
+/** Runs a command in a folder as a shell does, with redirections, and with a umask of 0. */
 async function inFolder(folder: string, line: string): Promise<CommandResult> {
   const child = Bun.spawn(["sh", "-c", `umask 000; ${plantstore} ${line}`], {
     cwd: folder,
@@ -87,7 +87,7 @@ function plantsIn(folder: string): string {
   return stdout.toString();
 }
 
-/** The lines of the input that a report names; throws where it is no report. */
+/** The lines of the input that a report names; throws where it is not a report. */
 function reportedLines(path: string): number[] {
   return readFileSync(path, "utf8")
     .trimEnd()
@@ -243,7 +243,7 @@ const cells: readonly Cell[] = [
   {
     commands: [...changers, "check"],
     when: "another process keeps the store's lock",
-    outcome: "exit code 1 after 10 seconds at the most, and nothing is changed",
+    outcome: "exit code 1 after at most 10 seconds, and nothing is changed",
     expected: { exitCode: 1, says: "database is locked" },
     before: lockHolder,
   },
@@ -287,7 +287,7 @@ const cells: readonly Cell[] = [
       `${line} >&-`,
     ]),
     when: "standard output is full or closed",
-    outcome: "exit code 1, and the token that nobody has seen is revoked",
+    outcome: "exit code 1, and the unseen token is revoked",
     expected: { exitCode: 1, says: "the token could not be printed (E" },
     after: async (folder) => {
       const database = `sqlite:${folder}/plantstore.db`;

@@ -9,7 +9,7 @@ import { heads } from "./heads.ts";
 import { fill, firstId } from "./hostile-request.ts";
 import { HostileSession } from "./hostile-session.ts";
 
-const readings = ["/livez", "/readyz", "/metrics"];
+const probePaths = ["/livez", "/readyz", "/metrics"];
 
 /** Calls of the console that no NewPlant, nor what is near one, is a good body for. */
 const calls = ["/console/api/plants", "/console/api/tokens/revoke", "/console/api/indexes"];
@@ -22,7 +22,7 @@ test("hostile requests are refused there, and the public listener does not notic
     ...[...framing, ...heads, ...badBodies].map(({ bytes }) =>
       fill(bytes, { id: firstId, ...session.target }),
     ),
-    ...readings.flatMap((path) => [
+    ...probePaths.flatMap((path) => [
       ...methods.map((method) => `${method} ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n`),
       `GET ${path}/ HTTP/1.1\r\nHost: x\r\n\r\n`,
       `GET /x/..${path}%00 HTTP/1.1\r\nHost: x\r\n\r\n`,
@@ -49,7 +49,7 @@ test("hostile requests are refused there, and the public listener does not notic
   };
   await Promise.all(Array.from({ length: 16 }, send));
   expect(found).toEqual([]);
-  for (const path of readings) expect((await fetch(url + path)).status).toBe(200);
+  for (const path of probePaths) expect((await fetch(url + path)).status).toBe(200);
   expect(await session.faults()).toEqual([]);
 }, 120_000);
 

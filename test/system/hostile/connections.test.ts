@@ -20,7 +20,7 @@ const hardLimit = Number((await Bun.$`sh -c "ulimit -Hn"`.text()).trim().replace
 const idleCount = Math.min(idleWanted, hardLimit - descriptorsBeside);
 const reason = idleCount < idleWanted ? ` (not ${idleWanted}: ulimit -Hn is ${hardLimit})` : "";
 
-test(`${idleCount} idle connections are held and given back, and nobody beside them notices${reason}`, async () => {
+test(`${idleCount} idle connections are held and released, and all other requests succeed${reason}`, async () => {
   await using session = await HostileSession.start(["--connections-max", "20000"]);
   const before = await session.footprint();
   const idle: RawConnection[] = [];
@@ -42,7 +42,7 @@ test(`${idleCount} idle connections are held and given back, and nobody beside t
   expect(await session.faults()).toEqual([]);
 }, 120_000);
 
-test("answers that nobody reads are not heaped up", async () => {
+test("responses that are not read do not accumulate", async () => {
   await using session = await HostileSession.start();
   const before = await session.footprint();
   // Of 15 KB and of 200 bytes; the former need a promise, and the latter are given at once.
@@ -121,7 +121,7 @@ test("a client that closes its half gets no answer or a true one, and its plant 
   expect(await session.faults()).toEqual([]);
 });
 
-test("connections past the limit are shed, and nobody who sends a request is refused", async () => {
+test("connections past the limit are shed, and no request is refused", async () => {
   await using session = await HostileSession.start(["--connections-max", "500"]);
   const idle = await Promise.all(Array.from({ length: 1_000 }, () => RawConnection.open(session.target.url)));
   for (const connection of idle) connection.write(createHead({ token: "x" }, "Content-Length: 0"));

@@ -23,7 +23,7 @@ test.each([
 });
 
 test.each(['a b<>"', "a/b", "a@b", "[::1", "a\r\nHost: b", "a:b", "\xff", '"}],'])(
-  "the description names no Host that is none: %p",
+  "the served openapi.yaml does not repeat an invalid Host: %p",
   async (host) => {
     const { url } = session.target;
     const request = `GET /openapi.json HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;

@@ -58,7 +58,7 @@ test.each(Object.entries(framings))(
       .flatMap((position) => exchanges.map((exchange) => [position, exchange] as const))
       .values();
     const check = async () => {
-      for (const [position, exchange] of left) await checkCorruption(position, exchange);
+      for (const [position, replace] of left) await checkCorruption(position, replace);
     };
     await Promise.all(Array.from({ length: 64 }, check));
     expect(found).toEqual([]);

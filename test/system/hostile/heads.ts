@@ -68,7 +68,7 @@ const lines: readonly [line: string, ...Outcome[]][] = [
   ["POST /openapi.json HTTP/1.1", "methodNotAllowed"],
 ];
 
-// RFC 9112, section 3.2, asks for a 400 where Host is no host or is there twice. Bun passes those on, and a create does
+// RFC 9112, section 3.2, asks for a 400 where Host is invalid or repeated. Bun passes those on, and a create does
 // not depend on them.
 const hosts: readonly [host: string, ...Outcome[]][] = [
   ["", "bare"],
@@ -241,7 +241,7 @@ export const heads: readonly HostileRequest[] = [
       create(`${name} in a method`, { line: `PO${control}ST /plants HTTP/1.1` }, "bare"),
       create(`${name} in a path`, { line: `POST /pl${control}ants HTTP/1.1` }, "bare", "notFound"),
       create(`${name} in a header's name`, { framing: `X${control}: y\r\n${length}` }, "bare"),
-      // DEL is no control character to Bun in a value. It changes nothing there.
+      // Bun does not treat DEL as a control character in a value. It changes nothing there.
       create(
         `${name} in a value`,
         { framing: `X: y${control}y\r\n${length}` },

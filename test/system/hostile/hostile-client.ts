@@ -44,7 +44,7 @@ export class HostileClient {
     const left = rows.values();
     const sender = async () => {
       for (const row of left) {
-        const fault = await this.#fault(row);
+        const fault = await this.#findFault(row);
         if (fault !== undefined) found.push(fault);
         const wrong = await this.#gauges?.wrong();
         if (wrong !== undefined) found.push(`${row.name}, or what ran beside it: ${wrong}`);
@@ -71,7 +71,7 @@ export class HostileClient {
     this.#load.acknowledged.add(id);
   }
 
-  async #fault({ name, bytes, allowed }: HostileRequest): Promise<string | undefined> {
+  async #findFault({ name, bytes, allowed }: HostileRequest): Promise<string | undefined> {
     const id = this.nextId();
     const received = await this.exchange(fill(bytes, { id, token: this.#target.token }));
     const [first = "", ...later] = outcomesOf(received);

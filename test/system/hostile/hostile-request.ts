@@ -4,7 +4,7 @@ import type { ErrorCode } from "../../../src/contract/errors.ts";
 
 /**
  * `created` is a 200 with the Plant, and the plant in the store. `bare` is the HTTP parser's refusal: the connection is
- * closed, with a status and no body or without a word. `destroySockets` is the same behind a plant that was whole, so that it may
+ * closed, with a status and no body or without a response. `destroySockets` is the same behind a plant that was whole, so that it may
  * be stored: creating it again is safe. The name of an error is its status and its Error body. `served`
  * is a 200 of the description or its page.
  */

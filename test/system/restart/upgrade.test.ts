@@ -68,7 +68,7 @@ for (const engine of engines) {
     }
 
     test.each([1, 2] as const)(
-      "a store of version %d keeps its plants and tokens, whoever upgrades it and however many at once",
+      "a store of version %d keeps its plants and tokens when several processes upgrade it at once",
       async (version) => {
         await using place = await old(version);
         const { database } = place;

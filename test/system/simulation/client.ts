@@ -47,7 +47,7 @@ export class Client {
   /** Must be acknowledged: nothing is wrong any more. */
   async createLast(): Promise<void> {
     const plant = { id: this.#random.int64(), name: `last ${this.#name}` };
-    // Some come while others are being committed: nobody may wait for a request that never comes.
+    // Some come while others are being committed: no request may wait for one that never comes.
     await this.#parts.time.sleep(this.#random.between(0, 3));
     this.#parts.model.recordRequest(plant);
     const reply = await this.#postUntilThereIsRoom(newPlantJson(plant));
@@ -57,7 +57,7 @@ export class Client {
     this.#recordOutcome(plant, reply, false);
   }
 
-  /** Everybody comes at once, which a queue may refuse, but not again and again. */
+  /** All clients create at once: the queue may refuse some, but not repeatedly. */
   async #postUntilThereIsRoom(body: string): Promise<Reply> {
     const triesMax = 20;
     for (let tries = 1; ; tries++) {
@@ -78,11 +78,11 @@ export class Client {
     if (reply !== "gone") {
       const refused = reply.status === 401;
       if (refused && verdict() === "accepted")
-        this.#parts.report(`shut out: a token in force was answered ${show(reply)}`);
+        this.#parts.report(`shut out: an active token was answered ${show(reply)}`);
       if (!refused && verdict() === "refused")
-        this.#parts.report(`let in: a token that is not in force was answered ${show(reply)}`);
+        this.#parts.report(`let in: an inactive token was answered ${show(reply)}`);
     }
-    this.#judge(reply, sentAt);
+    this.#checkReply(reply, sentAt);
     this.#recordOutcome(plant, reply, isAlone);
   }
 
@@ -99,7 +99,7 @@ export class Client {
       [json.replace('"wrong', `"${"y".repeat(2_000)}wrong`), 413],
     ] as const);
     const reply = await this.#post(body, tokens.first);
-    // Judged ahead of the body, or of its end.
+    // Rejected before the body was read, or before its end.
     const isLimited =
       reply !== "gone" && (reply.status === 408 || /bodies to read|overloaded/.test(reply.text));
     if (reply !== "gone" && reply.status !== status && !isLimited)
@@ -154,7 +154,7 @@ export class Client {
   }
 
   /** Whether an answer may be given at all, whatever became of the plant. */
-  #judge(reply: Reply, sentAt: number): void {
+  #checkReply(reply: Reply, sentAt: number): void {
     const { environment, time, report } = this.#parts;
     if (reply === "gone") return;
     if (reply.status === 500 && reply.text !== engineThrewText) report("fault: a request was answered 500");

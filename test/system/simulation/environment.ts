@@ -28,7 +28,7 @@ export interface Environment {
   readonly lastRefusalAt: number;
   /** What an engine threw that it should have answered. */
   readonly faults: readonly string[];
-  /** Whether engines now and then throw instead of giving outcomes, as a fault of the program would. */
+  /** Whether engines now and then throw instead of giving outcomes, as after an internal error. */
   readonly engineThrows: boolean;
   /** A plant as it is stored in a way that survives whatever comes, as JSON. */
   durablePlant(id: bigint): string | undefined;
@@ -59,7 +59,7 @@ export interface Mutation {
   readonly sqliteSql?: (sql: string) => string;
   /** An fsync that failed looks like any other write. */
   readonly hidesFsync?: boolean;
-  /** PostgreSQL tells nobody that it has standbys. */
+  /** PostgreSQL does not report its standbys. */
   readonly concealsStandbys?: boolean;
   /** PostgreSQL commits as it is configured, whatever a transaction sets. */
   readonly ignoresSettings?: boolean;

@@ -76,7 +76,7 @@ export const mutations: Readonly<Record<string, SimulationOptions>> = {
         withCreating(groupCommit, async (plant, caller) => {
           const outcome = groupCommit.create(plant, caller);
           if (!random.chance(0.02)) return outcome;
-          // Nobody waits for it any more.
+          // Its caller no longer waits.
           outcome.catch(() => undefined);
           return "overloaded";
         }),

@@ -48,7 +48,7 @@ export class PostgresCluster {
   /** Counts the failovers: what was on its way to a standby before one has nowhere to arrive. */
   #timeline = 0;
   readonly #waiting: { until: number; resolve: (isSafe: boolean) => void }[] = [];
-  /** How long the way to the standby takes at the most. */
+  /** The longest delay to the standby. */
   #slowestMs = 5;
   readonly #parts: EnvironmentParts;
 

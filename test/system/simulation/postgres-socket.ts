@@ -14,7 +14,7 @@ export class SimulatedSocket extends EventEmitter {
   /** Statements of one connection are executed one after the other. */
   #serverTurn: Promise<void> = Promise.resolve();
   #ended = false;
-  /** What the server says of itself when it lets somebody in. */
+  /** The parameters that the server reports after authentication. */
   readonly #backend: number;
   /** Ends what is executed at this moment. */
   #cancelStatement: (() => void) | undefined;

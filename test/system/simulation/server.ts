@@ -13,7 +13,7 @@ import type { Creating, Environment, EnvironmentParts, ProcessStore } from "./en
 const limits = { queuePlantsMax: 4, queueCodeUnitsMax: 900, batchPlantsMax: 3 };
 const bodyLimits = { bodyBytesMax: 2_000, inFlightBytesMax: 8_000, arrivalMsMax: 2_000 };
 
-/** What an engine throws that fails in a way that nobody knows. */
+/** An error of an engine that is of no known kind. */
 class EngineThrew extends Error {}
 
 /** The text of the 500 that it is answered with. */
@@ -35,7 +35,7 @@ export class SimulatedServer {
   readonly #internalErrors = new Map<string, unknown>();
   readonly #gone = Promise.withResolvers<"gone">();
   readonly #open = new Set<Promise<Reply>>();
-  /** Requests that are not answered yet, whether or not anybody still waits for them. */
+  /** Requests without a response yet, also those whose client is gone. */
   #unanswered = 0;
   /** The most plants that have waited for a commit. */
   #waitedMost = 0;

@@ -16,7 +16,7 @@ import { SqlitePlants } from "../../../src/store/sqlite/plants.ts";
 import { SqliteTokens } from "../../../src/store/sqlite/tokens.ts";
 import type { Environment, EnvironmentParts, ProcessStore } from "./environment.ts";
 
-/** The process ends in the midst of a call. Nobody may catch it and go on. */
+/** The process ends during a call. No code may catch this and continue. */
 class Killed extends Error {}
 
 type Trouble = "none" | "throws" | "full" | "locked" | "broken" | "fsync" | "killedBefore" | "killedAfter";

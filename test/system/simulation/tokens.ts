@@ -49,7 +49,7 @@ export class SimulatedTokens {
     await this.#store.revoke(issued.name, time.wallNow());
   }
 
-  /** The first, which is always in force. */
+  /** The first, which is always active. */
   get first(): string {
     return this.#issued[0]?.token ?? "";
   }
@@ -61,7 +61,7 @@ export class SimulatedTokens {
     if (random.chance(0.7)) return { token: this.first, verdict: () => "accepted" };
     const issued = random.pick(this.#issued);
     const [before, wallAheadMs] = [this.#verdict(issued), time.wallAheadMs];
-    // A token that a server does not know yet is judged when it has been looked up, some time after it was sent.
+    // A token that a server does not know yet is accepted or rejected once it has been looked up, some time after it was sent.
     const verdict = () =>
       time.wallAheadMs === wallAheadMs && this.#verdict(issued) === before ? before : "either";
     return { token: issued.token, verdict };

@@ -56,7 +56,7 @@ export class VirtualTime implements Disposable {
       await new Promise<void>((resolve) => realTurn(resolve));
       if (isSettled) return promise;
       const due = this.#due.pop();
-      if (due === undefined) throw new Error("Everybody waits, and nothing will ever happen");
+      if (due === undefined) throw new Error("All tasks wait, and no timer is due");
       if (due.at > end) throw new Error(`It is not done after ${msMax} ms`);
       this.#now = due.at;
       if (!this.#cancelled.delete(due.order)) due.run();
