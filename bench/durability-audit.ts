@@ -1,4 +1,4 @@
-// Holds what a subject acknowledged against what it stored, and checks that it waits for the disk.
+// Compares the creates that a subject acknowledged with those that it stored, and checks that it waits for fsync.
 
 import { Database } from "bun:sqlite";
 import { createReadStream, readFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// The environment of a measurement: commit, machine, load, versions. Figures without it mean little later.
+// The environment of a measurement: commit, machine, load, versions. Results cannot be compared without it.
 
 import { availableParallelism, cpus, loadavg, release } from "node:os";
 
@@ -6,7 +6,7 @@ export type Environment = ReturnType<typeof readEnvironment>;
 
 /**
  * Call it ahead of the first run, for the load: the average over the minute before. Throws if the stores, in the folder,
- * would be on a file system in memory, where an fsync costs nothing and keeps nothing.
+ * would be on a file system in memory, where an fsync is free and makes nothing durable.
  */
 export function readEnvironment(folder: string) {
   const fileSystem = outputOf(["df", "--output=fstype", folder]).split("\n").at(-1) ?? "unknown";

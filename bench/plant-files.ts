@@ -18,7 +18,7 @@ const lines: Readonly<Record<Format, (plant: GeneratedPlant) => string>> = {
 
 const plantsPerWrite = 10_000;
 
-/** Writes so many plants to a file, unless it is there, and returns its path. */
+/** Writes this number of plants to a file, unless it exists, and returns its path. */
 export async function writePlantFile(
   folder: string,
   format: Format,

@@ -21,7 +21,7 @@ export class ServerProcess implements AsyncDisposable {
 
   constructor(command: readonly string[], options: SpawnOptions = {}) {
     this.#child = spawn(command, options);
-    // Read, so that a server which prints much does not stand still.
+    // Drained, so that a full pipe does not block the server.
     new Output(this.#child.stdout);
     this.#stderr = new Output(this.#child.stderr);
   }
@@ -59,7 +59,7 @@ export class ServerProcess implements AsyncDisposable {
 export interface Ended {
   readonly stdout: string;
   readonly seconds: number;
-  /** Its own processor time; what works for it elsewhere, such as a database, is not in it. */
+  /** Its own processor time, without that of other processes that it uses, such as a database. */
   readonly cpu: CpuTime;
   /** The largest resident memory. */
   readonly peakMb: number;
@@ -79,7 +79,7 @@ export async function runProgram(command: readonly string[], options: SpawnOptio
   const ended = child.exited.then(() => performance.now());
   const texts = Promise.all([options.output === undefined ? child.stdout.text() : "", child.stderr.text()]);
   let peakMb = 0;
-  // While it runs: what the kernel tells afterwards counts the memory that its process had before it was this program.
+  // Read while it runs: the peak that the kernel reports afterwards includes memory from before exec.
   while (options.output !== undefined && child.exitCode === null && child.signalCode === null) {
     peakMb = Math.max(peakMb, residentMb(child.pid, "VmHWM"));
     await Bun.sleep(memoryIntervalMs);
@@ -92,7 +92,7 @@ export async function runProgram(command: readonly string[], options: SpawnOptio
   return { stdout, seconds, cpu: { userUs: Number(user), systemUs: Number(system) }, peakMb };
 }
 
-/** Kills all that run, upon which everything that waits for them fails, and lets nothing start any more. */
+/** Kills all running processes, which rejects all waits for them, and prevents new ones from starting. */
 export function killAll(): void {
   isInterrupted = true;
   for (const child of running) child.kill("SIGKILL");
@@ -119,7 +119,7 @@ export function findPort(): number {
 /** The environment holds nothing of the caller's but PATH and HOME, so that no setting of theirs is measured. */
 function spawn(command: readonly string[], { env, cwd, output }: SpawnOptions) {
   if (isInterrupted) throw new Error("interrupted");
-  // Bun writes over what is there, and leaves the rest of it.
+  // Bun overwrites a file without truncating it.
   if (output !== undefined) rmSync(output, { force: true });
   const child = Bun.spawn([...command], {
     env: { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? "", ...env },

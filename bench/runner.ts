@@ -81,7 +81,7 @@ export async function runSuite(suite: Suite, options: RunOptions): Promise<Resul
   return { suite: suite.name, command, environment, versions, ...counts, skipped, scenarios };
 }
 
-/** Throws an error that names all that is missing and the command that installs it. */
+/** Throws an error that names the missing programs and the command that installs them. */
 function assertInstalled({ name, programs }: Suite): void {
   const missing = Object.entries(programs).filter(([program]) => findProgram(program) === null);
   if (missing.length === 0) return;
@@ -111,7 +111,7 @@ async function runScenario(
       acknowledged.set(store, (acknowledged.get(store) ?? 0) + (run.acknowledged ?? 0));
     const memory = subject.residentMb === undefined ? {} : { [metrics.memory]: subject.residentMb() };
     const all = Object.entries({ ...run.figures, ...memory, ...cpuFigures(run, cpu) });
-    // A percentile of nothing is no figure.
+    // A percentile of zero samples is NaN.
     const figures = Object.fromEntries(all.filter(([, figure]) => Number.isFinite(figure)));
     return { subject: subject.name, load: load.name, round, figures };
   }
@@ -148,7 +148,7 @@ async function runScenario(
   };
 }
 
-/** No subject is always first, nor always behind the same one's writes. */
+/** Rotates the order each round, so that no subject is always the first. */
 function rotated<Item>(items: readonly Item[], by: number): Item[] {
   const start = by % items.length;
   return [...items.slice(start), ...items.slice(0, start)];
@@ -201,7 +201,7 @@ function claimResults(scenario: Scenario, samples: readonly Sample[]): ClaimResu
   );
 }
 
-/** Round by round: what the machine did in a round concerns both sides of a ratio. Empty if a side was not measured. */
+/** Ratios are taken per round, so that machine noise affects both sides. Empty if a side was not measured. */
 function claimValues({ subject, metric, over }: Claim, load: string, samples: readonly Sample[]): number[] {
   const own = samples.filter((sample) => sample.subject === subject && sample.load === load);
   return own.flatMap(({ round, figures: { [metric]: figure } }) => {

@@ -12,7 +12,7 @@ export const metrics = {
   memory: "MB resident",
 } as const;
 
-/** So many ids belong to each run: at 100,000 a second more than a quarter of an hour. */
+/** Ids reserved for each run: at 100,000 creates/s, enough for more than 15 minutes. */
 export const idsPerRun = 10 ** 8;
 
 export interface Suite {
@@ -62,7 +62,7 @@ export interface Subject {
   readonly name: string;
   /** How durable an acknowledged create is, as it was found. */
   readonly durability?: string;
-  /** The processor time so far of all that works for it, without the program that makes the load. */
+  /** The processor time so far of all its processes, without the load generator. */
   readCpu?(): CpuReading;
   residentMb?(): number;
   /** Subjects may share one. */
@@ -71,7 +71,7 @@ export interface Subject {
   stop?(): Promise<void>;
 }
 
-/** A store whose rows are held against what was acknowledged. */
+/** A store whose rows are compared with the acknowledged creates. */
 export interface Store {
   /** Throws if an acknowledged create is missing. */
   audit(acknowledged: number): Promise<Audit>;
@@ -81,13 +81,13 @@ export interface Audit {
   readonly store: string;
   readonly acknowledged: number;
   readonly rows: number;
-  /** Refused creates of which none is stored, where each was looked for. */
+  /** Rejected creates that were verified not to be stored, if the audit checks that. */
   readonly refused?: number;
 }
 
 export interface Load<S extends Subject> {
   readonly name: string;
-  /** True for a subject that does not take it. */
+  /** True for a subject that is not measured under this load. */
   skips?(subject: S): boolean;
   /** Fewer rounds than the others. */
   readonly rounds?: number;
@@ -111,7 +111,7 @@ export interface Run {
   readonly requests?: number;
   /** Rows that the store must have. */
   readonly acknowledged?: number;
-  /** Processor time of the program that made the load. */
+  /** Processor time of the load generator. */
   readonly loadCpu?: CpuTime;
 }
 

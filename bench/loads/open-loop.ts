@@ -1,5 +1,5 @@
 // Creates sent by a schedule that does not wait for responses, or in a closed loop whose every outcome is recorded. wrk
-// sends when a response comes, and so never more than a server takes.
+// sends the next request after a response, so it never exceeds the capacity of a server.
 
 import type { ExaminedStore } from "../durability-audit.ts";
 import { runProgram } from "../processes.ts";
@@ -8,7 +8,7 @@ import { type Load, metrics, type Trial } from "../suite.ts";
 
 const client = new URL("open-loop-client.ts", import.meta.url).pathname;
 
-/** Ahead of what is measured. */
+/** The warm-up before the measured seconds. */
 const leadInSeconds = 1;
 
 /** The outcome of a create, as a byte. */
@@ -24,7 +24,7 @@ export interface ClientPlan {
   readonly ratePerSecond: number | "closed loop";
   readonly leadInSeconds: number;
   readonly seconds: number;
-  /** Receives the fate of each create that was sent, a byte each, from the first id on. */
+  /** Receives the outcome of each create, one byte each, starting with the first id. */
   readonly fatesFile: string;
 }
 

@@ -26,7 +26,7 @@ export class BenchPostgres {
   readonly server: PostgresServer;
   /** The process from which all others of the server descend. */
   readonly pid: number;
-  /** The settings in force. */
+  /** The effective durability settings. */
   readonly durability: string;
 
   private constructor(server: PostgresServer, pid: number, durability: string) {
@@ -109,10 +109,10 @@ export class BenchPostgres {
 
 const script = new URL("../loads/pgbench-create.sql", import.meta.url).pathname;
 
-/** Its best number, whatever the load's is. */
+/** The number at which pgbench is fastest, independent of the connections of the load. */
 const pgbenchClients = 64;
 
-/** One transaction in so many is logged with its latency. */
+/** The latency of one in this many transactions is logged. */
 const latencySample = 100;
 
 async function runPgbench(port: number, database: string, folder: string, trial: Trial): Promise<Run> {

@@ -17,7 +17,7 @@ export const overloadSuite: Suite = {
   scenarios: [limitedByProcessors, limitedByStore],
 };
 
-/** About as with a synchronous standby an ocean away. */
+/** About the latency of a synchronous standby on another continent. */
 const slowCommitMs = 100;
 
 /** Batches that the slow store commits at a time. */

@@ -83,7 +83,7 @@ async function severalServers(setup: Setup): Promise<Scenario<HttpSubject> | und
   const [first, ...rest] = servers;
   if (first === undefined) return undefined;
   const direct = withPostgres(first, first.server.pid, postgres);
-  // nginx is stopped ahead of the servers behind it, and the last of them stops those that are no subjects.
+  // nginx is stopped before the servers behind it. Servers that are not subjects are stopped with the last subject.
   const stopAll = async () => {
     for (const server of [first, ...rest]) await server.stop?.();
   };
@@ -100,7 +100,7 @@ async function severalServers(setup: Setup): Promise<Scenario<HttpSubject> | und
   };
 }
 
-/** A subject whose processor time is told by groups: its own, and PostgreSQL's. */
+/** A subject whose processor time is reported for two groups: the HTTP server and PostgreSQL. */
 function withPostgres(subject: HttpSubject, pid: number, postgres: BenchPostgres): HttpSubject {
   return { ...subject, readCpu: () => readGroups({ "HTTP server": [pid], postgres: [postgres.pid] }) };
 }

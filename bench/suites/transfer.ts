@@ -24,7 +24,7 @@ export const transferSuite: Suite = {
   ],
 };
 
-/** Memory is measured with so many times the plants as well: it is to stay the same. */
+/** Memory is also measured with this many times the plants, and must not grow. */
 const memoryFactor = 5;
 
 interface Engine {

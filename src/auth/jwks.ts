@@ -112,8 +112,8 @@ export class JwksCache {
 
   async #fetchAfterInterval(): Promise<KeySet | undefined> {
     if (this.#fetching !== undefined) return this.#fetching;
-    const pauseMs = Math.max(0, this.#lastRefreshAt + refreshIntervalMs - performance.now());
-    const isStopped = await sleep(pauseMs, false, { signal: this.#stopped.signal }).catch(() => true);
+    const delayMs = Math.max(0, this.#lastRefreshAt + refreshIntervalMs - performance.now());
+    const isStopped = await sleep(delayMs, false, { signal: this.#stopped.signal }).catch(() => true);
     if (isStopped) return undefined;
     this.#lastRefreshAt = performance.now();
     return this.#fetch();

@@ -14,7 +14,7 @@ const flags = [
   "--disable-background-networking",
   "--disable-component-update",
   "--disable-sync",
-  // No request leaves this machine, neither of a page nor of the browser itself.
+  // Neither pages nor the browser itself can reach another host.
   "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ];
 

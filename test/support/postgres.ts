@@ -24,8 +24,8 @@ interface Binaries {
 }
 
 // PostgreSQL refuses to run as root: there its processes run as "nobody".
-const nobodyId = 65_534;
-const user = process.getuid?.() === 0 ? { uid: nobodyId, gid: nobodyId } : {};
+const unprivilegedUser = 65_534;
+const user = process.getuid?.() === 0 ? { uid: unprivilegedUser, gid: unprivilegedUser } : {};
 
 const { initdb, postgres } = await binaries();
 
@@ -147,7 +147,7 @@ export class PostgresServer extends PostgresDatabases {
 
   static async #make(): Promise<PostgresServer> {
     const folder = mkdtempSync(join(tmpdir(), "plantstore-postgres-"));
-    if (user.uid !== undefined) chownSync(folder, nobodyId, nobodyId);
+    if (user.uid !== undefined) chownSync(folder, unprivilegedUser, unprivilegedUser);
     return new PostgresServer(folder, await freePort());
   }
 
@@ -246,9 +246,9 @@ export async function freePort(): Promise<number> {
 
 function chownAll(folder: string): void {
   if (user.uid === undefined) return;
-  chownSync(folder, nobodyId, nobodyId);
+  chownSync(folder, unprivilegedUser, unprivilegedUser);
   for (const entry of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
-    chownSync(join(folder, entry), nobodyId, nobodyId);
+    chownSync(join(folder, entry), unprivilegedUser, unprivilegedUser);
   }
 }
 

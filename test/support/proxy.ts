@@ -58,12 +58,12 @@ export class HangingProxy implements Disposable {
     this.port = this.#listener.port;
   }
 
-  /** From now on nothing is forwarded; what was under way is lost. */
+  /** Stops forwarding; data in flight is lost. */
   hang(): void {
     this.#hangs = true;
   }
 
-  /** New connections work again; those that hung are closed, as a network that recovers resets them. */
+  /** New connections work again; those that hung are reset, as they are when a network recovers. */
   recover(): void {
     this.#hangs = false;
     for (const link of [...this.#links]) {

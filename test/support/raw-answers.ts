@@ -8,9 +8,9 @@ export interface RawAnswer {
 }
 
 export interface RawAnswers {
-  /** Whole answers, in their order, without the interim ones (RFC 9110, section 15.2). */
+  /** Complete responses in their order, without interim ones (RFC 9110, section 15.2). */
   readonly answers: readonly RawAnswer[];
-  /** The rest: an incomplete response, bytes that are not a response, or nothing. */
+  /** The bytes after them: an incomplete response, invalid bytes, or nothing. */
   readonly rest: string;
 }
 

@@ -29,7 +29,8 @@ function isPlant({ id, name, tag } = {}) {
 }
 
 app.post("/plants", async (request, response) => {
-  if (!isPlant(request.body)) return response.status(400).json({ error: 400, message: "This is no plant" });
+  if (!isPlant(request.body))
+    return response.status(400).json({ error: 400, message: "This is not a plant" });
   const { id, name, tag } = request.body;
   try {
     // Named, so that each connection prepares it once.

@@ -138,7 +138,7 @@ describeConformance("creating a plant", (target) => {
   test("of concurrent creates of one id with different contents exactly one succeeds", async () => {
     for (let round = 0; round < 5; round++) {
       const id = freshId();
-      const names = Array.from({ length: 60 }, (_, index) => `contender ${index % 20}`);
+      const names = Array.from({ length: 60 }, (_, index) => `competing ${index % 20}`);
       const answers = await Promise.all(names.map((name) => post(target(), plantJson(id, name))));
       const winners = new Set(answers.filter(({ status }) => status === 200).map(({ text }) => text));
       expect(winners.size).toBe(1);

@@ -120,15 +120,15 @@ describe("claims", () => {
 
 describe("header", () => {
   const headers: readonly [name: string, reason: keyof typeof why, header: () => Json][] = [
-    ["crit with a parameter that nobody knows", "badSignature", () => ({ crit: ["exp"], exp: 1 })],
+    ["crit with an unknown parameter", "badSignature", () => ({ crit: ["exp"], exp: 1 })],
     ["crit that is empty", "badSignature", () => ({ crit: [] })],
     ["crit with an unencoded payload", "badSignature", () => ({ crit: ["b64"], b64: false })],
     ["another algorithm of the same key type", "badSignature", () => ({ alg: "ES256K" })],
-    ["an algorithm that is no text", "badSignature", () => ({ alg: 256 })],
+    ["an algorithm that is not a string", "badSignature", () => ({ alg: 256 })],
     ["no algorithm", "badSignature", () => ({ alg: undefined })],
     ["no kid where several keys fit", "badSignature", () => ({ kid: undefined })],
     ["the type of a logout token", "claimMismatch", () => ({ typ: "logout+jwt" })],
-    ["a type that is no text", "claimMismatch", () => ({ typ: null })],
+    ["a type that is not a string", "claimMismatch", () => ({ typ: null })],
   ];
   test.each(headers)("%s", async (_, reason, header) => {
     await expectRejected(sign({}, header()), reason);
@@ -161,7 +161,7 @@ describe("header", () => {
     }
   });
 
-  test("a key, or an address of keys, in the token itself is ignored", async () => {
+  test("a key, or a URL of keys, in the token itself is ignored", async () => {
     const claims = claimsOf(provider.issuer);
     for (const kid of [key.kid, undefined]) {
       const given: readonly Json[] = [
@@ -213,12 +213,12 @@ describe("form", () => {
       (token) => `${token}.${encode("tag")}.${encode("tag")}`,
     ],
     ["three empty parts", "badSignature", () => ".."],
-    ["a header that is no base64url", "badSignature", (token) => `~${token}`],
-    ["a header that is no JSON", "badSignature", (token) => withPart(token, 0, encode("{"))],
+    ["a header that is not base64url", "badSignature", (token) => `~${token}`],
+    ["a header that is not JSON", "badSignature", (token) => withPart(token, 0, encode("{"))],
     ["a header that is a list", "badSignature", (token) => withPart(token, 0, encode("[]"))],
-    ["a header that is no UTF-8", "badSignature", (token) => withPart(token, 0, encode(Buffer.of(0xff)))],
-    ["a payload that is no base64url", "badSignature", (token) => withPart(token, 1, "a~b")],
-    ["a signature that is no base64url", "badSignature", (token) => withPart(token, 2, "a~b")],
+    ["a header that is not UTF-8", "badSignature", (token) => withPart(token, 0, encode(Buffer.of(0xff)))],
+    ["a payload that is not base64url", "badSignature", (token) => withPart(token, 1, "a~b")],
+    ["a signature that is not base64url", "badSignature", (token) => withPart(token, 2, "a~b")],
     ["a space in its header", "badSignature", (token) => token.replace("e", "e ")],
     ["a space in its signature", "badSignature", (token) => `${token.slice(0, -5)} ${token.slice(-5)}`],
     ["a tab in its signature", "badSignature", (token) => `${token.slice(0, -5)}\t${token.slice(-5)}`],
@@ -234,7 +234,7 @@ describe("form", () => {
     await expectRejected(edit(sign()), reason);
   });
 
-  test("over 8,192 characters, though signed as it should be", async () => {
+  test("over 8,192 characters, with a valid signature", async () => {
     const token = sign({ groups: "x".repeat(6_200) });
     expect(token.length).toBeGreaterThan(8_192);
     await expectRejected(token, "unknown");

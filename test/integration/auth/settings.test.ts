@@ -1,4 +1,4 @@
-// The settings of an identity provider: invalid ones are an error at the start, in one line with the remedy.
+// The settings of an identity provider: invalid ones are a one-line error with the remedy at startup.
 
 import { expect, test } from "bun:test";
 import { run, TemporaryFolder } from "../../support/server.ts";

@@ -1,4 +1,4 @@
-// A client that nobody here wrote: openapi-fetch, with types that openapi-typescript generates from openapi.yaml.
+// A generated client: openapi-fetch, with types that openapi-typescript generates from openapi.yaml.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { copyFileSync, symlinkSync, writeFileSync } from "node:fs";
@@ -53,9 +53,7 @@ afterAll(async () => {
   folder[Symbol.dispose]();
 });
 
-/**
- * The generator as one file. It needs TypeScript 5, whose compiler was a library; the house's TypeScript 7 is none.
- */
+/** The generator as one file. It needs the compiler API of TypeScript 5, which this project's TypeScript 7 lacks. */
 async function generator(): Promise<string> {
   const { outputs } = await Bun.build({
     entrypoints: [Bun.resolveSync("openapi-typescript", import.meta.dir)],

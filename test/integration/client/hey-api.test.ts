@@ -1,4 +1,4 @@
-// A second client that nobody here wrote: @hey-api/openapi-ts generates all of it from openapi.yaml, fetch included.
+// A second generated client: @hey-api/openapi-ts generates all of it from openapi.yaml, fetch included.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { copyFileSync, cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
@@ -44,7 +44,7 @@ afterAll(async () => {
   folder[Symbol.dispose]();
 });
 
-/** The generator beside TypeScript 5, whose compiler was a library; the house's TypeScript 7 is none. */
+/** Installs the generator with TypeScript 5, whose compiler API this project's TypeScript 7 lacks. */
 function withTypeScript5(): void {
   const modules = folder.file("node_modules");
   mkdirSync(modules);

@@ -35,7 +35,7 @@ afterAll(async () => {
 
 /** Runs a program to its end, and gives what it printed. */
 async function succeed(cwd: string, ...command: string[]): Promise<string> {
-  // npm runs the scripts with this test's Bun and tsc, and asks nobody for news.
+  // npm runs the scripts with this test's Bun and tsc, without checking for updates.
   const env = { ...process.env, npm_config_update_notifier: "false" };
   const child = Bun.spawn(command, { cwd, env, stdin: "ignore", stdout: "pipe", stderr: "pipe" });
   const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()]);

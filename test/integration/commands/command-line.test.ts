@@ -246,7 +246,7 @@ test.each(usageErrors)("%j is a usage error: exit code 2 and one line", async (a
 
 test("a failure is exit code 1 and one line that says what to do", async () => {
   using folder = new TemporaryFolder();
-  writeFileSync(folder.file("text.db"), "this is no database ".repeat(100));
+  writeFileSync(folder.file("text.db"), "not a database file ".repeat(100));
   const none = `sqlite:${folder.file("none.db")}`;
   for (const args of [
     ["get", "1", "--database", none],

@@ -163,7 +163,7 @@ test("an incomplete backup is rejected before anything is changed", async () => 
   const damaged = readFileSync(copy);
   damaged.fill(0xff, bytes / 2, bytes / 2 + 2_000);
   writeFileSync(folder.file("damaged.db"), damaged);
-  writeFileSync(folder.file("text.db"), "this is no database ".repeat(1_000));
+  writeFileSync(folder.file("text.db"), "not a database file ".repeat(1_000));
   writeFileSync(folder.file("empty.db"), "");
   const foreign = new Database(folder.file("foreign.db"));
   foreign.run("CREATE TABLE songs (title TEXT)");
@@ -313,7 +313,7 @@ test("for PostgreSQL the error of one line names the tool to use", async () => {
       command,
       "x",
       "--database",
-      "postgres://nobody@127.0.0.1:1/none",
+      "postgres://plantstore@127.0.0.1:1/none",
     ]);
     expect(exitCode).toBe(2);
     expect(stderr).toContain(tool);

@@ -86,8 +86,14 @@ for (const engine of engines) {
         run(["import", folder.file(`${name}.ndjson`), "--database", place.database]),
       ),
     );
+    // The last line has the counts; on a slow machine lines of progress come before it.
     const numbers = results.map(({ stderr }) =>
-      stderr.match(/\d[\d,]*/g)?.map((text) => Number(text.replaceAll(",", ""))),
+      stderr
+        .trimEnd()
+        .split("\n")
+        .at(-1)
+        ?.match(/\d[\d,]*/g)
+        ?.map((text) => Number(text.replaceAll(",", ""))),
     );
     const [one, other] = numbers;
     expect(results.map(({ exitCode }) => exitCode)).toEqual([0, 0]);

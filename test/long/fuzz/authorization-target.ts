@@ -9,7 +9,7 @@ import { SqliteTokens } from "../../../src/store/sqlite/tokens.ts";
 import { TemporaryFolder } from "../../support/server.ts";
 import type { FuzzTarget } from "./target.ts";
 
-/** The token that is accepted. Always the same one, so that a kept input means the same in every run. */
+/** The token that is accepted. Always the same one, so that a saved input gives the same result in every run. */
 const token = `pst_${"fuzz".repeat(10)}AAA`;
 const caller = { key: hashToken(token), name: "fuzz" };
 
@@ -62,31 +62,31 @@ export const target: FuzzTarget = {
   // A header's value reaches the server as Latin-1, without space around it (RFC 9110, section 5.5).
   run: (input) => authenticator.authenticate(headersOf(input)),
   check(input, result) {
-    const expected = expectedResult(headersOf(input).get("authorization") ?? "");
+    const expected = parseAuthorization(headersOf(input).get("authorization") ?? "");
     const given = result instanceof ApiError ? result.code : result;
     const isRight = given instanceof Promise ? expected === "unknown" : Bun.deepEquals(given, expected);
-    if (!isRight) throw new Error(`read as ${Bun.inspect(given)}, not ${Bun.inspect(expected)}`);
+    if (!isRight) throw new Error(`the result is ${Bun.inspect(given)}, not ${Bun.inspect(expected)}`);
     if (given instanceof Promise) void given.then(checkUnknown);
   },
 };
 
-/** Throws, which ends the process, if a token that was not issued was accepted. */
+/** Throws, which ends the process, if a token that was never issued is accepted. */
 function checkUnknown(result: unknown): void {
   if (!(result instanceof ApiError) || result.code !== "invalidToken")
-    throw new Error(`a token that was not issued is read as ${Bun.inspect(result)}`);
+    throw new Error(`the result for a token that was never issued is ${Bun.inspect(result)}`);
 }
 
 function headersOf(input: Buffer): Headers {
   try {
     return new Headers({ authorization: input.toString("latin1") });
   } catch {
-    // What no header may hold never comes so far.
+    // The server never receives a value that is invalid in a header.
     return new Headers();
   }
 }
 
-/** RFC 9110, section 11.4, and RFC 6750, section 2.1, a character at a time. */
-function expectedResult(value: string): typeof caller | "missingToken" | "invalidToken" | "unknown" {
+/** RFC 9110, section 11.4, and RFC 6750, section 2.1, one character at a time. */
+function parseAuthorization(value: string): typeof caller | "missingToken" | "invalidToken" | "unknown" {
   const space = value.indexOf(" ");
   const scheme = space === -1 ? value : value.slice(0, space);
   if (scheme.toLowerCase() !== "bearer") return "missingToken";

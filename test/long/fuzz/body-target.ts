@@ -64,16 +64,16 @@ export const target: FuzzTarget = {
     if (expected === undefined) return;
     const given = result instanceof ApiError ? result.code : result;
     if (!Bun.deepEquals(given, expected, true))
-      throw new Error(`read as ${Bun.inspect(given)}, but the oracle says ${Bun.inspect(expected)}`);
+      throw new Error(`read as ${Bun.inspect(given)}, but the oracle returns ${Bun.inspect(expected)}`);
     if (result instanceof ApiError) checkMessage(result);
     else checkRoundTrip(result as Parameters<typeof newPlantJson>[0]);
   },
 };
 
-/** A message is a sentence that can be sent: it ends, it is short whatever the body is, and it is well-formed. */
+/** A message must end with a period, be short for every body, and be well-formed Unicode. */
 function checkMessage({ message }: ApiError): void {
   if (!message.endsWith(".") || message.length > 1_000 || !message.isWellFormed())
-    throw new Error(`a message that is not a sentence: ${message}`);
+    throw new Error(`the message is not a sentence: ${message}`);
 }
 
 function checkRoundTrip(plant: Parameters<typeof newPlantJson>[0]): void {

@@ -14,7 +14,7 @@ export function readCorpus(target: string): Buffer[] {
     .map((name) => readFileSync(join(folder, name)));
 }
 
-/** Keeps these inputs, and no other. */
+/** Replaces the saved inputs with these. */
 export function writeCorpus(target: string, inputs: readonly Buffer[]): void {
   const folder = join(root, target);
   rmSync(folder, { recursive: true, force: true });
@@ -22,7 +22,7 @@ export function writeCorpus(target: string, inputs: readonly Buffer[]): void {
   for (const input of inputs) writeFileSync(join(folder, nameOf(input)), input);
 }
 
-/** Leaves an input where a person finds it, and says where. */
+/** Saves an input that failed, and returns its path. */
 export function writeFinding(target: string, input: Buffer): string {
   const path = join(root, target, nameOf(input));
   writeFileSync(path, input);

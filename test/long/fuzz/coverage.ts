@@ -1,8 +1,7 @@
-// Which branches and statements of the code under test an input runs through, and about how often: the guide of the
-// search.
+// Which branches and statements of the code under test an input executes, and about how often. It guides the search.
 //
-// The code is instrumented as it is loaded, on the runtime that serves: what parses JSON and UTF-8 there is Bun's own,
-// and a fuzzer for another runtime would test that one's.
+// The code is instrumented when Bun loads it, because Bun's own JSON and UTF-8 parsers are under test: a fuzzer on
+// another runtime would test that runtime's parsers.
 
 import { plugin } from "bun";
 import { createInstrumenter } from "istanbul-lib-instrument";
@@ -59,5 +58,5 @@ export class Coverage {
   }
 }
 
-/** Counts past 2^10 are not told apart. */
+/** Counts above 2^10 are one size. */
 const bucketsMax = 12;

@@ -4,7 +4,7 @@ import type { Coverage } from "./coverage.ts";
 import { mutate, type Pick } from "./mutations.ts";
 import type { FuzzTarget } from "./target.ts";
 
-/** An input that the target got wrong. */
+/** An input for which the check of the target fails. */
 export class Finding extends Error {
   readonly input: Buffer;
   /** Which execution found it. */
@@ -18,7 +18,7 @@ export class Finding extends Error {
 }
 
 const bytesMax = 4_096;
-/** The event loop has a turn after so many, for what the code under test does by itself. */
+/** Executions between yields to the event loop, for the background work of the code under test. */
 const turnEvery = 500;
 
 interface Kept {
@@ -40,7 +40,7 @@ export class Fuzzer {
     this.#target = target;
     this.#coverage = coverage;
     this.#pick = pick;
-    // Text as UTF-8; bytes in a header that are not UTF-8 are kept.
+    // As UTF-8, although headers are decoded as Latin-1.
     this.#words = target.words.map((word) => Buffer.from(word));
   }
 
@@ -52,7 +52,7 @@ export class Fuzzer {
     return this.#kept.length;
   }
 
-  /** Runs an input, and keeps it if it runs through something new. Throws a Finding if the target got it wrong. */
+  /** Runs an input, and keeps it if it adds coverage. Throws a Finding if the check of the target fails. */
   try(input: Buffer): void {
     this.executions++;
     try {
@@ -68,7 +68,7 @@ export class Fuzzer {
     }
   }
 
-  /** Makes and tries inputs for as long as `goesOn` says. */
+  /** Generates and runs inputs while `goesOn` returns true. */
   async search(goesOn: () => boolean): Promise<void> {
     while (goesOn()) {
       this.#favoured = this.smallest();
@@ -80,7 +80,7 @@ export class Fuzzer {
     }
   }
 
-  /** As few and as short inputs as run through all that was seen: those first that are shortest. */
+  /** A small set of inputs with the full coverage, chosen greedily from the shortest up. */
   smallest(): Buffer[] {
     const missing = new Set(this.#seen);
     const chosen: Buffer[] = [];
@@ -92,7 +92,7 @@ export class Fuzzer {
     return chosen;
   }
 
-  /** Mostly one of the few that run through everything: what is kept on the way there is mostly noise. */
+  /** Prefers the small set with the full coverage: the other kept inputs are mostly redundant. */
   #any(): Buffer {
     if (this.#pick(4) > 0) return this.#favoured[this.#pick(this.#favoured.length)] ?? Buffer.of();
     return this.#kept[this.#pick(this.#kept.length)]?.input ?? Buffer.of();

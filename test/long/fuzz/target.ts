@@ -1,17 +1,17 @@
 // The interface of a fuzz target.
 
-/** A function of the server that parses bytes of a client, and an oracle for the same bytes. */
+/** A function of the server that parses untrusted bytes, with an independent oracle. */
 export interface FuzzTarget {
   /** The name of its folder in corpus/. */
   readonly name: string;
-  /** Inputs that have something of what is accepted. */
+  /** Inputs that are accepted, or close to it. */
   readonly seeds: readonly string[];
-  /** Pieces that the reader knows: no search by bytes finds them soon. */
+  /** Tokens of the grammar, which mutations of single bytes would rarely produce. */
   readonly words: readonly string[];
   readonly open: () => Promise<void>;
   readonly close: () => Promise<void>;
-  /** Runs the code under test alone: what it runs through is the input's coverage. */
+  /** Runs the code under test only; its coverage is that of the input. */
   readonly run: (input: Buffer) => unknown;
-  /** Throws if the result differs from the oracle's. */
+  /** Throws if the result differs from that of the oracle. */
   readonly check: (input: Buffer, result: unknown) => void;
 }

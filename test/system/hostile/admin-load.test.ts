@@ -11,7 +11,7 @@ const connections = 50;
 /** With its header, in the write-ahead log. */
 const pageBytes = 4_096 + 24;
 
-/** Asks again as soon as it is answered, on so many connections, until the work is done. Resolves with the answers. */
+/** Repeats a request in a closed loop on several connections until the work is done. Resolves with the responses. */
 async function asking<T>(
   ask: () => Promise<Response>,
   work: () => Promise<T>,
@@ -44,7 +44,7 @@ async function createsIn(target: Target, ms: number): Promise<number> {
   return creates;
 }
 
-test("readiness that is asked for a thousand times is a commit or two in a second", async () => {
+test("a thousand requests for readiness cause one or two commits a second", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
   await using server = await RunningServer.start({ database: `sqlite:${path}` });
@@ -76,7 +76,7 @@ const asked: readonly { request: string; body?: string }[] = [
   { request: "GET /console/api/indexes" },
 ];
 
-test.each(asked)("creates go on beside $request on 50 connections", async ({ request, body }) => {
+test.each(asked)("creates continue during $request on 50 connections", async ({ request, body }) => {
   const [method = "", path = ""] = request.split(" ");
   using folder = new TemporaryFolder();
   await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` });
@@ -84,7 +84,7 @@ test.each(asked)("creates go on beside $request on 50 connections", async ({ req
   const url = (await server.adminUrl()) + path;
   const headers = { "Content-Type": "application/json", "X-Plantstore-Console": "1" };
   await createsIn(target, 200);
-  // A third, and of several rounds the best: other processes take their share of the processors at any time.
+  // At least a third, in the best of several rounds: other processes may use the processors at any time.
   const shares: number[] = [];
   while (shares.length < 10 && Math.max(0, ...shares) < 1 / 3) {
     const alone = await createsIn(target, 300);

@@ -9,12 +9,12 @@ import { heads } from "./heads.ts";
 import { fill, firstId } from "./hostile-request.ts";
 import { HostileSession } from "./hostile-session.ts";
 
-const probePaths = ["/livez", "/readyz", "/metrics"];
+const statusPaths = ["/livez", "/readyz", "/metrics"];
 
-/** Calls of the console that no NewPlant, nor what is near one, is a good body for. */
+/** Calls of the console for which a NewPlant, or a similar body, is invalid. */
 const calls = ["/console/api/plants", "/console/api/tokens/revoke", "/console/api/indexes"];
 
-test("hostile requests are refused there, and the public listener does not notice", async () => {
+test("hostile requests are rejected, and the public listener is not affected", async () => {
   await using session = await HostileSession.start();
   const url = await session.server.adminUrl();
   const methods = ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "PROPFIND"];
@@ -22,14 +22,14 @@ test("hostile requests are refused there, and the public listener does not notic
     ...[...framing, ...heads, ...badBodies].map(({ bytes }) =>
       fill(bytes, { id: firstId, ...session.target }),
     ),
-    ...probePaths.flatMap((path) => [
+    ...statusPaths.flatMap((path) => [
       ...methods.map((method) => `${method} ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n`),
       `GET ${path}/ HTTP/1.1\r\nHost: x\r\n\r\n`,
       `GET /x/..${path}%00 HTTP/1.1\r\nHost: x\r\n\r\n`,
       `GET /%2e%2e/%2e%2e/etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n`,
       `GET ${path} HTTP/1.1\r\n\r\n`,
     ]),
-    // As a page of the console would send them.
+    // With the headers that a page of the console sends.
     ...calls.flatMap((path) =>
       [...framing, ...badBodies].map(({ bytes }) =>
         fill(bytes, { id: firstId, ...session.target })
@@ -49,7 +49,7 @@ test("hostile requests are refused there, and the public listener does not notic
   };
   await Promise.all(Array.from({ length: 16 }, send));
   expect(found).toEqual([]);
-  for (const path of probePaths) expect((await fetch(url + path)).status).toBe(200);
+  for (const path of statusPaths) expect((await fetch(url + path)).status).toBe(200);
   expect(await session.faults()).toEqual([]);
 }, 120_000);
 

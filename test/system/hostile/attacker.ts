@@ -17,7 +17,7 @@ export interface Attack {
   readonly connections: number;
 }
 
-/** Requests on a connection that reads none of the answers. */
+/** Requests on a connection that never reads the responses. */
 const unreadRequests = 100;
 
 class Attacker {
@@ -42,7 +42,7 @@ class Attacker {
     for (const connection of this.#open) connection.terminate();
   }
 
-  /** Holds one connection, and another one whenever it is closed. */
+  /** Holds one connection, and reopens it when it is closed. */
   async #hold(): Promise<void> {
     const connection = await RawConnection.open(this.#attack.url).catch(() => undefined);
     if (this.#aborted.signal.aborted) return connection?.terminate();
@@ -68,7 +68,7 @@ class Attacker {
       .map(([name, value]) => `${name}: ${value}\r\n`)
       .join("")}`;
     if (behaviour === "never reads") return `${head}\r\n${body}`.repeat(unreadRequests);
-    // A body that lacks its end where there is one, else a head that does.
+    // An incomplete body if the request has one, else an incomplete head.
     return body === "" ? head : `${head}\r\n${body.slice(0, -1)}`;
   }
 
@@ -90,7 +90,7 @@ class Attacker {
 }
 
 if (import.meta.main) {
-  // An attacker does not use the server's processors: here it does, after everything else.
+  // An attacker has its own machine. Here it shares the processors, so it has the lowest priority.
   setPriority(19);
   let attacker: Attacker | undefined;
   process.on("message", async (attack: Attack | "stop") => {

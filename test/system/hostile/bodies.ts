@@ -4,7 +4,7 @@ import { bodyOf, create, firstId, type HostileRequest, type Outcome } from "./ho
 
 const MiB = 2 ** 20;
 
-/** What stands in the member "x" of a NewPlant that is good otherwise. */
+/** Values of the member "x" in an otherwise valid NewPlant. */
 const besides: readonly [name: string, value: string, ...Outcome[]][] = [
   [
     "400,000 arrays, one in the other",
@@ -59,7 +59,7 @@ const besides: readonly [name: string, value: string, ...Outcome[]][] = [
   ["a line separator around it", "\xe2\x80\xa81", "invalidJson"],
 ];
 
-/** What UTF-8 is not (RFC 3629), in the middle of a string. */
+/** Invalid UTF-8 (RFC 3629) in the middle of a string. */
 const notUtf8: readonly [name: string, bytes: string][] = [
   ["a continuation alone", "\x80"],
   ["a start alone", "\xc3"],
@@ -152,7 +152,7 @@ export const badBodies: readonly HostileRequest[] = [
   ),
 ];
 
-/** A create with this body, and its true length once $ID and $BODY have theirs. */
+/** A create with this body, and its length after $ID and $BODY are substituted. */
 function whole(name: string, body: string, allowed: readonly Outcome[]): HostileRequest {
   const bytes = body.replaceAll("$BODY", bodyOf(firstId)).replaceAll("$ID", String(firstId)).length;
   return create(name, { body, framing: `Content-Length: ${bytes}` }, ...allowed);

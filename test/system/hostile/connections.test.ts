@@ -1,5 +1,5 @@
-// Connections that are held, trickled into, not read from, half-closed: the others do not notice, and what they took
-// is given back.
+// Connections that are idle, slow, never read from, or half-closed: other clients are not affected, and their resources
+// are released.
 
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
@@ -13,14 +13,14 @@ import { HostileSession, wellBehavedConnections } from "./hostile-session.ts";
 const MiB = 2 ** 20;
 
 const idleWanted = 10_000;
-/** Descriptors of a process for everything else. */
+/** Descriptors that a process needs for other purposes. */
 const descriptorsBeside = 500;
 // Bun raises its own limit to the hard one.
 const hardLimit = Number((await Bun.$`sh -c "ulimit -Hn"`.text()).trim().replace("unlimited", "Infinity"));
 const idleCount = Math.min(idleWanted, hardLimit - descriptorsBeside);
 const reason = idleCount < idleWanted ? ` (not ${idleWanted}: ulimit -Hn is ${hardLimit})` : "";
 
-test(`${idleCount} idle connections are held and released, and all other requests succeed${reason}`, async () => {
+test(`${idleCount} idle connections are held and released, and other clients are not affected${reason}`, async () => {
   await using session = await HostileSession.start(["--connections-max", "20000"]);
   const before = await session.footprint();
   const idle: RawConnection[] = [];
@@ -29,7 +29,7 @@ test(`${idleCount} idle connections are held and released, and all other request
     const more = await Promise.all(
       Array.from({ length: count }, () => RawConnection.open(session.target.url)),
     );
-    // Half of them have an answer behind them, the others never say a word.
+    // Half of them have received a response, the others never send anything.
     const answered = more.slice(0, count / 2);
     for (const connection of answered) connection.write(createHead({ token: "x" }, "Content-Length: 0"));
     await Promise.all(answered.map((connection) => connection.until(hasAnswers(1))));
@@ -42,10 +42,10 @@ test(`${idleCount} idle connections are held and released, and all other request
   expect(await session.faults()).toEqual([]);
 }, 120_000);
 
-test("responses that are not read do not accumulate", async () => {
+test("responses that are never read do not accumulate", async () => {
   await using session = await HostileSession.start();
   const before = await session.footprint();
-  // Of 15 KB and of 200 bytes; the former need a promise, and the latter are given at once.
+  // Responses of 15 KB, which are asynchronous, and of 200 bytes, which are synchronous.
   const requests = ["GET /openapi.json", "GET /plants"].map((line) =>
     `${line} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(100_000),
   );
@@ -60,7 +60,7 @@ test("responses that are not read do not accumulate", async () => {
   expect(await session.faults()).toEqual([]);
 }, 120_000);
 
-test("readers that are slow get every answer whole", async () => {
+test("slow readers receive every response completely", async () => {
   await using session = await HostileSession.start();
   const before = await session.footprint();
   const { host } = new URL(session.target.url);
@@ -84,7 +84,7 @@ test("readers that are slow get every answer whole", async () => {
   expect(await session.faults()).toEqual([]);
 }, 120_000);
 
-test("heads and bodies that trickle are given up, however often a byte comes", async () => {
+test("slow heads and bodies time out, however often a byte arrives", async () => {
   await using session = await HostileSession.start(["--arrival-seconds-max", "2"]);
   const heads = await Promise.all(Array.from({ length: 100 }, () => RawConnection.open(session.target.url)));
   for (const head of heads) head.write("POST /plants HTTP/1.1\r\nHost: x\r\n");
@@ -102,7 +102,7 @@ test("heads and bodies that trickle are given up, however often a byte comes", a
   expect(await session.faults()).toEqual([]);
 }, 120_000);
 
-test("a client that closes its half gets no answer or a true one, and its plant is stored whole or not at all", async () => {
+test("a client that half-closes gets no response or a correct one, and its plant is stored completely or not at all", async () => {
   await using session = await HostileSession.start();
   const ids = Array.from({ length: 200 }, () => freshId());
   await Promise.all(
@@ -112,7 +112,7 @@ test("a client that closes its half gets no answer or a true one, and its plant 
       const connection = await stuckCreate(session.target, `Content-Length: ${body.length}`, body);
       connection.end();
       const answer = await connection.closed;
-      // Bun takes a closed half for a closed connection, unless the answer was quicker. Creating again is safe.
+      // Bun treats a half-closed connection as closed, unless the response was sent first. Creating again is safe.
       if (answer === "") return;
       expect(answer).toStartWith("HTTP/1.1 200");
       session.load.acknowledged.add(id);
@@ -121,7 +121,7 @@ test("a client that closes its half gets no answer or a true one, and its plant 
   expect(await session.faults()).toEqual([]);
 });
 
-test("connections past the limit are shed, and no request is refused", async () => {
+test("connections past the limit are shed, and no request is rejected", async () => {
   await using session = await HostileSession.start(["--connections-max", "500"]);
   const idle = await Promise.all(Array.from({ length: 1_000 }, () => RawConnection.open(session.target.url)));
   for (const connection of idle) connection.write(createHead({ token: "x" }, "Content-Length: 0"));
@@ -134,13 +134,13 @@ test("connections past the limit are shed, and no request is refused", async () 
   expect(await session.faults()).toEqual([]);
 }, 120_000);
 
-test("documentation files that 800 connections ask for and never read take little memory", async () => {
+test("documentation files that 800 connections request and never read take little memory", async () => {
   await using session = await HostileSession.start();
   const html = await (await fetch(`${session.target.url}/`)).text();
   const scripts = [...html.matchAll(/<script src="([^"]+)"/g)].map(([, path = ""]) => `/${path}`);
   expect(scripts).toHaveLength(2);
   for (const encoding of ["identity", "gzip"]) {
-    // The files are loaded when they are first asked for.
+    // The files are loaded when they are first requested.
     for (const path of scripts)
       await fetch(session.target.url + path, { headers: { "Accept-Encoding": encoding } });
     const before = await session.footprint();
@@ -154,7 +154,7 @@ test("documentation files that 800 connections ask for and never read take littl
       connection.pause();
       connection.write(requests.at(-1) ?? "");
     }
-    // Every request is read by then: creates come after them on the server's only thread.
+    // Every request has been read by then: creates follow them on the single thread of the server.
     await session.load.acknowledgedMore(50);
     const { residentBytes, descriptors } = await session.footprint();
     expect(residentBytes - before.residentBytes).toBeLessThan(100 * MiB);
@@ -166,7 +166,7 @@ test("documentation files that 800 connections ask for and never read take littl
   expect(await session.faults()).toEqual([]);
 }, 120_000);
 
-test("past the large answers in flight others get 503 with Retry-After, until there is room", async () => {
+test("past the limit of large responses in flight, requests get 503 with Retry-After until one ends", async () => {
   await using session = await HostileSession.start();
   const html = await (await fetch(`${session.target.url}/`)).text();
   const bundle = /<script src="([^"]*scalar[^"]*)"/.exec(html)?.[1] ?? "";
@@ -189,7 +189,7 @@ test("past the large answers in flight others get 503 with Retry-After, until th
   expect(await session.faults()).toEqual([]);
 }, 120_000);
 
-test("at the limit of descriptors connections are shed, and the server goes on", async () => {
+test("at the limit of descriptors connections are shed, and the server continues", async () => {
   const limit = 200;
   await using session = await HostileSession.start(
     ["--connections-max", "100"],
@@ -215,14 +215,14 @@ test("at the limit of descriptors connections are shed, and the server goes on",
   expect(await session.faults()).toEqual([]);
 }, 120_000);
 
-test("connections to the admin listener are not the public listener's, and have a bound of their own", async () => {
+test("connections to the admin listener are separate from the public listener's, and have their own limit", async () => {
   await using session = await HostileSession.start(["--connections-max", "100"]);
   const adminUrl = await session.server.adminUrl();
   const bodies = await Promise.all(
     Array.from({ length: 30 }, () => stuckCreate(session.target, "Content-Length: 29", "{")),
   );
   const admin = await Promise.all(Array.from({ length: 400 }, () => RawConnection.open(adminUrl)));
-  // Some wait for a next request, some never send one, some never end theirs.
+  // Some are idle after a request, some never send one, some never complete one.
   for (const [index, connection] of admin.entries())
     connection.write(
       ["GET /livez HTTP/1.1\r\nHost: x\r\n\r\n", "", "GET /livez HTTP/1.1\r\nX: "][index % 3] ?? "",
@@ -242,7 +242,7 @@ test("connections to the admin listener are not the public listener's, and have 
   expect(await session.faults()).toEqual([]);
 }, 120_000);
 
-/** What the system has taken for the clients of a server, and they have not; nothing where it does not say. */
+/** Bytes in the send queues of a server that its clients have not acknowledged; 0 on systems other than Linux. */
 function unsentBytes(url: string): number {
   if (process.platform !== "linux") return 0;
   const port = Number(new URL(url).port).toString(16).padStart(4, "0").toUpperCase();

@@ -23,7 +23,7 @@ test.each([
 });
 
 test.each(['a b<>"', "a/b", "a@b", "[::1", "a\r\nHost: b", "a:b", "\xff", '"}],'])(
-  "the served openapi.yaml does not repeat an invalid Host: %p",
+  "the OpenAPI document does not contain an invalid Host: %p",
   async (host) => {
     const { url } = session.target;
     const request = `GET /openapi.json HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
@@ -32,6 +32,6 @@ test.each(['a b<>"', "a/b", "a@b", "[::1", "a\r\nHost: b", "a:b", "\xff", '"}],'
   },
 );
 
-test("nobody beside them has noticed, and the store holds exactly what was acknowledged", async () => {
+test("the well-behaved client was not affected, and the store holds exactly what was acknowledged", async () => {
   expect(await session.faults()).toEqual([]);
 });

@@ -1,5 +1,5 @@
-// Every byte of a good request exchanged for others: what another HTTP parser, another JSON parser and another
-// validator make of it is what becomes of it.
+// Every byte of a valid request replaced with others: the outcome must be that of another HTTP parser, another JSON
+// parser and another validator.
 
 import { expect, test } from "bun:test";
 import { newPlantJson, toPlant } from "../../../src/contract/plant.ts";
@@ -11,8 +11,8 @@ import { HostileSession } from "./hostile-session.ts";
 import { NodeParser, type Understood } from "./node-parser.ts";
 import { isErrorCode, outcomesOf } from "./outcome.ts";
 
-/** What each byte is exchanged for, in turn: in `npm run hostile` for every other one. */
-const exchanges: readonly ((byte: number) => number)[] =
+/** The replacements of each byte: in `npm run hostile` all byte values. */
+const replacements: readonly ((byte: number) => number)[] =
   process.env.PLANTSTORE_TEST_EXCHANGES === "all"
     ? Array.from({ length: 256 }, (_, value) => () => value)
     : [(byte) => byte ^ 0x01, (byte) => byte ^ 0x20, (byte) => byte | 0x80, () => 0x00, () => 0x0a];
@@ -29,19 +29,19 @@ const framings = {
 };
 
 test.each(Object.entries(framings))(
-  "every corruption of one byte of a create, %s, comes to what its bytes say",
+  "every corruption of one byte of a create, %s, has the outcome of the reference parsers",
   async (_, framed) => {
     await using parser = await NodeParser.start();
     await using session = await HostileSession.start(["--arrival-seconds-max", "2"]);
     const { token } = session.target;
 
     const found: string[] = [];
-    const checkCorruption = async (position: number, exchange: (byte: number) => number) => {
+    const checkCorruption = async (position: number, replace: (byte: number) => number) => {
       const id = freshId();
       const bytes = Buffer.from(fill(framed(bodyOf(id)), { id, token }), "latin1");
       const byte = bytes[position] ?? 0;
-      if (exchange(byte) === byte) return;
-      bytes[position] = exchange(byte);
+      if (replace(byte) === byte) return;
+      bytes[position] = replace(byte);
       const corrupted = bytes.toString("latin1");
       const expected = expectedOf(await parser.understand(asNodeTakesIt(corrupted)), token);
       const received = await session.hostile.exchange(corrupted);
@@ -49,13 +49,13 @@ test.each(Object.entries(framings))(
         found.push(`${JSON.stringify(corrupted)}: ${JSON.stringify(received)}, not ${Bun.inspect(expected)}`);
       else if (typeof expected === "object")
         session.hostile.acknowledged(expected.id, newPlantJson(expected));
-      // Behind its last chunk the body is whole, and may be stored before the fault is seen.
+      // After its last chunk the body is complete, and may be stored before the error is detected.
       else if (position >= bytes.length - lineEndBytes) session.load.sent.set(id, bodyOf(id));
     };
 
     const positions = fill(framed(bodyOf(10n ** 17n)), { id: 0n, token }).length;
     const left = Array.from({ length: positions }, (_, position) => position)
-      .flatMap((position) => exchanges.map((exchange) => [position, exchange] as const))
+      .flatMap((position) => replacements.map((replace) => [position, replace] as const))
       .values();
     const check = async () => {
       for (const [position, replace] of left) await checkCorruption(position, replace);
@@ -68,8 +68,8 @@ test.each(Object.entries(framings))(
 );
 
 /**
- * DEL in the value of a header as a character that Node's parser lets pass: it refuses the former, Bun keeps it, and a
- * recipient may do either (RFC 9110, section 5.5).
+ * Replaces DEL in the value of a header with a character that Node's parser accepts: Node rejects DEL, Bun keeps it, and
+ * a recipient may do either (RFC 9110, section 5.5).
  */
 function asNodeTakesIt(bytes: string): string {
   const headEnd = bytes.indexOf("\r\n\r\n");
@@ -83,7 +83,7 @@ function asNodeTakesIt(bytes: string): string {
   return taken.join("\r\n") + bytes.slice(headEnd);
 }
 
-/** What is to become of a request that Node reads so: a plant, or an error. */
+/** The expected outcome of a request that Node parses like this: a plant, or an error. */
 function expectedOf(
   understood: Understood | undefined,
   token: string,

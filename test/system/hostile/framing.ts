@@ -123,7 +123,7 @@ const contradictions = [
   ),
   create("two unequal Content-Lengths", { framing: `${length}\r\nContent-Length: 3` }, "bare"),
   create("two unequal Content-Lengths, short first", { framing: `Content-Length: 3\r\n${length}` }, "bare"),
-  // RFC 9112, section 6.3: equal ones may be taken as one, or refused.
+  // RFC 9112, section 6.3: equal ones may be treated as one, or rejected.
   create("two equal Content-Lengths", { framing: `${length}\r\n${length}` }, "badRequest"),
   create("three equal Content-Lengths", { framing: [length, length, length].join("\r\n") }, "badRequest"),
   create(
@@ -183,7 +183,7 @@ const unreadBodies: readonly [
   ["GET of the documentation page", "GET / HTTP/1.1", undefined, "served"],
 ];
 
-/** A request as the body of another one, which is refused before its body is read. */
+/** A request as the body of another one, which is rejected before its body is read. */
 const hidden = unreadBodies.flatMap(([name, line, authorization, ...allowed]) => {
   const parts = { line, ...(authorization === undefined ? {} : { authorization }) };
   const announced = { ...parts, framing: `Content-Length: ${smuggledBytes}`, body: "$SMUGGLED" };

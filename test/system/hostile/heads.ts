@@ -15,7 +15,7 @@ const lines: readonly [line: string, ...Outcome[]][] = [
   ["POST http://elsewhere.example/plants HTTP/1.1", "created"],
   ["POST /plants? HTTP/1.1", "created"],
   ["POST /plants?token=$TOKEN HTTP/1.1", "created"],
-  // RFC 3986, section 6.2.2.3: these are the same address, written in other ways.
+  // RFC 3986, section 6.2.2.3: these are equivalent forms of one URI.
   ["POST /./plants HTTP/1.1", "created"],
   ["POST /x/../plants HTTP/1.1", "created"],
   ["POST /../../plants HTTP/1.1", "created"],
@@ -68,8 +68,8 @@ const lines: readonly [line: string, ...Outcome[]][] = [
   ["POST /openapi.json HTTP/1.1", "methodNotAllowed"],
 ];
 
-// RFC 9112, section 3.2, asks for a 400 where Host is invalid or repeated. Bun passes those on, and a create does
-// not depend on them.
+// RFC 9112, section 3.2, requires a 400 for an invalid or repeated Host. Bun accepts those, and a create does not use
+// Host.
 const hosts: readonly [host: string, ...Outcome[]][] = [
   ["", "bare"],
   ["Host:", "created", "bare"],
@@ -241,7 +241,7 @@ export const heads: readonly HostileRequest[] = [
       create(`${name} in a method`, { line: `PO${control}ST /plants HTTP/1.1` }, "bare"),
       create(`${name} in a path`, { line: `POST /pl${control}ants HTTP/1.1` }, "bare", "notFound"),
       create(`${name} in a header's name`, { framing: `X${control}: y\r\n${length}` }, "bare"),
-      // Bun does not treat DEL as a control character in a value. It changes nothing there.
+      // Bun accepts DEL in a value. It has no effect there.
       create(
         `${name} in a value`,
         { framing: `X: y${control}y\r\n${length}` },

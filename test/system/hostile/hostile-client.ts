@@ -7,11 +7,11 @@ import { RawConnection } from "../../support/raw-connection.ts";
 import { bodyOf, fill, firstId, type HostileRequest, smuggledId } from "./hostile-request.ts";
 import { outcomesOf } from "./outcome.ts";
 
-/** What a server says of the memory and the queue that it bounds. */
+/** Checks of the gauges of bounded memory and of the queue. */
 export interface ServerGauges {
-  /** What cannot be, after a request as at any time: less than nothing, or no number. */
+  /** Resolves with an error if a gauge is negative or not an integer, which must never happen. */
   wrong(): Promise<string | undefined>;
-  /** Resolves once nothing is set aside and nothing waits, as after the last request: what leaked would never go. */
+  /** Resolves when all gauges are 0, as they must be after the last request. A leak would prevent that. */
   atRest(): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export class HostileClient {
 
   /**
    * @param load records the plants that hostile requests create.
-   * @param gauges are looked at after every request.
+   * @param gauges are checked after every request.
    */
   constructor(target: Target, load: Load, gauges?: ServerGauges) {
     this.#target = target;
@@ -31,23 +31,23 @@ export class HostileClient {
     this.#gauges = gauges;
   }
 
-  /** An id that no other request of this client has; after 900,000 of them the first one again. */
+  /** An id that no other request of this client has. Ids repeat after 900,000. */
   nextId(): bigint {
     const id = this.#nextId++;
     if (this.#nextId === smuggledId) this.#nextId = firstId;
     return id;
   }
 
-  /** Sends all rows, so many at once, and gives those that came to something else than they may. */
+  /** Sends all rows, `atOnce` at a time, and returns the errors of those with an outcome that is not allowed. */
   async unexpected(rows: readonly HostileRequest[], atOnce = 16): Promise<string[]> {
     const found: string[] = [];
     const left = rows.values();
     const sender = async () => {
       for (const row of left) {
-        const fault = await this.#findFault(row);
-        if (fault !== undefined) found.push(fault);
+        const error = await this.#findError(row);
+        if (error !== undefined) found.push(error);
         const wrong = await this.#gauges?.wrong();
-        if (wrong !== undefined) found.push(`${row.name}, or what ran beside it: ${wrong}`);
+        if (wrong !== undefined) found.push(`${row.name}, or a concurrent request: ${wrong}`);
       }
     };
     await Promise.all(Array.from({ length: atOnce }, sender));
@@ -55,12 +55,12 @@ export class HostileClient {
     return found;
   }
 
-  /** What came back on a connection of its own, until the server closed it or its first answer was whole. */
+  /** Sends bytes on a new connection. Returns what is received until it is closed or the first response is complete. */
   async exchange(bytes: string): Promise<string> {
     const connection = await RawConnection.open(this.#target.url);
     connection.write(bytes);
     await connection.until((received) => (rawAnswers(received).answers.length > 0 ? true : undefined));
-    // What was behind a first request has been read by now, as it was sent along with it.
+    // Bytes after the first request have been read by now, as they were sent with it.
     connection.end();
     return connection.closed;
   }
@@ -71,7 +71,7 @@ export class HostileClient {
     this.#load.acknowledged.add(id);
   }
 
-  async #findFault({ name, bytes, allowed }: HostileRequest): Promise<string | undefined> {
+  async #findError({ name, bytes, allowed }: HostileRequest): Promise<string | undefined> {
     const id = this.nextId();
     const received = await this.exchange(fill(bytes, { id, token: this.#target.token }));
     const [first = "", ...later] = outcomesOf(received);
@@ -79,7 +79,7 @@ export class HostileClient {
     if (first === "created") this.acknowledged(id, bodyOf(id));
     if (mayBeStored) this.#load.sent.set(id, bodyOf(id));
     const isAllowed = mayBeStored || (allowed as string[]).includes(first);
-    // Whatever is left of a request is none by itself.
+    // The remainder of a request must not be accepted as another one.
     const isExpected = isAllowed && later.every((outcome) => outcome === "bare");
     return isExpected
       ? undefined

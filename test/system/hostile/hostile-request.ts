@@ -3,21 +3,21 @@
 import type { ErrorCode } from "../../../src/contract/errors.ts";
 
 /**
- * `created` is a 200 with the Plant, and the plant in the store. `bare` is the HTTP parser's refusal: the connection is
- * closed, with a status and no body or without a response. `destroySockets` is the same behind a plant that was whole, so that it may
- * be stored: creating it again is safe. The name of an error is its status and its Error body. `served`
- * is a 200 of the description or its page.
+ * `created` is a 200 with the Plant, and the plant in the store. `bare` is a rejection by the HTTP parser: the connection
+ * is closed, after a status without a body or without a response. `destroySockets` is the same after a complete plant,
+ * which may be stored: creating it again is safe. `served` is a 200 with the OpenAPI document or its page. An error code
+ * is the status and the Error body of that code.
  */
 export type Outcome = "created" | "bare" | "destroySockets" | "served" | ErrorCode;
 
 export interface HostileRequest {
   readonly name: string;
-  /** A character a byte. $ID, $BODY, $TOKEN and $SMUGGLED stand for what differs from run to run. */
+  /** In Latin-1. $ID, $BODY, $TOKEN and $SMUGGLED are placeholders for values that differ from run to run. */
   readonly bytes: string;
   readonly allowed: readonly Outcome[];
 }
 
-/** The parts of a create that a row does not give are those of a good one. "" leaves a part out. */
+/** Parts of a create. Those left undefined have valid defaults; "" omits a part. */
 interface CreateParts {
   readonly line?: string;
   readonly host?: string;
@@ -27,17 +27,17 @@ interface CreateParts {
   readonly body?: string;
 }
 
-/** The id of no request but those that hide in others: it must never be stored. */
+/** The id of requests that are hidden in other requests: it must never be stored. */
 export const smuggledId = 999_999n;
 
-/** Ids of six digits, so that every $BODY is as long as any other. */
+/** Ids have six digits, so that all values of $BODY have the same length. */
 export const firstId = 100_000n;
 export const bodyBytes = bodyOf(firstId).length;
 export const bodyBytesHex = bodyBytes.toString(16);
 
 const smuggledBody = `{"id":${smuggledId},"name":"smuggled"}`;
 const smuggled = createBytes({ body: smuggledBody });
-/** Of $SMUGGLED, with a token of the length that tokens have. */
+/** The length of $SMUGGLED, with a token of the usual length. */
 export const smuggledBytes = fill(smuggled, { id: firstId, token: `pst_${"x".repeat(43)}` }).length;
 
 /** One row of a table. */
@@ -45,12 +45,12 @@ export function row(name: string, bytes: string, ...allowed: Outcome[]): Hostile
   return { name, bytes, allowed };
 }
 
-/** One row of a table: a create that is good but for the parts that are given. */
+/** One row of a table: a create that is valid except for the given parts. */
 export function create(name: string, parts: CreateParts, ...allowed: Outcome[]): HostileRequest {
   return row(name, createBytes(parts), ...allowed);
 }
 
-/** The bytes of a create that is good but for the parts that are given. */
+/** The bytes of a create that is valid except for the given parts. */
 export function createBytes(parts: CreateParts = {}): string {
   const body = parts.body ?? "$BODY";
   const length = body === "$BODY" ? bodyBytes : body.length;
@@ -64,7 +64,7 @@ export function createBytes(parts: CreateParts = {}): string {
   return `${head.join("\r\n")}\r\n\r\n${body}`;
 }
 
-/** $BODY as the only chunk, with the lines around it as given. */
+/** $BODY as the only chunk, between the given lines. */
 export function chunked(
   sizeLine: string = bodyBytesHex,
   afterData: string = "\r\n",
@@ -73,7 +73,7 @@ export function chunked(
   return `${sizeLine}\r\n$BODY${afterData}${end}`;
 }
 
-/** The bytes of a row, for one id and token. */
+/** Substitutes the placeholders in the bytes of a row. */
 export function fill(bytes: string, { id, token }: { id: bigint; token: string }): string {
   return bytes
     .replaceAll("$SMUGGLED", smuggled)
@@ -82,10 +82,10 @@ export function fill(bytes: string, { id, token }: { id: bigint; token: string }
     .replaceAll("$TOKEN", token);
 }
 
-/** $BODY. */
+/** The value of $BODY. */
 export function bodyOf(id: bigint): string {
   return `{"id":${id},"name":"Monstera"}`;
 }
 
-/** The Plant of $BODY. */
+/** The Plant that is returned for $BODY. */
 export const createdPlant = '{"name":"Monstera"}';

@@ -10,12 +10,12 @@ export interface Footprint {
   readonly descriptors: number;
 }
 
-/** A heap grows by this much under any load: free pages are returned late. */
+/** A heap grows by up to this much under any load, as free pages are returned with a delay. */
 const residentBytesSlack = 128 * 2 ** 20;
 const descriptorsSlack = 50;
 
 export const wellBehavedConnections = 2;
-/** Between the creates of the well-behaved client, so that it does not take the machine for itself. */
+/** The pause between creates of the well-behaved client, so that it does not saturate the machine. */
 const backoffMs = 20;
 
 export class HostileSession {
@@ -40,14 +40,14 @@ export class HostileSession {
     this.#wellBehaved = this.load.untilStopped([target], wellBehavedConnections, backoffMs);
   }
 
-  /** @param under a command that runs the server, and becomes it. */
+  /** @param under a command that executes the server in its own process. */
   static async start(args: readonly string[] = [], under: readonly string[] = []): Promise<HostileSession> {
     const folder = new TemporaryFolder();
     const server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args, under });
     return new HostileSession(server, { url: server.url, token: await server.createToken() }, folder);
   }
 
-  /** What the server takes of the machine. */
+  /** The resident memory and the descriptors of the server. */
   async footprint(): Promise<Footprint> {
     const [residentBytes, descriptors] = await Promise.all([
       this.server.metric("process_resident_memory_bytes"),
@@ -56,7 +56,7 @@ export class HostileSession {
     return { residentBytes, descriptors };
   }
 
-  /** Resolves when the server takes no more than it did before, but for what the well-behaved client costs. */
+  /** Resolves when the footprint is that of before, within the slack for the well-behaved client. */
   async isBackTo(before: Footprint): Promise<void> {
     for (;;) {
       const { residentBytes, descriptors } = await this.footprint();
@@ -68,7 +68,7 @@ export class HostileSession {
     }
   }
 
-  /** What is wrong with the gauges. One reading serves all that ask before it begins. */
+  /** Resolves with the errors of the gauges. Concurrent calls share one scrape that starts after them. */
   #readAfterNow(): Promise<string | undefined> {
     this.#nextReading ??= this.#reading
       .then(() => {
@@ -98,12 +98,12 @@ export class HostileSession {
     return Object.fromEntries(names.map((name, index) => [name, values[index] ?? Number.NaN]));
   }
 
-  /** Connections to the public listener, as the system has them. */
+  /** Open connections to the public listener, from its gauge. */
   async openConnections(): Promise<number> {
     return await this.server.metric("plantstore_connections");
   }
 
-  /** Ends the well-behaved client. Returns the faults of its responses, of the server and of the store. */
+  /** Stops the well-behaved client and the server. Returns the errors of both, and those of the stored plants. */
   async faults(): Promise<string[]> {
     this.load.stop();
     await this.#wellBehaved;

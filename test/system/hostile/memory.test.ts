@@ -9,7 +9,7 @@ import { HostileSession } from "./hostile-session.ts";
 
 const everything = [...framing, ...heads, ...badBodies];
 
-/** 300 MB that are read and refused, announced and in chunks. A heap's free pages come and go by 100 MB. */
+/** 300 MB that are read and rejected, with Content-Length and in chunks. A heap's free pages come and go by 100 MB. */
 const forcedExit = `{"id":$ID,"name":"${"x".repeat(1_000_000)}`;
 const masses: HostileRequest[] = Array.from({ length: 150 }, () => [
   create(
@@ -27,7 +27,7 @@ const masses: HostileRequest[] = Array.from({ length: 150 }, () => [
   ),
 ]).flat();
 
-test("memory and descriptors come back", async () => {
+test("memory and descriptors are released", async () => {
   await using session = await HostileSession.start();
   const found = await session.hostile.unexpected([...everything, ...everything, ...masses.slice(0, 50)]);
   const before = await session.footprint();

@@ -3,7 +3,7 @@
 import { rawAnswers } from "../../support/raw-answers.ts";
 import { RawConnection } from "../../support/raw-connection.ts";
 
-/** What a request says, as Node reads it. */
+/** A request as Node parses it. */
 export interface Understood {
   readonly method: string;
   readonly url: string;
@@ -29,11 +29,11 @@ export class NodeParser {
     return new NodeParser(new TextDecoder().decode(value).trim(), child);
   }
 
-  /** The first request in the bytes; undefined if they do not begin with a whole one. */
+  /** The first request in the bytes; undefined if they do not start with a complete one. */
   async understand(bytes: string): Promise<Understood | undefined> {
     const connection = await RawConnection.open(this.#url);
     connection.write(bytes);
-    // Node answers what is whole, and gives up what is not.
+    // Node responds to a complete request, and closes the connection otherwise.
     connection.end();
     const [answer] = rawAnswers(await connection.closed).answers;
     return answer?.status === 200 ? JSON.parse(answer.body) : undefined;

@@ -4,7 +4,7 @@ import { type ErrorCode, errorRegistry } from "../../../src/contract/errors.ts";
 import { type RawAnswer, rawAnswers } from "../../support/raw-answers.ts";
 import { createdPlant, type Outcome } from "./hostile-request.ts";
 
-/** What came back until the connection was closed, as outcomes; text in full where it is none that may ever be. */
+/** The responses on a closed connection as outcomes; one that is never allowed as its status and text. */
 export function outcomesOf(received: string): string[] {
   const { answers, rest } = rawAnswers(received);
   if (rest !== "") return [`a broken answer: ${rest.slice(0, 100)}`];
@@ -17,7 +17,7 @@ function outcomeOf({ status, headers, body }: RawAnswer): string {
   return errorOutcome(status, headers, body) ?? `${status} ${body.slice(0, 200)}`;
 }
 
-/** Bun refuses an unknown version with 505, and everything else with a 4xx. */
+/** Bun rejects an unknown version with 505, and everything else with a 4xx. */
 function bareOutcome(status: number, body: string): Outcome | undefined {
   return body === "" && ((status >= 400 && status < 500) || status === 505) ? "bare" : undefined;
 }

@@ -1,4 +1,4 @@
-// Node's HTTP parser, as a program: answers each request with what it has understood of it.
+// Node's HTTP parser as a program: responds to each request with its parsed form.
 
 import { createServer } from "node:http";
 import { MIMEType } from "node:util";
@@ -29,7 +29,7 @@ function mediaTypeOf(contentType) {
   }
 }
 
-/** Node takes HTTP/0.9 and HTTP/2.0 for versions of this protocol, and chunks in 1.0, where RFC 9112 (6.1) has none. */
+/** Node accepts HTTP/0.9 and HTTP/2.0 as versions of HTTP/1, and chunks in 1.0, contrary to RFC 9112 (6.1). */
 function isFramed({ httpVersion, headers }) {
   return httpVersion === "1.1" || (httpVersion === "1.0" && headers["transfer-encoding"] === undefined);
 }

@@ -1,5 +1,5 @@
-// Every path of both listeners under 200 connections that never read, never finish, or ask as fast as they can: the
-// creates beside them go on at half of their pace at least, and memory stays within a bound.
+// Every path of both listeners under 200 connections that never read, never complete a request, or send requests as
+// fast as they can: concurrent creates keep at least half of their rate, and memory stays bounded.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { appendFileSync } from "node:fs";
@@ -8,12 +8,12 @@ import { type Attack, type Behaviour, behaviours } from "./attacker.ts";
 import { HostileSession } from "./hostile-session.ts";
 
 const connections = 200;
-/** Of the pace without the attack, in the same seconds. */
+/** The minimum fraction of the rate without the attack, which is measured in alternate phases. */
 const paceMin = 0.5;
 const residentBytesMoreMax = 128 * 2 ** 20;
-/** Each phase has some 40 creates where nothing is in their way. */
+/** Each phase has some 40 creates without an attack. */
 const phaseMs = 500;
-/** Another load of the machine may fall into one of two phases; a fault of the server is there each time. */
+/** Other load on the machine may affect one attempt; a defect of the server affects every attempt. */
 const roundsMax = 4;
 
 interface Path {
@@ -22,11 +22,11 @@ interface Path {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** Of its answer, if that is not 200. */
+  /** The status of its response, if not 200. */
   readonly status?: number;
   /** Whether the console has a password. */
   readonly hasPassword?: boolean;
-  /** What sets it apart from another row of the path. */
+  /** Distinguishes it from other rows of the path. */
   readonly note?: string;
 }
 
@@ -134,7 +134,7 @@ let openSession: HostileSession;
 let lockedSession: HostileSession;
 let attacker: Bun.Subprocess;
 let attackerDone = Promise.withResolvers<void>();
-/** What stands for a name in the table. */
+/** The value of a placeholder in the table. */
 const values = new Map<string, string>();
 
 beforeAll(async () => {
@@ -164,7 +164,7 @@ beforeAll(async () => {
     values.set(name, value);
 });
 
-// Else a row might attack nothing but a refusal.
+// Otherwise a row might attack only a rejection.
 test.each(paths.map((path) => [nameOf(path), path] as const))(
   "%s is answered as its row means",
   async (_, path) => {
@@ -185,12 +185,12 @@ const rows = paths.flatMap((path) => behaviours.map((behaviour) => ({ path, beha
 describe.each(rows.map((row) => [nameOf(row.path), row.behaviour, row.path] as const))(
   "%s under connections of which each %s",
   (name, behaviour, path) => {
-    test("the creates beside them go on, and memory is bounded", async () => {
+    test("concurrent creates continue, and memory is bounded", async () => {
       const session = path.hasPassword ? lockedSession : openSession;
       const residentBytes = await residentBytesOf(session);
       const found: { pace: number; more: number }[] = [];
       while (found.length < roundsMax) {
-        // What was sent last before the attacker stopped is over by then.
+        // The last requests of the attacker have ended by then.
         await session.load.acknowledgedMore(5);
         const calm = await createsInPhase(session);
         await tellAttacker(await attackOf(session, path, behaviour));
@@ -208,7 +208,7 @@ describe.each(rows.map((row) => [nameOf(row.path), row.behaviour, row.path] as c
   },
 );
 
-test("after all of it every acknowledged plant is in the store, and nothing has failed", async () => {
+test("afterwards every acknowledged plant is in the store, and no request has failed", async () => {
   // A request that crosses the closing of its idle connection is sent again (RFC 9112, section 9.3.1).
   for (const session of [openSession, lockedSession]) {
     session.load.unanswered.splice(0);
@@ -249,7 +249,7 @@ async function createsInPhase(session: HostileSession): Promise<number> {
   return session.load.acknowledged.size - before;
 }
 
-/** Not from /metrics, which is among what is attacked. */
+/** Not from /metrics, which is attacked as well. */
 async function residentBytesOf(session: HostileSession): Promise<number> {
   return Number(await Bun.$`ps -o rss= -p ${session.server.pid}`.text()) * 1_024;
 }

@@ -12,7 +12,7 @@ import { freePort, PostgresServer } from "../../support/postgres.ts";
 import { describeIfInstalled, programPath } from "../../support/programs.ts";
 import { RunningServer, run, TemporaryFolder } from "../../support/server.ts";
 
-const nobodyId = 65_534;
+const unprivilegedUser = 65_534;
 const isRoot = process.getuid?.() === 0;
 
 describeIfInstalled("openssl", "TLS", () => {
@@ -25,7 +25,8 @@ describeIfInstalled("openssl", "TLS", () => {
     // The tests go on reading the certificate; the key is the server's alone.
     cpSync(folder.file("server.crt"), folder.file("ca.crt"));
     if (isRoot)
-      for (const file of ["server.key", "server.crt"]) chownSync(folder.file(file), nobodyId, nobodyId);
+      for (const file of ["server.key", "server.crt"])
+        chownSync(folder.file(file), unprivilegedUser, unprivilegedUser);
     database = await PostgresServer.start({
       ssl: "on",
       ssl_cert_file: folder.file("server.crt"),

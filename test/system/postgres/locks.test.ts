@@ -69,7 +69,7 @@ test("while no standby answers, statements that are given up are cancelled, and 
     most = Math.max(most, (await own.query("postgres", sql)).length);
     await Bun.sleep(50);
   }
-  // At most two pools, and a connection that asks whether the host takes writes.
+  // At most two pools, and a connection that checks whether the host accepts writes.
   expect(most).toBeLessThanOrEqual(11);
   await own.query("postgres", "ALTER SYSTEM SET synchronous_standby_names = ''");
   await own.query("postgres", "SELECT pg_reload_conf()");

@@ -28,7 +28,7 @@ test(
     for (let round = 0; round < 10; round++) {
       const id = freshId();
       const attempts = Array.from({ length: 30 }, (_, index) => ({
-        name: `rival ${index % 10}`,
+        name: `competing ${index % 10}`,
         target: targets[index % 3],
       }));
       const answers = await Promise.all(

@@ -77,7 +77,7 @@ test("an import ends although standard input stays open", async () => {
 });
 
 test.each([
-  ["an invalid header", ["--format", "csv"], "sqlite:plants.db", "the header has no column id"],
+  ["a header that is invalid", ["--format", "csv"], "sqlite:plants.db", "the header has no column id"],
   ["a store that is not there", [], "sqlite:nowhere/plants.db", "there is no store"],
 ])("nor one that has failed for %s", async (_, flags, database, fault) => {
   using folder = new TemporaryFolder();

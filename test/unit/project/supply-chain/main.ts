@@ -1,5 +1,5 @@
-// npm run audit: whether a weakness of any locked package is known. The exit code is 1 if so. Where nobody can be asked,
-// offline or at a registry that keeps no such list, it says why, and the exit code is 0.
+// npm run audit: the exit code is 1 if a locked package has a known vulnerability. Where that cannot be checked, offline
+// or with a registry without advisories, it prints the reason, and the exit code is 0.
 
 interface Report {
   /** By package; absent where npm could not ask. */
