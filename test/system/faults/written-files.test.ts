@@ -287,7 +287,7 @@ const cells: readonly Cell[] = [
       `${line} >&-`,
     ]),
     when: "standard output is full or closed",
-    outcome: "exit code 1, and the unseen token is revoked",
+    outcome: "exit code 1, and the token, which was not shown, is revoked",
     expected: { exitCode: 1, says: "the token could not be printed (E" },
     after: async (folder) => {
       const database = `sqlite:${folder}/plantstore.db`;
