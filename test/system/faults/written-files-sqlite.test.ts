@@ -736,7 +736,7 @@ describeIfStrace("under strace", () => {
       const modes = made.map((line) => [line, /, (0[0-7]+)\) *=/.exec(line)?.[1]] as const);
       expect(modes.length).toBeGreaterThan(1);
       const open = modes.filter(([line, mode]) => {
-        // A file below a private folder is private whatever its mode.
+        // In a folder that no other user may enter a file is private, whatever its mode.
         const isBelowPrivateFolder =
           /"[^"]*\.partial\/[^"]+"/.test(line) &&
           modes.some(([other, otherMode]) => other.includes("mkdir") && otherMode === "0700");

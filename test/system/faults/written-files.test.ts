@@ -46,7 +46,7 @@ async function prepare(): Promise<void> {
   }
 }
 
-/** Runs a command in a folder as a shell does, redirections included, with umask 000. */
+/** Runs a command in a folder as a shell does, with redirections, and with a umask of 0. */
 async function inFolder(folder: string, line: string): Promise<CommandResult> {
   const child = Bun.spawn(["sh", "-c", `umask 000; ${plantstore} ${line}`], {
     cwd: folder,
@@ -87,7 +87,7 @@ function plantsIn(folder: string): string {
   return stdout.toString();
 }
 
-/** The lines of the input that a report names; throws for any other file. */
+/** The lines of the input that a report names; throws where it is not a report. */
 function reportedLines(path: string): number[] {
   return readFileSync(path, "utf8")
     .trimEnd()
@@ -287,7 +287,7 @@ const cells: readonly Cell[] = [
       `${line} >&-`,
     ]),
     when: "standard output is full or closed",
-    outcome: "exit code 1, and the token that was not shown is revoked",
+    outcome: "exit code 1, and the token, which was not shown, is revoked",
     expected: { exitCode: 1, says: "the token could not be printed (E" },
     after: async (folder) => {
       const database = `sqlite:${folder}/plantstore.db`;
