@@ -45,7 +45,7 @@ export class ServerWithIdentity implements AsyncDisposable {
 
   /** Why the provider's keys could not be used, as the log says it first; waits for that. */
   async keysTrouble(): Promise<string> {
-    const { reason } = await this.server.logged(({ msg }) => msg.startsWith("the identity provider's keys"));
+    const { reason } = await this.server.logged(({ msg }) => msg.startsWith("JWKS refresh failed"));
     return String(reason);
   }
 

@@ -25,7 +25,14 @@ import { plantJson } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { mayMount, mounted } from "../../support/mounts.ts";
 import { programPath } from "../../support/programs.ts";
-import { type CommandResult, plantstore, RunningServer, run, TemporaryFolder } from "../../support/server.ts";
+import {
+  type CommandResult,
+  createStore,
+  plantstore,
+  RunningServer,
+  run,
+  TemporaryFolder,
+} from "../../support/server.ts";
 import { injecting, suiteWithStrace } from "../../support/strace.ts";
 
 /** Each starts several processes, some of them under strace. */
@@ -147,14 +154,14 @@ const cases: readonly Case[] = [
     name: "another store, killed",
     arrange: (folder) => leaveLog(folder.file("other.db")),
     target: "other.db",
-    backup: refused(/other\.db-wal is there/),
+    backup: refused(/other\.db-wal exists/),
     restore: { plants: 2 },
   },
   {
     name: "another store, whose disk has failed",
     arrange: (folder) => writeFileSync(folder.file("other.db-disk-failed"), "disk I/O error\n"),
     target: "other.db",
-    backup: refused(/other\.db-disk-failed is there/),
+    backup: refused(/other\.db-disk-failed exists/),
     restore: { plants: 2 },
   },
   {
@@ -164,7 +171,7 @@ const cases: readonly Case[] = [
       renameSync(folder.file("other.db"), folder.file("elsewhere.db"));
     },
     target: "other.db",
-    backup: refused(/other\.db-wal is there/),
+    backup: refused(/other\.db-wal exists/),
     restore: { plants: 2 },
   },
   {
@@ -175,7 +182,7 @@ const cases: readonly Case[] = [
     },
     target: "other.db",
     keep: true,
-    ...bothRefused(/other\.db-wal is there/),
+    ...bothRefused(/other\.db-wal exists/),
   },
   {
     name: "a file of another kind",
@@ -267,6 +274,7 @@ beforeAll(async () => {
   const make = async (name: string, count: number) => {
     const lines = Array.from({ length: count }, (_, id) => `${plantJson(BigInt(id), `plant ${id}`)}\n`);
     const database = `sqlite:${template.file(name)}`;
+    await createStore(database);
     const imported = await run(["import", "-", "--quiet", "--database", database], {}, lines.join(""));
     expect(imported).toMatchObject({ exitCode: 0 });
     return database;
@@ -799,19 +807,21 @@ suiteWithStrace("under strace", () => {
     }
   });
 
-  test("a store that is made while a backup is restored in its place is the restored one", async () => {
+  test("a process that creates a store while a backup is restored at its path opens the restored one", async () => {
     using folder = newFolder();
     const file = folder.file("new.db");
-    // Stopped as soon as it has made the file.
+    // Stopped as soon as it has created the file.
     const stopping = injecting("open,openat:signal=SIGSTOP:when=1");
-    const child = Bun.spawn(
-      [...stopping, "-P", file, plantstore, "import", "-", "--quiet", "--database", `sqlite:${file}`],
-      {
-        env: { PATH: process.env.PATH ?? "" },
-        stdin: new Blob([`${plantJson(7n, "imported")}\n`]),
-        stderr: "ignore",
-      },
-    );
+    const engine = new URL("../../../src/store/sqlite/store.ts", import.meta.url).pathname;
+    const script = `const { SqliteStore } = await import(${JSON.stringify(engine)});
+      const store = new SqliteStore(${JSON.stringify(file)}, "create", console.error);
+      const [outcome] = await store.create([{ id: 7n, name: "imported" }]);
+      await store.close();
+      if (outcome !== "created") throw new Error(outcome);`;
+    const child = Bun.spawn([...stopping, "-P", file, process.execPath, "-e", script], {
+      env: { PATH: process.env.PATH ?? "" },
+      stderr: "ignore",
+    });
     while (!existsSync(file)) await Bun.sleep(5);
     expect(
       await run(["restore", folder.file("backup.db"), "--quiet", "--database", `sqlite:${file}`]),

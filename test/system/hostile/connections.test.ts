@@ -195,7 +195,7 @@ test("at the limit of descriptors connections are shed, and the server goes on",
   expect(scarce.level).toBe("warn");
   expect(scarce.limit).toBe(limit);
   const silent = await Promise.all(Array.from({ length: 400 }, () => RawConnection.open(siege.target.url)));
-  await siege.server.logged(({ msg }) => msg.startsWith("there are too many connections"));
+  await siege.server.logged(({ msg }) => msg.startsWith("too many connections"));
   while ((await siege.openConnections()) > 110) await Bun.sleep(50);
   // A search opens the file once more, in a thread of its own.
   expect((await (await ConsoleClient.of(siege.server)).read("plants?by=id")).status).toBe(200);
@@ -225,7 +225,7 @@ test("connections to the admin listener are not the public listener's, and have 
   const connections = await siege.server.metric("plantstore_connections");
   expect(connections).toBeGreaterThanOrEqual(30);
   expect(connections).toBeLessThan(50);
-  const shed = await siege.server.logged(({ msg }) => msg.startsWith("there are too many connections"));
+  const shed = await siege.server.logged(({ msg }) => msg.startsWith("too many connections"));
   expect(shed.listener).toBe("admin");
   while ((await siege.server.metric("process_open_fds")) > 256 + 80) await Bun.sleep(50);
   const answer = await post(siege.target, '{"id":1,"name":"Monstera"}');
