@@ -45,7 +45,7 @@ export class ServerWithIdentity implements AsyncDisposable {
 
   /** Waits for the first log line about the provider's keys, and returns its reason. */
   async keysTrouble(): Promise<string> {
-    const { reason } = await this.server.logged(({ msg }) => msg.startsWith("the identity provider's keys"));
+    const { reason } = await this.server.logged(({ msg }) => msg.startsWith("JWKS refresh failed"));
     return String(reason);
   }
 

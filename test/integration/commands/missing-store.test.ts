@@ -45,7 +45,7 @@ test.each(commands.map((args) => [args.join(" "), args] as const))(
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
     expect(stderr).toStartWith(
-      `plantstore: there is no store at ${folder.file("plantstore.db")}; name yours with --database, or make one there with "plantstore migrate"`,
+      `plantstore: there is no store at ${folder.file("plantstore.db")}; name yours with --database, or create one there with "plantstore migrate"`,
     );
     expect(readdirSync(folder.path)).toEqual(["plants.ndjson"]);
   },

@@ -155,14 +155,14 @@ const cases: readonly Case[] = [
     name: "another store, killed",
     arrange: (folder) => leaveLog(folder.file("other.db")),
     target: "other.db",
-    backup: refused(/other\.db-wal is there/),
+    backup: refused(/other\.db-wal exists/),
     restore: { plants: 2 },
   },
   {
     name: "another store, whose disk has failed",
     arrange: (folder) => writeFileSync(folder.file("other.db-disk-failed"), "disk I/O error\n"),
     target: "other.db",
-    backup: refused(/other\.db-disk-failed is there/),
+    backup: refused(/other\.db-disk-failed exists/),
     restore: { plants: 2 },
   },
   {
@@ -172,7 +172,7 @@ const cases: readonly Case[] = [
       renameSync(folder.file("other.db"), folder.file("elsewhere.db"));
     },
     target: "other.db",
-    backup: refused(/other\.db-wal is there/),
+    backup: refused(/other\.db-wal exists/),
     restore: { plants: 2 },
   },
   {
@@ -183,7 +183,7 @@ const cases: readonly Case[] = [
     },
     target: "other.db",
     keep: true,
-    ...bothRefused(/other\.db-wal is there/),
+    ...bothRefused(/other\.db-wal exists/),
   },
   {
     name: "a file of another kind",
@@ -808,10 +808,10 @@ describeIfStrace("under strace", () => {
     }
   });
 
-  test("a store that is made while a backup is restored in its place is the restored one", async () => {
+  test("a process that creates a store while a backup is restored at its path opens the restored one", async () => {
     using folder = newFolder();
     const file = folder.file("new.db");
-    // Stopped as soon as it has made the file.
+    // Stopped as soon as it has created the file.
     const stopping = injecting("open,openat:signal=SIGSTOP:when=1");
     const serve = ["serve", "--port", "0", "--admin-port", "off", "--database", `sqlite:${file}`];
     const child = Bun.spawn([...stopping, "-P", file, plantstore, ...serve], {

@@ -201,7 +201,7 @@ test("at the limit of descriptors connections are shed, and the server continues
   expect(scarce.level).toBe("warn");
   expect(scarce.limit).toBe(limit);
   const silent = await Promise.all(Array.from({ length: 400 }, () => RawConnection.open(session.target.url)));
-  await session.server.logged(({ msg }) => msg.startsWith("there are too many connections"));
+  await session.server.logged(({ msg }) => msg.startsWith("too many connections"));
   while ((await session.openConnections()) > 110) await Bun.sleep(50);
   // A search opens the file once more, in a thread of its own.
   expect((await (await ConsoleClient.of(session.server)).read("plants?by=id")).status).toBe(200);
@@ -231,7 +231,7 @@ test("connections to the admin listener are separate from the public listener's,
   const connections = await session.server.metric("plantstore_connections");
   expect(connections).toBeGreaterThanOrEqual(30);
   expect(connections).toBeLessThan(50);
-  const shed = await session.server.logged(({ msg }) => msg.startsWith("there are too many connections"));
+  const shed = await session.server.logged(({ msg }) => msg.startsWith("too many connections"));
   expect(shed.listener).toBe("admin");
   while ((await session.server.metric("process_open_fds")) > 256 + 80) await Bun.sleep(50);
   const answer = await post(session.target, '{"id":1,"name":"Monstera"}');

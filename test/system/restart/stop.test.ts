@@ -59,7 +59,7 @@ for (const engine of engines) {
       // As npm does, which forwards a signal that the terminal has also sent.
       process.kill(server.pid, "SIGTERM");
       process.kill(server.pid, "SIGINT");
-      await server.logged(({ msg }) => msg.startsWith("stopping"));
+      await server.logged(({ msg }) => msg.startsWith("shutting down"));
       slow.write(body.slice(5));
       const answer = await slow.closed;
       expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*\{"name":"slow"\}$/);
@@ -90,7 +90,7 @@ for (const engine of engines) {
       const stuck = await stuckCreate({ url: server.url, token }, "Content-Length: 50", "{");
       await Bun.sleep(100);
       const stopping = server.stop();
-      await server.logged(({ msg }) => msg.startsWith("stopping"));
+      await server.logged(({ msg }) => msg.startsWith("shutting down"));
       await Bun.sleep(300);
       process.kill(server.pid, "SIGTERM");
       const { exitCode, stderr } = await stopping;
@@ -108,7 +108,7 @@ for (const engine of engines) {
       const stuck = await stuckCreate(target, "Content-Length: 50", "{");
       await Bun.sleep(100);
       const stopping = server.stop();
-      await server.logged(({ msg }) => msg.startsWith("stopping"));
+      await server.logged(({ msg }) => msg.startsWith("shutting down"));
       expect(await (await fetch(`${adminUrl}/readyz`)).text()).toBe("not ready: the server is stopping\n");
       expect((await fetch(`${adminUrl}/livez`)).status).toBe(200);
       await expect(post(target, plantJson(1n, "Monstera"))).rejects.toThrow();
