@@ -67,6 +67,7 @@ export async function startPlantstore(
 
 /** A token of a store, which is made if it does not exist. */
 export async function createToken({ command }: Plantstore, database: string): Promise<string> {
+  await runProgram([command, "migrate", "--database", database]);
   const { stdout } = await runProgram([
     command,
     "token",
