@@ -29,6 +29,13 @@ export async function run(
     stdout: "pipe",
     stderr: "pipe",
   });
+  return collectResult(child);
+}
+
+/** The exit code and the output of a process, once it has ended. Both streams are read meanwhile, so that neither blocks it. */
+export async function collectResult(
+  child: Bun.Subprocess<Bun.SpawnOptions.Writable, "pipe", "pipe">,
+): Promise<CommandResult> {
   const [stdout, stderr, exitCode] = await Promise.all([
     child.stdout.text(),
     child.stderr.text(),

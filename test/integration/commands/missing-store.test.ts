@@ -5,7 +5,14 @@ import { describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { engines } from "../../support/engines.ts";
 import { plantJson } from "../../support/http.ts";
-import { type CommandResult, plantstore, RunningServer, run, TemporaryFolder } from "../../support/server.ts";
+import {
+  type CommandResult,
+  collectResult,
+  plantstore,
+  RunningServer,
+  run,
+  TemporaryFolder,
+} from "../../support/server.ts";
 
 /** Runs a command in a directory, with the default --database. */
 async function runIn(folder: string, ...args: string[]): Promise<CommandResult> {
@@ -16,8 +23,7 @@ async function runIn(folder: string, ...args: string[]): Promise<CommandResult> 
     stdout: "pipe",
     stderr: "pipe",
   });
-  const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()]);
-  return { exitCode: await child.exited, stdout, stderr };
+  return collectResult(child);
 }
 
 const commands: readonly (readonly string[])[] = [

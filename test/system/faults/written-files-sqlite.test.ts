@@ -28,6 +28,7 @@ import { Output } from "../../support/output.ts";
 import { programPath } from "../../support/programs.ts";
 import {
   type CommandResult,
+  collectResult,
   createStore,
   plantstore,
   RunningServer,
@@ -337,12 +338,7 @@ async function runInShell(args: readonly string[], umask = "022", redirected = "
     stdout: "pipe",
     stderr: "pipe",
   });
-  const [stdout, stderr, exitCode] = await Promise.all([
-    child.stdout.text(),
-    child.stderr.text(),
-    child.exited,
-  ]);
-  return { exitCode, stdout, stderr };
+  return collectResult(child);
 }
 
 /** The names of all that is below a folder; links are not followed. */
@@ -706,12 +702,7 @@ describeIfStrace("under strace", () => {
       stdout: "pipe",
       stderr: "pipe",
     });
-    const [stdout, stderr, exitCode] = await Promise.all([
-      child.stdout.text(),
-      child.stderr.text(),
-      child.exited,
-    ]);
-    return { exitCode, stdout, stderr };
+    return collectResult(child);
   }
 
   test.each(["backup", "restore"] as const)(

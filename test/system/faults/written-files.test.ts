@@ -23,7 +23,13 @@ import {
 import { writeFailureMarker } from "../../../src/store/sqlite/errors.ts";
 import { plantJson } from "../../support/http.ts";
 import { programPath } from "../../support/programs.ts";
-import { type CommandResult, plantstore, RunningServer, TemporaryFolder } from "../../support/server.ts";
+import {
+  type CommandResult,
+  collectResult,
+  plantstore,
+  RunningServer,
+  TemporaryFolder,
+} from "../../support/server.ts";
 import { statesOf } from "../../support/token-list.ts";
 
 /** Some wait for a lock for as long as the program does. */
@@ -55,8 +61,7 @@ async function inFolder(folder: string, line: string): Promise<CommandResult> {
     stdout: "pipe",
     stderr: "pipe",
   });
-  const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()]);
-  return { exitCode: await child.exited, stdout, stderr };
+  return collectResult(child);
 }
 
 interface Expected {
