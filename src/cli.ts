@@ -25,22 +25,44 @@ const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   config: async () => (await import("./commands/config.ts")).configCommand(),
 };
 
-/** Output of commander: the help or the version. */
-const helpTexts: string[] = [];
+if (import.meta.main) {
+  try {
+    await runCommandLine(process.argv.slice(2));
+  } catch (error) {
+    const { exitCode, line } = describeError(error);
+    if (line !== undefined) printError(line);
+    process.exitCode = exitCode;
+  }
+}
 
-const program = new Command("plantstore")
-  .description(
-    "A durable server for the Plant Store contract: POST /plants, bearer tokens, exact 64-bit ids.",
-  )
-  .version(packageJson.version)
-  .configureOutput({
-    writeOut: (text) => helpTexts.push(text),
-    outputError: (text, write) => write(`${usageError(text)}; see --help\n`),
-  })
-  .exitOverride()
-  .addHelpText(
-    "after",
-    `
+/** Runs a command. Rejects with the error that ends it; describeError says what is printed of it. */
+export async function runCommandLine(args: readonly string[]): Promise<void> {
+  const helpTexts: string[] = [];
+  const program = createProgram((text) => helpTexts.push(text));
+  for (const load of loadersFor(args[0])) program.addCommand(await load());
+  inheritSettings(program);
+  await program.parseAsync(args, { from: "user" }).catch(async (error) => {
+    if (helpTexts.length > 0) await printLines([helpTexts.join("").replace(/\n$/, "")]);
+    throw error;
+  });
+}
+
+/** The program without its commands. `writeOut` receives the help or the version. */
+function createProgram(writeOut: (text: string) => void): Command {
+  return new Command("plantstore")
+    .description(
+      "A durable server for the Plant Store contract: POST /plants, bearer tokens, exact 64-bit ids.",
+    )
+    .version(packageJson.version)
+    .configureOutput({
+      writeOut,
+      // runCommandLine rejects with the same text.
+      outputError: () => undefined,
+    })
+    .exitOverride()
+    .addHelpText(
+      "after",
+      `
 Settings, highest precedence first: a flag; its environment variable NAME, or NAME_FILE with the path of a file that
 contains the value; the file that --config names; the default. "plantstore config" prints those of serve.
 
@@ -49,17 +71,7 @@ Examples:
   plantstore token create --name ci --expires 90d
   plantstore get 9007199254740993
   plantstore export > plants.ndjson`,
-  );
-for (const load of loadersFor(process.argv[2])) program.addCommand(await load());
-inheritSettings(program);
-
-try {
-  await program.parseAsync().catch(async (error) => {
-    if (helpTexts.length > 0) await printLines([helpTexts.join("").replace(/\n$/, "")]);
-    throw error;
-  });
-} catch (error) {
-  process.exitCode = reportError(error);
+    );
 }
 
 /** The command of a first argument; all of them for anything else, such as help or a misspelt name. */
@@ -68,16 +80,16 @@ function loadersFor(name: string | undefined): (() => Promise<Command>)[] {
   return load === undefined ? Object.values(loaders) : [load];
 }
 
-/** Prints an error, unless commander has printed it, and returns the exit code. */
-function reportError(error: unknown): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : usageExitCode;
-  if (error instanceof OperatorError) {
-    printError(errorLine(error.message));
-    return error.exitCode;
+/** The exit code of a failed command line, and the line for standard error; none after a help text or the version. */
+export function describeError(error: unknown): { exitCode: number; line?: string } {
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return { exitCode: 0 };
+    if (error.code === "commander.help") return { exitCode: usageExitCode };
+    return { exitCode: usageExitCode, line: `${usageError(error.message)}; see --help` };
   }
+  if (error instanceof OperatorError) return { exitCode: error.exitCode, line: errorLine(error.message) };
   const stack = String(error instanceof Error ? error.stack : error);
-  printError(`plantstore: internal error: ${redactPasswords(stack)}`);
-  return 1;
+  return { exitCode: 1, line: `plantstore: internal error: ${redactPasswords(stack)}` };
 }
 
 /** An error of commander in the form of all others. The text after the = of a misspelt flag may be a secret. */

@@ -1,15 +1,13 @@
 // The settings of an identity provider: invalid ones are a one-line error with the remedy at startup.
 
 import { expect, test } from "bun:test";
-import { run, TemporaryFolder } from "../../support/server.ts";
+import { commandError } from "../../support/command-error.ts";
+import { configurationError, configured, usageError } from "../../support/configuration.ts";
+import { run } from "../../support/server.ts";
 
 const https = "https://id.example/";
 
-async function serve(args: readonly string[], env: Record<string, string> = {}) {
-  using folder = new TemporaryFolder();
-  const database = `sqlite:${folder.file("plants.db")}`;
-  return run(["serve", "--port", "0", "--admin-port", "off", "--database", database, ...args], env);
-}
+const serve = (args: readonly string[]) => commandError(["serve", ...args]);
 
 const parts: readonly [missing: string, args: readonly string[]][] = [
   ["--jwt-audience", ["--jwt-issuer", https]],
@@ -21,15 +19,19 @@ const parts: readonly [missing: string, args: readonly string[]][] = [
 test.each(parts)("%s is missing beside %p", async (missing, args) => {
   expect(await serve(args)).toEqual({
     exitCode: 2,
-    stdout: "",
     stderr: `plantstore: ${missing} is missing: JWTs require both --jwt-issuer and --jwt-audience\n`,
   });
 });
 
 test("the same by environment variable", async () => {
-  const { exitCode, stderr } = await serve([], { PLANTSTORE_JWT_ISSUER: https });
-  expect(exitCode).toBe(2);
-  expect(stderr).toContain("--jwt-audience is missing");
+  const env = { PLANTSTORE_JWT_ISSUER: https };
+  expect(configurationError([], env)).toEqual(
+    usageError("--jwt-audience is missing: JWTs require both --jwt-issuer and --jwt-audience"),
+  );
+  expect(await run(["serve"], env)).toEqual({
+    stdout: "",
+    ...(await serve(["--jwt-issuer", https])),
+  });
 });
 
 const issuers = [
@@ -46,16 +48,16 @@ const issuers = [
   "",
 ];
 test.each(issuers)("the issuer %p is rejected", async (issuer) => {
-  const { exitCode, stdout, stderr } = await serve(["--jwt-issuer", issuer, "--jwt-audience", "urn:plants"]);
-  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+  const { exitCode, stderr } = await serve(["--jwt-issuer", issuer, "--jwt-audience", "urn:plants"]);
+  expect(exitCode).toBe(2);
   expect(stderr).toMatch(/^plantstore: --jwt-issuer: .*http is for loopback addresses only\n$/);
 });
 
 test.each(["http://[::1]:1", "http://localhost:1", "http://127.0.0.2:1", "https://id.example"])(
   "the issuer %p is one",
-  async (issuer) => {
-    const { exitCode } = await run(["config", "--jwt-issuer", issuer, "--jwt-audience", "urn:plants"]);
-    expect(exitCode).toBe(0);
+  (issuer) => {
+    const config = configured(["--jwt-issuer", issuer, "--jwt-audience", "urn:plants"]);
+    expect(config.get("PLANTSTORE_JWT_ISSUER")?.value).toBe(issuer);
   },
 );
 

@@ -3,7 +3,7 @@
 import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { engines } from "../../support/engines.ts";
-import { run, TemporaryFolder } from "../../support/server.ts";
+import { createStore, run, TemporaryFolder } from "../../support/server.ts";
 
 for (const engine of engines) {
   describe(engine.name, () => {
@@ -13,7 +13,7 @@ for (const engine of engines) {
       const { exitCode, stdout, stderr } = await check();
       expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
       expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
-      expect((await run(["migrate", "--database", place.database])).exitCode).toBe(0);
+      await createStore(place.database);
       const ready = { exitCode: 0, stdout: "ready\n", stderr: "" };
       expect(await check()).toEqual(ready);
       expect(await check()).toEqual(ready);
@@ -25,7 +25,7 @@ test("sqlite: while another process holds the lock it is not ready, with an erro
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
   const database = `sqlite:${path}`;
-  await run(["migrate", "--database", database]);
+  await createStore(database);
   using other = new Database(path);
   other.run("BEGIN IMMEDIATE");
   expect(await run(["check", "--database", database])).toEqual({

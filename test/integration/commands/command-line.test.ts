@@ -2,9 +2,19 @@
 
 import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { resolveConfig } from "../../../src/config/resolve.ts";
+import { commandError } from "../../support/command-error.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { testIfInstalled } from "../../support/programs.ts";
-import { createStore, plantstore, RunningServer, run, TemporaryFolder } from "../../support/server.ts";
+import {
+  createStore,
+  plantstore,
+  RunningServer,
+  run,
+  TemporaryFolder,
+  withStore,
+} from "../../support/server.ts";
+import { storePlants } from "../../support/stored-plants.ts";
 
 /** A server on a new store. */
 async function newServer(folder: TemporaryFolder, args: readonly string[] = []): Promise<RunningServer> {
@@ -149,9 +159,7 @@ test.each(["get 1", "stats", "check", "token list", "index list", "config"])(
   async (command) => {
     using folder = new TemporaryFolder();
     const database = `sqlite:${folder.file("plants.db")}`;
-    writeFileSync(folder.file("plants.ndjson"), `${plantJson(1n, "Monstera")}\n`);
-    await createStore(database);
-    await run(["import", folder.file("plants.ndjson"), "--quiet", "--database", database]);
+    await storePlants(database, [{ id: 1n, name: "Monstera" }]);
     const shell = Bun.spawn(["sh", "-c", `${plantstore} ${command} --database ${database} >/dev/full`], {
       stderr: "pipe",
     });
@@ -165,11 +173,15 @@ test.each(["get 1", "stats", "check", "token list", "index list", "config"])(
 test("the variable of a flag without an argument is on or off", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
-  await createStore(database);
-  await run(["token", "create", "--name", "ci", "--database", database]);
+  await withStore(database, "create", ({ tokens }) =>
+    tokens.add({ hash: "a", name: "ci", createdAt: 1, expiresAt: null }),
+  );
   const list = (value: string) => run(["token", "list", "--database", database], { PLANTSTORE_JSON: value });
-  for (const value of ["", "false", "0", "off"]) expect((await list(value)).stdout).toStartWith("NAME");
-  for (const value of ["true", "1", "on"]) expect((await list(value)).stdout).toStartWith("{");
+  const isJson = (value: string) => resolveConfig(["json"], {}, { PLANTSTORE_JSON: value }).json;
+  for (const value of ["", "false", "0", "off"]) expect(isJson(value)).toBe(false);
+  for (const value of ["true", "1", "on"]) expect(isJson(value)).toBe(true);
+  expect((await list("0")).stdout).toStartWith("NAME");
+  expect((await list("1")).stdout).toStartWith("{");
   expect(await list("perhaps")).toMatchObject({
     exitCode: 2,
     stderr: 'plantstore: PLANTSTORE_JSON: "perhaps" is not on or off\n',
@@ -237,23 +249,28 @@ const usageErrors: readonly [args: string[], message: string][] = [
   [["token", "create", "--name", "x", "--expires", "2001-01-01"], "is not never, or a time in the future"],
 ];
 test.each(usageErrors)("%j is a usage error: exit code 2 and one line", async (args, message) => {
-  const { exitCode, stdout, stderr } = await run(args);
+  const { exitCode, stderr } = await commandError(args);
   expect(exitCode).toBe(2);
-  expect(stdout).toBe("");
   expect(stderr).toContain(message);
   expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
+});
+
+test("a process prints the line of a usage error, and nothing on standard output", async () => {
+  const examples = [0, 2, usageErrors.length - 1].map((index) => usageErrors[index]?.[0] ?? []);
+  for (const args of examples) expect(await run(args)).toEqual({ ...(await commandError(args)), stdout: "" });
 });
 
 test("a failure is exit code 1 and one line that says what to do", async () => {
   using folder = new TemporaryFolder();
   writeFileSync(folder.file("text.db"), "not a database file ".repeat(100));
   const none = `sqlite:${folder.file("none.db")}`;
+  for (const command of ["get 1", "export", "token list", "token revoke x", "token rotate x"]) {
+    const { exitCode, stderr } = await commandError([...command.split(" "), "--database", none]);
+    expect({ command, exitCode }).toEqual({ command, exitCode: 1 });
+    expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
+  }
   for (const args of [
     ["get", "1", "--database", none],
-    ["export", "--database", none],
-    ["token", "list", "--database", none],
-    ["token", "revoke", "x", "--database", none],
-    ["token", "rotate", "x", "--database", none],
     ["serve", "--database", `sqlite:${folder.file("no/folder/plants.db")}`],
     ["serve", "--database", `sqlite:${folder.file("text.db")}`],
     ["serve", "--database", `sqlite:${folder.path}`],
@@ -308,8 +325,8 @@ test("--help prints the usage, and exits with 0", async () => {
     const { exitCode, stdout, stderr } = await run(args);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout).toStartWith(`Usage: plantstore`);
+    if (args[0] === "serve") expect(stdout).toContain("PLANTSTORE_BASE_PATH");
   }
-  expect((await run(["serve", "--help"])).stdout).toContain("PLANTSTORE_BASE_PATH");
 });
 
 test("the command works through symbolic links, from any directory", async () => {

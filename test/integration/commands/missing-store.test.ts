@@ -3,6 +3,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { commandError } from "../../support/command-error.ts";
 import { engines } from "../../support/engines.ts";
 import { plantJson } from "../../support/http.ts";
 import {
@@ -26,6 +27,12 @@ async function runIn(folder: string, ...args: string[]): Promise<CommandResult> 
   return collectResult(child);
 }
 
+/** In processes of their own: serve handles signals, and the others name no store. */
+const spawned: readonly (readonly string[])[] = [
+  ["token", "list"],
+  ["serve", "--migrate", "off"],
+];
+
 const commands: readonly (readonly string[])[] = [
   ["token", "create", "--name", "ci"],
   ["token", "rotate", "ci"],
@@ -39,23 +46,32 @@ const commands: readonly (readonly string[])[] = [
   ["index", "list"],
   ["index", "create", "name"],
   ["index", "drop", "name"],
-  ["serve", "--migrate", "off"],
 ];
 
-test.each(commands.map((args) => [args.join(" "), args] as const))(
-  "%s creates no store, and its error names the file",
-  async (_, args) => {
-    using folder = new TemporaryFolder();
-    writeFileSync(folder.file("plants.ndjson"), plantJson(1n, "Monstera"));
-    const { exitCode, stdout, stderr } = await runIn(folder.path, ...args);
-    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
-    expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
-    expect(stderr).toStartWith(
-      `plantstore: there is no store at ${folder.file("plantstore.db")}; name yours with --database, or create one there with "plantstore migrate"`,
-    );
-    expect(readdirSync(folder.path)).toEqual(["plants.ndjson"]);
-  },
-);
+test.each([
+  ...commands.map((args) => [args.join(" "), args, false] as const),
+  ...spawned.map((args) => [`${args.join(" ")} in a folder`, args, true] as const),
+])("%s creates no store, and its error names the file", async (_, args, isSpawned) => {
+  using folder = new TemporaryFolder();
+  const source = folder.file("plants.ndjson");
+  writeFileSync(source, plantJson(1n, "Monstera"));
+  const path = folder.file("plantstore.db");
+  const { exitCode, stdout, stderr } = isSpawned
+    ? await runIn(folder.path, ...args)
+    : {
+        stdout: "",
+        ...(await commandError([
+          ...args.map((arg) => (arg === "plants.ndjson" ? source : arg)),
+          ...["--database", `sqlite:${path}`],
+        ])),
+      };
+  expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+  expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
+  expect(stderr).toStartWith(
+    `plantstore: there is no store at ${path}; name yours with --database, or create one there with "plantstore migrate"`,
+  );
+  expect(readdirSync(folder.path)).toEqual(["plants.ndjson"]);
+});
 
 test.skipIf(process.platform !== "linux")(
   "in the wrong folder, the store of a running server is named, and its token then works",
@@ -103,11 +119,11 @@ describe.each(engines.map((engine) => [engine.name, engine] as const))("%s", (_,
       ["token", "create", "--name", "ci"],
       ["import", folder.file("plants.ndjson")],
     ]) {
-      const { exitCode, stdout, stderr } = await run([...args, "--database", place.database]);
-      expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+      const { exitCode, stderr } = await commandError([...args, "--database", place.database]);
+      expect(exitCode).toBe(1);
       expect(stderr).toMatch(/^plantstore: there is no (?:plant )?store [^\n]+\n$/);
     }
-    const check = await run(["check", "--database", place.database]);
+    const check = await commandError(["check", "--database", place.database]);
     expect(check.stderr).toMatch(/^plantstore: there is no (?:plant )?store [^\n]+\n$/);
   });
 });

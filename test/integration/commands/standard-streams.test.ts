@@ -2,10 +2,11 @@
 // program opens gets the descriptor of a standard stream.
 
 import { Database } from "bun:sqlite";
-import { afterAll, expect, test } from "bun:test";
-import { cpSync, readFileSync, writeFileSync } from "node:fs";
+import { expect, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
 import { plantJson, post } from "../../support/http.ts";
-import { plantstore, RunningServer, TemporaryFolder } from "../../support/server.ts";
+import { plantstore, RunningServer, TemporaryFolder, withStore } from "../../support/server.ts";
+import { exported, storePlants } from "../../support/stored-plants.ts";
 import { statesOf } from "../../support/token-list.ts";
 
 const password = "correct horse battery staple";
@@ -29,26 +30,20 @@ async function inShell(line: string, folder: TemporaryFolder, input = ""): Promi
   return { exitCode: await child.exited, stdout, stderr };
 }
 
-const template = new TemporaryFolder();
-afterAll(() => template[Symbol.dispose]());
-
 /** A directory with a store of one plant and one token. */
 async function storeFolder(): Promise<TemporaryFolder> {
-  await prepared;
   const folder = new TemporaryFolder();
-  cpSync(template.path, folder.path, { recursive: true });
+  writeFileSync(folder.file("plants.ndjson"), `${plantJson(1n, "Monstera")}\n`);
+  const database = databaseOf(folder);
+  await storePlants(database, [{ id: 1n, name: "Monstera" }]);
+  await withStore(database, "writable", ({ tokens }) =>
+    tokens.add({ hash: "a", name: "ci", createdAt: 1, expiresAt: null }),
+  );
   return folder;
 }
 
-const prepared = prepare(template);
-
-async function prepare(folder: TemporaryFolder): Promise<void> {
-  writeFileSync(folder.file("plants.ndjson"), `${plantJson(1n, "Monstera")}\n`);
-  for (const line of ["migrate", "import plants.ndjson --quiet", "token create --name ci"]) {
-    const { exitCode, stderr } = await inShell(line, folder);
-    if (exitCode !== 0) throw new Error(stderr);
-  }
-}
+/** The store that a command in this directory uses. */
+const databaseOf = (folder: TemporaryFolder) => `sqlite:${folder.file("plantstore.db")}`;
 
 /** Throws if the store in the directory is damaged. */
 function assertWholeStore(folder: TemporaryFolder): void {
@@ -81,7 +76,7 @@ test.each([
   const last = result.stderr.trimEnd().split("\n").at(-1);
   expect([result.exitCode, last]).toEqual([1, expect.stringContaining(`plantstore: ${message}`)]);
   if (!line.startsWith("serve")) expect(result.stderr).toMatch(/^[^\n]+\n$/);
-  const database = `sqlite:${folder.file("plantstore.db")}`;
+  const database = databaseOf(folder);
   expect(await statesOf(database, "new")).toEqual(line.includes("new") ? ["revoked"] : []);
   expect(await statesOf(database, "ci")).toEqual(
     line.includes("rotate") ? ["active", "revoked"] : ["active"],
@@ -123,7 +118,7 @@ test.each([
   expect(await inShell(`${line} <&- >&- 2>&-`, folder)).toEqual({ exitCode, stdout: "", stderr: "" });
   assertWholeStore(folder);
   expect(readFileSync(folder.file("plants.ndjson"), "utf8")).toBe(`${plantJson(1n, "Monstera")}\n`);
-  expect((await inShell("get 1", folder)).stdout).toBe(`${plantJson(1n, "Monstera")}\n`);
+  expect(await exported(databaseOf(folder))).toBe(`${plantJson(1n, "Monstera")}\n`);
   if (line !== "import wrong.ndjson") return;
   const report = readFileSync(folder.file("wrong.ndjson.rejected.ndjson"), "utf8").trimEnd().split("\n");
   expect(report.map((each) => JSON.parse(each).line)).toEqual([1]);
@@ -155,33 +150,35 @@ test("a server with closed standard input and error serves, and its store contai
   database.close();
 });
 
-test.each([
-  ["full", "", ">/dev/full", "ENOSPC"],
-  ["closed", "", ">&-", "EBADF"],
+const unwritable: readonly [before: string, redirection: string, code: string][] = [
+  ["", ">/dev/full", "ENOSPC"],
+  ["", ">&-", "EBADF"],
   // Opened for reading and writing, since opening it only for writing would block, and then left without a reader.
-  ["a pipe without a reader", "mkfifo pipe; exec 3<>pipe 4>pipe 3<&-; ", ">&4", "EPIPE"],
-])("standard output is %s: the first token is not used up unseen", async (_, before, redirection, code) => {
+  ["mkfifo pipe; exec 3<>pipe 4>pipe 3<&-; ", ">&4", "EPIPE"],
+];
+test("standard output is full, closed, or a pipe without a reader: the first token is not used up unseen", async () => {
   using folder = new TemporaryFolder();
-  const start = "serve --port 0 --admin-port off --log-level error";
-  const line = `${before}${plantstore} ${start} ${redirection} 2>errors; echo $? >code`;
-  const shell = Bun.spawn(["sh", "-c", line], {
-    cwd: folder.path,
-    env: { PATH: process.env.PATH ?? "" },
-    stdin: "ignore",
-    stdout: "ignore",
-  });
-  await shell.exited;
-  expect(readFileSync(folder.file("code"), "utf8").trim()).toBe("1");
-  expect(readFileSync(folder.file("errors"), "utf8")).toBe(
-    `plantstore: the first token could not be printed (${code}), and is revoked; redirect standard output and start again: the next start prints another\n`,
-  );
-  const database = `sqlite:${folder.file("plantstore.db")}`;
-  expect(await statesOf(database, "first")).toEqual(["revoked"]);
-
+  const database = databaseOf(folder);
+  for (const [index, [before, redirection, code]] of unwritable.entries()) {
+    const start = "serve --port 0 --admin-port off --log-level error";
+    const line = `${before}${plantstore} ${start} ${redirection} 2>errors; echo $? >code`;
+    const shell = Bun.spawn(["sh", "-c", line], {
+      cwd: folder.path,
+      env: { PATH: process.env.PATH ?? "" },
+      stdin: "ignore",
+      stdout: "ignore",
+    });
+    await shell.exited;
+    expect(readFileSync(folder.file("code"), "utf8").trim()).toBe("1");
+    expect(readFileSync(folder.file("errors"), "utf8")).toBe(
+      `plantstore: the first token could not be printed (${code}), and is revoked; redirect standard output and start again: the next start prints another\n`,
+    );
+    expect(await statesOf(database, "first")).toEqual(Array(index + 1).fill("revoked"));
+  }
   const next = await RunningServer.start({ database });
   const { stdout } = await next.stop();
   expect(stdout).toMatch(/pst_[A-Za-z0-9_-]{43}/);
-  expect(await statesOf(database, "first")).toEqual(["revoked", "active"]);
+  expect(await statesOf(database, "first")).toEqual([...Array(unwritable.length).fill("revoked"), "active"]);
   // Only one.
   expect((await (await RunningServer.start({ database })).stop()).stdout).not.toContain("pst_");
 });

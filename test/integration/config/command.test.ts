@@ -3,6 +3,9 @@
 
 import { expect, test } from "bun:test";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { resolveConfig } from "../../../src/config/resolve.ts";
+import { commandError } from "../../support/command-error.ts";
+import { flagsFrom } from "../../support/configuration.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { kubernetesVariables } from "../../support/kubernetes.ts";
 import { Output } from "../../support/output.ts";
@@ -26,26 +29,20 @@ test("an invalid configuration ends each command with exit code 2 and one line",
   const invalid = `plantstore: ${file}, line 2: PLANTSTORE_PORT: "x" is not an integer from 0 to 65535\n`;
   const unknown = "plantstore: unknown setting PLANTSTORE_PROT; did you mean PLANTSTORE_PORT?\n";
   const contradiction = "plantstore: --token-burst requires --token-rate; give both or neither\n";
-  for (const command of ["config", "serve"]) {
-    const cases: [args: string[], env: Record<string, string>, stderr: string][] = [
-      [["--config", file], {}, invalid],
-      [[], { PLANTSTORE_PROT: "1" }, unknown],
-      [[], { PLANTSTORE_TOKEN_BURST: "5" }, contradiction],
-    ];
-    for (const [args, env, stderr] of cases)
-      expect(await run([command, ...args], env)).toEqual({ exitCode: 2, stdout: "", stderr });
-  }
-  expect(await run(["export"], { PLANTSTORE_PROT: "1" })).toEqual({
-    exitCode: 2,
-    stdout: "",
-    stderr: unknown,
-  });
+  for (const command of ["config", "serve"])
+    expect(await commandError([command, "--config", file])).toEqual({ exitCode: 2, stderr: invalid });
+  const cases: [command: string, env: Record<string, string>, stderr: string][] = [
+    ["config", { PLANTSTORE_CONFIG: file }, invalid],
+    ["serve", { PLANTSTORE_TOKEN_BURST: "5" }, contradiction],
+    ["export", { PLANTSTORE_PROT: "1" }, unknown],
+  ];
+  for (const [command, env, stderr] of cases)
+    expect(await run([command], env)).toEqual({ exitCode: 2, stdout: "", stderr });
 });
 
 test("a misspelt flag is an error, and the nearest one is suggested", async () => {
-  expect(await run(["config", "--prot", "1"])).toEqual({
+  expect(await commandError(["config", "--prot", "1"])).toEqual({
     exitCode: 2,
-    stdout: "",
     stderr: "plantstore: unknown option '--prot' (Did you mean --port?); see --help\n",
   });
 });
@@ -53,10 +50,13 @@ test("a misspelt flag is an error, and the nearest one is suggested", async () =
 test("a switch is on or off in every source", async () => {
   using folder = new TemporaryFolder();
   writeFileSync(folder.file("plantstore.env"), "PLANTSTORE_JSON=on\n");
-  const config = ["config", "--config", folder.file("plantstore.env")];
-  expect((await run(config)).stdout).toStartWith("{");
-  expect((await run(config, { PLANTSTORE_JSON: "off" })).stdout).toStartWith("SETTING");
-  expect((await run([...config, "--json"], { PLANTSTORE_JSON: "off" })).stdout).toStartWith("{");
+  const file = ["--config", folder.file("plantstore.env")];
+  const isJson = (args: readonly string[], env: Record<string, string>) =>
+    resolveConfig(["json"], flagsFrom(args, ["json"]), env).json;
+  expect(isJson(file, {})).toBe(true);
+  expect(isJson(file, { PLANTSTORE_JSON: "off" })).toBe(false);
+  expect(isJson([...file, "--json"], { PLANTSTORE_JSON: "off" })).toBe(true);
+  expect((await run(["config", ...file])).stdout).toStartWith("{");
 });
 
 test("every command takes the settings that it uses from the configuration file", async () => {

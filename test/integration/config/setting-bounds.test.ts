@@ -30,40 +30,58 @@ const ranges: readonly Range[] = serverSettingNames.flatMap((name) => {
   return [];
 });
 
-/** The flags that a setting requires. */
-const beside: Partial<Record<`${SettingName} ${"min" | "max"}`, readonly string[]>> = {
-  "bodyBytesMax max": ["--in-flight-bytes-max", String(512 * 2 ** 20)],
-  "inFlightBytesMax min": ["--body-bytes-max", "1"],
-  "tokenBurst min": ["--token-rate", "1"],
-  "tokenBurst max": ["--token-rate", "1"],
-};
-
 /** With these no body is small enough. */
 const tooSmall: readonly string[] = ["bodyBytesMax min", "inFlightBytesMax min"];
 
+/** A burst requires a rate, and the least value of the rate means no limit. */
+const withoutBurst: readonly string[] = ["tokenRate min", "connectionsMax min"];
+
+interface Bound {
+  readonly setting: string;
+  readonly args: readonly string[];
+}
+
 // Ports may be in use.
-const cases = ranges
+const bounds: readonly Bound[] = ranges
   .filter(({ name }) => !/port$/i.test(name))
   .flatMap(({ name, flag, min, max }) => [
-    [`${name} min`, flag, min] as const,
-    [`${name} max`, flag, max] as const,
+    { setting: `${name} min`, args: [flag, String(min)] },
+    { setting: `${name} max`, args: [flag, String(max)] },
   ]);
 
-test("numeric settings are found", () => {
-  expect(cases.length).toBeGreaterThan(15);
+const others = bounds.filter(({ setting }) => ![...tooSmall, ...withoutBurst].includes(setting));
+const argsOf = (some: readonly Bound[]) => some.flatMap(({ args }) => args);
+
+/** A server starts in 0.3 s, so settings share one where they can. */
+const servers: readonly (readonly [name: string, args: readonly string[], status: number])[] = [
+  [
+    "the other minima",
+    [...argsOf(others.filter(({ setting }) => setting.endsWith("min"))), "--token-rate", "1"],
+    200,
+  ],
+  ["the maxima", argsOf(others.filter(({ setting }) => setting.endsWith("max"))), 200],
+  [withoutBurst.join(" and "), argsOf(bounds.filter(({ setting }) => withoutBurst.includes(setting))), 200],
+  [tooSmall.join(" and "), argsOf(bounds.filter(({ setting }) => tooSmall.includes(setting))), 413],
+];
+
+test("numeric settings are found, and a server has each of their bounds", () => {
+  expect(bounds.length).toBeGreaterThan(15);
+  const commandLines = servers.map(([, args]) => args.join(" "));
+  for (const { args } of bounds)
+    expect([args, commandLines.filter((line) => `${line} `.includes(`${args.join(" ")} `)).length]).toEqual([
+      args,
+      1,
+    ]);
 });
 
-test.each(cases)(
-  "%s, as %s %d: a create succeeds, and nothing is logged as a warning",
-  async (name, flag, value) => {
+test.each(servers)(
+  "%s: a create succeeds, and nothing is logged as a warning",
+  async (name, args, expected) => {
     using folder = new TemporaryFolder();
-    await using server = await RunningServer.start({
-      database: `sqlite:${folder.file("plants.db")}`,
-      args: [flag, String(value), ...(beside[name as keyof typeof beside] ?? [])],
-    });
+    await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args });
     const target = { url: server.url, token: await server.createToken() };
     const { status } = await post(target, plantJson(1n, "Monstera"));
-    expect(status).toBe(tooSmall.includes(name) ? 413 : 200);
+    expect(status).toBe(expected);
     const { exitCode, stderr } = await server.stop();
     // A timer that overflows warns on standard error as well.
     expect(stderr.split("\n").filter((line) => line !== "" && !line.startsWith("{"))).toEqual([]);
@@ -71,8 +89,8 @@ test.each(cases)(
     // With one connection, the server's own descriptors reach the limit; no limit on open files allows a million.
     const unexpected = warnings.filter(
       ({ msg }) =>
-        !(name === "connectionsMax min" && /too many conn/.test(msg)) &&
-        !(name === "connectionsMax max" && /limit on open files/.test(msg)),
+        !(name.includes("connectionsMax min") && /too many conn/.test(msg)) &&
+        !(name === "the maxima" && /limit on open files/.test(msg)),
     );
     expect(unexpected).toEqual([]);
     expect(exitCode).toBe(0);
