@@ -47,11 +47,14 @@ export class KeySet {
   }
 }
 
-/** All tokens with unknown keys together cause at most one fetch in this time. */
-const refreshIntervalMs = 5_000;
+export interface JwksIntervals {
+  /** Between fetches: a key that the provider removes is rejected after it at the latest. */
+  readonly keysAgeMsMax: number;
+  /** All tokens with unknown keys together cause at most one fetch in this time; a failed fetch is retried after it. */
+  readonly keysIntervalMsMin?: number;
+}
 
-/** The pause after a failed fetch. */
-const retryIntervalMs = 5_000;
+const defaultIntervalMsMin = 5_000;
 
 /** The time-out of a fetch, discovery included. */
 const fetchMsMax = 5_000;
@@ -60,6 +63,7 @@ const fetchMsMax = 5_000;
 export class JwksCache {
   readonly #source: KeySource;
   readonly #ageMsMax: number;
+  readonly #intervalMsMin: number;
   readonly #onError: (error: unknown) => void;
   readonly #stopped = new AbortController();
   #keys = new KeySet({ keys: [] });
@@ -71,13 +75,15 @@ export class JwksCache {
   #lastRefreshAt = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
 
-  /**
-   * @param ageMsMax the interval between fetches: a key that the provider removes is rejected after it at the latest.
-   * @param onError called with the reason for each failed fetch.
-   */
-  constructor(source: KeySource, ageMsMax: number, onError: (error: unknown) => void) {
+  /** @param onError called with the reason for each failed fetch. */
+  constructor(
+    source: KeySource,
+    { keysAgeMsMax, keysIntervalMsMin = defaultIntervalMsMin }: JwksIntervals,
+    onError: (error: unknown) => void,
+  ) {
     this.#source = source;
-    this.#ageMsMax = ageMsMax;
+    this.#ageMsMax = keysAgeMsMax;
+    this.#intervalMsMin = keysIntervalMsMin;
     this.#onError = onError;
   }
 
@@ -112,7 +118,7 @@ export class JwksCache {
 
   async #fetchAfterInterval(): Promise<KeySet | undefined> {
     if (this.#fetching !== undefined) return this.#fetching;
-    const delayMs = Math.max(0, this.#lastRefreshAt + refreshIntervalMs - performance.now());
+    const delayMs = Math.max(0, this.#lastRefreshAt + this.#intervalMsMin - performance.now());
     const isStopped = await sleep(delayMs, false, { signal: this.#stopped.signal }).catch(() => true);
     if (isStopped) return undefined;
     this.#lastRefreshAt = performance.now();
@@ -124,7 +130,7 @@ export class JwksCache {
     this.#fetching ??= this.#fetchOnce().finally(() => {
       this.#fetching = undefined;
       if (this.#stopped.signal.aborted) return;
-      const intervalMs = this.#isUnreachable ? retryIntervalMs : this.#ageMsMax;
+      const intervalMs = this.#isUnreachable ? this.#intervalMsMin : this.#ageMsMax;
       this.#timer = setTimeout(() => void this.#fetch(), intervalMs);
     });
     return this.#fetching;

@@ -3,15 +3,13 @@
 import { errors, type JWTPayload, type JWTVerifyResult, jwtVerify } from "jose";
 import { type ApiError, invalidToken, unavailable } from "../contract/errors.ts";
 import type { AuthResult, Caller } from "./authenticator.ts";
-import { JwksCache, type KeySet, type KeySource, type VerifiedToken } from "./jwks.ts";
+import { JwksCache, type JwksIntervals, type KeySet, type KeySource, type VerifiedToken } from "./jwks.ts";
 import { hashToken } from "./token.ts";
 
 /** The provider whose JWTs are accepted. */
-export interface IdentityProvider extends KeySource {
+export interface IdentityProvider extends KeySource, JwksIntervals {
   /** The value that `aud` must be or contain. */
   readonly audience: string;
-  /** The interval between fetches of the provider's keys, in milliseconds. */
-  readonly keysAgeMsMax: number;
 }
 
 /** RFC 8725, section 3.1. Never `none`; never HS256 and the like, where the public key would be the secret. */
@@ -54,7 +52,7 @@ export class JwtVerifier {
    */
   constructor(provider: IdentityProvider, now: () => number, onKeyError: (error: unknown) => void) {
     this.#provider = provider;
-    this.#keys = new JwksCache(provider, provider.keysAgeMsMax, onKeyError);
+    this.#keys = new JwksCache(provider, provider, onKeyError);
     this.#now = now;
     this.#onKeyError = onKeyError;
   }

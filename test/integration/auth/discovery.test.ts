@@ -6,7 +6,14 @@ import { KeyServer } from "../../support/key-server.ts";
 import { describeIfInstalled } from "../../support/programs.ts";
 import { TemporaryFolder } from "../../support/server.ts";
 import { SigningKey } from "../../support/signing-key.ts";
-import { audience, claimsOf, keysUnavailable, notAccepted, ServerWithIdentity } from "./setup.ts";
+import {
+  audience,
+  claimsOf,
+  HandlerWithIdentity,
+  keysUnavailable,
+  notAccepted,
+  ServerWithIdentity,
+} from "./setup.ts";
 
 const key = new SigningKey();
 
@@ -17,7 +24,7 @@ test.each(["", "/"])("an issuer with a path, and %p at its end", async (end) => 
     new URL(url).pathname === "/realms/plants/.well-known/openid-configuration"
       ? Response.json({ issuer, jwks_uri: provider.jwksUrl })
       : undefined;
-  await using identity = await ServerWithIdentity.start(issuer);
+  await using identity = await HandlerWithIdentity.start(issuer);
   expect((await identity.create(key.sign(claimsOf(issuer)))).status).toBe(200);
   expect(await identity.create(key.sign(claimsOf(provider.issuer)))).toMatchObject(notAccepted);
 });
@@ -29,7 +36,7 @@ test("OAuth metadata (RFC 8414) where there is no OpenID discovery", async () =>
     new URL(url).pathname === "/.well-known/oauth-authorization-server/tenant"
       ? Response.json({ issuer, jwks_uri: provider.jwksUrl })
       : undefined;
-  await using identity = await ServerWithIdentity.start(issuer);
+  await using identity = await HandlerWithIdentity.start(issuer);
   expect((await identity.create(key.sign(claimsOf(issuer)))).status).toBe(200);
   expect(provider.requests).toEqual([
     "/tenant/.well-known/openid-configuration",
@@ -49,7 +56,7 @@ test.each([
     url.endsWith("/openid-configuration")
       ? Response.json({ issuer: provider.issuer, jwks_uri: provider.jwksUrl, ...differing })
       : undefined;
-  await using identity = await ServerWithIdentity.start(provider.issuer);
+  await using identity = await HandlerWithIdentity.start(provider.issuer);
   expect(await identity.create(key.sign(claimsOf(provider.issuer)))).toMatchObject(keysUnavailable);
   expect(provider.fetches).toBe(0);
   expect(await identity.keysTrouble()).toContain(reported);
@@ -64,7 +71,7 @@ test.each(["/.well-known/openid-configuration", "/keys"])(
       const { pathname } = new URL(url);
       return pathname === redirected ? Response.redirect(`${elsewhere.issuer}${pathname}`) : undefined;
     };
-    await using identity = await ServerWithIdentity.start(provider.issuer);
+    await using identity = await HandlerWithIdentity.start(provider.issuer);
     expect(await identity.create(key.sign(claimsOf(provider.issuer)))).toMatchObject(keysUnavailable);
     expect(elsewhere.requests).toEqual([]);
     expect(await identity.keysTrouble()).toContain(`${redirected} answered 302`);
@@ -74,7 +81,7 @@ test.each(["/.well-known/openid-configuration", "/keys"])(
 test("no metadata at all: the log names the addresses, and the remedy", async () => {
   await using provider = new KeyServer(key);
   provider.instead = () => new Response("", { status: 404 });
-  await using identity = await ServerWithIdentity.start(provider.issuer);
+  await using identity = await HandlerWithIdentity.start(provider.issuer);
   expect(await identity.create(key.sign(claimsOf(provider.issuer)))).toMatchObject(keysUnavailable);
   expect(await identity.keysTrouble()).toContain("set --jwks-url to the address of the keys");
 });
@@ -82,7 +89,7 @@ test("no metadata at all: the log names the addresses, and the remedy", async ()
 test("is not needed with --jwks-url", async () => {
   await using provider = new KeyServer(key);
   const issuer = "https://id.example/";
-  await using identity = await ServerWithIdentity.start(issuer, ["--jwks-url", provider.jwksUrl]);
+  await using identity = await HandlerWithIdentity.start(issuer, { jwksUrl: provider.jwksUrl });
   expect((await identity.create(key.sign(claimsOf(issuer, { aud: [audience] })))).status).toBe(200);
   expect(provider.requests).toEqual(["/keys"]);
 });
@@ -106,6 +113,7 @@ describeIfInstalled("openssl", "over TLS", () => {
     expect((await trusting.create(token)).status).toBe(200);
     await using distrusting = await ServerWithIdentity.start(issuer, args);
     expect(await distrusting.create(token)).toMatchObject(keysUnavailable);
+    expect(await distrusting.keysTrouble()).toContain(issuer);
     expect(provider.fetches).toBe(1);
   });
 });
