@@ -4,13 +4,17 @@
 const portMin = 20_000;
 const portMax = 32_000;
 
+/** Test processes that run at the same time start at different ports. 7,919 is a prime beside the number of ports. */
+let nextPort = portMin + ((process.pid * 7_919) % (portMax - portMin));
+
 /**
  * A free port outside the ephemeral range, so that no outgoing connection takes it while its server is down. A proxy that
  * connects to an ephemeral port without a listener may even be connected with itself.
  */
 export function reservePort(): number {
   for (;;) {
-    const port = portMin + Math.floor(Math.random() * (portMax - portMin));
+    const port = nextPort;
+    nextPort = port + 1 < portMax ? port + 1 : portMin;
     try {
       Bun.listen({ hostname: "127.0.0.1", port, socket: { data: () => undefined } }).stop(true);
       return port;

@@ -1,14 +1,35 @@
 // The limits of a server, and the response past each of them.
 
 import { Database } from "bun:sqlite";
-import { expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
+import { commandError } from "../../support/command-error.ts";
 import { type Answer, freshId, plantJson, post } from "../../support/http.ts";
 import { createHead, RawConnection, stuckCreate } from "../../support/raw-connection.ts";
-import { RunningServer, run, TemporaryFolder } from "../../support/server.ts";
+import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+import { exported } from "../../support/stored-plants.ts";
 
 async function serverWith(folder: TemporaryFolder, args: readonly string[]): Promise<RunningServer> {
   return RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args });
 }
+
+const shared = new AsyncDisposableStack();
+const servers = new Map<string, Promise<RunningServer>>();
+afterAll(() => shared.disposeAsync());
+
+/** A server with these arguments, which the tests that name the same ones share. */
+function sharedServer(...args: string[]): Promise<RunningServer> {
+  const key = args.join(" ");
+  const started = servers.get(key) ?? startShared(args);
+  servers.set(key, started);
+  return started;
+}
+
+async function startShared(args: readonly string[]): Promise<RunningServer> {
+  return shared.use(await serverWith(shared.use(new TemporaryFolder()), args));
+}
+
+/** The file of a server's store. */
+const fileOf = ({ database }: RunningServer) => database.replace(/^sqlite:/, "");
 
 test("a configured body limit applies, and the error contains it", async () => {
   using folder = new TemporaryFolder();
@@ -36,7 +57,7 @@ test("past a full queue 50300 with Retry-After, and every response is true to wh
       message: "The server is overloaded and did not store the plant; retrying in 1 second is safe.",
     });
   }
-  const stored = new Set((await server.command("export")).stdout.match(/(?<="id":)-?\d+/g));
+  const stored = new Set((await exported(server.database)).match(/(?<="id":)-?\d+/g));
   for (const [index, { status }] of answers.entries())
     expect(stored.has(String(ids[index]))).toBe(status === 200);
 });
@@ -74,19 +95,17 @@ test("each token has its own rate, and rejected creates count for that token onl
 });
 
 test("without a rate there are no RateLimit fields", async () => {
-  using folder = new TemporaryFolder();
-  await using server = await serverWith(folder, []);
+  const server = await sharedServer("--in-flight-bytes-max", "1100000");
   const { headers } = await post(
     { url: server.url, token: await server.createToken() },
-    plantJson(1n, "Monstera"),
+    plantJson(freshId(), "Monstera"),
   );
   expect(headers.has("ratelimit")).toBe(false);
   expect(headers.has("ratelimit-policy")).toBe(false);
 });
 
 test("rejected requests may be pipelined", async () => {
-  using folder = new TemporaryFolder();
-  await using server = await serverWith(folder, []);
+  const server = await sharedServer("--in-flight-bytes-max", "1100000");
   const connection = await RawConnection.open(server.url);
   connection.write("GET /plants HTTP/1.1\r\nHost: x\r\n\r\n".repeat(3));
   await connection.until((received) => (received.split("HTTP/1.1 401 ").length === 4 ? true : undefined));
@@ -98,13 +117,13 @@ test.each([
   ["announced", "Content-Length: 50", "{", " ".repeat(49)],
   ["chunked", "Transfer-Encoding: chunked", "1\r\n{\r\n", "1\r\n \r\n0\r\n\r\n"],
 ])("past a full queue a body that is %s is not waited for, and its connection stays good", async (...how) => {
-  using folder = new TemporaryFolder();
-  await using server = await serverWith(folder, ["--queue-plants-max", "1"]);
+  const server = await sharedServer("--queue-plants-max", "1");
   const target = { url: server.url, token: await server.createToken() };
-  const other = new Database(folder.file("plants.db"));
+  const other = new Database(fileOf(server));
   other.run("BEGIN IMMEDIATE");
   // One is being committed, one is queued, and the third refills the queue.
-  const creates = [1n, 2n, 3n].map(async (id) => {
+  const creates = Array.from({ length: 3 }, async () => {
+    const id = freshId();
     while ((await post(target, plantJson(id, "Monstera"))).status !== 200) await Bun.sleep(5);
   });
   while ((await server.metric("plantstore_queue_plants")) < 1) await Bun.sleep(10);
@@ -120,7 +139,7 @@ test.each([
   other.run("ROLLBACK");
   other.close();
   await Promise.all(creates);
-  const next = plantJson(4n, "Monstera");
+  const next = plantJson(freshId(), "Monstera");
   connection.write(`${rest}${createHead(target, `Content-Length: ${next.length}`)}${next}`);
   const created = await connection.until((all) => (all.endsWith('{"name":"Monstera"}') ? all : undefined));
   expect(created).toContain("HTTP/1.1 200 OK\r\n");
@@ -131,8 +150,7 @@ test.each([
   ["announced", "Content-Length: 50", "{"],
   ["chunked", "Transfer-Encoding: chunked", "1\r\n{\r\n"],
 ])("a body that is %s and does not arrive in time is 40800, and its connection is closed", async (...how) => {
-  using folder = new TemporaryFolder();
-  await using server = await serverWith(folder, ["--arrival-seconds-max", "1"]);
+  const server = await sharedServer("--arrival-seconds-max", "1");
   const target = { url: server.url, token: await server.createToken() };
   const [, framing, beginning] = how;
   const connection = await stuckCreate(target, framing, beginning);
@@ -145,21 +163,20 @@ test.each([
   expect(answer).toEndWith(
     '{"error":40800,"message":"The body did not arrive within 1 second; sending it again is safe."}',
   );
-  expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
+  expect((await post(target, plantJson(freshId(), "Monstera"))).status).toBe(200);
 });
 
 test.each([
   ["announced", "Content-Length: 1000000", "x".repeat(900_000)],
   ["chunked", "Transfer-Encoding: chunked", `dbba0\r\n${"x".repeat(0xdbba0)}`],
 ])("past the bytes in flight a body that is %s is 50300, until there is room again", async (...how) => {
-  using folder = new TemporaryFolder();
-  await using server = await serverWith(folder, ["--in-flight-bytes-max", "1100000"]);
+  const server = await sharedServer("--in-flight-bytes-max", "1100000");
   const target = { url: server.url, token: await server.createToken() };
   const [, framing, beginning] = how;
   const connection = await stuckCreate(target, framing, beginning);
   const bytes = () => server.metric("plantstore_body_bytes");
   while ((await bytes()) < 900_000) await Bun.sleep(10);
-  const large = plantJson(1n, "x".repeat(300_000));
+  const large = plantJson(freshId(), "x".repeat(300_000));
   expect(await post(target, large)).toMatchObject({
     status: 503,
     json: {
@@ -169,7 +186,7 @@ test.each([
     },
   });
   const other = { url: server.url, token: await server.createToken() };
-  expect((await post(other, plantJson(2n, "small"))).status).toBe(200);
+  expect((await post(other, plantJson(freshId(), "small"))).status).toBe(200);
   connection.terminate();
   while ((await bytes()) > 0) await Bun.sleep(10);
   expect((await post(target, large)).status).toBe(200);
@@ -181,13 +198,7 @@ test.each([
 ])(
   "Content-Length, %s: 40000, the connection is closed, and every limit holds as before",
   async (_, framing) => {
-    using folder = new TemporaryFolder();
-    await using server = await serverWith(folder, [
-      "--body-bytes-max",
-      "2000",
-      "--in-flight-bytes-max",
-      "2000",
-    ]);
+    const server = await sharedServer("--body-bytes-max", "2000", "--in-flight-bytes-max", "2000");
     const target = { url: server.url, token: await server.createToken() };
     const connection = await stuckCreate(target, framing, plantJson(1n, "Monstera"));
     const answer = await connection.closed;
@@ -202,13 +213,12 @@ test.each([
     expect((await post(target, plantJson(3n, "x".repeat(500)))).status).toBe(503);
     stuck.terminate();
     while ((await server.metric("plantstore_body_bytes")) > 0) await Bun.sleep(10);
-    expect((await server.command("export")).stdout).toBe("");
+    expect(await exported(server.database)).toBe("");
   },
 );
 
 test("memory is reserved for the bytes received, not for the Content-Length", async () => {
-  using folder = new TemporaryFolder();
-  await using server = await serverWith(folder, ["--in-flight-bytes-max", "1100000"]);
+  const server = await sharedServer("--in-flight-bytes-max", "1100000");
   const one = { url: server.url, token: await server.createToken() };
   const stuck = await Promise.all(
     Array.from({ length: 40 }, () => stuckCreate(one, "Content-Length: 1000000", "{")),
@@ -216,7 +226,7 @@ test("memory is reserved for the bytes received, not for the Content-Length", as
   while ((await server.metric("plantstore_body_bytes")) < 40) await Bun.sleep(10);
   expect(await server.metric("plantstore_body_bytes")).toBeLessThan(40 * 16_384 + 1);
   const other = { url: server.url, token: await server.createToken() };
-  expect((await post(other, plantJson(1n, "x".repeat(200_000)))).status).toBe(200);
+  expect((await post(other, plantJson(freshId(), "x".repeat(200_000)))).status).toBe(200);
   for (const connection of stuck) connection.terminate();
   while ((await server.metric("plantstore_body_bytes")) > 0) await Bun.sleep(10);
 });
@@ -250,26 +260,40 @@ test("bodies of one token leave memory for those of another", async () => {
   expect((await post(greedy, plantJson(20n, "x".repeat(99_000)))).status).toBe(200);
 });
 
-test("a queue that one token fills accepts another token's plants", async () => {
+test("a queue that one token fills accepts plants of two other tokens", async () => {
   using folder = new TemporaryFolder();
   await using server = await serverWith(folder, ["--queue-plants-max", "16"]);
   const greedy = { url: server.url, token: await server.createToken() };
-  const other = { url: server.url, token: await server.createToken() };
+  const others = [
+    { url: server.url, token: await server.createToken() },
+    { url: server.url, token: await server.createToken() },
+  ];
   const lock = new Database(folder.file("plants.db"));
   lock.run("BEGIN IMMEDIATE");
-  // The store is locked, and more plants are created than the queue holds.
-  const creates = Array.from({ length: 60 }, async (_, id) => {
-    while ((await post(greedy, plantJson(BigInt(id), "Monstera"))).status !== 200) await Bun.sleep(5);
-  });
   const isOverloaded = ({ text }: Answer) => text.includes("The server is overloaded");
-  for (const id of [100n, 101n]) {
+  const creates: Promise<Answer>[] = [];
+  /** Resolves when the queue has as many plants of one token as it accepts: seven eighths. */
+  const fill = async () => {
+    while ((await server.metric("plantstore_queue_plants")) < 14) {
+      // The store is locked: a batch of them waits for it, and the others fill the queue, or are rejected at once.
+      const round = Array.from({ length: 20 }, () => post(greedy, plantJson(freshId(), "Monstera")));
+      creates.push(...round);
+      await Promise.any(round.map(async (create) => isOverloaded(await create) || Promise.reject()));
+    }
+  };
+  const accepted: Promise<Answer>[] = [];
+  for (const other of others) {
+    do await fill();
     while (!isOverloaded(await post(greedy, plantJson(0n, "Monstera"))));
-    expect(isOverloaded(await post(other, plantJson(id, "Monstera")))).toBe(false);
+    const before = await server.metric("plantstore_queue_plants");
+    accepted.push(post(other, plantJson(freshId(), "Monstera")));
+    while ((await server.metric("plantstore_queue_plants")) === before) await Bun.sleep(10);
   }
   lock.run("ROLLBACK");
   lock.close();
   await Promise.all(creates);
-  expect((await post(other, plantJson(200n, "Monstera"))).status).toBe(200);
+  for (const answer of await Promise.all(accepted)) expect(isOverloaded(answer)).toBe(false);
+  for (const other of others) expect((await post(other, plantJson(freshId(), "Monstera"))).status).toBe(200);
 }, 60_000);
 
 test("past connectionsMax idle connections are closed, busy ones after their response, and no new one is refused", async () => {
@@ -293,9 +317,7 @@ test.each([
   [["--token-burst", "5"], "--token-burst requires --token-rate; give both or neither"],
   [["--in-flight-bytes-max", "1000"], "--in-flight-bytes-max 1000 is less than --body-bytes-max 1048576"],
 ])("settings that contradict each other are a usage error: %p", async (args, message) => {
-  using folder = new TemporaryFolder();
-  const database = `sqlite:${folder.file("plants.db")}`;
-  const { exitCode, stderr } = await run(["serve", "--port", "0", "--database", database, ...args]);
+  const { exitCode, stderr } = await commandError(["serve", ...args]);
   expect(exitCode).toBe(2);
   expect(stderr).toStartWith(`plantstore: ${message}`);
 });

@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { type NewPlant, PlantStoreClient, type PlantStoreClientOptions } from "../../../src/client/index.ts";
 import { newPlantJson } from "../../../src/contract/plant.ts";
 import { anyNewPlant } from "../../support/any-new-plant.ts";
+import { exported } from "../../support/stored-plants.ts";
 import { SilentListener } from "./listeners.ts";
 import { ClientTarget, rejectionOf } from "./setup.ts";
 
@@ -43,7 +44,7 @@ describe("on a real server", () => {
       // Shrinking would send other plants with ids that are taken.
       { numRuns: 200, endOnFailure: true },
     );
-    const stored = (await empty.server.command("export")).stdout.trimEnd().split("\n");
+    const stored = (await exported(empty.server.database)).trimEnd().split("\n");
     expect(stored.toSorted()).toEqual([...sent.values()].toSorted());
   });
 

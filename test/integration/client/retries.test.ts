@@ -10,6 +10,7 @@ import {
 import { parseRetryAfter, retryDelayMs } from "../../../src/client/retry.ts";
 import { freePort } from "../../support/postgres.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+import { exported } from "../../support/stored-plants.ts";
 import { CannedListener } from "./listeners.ts";
 import { ClientTarget, countingFetch, rejectionOf } from "./setup.ts";
 
@@ -24,7 +25,7 @@ test("503s of an overloaded server are retried until every plant is stored", asy
   await Promise.all(Array.from({ length: 30 }, (_, id) => client.createPlant({ id, name })));
   expect(statuses).toContain(503);
   expect(statuses.filter((status) => status === 200)).toHaveLength(30);
-  expect((await target.server.command("export")).stdout.match(/"id":/g)).toHaveLength(30);
+  expect((await exported(target.server.database)).match(/"id":/g)).toHaveLength(30);
 }, 30_000);
 
 test("429s of a rate-limited token are retried after Retry-After", async () => {
@@ -70,7 +71,7 @@ test("a server that is killed and restarted on its port has every created plant"
   await Promise.all(writers);
 
   expect(before).toBeGreaterThan(0);
-  const stored = new Set((await second.command("export")).stdout.split("\n"));
+  const stored = new Set((await exported(second.database)).split("\n"));
   expect(created.filter((line) => !stored.has(line))).toEqual([]);
 }, 30_000);
 

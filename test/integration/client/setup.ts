@@ -1,7 +1,8 @@
 // A real server with a token, and what a client rejects with.
 
 import { PlantStoreClient, type PlantStoreClientOptions } from "../../../src/client/index.ts";
-import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+import { newPlantJson } from "../../../src/contract/plant.ts";
+import { RunningServer, TemporaryFolder, withStore } from "../../support/server.ts";
 
 /** A server for one test. */
 export class ClientTarget implements AsyncDisposable {
@@ -25,9 +26,10 @@ export class ClientTarget implements AsyncDisposable {
     return new PlantStoreClient({ baseUrl: this.server.url, token: this.token, ...options });
   }
 
-  /** What `plantstore get` prints for an id. */
+  /** The stored plant with an id as one line of JSON. */
   async stored(digits: string): Promise<string> {
-    return (await this.server.command("get", digits)).stdout;
+    const plant = await withStore(this.server.database, "existing", (store) => store.get(BigInt(digits)));
+    return plant === undefined ? "" : `${newPlantJson(plant)}\n`;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -16,23 +16,20 @@ import {
   writeFileSync,
 } from "node:fs";
 import { writeFailureMarker } from "../../../src/store/sqlite/errors.ts";
+import { commandError } from "../../support/command-error.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
-import { createStore, plantstore, RunningServer, run, TemporaryFolder } from "../../support/server.ts";
+import { plantstore, RunningServer, run, TemporaryFolder } from "../../support/server.ts";
+import { exported, storePlants } from "../../support/stored-plants.ts";
 
-/** A store with `count` plants, and the file that they were imported from. */
+/** A store with `count` plants, and a file that they can be imported from. */
 async function newStore(folder: TemporaryFolder, name: string, count: number): Promise<string> {
   const database = `sqlite:${folder.file(name)}`;
-  const lines = Array.from({ length: count }, (_, id) => `${plantJson(BigInt(id), `plant ${id}`)}\n`);
-  writeFileSync(folder.file("plants.ndjson"), lines.join(""));
-  await createStore(database);
-  expect(
-    (await run(["import", folder.file("plants.ndjson"), "--quiet", "--database", database])).exitCode,
-  ).toBe(0);
+  const plants = Array.from({ length: count }, (_, id) => ({ id: BigInt(id), name: `plant ${id}` }));
+  await storePlants(database, plants);
+  writeFileSync(folder.file("plants.ndjson"), await exported(database));
   return database;
 }
-
-const exportOf = async (database: string) => (await run(["export", "--database", database])).stdout;
 
 test("a backup under load is one complete snapshot with every plant that was acknowledged before", async () => {
   using folder = new TemporaryFolder();
@@ -57,10 +54,10 @@ test("a backup under load is one complete snapshot with every plant that was ack
 
   // A single file with exactly the plants of the store.
   expect(readdirSync(folder.path).filter((name) => name.startsWith("copy"))).toEqual(["copy.db"]);
-  const exported = await exportOf(`sqlite:${copy}`);
-  const ids = new Set([...exported.matchAll(/^\{"id":(-?\d+)/gm)].map(([, id]) => BigInt(id ?? "")));
+  const text = await exported(`sqlite:${copy}`);
+  const ids = new Set([...text.matchAll(/^\{"id":(-?\d+)/gm)].map(([, id]) => BigInt(id ?? "")));
   expect([...acknowledgedBefore].filter((id) => !ids.has(id))).toEqual([]);
-  const acknowledgedThen = exported
+  const acknowledgedThen = text
     .split("\n")
     .filter((line) => line !== "" && ![...load.sent.values()].includes(line));
   expect(acknowledgedThen).toEqual([]);
@@ -87,7 +84,7 @@ test("a backup is restored: plants, tokens, and a server that runs on them", asy
   expect((await run(["restore", folder.file("copy.db"), "--database", other])).stderr).toBe(
     "Restored 500 plants and the tokens of the backup.\n",
   );
-  expect(await exportOf(other)).toBe(readFileSync(folder.file("plants.ndjson"), "utf8"));
+  expect(await exported(other)).toBe(readFileSync(folder.file("plants.ndjson"), "utf8"));
   await using server = await RunningServer.start({ database: other });
   expect((await post({ url: server.url, token }, plantJson(0n, "plant 0"))).status).toBe(200);
   expect((await post({ url: server.url, token }, plantJson(0n, "other"))).status).toBe(400);
@@ -100,7 +97,6 @@ test("nothing is overwritten without --force, and never a store that is open", a
   const database = await newStore(folder, "plants.db", 10);
   const copy = folder.file("copy.db");
   expect((await run(["backup", copy, "--database", database])).exitCode).toBe(0);
-  await run(["import", folder.file("plants.ndjson"), "--quiet", "--database", database]);
   const more = await newStore(folder, "more.db", 20);
   expect(await run(["backup", copy, "--database", more])).toMatchObject({
     exitCode: 1,
@@ -108,7 +104,7 @@ test("nothing is overwritten without --force, and never a store that is open", a
   });
   expect((await run(["backup", copy, "--force", "--quiet", "--database", more])).exitCode).toBe(0);
 
-  const refused = await run(["restore", copy, "--database", database]);
+  const refused = await commandError(["restore", copy, "--database", database]);
   expect(refused).toMatchObject({
     exitCode: 1,
     stderr: expect.stringContaining("plants.db exists; move it away"),
@@ -129,7 +125,7 @@ test("nothing is overwritten without --force, and never a store that is open", a
   expect(existsSync(folder.file("plants.db-wal"))).toBe(true);
   expect((await run(["restore", copy, "--force", "--quiet", "--database", database])).exitCode).toBe(0);
   expect(readdirSync(folder.path).filter((name) => name.startsWith("plants.db"))).toEqual(["plants.db"]);
-  expect((await exportOf(database)).split("\n").length).toBe(21);
+  expect((await exported(database)).split("\n").length).toBe(21);
 });
 
 test("a WAL without its store is neither deleted nor applied to a restored store", async () => {
@@ -148,7 +144,7 @@ test("a WAL without its store is neither deleted nor applied to a restored store
   expect((await run(["restore", folder.file("copy.db"), "--force", "--database", database])).exitCode).toBe(
     0,
   );
-  expect((await exportOf(database)).split("\n").length).toBe(11);
+  expect((await exported(database)).split("\n").length).toBe(11);
 });
 
 test("an incomplete backup is rejected before anything is changed", async () => {
@@ -189,7 +185,7 @@ test("an incomplete backup is rejected before anything is changed", async () => 
       ["--database", target],
       ["--database", database, "--force"],
     ]) {
-      const { exitCode, stderr } = await run(["restore", folder.file(name), ...args]);
+      const { exitCode, stderr } = await commandError(["restore", folder.file(name), ...args]);
       expect({ name, exitCode, stderr }).toEqual({
         name,
         exitCode: 1,
@@ -199,11 +195,11 @@ test("an incomplete backup is rejected before anything is changed", async () => 
     }
   }
   expect(readdirSync(folder.path).filter((name) => /target|partial/.test(name))).toEqual([]);
-  expect(await exportOf(database)).toBe(readFileSync(folder.file("plants.ndjson"), "utf8"));
+  expect(await exported(database)).toBe(readFileSync(folder.file("plants.ndjson"), "utf8"));
 
   // The newest plants of an open store are in its WAL.
   await using server = await RunningServer.start({ database });
-  const inUse = await run(["restore", folder.file("plants.db"), "--database", target]);
+  const inUse = await commandError(["restore", folder.file("plants.db"), "--database", target]);
   expect(inUse).toMatchObject({
     exitCode: 1,
     stderr: expect.stringContaining("is a store and not a backup"),
@@ -262,7 +258,7 @@ test("a store behind a symbolic link is replaced at its target", async () => {
   const linked = `sqlite:${folder.file("link.db")}`;
   expect((await run(["restore", folder.file("copy.db"), "--force", "--database", linked])).exitCode).toBe(0);
   expect(readlinkSync(folder.file("link.db"))).toBe(folder.file("plants.db"));
-  expect((await exportOf(database)).split("\n").length).toBe(11);
+  expect((await exported(database)).split("\n").length).toBe(11);
 });
 
 test("a store whose disk has failed is copied, and its failure marker stays", async () => {
@@ -279,8 +275,8 @@ test("a store whose disk has failed is copied, and its failure marker stays", as
   expect(files()).toEqual(before);
   expect(existsSync(folder.file("plants.db-disk-failed"))).toBe(true);
   const copy = `sqlite:${folder.file("copy.db")}`;
-  expect(await exportOf(copy)).toContain(plantJson(100n, "in the log"));
-  expect(await exportOf(database)).toBe(await exportOf(copy));
+  expect(await exported(copy)).toContain(plantJson(100n, "in the log"));
+  expect(await exported(database)).toBe(await exported(copy));
   expect(existsSync(folder.file("plants.db-disk-failed"))).toBe(false);
 });
 
@@ -315,7 +311,7 @@ test("for PostgreSQL the error of one line names the tool to use", async () => {
     ["backup", "pg_dump"],
     ["restore", "pg_restore"],
   ] as const) {
-    const { exitCode, stderr } = await run([
+    const { exitCode, stderr } = await commandError([
       command,
       "x",
       "--database",

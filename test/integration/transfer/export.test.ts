@@ -1,27 +1,16 @@
 // plantstore export on every engine: selections, output and failures.
 
 import { describe, expect, test } from "bun:test";
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { engines } from "../../support/engines.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { PostgresServer } from "../../support/postgres.ts";
-import { createStore, plantstore, RunningServer, run, TemporaryFolder } from "../../support/server.ts";
-
-async function importLines(
-  database: string,
-  folder: TemporaryFolder,
-  lines: readonly string[],
-): Promise<void> {
-  writeFileSync(folder.file("plants.ndjson"), lines.map((line) => `${line}\n`).join(""));
-  await createStore(database);
-  const { exitCode } = await run(["import", folder.file("plants.ndjson"), "--quiet", "--database", database]);
-  expect(exitCode).toBe(0);
-}
+import { plantstore, RunningServer, run, TemporaryFolder } from "../../support/server.ts";
+import { exported, storeLines } from "../../support/stored-plants.ts";
 
 for (const engine of engines) {
   describe(engine.name, () => {
     test("--tag selects by exact tag, --since-id by greater id", async () => {
-      using folder = new TemporaryFolder();
       await using place = await engine.createTestStore();
       const lines = [
         plantJson(-(2n ** 63n), "first", "it's"),
@@ -32,7 +21,7 @@ for (const engine of engines) {
         plantJson(4n, "backslash", "\\'; --"),
         plantJson(2n ** 63n - 1n, "last", "tropical"),
       ];
-      await importLines(place.database, folder, lines.toReversed());
+      await storeLines(place.database, lines.toReversed());
       const selected = async (...args: string[]) =>
         (await run(["export", "--database", place.database, ...args])).stdout.trimEnd().split("\n");
       expect(await selected()).toEqual(lines);
@@ -61,7 +50,7 @@ for (const engine of engines) {
     test("progress is printed on standard error if the output is a file; not for a pipe, and not with --quiet", async () => {
       using folder = new TemporaryFolder();
       await using place = await engine.createTestStore();
-      await importLines(place.database, folder, [plantJson(1n, "Monstera")]);
+      await storeLines(place.database, [plantJson(1n, "Monstera")]);
       for (const [args, told] of [
         [[], "1 plant exported\n"],
         [["--quiet"], ""],
@@ -77,11 +66,10 @@ for (const engine of engines) {
     });
 
     test("an export is one snapshot, and a slow reader does not block servers", async () => {
-      using folder = new TemporaryFolder();
       await using place = await engine.createTestStore();
       const name = "x".repeat(2_000);
       const lines = Array.from({ length: 6_000 }, (_, index) => plantJson(BigInt(2 * index), name));
-      await importLines(place.database, folder, lines);
+      await storeLines(place.database, lines);
       await using server = await RunningServer.start(place);
       const target = { url: server.url, token: await server.createToken() };
 
@@ -95,11 +83,11 @@ for (const engine of engines) {
       expect(answers.every(({ status }) => status === 200)).toBe(true);
 
       const decoder = new TextDecoder();
-      let exported = decoder.decode(first.value, { stream: true });
+      let received = decoder.decode(first.value, { stream: true });
       for (let read = await reader.read(); !read.done; read = await reader.read())
-        exported += decoder.decode(read.value, { stream: true });
-      expect(exported === `${lines.join("\n")}\n`).toBe(true);
-      expect((await run(["export", "--database", place.database])).stdout.split("\n").length).toBe(6_201);
+        received += decoder.decode(read.value, { stream: true });
+      expect(received === `${lines.join("\n")}\n`).toBe(true);
+      expect((await exported(place.database)).split("\n").length).toBe(6_201);
     });
   });
 }
@@ -108,9 +96,8 @@ test("SQLite's WAL grows during a blocked export, and is truncated afterwards", 
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
   const log = () => statSync(folder.file("plants.db-wal")).size;
-  await importLines(
+  await storeLines(
     database,
-    folder,
     Array.from({ length: 2_000 }, (_, id) => plantJson(BigInt(id), "x".repeat(2_000))),
   );
   await using server = await RunningServer.start({ database });
@@ -130,12 +117,10 @@ test("SQLite's WAL grows during a blocked export, and is truncated afterwards", 
 }, 60_000);
 
 test("a database connection that is lost during the export is an error of one line", async () => {
-  using folder = new TemporaryFolder();
   await using postgres = await PostgresServer.start();
   const database = postgres.address("postgres");
-  await importLines(
+  await storeLines(
     database,
-    folder,
     Array.from({ length: 3_000 }, (_, id) => plantJson(BigInt(id), "x".repeat(9_000))),
   );
   const child = Bun.spawn([plantstore, "export", "--database", database], { stdout: "pipe", stderr: "pipe" });
@@ -150,9 +135,8 @@ test("a database connection that is lost during the export is an error of one li
 test("a full disk is an error of one line", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
-  await importLines(
+  await storeLines(
     database,
-    folder,
     Array.from({ length: 3_000 }, (_, id) => plantJson(BigInt(id), "x".repeat(900))),
   );
   const shell = Bun.spawn(["sh", "-c", `${plantstore} export --database ${database} >/dev/full`], {

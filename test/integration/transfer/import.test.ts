@@ -3,9 +3,11 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { progressText } from "../../../src/transfer/progress.ts";
+import { commandError } from "../../support/command-error.ts";
 import { engines } from "../../support/engines.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { createStore, plantstore, RunningServer, run, TemporaryFolder } from "../../support/server.ts";
+import { exported } from "../../support/stored-plants.ts";
 
 for (const engine of engines) {
   describe(engine.name, () => {
@@ -54,7 +56,7 @@ for (const engine of engines) {
         [7, 40003, bad[3]],
         [8, 40001, expect.stringContaining('"caf')],
       ]);
-      expect((await run(["export", "--database", place.database])).stdout).toBe(`${lines[0]}\n${lines[4]}\n`);
+      expect(await exported(place.database)).toBe(`${lines[0]}\n${lines[4]}\n`);
 
       // After the file is corrected, the report of the first import is removed.
       writeFileSync(file, [lines[0], lines[4]].join("\n"));
@@ -91,8 +93,8 @@ for (const engine of engines) {
         /^([\d,]+) created, ([\d,]+) already stored, 0 rejected\n$/.exec(stderr) ?? [];
       const numberOf = (text: string) => Number(text.replaceAll(",", ""));
       expect(numberOf(created) + numberOf(unchanged)).toBe(count);
-      const exported = (await run(["export", "--database", place.database])).stdout.trimEnd().split("\n");
-      expect(exported.length).toBe(count - 1 - Number(ownId));
+      const plants = (await exported(place.database)).trimEnd().split("\n");
+      expect(plants.length).toBe(count - 1 - Number(ownId));
     });
   });
 }
@@ -111,7 +113,7 @@ test("standard input is imported like a file, and a missing file is an error", a
   );
   expect(await child.exited).toBe(3);
   expect(existsSync(folder.file("stdin.rejected.ndjson"))).toBe(true);
-  const none = await run(["import", folder.file("none.ndjson"), "--database", database]);
+  const none = await commandError(["import", folder.file("none.ndjson"), "--database", database]);
   expect(none).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("there is no file") });
 });
 
@@ -139,7 +141,7 @@ test.each([
   // As a spreadsheet exports it.
   writeFileSync(file, `\ufeff${csv.replace("id", "ID").replace("name", "Name").replaceAll("\n", "\r\n")}`);
   if (delimiter !== ",") {
-    const refused = await run(["import", file, "--database", database]);
+    const refused = await commandError(["import", file, "--database", database]);
     expect(refused).toMatchObject({
       exitCode: 1,
       stderr: expect.stringContaining("the header has no column id"),

@@ -8,6 +8,7 @@ import { fromCopyText, toCopyText } from "../../../src/store/postgres/copy-forma
 import { anyNewPlant } from "../../support/any-new-plant.ts";
 import { engines } from "../../support/engines.ts";
 import { createStore, plantstore, run, TemporaryFolder } from "../../support/server.ts";
+import { exported } from "../../support/stored-plants.ts";
 
 /** Enough that the PostgreSQL engine uses COPY instead of INSERT. */
 const plantsInFile = 3_000;
@@ -68,8 +69,8 @@ const hostile = [
   ),
 ];
 
-function hostilePlants(): NewPlant[] {
-  const random = fc.sample(anyNewPlant, plantsInFile);
+function hostilePlants(seed: number): NewPlant[] {
+  const random = fc.sample(anyNewPlant, { numRuns: plantsInFile, seed });
   const chosen = hostile.flatMap((text, index): NewPlant[] => [
     { id: BigInt(3 * index), name: text },
     { id: BigInt(3 * index + 1), name: `a${text}b`, tag: text },
@@ -96,15 +97,15 @@ async function exportTo(file: string, database: string, ...args: string[]): Prom
   });
 }
 
-for (const format of ["ndjson", "csv"]) {
-  for (const [first, second] of [
+for (const [index, format] of ["ndjson", "csv"].entries()) {
+  for (const [turn, [first, second]] of [
     [engines[0], engines[1]],
     [engines[1], engines[0]],
-  ]) {
+  ].entries()) {
     if (first === undefined || second === undefined) continue;
     test(`${first.name} -> ${format} -> ${second.name} -> ${format} -> ${first.name} is the same`, async () => {
       using folder = new TemporaryFolder();
-      const plants = hostilePlants();
+      const plants = hostilePlants(2 * index + turn);
       const count = plants.length.toLocaleString("en");
       writeFileSync(folder.file("0.ndjson"), plants.map((plant) => `${newPlantJson(plant)}\n`).join(""));
       let file = folder.file("0.ndjson");
@@ -113,9 +114,11 @@ for (const format of ["ndjson", "csv"]) {
         await createStore(place.database);
         const { stderr } = await run(["import", file, "--database", place.database]);
         expect(stderr).toBe(`${count} created, 0 already stored, 0 rejected\n`);
-        const again = await run(["import", file, "--database", place.database]);
-        expect(again.stderr).toBe(`0 created, ${count} already stored, 0 rejected\n`);
-        expect((await run(["export", "--database", place.database])).stdout).toBe(ndjson(plants));
+        if (step === 0) {
+          const again = await run(["import", file, "--database", place.database]);
+          expect(again.stderr).toBe(`0 created, ${count} already stored, 0 rejected\n`);
+        }
+        expect(await exported(place.database)).toBe(ndjson(plants));
         file = folder.file(`${step + 1}.${format}`);
         await exportTo(file, place.database, "--format", format);
       }

@@ -1,35 +1,34 @@
 // plantstore stats, on every engine.
 
 import { expect, test } from "bun:test";
-import { writeFileSync } from "node:fs";
 import { openServerStore } from "../../../src/store/open-store.ts";
 import { engines } from "../../support/engines.ts";
-import { plantJson } from "../../support/http.ts";
-import { createStore, run, TemporaryFolder } from "../../support/server.ts";
+import { run, withStore } from "../../support/server.ts";
+import { storePlants } from "../../support/stored-plants.ts";
 
 for (const engine of engines) {
   test(`${engine.name}: stats prints plants, size, tokens and schema version, as a table or as JSON`, async () => {
-    using folder = new TemporaryFolder();
     await using place = await engine.createTestStore();
     const command = (...args: string[]) => run([...args, "--database", place.database]);
-    const lines = Array.from({ length: 1_234 }, (_, id) => plantJson(BigInt(id), "x".repeat(100)));
-    writeFileSync(folder.file("plants.ndjson"), lines.join("\n"));
-    await createStore(place.database);
-    await command("import", folder.file("plants.ndjson"));
-    for (const name of ["one", "two", "three"]) await command("token", "create", "--name", name);
-    await command("token", "create", "--name", "short", "--expires", "1s");
-    await command("token", "revoke", "one");
+    const plants = Array.from({ length: 1_234 }, (_, id) => ({ id: BigInt(id), name: "x".repeat(100) }));
+    await storePlants(place.database, plants);
+    await withStore(place.database, "writable", async ({ tokens }) => {
+      for (const name of ["one", "two", "three"])
+        await tokens.add({ hash: name, name, createdAt: 1, expiresAt: null });
+      await tokens.add({ hash: "short", name: "short", createdAt: 1, expiresAt: 2 });
+      await tokens.revoke("one", 3);
+    });
 
     const stats = async () => JSON.parse((await command("stats", "--json")).stdout);
-    while ((await stats()).tokens.expired === 0) await Bun.sleep(50);
-    expect(await stats()).toEqual({
+    const printed = await stats();
+    expect(printed).toEqual({
       engine: engine.name,
       plants: 1_234,
       bytesOnDisk: expect.any(Number),
       tokens: { active: 2, expired: 1, revoked: 1 },
       schemaVersion: expect.any(Number),
     });
-    const { bytesOnDisk, schemaVersion } = await stats();
+    const { bytesOnDisk, schemaVersion } = printed;
     expect(bytesOnDisk).toBeGreaterThan(1_234 * 100);
     expect(bytesOnDisk).toBeLessThan(1_234 * 1_000);
 
