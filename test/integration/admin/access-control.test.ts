@@ -1,6 +1,6 @@
 // Access to the console: the checks of host, origin and password, the proxies it trusts, and its settings.
 
-import { expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import { commandError } from "../../support/command-error.ts";
 import { configurationError, configured, usageError } from "../../support/configuration.ts";
 import { ConsoleClient } from "../../support/console.ts";
@@ -9,10 +9,20 @@ import { plantstore, RunningServer, run, TemporaryFolder } from "../../support/s
 
 const password = "four random words it is";
 
+/** A server without arguments, for the tests that change none of its settings. */
+const resources = new AsyncDisposableStack();
+let plain: RunningServer;
+beforeAll(async () => {
+  const folder = resources.use(new TemporaryFolder());
+  plain = resources.use(await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` }));
+});
+afterAll(() => resources.disposeAsync());
+
 async function withServer(
   args: readonly string[],
   work: (server: RunningServer) => Promise<void>,
 ): Promise<void> {
+  if (args.length === 0) return work(plain);
   using folder = new TemporaryFolder();
   await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args });
   await work(server);

@@ -1,6 +1,6 @@
 // The console's API for plants and indexes, on every engine.
 
-import { describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { ConsoleClient } from "../../support/console.ts";
 import { engines } from "../../support/engines.ts";
 import { freshId, plantJson, post } from "../../support/http.ts";
@@ -145,66 +145,68 @@ for (const engine of engines) {
       }
     });
 
-    test("indexes are built and dropped on the command line, too", async () => {
-      await using place = await engine.createTestStore();
-      await using server = await RunningServer.start(place);
-      const created = await server.command("index", "create", "tag");
-      expect(created).toEqual({ exitCode: 0, stdout: "", stderr: "Index tag created.\n" });
-      expect((await server.command("index", "list")).stdout).toBe(
-        "INDEX   STATE\nnewest  none\nname    none\ntag     ready\n",
-      );
-      expect((await server.command("index", "drop", "tag")).stderr).toBe("Index tag dropped.\n");
-      expect(await server.command("index", "create", "id")).toMatchObject({ exitCode: 2, stdout: "" });
-    });
+    describe("on one server", () => {
+      const resources = new AsyncDisposableStack();
+      let server: RunningServer;
+      beforeAll(async () => {
+        const place = resources.use(await engine.createTestStore());
+        const args = ["--base-path", "/v1", "--body-bytes-max", "1000"];
+        server = resources.use(await RunningServer.start({ ...place, args }));
+      });
+      afterAll(() => resources.disposeAsync());
 
-    test("an index is built on the command line while the server commits without a pause", async () => {
-      await using place = await engine.createTestStore();
-      await using server = await RunningServer.start(place);
-      const target = { url: server.url, token: await server.createToken() };
-      let isBusy = true;
-      // More than one create waits at any time, so that a commit begins when the one before it ends.
-      const load = Array.from({ length: 8 }, async () => {
-        while (isBusy) await post(target, plantJson(freshId(), "Monstera"));
+      test("indexes are built and dropped on the command line, too", async () => {
+        const created = await server.command("index", "create", "tag");
+        expect(created).toEqual({ exitCode: 0, stdout: "", stderr: "Index tag created.\n" });
+        expect((await server.command("index", "list")).stdout).toBe(
+          "INDEX   STATE\nnewest  none\nname    none\ntag     ready\n",
+        );
+        expect((await server.command("index", "drop", "tag")).stderr).toBe("Index tag dropped.\n");
+        expect(await server.command("index", "create", "id")).toMatchObject({ exitCode: 2, stdout: "" });
       });
-      for (const change of ["create", "drop"]) {
-        const { exitCode, stderr } = await server.command("index", change, "newest");
-        expect([exitCode, stderr]).toEqual([
-          0,
-          expect.stringMatching(/^Index newest (?:created|dropped)\.\n$/),
-        ]);
-      }
-      isBusy = false;
-      await Promise.all(load);
-    });
 
-    test("a create goes through the public operation, with the same errors as for any client", async () => {
-      await using place = await engine.createTestStore();
-      await using server = await RunningServer.start({
-        ...place,
-        args: ["--base-path", "/v1", "--body-bytes-max", "1000"],
+      test("an index is built on the command line while the server commits without a pause", async () => {
+        const target = { url: server.url, token: await server.createToken() };
+        let isBusy = true;
+        // More than one create waits at any time, so that a commit begins when the one before it ends.
+        const load = Array.from({ length: 8 }, async () => {
+          while (isBusy) await post(target, plantJson(freshId(), "Monstera"));
+        });
+        for (const change of ["create", "drop"]) {
+          const { exitCode, stderr } = await server.command("index", change, "newest");
+          expect([exitCode, stderr]).toEqual([
+            0,
+            expect.stringMatching(/^Index newest (?:created|dropped)\.\n$/),
+          ]);
+        }
+        isBusy = false;
+        await Promise.all(load);
       });
-      const token = await server.createToken();
-      const client = await ConsoleClient.of(server);
-      const create = async (token: string, body: string) =>
-        (await client.write("plants", { token, body })).json;
-      const body = '{"id": 9007199254740993, "name": "Monstera"}';
-      expect(await create(token, body)).toEqual({
-        status: 200,
-        requestId: expect.any(String),
-        body: { name: "Monstera" },
+
+      test("a create goes through the public operation, with the same errors as for any client", async () => {
+        const token = await server.createToken();
+        const client = await ConsoleClient.of(server);
+        const create = async (token: string, body: string) =>
+          (await client.write("plants", { token, body })).json;
+        const body = '{"id": 9007199254740993, "name": "Monstera"}';
+        expect(await create(token, body)).toEqual({
+          status: 200,
+          requestId: expect.any(String),
+          body: { name: "Monstera" },
+        });
+        expect(await create(token, body.replace("Monstera", "Ficus"))).toMatchObject({
+          status: 400,
+          body: { error: 40009 },
+        });
+        expect(await create("", body)).toMatchObject({ status: 401, body: { error: 40100 } });
+        expect(await create("pst_wrong", body)).toMatchObject({ status: 401, body: { error: 40101 } });
+        for (const invalid of ["pst_\u2026", "a\nb", "a\u0000"])
+          expect((await client.write("plants", { token: invalid, body })).status).toBe(400);
+        expect(await create(token, "{")).toMatchObject({ status: 400, body: { error: 40001 } });
+        expect(await create(token, "x".repeat(1_001))).toMatchObject({ status: 413, body: { error: 41300 } });
+        const { samples } = (await client.read("history")).json as { samples: unknown[] };
+        expect(samples).toBeArray();
       });
-      expect(await create(token, body.replace("Monstera", "Ficus"))).toMatchObject({
-        status: 400,
-        body: { error: 40009 },
-      });
-      expect(await create("", body)).toMatchObject({ status: 401, body: { error: 40100 } });
-      expect(await create("pst_wrong", body)).toMatchObject({ status: 401, body: { error: 40101 } });
-      for (const invalid of ["pst_\u2026", "a\nb", "a\u0000"])
-        expect((await client.write("plants", { token: invalid, body })).status).toBe(400);
-      expect(await create(token, "{")).toMatchObject({ status: 400, body: { error: 40001 } });
-      expect(await create(token, "x".repeat(1_001))).toMatchObject({ status: 413, body: { error: 41300 } });
-      const { samples } = (await client.read("history")).json as { samples: unknown[] };
-      expect(samples).toBeArray();
     });
   });
 }

@@ -86,13 +86,14 @@ test("get and export print plants exactly, while the server runs", async () => {
 
 test("export exits with 0 and no error when its reader exits", async () => {
   using folder = new TemporaryFolder();
-  await using server = await newServer(folder);
-  const target = { url: server.url, token: await server.createToken() };
-  await Promise.all(
-    Array.from({ length: 30 }, (_, id) => post(target, plantJson(BigInt(id), "x".repeat(20_000)))),
+  const database = `sqlite:${folder.file("plants.db")}`;
+  const name = "x".repeat(20_000);
+  await storePlants(
+    database,
+    Array.from({ length: 30 }, (_, id) => ({ id: BigInt(id), name })),
   );
   const shell = Bun.spawn(
-    ["sh", "-c", `{ ${plantstore} export --database ${server.database}; echo "exit $?" >&2; } | head -c 10`],
+    ["sh", "-c", `{ ${plantstore} export --database ${database}; echo "exit $?" >&2; } | head -c 10`],
     {
       stdout: "pipe",
       stderr: "pipe",
@@ -104,27 +105,31 @@ test("export exits with 0 and no error when its reader exits", async () => {
 
 test("token create prints only the token, list prints its state, revoke revokes it", async () => {
   using folder = new TemporaryFolder();
-  await using server = await newServer(folder);
-  const created = await server.command("token", "create", "--name", "ci", "--expires", "90d");
+  const database = `sqlite:${folder.file("plants.db")}`;
+  await withStore(database, "create", ({ tokens }) =>
+    tokens.addFirst({ hash: "a", name: "first", createdAt: 1, expiresAt: null }),
+  );
+  const command = (...args: string[]) => run([...args, "--database", database]);
+  const created = await command("token", "create", "--name", "ci", "--expires", "90d");
   expect(created.exitCode).toBe(0);
   expect(created.stdout).toMatch(/^pst_[A-Za-z0-9_-]{43}\n$/);
   expect(created.stderr).toMatch(/^Token "ci" issued, valid until \d{4}-.*\n$/);
 
-  const again = await server.command("token", "create", "--name", "ci");
+  const again = await command("token", "create", "--name", "ci");
   expect(again).toMatchObject({
     exitCode: 1,
     stdout: "",
     stderr: 'plantstore: a token named "ci" already exists; choose another name, or rotate or revoke it\n',
   });
 
-  const list = await server.command("token", "list");
+  const list = await command("token", "list");
   expect(list.stdout).toMatch(
     /^NAME +STATE +CREATED +EXPIRES +REVOKED +LAST USED\nfirst +active .*\nci +active .*\n$/,
   );
   expect(list.stdout).not.toContain(created.stdout.trim());
 
-  expect(await server.command("token", "revoke", "ci")).toMatchObject({ exitCode: 0, stdout: "" });
-  const json = (await server.command("token", "list", "--json")).stdout
+  expect(await command("token", "revoke", "ci")).toMatchObject({ exitCode: 0, stdout: "" });
+  const json = (await command("token", "list", "--json")).stdout
     .trimEnd()
     .split("\n")
     .map((line) => JSON.parse(line));
@@ -132,11 +137,11 @@ test("token create prints only the token, list prints its state, revoke revokes 
     { name: "first", state: "active", expires: null, revoked: null, lastUsed: null },
     { name: "ci", state: "revoked", expires: expect.any(String), revoked: expect.any(String) },
   ]);
-  expect(await server.command("token", "revoke", "ci")).toMatchObject({
+  expect(await command("token", "revoke", "ci")).toMatchObject({
     exitCode: 1,
     stderr: expect.stringContaining('no active token is named "ci"'),
   });
-  expect((await server.command("token", "create", "--name", "ci")).exitCode).toBe(0);
+  expect((await command("token", "create", "--name", "ci")).exitCode).toBe(0);
 });
 
 test("a token that could not be printed is revoked, and its name can be used again", async () => {
@@ -190,9 +195,11 @@ test("the variable of a flag without an argument is on or off", async () => {
 
 test("only the hash of a token is in the store", async () => {
   using folder = new TemporaryFolder();
-  const server = await newServer(folder);
-  const token = await server.createToken("ci");
-  await server.stop();
+  const database = `sqlite:${folder.file("plants.db")}`;
+  await createStore(database);
+  const { stdout } = await run(["token", "create", "--name", "ci", "--database", database]);
+  const token = stdout.trim();
+  expect(token).toStartWith("pst_");
   const file = Buffer.from(await Bun.file(folder.file("plants.db")).arrayBuffer());
   expect(file.includes("ci")).toBe(true);
   expect(file.includes(token)).toBe(false);
@@ -269,11 +276,14 @@ test("a failure is exit code 1 and one line that says what to do", async () => {
     expect({ command, exitCode }).toEqual({ command, exitCode: 1 });
     expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
   }
+  for (const database of [`sqlite:${folder.file("no/folder/plants.db")}`, `sqlite:${folder.path}`]) {
+    const { exitCode, stderr } = await commandError(["migrate", "--database", database]);
+    expect({ database, exitCode }).toEqual({ database, exitCode: 1 });
+    expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
+  }
   for (const args of [
     ["get", "1", "--database", none],
-    ["serve", "--database", `sqlite:${folder.file("no/folder/plants.db")}`],
     ["serve", "--database", `sqlite:${folder.file("text.db")}`],
-    ["serve", "--database", `sqlite:${folder.path}`],
     [
       "serve",
       "--admin-port",

@@ -1,7 +1,7 @@
 // The metrics: requests are counted exactly, in a format that Prometheus accepts.
 
-import { expect, test } from "bun:test";
-import { plantJson, post, send } from "../../support/http.ts";
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { freshId, plantJson, post, send } from "../../support/http.ts";
 import { rowsOf } from "../../support/markdown.ts";
 import { describeIfInstalled, programPath } from "../../support/programs.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
@@ -16,6 +16,15 @@ async function scrape(server: RunningServer): Promise<{ text: string; sample: (n
   };
   return { text, sample };
 }
+
+const resources = new AsyncDisposableStack();
+/** For tests whose figures other requests do not change. */
+let shared: RunningServer;
+beforeAll(async () => {
+  const folder = resources.use(new TemporaryFolder());
+  shared = resources.use(await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` }));
+});
+afterAll(() => resources.disposeAsync());
 
 async function sendText(url: string): Promise<{ status: number; headers: Headers; text: string }> {
   const response = await fetch(url);
@@ -52,11 +61,9 @@ test("creates by outcome, errors by code, latencies and batches are counted", as
 });
 
 test("the buckets of a histogram are cumulative", async () => {
-  using folder = new TemporaryFolder();
-  await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` });
-  const target = { url: server.url, token: await server.createToken() };
-  for (let id = 0n; id < 20n; id++) await post(target, plantJson(id, "Monstera"));
-  const { text } = await scrape(server);
+  const target = { url: shared.url, token: await shared.createToken() };
+  for (let sent = 0; sent < 20; sent++) await post(target, plantJson(freshId(), "Monstera"));
+  const { text } = await scrape(shared);
   const buckets = [...text.matchAll(/^plantstore_create_duration_seconds_bucket\{le="[^"]+"\} (\d+)$/gm)];
   const counts = buckets.map(([, count]) => Number(count));
   expect(counts.length).toBeGreaterThan(10);
@@ -82,9 +89,7 @@ test("a client that disconnects before its response is counted", async () => {
 });
 
 test("docs/operating.md lists every metric with its type and meaning", async () => {
-  using folder = new TemporaryFolder();
-  await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` });
-  const { text } = await scrape(server);
+  const { text } = await scrape(shared);
   // The process metrics differ between systems; the page has those of Linux.
   const isHere = (name: string) => process.platform === "linux" || name.startsWith("plantstore_");
   const metrics = [...text.matchAll(/^# HELP (\S+) (.*)\n# TYPE \S+ (\S+)$/gm)].map(
@@ -104,10 +109,8 @@ describeIfInstalled(
   "promtool",
   () => {
     test("accepts the metrics", async () => {
-      using folder = new TemporaryFolder();
-      await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` });
-      await post({ url: server.url, token: await server.createToken() }, plantJson(1n, "Monstera"));
-      const { text } = await scrape(server);
+      await post({ url: shared.url, token: await shared.createToken() }, plantJson(freshId(), "Monstera"));
+      const { text } = await scrape(shared);
       const check = Bun.spawnSync([programPath("promtool"), "check", "metrics"], {
         stdin: Buffer.from(text),
       });
