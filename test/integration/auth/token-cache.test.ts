@@ -331,3 +331,43 @@ test("a removal that fails is reported, and tokens stay accepted", async () => {
   expect(fixture.failures).toEqual(["tokenRemovalFailed: read-only"]);
   expect(await fixture.cache.lookup(token)).toMatchObject({ name: "ci" });
 });
+
+test("a token is recalled by its credentials while it is active, and its uses are stored", async () => {
+  await using fixture = new TestCache();
+  const [ending, revoked, kept] = [
+    await fixture.issue("ending", noon + minute),
+    await fixture.issue("revoked"),
+    await fixture.issue("kept"),
+  ];
+  await fixture.cache.start();
+  const recalled = () =>
+    [ending, revoked, kept].map((token) => fixture.cache.recall(`Bearer ${token}`)?.name);
+  expect(recalled()).toEqual([undefined, undefined, undefined]);
+  for (const token of [ending, revoked, kept]) await fixture.cache.lookup(token, `Bearer ${token}`);
+  expect(recalled()).toEqual(["ending", "revoked", "kept"]);
+  expect(fixture.cache.recall(`Bearer ${kept}x`)).toBeUndefined();
+
+  fixture.now = noon + minute;
+  expect(recalled()).toEqual([undefined, "revoked", "kept"]);
+  await fixture.stored.revoke("revoked", noon);
+  await fixture.aTick();
+  expect(fixture.cache.recall(`Bearer ${revoked}`)).toBeUndefined();
+  await fixture.cache.lookup(kept, `Bearer ${kept}`);
+  fixture.now = noon + 2 * minute;
+  expect(recalled()).toEqual([undefined, undefined, "kept"]);
+  await fixture.cache.stop();
+  expect(await fixture.lastUses()).toMatchObject({ ending: 0, revoked: 1, kept: 2 });
+});
+
+test("a token whose row was deleted by hand is not recalled after the next reload", async () => {
+  await using fixture = new TestCache();
+  const token = await fixture.issue("ci");
+  await fixture.cache.start();
+  await fixture.cache.lookup(token);
+  fixture.sql.run("DELETE FROM tokens");
+  // The failed poll makes the next one a reload.
+  fixture.sql.run("ALTER TABLE tokens RENAME TO hidden");
+  await fixture.until(() => fixture.failures.length > 0);
+  fixture.sql.run("ALTER TABLE hidden RENAME TO tokens");
+  await fixture.until(() => fixture.cache.recall(token) === undefined);
+});
