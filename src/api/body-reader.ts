@@ -129,7 +129,7 @@ export class BodyReading {
   readonly #timeouts: BodyTimeouts;
   readonly #onTimeout: () => void;
   /** The body, or the limit that it exceeds. Rejects if the client aborts. */
-  body: Promise<Uint8Array | ApiError> = noBody;
+  body: Promise<Uint8Array | ApiError> = emptyBody;
   /** The tick of the time-outs in which it started. */
   readonly startTick: number;
   hasTimedOut = false;
@@ -168,7 +168,7 @@ export class BodyReading {
   }
 }
 
-const noBody = Promise.resolve(new Uint8Array());
+const emptyBody = Promise.resolve(new Uint8Array());
 
 /** The chunks of a body in one buffer that doubles: a list of them would hold 100 MB for a megabyte in chunks of one byte. */
 class BodyBuffer {
