@@ -2,14 +2,14 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import type { NewPlant } from "../../../src/contract/plant.ts";
+import type { NewPlant } from "../../../../src/contract/plant.ts";
 import {
   decodeBatch,
   decodeOutcomes,
   encodeBatch,
   encodeOutcomes,
-} from "../../../src/store/sqlite/worker-rpc.ts";
-import { anyNewPlant } from "../../support/any-new-plant.ts";
+} from "../../../../src/store/sqlite/worker-rpc.ts";
+import { anyNewPlant } from "../../../support/any-new-plant.ts";
 
 test("a batch comes back as it was, absent and empty tags apart", () => {
   fc.assert(
