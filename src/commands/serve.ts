@@ -192,7 +192,7 @@ async function serve(config: ServeConfig): Promise<void> {
             metrics,
             operatorConsole,
             connections,
-            observeShedding: (open) => emit({ kind: "connectionsShed", listener: "admin", open }),
+            onShed: (open) => emit({ kind: "connectionsShed", listener: "admin", open }),
           });
         });
   if (admin !== undefined) resources.defer(() => admin.stop());
