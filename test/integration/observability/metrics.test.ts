@@ -35,10 +35,10 @@ test("creates by outcome, errors by code, latencies and batches are counted", as
   const { sample } = await scrape(server);
   expect(sample('plantstore_creates_total{outcome="created"}')).toBe(50);
   expect(sample('plantstore_creates_total{outcome="unchanged"}')).toBe(1);
-  expect(sample('plantstore_refusals_total{error="40009"}')).toBe(1);
-  expect(sample('plantstore_refusals_total{error="40001"}')).toBe(1);
-  expect(sample('plantstore_refusals_total{error="40100"}')).toBe(1);
-  expect(sample('plantstore_refusals_total{error="50000"}')).toBe(0);
+  expect(sample('plantstore_errors_total{error="40009"}')).toBe(1);
+  expect(sample('plantstore_errors_total{error="40001"}')).toBe(1);
+  expect(sample('plantstore_errors_total{error="40100"}')).toBe(1);
+  expect(sample('plantstore_errors_total{error="50000"}')).toBe(0);
   expect(sample("plantstore_create_duration_seconds_count")).toBe(51);
   expect(sample("plantstore_create_duration_seconds_sum")).toBeGreaterThan(0);
   expect(sample('plantstore_create_duration_seconds_bucket{le="+Inf"}')).toBe(51);
@@ -76,9 +76,9 @@ test("a client that disconnects before its response is counted", async () => {
   const bytesInFlight = async () => (await scrape(server)).sample("plantstore_body_bytes");
   while ((await bytesInFlight()) !== 50) await Bun.sleep(10);
   socket.terminate();
-  while ((await scrape(server)).sample("plantstore_requests_gone_total") !== 1) await Bun.sleep(10);
+  while ((await scrape(server)).sample("plantstore_requests_aborted_total") !== 1) await Bun.sleep(10);
   expect(await bytesInFlight()).toBe(0);
-  expect((await scrape(server)).sample("plantstore_faults_total")).toBe(0);
+  expect((await scrape(server)).sample("plantstore_internal_errors_total")).toBe(0);
 });
 
 test("docs/operating.md lists every metric with its type and meaning", async () => {

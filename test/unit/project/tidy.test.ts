@@ -163,6 +163,10 @@ const vocabulary: readonly [pattern: RegExp, replacement: string][] = [
   // observability
   [/\bSpectrum\b|\bTally\b|\bAllowance\b/, "histogram, PrometheusHistogram, FixedWindowLimiter"],
   [/\bleftOut\b/, "suppressed"],
+  [
+    /\bplantstore_(?:faults|refusals|requests_gone)_total\b/,
+    "plantstore_internal_errors_total, plantstore_errors_total, plantstore_requests_aborted_total",
+  ],
   [/\bReadings\b|\breadings(?:: Gauges|\.\w)/, "Gauges"],
   [/#\w+Trouble\b|\btroublePauseMs\b/, "Throttle"],
   [/\bcutShort\b/, "forcedExit"],

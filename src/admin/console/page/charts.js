@@ -5,7 +5,7 @@ import { Component, createRef } from "./library/preact.js";
 import uPlot from "./library/uplot.js";
 
 /**
- * @typedef {{ created: number, unchanged: number, refusals: Record<string, number>, p50Ms: number | null,
+ * @typedef {{ created: number, unchanged: number, errors: Record<string, number>, p50Ms: number | null,
  *   p99Ms: number | null, batches: number, batchPlants: number }} Sample
  * @typedef {{ first: number, samples: Sample[], sampleMs: number, samplesMax: number, endsAt: number }} History
  * @typedef {{ label: string, colour: string, values: (number | null)[] }} Line
@@ -22,7 +22,7 @@ export function Charts({ history }) {
   const { samples, sampleMs, endsAt } = history;
   const seconds = sampleMs / 1_000;
   const times = samples.map((_, index) => endsAt - (samples.length - 1 - index) * seconds);
-  const codes = [...new Set(samples.flatMap(({ refusals }) => Object.keys(refusals)))].sort();
+  const codes = [...new Set(samples.flatMap(({ errors }) => Object.keys(errors)))].sort();
   /** @param {(sample: Sample) => number | null} value */
   const valuesOf = (value) => samples.map(value);
   /** @type {ChartProperties[]} */
@@ -58,7 +58,7 @@ export function Charts({ history }) {
       lines: codes.map((code, index) => ({
         label: code,
         colour: errorColours[index % errorColours.length] ?? "--accent",
-        values: valuesOf(({ refusals }) => (refusals[code] ?? 0) / seconds),
+        values: valuesOf(({ errors }) => (errors[code] ?? 0) / seconds),
       })),
     },
   ];
