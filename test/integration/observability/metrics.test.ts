@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { plantJson, post, send } from "../../support/http.ts";
 import { rowsOf } from "../../support/markdown.ts";
-import { describeIfInstalled, programPath } from "../../support/programs.ts";
+import { programPath, testIfInstalled } from "../../support/programs.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 
 async function scrape(server: RunningServer): Promise<{ text: string; sample: (name: string) => number }> {
@@ -99,21 +99,19 @@ test("docs/operating.md lists every metric with its type and meaning", async () 
   expect(rows.filter(([name = ""]) => isHere(name))).toEqual(metrics.filter(([name = ""]) => isHere(name)));
 });
 
-describeIfInstalled(
+testIfInstalled(
   "promtool",
-  "promtool",
-  () => {
-    test("accepts the metrics", async () => {
-      using folder = new TemporaryFolder();
-      await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` });
-      await post({ url: server.url, token: await server.createToken() }, plantJson(1n, "Monstera"));
-      const { text } = await scrape(server);
-      const check = Bun.spawnSync([programPath("promtool"), "check", "metrics"], {
-        stdin: Buffer.from(text),
-      });
-      expect(check.stdout.toString() + check.stderr.toString()).toBe("");
-      expect(check.exitCode).toBe(0);
+  "promtool accepts the metrics",
+  async () => {
+    using folder = new TemporaryFolder();
+    await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` });
+    await post({ url: server.url, token: await server.createToken() }, plantJson(1n, "Monstera"));
+    const { text } = await scrape(server);
+    const check = Bun.spawnSync([programPath("promtool"), "check", "metrics"], {
+      stdin: Buffer.from(text),
     });
+    expect(check.stdout.toString() + check.stderr.toString()).toBe("");
+    expect(check.exitCode).toBe(0);
   },
   "prometheus",
 );

@@ -37,7 +37,8 @@ const reserved: readonly [pattern: RegExp, only: string, instead: string][] = [
 const vocabulary: readonly [pattern: RegExp, replacement: string][] = [
   // Prose.
   [/\bwhoever\b/i, "the thing that does it: the client, the operator, the caller"],
-  [/(?<!["'])\bnobody\b(?!["'])/i, "the thing that does not do it: no client, no process"],
+  // "nobody" in quotes is the user of that name.
+  [/(?<!["'])\bnobody\b|\bnobody\b(?!["'])/i, "the thing that does not do it: no client, no process"],
   [/\b(?:every|some|any)body\b/i, "the client, the operator, another process"],
   [/\bin force\b/i, "active, or in effect"],
   [/\bat the most\b(?! recent)/i, "at most"],
