@@ -72,6 +72,19 @@ class TestCache implements AsyncDisposable {
     return token;
   }
 
+  /** Starts the cache and uses a new token "ci". Its use cannot be stored, until acceptUpdates. */
+  async useWhileUpdatesFail(): Promise<string> {
+    const token = await this.issue("ci");
+    this.sql.run("CREATE TRIGGER refuse BEFORE UPDATE ON tokens BEGIN SELECT RAISE(ABORT, 'read-only'); END");
+    await this.cache.start();
+    await this.cache.lookup(token);
+    return token;
+  }
+
+  acceptUpdates(): void {
+    this.sql.run("DROP TRIGGER refuse");
+  }
+
   /** Stores revoked and expired tokens, as after years of use. */
   addEnded(count: number, endedAt: number): void {
     this.sql.run(
@@ -171,19 +184,14 @@ test("a later use that another server has stored is kept", async () => {
 
 test("last uses that cannot be written are reported, and written a minute later; tokens stay accepted", async () => {
   await using fixture = new TestCache();
-  const token = await fixture.issue("ci");
-  fixture.sql.run(
-    "CREATE TRIGGER refuse BEFORE UPDATE ON tokens BEGIN SELECT RAISE(ABORT, 'read-only'); END",
-  );
-  await fixture.cache.start();
-  await fixture.cache.lookup(token);
+  const token = await fixture.useWhileUpdatesFail();
   fixture.now = noon + minute;
   await fixture.until(() => fixture.failures.length > 0);
   expect(fixture.failures).toEqual(["lastUsedWriteFailed: read-only"]);
   expect(await fixture.cache.lookup(token)).toMatchObject({ name: "ci" });
   expect(await fixture.lastUses()).toEqual({ ci: undefined });
 
-  fixture.sql.run("DROP TRIGGER refuse");
+  fixture.acceptUpdates();
   fixture.now = noon + 2 * minute;
   await fixture.until(async () => (await fixture.lastUses()).ci !== undefined);
   expect(await fixture.lastUses()).toEqual({ ci: 1 });
@@ -192,15 +200,10 @@ test("last uses that cannot be written are reported, and written a minute later;
 
 test("stop resolves where the store fails, and reports the error", async () => {
   await using fixture = new TestCache();
-  const token = await fixture.issue("ci");
-  fixture.sql.run(
-    "CREATE TRIGGER refuse BEFORE UPDATE ON tokens BEGIN SELECT RAISE(ABORT, 'read-only'); END",
-  );
-  await fixture.cache.start();
-  await fixture.cache.lookup(token);
+  await fixture.useWhileUpdatesFail();
   await fixture.cache.stop();
   expect(fixture.failures).toEqual(["lastUsedWriteFailed: read-only"]);
-  fixture.sql.run("DROP TRIGGER refuse");
+  fixture.acceptUpdates();
 });
 
 test("only active tokens are loaded, once, and then changes, however many tokens have ended", async () => {

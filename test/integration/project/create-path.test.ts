@@ -70,7 +70,8 @@ test(`a create runs functions of at most ${filesMax} files, and those of observe
     return shortest ?? { mainThread: [], commitThread: [] };
   };
 
-  // The first create looks its token up in the store.
+  // The first create looks its token up in the store, the second one in memory, and later ones recall its credentials.
+  await create(-1n);
   await create(0n);
   const { mainThread, commitThread } = await recordCreate(1n);
   const path: RecordedFiles = {

@@ -2,9 +2,9 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import type { NewPlant } from "../../../src/contract/plant.ts";
-import { BatchMemory, BatchReceiver, BatchSender } from "../../../src/store/sqlite/shared-batch.ts";
-import { anyNewPlant } from "../../support/any-new-plant.ts";
+import type { NewPlant } from "../../../../src/contract/plant.ts";
+import { BatchMemory, BatchReceiver, BatchSender } from "../../../../src/store/sqlite/shared-batch.ts";
+import { anyNewPlant } from "../../../support/any-new-plant.ts";
 
 const outcomes = ["created", "conflict", "unchanged", "unavailable"] as const;
 const fourPlants = [1n, 2n, 3n, 4n].map((id) => ({ id, name: `Monstera ${id}` }));
