@@ -3,7 +3,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { ConsoleClient } from "../../support/console.ts";
 import { engines } from "../../support/engines.ts";
-import { freshId, plantJson, post } from "../../support/http.ts";
+import { plantJson, post } from "../../support/http.ts";
+import { Load } from "../../support/load.ts";
 import { RunningServer, withStore } from "../../support/server.ts";
 
 interface PlantPage {
@@ -167,11 +168,9 @@ for (const engine of engines) {
 
       test("an index is built on the command line while the server commits without a pause", async () => {
         const target = { url: server.url, token: await server.createToken() };
-        let isBusy = true;
         // More than one create waits at any time, so that a commit begins when the one before it ends.
-        const load = Array.from({ length: 8 }, async () => {
-          while (isBusy) await post(target, plantJson(freshId(), "Monstera"));
-        });
+        const load = new Load();
+        const loading = load.untilStopped([target], 8);
         for (const change of ["create", "drop"]) {
           const { exitCode, stderr } = await server.command("index", change, "newest");
           expect([exitCode, stderr]).toEqual([
@@ -179,8 +178,9 @@ for (const engine of engines) {
             expect.stringMatching(/^Index newest (?:created|dropped)\.\n$/),
           ]);
         }
-        isBusy = false;
-        await Promise.all(load);
+        load.stop();
+        await loading;
+        expect([...load.statuses.keys(), ...load.unanswered]).toEqual([200]);
       });
 
       test("a create goes through the public operation, with the same errors as for any client", async () => {

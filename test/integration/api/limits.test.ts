@@ -31,6 +31,19 @@ async function startShared(args: readonly string[]): Promise<RunningServer> {
 /** The file of a server's store. */
 const fileOf = ({ database }: RunningServer) => database.replace(/^sqlite:/, "");
 
+/** Waits until the bytes of unfinished bodies in memory are between two numbers. */
+async function untilBodyBytes(
+  server: RunningServer,
+  bytesMin: number,
+  bytesMax = Number.POSITIVE_INFINITY,
+): Promise<void> {
+  for (;;) {
+    const bytes = await server.metric("plantstore_body_bytes");
+    if (bytes >= bytesMin && bytes <= bytesMax) return;
+    await Bun.sleep(10);
+  }
+}
+
 test("a configured body limit applies, and the error contains it", async () => {
   using folder = new TemporaryFolder();
   await using server = await serverWith(folder, ["--body-bytes-max", "100"]);
@@ -174,8 +187,7 @@ test.each([
   const target = { url: server.url, token: await server.createToken() };
   const [, framing, beginning] = how;
   const connection = await stuckCreate(target, framing, beginning);
-  const bytes = () => server.metric("plantstore_body_bytes");
-  while ((await bytes()) < 900_000) await Bun.sleep(10);
+  await untilBodyBytes(server, 900_000);
   const large = plantJson(freshId(), "x".repeat(300_000));
   expect(await post(target, large)).toMatchObject({
     status: 503,
@@ -188,7 +200,7 @@ test.each([
   const other = { url: server.url, token: await server.createToken() };
   expect((await post(other, plantJson(freshId(), "small"))).status).toBe(200);
   connection.terminate();
-  while ((await bytes()) > 0) await Bun.sleep(10);
+  await untilBodyBytes(server, 0, 0);
   expect((await post(target, large)).status).toBe(200);
 });
 
@@ -209,10 +221,10 @@ test.each([
 
     expect((await post(target, plantJson(2n, "x".repeat(2_000)))).status).toBe(413);
     const stuck = await stuckCreate(target, "Content-Length: 2000", " ".repeat(1_990));
-    while ((await server.metric("plantstore_body_bytes")) < 1_990) await Bun.sleep(10);
+    await untilBodyBytes(server, 1_990);
     expect((await post(target, plantJson(3n, "x".repeat(500)))).status).toBe(503);
     stuck.terminate();
-    while ((await server.metric("plantstore_body_bytes")) > 0) await Bun.sleep(10);
+    await untilBodyBytes(server, 0, 0);
     expect(await exported(server.database)).toBe("");
   },
 );
@@ -223,12 +235,12 @@ test("memory is reserved for the bytes received, not for the Content-Length", as
   const stuck = await Promise.all(
     Array.from({ length: 40 }, () => stuckCreate(one, "Content-Length: 1000000", "{")),
   );
-  while ((await server.metric("plantstore_body_bytes")) < 40) await Bun.sleep(10);
+  await untilBodyBytes(server, 40);
   expect(await server.metric("plantstore_body_bytes")).toBeLessThan(40 * 16_384 + 1);
   const other = { url: server.url, token: await server.createToken() };
   expect((await post(other, plantJson(freshId(), "x".repeat(200_000)))).status).toBe(200);
   for (const connection of stuck) connection.terminate();
-  while ((await server.metric("plantstore_body_bytes")) > 0) await Bun.sleep(10);
+  await untilBodyBytes(server, 0, 0);
 });
 
 test("bodies of one token leave memory for those of another", async () => {
@@ -256,7 +268,7 @@ test("bodies of one token leave memory for those of another", async () => {
   for (let id = 2n; id < 12n; id++)
     expect((await post(other, plantJson(id, "x".repeat(99_000)))).status).toBe(200);
   for (const connection of stuck) connection.terminate();
-  while ((await server.metric("plantstore_body_bytes")) > 0) await Bun.sleep(10);
+  await untilBodyBytes(server, 0, 0);
   expect((await post(greedy, plantJson(20n, "x".repeat(99_000)))).status).toBe(200);
 });
 

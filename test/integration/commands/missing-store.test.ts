@@ -8,23 +8,16 @@ import { engines } from "../../support/engines.ts";
 import { plantJson } from "../../support/http.ts";
 import {
   type CommandResult,
-  collectResult,
   plantstore,
   RunningServer,
   run,
+  runIn,
   TemporaryFolder,
 } from "../../support/server.ts";
 
 /** Runs a command in a directory, with the default --database. */
-async function runIn(folder: string, ...args: string[]): Promise<CommandResult> {
-  const child = Bun.spawn([plantstore, ...args], {
-    cwd: folder,
-    env: { PATH: process.env.PATH ?? "" },
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  return collectResult(child);
+function inFolder(folder: string, ...args: string[]): Promise<CommandResult> {
+  return runIn(folder, [plantstore, ...args]);
 }
 
 /** In processes of their own: serve handles signals, and the others name no store. */
@@ -57,7 +50,7 @@ test.each([
   writeFileSync(source, plantJson(1n, "Monstera"));
   const path = folder.file("plantstore.db");
   const { exitCode, stdout, stderr } = isSpawned
-    ? await runIn(folder.path, ...args)
+    ? await inFolder(folder.path, ...args)
     : {
         stdout: "",
         ...(await commandError([
@@ -81,7 +74,7 @@ test.skipIf(process.platform !== "linux")(
     mkdirSync(folder.file("wrong"));
     const path = folder.file("right/plants.db");
     await using server = await RunningServer.start({ database: `sqlite:${path}` });
-    const { stderr } = await runIn(folder.file("wrong"), "token", "create", "--name", "ci");
+    const { stderr } = await inFolder(folder.file("wrong"), "token", "create", "--name", "ci");
     expect(stderr).toContain(`there is no store at ${folder.file("wrong/plantstore.db")}; `);
     // Servers of other tests may be listed too.
     expect(stderr).toMatch(/; running servers have .*\n$/);
@@ -89,7 +82,7 @@ test.skipIf(process.platform !== "linux")(
     expect(readdirSync(folder.file("wrong"))).toEqual([]);
 
     expect((await server.stop()).exitCode).toBe(0);
-    const after = await runIn(folder.file("wrong"), "token", "create", "--name", "ci");
+    const after = await inFolder(folder.file("wrong"), "token", "create", "--name", "ci");
     expect(after.stderr).not.toContain(path);
   },
 );

@@ -6,7 +6,7 @@ import { progressText } from "../../../src/transfer/progress.ts";
 import { commandError } from "../../support/command-error.ts";
 import { engines } from "../../support/engines.ts";
 import { plantJson, post } from "../../support/http.ts";
-import { createStore, plantstore, RunningServer, run, TemporaryFolder } from "../../support/server.ts";
+import { createStore, plantstore, RunningServer, run, runIn, TemporaryFolder } from "../../support/server.ts";
 import { exported } from "../../support/stored-plants.ts";
 
 for (const engine of engines) {
@@ -103,15 +103,10 @@ test("standard input is imported like a file, and a missing file is an error", a
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
   await createStore(database);
-  const child = Bun.spawn([plantstore, "import", "-", "--database", database], {
-    cwd: folder.path,
-    stdin: new Blob([`${plantJson(1n, "Monstera")}\nnope\n`]),
-    stderr: "pipe",
-  });
-  expect(await child.stderr.text()).toBe(
-    "1 created, 0 already stored, 1 rejected; see stdin.rejected.ndjson\n",
-  );
-  expect(await child.exited).toBe(3);
+  const command = [plantstore, "import", "-", "--database", database];
+  const { exitCode, stderr } = await runIn(folder.path, command, `${plantJson(1n, "Monstera")}\nnope\n`);
+  expect(stderr).toBe("1 created, 0 already stored, 1 rejected; see stdin.rejected.ndjson\n");
+  expect(exitCode).toBe(3);
   expect(existsSync(folder.file("stdin.rejected.ndjson"))).toBe(true);
   const none = await commandError(["import", folder.file("none.ndjson"), "--database", database]);
   expect(none).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("there is no file") });
