@@ -2,21 +2,12 @@
 
 import { Database } from "bun:sqlite";
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { spawnSync } from "node:child_process";
-import {
-  chmodSync,
-  copyFileSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
+import { copyFileSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { newPlantJson } from "../../../src/contract/plant.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
-import { pathOf, programPath } from "../../support/programs.ts";
 import { RunningServer, run, TemporaryFolder } from "../../support/server.ts";
+import { makeReadOnly, whyNotReadOnly } from "./read-only.ts";
 
 /** Each starts several processes, some of them under strace. */
 setDefaultTimeout(120_000);
@@ -162,36 +153,17 @@ test("two servers make one file and share it: every race has one winner, nothing
   expect(load.audit(stdout).filter((fault) => fault.startsWith("lost"))).toEqual([]);
 });
 
-/** Root writes whatever the permissions say; only the file system can keep it from a file, and not every one can. */
-function closedToWriting(path: string): Disposable | undefined {
-  if (process.getuid?.() !== 0) chmodSync(path, 0o444);
-  else if (pathOf("chattr") === null || spawnSync(programPath("chattr"), ["+i", path]).status !== 0)
-    return undefined;
-  return {
-    [Symbol.dispose]() {
-      if (process.getuid?.() === 0) spawnSync(programPath("chattr"), ["-i", path]);
-    },
-  };
-}
+const notReadOnly = whyNotReadOnly();
 
-function canCloseToWriting(): boolean {
-  using folder = new TemporaryFolder();
-  writeFileSync(folder.file("probe"), "");
-  using closed = closedToWriting(folder.file("probe"));
-  return closed !== undefined;
-}
-
-const closes = canCloseToWriting();
-
-test.skipIf(!closes)(
-  `a file that cannot be written: the server does not start, and reading it still works${closes ? "" : " (skipped: root, and a file system without chattr)"}`,
+test.skipIf(notReadOnly !== undefined)(
+  `a file that cannot be written: the server does not start, and reading it still works${notReadOnly === undefined ? "" : ` (skipped: ${notReadOnly})`}`,
   async () => {
     using folder = new TemporaryFolder();
     const path = folder.file("plants.db");
     const database = `sqlite:${path}`;
     expect((await run(["migrate", "--database", database])).exitCode).toBe(0);
     const before = readFileSync(path);
-    using _ = closedToWriting(path);
+    using _ = makeReadOnly(path);
     const refusal = await run(["serve", "--port", "0", "--admin-port", "0", "--database", database]);
     expect([refusal.exitCode, refusal.stderr]).toEqual([
       1,
