@@ -9,7 +9,7 @@ import { Random } from "../../support/random.ts";
 import { RunningServer } from "../../support/server.ts";
 
 /** `npm run faults` kills 200 times. */
-const kills = Number(process.env.PLANTSTORE_TEST_KILLS ?? 10);
+const kills = Number(process.env.PLANTSTORE_TEST_KILLS ?? 5);
 /** The moments of the kills; a run prints it. */
 const seed = Number(process.env.PLANTSTORE_TEST_SEED ?? Date.now() % 1e9);
 const connections = 32;
