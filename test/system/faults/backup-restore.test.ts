@@ -17,21 +17,17 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import type { OperatorError } from "../../../src/operator-error.ts";
 import { plantJson } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { mayMount, mounted } from "../../support/mounts.ts";
 import { programPath } from "../../support/programs.ts";
-import {
-  type CommandResult,
-  collectResult,
-  plantstore,
-  RunningServer,
-  run,
-  type TemporaryFolder,
-} from "../../support/server.ts";
+import { collectResult, plantstore, RunningServer, run, type TemporaryFolder } from "../../support/server.ts";
 import {
   argumentsOf,
+  type CommandName,
   commandNames,
+  execute,
   fileNames,
   leaveLog,
   plantsIn,
@@ -58,7 +54,7 @@ interface Case {
   readonly source?: string;
   /** Without --force; with it unless this is set. */
   readonly keep?: boolean;
-  /** Another umask than 022, in octal. */
+  /** In octal. */
   readonly umask?: string;
   /** How the shell redirects the command's outputs. */
   readonly redirected?: string;
@@ -255,7 +251,7 @@ const cases: readonly Case[] = [
     ...written,
   },
   { name: "a umask of 077", target: "new.db", umask: "077", mode: "600", ...written },
-  { name: "a umask of 022", target: "new.db", mode: "644", ...written },
+  { name: "a umask of 022", target: "new.db", umask: "022", mode: "644", ...written },
   {
     name: "an earlier file that is private",
     arrange: (folder) => {
@@ -279,21 +275,42 @@ const cases: readonly Case[] = [
   },
 ];
 
+/** The error has exit code 1 and one line. */
+function expectRefusal(error: OperatorError | undefined, message: RegExp): void {
+  expect(error?.message).toMatch(message);
+  expect(error?.message).toMatch(/^[^\n]+$/);
+  expect(error?.exitCode).toBe(1);
+}
+
 let stores: StoreFolders;
 beforeAll(async () => {
   stores = await StoreFolders.create();
 });
 afterAll(() => stores[Symbol.dispose]());
 
-/** Runs a command in a shell, with a umask and redirected outputs. */
-async function runInShell(args: readonly string[], umask = "022", redirected = ""): Promise<CommandResult> {
-  const child = Bun.spawn(["sh", "-c", `umask ${umask}; exec "$0" "$@" ${redirected}`, plantstore, ...args], {
+/** Runs a case in this process, or in a shell if it is about standard streams or the umask. Returns the error, if any. */
+async function executeCase(
+  command: CommandName,
+  folder: TemporaryFolder,
+  { target, source, keep, umask, redirected }: Case,
+): Promise<OperatorError | undefined> {
+  const force = keep !== true;
+  if (umask === undefined && redirected === undefined)
+    return execute(command, folder, target, { source, force });
+  const args = [...argumentsOf(command, folder, target, source), ...(force ? ["--force"] : [])];
+  const shell = `umask ${umask ?? "022"}; exec "$0" "$@" ${redirected ?? ""}`;
+  const child = Bun.spawn(["sh", "-c", shell, plantstore, ...args], {
     env: { PATH: process.env.PATH ?? "" },
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
   });
-  return collectResult(child);
+  const { exitCode, stderr } = await collectResult(child);
+  expect({ exitCode, stderr: stderr.replace(/^.*(?:verified|of the backup)\.\n$/, "") }).toEqual({
+    exitCode: 0,
+    stderr: "",
+  });
+  return undefined;
 }
 
 for (const command of commandNames) {
@@ -302,32 +319,23 @@ for (const command of commandNames) {
       using folder = stores.newFolder();
       each.arrange?.(folder);
       const before = snapshot(folder.path);
-      const { keep, target, source, umask, redirected } = each;
-      const args = argumentsOf(command, folder, target, source);
-      const { exitCode, stderr } = await runInShell(
-        [...args, ...(keep === true ? [] : ["--force"])],
-        umask,
-        redirected,
-      );
+      const error = await executeCase(command, folder, each);
       const outcome = each[command];
       if ("refusal" in outcome) {
-        expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringMatching(outcome.refusal) });
-        expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
+        expectRefusal(error, outcome.refusal);
         expect(snapshot(folder.path)).toEqual(before);
         return;
       }
-      expect({ exitCode, stderr: stderr.replace(/^.*(?:verified|of the backup)\.\n$/, "") }).toEqual({
-        exitCode: 0,
-        stderr: "",
-      });
-      const file = folder.file(target);
+      expect(error).toBeUndefined();
+      const file = folder.file(each.target);
       expect(plantsIn(file)).toBe(outcome.plants);
       expect(unfinished(folder.path)).toEqual([]);
-      expect(lstatSync(file).isSymbolicLink()).toBe(before[target]?.startsWith("12") ?? false);
+      expect(lstatSync(file).isSymbolicLink()).toBe(before[each.target]?.startsWith("12") ?? false);
       if (each.mode !== undefined) expect((statSync(file).mode & 0o777).toString(8)).toBe(each.mode);
       // Only the target has changed.
       const after = snapshot(folder.path);
-      for (const name of fileNames.filter((name) => name !== target)) expect(after[name]).toBe(before[name]);
+      for (const name of fileNames.filter((name) => name !== each.target))
+        expect(after[name]).toBe(before[name]);
     });
 
     test("a file that a server under load has open: refused, and the server loses nothing", async () => {
@@ -427,9 +435,7 @@ describe("the source of restore", () => {
     using folder = stores.newFolder();
     arrange(folder);
     const before = snapshot(folder.path);
-    const args = argumentsOf("restore", folder, "plants.db", "from.db");
-    const { exitCode, stderr } = await run([...args, "--force"]);
-    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringMatching(refusal) });
+    expectRefusal(await execute("restore", folder, "plants.db", { source: "from.db", force: true }), refusal);
     expect(snapshot(folder.path)).toEqual(before);
   });
 
@@ -470,9 +476,7 @@ describe("the source of backup", () => {
     using folder = stores.newFolder();
     arrange(folder);
     const before = snapshot(folder.path);
-    const { exitCode, stderr } = await run(argumentsOf("backup", folder, "new.db", "from.db"));
-    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringMatching(refusal) });
-    expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
+    expectRefusal(await execute("backup", folder, "new.db", { source: "from.db", force: false }), refusal);
     expect(snapshot(folder.path)).toEqual(before);
   });
 });
@@ -492,7 +496,7 @@ rootSuite(process.getuid?.() === 0 ? "owners" : "owners (skipped: only root give
       using folder = stores.newFolder();
       for (const name of fileNames) chownSync(folder.file(name), 0, other);
       setModes(folder, 0o640);
-      expect(await run(argumentsOf(command, folder, "new.db"))).toMatchObject({ exitCode: 0 });
+      expect(await execute(command, folder, "new.db", { force: false })).toBeUndefined();
       expect(statOf(folder.file("new.db"))).toEqual({ uid: 0, gid: 0, mode: "600" });
     });
 
