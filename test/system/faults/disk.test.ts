@@ -60,12 +60,12 @@ async function audit(path: string, load: Load): Promise<string[]> {
 
 describeIfStrace("an fsync that fails", () => {
   test.each([
-    ["of the log, ahead of the first checkpoint", 2],
+    ["of the WAL, before the first checkpoint", 2],
     ["of the database file, in that checkpoint", 4],
-    ["of the log, in the first commit", 5],
-    ["of the log, in a later commit", 60],
+    ["of the WAL, in the first commit", 5],
+    ["of the WAL, in a later commit", 60],
   ])(
-    "%s: no 200 afterwards, the server ends and says so, and the next one recovers the store",
+    "%s: no 200 afterwards, the server exits with the reason, and the next one recovers the store",
     async (_, when) => {
       using folder = new TemporaryFolder();
       const path = folder.file("plants.db");
@@ -80,7 +80,7 @@ describeIfStrace("an fsync that fails", () => {
     },
   );
 
-  test("of the folder: the server does not start, as the log's name may be on no disk", async () => {
+  test("of the folder: the server does not start, because the name of the WAL may not be on the disk", async () => {
     using folder = new TemporaryFolder();
     const refusal = await RunningServer.start({
       database: `sqlite:${folder.file("plants.db")}`,
@@ -90,7 +90,7 @@ describeIfStrace("an fsync that fails", () => {
     expect(refusal).toContain("EIO");
   });
 
-  test("and goes on failing: the server does not start, and says why", async () => {
+  test("that fails again at the next start: the server does not start, and prints the reason", async () => {
     using folder = new TemporaryFolder();
     const path = folder.file("plants.db");
     await killed.underLoad(path, "fsync,fdatasync:error=EIO:when=12", 2_000);
@@ -102,7 +102,7 @@ describeIfStrace("an fsync that fails", () => {
     expect(existsSync(`${path}-disk-failed`)).toBe(true);
   });
 
-  test("a store whose disk has failed is recovered alone", async () => {
+  test("a store whose disk has failed is only recovered when no other process has it open", async () => {
     using folder = new TemporaryFolder();
     const path = folder.file("plants.db");
     const { load } = await killed.underLoad(path, "fsync,fdatasync:error=EIO:when=20", 2_000);
@@ -122,7 +122,7 @@ describeIfStrace("a write that fails", () => {
     ["no space, every 30th", "pwrite64:error=ENOSPC:when=40+30"],
     ["no space, for a while", "pwrite64:error=ENOSPC:when=60..120"],
     ["EIO in the first checkpoint", "ftruncate:error=EIO:when=2"],
-  ])("%s: what was acknowledged is there, and the server goes on", async (_, fault) => {
+  ])("%s: no acknowledged plant is lost, and the server continues", async (_, fault) => {
     using folder = new TemporaryFolder();
     const path = folder.file("plants.db");
     const { load, end } = await killed.underLoad(path, fault, 300);

@@ -9,7 +9,7 @@ import { Load } from "../../support/load.ts";
 import { RunningServer, run, TemporaryFolder } from "../../support/server.ts";
 import { makeReadOnly, whyNotReadOnly } from "./read-only.ts";
 
-/** Each starts several processes, some of them under strace. */
+/** Each starts several processes. */
 setDefaultTimeout(120_000);
 
 async function started(path: string): Promise<{ server: RunningServer; token: string }> {
@@ -18,7 +18,7 @@ async function started(path: string): Promise<{ server: RunningServer; token: st
 }
 
 test.each(["", "-wal", "-shm"])(
-  "plants.db%s removed under a running server: no plant is accepted, those before are there once it is back",
+  "plants.db%s removed under a running server: plants get 503 until it is back, and none is lost",
   async (suffix) => {
     using folder = new TemporaryFolder();
     const path = folder.file("plants.db");
@@ -37,7 +37,7 @@ test.each(["", "-wal", "-shm"])(
       expect.stringContaining("was removed or replaced"),
     ]);
 
-    // Another file in its place is another store's.
+    // A copy at its path is a different file.
     copyFileSync(folder.file("away"), path + suffix);
     expect((await post(target, plantJson(3n, "meanwhile"))).status).toBe(503);
     renameSync(folder.file("away"), path + suffix);
@@ -49,7 +49,7 @@ test.each(["", "-wal", "-shm"])(
   },
 );
 
-test("a file that begins with something else is refused at the start, and left as it is", async () => {
+test("a file with a damaged header is refused at the start, and not changed", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
   const { server } = await started(path);
@@ -62,7 +62,7 @@ test("a file that begins with something else is refused at the start, and left a
   expect(readFileSync(path).equals(damaged)).toBe(true);
 });
 
-test("a file of a newer version is refused at the start, and left as it is", async () => {
+test("a file of a newer version is refused at the start, and not changed", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
   const database = `sqlite:${path}`;
@@ -76,7 +76,7 @@ test("a file of a newer version is refused at the start, and left as it is", asy
   expect(readFileSync(path).equals(before)).toBe(true);
 });
 
-test("damaged pages: what they hold is 503, never a wrong answer, and all else goes on", async () => {
+test("damaged pages: their plants get 503, never a wrong response, and all others 200", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
   const { server, token } = await started(path);
@@ -89,7 +89,7 @@ test("damaged pages: what they hold is 503, never a wrong answer, and all else g
 
   const file = readFileSync(path);
   const pages = file.length / 4_096;
-  // Leaves in the middle; the first pages hold the schema and the tokens.
+  // Leaf pages in the middle; the first pages hold the schema and the tokens.
   for (let page = Math.floor(pages / 2); page < pages / 2 + 3; page++)
     file.fill(0xee, page * 4_096, page * 4_096 + 64);
   writeFileSync(path, file);
@@ -99,7 +99,7 @@ test("damaged pages: what they hold is 503, never a wrong answer, and all else g
   for (const id of load.acknowledged) {
     const { status } = await post(target, load.sent.get(id) ?? "");
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
-    // Same id, other content: whatever is answered, it is not that this is stored.
+    // The same id with other content must not be acknowledged.
     if (status === 503) expect((await post(target, plantJson(id, "other"))).status).not.toBe(200);
   }
   expect([...statuses.keys()].toSorted()).toEqual([200, 503]);
@@ -108,7 +108,7 @@ test("damaged pages: what they hold is 503, never a wrong answer, and all else g
   expect(line.reason).toContain("SQLITE_CORRUPT");
 });
 
-test("a log that was cut off: what is whole of it is there, nothing is half there", async () => {
+test("a truncated WAL: its complete transactions are recovered, and no other part of it", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
   const { server, token } = await started(path);
@@ -121,12 +121,12 @@ test("a log that was cut off: what is whole of it is there, nothing is half ther
   rmSync(`${path}-shm`, { force: true });
   await using again = await RunningServer.start({ database: `sqlite:${path}` });
   const faults = load.audit((await again.command("export")).stdout);
-  // What was cut away is lost; everything else is as it was sent.
+  // Plants of the missing part are lost; all others are as they were sent.
   expect(faults.filter((fault) => !fault.startsWith("lost"))).toEqual([]);
   expect(faults.length).toBeLessThan(load.acknowledged.size);
 });
 
-test("two servers make one file and share it: every race has one winner, nothing is lost", async () => {
+test("two servers create one file and share it: every race has one winner, and no plant is lost", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
   const servers = await Promise.all([0, 1].map(() => RunningServer.start({ database })));
@@ -156,7 +156,7 @@ test("two servers make one file and share it: every race has one winner, nothing
 const notReadOnly = whyNotReadOnly();
 
 test.skipIf(notReadOnly !== undefined)(
-  `a file that cannot be written: the server does not start, and reading it still works${notReadOnly === undefined ? "" : ` (skipped: ${notReadOnly})`}`,
+  `a file that cannot be written: the server does not start, and commands can read it${notReadOnly === undefined ? "" : ` (skipped: ${notReadOnly})`}`,
   async () => {
     using folder = new TemporaryFolder();
     const path = folder.file("plants.db");
