@@ -27,7 +27,9 @@ for (const engine of engines) {
           await using server = await RunningServer.start({ database: place.database });
           token ??= await server.createToken();
           const running = load.untilGone([{ url: server.url, token }], connections);
-          await Bun.sleep(random.between(20, 170));
+          // Creates are acknowledged before each kill, however slow the machine is.
+          await load.acknowledgedMore(11);
+          await Bun.sleep(random.between(0, 150));
           await server.stop("SIGKILL");
           await running;
         }
