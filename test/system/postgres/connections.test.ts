@@ -155,6 +155,11 @@ async function startPgBouncer(database: PostgresDatabases): Promise<PgBouncer> {
       stderr: "ignore",
     },
   );
+  // It accepts connections a moment after its start.
+  while (!(await accepts(port))) {
+    if (bouncer.exitCode !== null) throw new Error("PgBouncer did not start");
+    await Bun.sleep(20);
+  }
   return {
     address: (name) => `postgres://postgres@127.0.0.1:${port}/${name}`,
     async [Symbol.asyncDispose]() {
@@ -163,6 +168,16 @@ async function startPgBouncer(database: PostgresDatabases): Promise<PgBouncer> {
       folder[Symbol.dispose]();
     },
   };
+}
+
+async function accepts(port: number): Promise<boolean> {
+  try {
+    const socket = await Bun.connect({ hostname: "127.0.0.1", port, socket: { data: () => undefined } });
+    socket.end();
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 describeIfInstalled("pgbouncer", "PgBouncer in transaction mode", () => {
