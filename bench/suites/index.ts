@@ -2,7 +2,7 @@
 
 import type { Suite } from "../suite.ts";
 import { consoleSuite } from "./console.ts";
-import { createSuite } from "./create.ts";
+import { createSuite, peersSuite } from "./create.ts";
 import { operatingSuite } from "./operating.ts";
 import { overloadSuite } from "./overload.ts";
 import { postgresSuite } from "./postgres.ts";
@@ -10,6 +10,7 @@ import { transferSuite } from "./transfer.ts";
 
 export const suites: readonly Suite[] = [
   createSuite,
+  peersSuite,
   postgresSuite,
   transferSuite,
   overloadSuite,
