@@ -139,7 +139,7 @@ async function run(plan: ClientPlan): Promise<ClientReport> {
   }
 
   async function createBySchedule(perMs: number): Promise<void> {
-    const scheduled = Math.floor((endsAt - startedAt) * perMs);
+    const scheduled = Math.floor((leadInSeconds + seconds) * 1_000 * perMs);
     let next = 0;
     while (next < scheduled || idle.length < connections) {
       const time = performance.now();
