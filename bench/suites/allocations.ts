@@ -53,7 +53,10 @@ async function allocations(setup: Setup): Promise<Scenario<CountedSubject>> {
 }
 
 /** The other types are in the JSON. */
-const shownTypes = ["Object", "Array", "Function", "string", "Request", "Response", "Headers"];
+const shownTypes = [
+  ...["string", "Object", "Array", "Function", "JSLexicalEnvironment", "AsyncFunctionGenerator"],
+  ...["Request", "Response", "Headers"],
+];
 
 /** Types of which a create has fewer are left out; the sum counts them. */
 const perCreateMin = 0.005;

@@ -35,7 +35,7 @@ async function latency(setup: Setup): Promise<Scenario<HttpSubject>> {
       countCheckpoints(fixedRate({ name: half, connections: 256, times, folder: setup.folder })),
     ],
     metrics: [
-      ...[metrics.creates, "offered/s", p50, p99, p999, "send lag p99 ms", "checkpoints"],
+      ...[p99, p50, p999, metrics.creates, "offered/s", "send lag p99 ms", "checkpoints"],
       ...[metrics.cpu, "user µs, load generator", "system µs, load generator"],
     ],
     claims: [
