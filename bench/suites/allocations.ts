@@ -10,7 +10,6 @@ export const allocationsSuite: Suite = {
   title: "Allocations",
   summary:
     "Objects in JavaScript's heap and promises that the main thread allocates for a create, counted by a server without garbage collection.",
-  programs: { wrk: "wrk" },
   defaults: { rounds: 3, seconds: 1 },
   scenarios: [allocations],
 };

@@ -13,8 +13,6 @@ export const createSuite: Suite = {
   title: "Creates",
   summary:
     "Durable creates on SQLite with every check on, beside the same service with a group commit in Rust and in Go, Fastify with one commit a request, a bare Bun server without a store, and nginx answering a static 200 to the same requests.",
-  programs: { wrk: "wrk" },
-  defaults: { rounds: 5, seconds: 2 },
   scenarios: [creates],
 };
 
@@ -23,8 +21,6 @@ export const peersSuite: Suite = {
   title: "Creates, beside services with one commit a request",
   summary:
     "The same, beside Express with better-sqlite3 and PocketBase, which does not wait for the disk as it comes and does with synchronous FULL.",
-  programs: { wrk: "wrk" },
-  defaults: { rounds: 5, seconds: 2 },
   scenarios: [createsBesidePeers],
 };
 
