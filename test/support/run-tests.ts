@@ -61,7 +61,9 @@ async function runTier({ folders, testMsMax }: Tier, only: readonly string[]): P
   const exitCode = await endOf(child);
   if (existsSync(report)) process.stdout.write(formatReport(parseReport(await Bun.file(report).text())));
   if (!hasChromium && folders.includes("./test/system/"))
-    process.stdout.write("skipped: test/system/browser (install chromium, or set CHROMIUM_PATH)\n");
+    process.stdout.write(
+      "skipped: test/system/browser (install chromium-headless-shell or chromium, or set CHROMIUM_PATH)\n",
+    );
   return exitCode;
 }
 
