@@ -15,7 +15,7 @@ const residentBytesMoreMax = 128 * 2 ** 20;
 /** Takes a quarter of a second without an attack. */
 const createsInPhase = 20;
 /** Other load on the machine may affect one attempt; a defect of the server affects every attempt. */
-const roundsMax = 4;
+const roundsMax = 6;
 
 interface Path {
   /** The listener, the method and the path. */
