@@ -1,6 +1,5 @@
 // The documentation page: Scalar's API reference for the openapi.json of this server, with its scripts.
 
-import { createHash, randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { unavailable } from "../contract/errors.ts";
@@ -67,7 +66,7 @@ export class DocumentationPage {
   }
 
   #page(path: string): ResponseValue {
-    const nonce = randomBytes(16).toString("base64");
+    const nonce = crypto.getRandomValues(new Uint8Array(16)).toBase64();
     const prefix = path.endsWith("/") ? "" : this.#lastSegment();
     const links = {
       openapi: `${prefix}openapi.json`,
@@ -119,7 +118,7 @@ export class DocumentationPage {
 
 /** A path that changes with the content of the file, relative to the base address. */
 function hashedPath(file: string): string {
-  const hash = createHash("sha256").update(readFileSync(file)).digest("hex").slice(0, 16);
+  const hash = Bun.SHA256.hash(readFileSync(file), "hex").slice(0, 16);
   // In a compiled executable Bun adds a hash to the file name.
   const [stem = ""] = basename(file).split(/[.-]/);
   return `docs/${stem}-${hash}.js`;
