@@ -1,6 +1,5 @@
-// plantstore serve: starts the components of a server in the order of this file, and runs until a signal.
+// The server: starts the components of a server in the order of this file, and runs until a signal.
 
-import { Command } from "commander";
 import packageJson from "../../package.json";
 import { startAdminServer } from "../admin/server.ts";
 import { BodyReader } from "../api/body-reader.ts";
@@ -16,9 +15,7 @@ import { type PublicListener, startPublicListener } from "../api/listener.ts";
 import { RateLimit } from "../api/rate-limit.ts";
 import { Authenticator } from "../auth/authenticator.ts";
 import { TokenCache } from "../auth/token-cache.ts";
-import { withSettings } from "../config/command-options.ts";
 import { effectiveConfig, type ServeConfig } from "../config/resolve.ts";
-import { serverSettingNames } from "../config/settings.ts";
 import { Log } from "../observability/log.ts";
 import { Metrics } from "../observability/metrics.ts";
 import type { Clock, Emit, ServerEvent } from "../observability/server-event.ts";
@@ -47,14 +44,8 @@ const recentCreatesMax = 1_000;
 
 const now: Clock = performance.now.bind(performance);
 
-export function serveCommand(): Command {
-  const command = new Command("serve").description(
-    "run the server; the first line on standard output is its URL",
-  );
-  return withSettings(command, serverSettingNames, serve);
-}
-
-async function serve(config: ServeConfig): Promise<void> {
+/** Runs the server until a signal stops it. */
+export async function serve(config: ServeConfig): Promise<void> {
   // Validate settings before opening anything.
   const bodyReader = new BodyReader({
     bodyBytesMax: config.bodyBytesMax,
