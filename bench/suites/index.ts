@@ -6,6 +6,7 @@ import { createSuite } from "./create.ts";
 import { operatingSuite } from "./operating.ts";
 import { overloadSuite } from "./overload.ts";
 import { postgresSuite } from "./postgres.ts";
+import { startSuite } from "./start.ts";
 import { transferSuite } from "./transfer.ts";
 
 export const suites: readonly Suite[] = [
@@ -15,4 +16,5 @@ export const suites: readonly Suite[] = [
   overloadSuite,
   operatingSuite,
   consoleSuite,
+  startSuite,
 ];
