@@ -21,6 +21,7 @@ import { Metrics } from "../observability/metrics.ts";
 import type { Clock, Emit, ServerEvent } from "../observability/server-event.ts";
 import { Tracing } from "../observability/tracing.ts";
 import { OperatorError } from "../operator-error.ts";
+import { isErrorTerminal } from "../output.ts";
 import { type FinishedBatch, GroupCommit, scheduleWithSetImmediate } from "../store/group-commit.ts";
 import { openServerStore } from "../store/open-store.ts";
 import type { PlantStore, StoreEvents } from "../store/plant-store.ts";
@@ -62,7 +63,7 @@ export async function serve(config: ServeConfig): Promise<void> {
 
   // Events
   const log = await Log.open({
-    format: config.logFormat === "auto" ? (process.stderr.isTTY ? "pretty" : "json") : config.logFormat,
+    format: config.logFormat === "auto" ? (isErrorTerminal() ? "pretty" : "json") : config.logFormat,
     level: config.logLevel,
     accessLinesPerSecond: config.accessLog,
     now,
