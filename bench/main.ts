@@ -5,7 +5,7 @@ import { killAll } from "./processes.ts";
 import { renderPage, renderReport } from "./report.ts";
 import { readResults, writeResult } from "./result.ts";
 import { runSuite } from "./runner.ts";
-import type { Suite } from "./suite.ts";
+import { requirementsOf } from "./suite.ts";
 import { suites } from "./suites/index.ts";
 
 /** wrk would use up its ids in longer runs. */
@@ -47,7 +47,7 @@ async function run(args: string[]): Promise<void> {
   const suite = suites.find((suite) => suite.name === name);
   if (suite === undefined || others.length > 0)
     throw new Error(`unknown suite: ${positionals.join(" ")}\n${help()}`);
-  const { rounds, seconds, plants } = suite.defaults;
+  const { rounds, seconds, plants } = requirementsOf(suite).defaults;
   if (values.plants !== undefined && plants === undefined) throw new Error(`${name} does not take --plants`);
   const result = await runSuite(suite, {
     command: `npm run bench -- ${args.join(" ")}`,
@@ -63,9 +63,12 @@ async function run(args: string[]): Promise<void> {
 
 function help(): string {
   const width = Math.max(...suites.map(({ name }) => name.length));
-  const lines = suites.map(({ name, defaults, summary }: Suite) => {
-    const numbers = Object.entries(defaults).map(([flag, value]) => `--${flag} ${value}`);
-    return `  ${name.padEnd(width)}  ${summary} Defaults: ${numbers.join(" ")}`;
+  const lines = suites.map((suite) => {
+    const defaults = Object.entries(requirementsOf(suite).defaults).filter(
+      ([, value]) => value !== undefined,
+    );
+    const numbers = defaults.map(([flag, value]) => `--${flag} ${value}`);
+    return `  ${suite.name.padEnd(width)}  ${suite.summary} Defaults: ${numbers.join(" ")}`;
   });
   return `Usage: npm run bench -- SUITE [flags]
        npm run bench -- report          writes docs/benchmarks.md from bench/results/*.json

@@ -21,11 +21,17 @@ export interface Suite {
   readonly title: string;
   /** What is compared with what, for the page and for the help. */
   readonly summary: string;
-  /** Programs without which the suite cannot run, each with the Debian package that has it. */
-  readonly programs: Readonly<Record<string, string>>;
-  readonly defaults: { readonly rounds: number; readonly seconds: number; readonly plants?: number };
+  /** Programs without which the suite cannot run, each with the Debian package that has it; wrk if left out. */
+  readonly programs?: Readonly<Record<string, string>>;
+  /** What the flags of these names replace. */
+  readonly defaults?: { readonly rounds?: number; readonly seconds?: number; readonly plants?: number };
   /** Each is set up when the one before has ended. */
   readonly scenarios: readonly ((setup: Setup) => Promise<Scenario | undefined>)[];
+}
+
+/** The programs and the defaults of a suite, with those that it leaves out. */
+export function requirementsOf({ programs = { wrk: "wrk" }, defaults }: Suite) {
+  return { programs, defaults: { rounds: 5, seconds: 2, plants: undefined, ...defaults } };
 }
 
 /** What a scenario is set up with. */

@@ -104,7 +104,7 @@ export class Metrics {
         (["created", "unchanged"] as const).map((outcome) => [labels({ outcome }), this.#count(outcome)]),
       ),
       counter(
-        "plantstore_refusals_total",
+        "plantstore_errors_total",
         "Requests that failed, by error code.",
         Object.entries(errorRegistry).map(([code, { error }]) => [
           labels({ error }),
@@ -112,7 +112,7 @@ export class Metrics {
         ]),
       ),
       counter(
-        "plantstore_requests_gone_total",
+        "plantstore_requests_aborted_total",
         "Requests whose client closed the connection before the response.",
         this.#count("clientAborted"),
       ),
@@ -133,7 +133,7 @@ export class Metrics {
         this.#storeFailures,
       ),
       counter(
-        "plantstore_faults_total",
+        "plantstore_internal_errors_total",
         "Requests that failed with an internal error.",
         this.#internalErrors,
       ),

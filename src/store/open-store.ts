@@ -12,7 +12,7 @@ import type {
 } from "./plant-store.ts";
 import { parsePostgresUrl } from "./postgres/connection-url.ts";
 
-/** What an engine provides; an address is the rest of --database after the scheme. */
+/** The functions of an engine. An address is the rest of --database after the scheme. */
 interface Engine {
   /** Throws an OperatorError if the address is not one of this engine. */
   assertAddress(address: string): void;

@@ -16,19 +16,18 @@ const createPath: RecordedFiles = {
     "src/api/create-plant.ts",
     "src/auth/authenticator.ts",
     "src/auth/token-cache.ts",
-    "src/auth/token.ts",
     "src/store/group-commit.ts",
     "src/api/body-reader.ts",
     "src/store/fair-share.ts",
     "src/contract/plant.ts",
     "src/contract/utf8.ts",
     "src/store/sqlite/worker-store.ts",
-    "src/store/sqlite/worker-rpc.ts",
+    "src/store/sqlite/shared-batch.ts",
     "src/api/responses.ts",
   ],
   commitThread: [
-    "src/store/sqlite/worker-rpc.ts",
     "src/store/sqlite/commit-worker.ts",
+    "src/store/sqlite/shared-batch.ts",
     "src/store/sqlite/store.ts",
     "src/store/sqlite/files.ts",
     "src/store/sqlite/plants.ts",
@@ -71,7 +70,8 @@ test(`a create runs functions of at most ${filesMax} files, and those of observe
     return shortest ?? { mainThread: [], commitThread: [] };
   };
 
-  // The first create looks its token up in the store.
+  // The first create looks its token up in the store, the second one in memory, and later ones recall its credentials.
+  await create(-1n);
   await create(0n);
   const { mainThread, commitThread } = await recordCreate(1n);
   const path: RecordedFiles = {
