@@ -1,6 +1,7 @@
 // The benchmarks: npm run bench -- SUITE [flags]. Progress on standard error, the report on standard output.
 
 import { parseArgs } from "node:util";
+import { plotCreates } from "./plot.ts";
 import { killAll } from "./processes.ts";
 import { renderPage, renderReport } from "./report.ts";
 import { readResults, writeResult } from "./result.ts";
@@ -14,6 +15,7 @@ const roundsMax = 100;
 const plantsMax = 100_000_000;
 
 const page = new URL("../docs/benchmarks.md", import.meta.url).pathname;
+const createsPlot = new URL("../docs/images/creates.svg", import.meta.url).pathname;
 
 let interruptedBy: string | undefined;
 // For good, not once: npm passes on a signal that the terminal has sent to the whole group already, and the second
@@ -41,7 +43,10 @@ async function run(args: string[]): Promise<void> {
   const [name, ...others] = positionals;
   if (values.help || name === undefined) return print(help());
   if (name === "report") {
-    await Bun.write(page, renderPage(suites, await readResults()));
+    const results = await readResults();
+    await Bun.write(page, renderPage(suites, results));
+    const creates = results.get("create");
+    if (creates !== undefined) await Bun.write(createsPlot, plotCreates(creates));
     return;
   }
   const suite = suites.find((suite) => suite.name === name);
@@ -71,7 +76,7 @@ function help(): string {
     return `  ${suite.name.padEnd(width)}  ${suite.summary} Defaults: ${numbers.join(" ")}`;
   });
   return `Usage: npm run bench -- SUITE [flags]
-       npm run bench -- report          writes docs/benchmarks.md from bench/results/*.json
+       npm run bench -- report          writes docs/benchmarks.md and its plot from bench/results/*.json
 
 Suites:
 ${lines.join("\n")}

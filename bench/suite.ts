@@ -9,6 +9,9 @@ export const metrics = {
   p50: "p50 ms",
   p99: "p99 ms",
   cpu: "µs/request",
+  /** Of all threads and processes. */
+  userCpu: "user µs, all",
+  systemCpu: "system µs, all",
   memory: "MB resident",
 } as const;
 
@@ -108,6 +111,8 @@ export interface Trial {
   readonly firstId: number;
   /** A figure of the same subject under an earlier load of the same round. */
   readonly earlier: (load: string, metric: string) => number;
+  /** The lowest such figure of all subjects. */
+  readonly lowest: (load: string, metric: string) => number;
 }
 
 export interface Run {

@@ -1,8 +1,10 @@
 // All suites, in the order of the page.
 
 import type { Suite } from "../suite.ts";
+import { allocationsSuite } from "./allocations.ts";
 import { consoleSuite } from "./console.ts";
-import { createSuite } from "./create.ts";
+import { createSuite, peersSuite } from "./create.ts";
+import { latencySuite } from "./latency.ts";
 import { operatingSuite } from "./operating.ts";
 import { overloadSuite } from "./overload.ts";
 import { postgresSuite } from "./postgres.ts";
@@ -11,6 +13,9 @@ import { transferSuite } from "./transfer.ts";
 
 export const suites: readonly Suite[] = [
   createSuite,
+  peersSuite,
+  latencySuite,
+  allocationsSuite,
   postgresSuite,
   transferSuite,
   overloadSuite,

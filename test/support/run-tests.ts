@@ -7,7 +7,7 @@ import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { chromiumPath } from "./chromium.ts";
 import { formatReport, parseReport } from "./junit.ts";
-import { PostgresServer } from "./postgres.ts";
+import { ClusterTemplate, clusterTemplateVariable, PostgresServer } from "./postgres.ts";
 import { programPath } from "./programs.ts";
 import { TemporaryFolder } from "./server.ts";
 
@@ -35,6 +35,8 @@ if (tier === undefined) {
 async function runTier({ folders, testMsMax }: Tier, only: readonly string[]): Promise<number> {
   using folder = new TemporaryFolder();
   await using stack = new AsyncDisposableStack();
+  const template = stack.use(new ClusterTemplate());
+  process.env[clusterTemplateVariable] = template.path;
   const given = process.env.PLANTSTORE_TEST_POSTGRES;
   const url = given ?? stack.use(await PostgresServer.start(postgresSettings)).url;
   const report = folder.file("report.xml");

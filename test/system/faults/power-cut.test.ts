@@ -63,7 +63,7 @@ function applied(file: Buffer, call: SystemCall, isWritten: () => boolean = () =
 }
 
 describeIfStrace("a power cut", () => {
-  test(`every 200 leaves after the fsync of its plant, and after ${cuts} power cuts none is missing`, async () => {
+  test(`every 200 is sent after the fsync of its plant, and after ${cuts} power cuts no plant is missing`, async () => {
     using folder = new TemporaryFolder();
     const path = folder.file("plants.db");
     const trace = folder.file("trace");

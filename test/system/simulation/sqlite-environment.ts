@@ -142,6 +142,7 @@ export class SqliteEnvironment implements Environment {
       const statement = this.#disk.prepare(mutation.sqliteSql?.(sql) ?? sql);
       return {
         run: (...values: never[]) => {
+          if (sql === "BEGIN IMMEDIATE" || sql === "COMMIT") return run(sql);
           if (this.#parts.random.chance(0.3)) this.#throwIf("broken", "SQLITE_IOERR_WRITE");
           if (this.#parts.random.chance(0.3)) this.#failIfFull();
           return statement.run(...values);

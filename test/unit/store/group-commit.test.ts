@@ -258,6 +258,27 @@ test.each(Object.keys(states))("close in the state %s", async (state) => {
   expect(await closing).toBe("closes");
 });
 
+test("a plant that is alone, as the one before was, is committed at once, and those after it wait for the end of a tick", async () => {
+  const engine = new ManualEngine();
+  const commit = new GroupCommit(engine, limits, scheduleWithSetImmediate);
+  const endOfTick = () => new Promise((resolve) => setImmediate(resolve));
+  const ids = () => engine.batches.map((batch) => batch.ids);
+  void commit.create(plant(1), anyCaller());
+  expect(ids()).toEqual([]);
+  await endOfTick();
+  await engine.endWith("created");
+  for (const id of [2, 3, 4]) void commit.create(plant(id), anyCaller());
+  expect(ids()).toEqual([[1], [2]]);
+  await engine.endWith("created");
+  await endOfTick();
+  expect(ids()).toEqual([[1], [2], [3, 4]]);
+  await engine.endWith("created", "created");
+  void commit.create(plant(5), anyCaller());
+  expect(ids()).toHaveLength(3);
+  await endOfTick();
+  expect(ids()).toEqual([[1], [2], [3, 4], [5]]);
+});
+
 test("plants created in one tick of the event loop are one batch", async () => {
   const engine = new ManualEngine();
   const commit = new GroupCommit(engine, limits, scheduleWithSetImmediate);
