@@ -50,9 +50,15 @@ export class ServerProcess implements AsyncDisposable {
       throw new Error(`a server ended with exit code ${exitCode}: ${(await this.stderr).trim()}`);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** Kills it, and returns its processor time. */
+  async kill(): Promise<CpuTime> {
     this.#child.kill("SIGKILL");
     await this.#child.exited;
+    return processorTime(this.#child);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill();
   }
 }
 
@@ -88,8 +94,13 @@ export async function runProgram(command: readonly string[], options: SpawnOptio
   const [stdout, stderr] = await texts;
   if (child.exitCode !== 0)
     throw new Error(`${command.join(" ")} ended with exit code ${child.exitCode}: ${stderr.trim()}`);
+  return { stdout, seconds, cpu: processorTime(child), peakMb };
+}
+
+/** Of a process that has ended. */
+function processorTime(child: Bun.Subprocess): CpuTime {
   const { user = 0, system = 0 } = child.resourceUsage()?.cpuTime ?? {};
-  return { stdout, seconds, cpu: { userUs: Number(user), systemUs: Number(system) }, peakMb };
+  return { userUs: Number(user), systemUs: Number(system) };
 }
 
 /** Kills all running processes, which rejects all waits for them, and prevents new ones from starting. */

@@ -8,9 +8,9 @@ import { printError, printLines } from "./output.ts";
 
 const usageExitCode = 2;
 
-/** Loaded on demand: serve takes three times as long to load as get. */
+/** Loaded on demand. */
 const loaders: Readonly<Record<string, () => Promise<Command>>> = {
-  serve: async () => (await import("./commands/serve.ts")).serveCommand(),
+  serve: async () => (await import("./commands/serve-command.ts")).serveCommand(),
   token: async () => (await import("./commands/token.ts")).tokenCommand(),
   get: async () => (await import("./commands/get.ts")).getCommand(),
   export: async () => (await import("./commands/export.ts")).exportCommand(),
@@ -74,8 +74,9 @@ Examples:
     );
 }
 
-/** The command of a first argument; all of them for anything else, such as help or a misspelt name. */
+/** The command of a first argument; all of them for anything else, such as help or a misspelt name. The version needs none. */
 function loadersFor(name: string | undefined): (() => Promise<Command>)[] {
+  if (name === "--version" || name === "-V") return [];
   const load = name !== undefined && Object.hasOwn(loaders, name) ? loaders[name] : undefined;
   return load === undefined ? Object.values(loaders) : [load];
 }

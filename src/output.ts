@@ -1,13 +1,24 @@
 // Output of commands: results go to standard output, everything else to standard error.
 
+import { fstatSync } from "node:fs";
 import { OperatorError } from "./operator-error.ts";
 
-// The server continues when the reader of its log exits.
-process.stderr.on("error", () => undefined);
+let stderr: NodeJS.WriteStream | undefined;
+
+/** Standard error, which is made on first use: that takes 7 ms of processor time. Its reader may exit. */
+export function standardError(): NodeJS.WriteStream {
+  stderr ??= process.stderr.on("error", () => undefined);
+  return stderr;
+}
+
+/** Whether standard error is a terminal. */
+export function isErrorTerminal(): boolean {
+  return fstatSync(2).isCharacterDevice() && standardError().isTTY;
+}
 
 /** Writes one line to standard error. */
 export function printError(line: string): void {
-  process.stderr.write(`${line}\n`);
+  standardError().write(`${line}\n`);
 }
 
 /** Writes lines to standard output, with backpressure. Resolves if the reader exits (EPIPE). */

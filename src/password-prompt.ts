@@ -3,18 +3,19 @@
 import { createInterface } from "node:readline/promises";
 import { type Readable, Writable } from "node:stream";
 import { OperatorError } from "./operator-error.ts";
+import { standardError } from "./output.ts";
 
 /** Reads a line of standard input; on a terminal it prints the question first and turns echo off. */
 export async function promptPassword(question: string): Promise<string> {
-  const { stdin, stderr } = process;
+  const { stdin } = process;
   const lines = createInterface({ input: stdin, output: discard(), terminal: stdin.isTTY });
   // After createInterface has turned echo off, since typing may start as soon as the question is visible.
-  if (stdin.isTTY) stderr.write(question);
+  if (stdin.isTTY) standardError().write(question);
   try {
     return await Promise.race([firstLine(lines), rejectOnError(stdin)]);
   } finally {
     lines.close();
-    if (stdin.isTTY) stderr.write("\n");
+    if (stdin.isTTY) standardError().write("\n");
   }
 }
 

@@ -30,8 +30,8 @@ export async function createPlant(subject: HttpSubject, id: number): Promise<voi
 }
 
 /** Waits until a server answers, and creates a plant. */
-export async function untilCreates(subject: HttpSubject, id: number): Promise<void> {
-  for (const end = performance.now() + startMsMax; ; await Bun.sleep(50)) {
+export async function untilCreates(subject: HttpSubject, id: number, pollMs = 50): Promise<void> {
+  for (const end = performance.now() + startMsMax; ; await Bun.sleep(pollMs)) {
     try {
       return await createPlant(subject, id);
     } catch (error) {

@@ -8,6 +8,7 @@ import { latencySuite } from "./latency.ts";
 import { operatingSuite } from "./operating.ts";
 import { overloadSuite } from "./overload.ts";
 import { postgresSuite } from "./postgres.ts";
+import { startSuite } from "./start.ts";
 import { transferSuite } from "./transfer.ts";
 
 export const suites: readonly Suite[] = [
@@ -20,4 +21,5 @@ export const suites: readonly Suite[] = [
   overloadSuite,
   operatingSuite,
   consoleSuite,
+  startSuite,
 ];

@@ -1,13 +1,22 @@
 // The address of a client: the peer of its connection or, if that is a trusted proxy, the address in the proxy's Forwarded
 // (RFC 7239) or X-Forwarded-For field.
 
-import { BlockList, isIP } from "node:net";
+import type { BlockList } from "node:net";
 
 /** An address or a range of addresses, such as 10.0.0.0/8. */
 interface AddressRange {
   readonly address: string;
   readonly prefix: number;
   readonly family: "ipv4" | "ipv6";
+}
+
+/** Loaded on first use, as it takes 6 ms of processor time. */
+function net(): typeof import("node:net") {
+  return process.getBuiltinModule("node:net");
+}
+
+function isIP(text: string): number {
+  return net().isIP(text);
 }
 
 /** Undefined if the text is not an address or range. A prefix of 0 is rejected, as it would trust every client. */
@@ -51,10 +60,12 @@ export function toNetwork(address: string): string {
 }
 
 export class TrustedProxies {
-  readonly #ranges = new BlockList();
+  readonly #ranges: BlockList | undefined;
 
   /** @param ranges in the syntax of `parseAddressRange`. Throws a RangeError for any other. */
   constructor(ranges: readonly string[]) {
+    if (ranges.length === 0) return;
+    this.#ranges = new (net().BlockList)();
     for (const text of ranges) {
       const range = parseAddressRange(text);
       if (range === undefined) throw new RangeError(`${text} is not an address range`);
@@ -93,6 +104,7 @@ export class TrustedProxies {
   }
 
   #isTrusted(address: string): boolean {
+    if (this.#ranges === undefined) return false;
     return isIP(address) !== 0 && this.#ranges.check(address, getFamily(address));
   }
 }

@@ -1,12 +1,10 @@
 // The documentation page: Scalar's API reference for the openapi.json of this server, with its scripts.
 
-import { createHash, randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { basename } from "node:path";
 import { unavailable } from "../contract/errors.ts";
 import { Assets } from "./assets.ts";
-// The bundle has 4.3 MB, compressed 1.3.
 import scalarFile from "./docs/scalar.js.gz" with { type: "file" };
+import scalar from "./docs/scalar.json";
 import startFile from "./docs/start.js" with { type: "file" };
 import { errorResponse, type ResponseValue } from "./responses.ts";
 
@@ -32,8 +30,8 @@ const icon =
 
 export class DocumentationPage {
   readonly #options: DocumentationPageOptions;
-  readonly #startPath = hashedPath(startFile);
-  readonly #scalarPath = hashedPath(scalarFile);
+  readonly #startPath = scriptPath("start", Bun.SHA256.hash(readFileSync(startFile), "hex"));
+  readonly #scalarPath = scriptPath("scalar", scalar.sha256);
   readonly #scripts: Assets;
 
   constructor(options: DocumentationPageOptions) {
@@ -67,7 +65,7 @@ export class DocumentationPage {
   }
 
   #page(path: string): ResponseValue {
-    const nonce = randomBytes(16).toString("base64");
+    const nonce = crypto.getRandomValues(new Uint8Array(16)).toBase64();
     const prefix = path.endsWith("/") ? "" : this.#lastSegment();
     const links = {
       openapi: `${prefix}openapi.json`,
@@ -117,12 +115,9 @@ export class DocumentationPage {
   }
 }
 
-/** A path that changes with the content of the file, relative to the base address. */
-function hashedPath(file: string): string {
-  const hash = createHash("sha256").update(readFileSync(file)).digest("hex").slice(0, 16);
-  // In a compiled executable Bun adds a hash to the file name.
-  const [stem = ""] = basename(file).split(/[.-]/);
-  return `docs/${stem}-${hash}.js`;
+/** A path that changes with the content of the script, relative to the base address. */
+function scriptPath(name: string, sha256: string): string {
+  return `docs/${name}-${sha256.slice(0, 16)}.js`;
 }
 
 /** @param nonce for style elements; Scalar reads it from the meta element. */

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
-import { isLoopback } from "../loopback.ts";
+import { isConfidential } from "../loopback.ts";
 import type { Caller } from "./authenticator.ts";
 
 /** Where the keys are: at an address, or where the issuer's metadata say. */
@@ -156,12 +156,6 @@ export class JwksCache {
     this.#keys = new KeySet(jwks);
     this.#keysText = text;
   }
-}
-
-/** Whether a response from a URL cannot be read or changed on the way: https, or http on the loopback interface. */
-export function isConfidential(url: URL): boolean {
-  const host = url.hostname.replace(/^\[|\]$/g, "");
-  return url.protocol === "https:" || (url.protocol === "http:" && isLoopback(host));
 }
 
 /** The provider's key set, unchecked. Rejects with an Error that names the URL that failed, and why. */

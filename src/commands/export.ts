@@ -4,7 +4,7 @@ import { fstatSync } from "node:fs";
 import { Command } from "commander";
 import { withSettings } from "../config/command-options.ts";
 import type { Config } from "../config/resolve.ts";
-import { formatCount, outputError, printChunks, printError } from "../output.ts";
+import { formatCount, outputError, printChunks, printError, standardError } from "../output.ts";
 import type { ReadablePlantStore } from "../store/plant-store.ts";
 import { exportText } from "../transfer/export.ts";
 import { operatorProgress } from "../transfer/progress.ts";
@@ -35,7 +35,7 @@ async function exportPlants(
   const selection = { tag, sinceId };
   // Through a pipe, progress would mix with the output of its reader on the same terminal.
   const isQuiet = quiet || !fstatSync(standardOutput).isFile();
-  const progress = operatorProgress(isQuiet);
+  const progress = operatorProgress(isQuiet ? undefined : standardError());
   try {
     const total = isQuiet ? undefined : await store.count(selection);
     let plants = 0;

@@ -4,7 +4,7 @@ import { Command } from "commander";
 import { withSettings } from "../config/command-options.ts";
 import type { Config } from "../config/resolve.ts";
 import { OperatorError } from "../operator-error.ts";
-import { printError } from "../output.ts";
+import { printError, standardError } from "../output.ts";
 import type { ReadablePlantStore } from "../store/plant-store.ts";
 import { formatOfFile, formats } from "../transfer/format.ts";
 import { type ImportCounts, importPlants, StoreUnavailable } from "../transfer/import.ts";
@@ -47,7 +47,7 @@ async function importFile(config: ImportConfig, file: string): Promise<void> {
 
   async function importInto(store: ReadablePlantStore): Promise<void> {
     isOpen = true;
-    const progress = operatorProgress(quiet);
+    const progress = operatorProgress(quiet ? undefined : standardError());
     // After the store is open: without a store, the report of an earlier import is kept.
     const rejectedFile = new RejectedFile(file === "-" ? undefined : file, source.access);
     try {

@@ -3,7 +3,6 @@
 import { Command } from "commander";
 import { OperatorError } from "../operator-error.ts";
 import { printLines } from "../output.ts";
-import { promptPassword } from "../password-prompt.ts";
 
 /** OWASP's minimum for a password without a second factor; the maximum bounds the time of Argon2. */
 const charactersMin = 15;
@@ -15,6 +14,8 @@ export function passwordCommand(): Command {
       "ask for a password, or read a line of standard input, and print the hash for --admin-password-hash",
     )
     .action(async () => {
+      // It needs streams and readline, which take 9 ms of processor time to load.
+      const { promptPassword } = await import("../password-prompt.ts");
       const password = await promptPassword("Password of the console: ");
       const { length } = Array.from(password);
       if (length < charactersMin || length > charactersMax)

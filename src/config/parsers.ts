@@ -2,10 +2,10 @@
 
 import { parseAddressRange } from "../admin/client-address.ts";
 import type { CorsOrigins } from "../api/cors.ts";
-import { isConfidential } from "../auth/jwks.ts";
 import { isTokenName } from "../auth/token.ts";
 import { parseInt64 } from "../contract/int64.ts";
 import { parseDurationMs, parseTimestamp } from "../duration.ts";
+import { isConfidential } from "../loopback.ts";
 import { OperatorError } from "../operator-error.ts";
 import { assertDatabaseUrl } from "../store/open-store.ts";
 import { delimiterNames } from "../transfer/csv.ts";

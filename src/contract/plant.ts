@@ -1,10 +1,11 @@
-// NewPlant and Plant: their shape, compiled from openapi.yaml, and the way from the bytes of a body to a NewPlant.
+// NewPlant and Plant: their shape, as openapi.yaml has it, and the way from the bytes of a body to a NewPlant.
 
-import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
 import openapiYaml from "../../openapi.yaml";
 import { ApiError } from "./errors.ts";
 import { isDecimal, parseJsonInt64 } from "./int64.ts";
 import { formatSyntaxError, type JsonSyntaxError, positionOf, scanJson } from "./json-scanner.ts";
+// Generated: to load ajv and compile the schema takes 60 ms of processor time, in each thread.
+import { validate as matchesSchema, type SchemaError } from "./new-plant-validator.js";
 import { decodeUtf8, validUtf8Prefix } from "./utf8.ts";
 
 /** The interface description, openapi.yaml. */
@@ -190,9 +191,7 @@ interface FieldError {
 }
 
 const schemas = openapi.components.schemas;
-const newPlantRef = { $ref: "#/components/schemas/NewPlant" };
-const matchesSchema = compileSchema();
-const properties = collectProperties(newPlantRef);
+const properties = collectProperties({ $ref: "#/components/schemas/NewPlant" });
 
 /**
  * The fields by which a parsed body does not match the schema, at most one error each. Numbers are checked as JavaScript
@@ -202,7 +201,7 @@ function validateShape(body: unknown): FieldError[] {
   if (matchesSchema(body)) return [];
   const errors = new Map<string, FieldError>();
   for (const error of matchesSchema.errors ?? []) {
-    const fieldError = toFieldError(error);
+    const fieldError = toFieldError(error, body);
     if (!errors.has(fieldError.field)) errors.set(fieldError.field, fieldError);
   }
   return [...errors.values()];
@@ -216,33 +215,23 @@ function expectedType(field: string): string {
   return `${article} ${property.type}${property.format === undefined ? "" : ` (${property.format})`}`;
 }
 
-function compileSchema() {
-  // openapi.yaml is linted before it lands; validating it here would add 65 ms of processor time to every start.
-  const isLinted = { meta: false, validateSchema: false };
-  const ajv = new Ajv2020({ allErrors: true, verbose: true, ownProperties: true, ...isLinted });
-  // Checked by the digits of the text, see parseExactId: a JavaScript number has lost some of them.
-  ajv.addFormat("int64", true);
-  ajv.addFormat("int32", true);
-  ajv.addVocabulary(["components"]);
-  return ajv.compile({ ...newPlantRef, components: { schemas } });
-}
-
 function collectProperties(schema: ObjectSchema): NonNullable<ObjectSchema["properties"]> {
   const name = schema.$ref?.split("/").at(-1);
   const parts = [name === undefined ? undefined : schemas[name], ...(schema.allOf ?? [])];
   return Object.assign({}, ...parts.map((part) => part && collectProperties(part)), schema.properties);
 }
 
-function toFieldError(error: ErrorObject): FieldError {
-  if (error.keyword === "required") {
-    const field: string = error.params.missingProperty;
+function toFieldError({ keyword, instancePath, params, message }: SchemaError, body: unknown): FieldError {
+  if (keyword === "required") {
+    const field = params.missingProperty ?? "";
     return { field, message: `"${field}" is required and must be ${expectedType(field)}, but is missing` };
   }
-  const field = error.instancePath.slice(1);
+  const field = instancePath.slice(1);
   const subject = field === "" ? "it" : `"${field}"`;
-  if (error.keyword !== "type") return { field, message: `${subject} ${error.message}` };
+  if (keyword !== "type") return { field, message: `${subject} ${message}` };
   const expected = field === "" ? "an object" : expectedType(field);
-  return { field, message: `${subject} must be ${expected}, but is ${actualType(error.data)}` };
+  const value = field === "" ? body : (body as Readonly<Record<string, unknown>>)[field];
+  return { field, message: `${subject} must be ${expected}, but is ${actualType(value)}` };
 }
 
 function actualType(value: unknown): string {

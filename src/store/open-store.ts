@@ -10,11 +10,7 @@ import type {
   StoreSize,
   StoreWait,
 } from "./plant-store.ts";
-import { backUp as postgresBackUp, restore as postgresRestore } from "./postgres/backup.ts";
 import { parsePostgresUrl } from "./postgres/connection-url.ts";
-import { backUp as sqliteBackUp, restore as sqliteRestore } from "./sqlite/backup.ts";
-import { SqliteStore } from "./sqlite/store.ts";
-import { SqliteWorkerStore } from "./sqlite/worker-store.ts";
 
 /** The functions of an engine. An address is the rest of --database after the scheme. */
 interface Engine {
@@ -35,15 +31,23 @@ interface Engine {
   restore(file: string, address: string, overwrite: boolean): Promise<StoreSize>;
 }
 
+// Each part of an engine is imported on first use: the PostgreSQL client takes 20 ms of processor time to load, and a server
+// needs SQLite in its worker only.
+
 const sqlite: Engine = {
   assertAddress: () => undefined,
-  openForServer: (path, mode, events) => SqliteWorkerStore.open(path, mode, events),
-  open: async (path, mode, onUnavailable) => new SqliteStore(path, mode, onUnavailable),
-  backUp: async (...args) => sqliteBackUp(...args),
-  restore: async (...args) => sqliteRestore(...args),
+  openForServer: async (path, mode, events) => {
+    const { SqliteWorkerStore } = await import("./sqlite/worker-store.ts");
+    return SqliteWorkerStore.open(path, mode, events);
+  },
+  open: async (path, mode, onUnavailable) => {
+    const { SqliteStore } = await import("./sqlite/store.ts");
+    return new SqliteStore(path, mode, onUnavailable);
+  },
+  backUp: async (...args) => (await import("./sqlite/backup.ts")).backUp(...args),
+  restore: async (...args) => (await import("./sqlite/backup.ts")).restore(...args),
 };
 
-/** Imported on first use: the PostgreSQL client takes a quarter of the time that a command takes to start. */
 const openPostgres: Engine["open"] = async (...args) => {
   const { PostgresStore } = await import("./postgres/store.ts");
   return PostgresStore.open(...args);
@@ -53,8 +57,8 @@ const postgres: Engine = {
   assertAddress: parsePostgresUrl,
   openForServer: (address, mode, { onUnavailable }, wait) => openPostgres(address, mode, onUnavailable, wait),
   open: openPostgres,
-  backUp: postgresBackUp,
-  restore: postgresRestore,
+  backUp: async () => (await import("./postgres/backup.ts")).backUp(),
+  restore: async () => (await import("./postgres/backup.ts")).restore(),
 };
 
 const engines: Readonly<Record<string, Engine>> = { sqlite, postgres, postgresql: postgres };

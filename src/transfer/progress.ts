@@ -12,11 +12,11 @@ const barEveryMs = 100;
 const linesEveryMs = 5_000;
 const barWidth = 24;
 
-/** A bar on a terminal, otherwise lines. */
-export function operatorProgress(isQuiet: boolean): Progress {
+/** A bar on a terminal, otherwise lines; nothing without a stream. */
+export function operatorProgress(stream: NodeJS.WriteStream | undefined): Progress {
   return new Progress({
-    style: isQuiet ? "none" : process.stderr.isTTY ? "bar" : "lines",
-    write: (text) => process.stderr.write(text),
+    style: stream === undefined ? "none" : stream.isTTY ? "bar" : "lines",
+    write: (text) => stream?.write(text),
     now: () => performance.now(),
   });
 }
