@@ -63,17 +63,15 @@ export class BodyReader {
   /**
    * Starts to read the body of a request, or returns the limit that it exceeds.
    *
-   * @param onTimeout called with the error if the body does not arrive in time; then `body` may never settle.
+   * @param responder refuses the request if the body does not arrive in time; then `body` may never settle.
    */
-  start(request: Request, { key }: Caller, onTimeout: (error: ApiError) => void): BodyReading | ApiError {
+  start(request: Request, { key }: Caller, responder: TimeoutResponder): BodyReading | ApiError {
     const contentLength = request.headers.get("content-length");
     if (contentLength !== null && !wellFormedLength.test(contentLength)) return badLength(contentLength);
     const bytes = contentLength === null ? undefined : Number(contentLength);
     if (bytes !== undefined && bytes > this.#limits.bodyBytesMax) return this.#tooLarge();
 
-    const reading = new BodyReading(this.#memory, key, this.#timeouts, () =>
-      onTimeout(this.#requestTimeout()),
-    );
+    const reading = new BodyReading(this.#memory, key, this.#timeouts, responder);
     if (bytes !== undefined && bytes <= smallBytesMax) {
       if (!reading.reserve(bytes)) return memoryExceeded();
       reading.body = request.bytes();
@@ -87,7 +85,7 @@ export class BodyReader {
   /** Reads a whole body, and returns it or the limit that it exceeds. Rejects if the client aborts. */
   read(request: Request, caller: Caller): Promise<Uint8Array | ApiError> {
     return new Promise((resolve, reject) => {
-      const reading = this.start(request, caller, resolve);
+      const reading = this.start(request, caller, { refuse: resolve });
       if (reading instanceof ApiError) resolve(reading);
       else reading.body.finally(() => reading.end()).then(resolve, reject);
     });
@@ -114,12 +112,11 @@ export class BodyReader {
     const message = `The body is over the limit of ${this.#limits.bodyBytesMax} bytes; send a smaller plant.`;
     return new ApiError("contentTooLarge", message);
   }
+}
 
-  #requestTimeout(): ApiError {
-    const seconds = this.#limits.arrivalMsMax / 1_000;
-    const message = `The body did not arrive within ${seconds} ${seconds === 1 ? "second" : "seconds"}; sending it again is safe.`;
-    return new ApiError("requestTimeout", message);
-  }
+/** Refuses a request whose body has timed out. */
+interface TimeoutResponder {
+  refuse(error: ApiError): void;
 }
 
 /** A body that is being read: its memory and its time-out. */
@@ -127,7 +124,7 @@ export class BodyReading {
   readonly #memory: SharedBudget;
   readonly #caller: string;
   readonly #timeouts: BodyTimeouts;
-  readonly #onTimeout: () => void;
+  readonly #responder: TimeoutResponder;
   /** The body, or the limit that it exceeds. Rejects if the client aborts. */
   body: Promise<Uint8Array | ApiError> = emptyBody;
   /** The tick of the time-outs in which it started. */
@@ -135,11 +132,11 @@ export class BodyReading {
   hasTimedOut = false;
   #bytesReserved = 0;
 
-  constructor(memory: SharedBudget, caller: string, timeouts: BodyTimeouts, onTimeout: () => void) {
+  constructor(memory: SharedBudget, caller: string, timeouts: BodyTimeouts, responder: TimeoutResponder) {
     this.#memory = memory;
     this.#caller = caller;
     this.#timeouts = timeouts;
-    this.#onTimeout = onTimeout;
+    this.#responder = responder;
     this.startTick = timeouts.currentTick;
   }
 
@@ -161,10 +158,11 @@ export class BodyReading {
     this.#bytesReserved = 0;
   }
 
-  timeOut(): void {
+  /** @param error the time-out. */
+  timeOut(error: ApiError): void {
     this.hasTimedOut = true;
     this.end();
-    this.#onTimeout();
+    this.#responder.refuse(error);
   }
 }
 
@@ -215,19 +213,19 @@ const ticksMax = 8;
 
 /** Time-outs of the same length, with one timer for all. A timer for each body cost up to 8 % of the creates at 256 connections. */
 class BodyTimeouts {
-  readonly #tickMs: number;
+  readonly #timeoutMs: number;
   /** In the order of their start: the first is the next to time out. */
   readonly #pending = new Set<BodyReading>();
   #timer: Timer | undefined;
   currentTick = 0;
 
   constructor(timeoutMs: number) {
-    this.#tickMs = timeoutMs / ticksMax;
+    this.#timeoutMs = timeoutMs;
   }
 
   add(reading: BodyReading): void {
     this.#pending.add(reading);
-    this.#timer ??= setInterval(() => this.#tick(), this.#tickMs).unref();
+    this.#timer ??= setInterval(() => this.#tick(), this.#timeoutMs / ticksMax).unref();
   }
 
   delete(reading: BodyReading): void {
@@ -238,11 +236,17 @@ class BodyTimeouts {
     this.currentTick++;
     for (const reading of this.#pending) {
       if (this.currentTick - reading.startTick <= ticksMax) break;
-      reading.timeOut();
+      reading.timeOut(this.#error());
     }
     if (this.#pending.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
+  }
+
+  #error(): ApiError {
+    const seconds = this.#timeoutMs / 1_000;
+    const message = `The body did not arrive within ${seconds} ${seconds === 1 ? "second" : "seconds"}; sending it again is safe.`;
+    return new ApiError("requestTimeout", message);
   }
 }
 

@@ -6,7 +6,7 @@ import { conflictError, type NewPlant, parseNewPlant } from "../contract/plant.t
 import type { CreateOutcome, GroupCommit } from "../store/group-commit.ts";
 import { type BodyReader, checkMediaType } from "./body-reader.ts";
 import type { RateLimit } from "./rate-limit.ts";
-import { errorResponse, type PublicRequestRecord, plantResponse, type ResponseValue } from "./responses.ts";
+import { type PublicRequestRecord, plantResponse, type ResponseValue } from "./responses.ts";
 
 export interface CreatePlantDependencies {
   readonly authenticator: Authenticator;
@@ -19,6 +19,7 @@ export interface CreatePlantDependencies {
 /** Where the response to a request goes. Only its first call counts. */
 export interface Responder {
   respond(value: ResponseValue): void;
+  refuse(error: ApiError): void;
   /** For what no response tells: an exception, or a client that has aborted its body. */
   fail(error: unknown): void;
 }
@@ -34,25 +35,24 @@ export async function createPlant(
   { authenticator, rateLimit, bodyReader, groupCommit }: CreatePlantDependencies,
   responder: Responder,
 ): Promise<void> {
-  const refuse = (error: ApiError) => responder.respond(errorResponse(error));
   try {
     const authenticated = authenticator.authenticate(request.headers);
     const caller = authenticated instanceof Promise ? await authenticated : authenticated;
-    if (caller instanceof ApiError) return refuse(caller);
+    if (caller instanceof ApiError) return responder.refuse(caller);
     record.caller = caller.name;
 
     const rate = rateLimit?.consume(caller);
     record.rateLimit = rate?.field;
-    if (rate?.error !== undefined) return refuse(rate.error);
+    if (rate?.error !== undefined) return responder.refuse(rate.error);
 
     // Before the body is read: under overload a rejection must be cheap.
-    if (groupCommit.isFullFor(caller.key)) return refuse(overloaded());
+    if (groupCommit.isFullFor(caller.key)) return responder.refuse(overloaded());
 
     const unsupportedMediaType = checkMediaType(request.headers);
-    if (unsupportedMediaType !== undefined) return refuse(unsupportedMediaType);
+    if (unsupportedMediaType !== undefined) return responder.refuse(unsupportedMediaType);
 
-    const reading = bodyReader.start(request, caller, refuse);
-    if (reading instanceof ApiError) return refuse(reading);
+    const reading = bodyReader.start(request, caller, responder);
+    if (reading instanceof ApiError) return responder.refuse(reading);
     let newPlant: NewPlant | ApiError;
     try {
       const body = await reading.body;
@@ -61,11 +61,11 @@ export async function createPlant(
     } finally {
       reading.end();
     }
-    if (newPlant instanceof ApiError) return refuse(newPlant);
+    if (newPlant instanceof ApiError) return responder.refuse(newPlant);
 
     const outcome = await groupCommit.create(newPlant, caller.key);
     if (outcome === "created" || outcome === "unchanged") responder.respond(plantResponse(newPlant, outcome));
-    else refuse(toApiError(outcome, newPlant));
+    else responder.refuse(toApiError(outcome, newPlant));
   } catch (error) {
     responder.fail(error);
   }

@@ -54,66 +54,36 @@ export function createHandler(dependencies: HandlerDependencies): PublicHandler 
   const openapiPath = `${basePath}/openapi.json`;
   const startRecord = recordStarter(now, dependencies.requestIdPrefix);
   const sender = new ResponseSender(corsOrigins, dependencies.rateLimit?.policy);
+  const shared: ResponderDependencies = {
+    ...{ sender, corsOrigins, now, emit },
+    tickBudget: new TickBudget(setImmediate),
+  };
   const documentationPage = dependencies.docs ? new DocumentationPage(dependencies) : undefined;
-  const tickBudget = new TickBudget(setImmediate);
   /** The last openapi.json: one text in memory for all responses that send it. */
   let openapiJson = { url: "", body: new Blob() };
 
   function handleCreate(request: Request, context: RequestContext): Promise<Response> {
-    return exchange(request, plantsPath, context, (record, responder) => {
-      void createPlant(request, record, dependencies, responder);
+    return new Promise((resolve) => {
+      const record = startRecord(request, plantsPath);
+      void createPlant(
+        request,
+        record,
+        dependencies,
+        new RequestResponder(shared, request, record, context, resolve),
+      );
     });
   }
 
   function handle(request: Request, context: RequestContext): Promise<Response> {
     const path = pathOf(request.url);
     if (path === plantsPath && request.method === "POST") return handleCreate(request, context);
-    return exchange(request, path, context, (record, responder) => {
-      void route(request, record, context).then(
+    return new Promise((resolve) => {
+      const record = startRecord(request, path);
+      const responder = new RequestResponder(shared, request, record, context, resolve);
+      route(request, record, context).then(
         (value) => responder.respond(value),
         (error) => responder.fail(error),
       );
-    });
-  }
-
-  /** Starts the record of a request, and resolves with its response once the request is handled. */
-  function exchange(
-    request: Request,
-    path: string,
-    context: RequestContext,
-    handler: (record: PublicRequestRecord, responder: Responder) => void,
-  ): Promise<Response> {
-    const record = startRecord(request, path);
-    return new Promise((resolve) => {
-      let isAnswered = false;
-      const send = (value: ResponseValue, result: Result) => {
-        record.status = value.status;
-        record.result = result;
-        record.endedAt = now();
-        emit({ kind: "requestCompleted", request: record });
-        const response = sender.send(value, record);
-        // RFC 9112, section 9.6: else the client would send its next request on a connection that is being closed.
-        if (context.shouldClose()) response.headers.set("Connection", "close");
-        if (typeof corsOrigins !== "string") allowOrigin(corsOrigins, request, response);
-        resolve(response);
-      };
-      const respond = (value: ResponseValue, result = value.outcome) => {
-        if (isAnswered) return;
-        isAnswered = true;
-        const isCreated = result === "created" || result === "unchanged";
-        const endOfTick = isCreated ? undefined : tickBudget.countResponse();
-        if (endOfTick === undefined) send(value, result);
-        else void endOfTick.then(() => send(value, result));
-      };
-      const fail = (error: unknown) => {
-        if (isAnswered) return;
-        const value = errorResponse(internalError());
-        // The client has aborted its body: nothing can be sent.
-        if (request.signal.aborted) return respond(value, "clientAborted");
-        emit({ kind: "internalError", requestId: record.requestId, error });
-        respond(value);
-      };
-      handler(record, { respond, fail });
     });
   }
 
@@ -188,6 +158,81 @@ export function createHandler(dependencies: HandlerDependencies): PublicHandler 
       return handleCreate(request, inProcess);
     },
   };
+}
+
+interface ResponderDependencies {
+  readonly sender: ResponseSender;
+  readonly corsOrigins: CorsOrigins;
+  readonly tickBudget: TickBudget;
+  readonly now: Clock;
+  readonly emit: Emit;
+}
+
+/** Sends and records the response to a request: the first one that it is given. An object, as a closure for each step cost more. */
+class RequestResponder implements Responder {
+  readonly #shared: ResponderDependencies;
+  readonly #request: Request;
+  readonly #record: PublicRequestRecord;
+  readonly #context: RequestContext;
+  readonly #resolve: (response: Response) => void;
+  #isAnswered = false;
+
+  constructor(
+    shared: ResponderDependencies,
+    request: Request,
+    record: PublicRequestRecord,
+    context: RequestContext,
+    resolve: (response: Response) => void,
+  ) {
+    this.#shared = shared;
+    this.#request = request;
+    this.#record = record;
+    this.#context = context;
+    this.#resolve = resolve;
+  }
+
+  respond(value: ResponseValue): void {
+    this.#answer(value, value.outcome);
+  }
+
+  refuse(error: ApiError): void {
+    this.respond(errorResponse(error));
+  }
+
+  fail(error: unknown): void {
+    if (this.#isAnswered) return;
+    const value = errorResponse(internalError());
+    // The client has aborted its body: nothing can be sent.
+    if (this.#request.signal.aborted) {
+      this.#answer(value, "clientAborted");
+      return;
+    }
+    this.#shared.emit({ kind: "internalError", requestId: this.#record.requestId, error });
+    this.respond(value);
+  }
+
+  #answer(value: ResponseValue, result: Result): void {
+    if (this.#isAnswered) return;
+    this.#isAnswered = true;
+    const isCreated = result === "created" || result === "unchanged";
+    const endOfTick = isCreated ? undefined : this.#shared.tickBudget.countResponse();
+    if (endOfTick === undefined) this.#send(value, result);
+    else void endOfTick.then(() => this.#send(value, result));
+  }
+
+  #send(value: ResponseValue, result: Result): void {
+    const { sender, corsOrigins, now, emit } = this.#shared;
+    const record = this.#record;
+    record.status = value.status;
+    record.result = result;
+    record.endedAt = now();
+    emit({ kind: "requestCompleted", request: record });
+    const response = sender.send(value, record);
+    // RFC 9112, section 9.6: else the client would send its next request on a connection that is being closed.
+    if (this.#context.shouldClose()) response.headers.set("Connection", "close");
+    if (typeof corsOrigins !== "string") allowOrigin(corsOrigins, this.#request, response);
+    this.#resolve(response);
+  }
 }
 
 function internalError(): ApiError {

@@ -57,9 +57,9 @@ function store(): SqliteStore {
 /** Commits one batch after the other. Between them it serves calls, for which it returns to the event loop. */
 async function serveBatches(store: SqliteStore, batches: BatchReceiver): Promise<void> {
   // The response to the call that opened the store comes first.
-  await calls.next();
+  await calls.next;
   while (!isClosed) {
-    if (batches.wait(calls.count) === "message") await calls.next();
+    if (batches.wait(calls.count) === "message") await calls.next;
     else await commit(store, batches);
   }
 }

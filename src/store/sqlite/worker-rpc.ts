@@ -144,7 +144,7 @@ export class WorkerClient<Objects extends Served<Objects>, Notification = never>
 export interface ServedCalls {
   readonly count: number;
   /** Resolves when the next call has been served. */
-  next(): Promise<void>;
+  readonly next: Promise<void>;
 }
 
 /**
@@ -156,29 +156,25 @@ export function serveCalls<Objects extends Served<Objects>>(
   objects: Objects,
   mapError: (thrown: unknown) => unknown = (thrown) => thrown,
 ): ServedCalls {
-  let count = 0;
   let next = Promise.withResolvers<void>();
+  const served = { count: 0, next: next.promise };
   let last: Promise<void> = Promise.resolve();
   self.onmessage = ({ data }: MessageEvent<CallMessage>) => {
     last = last.then(() => respond(data));
   };
-  return {
-    get count() {
-      return count;
-    },
-    next: () => next.promise,
-  };
+  return served;
 
   async function respond({ object, method, args }: CallMessage): Promise<void> {
     try {
-      const served = objects[object as keyof Objects] as Record<string, (...args: unknown[]) => unknown>;
-      send({ kind: "result", result: await served[method]?.(...args) });
+      const methods = objects[object as keyof Objects] as Record<string, (...args: unknown[]) => unknown>;
+      send({ kind: "result", result: await methods[method]?.(...args) });
     } catch (thrown) {
       send({ kind: "error", ...toSentError(mapError(thrown)) });
     }
-    count++;
+    served.count++;
     next.resolve();
     next = Promise.withResolvers<void>();
+    served.next = next.promise;
   }
 }
 

@@ -29,8 +29,10 @@ function reading(started: BodyReading | ApiError): BodyReading {
   return started;
 }
 
-const neverTimesOut = () => {
-  throw new Error("timed out");
+const neverTimesOut = {
+  refuse: (error: ApiError) => {
+    throw new Error(error.message);
+  },
 };
 
 test.each([
@@ -54,7 +56,7 @@ test("a body times out no earlier than its own time, whenever it was started, an
     const { request, end } = endlessRequest();
     const start = performance.now();
     const { promise, resolve } = Promise.withResolvers<ApiError>();
-    const started = reading(reader.start(request, caller, resolve));
+    const started = reading(reader.start(request, caller, { refuse: resolve }));
     expect((await promise).code).toBe("requestTimeout");
     const waitedMs = performance.now() - start;
     expect(started.hasTimedOut).toBe(true);
@@ -70,7 +72,7 @@ test("a body times out no earlier than its own time, whenever it was started, an
 test("a body that ends after another one timed out is read", async () => {
   const reader = new BodyReader({ ...limits, arrivalMsMax: 40 });
   const slow = endlessRequest();
-  await new Promise((resolve) => reader.start(slow.request, caller, resolve));
+  await new Promise((resolve) => reader.start(slow.request, caller, { refuse: resolve }));
   const next = endlessRequest();
   const started = reading(reader.start(next.request, caller, neverTimesOut));
   next.end();
