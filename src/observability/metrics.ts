@@ -12,6 +12,8 @@ export interface Gauges {
   readonly connections: () => number;
   /** Undefined if the engine cannot measure it. */
   readonly storeBytes: () => Promise<number | undefined>;
+  /** Undefined if the engine has no write-ahead log of its own. */
+  readonly walBytes: () => number | undefined;
 }
 
 /** The labels of plantstore_build_info. */
@@ -142,6 +144,10 @@ export class Metrics {
         if (bytes !== undefined) this.set(bytes);
       },
     });
+    if (gauges.walBytes() !== undefined)
+      gauge("plantstore_wal_bytes", "Size of SQLite's write-ahead log; absent on PostgreSQL.", () =>
+        Number(gauges.walBytes()),
+      );
     new Gauge({
       name: "plantstore_build_info",
       help: "Always 1; the versions and the engine are labels.",

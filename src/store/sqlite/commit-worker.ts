@@ -3,13 +3,14 @@
 import type { PlantIndexes } from "../plant-reader.ts";
 import type { OpenMode } from "../plant-store.ts";
 import type { TokenStore } from "../token-store.ts";
+import { CheckpointSignals } from "./checkpoint-signals.ts";
 import { SqliteStore } from "./store.ts";
 import { decodeBatch, encodeOutcomes, notify, serveCalls } from "./worker-rpc.ts";
 
 /** What the worker serves. */
 export interface CommitWorker {
   readonly store: {
-    open(path: string, mode: OpenMode): Promise<void>;
+    open(path: string, mode: OpenMode, signals: SharedArrayBuffer): Promise<void>;
     /** Takes and returns what worker-rpc.ts encodes. */
     create(encodedBatch: string): Promise<string>;
     assertWritable(): Promise<void>;
@@ -26,8 +27,11 @@ let opened: SqliteStore | undefined;
 
 serveCalls<CommitWorker>({
   store: {
-    async open(path, mode) {
-      opened = new SqliteStore(path, mode, (reason: Unavailable) => notify(reason));
+    async open(path, mode, signals) {
+      const onUnavailable = (reason: Unavailable) => notify(reason);
+      opened = new SqliteStore(path, mode, onUnavailable, {
+        checkpointThread: new CheckpointSignals(signals),
+      });
     },
     create: async (encodedBatch) => encodeOutcomes(await store().create(decodeBatch(encodedBatch))),
     assertWritable: () => store().assertWritable(),

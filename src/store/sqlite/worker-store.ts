@@ -4,9 +4,11 @@ import type { NewPlant } from "../../contract/plant.ts";
 import { type PlantIndexes, plantIndexMethods } from "../plant-reader.ts";
 import type { OpenMode, Outcome, PlantStore, StoreEvents } from "../plant-store.ts";
 import { type TokenStore, tokenStoreMethods } from "../token-store.ts";
+import { CheckpointSignals } from "./checkpoint-signals.ts";
+import { Checkpointer } from "./checkpointer.ts";
 import type { CommitWorker, Unavailable } from "./commit-worker.ts";
 import { DiskFailureError } from "./errors.ts";
-import { bytesOnDisk } from "./files.ts";
+import { bytesOnDisk, walBytes } from "./files.ts";
 import { SqliteReader } from "./reader.ts";
 import { decodeOutcomes, encodeBatch, WorkerClient } from "./worker-rpc.ts";
 
@@ -21,6 +23,7 @@ export class SqliteWorkerStore implements PlantStore {
   readonly indexes: PlantIndexes;
   readonly #path: string;
   readonly #worker: WorkerClient<CommitWorker, Unavailable>;
+  #checkpointer: Checkpointer | undefined;
 
   private constructor(path: string, { onUnavailable, onFailed }: StoreEvents) {
     this.#path = path;
@@ -40,7 +43,9 @@ export class SqliteWorkerStore implements PlantStore {
   static async open(path: string, mode: OpenMode, events: StoreEvents): Promise<SqliteWorkerStore> {
     const store = new SqliteWorkerStore(path, events);
     try {
-      await store.#worker.call("store", "open", path, mode);
+      const signals = new CheckpointSignals();
+      await store.#worker.call("store", "open", path, mode, signals.memory);
+      store.#checkpointer = await Checkpointer.start(path, signals, events);
     } catch (error) {
       store.#worker.terminate();
       throw error;
@@ -63,6 +68,10 @@ export class SqliteWorkerStore implements PlantStore {
     return bytesOnDisk(this.#path);
   }
 
+  walBytes(): number {
+    return walBytes(this.#path);
+  }
+
   assertWritable(): Promise<void> {
     return this.#worker.call("store", "assertWritable");
   }
@@ -72,7 +81,9 @@ export class SqliteWorkerStore implements PlantStore {
   }
 
   async close(): Promise<void> {
+    await this.#checkpointer?.stop();
     await this.#worker.call("store", "close");
     this.#worker.terminate();
+    await this.#checkpointer?.close();
   }
 }
