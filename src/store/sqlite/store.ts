@@ -110,8 +110,7 @@ export class SqliteStore implements ReadablePlantStore {
 
   /** Whether the WAL has half of the length at which creates fail. */
   #isWalHeldLong(): boolean {
-    const databaseBytes = bytesOnDisk(this.#path) - walBytes(this.#path);
-    return walBytes(this.#path) > heldBytesMax(databaseBytes, this.#walOptions.heldBytesMin) / 2;
+    return walBytes(this.#path) > heldBytesMax(this.#path, this.#walOptions.heldBytesMin) / 2;
   }
 
   async count(filter: ExportFilter): Promise<number> {

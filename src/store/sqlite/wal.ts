@@ -1,5 +1,6 @@
 // The write-ahead log (WAL) as the connection that commits sees it: fsynced before the first response, and kept short.
 
+import { statSync } from "node:fs";
 import type { OnUnavailable } from "../plant-store.ts";
 import type { CheckpointSignals } from "./checkpoint-signals.ts";
 import { lockWaitMs, walBytesKept } from "./connection.ts";
@@ -29,7 +30,7 @@ const waitPages = pagesIn(128 * mebibyte);
 /** After a checkpoint that a reader's snapshot held back, the WAL grows by this much before the next one. */
 const retryPages = 1_000;
 
-/** While a reader keeps an old snapshot, the WAL may grow to the size of the database file, and at least to this. */
+/** See heldBytesMax. */
 const heldBytesMin = 1_024 * mebibyte;
 
 export interface WalOptions {
@@ -40,11 +41,11 @@ export interface WalOptions {
 }
 
 /**
- * The length of the WAL, in bytes, up to which plants are committed while a reader keeps an old snapshot. An export or a
- * backup takes the longer the larger the file is.
+ * The length of the WAL, in bytes, up to which plants are committed while a reader keeps an old snapshot: the size of the
+ * database file, as an export or a backup takes the longer the larger that is, and at least `bytesMin`.
  */
-export function heldBytesMax(databaseBytes: number, bytesMin = heldBytesMin): number {
-  return Math.max(bytesMin, databaseBytes);
+export function heldBytesMax(path: string, bytesMin = heldBytesMin): number {
+  return Math.max(bytesMin, statSync(path).size);
 }
 
 export class Wal {
@@ -102,11 +103,11 @@ export class Wal {
     if (pages < this.#pages) this.#beginAnew();
     this.#pages = pages;
     if (pages < this.#restartAt) return true;
-    const pagesMax = this.#isHeld ? this.#heldPagesMax() : waitPages;
+    const pagesMax = this.#isHeld ? this.#heldPagesMax : waitPages;
     if (pages < pagesMax && pages - copied > this.#tailPagesMax) return true;
     if (this.#copyTail(pages >= pagesMax)) return true;
     this.#isHeld = pages >= waitPages;
-    const hasRoom = pages < this.#heldPagesMax();
+    const hasRoom = pages < this.#heldPagesMax;
     this.#restartAt = hasRoom ? pages + retryPages : this.#restartPages;
     if (!hasRoom) this.#onUnavailable(walFullReason);
     return hasRoom;
@@ -125,9 +126,8 @@ export class Wal {
     return this.#checkpointThread === undefined ? Number.POSITIVE_INFINITY : tailPagesMax;
   }
 
-  #heldPagesMax(): number {
-    const [[databasePages] = []] = this.#database.query("PRAGMA page_count").values();
-    return pagesIn(heldBytesMax(Number(databasePages) * frameBytes, this.#heldBytesMin));
+  get #heldPagesMax(): number {
+    return pagesIn(heldBytesMax(this.#database.filename, this.#heldBytesMin));
   }
 
   /** Copies the rest of the WAL. Returns whether all of it is in the database file now. */

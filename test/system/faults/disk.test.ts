@@ -2,9 +2,10 @@
 
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
+import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { RunningServer, run, type ServerEnd, TemporaryFolder } from "../../support/server.ts";
-import { describeIfStrace, injecting } from "../../support/strace.ts";
+import { describeIfStrace, injecting, injectingInto, threadsNamed } from "../../support/strace.ts";
 
 /** Each starts several processes, some of them under strace. */
 setDefaultTimeout(120_000);
@@ -64,6 +65,45 @@ describeIfStrace("an fsync that fails", () => {
       expect(existsSync(`${path}-disk-failed`)).toBe(false);
     },
   );
+
+  test.each([
+    ["of the log", 1],
+    ["of the database file", 2],
+  ])("%s, in the checkpoint thread: the same, with a commit in flight", async (_, when) => {
+    using folder = new TemporaryFolder();
+    const path = folder.file("plants.db");
+    await using server = await RunningServer.start({ database: `sqlite:${path}` });
+    const target = { url: server.url, token: await server.createToken() };
+    // The first create is preceded by the checkpoint of the committing thread.
+    expect((await post(target, plantJson(0n, "first"))).status).toBe(200);
+    const [committing = 0, copying = 0, ...others] = threadsNamed(server.pid, "Worker");
+    expect(others).toEqual([]);
+    await using _copies = await injectingInto(
+      copying,
+      `fsync,fdatasync:error=EIO:delay_enter=300000:when=${when}`,
+    );
+    // Of two batches in sequence, the second is in flight while the fsync after the first one fails.
+    await using _commits = await injectingInto(committing, "fsync,fdatasync:delay_exit=1000000");
+    const statuses = new Map<bigint, number | undefined>();
+    const create = async (id: bigint) => {
+      const response = await post(target, plantJson(id, "x".repeat(900_000))).catch(() => undefined);
+      statuses.set(id, response?.status);
+    };
+    for (let id = 1n; ![...statuses.values()].some((status) => status !== 200); id += 3n)
+      await Promise.all([create(id), create(id + 1n), create(id + 2n)]);
+
+    const end = await server.ended();
+    expect(end.exitCode).toBe(1);
+    expect(end.stderr).toContain("store failed, the server exits");
+    expect(end.stderr).toContain(when === 1 ? "SQLITE_IOERR_FSYNC" : "fdatasync (EIO)");
+    expect(new Set(statuses.values()).difference(new Set([200, 503, undefined]))).toEqual(new Set());
+    expect(existsSync(`${path}-disk-failed`)).toBe(true);
+    const { stdout } = await run(["export", "--database", `sqlite:${path}`]);
+    const acknowledged = [...statuses].filter(([, status]) => status === 200).map(([id]) => id);
+    expect(acknowledged.length).toBeGreaterThan(0);
+    expect(acknowledged.filter((id) => !stdout.includes(`{"id":${id},`))).toEqual([]);
+    expect(existsSync(`${path}-disk-failed`)).toBe(false);
+  });
 
   test("of the folder: the server does not start, as the log's name may be on no disk", async () => {
     using folder = new TemporaryFolder();
