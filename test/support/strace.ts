@@ -75,6 +75,7 @@ function traceOptions(calls: readonly string[], file: string): string[] {
 }
 
 export interface SystemCall {
+  readonly thread: string;
   readonly name: string;
   /** The path of the descriptor that is its first argument. */
   readonly path: string;
@@ -94,7 +95,7 @@ export function* systemCalls(trace: string): Generator<{ phase: "begins" | "ends
     const [, name, path = ""] = /^(\w+)\(\d+<([^>]*)>/.exec(text) ?? [];
     if (name === undefined) continue;
     const result = Number(/= (-?\d+)[^=]*$/.exec(text)?.[1] ?? Number.NaN);
-    const call = { name, path: unhex(path), text, result };
+    const call = { thread, name, path: unhex(path), text, result };
     if (resumed === null) yield { phase: "begins", call };
     if (!isUnfinished) yield { phase: "ends", call };
   }
