@@ -3,6 +3,7 @@
 import type { Suite } from "../suite.ts";
 import { consoleSuite } from "./console.ts";
 import { createSuite } from "./create.ts";
+import { largeStoreSuite } from "./large-store.ts";
 import { operatingSuite } from "./operating.ts";
 import { overloadSuite } from "./overload.ts";
 import { postgresSuite } from "./postgres.ts";
@@ -10,6 +11,7 @@ import { transferSuite } from "./transfer.ts";
 
 export const suites: readonly Suite[] = [
   createSuite,
+  largeStoreSuite,
   postgresSuite,
   transferSuite,
   overloadSuite,

@@ -16,7 +16,7 @@ const frameBytes = 4_096 + 24;
 const inlinePages = 4_000;
 
 /** With a checkpoint thread the WAL begins anew from this length on: short of the size at which its file is truncated. */
-const restartPages = pagesIn(walBytesKept - 16 * mebibyte);
+export const restartPages = pagesIn(walBytesKept - 16 * mebibyte);
 
 /** Pages that are copied in a pause of the commits, which the checkpoint thread has left: a few milliseconds. */
 const tailPagesMax = 1_000;

@@ -42,12 +42,17 @@ export class SqliteWorkerStore implements PlantStore {
   /** Opens a store file, see openDatabase. */
   static async open(path: string, mode: OpenMode, events: StoreEvents): Promise<SqliteWorkerStore> {
     const store = new SqliteWorkerStore(path, events);
+    const signals = new CheckpointSignals();
     try {
-      const signals = new CheckpointSignals();
       await store.#worker.call("store", "open", path, mode, signals.memory);
-      store.#checkpointer = await Checkpointer.start(path, signals, events);
     } catch (error) {
       store.#worker.terminate();
+      throw error;
+    }
+    try {
+      store.#checkpointer = await Checkpointer.start(path, signals, events);
+    } catch (error) {
+      await store.close();
       throw error;
     }
     return store;

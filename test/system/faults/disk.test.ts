@@ -1,5 +1,6 @@
 // Failing fsync, write and read calls: the responses, the log, and the store afterwards.
 
+import { Database } from "bun:sqlite";
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { plantJson, post } from "../../support/http.ts";
@@ -156,5 +157,35 @@ describeIfStrace("a write that fails", () => {
     expect([...load.statuses.keys()].filter((status) => status !== 200 && status !== 503)).toEqual([]);
     expect(load.acknowledged.size).toBeGreaterThanOrEqual(300);
     expect(await audit(path, load)).toEqual([]);
+  });
+
+  test("in the checkpoint thread: the server says so and goes on, and the log is copied afterwards", async () => {
+    using folder = new TemporaryFolder();
+    const path = folder.file("plants.db");
+    await using server = await RunningServer.start({ database: `sqlite:${path}` });
+    const target = { url: server.url, token: await server.createToken() };
+    let id = 0n;
+    const create = async () =>
+      expect((await post(target, plantJson(id++, "x".repeat(900_000)))).status).toBe(200);
+    await create();
+    const [, copying = 0] = threadsNamed(server.pid, "Worker");
+    {
+      await using _copies = await injectingInto(copying, "pwrite64:error=EIO");
+      for (let plants = 0; plants < 12; plants++) await create();
+      await server.logged(
+        ({ msg, reason }) => /unavailable/.test(`${msg}`) && /SQLITE_IOERR/.test(`${reason}`),
+      );
+      await create();
+    }
+    using probe = new Database(path);
+    const waiting = () => {
+      const [[, pages, copied] = []] = probe.query("PRAGMA wal_checkpoint(NOOP)").values();
+      return Number(pages) - Number(copied);
+    };
+    while (waiting() >= 2_000) {
+      await create();
+      await Bun.sleep(100);
+    }
+    expect((await server.stop()).exitCode).toBe(0);
   });
 });

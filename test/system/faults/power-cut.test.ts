@@ -145,18 +145,18 @@ describeIfStrace("a power cut", () => {
       // it starts anew with the next create, so several create at a time.
       let id = 1n;
       const fill = async () => {
-        while (log().pages < 11_000)
+        while (log().pages < 10_000)
           expect((await post(target, plantJson(id++, "x".repeat(900_000)))).status).toBe(200);
       };
       do {
         await Promise.all([fill(), fill(), fill(), fill()]);
-        while (log().waiting >= 500) await Bun.sleep(10);
+        while (log().waiting >= 2_000) await Bun.sleep(10);
       } while (log().waiting === 0);
       {
         await using _strace = await tracingProcess(server.pid, calls, trace);
         files = new Map(storeFiles(path).map((name) => [name, new DiskFile(readFileSync(name))]));
         const running = load.untilGone([target], 64);
-        while (log().pages >= 11_000) await Bun.sleep(10);
+        while (log().pages >= 10_000) await Bun.sleep(10);
         await load.acknowledgedMore(100);
         await server.stop("SIGKILL");
         await running;
