@@ -49,10 +49,10 @@ export class CheckpointSignals {
     return Atomics.load(this.#integers, state) === diskFailed;
   }
 
-  /** Runs `copy` in the checkpoint thread, at least `pauseMs` apart and only after commits, until one of the threads ends it. */
-  afterCommits(pauseMs: number, copy: () => void): void {
+  /** Runs `copy` in the checkpoint thread, at least `intervalMs` apart and only after commits, until one of the threads ends it. */
+  afterCommits(intervalMs: number, copy: () => void): void {
     for (let seen = -1; ; ) {
-      Atomics.wait(this.#integers, state, running, pauseMs);
+      Atomics.wait(this.#integers, state, running, intervalMs);
       Atomics.wait(this.#integers, commits, seen);
       if (Atomics.load(this.#integers, state) !== running) return;
       seen = Atomics.load(this.#integers, commits);

@@ -21,16 +21,16 @@ export interface CheckpointWorker {
 }
 
 /** The pause between two passes: each costs an fsync of the WAL. */
-const pauseMs = 20;
+const intervalMs = 20;
 
 /** A pass copies at least this many pages: with 500, creates took a quarter more user time. */
 const pagesMin = 2_000;
 
-/** The same once the WAL is to start anew: half of the tail that a commit copies, so that one is soon short enough. */
+/** The same once the WAL is to be restarted: half of the tail that a commit copies, so that one is soon short enough. */
 const lastPagesMin = 500;
 
 /** The pause after an error, such as a full disk. */
-const errorPauseMs = 1_000;
+const errorIntervalMs = 1_000;
 
 interface Opened {
   readonly path: string;
@@ -57,7 +57,7 @@ serveCalls<CheckpointWorker>({
     async run() {
       const store = openedStore();
       try {
-        store.signals.afterCommits(pauseMs, () => copyIfLong(store));
+        store.signals.afterCommits(intervalMs, () => copyIfLong(store));
         // Closing may run a checkpoint, from pages that may not be on the disk.
         if (!store.signals.hasDiskFailed) store.database.close();
       } catch (error) {
@@ -90,6 +90,6 @@ function copyIfLong({ database, files, descriptor }: Opened): void {
   } catch (error) {
     if (isFailedFsync(error)) throw error;
     notify(batchFailure(error).reason);
-    nextTryAt = performance.now() + errorPauseMs;
+    nextTryAt = performance.now() + errorIntervalMs;
   }
 }

@@ -91,7 +91,7 @@ export class SqliteStore implements ReadablePlantStore {
     return this.#plants.get(id);
   }
 
-  /** Ends with an OperatorError, if need be while its reader does not read, before its snapshot makes creates fail. */
+  /** Ends with an OperatorError, also while its reader does not read, before its snapshot makes creates fail. */
   async *export(filter: ExportFilter): AsyncGenerator<NewPlant[]> {
     const chunks = exportPlants(this.#database, filter);
     let hasEnded = false;

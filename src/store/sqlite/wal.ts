@@ -15,7 +15,7 @@ const frameBytes = 4_096 + 24;
 /** Without a checkpoint thread the commits copy the WAL themselves, whenever it has grown by this many pages. */
 const inlinePages = 4_000;
 
-/** With a checkpoint thread the WAL begins anew from this length on: short of the size at which its file is truncated. */
+/** With a checkpoint thread the WAL is restarted from this length on: short of the size at which its file is truncated. */
 export const restartPages = pagesIn(walBytesKept - 16 * mebibyte);
 
 /** Pages that are copied in a pause of the commits, which the checkpoint thread has left: a few milliseconds. */
@@ -56,7 +56,7 @@ export class Wal {
   #isSynced = false;
   /** Its length before the last transaction. */
   #pages = 0;
-  /** The length from which on the WAL is to begin anew. */
+  /** The length from which on the WAL is to be restarted. */
   #restartAt: number;
   /** Whether the last checkpoint that should have copied all of the WAL could not. */
   #isHeld = false;
@@ -92,7 +92,7 @@ export class Wal {
    * Keeps the WAL short; call it before each transaction. Returns false if no plant may be committed, because the WAL has
    * reached its limit. Throws SQLite's own error if an fsync has failed.
    *
-   * A WAL begins anew with the first commit that finds all of it in the database file. Beside commits without a pause the
+   * A WAL is restarted by the first commit that finds all of it in the database file. Beside commits without a pause the
    * checkpoint thread never gets that far, so what it has left is copied here, once that is little.
    *
    * SQLite's automatic checkpoints do not report a failure. After one whose fsync failed, the next would skip the pages that
@@ -100,7 +100,7 @@ export class Wal {
    */
   makeRoom(): boolean {
     const { pages, copied } = checkpoint(this.#database, "NOOP");
-    if (pages < this.#pages) this.#beginAnew();
+    if (pages < this.#pages) this.#resetLimits();
     this.#pages = pages;
     if (pages < this.#restartAt) return true;
     const pagesMax = this.#isHeld ? this.#heldPagesMax : waitPages;
@@ -113,7 +113,7 @@ export class Wal {
     return hasRoom;
   }
 
-  #beginAnew(): void {
+  #resetLimits(): void {
     this.#restartAt = this.#restartPages;
     this.#isHeld = false;
   }
@@ -139,7 +139,7 @@ export class Wal {
         ? this.#checkpointWithRetry("FULL")
         : checkpoint(this.#database, "FULL");
       if (!isDone || copied < pages) return false;
-      this.#beginAnew();
+      this.#resetLimits();
       return true;
     } catch (error) {
       this.#onUnavailable(batchFailure(error).reason);

@@ -28,7 +28,7 @@ function pagesToCopy(path: string): number {
   return Number(pages) - Number(copied);
 }
 
-test("a server's WAL is copied by the checkpoint thread, and starts anew in the commits", async () => {
+test("a server's WAL is copied by the checkpoint thread, and restarts in the commits", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
   const events = { onUnavailable: unexpected, onFailed: unexpected };
@@ -89,7 +89,7 @@ test("at the limit that an old snapshot leaves to the WAL nothing is created, an
   reader.close();
   expect(await store.create([large(id++)])).toEqual(["created"]);
   await store.assertWritable();
-  // The WAL has started anew.
+  // The WAL was restarted.
   expect(pagesToCopy(path)).toBeLessThan(1_000);
   expect(await store.count({})).toBe(Number(id));
   await store.close();

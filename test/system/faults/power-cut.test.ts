@@ -122,7 +122,7 @@ describeIfStrace("a power cut", () => {
     replay(readFileSync(trace, "latin1"), files, folder, load, cuts);
   }, 180_000);
 
-  test("the same while the checkpoint thread copies the log, a commit copies the rest, and the log starts anew", async () => {
+  test("the same while the checkpoint thread copies the log, a commit copies the rest, and the log restarts", async () => {
     using folder = new TemporaryFolder();
     const path = folder.file("plants.db");
     const trace = folder.file("trace");
@@ -141,8 +141,8 @@ describeIfStrace("a power cut", () => {
         const [[, pages, copied] = []] = probe.query("PRAGMA wal_checkpoint(NOOP)").values();
         return { pages: Number(pages), waiting: Number(pages) - Number(copied) };
       };
-      // Until the log is about to start anew (at 48 MiB), and has a rest that the checkpoint thread leaves. With nothing left
-      // it starts anew with the next create, so several create at a time.
+      // Until the log is about to be restarted (at 48 MiB), and has a rest that the checkpoint thread leaves. With nothing left
+      // it restarts with the next create, so several create at a time.
       let id = 1n;
       const fill = async () => {
         while (log().pages < 10_000)

@@ -8,7 +8,7 @@ import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 const connections = 48;
 const creates = 1_200;
 
-test("the log is never longer than 256 MB, whoever of two servers grows it", async () => {
+test("the log is never longer than 256 MB, with two servers on one file", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
   const database = `sqlite:${path}`;
