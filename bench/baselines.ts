@@ -1,26 +1,34 @@
-// The same service as others write it: each folder of baselines/ with a baseline.json is one. It is started with
-// PORT, TOKEN and DATABASE (a file or a PostgreSQL address) in its environment, serves POST /plants on 127.0.0.1 with
-// every check on, keeps the plants in a table "plants", and ends upon SIGTERM.
+// The same service as others write it: each baselines/*/baseline*.json is one. It is started with PORT, TOKEN and
+// DATABASE (a file or a PostgreSQL address) in its environment, serves POST /plants on 127.0.0.1 with every check on,
+// keeps the plants in a table "plants", and ends upon SIGTERM. It is built outside the checkout, and what is built is kept:
+// Rust takes minutes.
 
-import { statSync, utimesSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, dirname } from "node:path";
 import { readThreads, residentMb } from "./cpu-usage.ts";
 import { CountedStore, countSqliteRows, sqliteDurability } from "./durability-audit.ts";
 import { findPort, findProgram, printedVersion, runProgram, ServerProcess } from "./processes.ts";
-import { assertChecks, type HttpSubject, untilCreates } from "./subjects/http.ts";
+import { assertChecks, type HttpSubject, toPlant, untilCreates } from "./subjects/http.ts";
 import type { Setup, Store, Threshold } from "./suite.ts";
 
-/** baseline.json. Commands run in the baseline's folder, where a program with a slash in its name is looked for. */
+/**
+ * baseline.json. Commands run in the copy of the baseline's folder, where a program with a slash in its name is looked
+ * for; "bun" is the runtime of the benchmark.
+ */
 interface Entry {
   /** As tables name it, such as "fastify". */
   readonly name: string;
-  /** The suite that it takes part in: "create" on SQLite, "postgres" on PostgreSQL. */
-  readonly suite: string;
+  /** The suites that it takes part in. */
+  readonly suites: readonly string[];
+  /** What it is made of, and its settings of durability. */
+  readonly settings?: string;
+  /** False if it acknowledges creates without waiting for an fsync. */
+  readonly isDurable?: boolean;
+  /** True if it has no store, and answers RESPONSE of its environment to everything. */
+  readonly isConstant?: boolean;
   /** Programs that must be on PATH: it is skipped where one is missing. */
   readonly needs: readonly string[];
-  /** Runs if `product` is missing, or older than a file in the folder. */
-  readonly build: readonly string[];
-  /** A file that `build` makes. */
-  readonly product: string;
+  readonly build?: readonly string[];
   readonly run: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
   /** Commands that print the versions in use, by name. */
@@ -42,7 +50,10 @@ export interface BaselineDatabase {
   readonly durability?: string;
 }
 
-const folder = new URL("baselines/", import.meta.url).pathname;
+const sources = new URL("baselines/", import.meta.url).pathname;
+
+/** Where baselines are built. */
+const cache = `${process.env.XDG_CACHE_HOME ?? `${process.env.HOME}/.cache`}/plantstore-bench`;
 
 /** Builds and starts the baselines of a suite. One that cannot be built or started here is skipped with the reason. */
 export async function startBaselines(
@@ -51,15 +62,14 @@ export async function startBaselines(
   newDatabase: (name: string) => Promise<BaselineDatabase>,
 ): Promise<Baseline[]> {
   const started: Baseline[] = [];
-  for (const file of [...new Bun.Glob("*/baseline.json").scanSync(folder)].toSorted()) {
-    const entry = (await Bun.file(`${folder}${file}`).json()) as Entry;
-    if (entry.suite !== suite) continue;
-    const cwd = `${folder}${file.replace("/baseline.json", "")}`;
+  for (const file of [...new Bun.Glob("*/baseline*.json").scanSync(sources)].toSorted()) {
+    const entry = (await Bun.file(`${sources}${file}`).json()) as Entry;
+    if (!entry.suites.includes(suite)) continue;
     const missing = entry.needs.filter((program) => findProgram(program) === null);
     if (missing.length > 0) setup.skip(entry.name, `not installed: ${missing.join(", ")}`);
     else {
       try {
-        await build(entry, cwd, setup.progress);
+        const cwd = await build(entry, `${sources}${dirname(file)}`, setup.progress);
         started.push(await start(entry, cwd, setup, await newDatabase(entry.name)));
       } catch (error) {
         setup.skip(entry.name, String(error).split("\n").at(-1) ?? "");
@@ -77,55 +87,78 @@ export function sqliteDatabase({ folder }: Setup): (name: string) => Promise<Bas
   };
 }
 
+/**
+ * Copies a baseline's files to a folder that is named by their hash, builds it there unless it has been, and returns the
+ * folder.
+ */
 async function build(
-  { name, build, product }: Entry,
-  cwd: string,
+  { name, build = [] }: Entry,
+  from: string,
   progress: Setup["progress"],
-): Promise<void> {
-  const file = `${cwd}/${product}`;
-  const sources = [...new Bun.Glob("*").scanSync(cwd)].map((source) => modifiedAt(`${cwd}/${source}`));
-  if (modifiedAt(file) >= Math.max(...sources)) return;
-  progress(`building ${name}: ${build.join(" ")}`);
-  await runProgram(build, { cwd });
-  utimesSync(file, new Date(), new Date());
+): Promise<string> {
+  const files = sourceFiles(from).map((file) => ({ file, bytes: readFileSync(`${from}/${file}`) }));
+  const hash = new Bun.CryptoHasher("sha256").update(JSON.stringify(build));
+  for (const { file, bytes } of files) hash.update(file).update(bytes);
+  const to = `${cache}/${basename(from)}-${hash.digest("hex").slice(0, 12)}`;
+  const marker = `${to}/is-built`;
+  if (existsSync(marker)) return to;
+  for (const { file, bytes } of files) {
+    mkdirSync(dirname(`${to}/${file}`), { recursive: true });
+    writeFileSync(`${to}/${file}`, bytes);
+  }
+  if (build.length > 0) {
+    progress(`building ${name}: ${build.join(" ")}`);
+    await runProgram(build, { cwd: to });
+  }
+  writeFileSync(marker, "");
+  return to;
 }
 
-function modifiedAt(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Number.NEGATIVE_INFINITY;
+/** Without what is not built from: settings, and packages that an editor may have installed in the checkout. */
+function sourceFiles(folder: string): string[] {
+  const files = [...new Bun.Glob("**/*").scanSync(folder)].toSorted();
+  return files.filter((file) => !/^(?:node_modules|target)\/|^baseline.*\.json$/.test(file));
 }
 
 async function start(
-  { name, run, env = {}, versions = {}, thresholds = {} }: Entry,
+  entry: Entry,
   cwd: string,
   setup: Setup,
   { address, store, durability }: BaselineDatabase,
 ): Promise<Baseline> {
+  const { name, isConstant = false, isDurable = true, versions = {}, thresholds = {} } = entry;
   const port = findPort();
   const token = "a-token-as-long-as-one-of-those-that-plantstore-issues";
-  const command = inFolder(run, cwd);
-  const settings = { PORT: String(port), TOKEN: token, DATABASE: address, ...env };
-  const server = setup.stack.use(new ServerProcess(command, { cwd, env: settings }));
-  const { pid } = server;
-  const url = `http://127.0.0.1:${port}`;
-  const readCpu = () => readThreads([pid]);
-  const subject = { name, url, token, pid, store, thresholds, readCpu, residentMb: () => residentMb(pid) };
   const firstId = setup.nextFirstId();
+  const response = isConstant ? { RESPONSE: JSON.stringify(toPlant(firstId)) } : {};
+  const env = { PORT: String(port), TOKEN: token, DATABASE: address, ...response, ...entry.env };
+  const server = setup.stack.use(new ServerProcess(inFolder(entry.run, cwd), { cwd, env }));
+  const { pid } = server;
+  const subject = {
+    ...{ name, url: `http://127.0.0.1:${port}`, token, pid, thresholds },
+    readCpu: () => readThreads([pid]),
+    residentMb: () => residentMb(pid),
+    stop: () => server.stop(),
+  };
   try {
     await untilCreates(subject, firstId);
   } catch (error) {
     if (server.hasEnded) throw new Error(`it ended: ${(await server.stderr).trim()}`);
     throw error;
   }
-  await assertChecks(subject);
   for (const [name, print] of Object.entries(versions))
     setup.recordVersion(name, printedVersion(inFolder(print, cwd), cwd));
-  return {
-    ...subject,
-    durability: durability ?? (await sqliteDurability(subject, [pid], address, firstId + 1)),
-    stop: () => server.stop(),
-  };
+  const settings = entry.settings === undefined ? "" : ` (${entry.settings})`;
+  if (isConstant) return { ...subject, durability: `none${settings}` };
+  await assertChecks(subject, firstId);
+  const found =
+    durability ??
+    (await sqliteDurability(subject, { pids: [pid], file: address, firstId: firstId + 1, isDurable }));
+  const file = durability === undefined ? { sqliteFile: address } : {};
+  return { ...subject, ...file, store, durability: `${found}${settings}` };
 }
 
 function inFolder([program = "", ...args]: readonly string[], cwd: string): string[] {
+  if (program === "bun") return [process.execPath, ...args];
   return [program.includes("/") ? `${cwd}/${program}` : program, ...args];
 }

@@ -1,11 +1,12 @@
 // The benchmarks: npm run bench -- SUITE [flags]. Progress on standard error, the report on standard output.
 
 import { parseArgs } from "node:util";
+import { plotCreates } from "./plot.ts";
 import { killAll } from "./processes.ts";
 import { renderPage, renderReport } from "./report.ts";
 import { readResults, writeResult } from "./result.ts";
 import { runSuite } from "./runner.ts";
-import type { Suite } from "./suite.ts";
+import { requirementsOf } from "./suite.ts";
 import { suites } from "./suites/index.ts";
 
 /** wrk would use up its ids in longer runs. */
@@ -14,6 +15,7 @@ const roundsMax = 100;
 const plantsMax = 100_000_000;
 
 const page = new URL("../docs/benchmarks.md", import.meta.url).pathname;
+const createsPlot = new URL("../docs/images/creates.svg", import.meta.url).pathname;
 
 let interruptedBy: string | undefined;
 // For good, not once: npm passes on a signal that the terminal has sent to the whole group already, and the second
@@ -41,13 +43,16 @@ async function run(args: string[]): Promise<void> {
   const [name, ...others] = positionals;
   if (values.help || name === undefined) return print(help());
   if (name === "report") {
-    await Bun.write(page, renderPage(suites, await readResults()));
+    const results = await readResults();
+    await Bun.write(page, renderPage(suites, results));
+    const creates = results.get("create");
+    if (creates !== undefined) await Bun.write(createsPlot, plotCreates(creates));
     return;
   }
   const suite = suites.find((suite) => suite.name === name);
   if (suite === undefined || others.length > 0)
     throw new Error(`unknown suite: ${positionals.join(" ")}\n${help()}`);
-  const { rounds, seconds, plants } = suite.defaults;
+  const { rounds, seconds, plants } = requirementsOf(suite).defaults;
   if (values.plants !== undefined && plants === undefined) throw new Error(`${name} does not take --plants`);
   const result = await runSuite(suite, {
     command: `npm run bench -- ${args.join(" ")}`,
@@ -63,12 +68,15 @@ async function run(args: string[]): Promise<void> {
 
 function help(): string {
   const width = Math.max(...suites.map(({ name }) => name.length));
-  const lines = suites.map(({ name, defaults, summary }: Suite) => {
-    const numbers = Object.entries(defaults).map(([flag, value]) => `--${flag} ${value}`);
-    return `  ${name.padEnd(width)}  ${summary} Defaults: ${numbers.join(" ")}`;
+  const lines = suites.map((suite) => {
+    const defaults = Object.entries(requirementsOf(suite).defaults).filter(
+      ([, value]) => value !== undefined,
+    );
+    const numbers = defaults.map(([flag, value]) => `--${flag} ${value}`);
+    return `  ${suite.name.padEnd(width)}  ${suite.summary} Defaults: ${numbers.join(" ")}`;
   });
   return `Usage: npm run bench -- SUITE [flags]
-       npm run bench -- report          writes docs/benchmarks.md from bench/results/*.json
+       npm run bench -- report          writes docs/benchmarks.md and its plot from bench/results/*.json
 
 Suites:
 ${lines.join("\n")}

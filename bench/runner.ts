@@ -14,6 +14,7 @@ import {
   type Load,
   metrics,
   type Run,
+  requirementsOf,
   type Scenario,
   type Setup,
   type Store,
@@ -42,13 +43,13 @@ interface Sample {
 
 export async function runSuite(suite: Suite, options: RunOptions): Promise<Result> {
   const { command, rounds, seconds, plants, against, progress } = options;
-  assertInstalled(suite);
+  const { programs } = requirementsOf(suite);
+  assertInstalled(suite.name, programs);
   await using stack = new AsyncDisposableStack();
   const folder = stack.use(new TemporaryFolder()).path;
   const environment = readEnvironment(folder);
   const versions: Record<string, string> = { Bun: Bun.version };
-  for (const program of Object.keys(suite.programs))
-    versions[program] = printedVersion([program, "--version"]);
+  for (const program of Object.keys(programs)) versions[program] = printedVersion([program, "--version"]);
   if (against !== undefined) progress(`installing ${against}`);
   const others = against === undefined ? [] : [await checkOutCommit(against, folder)];
   const skipped: Result["skipped"][number][] = [];
@@ -82,7 +83,7 @@ export async function runSuite(suite: Suite, options: RunOptions): Promise<Resul
 }
 
 /** Throws an error that names the missing programs and the command that installs them. */
-function assertInstalled({ name, programs }: Suite): void {
+function assertInstalled(name: string, programs: Readonly<Record<string, string>>): void {
   const missing = Object.entries(programs).filter(([program]) => findProgram(program) === null);
   if (missing.length === 0) return;
   const packages = missing.map(([, debianPackage]) => debianPackage).join(" ");
@@ -104,7 +105,13 @@ async function runScenario(
     const before = subject.readCpu?.();
     const earlier = (load: string, metric: string) =>
       find(samples, { subject: subject.name, load, round })?.figures[metric] ?? Number.NaN;
-    const run = await load.run(subject, { seconds, firstId: setup.nextFirstId(), earlier });
+    const lowest = (load: string, metric: string) =>
+      Math.min(
+        ...samples
+          .filter((sample) => sample.load === load && sample.round === round)
+          .map(({ figures }) => figures[metric] ?? Number.NaN),
+      );
+    const run = await load.run(subject, { seconds, firstId: setup.nextFirstId(), earlier, lowest });
     const cpu = before === undefined ? undefined : cpuBetween(before, subject.readCpu?.() ?? before);
     const { store } = subject;
     if (store !== undefined)

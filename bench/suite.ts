@@ -9,6 +9,9 @@ export const metrics = {
   p50: "p50 ms",
   p99: "p99 ms",
   cpu: "µs/request",
+  /** Of all threads and processes. */
+  userCpu: "user µs, all",
+  systemCpu: "system µs, all",
   memory: "MB resident",
 } as const;
 
@@ -21,11 +24,17 @@ export interface Suite {
   readonly title: string;
   /** What is compared with what, for the page and for the help. */
   readonly summary: string;
-  /** Programs without which the suite cannot run, each with the Debian package that has it. */
-  readonly programs: Readonly<Record<string, string>>;
-  readonly defaults: { readonly rounds: number; readonly seconds: number; readonly plants?: number };
+  /** Programs without which the suite cannot run, each with the Debian package that has it; wrk if left out. */
+  readonly programs?: Readonly<Record<string, string>>;
+  /** What the flags of these names replace. */
+  readonly defaults?: { readonly rounds?: number; readonly seconds?: number; readonly plants?: number };
   /** Each is set up when the one before has ended. */
   readonly scenarios: readonly ((setup: Setup) => Promise<Scenario | undefined>)[];
+}
+
+/** The programs and the defaults of a suite, with those that it leaves out. */
+export function requirementsOf({ programs = { wrk: "wrk" }, defaults }: Suite) {
+  return { programs, defaults: { rounds: 5, seconds: 2, plants: undefined, ...defaults } };
 }
 
 /** What a scenario is set up with. */
@@ -102,6 +111,8 @@ export interface Trial {
   readonly firstId: number;
   /** A figure of the same subject under an earlier load of the same round. */
   readonly earlier: (load: string, metric: string) => number;
+  /** The lowest such figure of all subjects. */
+  readonly lowest: (load: string, metric: string) => number;
 }
 
 export interface Run {

@@ -28,7 +28,7 @@ export function outputError(error: unknown, name: string, retry: string): unknow
   return new OperatorError(`${name} could not be written (${code}); ${advice}, and ${retry}`);
 }
 
-/** The same for text that contains its line ends. */
+/** Writes texts, which contain their line ends, to standard output as printLines does. Rejects with the error of a failed write. */
 export async function printChunks(texts: AsyncIterable<string> | Iterable<string>): Promise<void> {
   try {
     await write(texts);

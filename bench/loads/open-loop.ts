@@ -4,12 +4,21 @@
 import type { ExaminedStore } from "../durability-audit.ts";
 import { runProgram } from "../processes.ts";
 import type { HttpSubject } from "../subjects/http.ts";
-import { type Load, metrics, type Trial } from "../suite.ts";
+import { type Load, metrics, type Run, type Trial } from "../suite.ts";
 
 const client = new URL("open-loop-client.ts", import.meta.url).pathname;
 
 /** The warm-up before the measured seconds. */
 const leadInSeconds = 1;
+
+/** How often the client polls its schedule where it measures what a server can bear. */
+const overloadTickMs = 1;
+
+/**
+ * The same where it measures latency, in which it counts twice: a request is sent up to this late, and its response read
+ * as late again. A client that polls without a pause would take a core from the server.
+ */
+const latencyTickMs = 0.25;
 
 /** The outcome of a create, as a byte. */
 export const fates = { accepted: 1, refused: 2 } as const;
@@ -22,6 +31,9 @@ export interface ClientPlan {
   readonly connections: number;
   /** Requests are sent when due, or whenever a connection is free. */
   readonly ratePerSecond: number | "closed loop";
+  /** What happens to a request that is due while each connection is busy. */
+  readonly whenBusy: "drop" | "wait";
+  readonly tickMs: number;
   readonly leadInSeconds: number;
   readonly seconds: number;
   /** Receives the outcome of each create, one byte each, starting with the first id. */
@@ -60,14 +72,52 @@ export function openLoop({
       const ratePerSecond =
         times === undefined ? "closed loop" : times.factor * earlier(times.load, metrics.creates);
       const fatesFile = `${store.folder}/fates`;
-      const plan: ClientPlan = {
-        ...{ url, token, firstId, connections, ratePerSecond },
+      const run = await runClient({
+        ...{ url, token, firstId, connections, ratePerSecond, whenBusy: "drop", tickMs: overloadTickMs },
         ...{ leadInSeconds, seconds, fatesFile },
-      };
-      const { stdout, cpu } = await runProgram([process.execPath, client, JSON.stringify(plan)]);
+      });
       store.fatesByFirstId.set(firstId, await Bun.file(fatesFile).bytes());
-      const { figures, accepted, refused } = JSON.parse(stdout) as ClientReport;
-      return { figures, requests: accepted + refused, acknowledged: accepted, loadCpu: cpu };
+      return run;
     },
   };
+}
+
+interface FixedRateOptions {
+  readonly name: string;
+  readonly connections: number;
+  /** A multiple of the lowest creates/s that a subject reached under an earlier load: the same rate for all. */
+  readonly times: { readonly factor: number; readonly load: string };
+  /** For files. */
+  readonly folder: string;
+}
+
+/**
+ * Creates at a fixed rate. A request whose connection is busy is sent late rather than left out, and its latency counts
+ * from when it was due, so that a server that stalls has the stall in all the requests that it delayed.
+ */
+export function fixedRate({ name, connections, times, folder }: FixedRateOptions): Load<HttpSubject> {
+  return {
+    name,
+    run: async ({ url, token }, { firstId, seconds, lowest }: Trial) =>
+      runClient({
+        ...{
+          url,
+          token,
+          firstId,
+          connections,
+          whenBusy: "wait",
+          tickMs: latencyTickMs,
+          leadInSeconds,
+          seconds,
+        },
+        ratePerSecond: times.factor * lowest(times.load, metrics.creates),
+        fatesFile: `${folder}/fates`,
+      }),
+  };
+}
+
+async function runClient(plan: ClientPlan): Promise<Run> {
+  const { stdout, cpu } = await runProgram([process.execPath, client, JSON.stringify(plan)]);
+  const { figures, accepted, refused } = JSON.parse(stdout) as ClientReport;
+  return { figures, requests: accepted + refused, acknowledged: accepted, loadCpu: cpu };
 }

@@ -27,6 +27,7 @@ interface PlantstoreOptions {
   readonly database?: string;
   readonly token?: string;
   readonly args?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
   /** Whether the log is thrown away unread. */
   readonly dropsLog?: boolean;
   readonly store?: Store;
@@ -39,19 +40,20 @@ export async function startPlantstore(
   version: Plantstore,
   options: PlantstoreOptions = {},
 ): Promise<PlantstoreSubject> {
-  const { args = [], dropsLog = false } = options;
+  const { args = [], env = {}, dropsLog = false } = options;
   const name = `${options.name ?? "plantstore"}${version.suffix}`;
   const file = `${folder}/${name.replaceAll(/\W+/g, "-")}.db`;
   const database = options.database ?? `sqlite:${file}`;
   const token = options.token ?? (await createToken(version, database));
   // The shell becomes the command of the version; its own argument 0 is that of this commit.
   const under = ["sh", "-c", `exec '${version.command}' "$@"${dropsLog ? " 2>/dev/null" : ""}`];
-  const server = stack.use(await RunningServer.start({ database, args, under }));
+  const server = stack.use(await RunningServer.start({ database, args, env, under }));
   const subject = {
     name,
     url: server.url,
     token,
     server,
+    ...(options.database === undefined && { sqliteFile: file }),
     store: options.store ?? new CountedStore(name, () => countSqliteRows(file)),
     readCpu: () => readThreads([server.pid]),
     residentMb: () => residentMb(server.pid),
@@ -59,9 +61,12 @@ export async function startPlantstore(
   };
   const firstId = nextFirstId();
   await untilCreates(subject, firstId);
-  await assertChecks(subject);
+  await assertChecks(subject, firstId);
   const durability =
-    options.durability ?? (await sqliteDurability(subject, [server.pid], pathOf(database), firstId + 1));
+    options.durability ??
+    (await sqliteDurability(subject, {
+      ...{ pids: [server.pid], file: pathOf(database), firstId: firstId + 1 },
+    }));
   return { ...subject, durability };
 }
 

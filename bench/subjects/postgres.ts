@@ -42,12 +42,12 @@ export class BenchPostgres {
     const show = async (name: string) =>
       String(Object.values((await server.query("postgres", `SHOW ${name}`))[0] ?? {})[0]);
     recordVersion("PostgreSQL", await show("server_version"));
-    const inForce = await Promise.all(
+    const effective = await Promise.all(
       Object.keys(settings).map(async (name) => `${name} ${await show(name)}`),
     );
     const pidFile = `${await show("data_directory")}/postmaster.pid`;
     const pid = Number(readFileSync(pidFile, "utf8").split("\n")[0]);
-    return new BenchPostgres(server, pid, inForce.join(", "));
+    return new BenchPostgres(server, pid, effective.join(", "));
   }
 
   /** Creates an empty database, or a copy of one, and returns its address. */

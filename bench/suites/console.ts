@@ -24,8 +24,7 @@ export const consoleSuite: Suite = {
   title: "The console",
   summary:
     "The time of the console's lists, over HTTP, with and without its optional indexes; what each index costs creates and takes to build; and what a console open in Chromium on the same machine costs creates.",
-  programs: { wrk: "wrk" },
-  defaults: { rounds: 5, seconds: 2, plants: 1_000_000 },
+  defaults: { plants: 1_000_000 },
   scenarios: [lists, indexCosts, openConsole],
 };
 

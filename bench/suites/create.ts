@@ -1,47 +1,89 @@
-// The suite "create": durable creates on SQLite beside nginx's static response and beside the service as others write it.
+// The suites "create" and "peers": durable creates on SQLite beside a static response, a bare server on this runtime, and
+// the same service as others write it.
 
-import { sqliteDatabase, startBaselines } from "../baselines.ts";
+import { type Baseline, sqliteDatabase, startBaselines } from "../baselines.ts";
 import { wrkLoads } from "../loads/wrk.ts";
 import type { HttpSubject } from "../subjects/http.ts";
 import { startStaticNginx } from "../subjects/nginx.ts";
 import { startPlantstore } from "../subjects/plantstore.ts";
-import { metrics, type Scenario, type Setup, type Suite } from "../suite.ts";
+import { type Claim, metrics, type Scenario, type Setup, type Suite } from "../suite.ts";
 
 export const createSuite: Suite = {
   name: "create",
   title: "Creates",
   summary:
-    "Durable creates on SQLite with every check on, beside nginx answering a static 200 to the same requests, and beside Fastify with node:sqlite and one commit a request.",
-  programs: { wrk: "wrk" },
-  defaults: { rounds: 5, seconds: 2 },
+    "Durable creates on SQLite with every check on, beside the same service with a group commit in Rust and in Go, Fastify with one commit a request, a bare Bun server without a store, and nginx answering a static 200 to the same requests.",
   scenarios: [creates],
 };
 
+export const peersSuite: Suite = {
+  name: "peers",
+  title: "Creates, beside services with one commit a request",
+  summary:
+    "The same, beside Express with better-sqlite3 and PocketBase, which does not wait for the disk as it comes and does with synchronous FULL.",
+  scenarios: [createsBesidePeers],
+};
+
+const [one, many, most] = ["1 connection", "64 connections", "256 connections"];
+const subject = "plantstore";
+const shown = [
+  ...[metrics.creates, metrics.p50, metrics.p99, metrics.userCpu, metrics.systemCpu, metrics.cpu],
+  metrics.memory,
+];
+
 async function creates(setup: Setup): Promise<Scenario<HttpSubject>> {
-  const servers: HttpSubject[] = [];
-  for (const version of setup.versions) servers.push(await startPlantstore(setup, version));
+  const servers = await startVersions(setup);
   const nginx = await startStaticNginx(setup);
   const baselines = await startBaselines(setup, "create", sqliteDatabase(setup));
-  const [subject, ofNginx] = ["plantstore", { subject: "nginx" }];
-  const [many, most] = ["64 connections", "256 connections"];
+  const [ofNginx, ofBun] = [{ subject: "nginx" }, { subject: "bun-bare" }];
   return {
     name: "Creates on SQLite",
-    subjects: [...servers, ...(nginx === undefined ? [] : [nginx]), ...baselines],
+    subjects: [...servers, ...baselines, ...(nginx === undefined ? [] : [nginx])],
     loads: wrkLoads(1, 64, 256),
-    metrics: [metrics.creates, metrics.p50, metrics.p99, metrics.cpu, metrics.memory],
+    metrics: shown,
     claims: [
       { subject, metric: metrics.creates },
       { subject, metric: metrics.p99, loads: [most] },
+      ...claimsOver(baselines),
       {
         ...{ subject, metric: metrics.creates, over: ofNginx, loads: [many, most] },
         thresholds: { [many]: { atLeast: 0.45 }, [most]: { atLeast: 0.65 } },
       },
-      ...baselines.map(({ name, thresholds }) => ({
-        ...{ subject, metric: metrics.creates, over: { subject: name }, loads: [many, most], thresholds },
-      })),
+      { subject, metric: metrics.userCpu, loads: [most] },
+      { subject, metric: metrics.systemCpu, loads: [most] },
+      {
+        ...{ subject, metric: metrics.userCpu, over: ofBun, loads: [most] },
+        thresholds: { [most]: { atMost: 1.8 } },
+      },
       { subject, metric: metrics.cpu, over: ofNginx, loads: [many] },
       { subject, metric: metrics.cpu, over: ofNginx, loads: [most], thresholds: { [most]: { atMost: 2.2 } } },
       { subject, metric: metrics.memory, loads: [most], thresholds: { [most]: { atMost: 200 } } },
     ],
   };
+}
+
+async function createsBesidePeers(setup: Setup): Promise<Scenario<HttpSubject>> {
+  const servers = await startVersions(setup);
+  const baselines = await startBaselines(setup, "peers", sqliteDatabase(setup));
+  return {
+    name: "Creates on SQLite beside services with one commit a request",
+    subjects: [...servers, ...baselines],
+    loads: wrkLoads(1, 64, 256),
+    metrics: shown,
+    claims: claimsOver(baselines),
+  };
+}
+
+async function startVersions(setup: Setup): Promise<HttpSubject[]> {
+  const servers: HttpSubject[] = [];
+  for (const version of setup.versions) servers.push(await startPlantstore(setup, version));
+  return servers;
+}
+
+/** Those without a threshold at one connection are left out there: one create a commit is what each of them does. */
+function claimsOver(baselines: readonly Baseline[]): Claim[] {
+  return baselines.map(({ name, thresholds }) => ({
+    ...{ subject, metric: metrics.creates, over: { subject: name }, thresholds },
+    loads: [...(one in thresholds ? [one] : []), many, most],
+  }));
 }

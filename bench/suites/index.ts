@@ -1,9 +1,11 @@
 // All suites, in the order of the page.
 
 import type { Suite } from "../suite.ts";
+import { allocationsSuite } from "./allocations.ts";
 import { consoleSuite } from "./console.ts";
-import { createSuite } from "./create.ts";
+import { createSuite, peersSuite } from "./create.ts";
 import { largeStoreSuite } from "./large-store.ts";
+import { latencySuite } from "./latency.ts";
 import { operatingSuite } from "./operating.ts";
 import { overloadSuite } from "./overload.ts";
 import { postgresSuite } from "./postgres.ts";
@@ -12,6 +14,9 @@ import { transferSuite } from "./transfer.ts";
 export const suites: readonly Suite[] = [
   createSuite,
   largeStoreSuite,
+  peersSuite,
+  latencySuite,
+  allocationsSuite,
   postgresSuite,
   transferSuite,
   overloadSuite,

@@ -10,8 +10,6 @@ export const operatingSuite: Suite = {
   title: "Operating",
   summary:
     "What observing a server costs: the defaults (10 requests a second logged, metrics, admin listener), without access log and admin listener, with every request logged, and with traces sent to a collector here.",
-  programs: { wrk: "wrk" },
-  defaults: { rounds: 5, seconds: 2 },
   scenarios: [observed],
 };
 

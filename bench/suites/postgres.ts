@@ -15,7 +15,6 @@ export const postgresSuite: Suite = {
   title: "Creates on PostgreSQL",
   summary:
     "Creates on one PostgreSQL, a database for each subject, beside Express with node-postgres and pgbench with a prepared single-row INSERT; then one, two and three servers behind nginx.",
-  programs: { wrk: "wrk" },
   defaults: { rounds: 3, seconds: 3 },
   scenarios: [singleServers, severalServers],
 };

@@ -8,7 +8,7 @@ import { CoalescedWork, RequestPacer } from "./throttling.ts";
 
 export interface AdminOptions {
   readonly host: string;
-  /** 0 takes a free one. */
+  /** 0 for any free port. */
   readonly port: number;
   /** Rejects with the reason if the store could not commit now. */
   readonly assertReady: () => Promise<void>;
@@ -17,7 +17,8 @@ export interface AdminOptions {
   readonly operatorConsole: OperatorConsole | undefined;
   /** Counts the connections of all listeners. */
   readonly connections: ConnectionShedder;
-  readonly observeShedding: (open: number) => void;
+  /** Called when connections are closed because too many are open, with their number. */
+  readonly onShed: (open: number) => void;
 }
 
 /** An open admin listener. */
@@ -44,7 +45,7 @@ export function startAdminServer({
   metrics,
   operatorConsole,
   connections,
-  observeShedding,
+  onShed,
 }: AdminOptions): AdminServer {
   const pacer = new RequestPacer(setImmediate, () => performance.now());
   const metricsText = new CoalescedWork(() => metrics.text());
@@ -82,7 +83,7 @@ export function startAdminServer({
     connectionsMax,
     isStrict: true,
     closeIdle: () => listener.closeIdleConnections(),
-    onShed: observeShedding,
+    onShed,
   });
   return {
     url: listener.url.origin,

@@ -17,6 +17,7 @@ const queuedWritesMax = 100;
 
 type Start = () => void;
 
+/** Starts a limited number of requests in each period, and a few in each iteration of the event loop; the others wait. */
 export class RequestPacer {
   readonly #schedule: (run: () => void) => void;
   readonly #now: () => number;

@@ -61,60 +61,52 @@ export class BodyReader {
   }
 
   /**
-   * Reads the body, and returns what `parse` returns for it, or the limit that it exceeds. Its memory stays reserved until
-   * `parse` has returned. Rejects if the client aborts. Not async itself: returning a promise from an async function takes
-   * three more microtasks.
+   * Starts to read the body of a request, or returns the limit that it exceeds.
+   *
+   * @param onTimeout called with the error if the body does not arrive in time; then `body` may never settle.
    */
-  read<T>(request: Request, { key }: Caller, parse: (body: Uint8Array) => T): Promise<T | ApiError> {
+  start(request: Request, { key }: Caller, onTimeout: (error: ApiError) => void): BodyReading | ApiError {
     const contentLength = request.headers.get("content-length");
-    if (contentLength !== null && !wellFormedLength.test(contentLength))
-      return Promise.resolve(badLength(contentLength));
+    if (contentLength !== null && !wellFormedLength.test(contentLength)) return badLength(contentLength);
     const bytes = contentLength === null ? undefined : Number(contentLength);
-    if (bytes !== undefined && bytes > this.#limits.bodyBytesMax) return Promise.resolve(this.#tooLarge());
-    if (bytes !== undefined && bytes <= smallBytesMax) return this.#readSmall(request, key, bytes, parse);
-    return request.body === null
-      ? Promise.resolve(parse(new Uint8Array()))
-      : this.#readChunks(request.body, key, bytes ?? this.#limits.bodyBytesMax, parse);
+    if (bytes !== undefined && bytes > this.#limits.bodyBytesMax) return this.#tooLarge();
+
+    const reading = new BodyReading(this.#memory, key, this.#timeouts, () =>
+      onTimeout(this.#requestTimeout()),
+    );
+    if (bytes !== undefined && bytes <= smallBytesMax) {
+      if (!reading.reserve(bytes)) return memoryExceeded();
+      reading.body = request.bytes();
+    } else if (request.body !== null) {
+      reading.body = this.#readChunks(request.body, reading, bytes ?? this.#limits.bodyBytesMax);
+    }
+    this.#timeouts.add(reading);
+    return reading;
   }
 
-  async #readSmall<T>(
-    request: Request,
-    caller: string,
-    bytes: number,
-    parse: (body: Uint8Array) => T,
-  ): Promise<T | ApiError> {
-    if (!this.#memory.acquire(caller, bytes)) return memoryExceeded();
-    try {
-      const body = await this.#timeouts.withTimeout(request.bytes());
-      return body === timedOut ? this.#requestTimeout() : parse(body);
-    } finally {
-      this.#memory.release(caller, bytes);
-    }
+  /** Reads a whole body, and returns it or the limit that it exceeds. Rejects if the client aborts. */
+  read(request: Request, caller: Caller): Promise<Uint8Array | ApiError> {
+    return new Promise((resolve, reject) => {
+      const reading = this.start(request, caller, resolve);
+      if (reading instanceof ApiError) resolve(reading);
+      else reading.body.finally(() => reading.end()).then(resolve, reject);
+    });
   }
 
   /** Reserves memory for the bytes received: a client that declares a megabyte and sends a byte takes 4 KiB. */
-  async #readChunks<T>(
+  async #readChunks(
     stream: ReadableStream<Uint8Array>,
-    caller: string,
+    reading: BodyReading,
     bytesMax: number,
-    parse: (body: Uint8Array) => T,
-  ): Promise<T | ApiError> {
-    const buffer = new BodyBuffer(bytesMax, (bytes, own) => this.#memory.acquire(caller, bytes, own));
-    try {
-      const result = await this.#timeouts.withTimeout(buffer.readAll(stream));
-      switch (result) {
-        case "tooLarge":
-          return this.#tooLarge();
-        case "memoryLimit":
-          return memoryExceeded();
-        case timedOut:
-          return this.#requestTimeout();
-        case "complete":
-          return parse(buffer.body);
-      }
-    } finally {
-      buffer.stop();
-      this.#memory.release(caller, buffer.bytesReserved);
+  ): Promise<Uint8Array | ApiError> {
+    const buffer = new BodyBuffer(bytesMax, reading);
+    switch (await buffer.readAll(stream)) {
+      case "tooLarge":
+        return this.#tooLarge();
+      case "memoryLimit":
+        return memoryExceeded();
+      case "complete":
+        return buffer.body;
     }
   }
 
@@ -130,32 +122,75 @@ export class BodyReader {
   }
 }
 
+/** A body that is being read: its memory and its time-out. */
+export class BodyReading {
+  readonly #memory: SharedBudget;
+  readonly #caller: string;
+  readonly #timeouts: BodyTimeouts;
+  readonly #onTimeout: () => void;
+  /** The body, or the limit that it exceeds. Rejects if the client aborts. */
+  body: Promise<Uint8Array | ApiError> = emptyBody;
+  /** The tick of the time-outs in which it started. */
+  readonly startTick: number;
+  hasTimedOut = false;
+  #bytesReserved = 0;
+
+  constructor(memory: SharedBudget, caller: string, timeouts: BodyTimeouts, onTimeout: () => void) {
+    this.#memory = memory;
+    this.#caller = caller;
+    this.#timeouts = timeouts;
+    this.#onTimeout = onTimeout;
+    this.startTick = timeouts.currentTick;
+  }
+
+  get bytesReserved(): number {
+    return this.#bytesReserved;
+  }
+
+  /** Reserves memory in addition to what it has; false if there is not enough. */
+  reserve(bytes: number): boolean {
+    if (!this.#memory.acquire(this.#caller, bytes, this.#bytesReserved)) return false;
+    this.#bytesReserved += bytes;
+    return true;
+  }
+
+  /** Releases the memory, and stops the time-out. Call it when the body is parsed. */
+  end(): void {
+    this.#timeouts.delete(this);
+    this.#memory.release(this.#caller, this.#bytesReserved);
+    this.#bytesReserved = 0;
+  }
+
+  timeOut(): void {
+    this.hasTimedOut = true;
+    this.end();
+    this.#onTimeout();
+  }
+}
+
+const emptyBody = Promise.resolve(new Uint8Array());
+
 /** The chunks of a body in one buffer that doubles: a list of them would hold 100 MB for a megabyte in chunks of one byte. */
 class BodyBuffer {
   readonly #bytesMax: number;
-  readonly #reserve: (bytes: number, own: number) => boolean;
+  readonly #reading: BodyReading;
   #buffer = new Uint8Array();
   #bytes = 0;
-  #isStopped = false;
 
-  /** @param reserve reserves memory in addition to the bytes that this buffer holds already. */
-  constructor(bytesMax: number, reserve: (bytes: number, own: number) => boolean) {
+  constructor(bytesMax: number, reading: BodyReading) {
     this.#bytesMax = bytesMax;
-    this.#reserve = reserve;
+    this.#reading = reading;
   }
 
   get body(): Uint8Array {
     return this.#buffer.subarray(0, this.#bytes);
   }
 
-  get bytesReserved(): number {
-    return this.#buffer.length;
-  }
-
   /** Reads to the end of the stream, or until the body exceeds a limit. */
   async readAll(stream: ReadableStream<Uint8Array>): Promise<"complete" | "tooLarge" | "memoryLimit"> {
     for await (const chunk of stream) {
-      if (this.#isStopped) break;
+      // Nothing is reserved after a time-out.
+      if (this.#reading.hasTimedOut) break;
       const needed = this.#bytes + chunk.length;
       if (needed > this.#bytesMax) return "tooLarge";
       if (needed > this.#buffer.length && !this.#grow(needed)) return "memoryLimit";
@@ -165,14 +200,9 @@ class BodyBuffer {
     return "complete";
   }
 
-  /** Ends a read that timed out: nothing is reserved afterwards. */
-  stop(): void {
-    this.#isStopped = true;
-  }
-
   #grow(needed: number): boolean {
     const size = Math.min(this.#bytesMax, Math.max(4_096, 2 * needed));
-    if (!this.#reserve(size - this.#buffer.length, this.#buffer.length)) return false;
+    if (!this.#reading.reserve(size - this.#buffer.length)) return false;
     const larger = new Uint8Array(size);
     larger.set(this.body);
     this.#buffer = larger;
@@ -180,54 +210,35 @@ class BodyBuffer {
   }
 }
 
-export const timedOut = Symbol("timedOut");
-
 /** The resolution of a time-out: a body times out after its time, or at most an eighth of it later. */
 const ticksMax = 8;
 
-interface PendingBody {
-  /** The tick in which it started. */
-  readonly startTick: number;
-  readonly timeOut: () => void;
-}
-
 /** Time-outs of the same length, with one timer for all. A timer for each body cost up to 8 % of the creates at 256 connections. */
-export class BodyTimeouts {
+class BodyTimeouts {
   readonly #tickMs: number;
   /** In the order of their start: the first is the next to time out. */
-  readonly #pending = new Set<PendingBody>();
-  #currentTick = 0;
+  readonly #pending = new Set<BodyReading>();
   #timer: Timer | undefined;
+  currentTick = 0;
 
   constructor(timeoutMs: number) {
     this.#tickMs = timeoutMs / ticksMax;
   }
 
-  /** The value of a promise, or `timedOut`. Rejects if the promise does. */
-  withTimeout<T>(promise: Promise<T>): Promise<T | typeof timedOut> {
-    return new Promise((resolve, reject) => {
-      const pending = { startTick: this.#currentTick, timeOut: () => resolve(timedOut) };
-      this.#pending.add(pending);
-      this.#timer ??= setInterval(() => this.#tick(), this.#tickMs).unref();
-      promise.then(
-        (value) => {
-          this.#pending.delete(pending);
-          resolve(value);
-        },
-        (error) => {
-          this.#pending.delete(pending);
-          reject(error);
-        },
-      );
-    });
+  add(reading: BodyReading): void {
+    this.#pending.add(reading);
+    this.#timer ??= setInterval(() => this.#tick(), this.#tickMs).unref();
+  }
+
+  delete(reading: BodyReading): void {
+    this.#pending.delete(reading);
   }
 
   #tick(): void {
-    this.#currentTick++;
-    for (const pending of this.#pending) {
-      if (this.#currentTick - pending.startTick <= ticksMax) break;
-      this.#pending.delete(pending);
-      pending.timeOut();
+    this.currentTick++;
+    for (const reading of this.#pending) {
+      if (this.currentTick - reading.startTick <= ticksMax) break;
+      reading.timeOut();
     }
     if (this.#pending.size > 0) return;
     clearInterval(this.#timer);

@@ -16,34 +16,59 @@ export interface CreatePlantDependencies {
   readonly groupCommit: Pick<GroupCommit, "create" | "isFullFor">;
 }
 
-/** 200 with the Plant once it is on stable storage, or the error that prevented it. */
+/** Where the response to a request goes. Only its first call counts. */
+export interface Responder {
+  respond(value: ResponseValue): void;
+  /** For what no response tells: an exception, or a client that has aborted its body. */
+  fail(error: unknown): void;
+}
+
+/**
+ * Responds with 200 and the Plant once it is on stable storage, or with the error that prevented it. Never rejects. The
+ * response goes to a responder, as the time-out of a body responds while the body is still awaited; a race of promises
+ * for each body took 0.7 µs.
+ */
 export async function createPlant(
   request: Request,
   record: PublicRequestRecord,
   { authenticator, rateLimit, bodyReader, groupCommit }: CreatePlantDependencies,
-): Promise<ResponseValue> {
-  const authenticated = authenticator.authenticate(request.headers);
-  const caller = authenticated instanceof Promise ? await authenticated : authenticated;
-  if (caller instanceof ApiError) return errorResponse(caller);
-  record.caller = caller.name;
+  responder: Responder,
+): Promise<void> {
+  const refuse = (error: ApiError) => responder.respond(errorResponse(error));
+  try {
+    const authenticated = authenticator.authenticate(request.headers);
+    const caller = authenticated instanceof Promise ? await authenticated : authenticated;
+    if (caller instanceof ApiError) return refuse(caller);
+    record.caller = caller.name;
 
-  const rate = rateLimit?.consume(caller);
-  record.rateLimit = rate?.field;
-  if (rate?.error !== undefined) return errorResponse(rate.error);
+    const rate = rateLimit?.consume(caller);
+    record.rateLimit = rate?.field;
+    if (rate?.error !== undefined) return refuse(rate.error);
 
-  // Before the body is read: under overload a rejection must be cheap.
-  if (groupCommit.isFullFor(caller.key)) return errorResponse(overloaded());
+    // Before the body is read: under overload a rejection must be cheap.
+    if (groupCommit.isFullFor(caller.key)) return refuse(overloaded());
 
-  const unsupportedMediaType = checkMediaType(request.headers);
-  if (unsupportedMediaType !== undefined) return errorResponse(unsupportedMediaType);
+    const unsupportedMediaType = checkMediaType(request.headers);
+    if (unsupportedMediaType !== undefined) return refuse(unsupportedMediaType);
 
-  const newPlant = await bodyReader.read(request, caller, parseNewPlant);
-  if (newPlant instanceof ApiError) return errorResponse(newPlant);
+    const reading = bodyReader.start(request, caller, refuse);
+    if (reading instanceof ApiError) return refuse(reading);
+    let newPlant: NewPlant | ApiError;
+    try {
+      const body = await reading.body;
+      if (reading.hasTimedOut) return;
+      newPlant = body instanceof ApiError ? body : parseNewPlant(body);
+    } finally {
+      reading.end();
+    }
+    if (newPlant instanceof ApiError) return refuse(newPlant);
 
-  const outcome = await groupCommit.create(newPlant, caller.key);
-  return outcome === "created" || outcome === "unchanged"
-    ? plantResponse(newPlant, outcome)
-    : errorResponse(toApiError(outcome, newPlant));
+    const outcome = await groupCommit.create(newPlant, caller.key);
+    if (outcome === "created" || outcome === "unchanged") responder.respond(plantResponse(newPlant, outcome));
+    else refuse(toApiError(outcome, newPlant));
+  } catch (error) {
+    responder.fail(error);
+  }
 }
 
 function toApiError(outcome: Exclude<CreateOutcome, "created" | "unchanged">, newPlant: NewPlant): ApiError {

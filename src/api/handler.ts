@@ -2,9 +2,9 @@
 
 import { ApiError } from "../contract/errors.ts";
 import { openapi } from "../contract/plant.ts";
-import type { Clock, Emit } from "../observability/server-event.ts";
+import type { Clock, Emit, Result } from "../observability/server-event.ts";
 import { allowOrigin, type CorsOrigins, isPreflight, preflightResponse } from "./cors.ts";
-import { type CreatePlantDependencies, createPlant } from "./create-plant.ts";
+import { type CreatePlantDependencies, createPlant, type Responder } from "./create-plant.ts";
 import { DocumentationPage } from "./documentation-page.ts";
 import { errorResponse, type PublicRequestRecord, ResponseSender, type ResponseValue } from "./responses.ts";
 import { TickBudget } from "./tick-budget.ts";
@@ -33,7 +33,11 @@ export interface RequestContext {
 
 export interface PublicHandler {
   readonly basePath: string;
+  /** The path of the one operation, such as /v1/plants. */
+  readonly plantsPath: string;
   handle(request: Request, context: RequestContext): Promise<Response>;
+  /** Handles a POST to the path of the operation: request.url takes 0.5 µs, and a router of the listener knows the path. */
+  handleCreate(request: Request, context: RequestContext): Promise<Response>;
   /** Handles POST {base}/plants with these headers and this body, as if it had come over the network. */
   create(headers: Headers, body: string): Promise<Response>;
 }
@@ -55,41 +59,70 @@ export function createHandler(dependencies: HandlerDependencies): PublicHandler 
   /** The last openapi.json: one text in memory for all responses that send it. */
   let openapiJson = { url: "", body: new Blob() };
 
-  async function handle(request: Request, context: RequestContext): Promise<Response> {
-    const record = startRecord(request);
-    let value: ResponseValue;
-    let isAborted = false;
-    try {
-      value = await route(request, record, context);
-    } catch (error) {
-      value = errorResponse(internalError());
-      // The client has aborted its body: nothing can be sent.
-      isAborted = request.signal.aborted;
-      if (!isAborted) emit({ kind: "internalError", requestId: record.requestId, error });
-    }
-    const { outcome } = value;
-    const isCreated = outcome === "created" || outcome === "unchanged";
-    const endOfTick = isCreated ? undefined : tickBudget.countResponse();
-    if (endOfTick !== undefined) await endOfTick;
-
-    record.status = value.status;
-    record.result = isAborted ? "clientAborted" : outcome;
-    record.endedAt = now();
-    emit({ kind: "requestCompleted", request: record });
-    const response = sender.send(value, record);
-    // RFC 9112, section 9.6: else the client would send its next request on a connection that is being closed.
-    if (context.shouldClose()) response.headers.set("Connection", "close");
-    if (typeof corsOrigins !== "string") allowOrigin(corsOrigins, request, response);
-    return response;
+  function handleCreate(request: Request, context: RequestContext): Promise<Response> {
+    return exchange(request, plantsPath, context, (record, responder) => {
+      void createPlant(request, record, dependencies, responder);
+    });
   }
 
-  function route(
+  function handle(request: Request, context: RequestContext): Promise<Response> {
+    const path = pathOf(request.url);
+    if (path === plantsPath && request.method === "POST") return handleCreate(request, context);
+    return exchange(request, path, context, (record, responder) => {
+      void route(request, record, context).then(
+        (value) => responder.respond(value),
+        (error) => responder.fail(error),
+      );
+    });
+  }
+
+  /** Starts the record of a request, and resolves with its response once the request is handled. */
+  function exchange(
+    request: Request,
+    path: string,
+    context: RequestContext,
+    handler: (record: PublicRequestRecord, responder: Responder) => void,
+  ): Promise<Response> {
+    const record = startRecord(request, path);
+    return new Promise((resolve) => {
+      let isAnswered = false;
+      const send = (value: ResponseValue, result: Result) => {
+        record.status = value.status;
+        record.result = result;
+        record.endedAt = now();
+        emit({ kind: "requestCompleted", request: record });
+        const response = sender.send(value, record);
+        // RFC 9112, section 9.6: else the client would send its next request on a connection that is being closed.
+        if (context.shouldClose()) response.headers.set("Connection", "close");
+        if (typeof corsOrigins !== "string") allowOrigin(corsOrigins, request, response);
+        resolve(response);
+      };
+      const respond = (value: ResponseValue, result = value.outcome) => {
+        if (isAnswered) return;
+        isAnswered = true;
+        const isCreated = result === "created" || result === "unchanged";
+        const endOfTick = isCreated ? undefined : tickBudget.countResponse();
+        if (endOfTick === undefined) send(value, result);
+        else void endOfTick.then(() => send(value, result));
+      };
+      const fail = (error: unknown) => {
+        if (isAnswered) return;
+        const value = errorResponse(internalError());
+        // The client has aborted its body: nothing can be sent.
+        if (request.signal.aborted) return respond(value, "clientAborted");
+        emit({ kind: "internalError", requestId: record.requestId, error });
+        respond(value);
+      };
+      handler(record, { respond, fail });
+    });
+  }
+
+  async function route(
     request: Request,
     record: PublicRequestRecord,
     context: RequestContext,
-  ): ResponseValue | Promise<ResponseValue> {
-    const { path, method } = record;
-    if (path === plantsPath && method === "POST") return createPlant(request, record, dependencies);
+  ): Promise<ResponseValue> {
+    const { path } = record;
     if (isPreflight(request)) return preflightResponse(corsOrigins, request);
     if (path === openapiPath || documentationPage?.has(path))
       return serveDocumentation(request, path, context);
@@ -147,10 +180,12 @@ export function createHandler(dependencies: HandlerDependencies): PublicHandler 
 
   return {
     basePath,
+    plantsPath,
     handle,
+    handleCreate,
     create(headers, body) {
       const request = new Request(`${inProcess.origin}${plantsPath}`, { method: "POST", headers, body });
-      return handle(request, inProcess);
+      return handleCreate(request, inProcess);
     },
   };
 }
@@ -173,9 +208,12 @@ const wellFormedTraceparent =
  * Starts the record of a request. Its id is the client's X-Request-Id, or the id of its trace, where they are well-formed;
  * else the prefix and a number: 0.04 µs, against 0.06 µs for a random UUID.
  */
-function recordStarter(now: Clock, idPrefix: string): (request: Request) => PublicRequestRecord {
+function recordStarter(
+  now: Clock,
+  idPrefix: string,
+): (request: Request, path: string) => PublicRequestRecord {
   let count = 0;
-  return ({ headers, method, url }) => {
+  return ({ headers, method }, path) => {
     const startedAt = now();
     const requestId = headers.get("x-request-id");
     const traceparent = headers.get("traceparent");
@@ -187,7 +225,7 @@ function recordStarter(now: Clock, idPrefix: string): (request: Request) => Publ
           : (traceId ?? `${idPrefix}-${(++count).toString(36)}`),
       traceparent: traceId === undefined ? null : traceparent,
       method,
-      path: pathOf(url),
+      path,
       startedAt,
       endedAt: startedAt,
       status: 0,

@@ -91,6 +91,9 @@ export class PublicListener {
       idleTimeout: idleSecondsMax,
       // Bun rejects a body over its own limit with a bare 413; the body reader has a limit with an Error body.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+      routes: {
+        [handler.plantsPath]: { POST: (request: Request) => handler.handleCreate(request, context) },
+      },
       fetch: (request) => handler.handle(request, context),
       ...(certificate === undefined
         ? {}

@@ -49,6 +49,9 @@ export class Authenticator {
    */
   authenticate(headers: Headers): AuthResult | Promise<AuthResult> {
     const authorization = headers.get("authorization") ?? "";
+    const caller = this.#tokens.recall(authorization);
+    if (caller !== undefined) return caller;
+
     const scheme = bearerScheme.exec(authorization)?.[0];
     // RFC 6750, section 3.1: credentials of another scheme are not an invalid token.
     if (scheme === undefined) return missingToken;
@@ -56,7 +59,7 @@ export class Authenticator {
     const token = authorization.slice(scheme.length);
     if (token.length > tokenCharsMax) return unknownToken;
     if (this.#jwts !== undefined && isJwt(token)) return this.#jwts.verify(token);
-    return token68.test(token) ? this.#tokens.lookup(token) : unknownToken;
+    return token68.test(token) ? this.#tokens.lookup(token, authorization) : unknownToken;
   }
 }
 

@@ -1,7 +1,7 @@
 // The tokens that a running server accepts: a cache in memory of the store's tokens, which polls the store for changes and
 // writes back when each token was last used.
 
-import { invalidToken, unavailable } from "../contract/errors.ts";
+import { ApiError, invalidToken, unavailable } from "../contract/errors.ts";
 import {
   endedTokenRetentionMs,
   type TokenRecord,
@@ -31,6 +31,9 @@ const removalPauseMs = 100;
 
 /** The last uses of tokens that have ended, which wait until the store can be written. */
 const endedUsesMax = 10_000;
+
+/** Credentials by which a token was accepted: those of as many clients as this server is likely to have. */
+const credentialsMax = 1_024;
 
 const minuteMs = 60_000;
 const dayMs = 86_400_000;
@@ -64,6 +67,11 @@ export class TokenCache {
   readonly #onError: OnTokenCacheError;
   /** Only tokens that are active, or were at the last poll. */
   #byHash = new Map<string, CachedToken>();
+  /**
+   * Active tokens by the text of the Authorization fields that they were sent in, for which nothing needs to be parsed
+   * and hashed: 0.1 µs in place of 0.6. Emptied whenever a token leaves #byHash.
+   */
+  readonly #byCredentials = new Map<string, CachedToken>();
   readonly #endedUses = new Map<string, TokenUse>();
   /** The store's revision at the last poll; undefined where all tokens must be reloaded. */
   #revision: number | undefined;
@@ -116,14 +124,27 @@ export class TokenCache {
     ]);
   }
 
+  /** The caller of an active token that was looked up with these credentials before; undefined if it must be looked up. */
+  recall(credentials: string): Caller | undefined {
+    const cached = this.#byCredentials.get(credentials);
+    if (cached === undefined) return undefined;
+    const result = this.#use(cached);
+    return result instanceof ApiError ? undefined : result;
+  }
+
   /**
    * The caller of an active token, else `unknownToken`; `unavailable` if the store is unreachable. Returns a promise only
    * for a token that is not in the cache: it is looked up in the store, which takes some milliseconds.
+   *
+   * @param credentials the Authorization field that the token was sent in, for `recall`.
    */
-  lookup(token: string): AuthResult | Promise<AuthResult> {
+  lookup(token: string, credentials = token): AuthResult | Promise<AuthResult> {
     const hash = hashToken(token);
     const cached = this.#byHash.get(hash);
-    return cached === undefined ? this.#lookupInStore(hash) : this.#use(cached);
+    if (cached === undefined) return this.#lookupInStore(hash);
+    if (this.#byCredentials.size === credentialsMax) this.#byCredentials.clear();
+    this.#byCredentials.set(credentials, cached);
+    return this.#use(cached);
   }
 
   async #lookupInStore(hash: string): Promise<AuthResult> {
@@ -259,6 +280,7 @@ export class TokenCache {
     const { revision, tokens } = await this.#store.readActive(this.#now());
     const before = this.#byHash;
     this.#byHash = new Map();
+    this.#byCredentials.clear();
     this.#apply(tokens, before);
     for (const [hash, cached] of before) if (!this.#byHash.has(hash)) this.#saveLastUse(cached);
     this.#revision = revision;
@@ -288,6 +310,7 @@ export class TokenCache {
     if (cached === undefined) return;
     this.#saveLastUse(cached);
     this.#byHash.delete(hash);
+    this.#byCredentials.clear();
   }
 
   /** The last use of a token that has ended is written with the others. */

@@ -1,23 +1,33 @@
 // The errors of createPlant.
 
-/** The server rejected the plant. `message` is the server's. */
-export class PlantStoreError extends Error {
-  override readonly name = "PlantStoreError";
-  /** The Error's `error`: the HTTP status times 100 plus a detail, such as 40009 for an id that is taken. */
-  readonly code: number;
-  /** The HTTP status. */
+interface ResponseDetails {
+  readonly status: number;
+  readonly retryAfterMs: number | undefined;
+}
+
+/** An HTTP response that is not a success. */
+export class ResponseError extends Error {
+  /** The HTTP status; 0 if a browser hides it, as for a redirect. */
   readonly status: number;
   /** The delay of Retry-After, in milliseconds; undefined without one. */
   readonly retryAfterMs: number | undefined;
 
-  constructor(
-    message: string,
-    details: { readonly code: number; readonly status: number; readonly retryAfterMs: number | undefined },
-  ) {
+  constructor(message: string, { status, retryAfterMs }: ResponseDetails) {
     super(message);
+    this.status = status;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** The server rejected the plant. `message` is the server's. */
+export class PlantStoreError extends ResponseError {
+  override readonly name = "PlantStoreError";
+  /** The Error's `error`: the HTTP status times 100 plus a detail, such as 40009 for an id that is taken. */
+  readonly code: number;
+
+  constructor(message: string, details: ResponseDetails & { readonly code: number }) {
+    super(message, details);
     this.code = details.code;
-    this.status = details.status;
-    this.retryAfterMs = details.retryAfterMs;
   }
 }
 
@@ -25,27 +35,14 @@ export class PlantStoreError extends Error {
  * The response is not one of the Plant Store: an HTML page of a proxy, a redirect, a 200 without a Plant. The plant may
  * have been stored; creating it again is safe.
  */
-export class PlantStoreInvalidResponseError extends Error {
+export class PlantStoreInvalidResponseError extends ResponseError {
   override readonly name = "PlantStoreInvalidResponseError";
-  /** The HTTP status; 0 if a browser hides it, as for a redirect. */
-  readonly status: number;
   /** The Content-Type; "" without one. */
   readonly contentType: string;
-  /** The delay of Retry-After, in milliseconds; undefined without one. */
-  readonly retryAfterMs: number | undefined;
 
-  constructor(
-    message: string,
-    details: {
-      readonly status: number;
-      readonly contentType: string;
-      readonly retryAfterMs: number | undefined;
-    },
-  ) {
-    super(message);
-    this.status = details.status;
+  constructor(message: string, details: ResponseDetails & { readonly contentType: string }) {
+    super(message, details);
     this.contentType = details.contentType;
-    this.retryAfterMs = details.retryAfterMs;
   }
 }
 

@@ -1,6 +1,6 @@
 // Which errors are retried, and after what delay.
 
-import { type AttemptError, PlantStoreError, PlantStoreInvalidResponseError } from "./errors.ts";
+import { type AttemptError, ResponseError } from "./errors.ts";
 import type { Settings } from "./options.ts";
 
 /** Request Timeout, Too Many Requests, Bad Gateway, Service Unavailable, Gateway Timeout. */
@@ -8,8 +8,7 @@ const retryableStatuses: readonly number[] = [408, 429, 502, 503, 504];
 
 /** Whether a retry may succeed: after a network error or a timeout, and after some statuses. */
 export function isRetryable(error: AttemptError): boolean {
-  const hasStatus = error instanceof PlantStoreError || error instanceof PlantStoreInvalidResponseError;
-  return !hasStatus || retryableStatuses.includes(error.status);
+  return !(error instanceof ResponseError) || retryableStatuses.includes(error.status);
 }
 
 /**

@@ -111,11 +111,15 @@ async function serve(config: ServeConfig): Promise<void> {
   }
 
   // Store
-  const store = await openStoreUnlessStopped(config, stopSignal, {
-    onUnavailable: (reason) => emit({ kind: "storeUnavailable", reason }),
-    waiting: (waitingFor) => emit({ kind: "storeWaiting", waitingFor }),
-    onFailed: ({ message }) => exitImmediately({ kind: "storeFailed", reason: message }),
-  });
+  const store = await openStoreUnlessStopped(
+    config,
+    stopSignal,
+    {
+      onUnavailable: (reason) => emit({ kind: "storeUnavailable", reason }),
+      onFailed: ({ message }) => exitImmediately({ kind: "storeFailed", reason: message }),
+    },
+    (waitingFor) => emit({ kind: "storeWaiting", waitingFor }),
+  );
   if (store === undefined) {
     emit({ kind: "shuttingDown", signal: await stopSignal });
     isStopping = true;
@@ -193,7 +197,7 @@ async function serve(config: ServeConfig): Promise<void> {
             metrics,
             operatorConsole,
             connections,
-            observeShedding: (open) => emit({ kind: "connectionsShed", listener: "admin", open }),
+            onShed: (open) => emit({ kind: "connectionsShed", listener: "admin", open }),
           });
         });
   if (admin !== undefined) resources.defer(() => admin.stop());
@@ -240,7 +244,8 @@ function createRateLimit({ tokenRate, tokenBurst }: ServeConfig): RateLimit | un
 async function openStoreUnlessStopped(
   { database, migrate }: ServeConfig,
   stopSignal: Promise<string>,
-  { waiting: report, ...observer }: StoreEvents & { readonly waiting: (waitingFor: string) => void },
+  events: StoreEvents,
+  report: (waitingFor: string) => void,
 ): Promise<PlantStore | undefined> {
   const opening = new AbortController();
   // An open store continues to retry, because accepted plants are still to be committed.
@@ -250,7 +255,7 @@ async function openStoreUnlessStopped(
   });
   try {
     const mode = migrate === "on" ? "create" : "writable";
-    const store = await openServerStore(database, mode, observer, { report, signal: opening.signal });
+    const store = await openServerStore(database, mode, events, { report, signal: opening.signal });
     isOpen = true;
     return store;
   } catch (error) {

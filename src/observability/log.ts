@@ -16,7 +16,7 @@ export interface LogOptions {
   readonly now: Clock;
 }
 
-/** A warning that may come with every batch is logged at most once in this time. */
+/** A warning that may come with every batch or request is logged at most once in this time. */
 const warningIntervalMs = 10_000;
 
 /** The buffer for a slow reader of the log; further lines are dropped. */
@@ -29,12 +29,8 @@ const endMsMax = 1_000;
 export class Log {
   readonly #logger: Logger;
   readonly #accessLimiter: FixedWindowLimiter;
-  readonly #storeThrottle: FixedWindowLimiter;
-  readonly #waitThrottle: FixedWindowLimiter;
-  readonly #tokenThrottle: FixedWindowLimiter;
-  readonly #traceThrottle: FixedWindowLimiter;
-  readonly #connectionThrottles: Readonly<Record<"public" | "admin", FixedWindowLimiter>>;
-  readonly #jwksThrottle: FixedWindowLimiter;
+  /** By the `throttle` of a line. */
+  readonly #throttles = new Map<string, FixedWindowLimiter>();
   readonly #now: Clock;
   readonly #end: Lines["end"];
   readonly #abandon: Lines["abandon"];
@@ -55,118 +51,12 @@ export class Log {
     );
     this.#now = now;
     this.#accessLimiter = new FixedWindowLimiter(accessLinesPerSecond, 1_000);
-    this.#storeThrottle = new FixedWindowLimiter(1, warningIntervalMs);
-    this.#waitThrottle = new FixedWindowLimiter(1, warningIntervalMs);
-    this.#tokenThrottle = new FixedWindowLimiter(1, warningIntervalMs);
-    this.#traceThrottle = new FixedWindowLimiter(1, warningIntervalMs);
-    this.#connectionThrottles = {
-      public: new FixedWindowLimiter(1, warningIntervalMs),
-      admin: new FixedWindowLimiter(1, warningIntervalMs),
-    };
-    this.#jwksThrottle = new FixedWindowLimiter(1, warningIntervalMs);
   }
 
   handle(event: ServerEvent): void {
     if (this.#hasEnded) return;
-    switch (event.kind) {
-      case "requestCompleted":
-        this.#logRequest(event.request);
-        break;
-      case "configured":
-        this.#logger.info(
-          { version: event.version, settings: Object.fromEntries(event.settings.map(settingEntry)) },
-          "starting with these settings",
-        );
-        break;
-      case "listening":
-        this.#logger.info({ url: event.url }, `the ${event.listener} listener is open`);
-        break;
-      case "certificateLoaded":
-        this.#logger.info(
-          { subject: event.subject, expires: new Date(event.expiresAt).toISOString() },
-          "certificate loaded, used for new connections",
-        );
-        break;
-      case "certificateReloadFailed":
-        this.#logger.warn(
-          { reason: event.reason },
-          "certificate reload failed; the previous certificate stays in use",
-        );
-        break;
-      case "storeUnavailable":
-        this.#warn(
-          this.#storeThrottle,
-          { reason: event.reason },
-          "store unavailable; creates get 503 until it can commit again",
-        );
-        break;
-      case "storeWaiting":
-        this.#warn(
-          this.#waitThrottle,
-          { reason: event.waitingFor },
-          "waiting for the store, which does not respond",
-        );
-        break;
-      case "tokenReloadFailed":
-        this.#warn(
-          this.#tokenThrottle,
-          { reason: event.reason },
-          "token reload failed; cached tokens are still accepted",
-        );
-        break;
-      case "traceExportFailed":
-        this.#warn(this.#traceThrottle, { reason: event.reason }, "trace export failed; the spans are lost");
-        break;
-      case "connectionsShed":
-        this.#warn(
-          this.#connectionThrottles[event.listener],
-          { listener: event.listener, reason: `${event.open} are open` },
-          "too many connections; idle ones are closed, others after their next response",
-        );
-        break;
-      case "openFileLimitTooLow":
-        this.#logger.warn(
-          { limit: event.limit, needed: event.needed },
-          "the limit on open files is too low for --connections-max; raise the limit or lower --connections-max",
-        );
-        break;
-      case "lastUsedWriteFailed":
-        this.#logger.warn(
-          { reason: event.reason },
-          "writing the last use of tokens failed; nothing else depends on it",
-        );
-        break;
-      case "tokenRemovalFailed":
-        this.#logger.warn(
-          { reason: event.reason },
-          "removing ended tokens failed; nothing else depends on it",
-        );
-        break;
-      case "jwksRefreshFailed":
-        this.#warn(
-          this.#jwksThrottle,
-          { reason: event.reason },
-          "JWKS refresh failed; cached keys stay in use",
-        );
-        break;
-      case "storeFailed":
-        this.#logger.error({ reason: event.reason }, "store failed, the server exits");
-        break;
-      case "internalError":
-        this.#logger.error({ requestId: event.requestId, ...errorFields(event.error) }, "internal error");
-        break;
-      case "shuttingDown":
-        this.#logger.info({ signal: event.signal }, "shutting down, draining requests");
-        break;
-      case "forcedExit":
-        this.#logger.warn({ signal: event.signal }, "second signal, exiting immediately");
-        break;
-      case "stopped":
-        this.#logger.info("stopped");
-        break;
-      case "batchCommitted":
-        break;
-    }
+    if (event.kind === "requestCompleted") this.#logRequest(event.request);
+    else if (event.kind !== "batchCommitted") this.#write(toLine(event));
   }
 
   /**
@@ -205,11 +95,90 @@ export class Log {
     this.#logger.info(fields, `${method} ${path} ${status}`);
   }
 
-  #warn(throttle: FixedWindowLimiter, fields: Readonly<Record<string, string>>, message: string): void {
-    const suppressed = throttle.tryAcquire(this.#now());
+  #write({ level, message, fields, throttle }: Line): void {
+    if (throttle === undefined) {
+      this.#logger[level](fields, message);
+      return;
+    }
+    const limiter = this.#throttles.get(throttle) ?? new FixedWindowLimiter(1, warningIntervalMs);
+    this.#throttles.set(throttle, limiter);
+    const suppressed = limiter.tryAcquire(this.#now());
     if (suppressed === undefined) return;
-    this.#logger.warn({ ...fields, suppressed: suppressed === 0 ? undefined : suppressed }, message);
+    this.#logger[level]({ ...fields, suppressed: suppressed === 0 ? undefined : suppressed }, message);
   }
+}
+
+interface Line {
+  readonly level: "info" | "warn" | "error";
+  readonly message: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** Of the lines with the same text here, one in `warningIntervalMs` is logged. */
+  readonly throttle?: string;
+}
+
+type LoggedEvent = Exclude<ServerEvent, { readonly kind: "requestCompleted" | "batchCommitted" }>;
+
+/** The line of each kind of event. */
+const lines: {
+  readonly [Kind in LoggedEvent["kind"]]: (event: Extract<LoggedEvent, { readonly kind: Kind }>) => Line;
+} = {
+  configured: ({ version, settings }) =>
+    line("info", "starting with these settings", {
+      version,
+      settings: Object.fromEntries(settings.map(settingEntry)),
+    }),
+  listening: ({ listener, url }) => line("info", `the ${listener} listener is open`, { url }),
+  certificateLoaded: ({ subject, expiresAt }) =>
+    line("info", "certificate loaded, used for new connections", {
+      subject,
+      expires: new Date(expiresAt).toISOString(),
+    }),
+  certificateReloadFailed: ({ reason }) =>
+    line("warn", "certificate reload failed; the previous certificate stays in use", { reason }),
+  storeUnavailable: ({ reason }) =>
+    throttled("store unavailable; creates get 503 until it can commit again", { reason }),
+  storeWaiting: ({ waitingFor }) =>
+    throttled("waiting for the store, which does not respond", { reason: waitingFor }),
+  tokenReloadFailed: ({ reason }) =>
+    throttled("token reload failed; cached tokens are still accepted", { reason }),
+  traceExportFailed: ({ reason }) => throttled("trace export failed; the spans are lost", { reason }),
+  connectionsShed: ({ listener, open }) =>
+    throttled(
+      "too many connections; idle ones are closed, others after their next response",
+      { listener, reason: `${open} are open` },
+      listener,
+    ),
+  openFileLimitTooLow: ({ limit, needed }) =>
+    line(
+      "warn",
+      "the limit on open files is too low for --connections-max; raise the limit or lower --connections-max",
+      { limit, needed },
+    ),
+  lastUsedWriteFailed: ({ reason }) =>
+    line("warn", "writing the last use of tokens failed; nothing else depends on it", { reason }),
+  tokenRemovalFailed: ({ reason }) =>
+    line("warn", "removing ended tokens failed; nothing else depends on it", { reason }),
+  jwksRefreshFailed: ({ reason }) => throttled("JWKS refresh failed; cached keys stay in use", { reason }),
+  storeFailed: ({ reason }) => line("error", "store failed, the server exits", { reason }),
+  internalError: ({ requestId, error }) =>
+    line("error", "internal error", { requestId, ...errorFields(error) }),
+  shuttingDown: ({ signal }) => line("info", "shutting down, draining requests", { signal }),
+  forcedExit: ({ signal }) => line("warn", "second signal, exiting immediately", { signal }),
+  stopped: () => line("info", "stopped", {}),
+};
+
+function toLine(event: LoggedEvent): Line {
+  const render = lines[event.kind] as (event: LoggedEvent) => Line;
+  return render(event);
+}
+
+function line(level: Line["level"], message: string, fields: Line["fields"]): Line {
+  return { level, message, fields };
+}
+
+/** A warning that may come with every batch or request. */
+function throttled(message: string, fields: Line["fields"], throttle = message): Line {
+  return { ...line("warn", message, fields), throttle };
 }
 
 interface Lines {

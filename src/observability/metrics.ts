@@ -73,7 +73,7 @@ export class Metrics {
       },
     });
     new Counter({
-      name: "plantstore_refusals_total",
+      name: "plantstore_errors_total",
       help: "Requests that failed, by error code.",
       labelNames: ["error"],
       registers,
@@ -84,7 +84,7 @@ export class Metrics {
       },
     });
     new Counter({
-      name: "plantstore_requests_gone_total",
+      name: "plantstore_requests_aborted_total",
       help: "Requests whose client closed the connection before the response.",
       registers,
       collect() {
@@ -118,7 +118,7 @@ export class Metrics {
       registers,
     });
     this.#internalErrors = new Counter({
-      name: "plantstore_faults_total",
+      name: "plantstore_internal_errors_total",
       help: "Requests that failed with an internal error.",
       registers,
     });

@@ -16,7 +16,7 @@ export interface Sample {
   readonly created: number;
   readonly unchanged: number;
   /** Errors by their number, without those that did not occur. */
-  readonly refusals: Readonly<Record<string, number>>;
+  readonly errors: Readonly<Record<string, number>>;
   /** Latency of the creates with status 200, in milliseconds; null if there were none. */
   readonly p50Ms: number | null;
   readonly p99Ms: number | null;
@@ -38,7 +38,7 @@ export class RecentSamples {
   #endsAt: number;
   #created = 0;
   #unchanged = 0;
-  #refusals = new Map<ErrorCode, number>();
+  #errors = new Map<ErrorCode, number>();
   readonly #createMicros = createHistogram(latencyOptions);
   #batches = 0;
   #batchPlants = 0;
@@ -75,7 +75,7 @@ export class RecentSamples {
       case "clientAborted":
         break;
       default:
-        this.#refusals.set(result, (this.#refusals.get(result) ?? 0) + 1);
+        this.#errors.set(result, (this.#errors.get(result) ?? 0) + 1);
     }
   }
 
@@ -105,8 +105,8 @@ export class RecentSamples {
     const sample = {
       created: this.#created,
       unchanged: this.#unchanged,
-      refusals: Object.fromEntries(
-        [...this.#refusals].map(([code, count]) => [errorRegistry[code].error, count]),
+      errors: Object.fromEntries(
+        [...this.#errors].map(([code, count]) => [errorRegistry[code].error, count]),
       ),
       p50Ms: this.#latencyPercentile(50),
       p99Ms: this.#latencyPercentile(99),
@@ -115,7 +115,7 @@ export class RecentSamples {
     };
     this.#created = 0;
     this.#unchanged = 0;
-    this.#refusals = new Map();
+    this.#errors = new Map();
     this.#createMicros.reset();
     this.#batches = 0;
     this.#batchPlants = 0;

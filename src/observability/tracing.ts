@@ -26,7 +26,8 @@ export class Tracing {
   readonly #api: typeof import("@opentelemetry/api");
   readonly #provider: BasicTracerProvider;
   readonly #tracer: Tracer;
-  readonly #toEpochMs: (time: number) => number;
+  /** When the clock of the events was 0, in milliseconds since the epoch. */
+  readonly #epochMs: () => number;
   #lastCommit: BatchCommitted | undefined;
 
   private constructor(
@@ -37,7 +38,7 @@ export class Tracing {
     this.#api = api;
     this.#provider = provider;
     this.#tracer = provider.getTracer("plantstore");
-    this.#toEpochMs = (time) => wallNow() - now() + time;
+    this.#epochMs = () => wallNow() - now();
   }
 
   /** Starts tracing. All other options of OpenTelemetry come from its own environment variables, OTEL_*. */
@@ -83,12 +84,14 @@ export class Tracing {
     const { trace, SpanKind, SpanStatusCode } = this.#api;
     const { method, path, status, result, requestId, caller, startedAt, endedAt } = request;
     const parent = this.#parentContext(request);
+    // Read once, so that the spans of a request agree: the wall clock counts whole milliseconds, and may be set.
+    const epochMs = this.#epochMs();
     const span = this.#tracer.startSpan(
       // The span name must have low cardinality, so it has no path that the client made up.
       status === 404 ? method : `${method} ${path}`,
       {
         kind: SpanKind.SERVER,
-        startTime: this.#toEpochMs(startedAt),
+        startTime: epochMs + startedAt,
         attributes: {
           "http.request.method": method,
           "http.response.status_code": status,
@@ -104,17 +107,17 @@ export class Tracing {
     );
     // OpenTelemetry semantic conventions for HTTP: in a server span, 4xx is not an error.
     if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
-    if (result === "created") this.#traceCommit(trace.setSpan(parent, span), startedAt);
-    span.end(this.#toEpochMs(endedAt));
+    if (result === "created") this.#traceCommit(trace.setSpan(parent, span), startedAt, epochMs);
+    span.end(epochMs + endedAt);
   }
 
-  #traceCommit(parent: Context, requestStartedAt: number): void {
+  #traceCommit(parent: Context, requestStartedAt: number, epochMs: number): void {
     const commit = this.#lastCommit;
     if (commit === undefined || commit.startedAt < requestStartedAt) return;
     const attributes = { "plantstore.batch_plants": commit.plants };
     this.#tracer
-      .startSpan("commit", { startTime: this.#toEpochMs(commit.startedAt), attributes }, parent)
-      .end(this.#toEpochMs(commit.endedAt));
+      .startSpan("commit", { startTime: epochMs + commit.startedAt, attributes }, parent)
+      .end(epochMs + commit.endedAt);
   }
 
   /** The caller's span, from traceparent (W3C Trace Context, section 3.2: version, trace id, parent id, flags). */

@@ -48,6 +48,8 @@ export class GroupCommit {
   /** By caller; only callers with plants in the queue. */
   #shares = new Map<string, Share>();
   #batchesInFlight = 0;
+  /** Plants of the batch that was started last. */
+  #lastBatchLength = Number.POSITIVE_INFINITY;
   #isScheduled = false;
   #isClosed = false;
   #idle: PromiseWithResolvers<void> | undefined;
@@ -98,7 +100,8 @@ export class GroupCommit {
       share.codeUnits += codeUnits;
       this.#queue.push({ plant, share, resolve, reject });
       this.#queueCodeUnits += codeUnits;
-      this.#scheduleCommit();
+      if (this.#isLoneClient()) this.#commitQueue();
+      else this.#scheduleCommit();
     });
   }
 
@@ -117,6 +120,14 @@ export class GroupCommit {
       this.#shares.set(caller, share);
     }
     return share;
+  }
+
+  /**
+   * Whether the plant in the queue is that of a client which creates one after the other: then its batch need not wait for
+   * the end of the tick. If there are other clients after all, they form the next batch, which is longer than one.
+   */
+  #isLoneClient(): boolean {
+    return this.#lastBatchLength === 1 && this.#batchesInFlight === 0 && this.#queue.length === 1;
   }
 
   #scheduleCommit(): void {
@@ -156,6 +167,7 @@ export class GroupCommit {
 
   async #commit(batch: QueuedCreate[]): Promise<void> {
     this.#batchesInFlight++;
+    this.#lastBatchLength = batch.length;
     const plants = batch.map(({ plant }) => plant);
     const startedAt = this.#hook?.now() ?? 0;
     let outcomes: readonly Outcome[] | undefined;

@@ -16,7 +16,7 @@ import { backUp as sqliteBackUp, restore as sqliteRestore } from "./sqlite/backu
 import { SqliteStore } from "./sqlite/store.ts";
 import { SqliteWorkerStore } from "./sqlite/worker-store.ts";
 
-/** What an engine provides; an address is the rest of --database after the scheme. */
+/** The functions of an engine. An address is the rest of --database after the scheme. */
 interface Engine {
   /** Throws an OperatorError if the address is not one of this engine. */
   assertAddress(address: string): void;

@@ -13,7 +13,8 @@ export type DeletedEntry = Pick<PlantAtCursor, "cursor">;
 
 /** The queries that an engine implements. Each returns at most `plantsMax` plants. */
 export interface PlantQueries {
-  states(): Promise<IndexStates>;
+  /** Of these ids, in any order. */
+  byIds(ids: readonly bigint[]): Promise<PlantAtCursor[]>;
   /** Highest id first, from `idMax` down. */
   byId(idMax: bigint, plantsMax: number): Promise<PlantAtCursor[]>;
   /** Newest first, by the index, which still has the entries of deleted plants. */
@@ -49,9 +50,14 @@ const rangePlantsFirst = 1_000;
 const rangePlantsMax = 1_000_000;
 
 /** Searches one page. Rejects with the engine's own errors. */
-export async function searchPlants(queries: PlantQueries, search: Search, now: Clock): Promise<SearchResult> {
+export async function searchPlants(
+  queries: PlantQueries,
+  indexStates: () => Promise<IndexStates>,
+  search: Search,
+  now: Clock,
+): Promise<SearchResult> {
   const { by, text, after, plantsMax } = search;
-  const isIndexed = by !== "id" && (await queries.states())[by] === "ready";
+  const isIndexed = by !== "id" && (await indexStates())[by] === "ready";
   if (by === "newest") {
     if (!isIndexed) return "noIndex";
     return toPage("newest", await queries.newest(after?.number, plantsMax + 1), plantsMax);
@@ -133,7 +139,14 @@ async function scan(
   return toPage("id", found, plantsMax);
 }
 
+/** Summaries of the stored plants with these ids, in the order of the ids. */
+export async function findSummaries(queries: PlantQueries, ids: readonly bigint[]): Promise<PlantSummary[]> {
+  const plants = await queries.byIds(ids);
+  const byId = new Map(plants.map((plant) => [plant.id, toSummary(plant)]));
+  return ids.flatMap((id) => byId.get(id) ?? []);
+}
+
 /** The plant without its position. */
-export function toSummary({ id, name, tag, isTruncated }: PlantAtCursor): PlantSummary {
+function toSummary({ id, name, tag, isTruncated }: PlantAtCursor): PlantSummary {
   return { id, name, tag, isTruncated };
 }

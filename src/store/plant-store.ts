@@ -122,7 +122,7 @@ export interface StoreWait {
   readonly signal?: AbortSignal;
 }
 
-/** What an engine reports to a server apart from outcomes. */
+/** Reports of an engine to its server, apart from outcomes. */
 export interface StoreEvents {
   readonly onUnavailable: OnUnavailable;
   /** The engine can serve no more calls: the server has to exit. */

@@ -1,4 +1,5 @@
-// Readiness: whether the store can commit now. A probe is a commit of its own, so commits of creates are used where they suffice.
+// Readiness: whether the store can commit now. A probe is a commit of its own, so commits of creates are used where they
+// suffice.
 
 import type { Clock } from "../observability/server-event.ts";
 import type { FinishedBatch } from "./group-commit.ts";

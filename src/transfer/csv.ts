@@ -103,7 +103,7 @@ class CsvReader {
     return end === text.length ? bytes.length : markBytes + Buffer.byteLength(text.slice(0, end));
   }
 
-  /** The same if at least one record is not UTF-8: in Latin-1 each byte is a character, and ASCII stays ASCII. */
+  /** #parseRecords for bytes of which at least one record is not UTF-8: in Latin-1 each byte is a character, and ASCII stays ASCII. */
   #parseRecordsOneByOne(bytes: Uint8Array, records: ImportRecord[]): number {
     const characters = Buffer.from(bytes).toString("latin1");
     return parseCsvRecords(characters, 0, this.#delimiter, (_, start, end) => {

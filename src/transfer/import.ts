@@ -34,7 +34,7 @@ export interface ImportOptions {
  */
 const batchPlantsMax = 20_000;
 
-/** The records of a batch, refused ones included, in UTF-16 code units: bounds the memory where they are large. */
+/** The records of a batch, rejected ones included, in UTF-16 code units: bounds the memory where they are large. */
 const batchCodeUnitsMax = 2 ** 23;
 
 /** How long a batch is retried while the store cannot be written. */

@@ -48,7 +48,7 @@ function readLines(
   return line;
 }
 
-/** The same if at least one line is not UTF-8. */
+/** readLines for bytes of which at least one line is not UTF-8. */
 function readLinesOneByOne(
   bytes: Uint8Array,
   firstLine: number,

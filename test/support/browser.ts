@@ -1,4 +1,4 @@
-// Chromium: pages whose errors and requests are recorded while a test uses them, and screenshots.
+// Chromium: pages whose errors and requests are recorded while a test uses them.
 
 import { AxeBuilder } from "@axe-core/playwright";
 import { type Browser, type BrowserContext, chromium, type Page, type Request } from "playwright-core";
@@ -9,6 +9,8 @@ export type { Locator, Page } from "playwright-core";
 const flags = [
   "--no-sandbox",
   "--disable-gpu",
+  // Its process would take a second of processor time to start.
+  "--in-process-gpu",
   "--disable-quic",
   "--no-first-run",
   "--disable-background-networking",
@@ -39,6 +41,7 @@ interface Visit {
 /** For whatever a test waits for on a page: the machine may be busy with other tests. */
 const patienceMs = 120_000;
 
+/** Of pages whose test failed. */
 const pictures = new URL("../../artefacts/browser/", import.meta.url).pathname;
 
 export class TestBrowser {
@@ -51,7 +54,9 @@ export class TestBrowser {
   static async start(): Promise<TestBrowser> {
     const executablePath = chromiumPath();
     if (executablePath === null)
-      throw new Error("There is no Chromium: install chromium, or set CHROMIUM_PATH");
+      throw new Error(
+        "There is no Chromium: install chromium-headless-shell or chromium, or set CHROMIUM_PATH",
+      );
     return new TestBrowser(await chromium.launch({ executablePath, headless: true, args: flags }));
   }
 
@@ -73,7 +78,7 @@ export class TestBrowser {
       await page.goto(url);
       await work(page);
     } catch (error) {
-      await takePicture(page, `failed-${crypto.randomUUID()}`);
+      await page.screenshot({ path: `${pictures}failed-${crypto.randomUUID()}.png` });
       throw new Error(`${error}\nThe page complained of: ${faults.join("; ") || "nothing"}`, {
         cause: error,
       });
@@ -81,14 +86,9 @@ export class TestBrowser {
     assertFaults(faults, visit.expectedFaults ?? []);
   }
 
-  /** Takes pictures of a page once it is ready, one for each look: NAME-light.png, NAME-dark.png, NAME-narrow.png. */
-  async takePictures(url: string, name: string, ready: (page: Page) => Promise<void>): Promise<void> {
-    for (const look of Object.keys(looks) as (keyof typeof looks)[]) {
-      await this.visit(url, { look }, async (page) => {
-        await ready(page);
-        await takePicture(page, `${name}-${look}`);
-      });
-    }
+  /** Visits a page in every look: light, dark and narrow. */
+  async visitInEveryLook(url: string, work: (page: Page) => Promise<void>): Promise<void> {
+    for (const look of Object.keys(looks) as (keyof typeof looks)[]) await this.visit(url, { look }, work);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -96,14 +96,11 @@ export class TestBrowser {
   }
 }
 
-/** What is seen of a page now, as a file in artefacts/browser/. */
-export async function takePicture(page: Page, name: string): Promise<void> {
-  await page.screenshot({ path: `${pictures}${name}.png` });
-}
-
 /** What axe finds serious or worse on a page: the rule, and the elements that break it. */
 export async function accessibilityFaults(page: Page): Promise<string[]> {
-  const { violations } = await new AxeBuilder({ page }).analyze();
+  // Without frames of other sites, which the pages have none of, and without other results: half of the time of a large page.
+  const axe = new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ["violations"] });
+  const { violations } = await axe.analyze();
   return violations
     .filter(({ impact }) => impact === "serious" || impact === "critical")
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(" ")).join(", ")}`);

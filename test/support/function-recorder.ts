@@ -21,34 +21,36 @@ const reportName = "recorded.json";
 const entries = { mainThread: "src/cli.ts", commitThread: "src/store/sqlite/commit-worker.ts" };
 
 /**
- * Loaded first in each thread: notes the first call in each file since the last report. SIGUSR2 writes a report. The copy
- * must not depend on this module, so it is text.
+ * Loaded first in each thread: notes the first call in each file since the last report. SIGUSR2 writes a report. The
+ * committing thread waits outside its event loop, so it is not asked: it tells the main thread whenever the file changes.
+ * The copy must not depend on this module, so it is text.
  */
 const recorder = (root: string) => `
 import { renameSync, writeFileSync } from "node:fs";
-let files = new Set();
+const channel = new BroadcastChannel("recorder");
+channel.unref?.();
+const mainThread = new Set();
+const commitThread = new Set();
+let lastPath;
+const tell = (path) => { if (path !== lastPath) channel.postMessage(path); lastPath = path; };
+const note = Bun.isMainThread ? (path) => mainThread.add(path) : tell;
 const noteCalls = (path, counters) =>
-  new Proxy(counters, { set: (target, key, value) => { files.add(path); target[key] = value; return true; } });
+  new Proxy(counters, { set: (target, key, value) => { note(path); target[key] = value; return true; } });
 globalThis.${variable} = new Proxy({}, {
   set(target, path, coverage) {
     target[path] = { ...coverage, f: noteCalls(path, coverage.f) };
     return true;
   },
 });
-const take = () => { const taken = [...files]; files = new Set(); return taken; };
-const channel = new BroadcastChannel("recorder");
-channel.unref?.();
 if (Bun.isMainThread) {
-  let mainThread = [];
-  channel.onmessage = ({ data }) => {
-    if (data === "report") return;
+  channel.onmessage = ({ data }) => commitThread.add(data);
+  process.on("SIGUSR2", () => {
     const path = ${JSON.stringify(join(root, reportName))};
-    writeFileSync(path + ".new", JSON.stringify({ mainThread, commitThread: data }));
+    writeFileSync(path + ".new", JSON.stringify({ mainThread: [...mainThread], commitThread: [...commitThread] }));
     renameSync(path + ".new", path);
-  };
-  process.on("SIGUSR2", () => { mainThread = take(); channel.postMessage("report"); });
-} else {
-  channel.onmessage = ({ data }) => { if (data === "report") channel.postMessage(take()); };
+    mainThread.clear();
+    commitThread.clear();
+  });
 }
 `;
 

@@ -14,6 +14,15 @@ export class Load {
   #nextId = 1n;
   #stopped = false;
 
+  /** A load that continues this one, on a copy of its store. */
+  continued(): Load {
+    const next = new Load();
+    for (const [id, plant] of this.sent) next.sent.set(id, plant);
+    for (const id of this.acknowledged) next.acknowledged.add(id);
+    next.#nextId = this.#nextId;
+    return next;
+  }
+
   /** Creates until a connection fails, for example because its server is killed, or until stop(). */
   async untilGone(targets: readonly Target[], connections: number): Promise<void> {
     await this.#run(targets, connections, "end");

@@ -17,8 +17,13 @@ export function describeIfInstalled(
 }
 
 /** A test that needs a program; where it is missing, it is skipped and its name says which package to install. */
-export function testIfInstalled(program: string, name: string, run: () => Promise<void>): void {
-  if (pathOf(program) === null) test.skip(`${name} (skipped: install ${program})`, run);
+export function testIfInstalled(
+  program: string,
+  name: string,
+  run: () => Promise<void>,
+  debianPackage: string = program,
+): void {
+  if (pathOf(program) === null) test.skip(`${name} (skipped: install ${debianPackage})`, run);
   else test(name, run);
 }
 

@@ -1,13 +1,13 @@
 // Runs one tier of the tests: npm test, npm run test:system. All files share one PostgreSQL server, and run in one process
-// more than there are processors, since many wait for a disk or a timer. Prints what fails, what is skipped and why, the
-// slowest tests and files, and the counts, which .ci/run adds up.
+// more than there are processors, since many wait for a disk or a timer, the slowest files first. Prints what fails, what is
+// skipped and why, the slowest tests and files, and the counts, which .ci/run adds up.
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { chromiumPath } from "./chromium.ts";
 import { formatReport, parseReport } from "./junit.ts";
-import { PostgresServer } from "./postgres.ts";
+import { ClusterTemplate, clusterTemplateVariable, PostgresServer } from "./postgres.ts";
 import { programPath } from "./programs.ts";
 import { TemporaryFolder } from "./server.ts";
 
@@ -25,19 +25,27 @@ const tiers: Readonly<Record<string, Tier>> = {
 /** Settings of the shared server: every test process has servers of its own on it. */
 const postgresSettings = { max_connections: "400" };
 
-const [name = "", ...paths] = process.argv.slice(2);
+/** How long each file takes; --update-timings writes it. A file that it lacks runs before all others. */
+const timings = "test/support/timings.json";
+
+const [name = "", ...args] = process.argv.slice(2);
 const tier = tiers[name];
 if (tier === undefined) {
-  process.stderr.write(`usage: run-tests.ts ${Object.keys(tiers).join("|")} [file or folder ...]\n`);
+  process.stderr.write(
+    `usage: run-tests.ts ${Object.keys(tiers).join("|")} [option of bun test ...] [file or folder ...]\n`,
+  );
   process.exitCode = 2;
-} else process.exitCode = await runTier(tier, paths);
+} else process.exitCode = await runTier(tier, args);
 
-async function runTier({ folders, testMsMax }: Tier, only: readonly string[]): Promise<number> {
+async function runTier({ folders, testMsMax }: Tier, args: readonly string[]): Promise<number> {
   using folder = new TemporaryFolder();
   await using stack = new AsyncDisposableStack();
+  const template = stack.use(new ClusterTemplate());
+  process.env[clusterTemplateVariable] = template.path;
   const given = process.env.PLANTSTORE_TEST_POSTGRES;
   const url = given ?? stack.use(await PostgresServer.start(postgresSettings)).url;
   const report = folder.file("report.xml");
+  const only = args.filter((arg) => !arg.startsWith("-"));
   const hasChromium = existsSync(chromiumPath() ?? "");
   const child = spawn(
     process.execPath,
@@ -45,11 +53,13 @@ async function runTier({ folders, testMsMax }: Tier, only: readonly string[]): P
       "test",
       `--parallel=${availableParallelism() + 1}`,
       `--timeout=${testMsMax}`,
+      `--timings=${timings}`,
       "--only-failures",
       "--reporter=junit",
       `--reporter-outfile=${report}`,
       ...(hasChromium ? [] : ["--path-ignore-patterns=test/system/browser/**"]),
-      ...(only.length > 0 ? only : folders),
+      ...args,
+      ...(only.length > 0 ? [] : folders),
     ],
     // A session of its own, by which the processes that the tests start can be found.
     {
@@ -61,7 +71,9 @@ async function runTier({ folders, testMsMax }: Tier, only: readonly string[]): P
   const exitCode = await endOf(child);
   if (existsSync(report)) process.stdout.write(formatReport(parseReport(await Bun.file(report).text())));
   if (!hasChromium && folders.includes("./test/system/"))
-    process.stdout.write("skipped: test/system/browser (install chromium, or set CHROMIUM_PATH)\n");
+    process.stdout.write(
+      "skipped: test/system/browser (install chromium-headless-shell or chromium, or set CHROMIUM_PATH)\n",
+    );
   return exitCode;
 }
 

@@ -23,13 +23,21 @@ export async function run(
   env: Record<string, string> = {},
   input = "",
 ): Promise<CommandResult> {
-  const child = Bun.spawn([plantstore, ...args], {
-    env: environment(env),
-    stdin: new Blob([input]),
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  return collectResult(child);
+  return spawnToEnd([plantstore, ...args], { env }, input);
+}
+
+/** Runs any program in a folder to its end. Its environment is the caller's PATH. */
+export async function runIn(folder: string, command: readonly string[], input = ""): Promise<CommandResult> {
+  return spawnToEnd(command, { cwd: folder }, input);
+}
+
+function spawnToEnd(
+  command: readonly string[],
+  { env = {}, ...options }: { readonly cwd?: string; readonly env?: Record<string, string> },
+  input: string,
+): Promise<CommandResult> {
+  const streams = { stdin: new Blob([input]), stdout: "pipe", stderr: "pipe" } as const;
+  return collectResult(Bun.spawn([...command], { ...options, ...streams, env: environment(env) }));
 }
 
 /** The exit code and the output of a process, once it has ended. Both streams are read meanwhile, so that neither blocks it. */

@@ -174,13 +174,14 @@ function notFound(): Response {
 /** Throws an ApiError for a body over a limit, and a BadRequestError for one that is not a JSON object. */
 async function readBody(request: Request, bodies: BodyReader, peer: string): Promise<Body> {
   // Rejects if the client disconnects before its body has arrived.
-  const body = await bodies.read(request, { key: peer, name: peer }, parseJson).catch(() => undefined);
-  if (body instanceof ApiError) throw body;
+  const bytes = await bodies.read(request, { key: peer, name: peer }).catch(() => undefined);
+  if (bytes instanceof ApiError) throw bytes;
+  const body = parseJson(bytes);
   if (typeof body !== "object" || body === null) throw new BadRequestError("The body must be a JSON object.");
   return body as Body;
 }
 
-function parseJson(bytes: Uint8Array): unknown {
+function parseJson(bytes: Uint8Array | undefined): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(bytes));
   } catch {

@@ -30,7 +30,7 @@ export interface HostConfig extends ClientConfig {
   readonly settings?: TransactionSettings | undefined;
 }
 
-/** The same, with separate time limits for the server (`statementMs`) and the client (`query_timeout`). */
+/** Connection options with separate time limits for the server (`statementMs`) and the client (`query_timeout`). */
 interface ConnectionConfig extends HostConfig {
   readonly statementMs: number;
 }
@@ -283,7 +283,7 @@ class StoreClient extends Client {
   }
 }
 
-/** Resolves when a promise does, or after a time; clears its timer, which would keep the process. */
+/** Resolves when a promise does, or after a time; clears its timer, which would keep the process running. */
 async function waitAtMost(promise: Promise<void>, ms: number): Promise<void> {
   const { promise: timeout, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);
@@ -327,7 +327,7 @@ function requestCancel(client: StoreClient): Promise<void> {
 /** The connections to one host. */
 export class HostPool extends Pool {
   readonly #clients = new Set<StoreClient>();
-  /** Clients that are not connected yet. The pool names none of them, and one that a host never answers keeps the process. */
+  /** Clients that are not connected yet. The pool does not list them, and one without a response keeps the process running. */
   readonly #connecting: ReadonlySet<StoreClient>;
   #retired: PromiseWithResolvers<void> | undefined;
 
@@ -386,7 +386,7 @@ export class HostPool extends Pool {
     return this.#retired.promise;
   }
 
-  /** The same, and destroys the sockets that are left after a second: an open socket keeps the process. */
+  /** Retires the pool, and destroys the sockets that are left after a second: an open socket keeps the process running. */
   async close(): Promise<void> {
     const deadline = setTimeout(() => {
       for (const client of this.#clients) socketOf(client).destroy();

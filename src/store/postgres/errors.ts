@@ -1,4 +1,4 @@
-// What an error of PostgreSQL means for a batch. SQLSTATEs: PostgreSQL manual, appendix A.
+// Classifies errors of PostgreSQL by SQLSTATE (PostgreSQL manual, appendix A), and words them for operators.
 
 import { OperatorError } from "../../operator-error.ts";
 import { DatabaseError } from "./driver.ts";
@@ -32,6 +32,7 @@ export function isLockTimeout(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === lockNotAvailable;
 }
 
+/** Never throws: anything that is not an error of the database or of its client is an `internalError`. */
 export function classifyError(error: unknown): Failure {
   if (error instanceof NoPrimary) return "connectionLost";
   if (error instanceof ConcurrentlyDeleted) return "retryable";

@@ -130,7 +130,7 @@ async function runLong(connection: PoolClient, text: string): Promise<void> {
   await connection.query(statement);
 }
 
-export async function indexStates(pool: Pool): Promise<IndexStates> {
+async function indexStates(pool: Pool): Promise<IndexStates> {
   const relations = Object.values(indexes).map(({ relation }) => relation);
   const { rows } = await pool.query<{ relation: string; is_valid: boolean }>(
     `SELECT relname AS relation, coalesce(indisvalid, true) AS is_valid

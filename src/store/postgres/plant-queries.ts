@@ -1,21 +1,7 @@
 // The queries of a search.
 
-import {
-  type Cursor,
-  type IndexStates,
-  indexedCharacters,
-  type PlantSummary,
-  previewLength,
-} from "../plant-reader.ts";
-import {
-  type DeletedEntry,
-  type PlantAtCursor,
-  type PlantQueries,
-  type Prefix,
-  type SearchFilter,
-  toSummary,
-} from "../plant-search.ts";
-import { indexStates } from "./indexes.ts";
+import { type Cursor, indexedCharacters, previewLength } from "../plant-reader.ts";
+import type { DeletedEntry, PlantAtCursor, PlantQueries, Prefix, SearchFilter } from "../plant-search.ts";
 import type { Primary } from "./primary.ts";
 
 interface Row {
@@ -48,8 +34,9 @@ export class PostgresPlantQueries implements PlantQueries {
     this.#primary = primary;
   }
 
-  states(): Promise<IndexStates> {
-    return this.#primary.once(indexStates);
+  byIds(ids: readonly bigint[]): Promise<PlantAtCursor[]> {
+    const array = `{${ids.join(",")}}`;
+    return this.#all(`SELECT ${summaryColumns} FROM plants WHERE id = ANY ($1::int8[])`, [array]);
   }
 
   byId(idMax: bigint, plantsMax: number): Promise<PlantAtCursor[]> {
@@ -111,16 +98,6 @@ export class PostgresPlantQueries implements PlantQueries {
        ORDER BY id DESC LIMIT $3`,
       values,
     );
-  }
-
-  /** The summaries of the plants with these ids, in the order of the ids. */
-  async withIds(ids: readonly bigint[]): Promise<PlantSummary[]> {
-    const texts = ids.map(String);
-    const plants = await this.#all(`SELECT ${summaryColumns} FROM plants WHERE id = ANY ($1::int8[])`, [
-      `{${texts.join(",")}}`,
-    ]);
-    const byId = new Map(plants.map((plant) => [plant.id, toSummary(plant)]));
-    return ids.flatMap((id) => byId.get(id) ?? []);
   }
 
   async #all(sql: string, values: readonly Value[]): Promise<PlantAtCursor[]> {

@@ -45,7 +45,7 @@ const uniqueViolation = "23505";
 /** How long a batch waits for a row that an uncommitted transaction has inserted, changed or deleted. */
 const batchLockMsMax = 1_000;
 
-/** The same for the parts of a batch in which such a row is searched, and for a plant whose row is known to be locked. */
+/** How long a part of a divided batch waits for such a row, or a plant whose row is known to be locked. */
 const partLockMsMax = 100;
 
 /** How long a batch is divided; plants that are not committed by then are unavailable. */
@@ -161,67 +161,69 @@ async function commitBesideLocks(
   batch: readonly NewPlant[],
   locked: LockedIds,
 ): Promise<Outcome[]> {
-  const deadline = performance.now() + divideMsMax;
+  const division: Division = { pool, locked, deadline: performance.now() + divideMsMax };
   const isSeparate = batch.map(({ id }) => !locked.isEmpty && locked.has(id));
   const together = batch.filter((_, index) => !isSeparate[index]);
-  const outcomes = together.length === 0 ? [] : await commitOrDivide(pool, together, locked, deadline);
+  const outcomes = together.length === 0 ? [] : await commitOrDivide(division, together);
   if (together.length === batch.length) return outcomes;
-  const separate: Outcome[] = [];
-  for (const plant of batch.filter((_, index) => isSeparate[index]))
-    separate.push(...(await commitParts(pool, [[plant]], locked, deadline)));
+  const separate = await commitParts(
+    division,
+    batch.filter((_, index) => isSeparate[index]).map((plant) => [plant]),
+  );
   let [nextTogether, nextSeparate] = [0, 0];
   return isSeparate.map(
     (isOne) => (isOne ? separate[nextSeparate++] : outcomes[nextTogether++]) ?? "unavailable",
   );
 }
 
-async function commitOrDivide(
-  pool: Pool,
-  batch: readonly NewPlant[],
-  locked: LockedIds,
-  deadline: number,
-): Promise<Outcome[]> {
-  try {
-    return await commitBatch(pool, batch, batchLockMsMax);
-  } catch (error) {
-    if (!isLockTimeout(error)) throw error;
-  }
+/** A batch that is committed in parts, until a deadline. */
+interface Division {
+  readonly pool: Pool;
+  readonly locked: LockedIds;
+  readonly deadline: number;
+}
+
+async function commitOrDivide(division: Division, batch: readonly NewPlant[]): Promise<Outcome[]> {
+  const { pool } = division;
+  const outcomes = await commitUnlessLocked(pool, batch, batchLockMsMax);
+  if (outcomes !== undefined) return outcomes;
   // A lock on the whole table blocks every part; this statement then fails as the batch did.
   const probe = { text: "INSERT INTO plants (id, name, tag) SELECT 0, '', '' WHERE false" };
   await pool.query(withLockLimit(probe, partLockMsMax));
-  return commitParts(pool, halve(batch), locked, deadline);
+  return commitParts(division, halve(batch));
 }
 
 /** Commits the parts of a batch in order, and halves those that wait for a lock until only the locked rows are left. */
-async function commitParts(
-  pool: Pool,
-  parts: readonly (readonly NewPlant[])[],
-  locked: LockedIds,
-  deadline: number,
-): Promise<Outcome[]> {
+async function commitParts(division: Division, parts: readonly (readonly NewPlant[])[]): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   for (const part of parts) {
-    if (performance.now() > deadline) outcomes.push(...part.map(() => "unavailable" as const));
-    else outcomes.push(...(await commitPart(pool, part, locked, deadline)));
+    if (performance.now() > division.deadline) outcomes.push(...part.map(() => "unavailable" as const));
+    else outcomes.push(...(await commitPart(division, part)));
   }
   return outcomes;
 }
 
-async function commitPart(
+async function commitPart(division: Division, part: readonly NewPlant[]): Promise<Outcome[]> {
+  const outcomes = await commitUnlessLocked(division.pool, part, partLockMsMax);
+  if (outcomes !== undefined) return outcomes;
+  const [plant] = part;
+  if (part.length > 1 || plant === undefined) return commitParts(division, halve(part));
+  division.locked.add(plant.id);
+  return ["unavailable"];
+}
+
+/** Commits a batch; resolves with undefined if it waited for a lock longer than its limit. */
+async function commitUnlessLocked(
   pool: Pool,
-  part: readonly NewPlant[],
-  locked: LockedIds,
-  deadline: number,
-): Promise<Outcome[]> {
+  batch: readonly NewPlant[],
+  lockMsMax: number,
+): Promise<Outcome[] | undefined> {
   try {
-    return await commitBatch(pool, part, partLockMsMax);
+    return await commitBatch(pool, batch, lockMsMax);
   } catch (error) {
     if (!isLockTimeout(error)) throw error;
+    return undefined;
   }
-  const [plant] = part;
-  if (part.length > 1 || plant === undefined) return commitParts(pool, halve(part), locked, deadline);
-  locked.add(plant.id);
-  return ["unavailable"];
 }
 
 function halve(batch: readonly NewPlant[]): (readonly NewPlant[])[] {
@@ -443,7 +445,7 @@ async function* copyOut(connection: PoolClient, filter: ExportFilter): AsyncGene
       rest.push(text.slice(end));
     }
   } finally {
-    // node-postgres clears its timer in this callback, which the stream never calls; the timer would keep the process.
+    // node-postgres clears its timer in this callback, which the stream never calls; the timer would keep the process running.
     query.callback();
   }
 }

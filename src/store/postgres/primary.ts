@@ -58,7 +58,7 @@ export class Primary {
     }
   }
 
-  /** The same without a retry. */
+  /** Runs some work on the primary once. After an error that is `connectionLost` the next call finds the primary again. */
   async once<Result>(work: (pool: Pool) => Promise<Result>): Promise<Result> {
     const pool = await this.#pool();
     try {
@@ -76,7 +76,7 @@ export class Primary {
     return this.withRetry((pool) => onConnection(pool, work));
   }
 
-  /** The same without a retry. */
+  /** `withRetryOnConnection` without a retry. */
   onceOnConnection<Result>(work: (connection: PoolClient) => Promise<Result>): Promise<Result> {
     return this.once((pool) => onConnection(pool, work));
   }
@@ -131,7 +131,7 @@ export class Primary {
       const config = await Promise.any(
         hosts.map((host) => this.#writableConfig(host, allowPlaintextFallback)),
       );
-      // After close no call would end this pool, and its connections would keep the process.
+      // After close no call would end this pool, and its connections would keep the process running.
       if (this.#isClosed) throw new NoPrimary("the store was closed");
       const pool = new HostPool(config, this.#poolConnectionsMax);
       this.#found = pool;

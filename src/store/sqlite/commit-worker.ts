@@ -1,18 +1,24 @@
 // The worker that holds the SQLite file open for writing, so that the network never waits for the disk.
 
+import type { NewPlant } from "../../contract/plant.ts";
 import type { PlantIndexes } from "../plant-reader.ts";
-import type { OpenMode } from "../plant-store.ts";
+import type { OpenMode, Outcome } from "../plant-store.ts";
 import type { TokenStore } from "../token-store.ts";
 import { CheckpointSignals } from "./checkpoint-signals.ts";
+import { BatchReceiver } from "./shared-batch.ts";
 import { SqliteStore } from "./store.ts";
-import { decodeBatch, encodeOutcomes, notify, serveCalls } from "./worker-rpc.ts";
+import { notify, serveCalls, toSentError } from "./worker-rpc.ts";
 
 /** What the worker serves. */
 export interface CommitWorker {
   readonly store: {
-    open(path: string, mode: OpenMode, signals: SharedArrayBuffer): Promise<void>;
-    /** Takes and returns what worker-rpc.ts encodes. */
-    create(encodedBatch: string): Promise<string>;
+    /**
+     * @param memory of a BatchSender, by which the batches come.
+     * @param signals of the checkpoint thread.
+     */
+    open(path: string, mode: OpenMode, memory: SharedArrayBuffer, signals: SharedArrayBuffer): Promise<void>;
+    /** For a batch that does not fit into the memory. */
+    create(batch: readonly NewPlant[]): Promise<Outcome[]>;
     assertWritable(): Promise<void>;
     close(): Promise<void>;
   };
@@ -24,18 +30,23 @@ export interface CommitWorker {
 export type Unavailable = string;
 
 let opened: SqliteStore | undefined;
+let isClosed = false;
 
-serveCalls<CommitWorker>({
+const calls = serveCalls<CommitWorker>({
   store: {
-    async open(path, mode, signals) {
+    async open(path, mode, memory, signals) {
       const onUnavailable = (reason: Unavailable) => notify(reason);
       opened = new SqliteStore(path, mode, onUnavailable, {
         checkpointThread: new CheckpointSignals(signals),
       });
+      void serveBatches(opened, new BatchReceiver(memory));
     },
-    create: async (encodedBatch) => encodeOutcomes(await store().create(decodeBatch(encodedBatch))),
+    create: (batch) => store().create(batch),
     assertWritable: () => store().assertWritable(),
-    close: () => store().close(),
+    async close() {
+      await store().close();
+      isClosed = true;
+    },
   },
   get tokens() {
     return store().tokens;
@@ -48,4 +59,22 @@ serveCalls<CommitWorker>({
 function store(): SqliteStore {
   if (opened === undefined) throw new Error("The store was called before it was opened");
   return opened;
+}
+
+/** Commits one batch after the other. Between them it serves calls, for which it returns to the event loop. */
+async function serveBatches(store: SqliteStore, batches: BatchReceiver): Promise<void> {
+  // The response to the call that opened the store comes first.
+  await calls.next();
+  while (!isClosed) {
+    if (batches.wait(calls.count) === "message") await calls.next();
+    else await commit(store, batches);
+  }
+}
+
+async function commit(store: SqliteStore, batches: BatchReceiver): Promise<void> {
+  try {
+    batches.finish(await store.create(batches.memory.readBatch()));
+  } catch (error) {
+    batches.fail(JSON.stringify(toSentError(error)));
+  }
 }

@@ -1,4 +1,4 @@
-// What an error of SQLite means, and how a store recovers after an fsync that failed.
+// Classifies errors of SQLite, and recovers a store after an fsync that failed.
 
 import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { OperatorError } from "../../operator-error.ts";

@@ -1,23 +1,9 @@
 // The queries of a search. Their promises are settled when they are returned: each query blocks its thread.
 
 import type { NewPlant } from "../../contract/plant.ts";
-import {
-  type Cursor,
-  type IndexStates,
-  indexedCharacters,
-  type PlantSummary,
-  previewLength,
-} from "../plant-reader.ts";
-import {
-  type DeletedEntry,
-  type PlantAtCursor,
-  type PlantQueries,
-  type Prefix,
-  type SearchFilter,
-  toSummary,
-} from "../plant-search.ts";
+import { type Cursor, indexedCharacters, previewLength } from "../plant-reader.ts";
+import type { DeletedEntry, PlantAtCursor, PlantQueries, Prefix, SearchFilter } from "../plant-search.ts";
 import type { Database } from "./driver.ts";
-import { indexStates } from "./indexes.ts";
 import { type PlantRow, toPlant } from "./plants.ts";
 
 interface Row {
@@ -50,8 +36,8 @@ export class SqlitePlantQueries implements PlantQueries {
     this.#database = database;
   }
 
-  async states(): Promise<IndexStates> {
-    return indexStates(this.#database);
+  async byIds(ids: readonly bigint[]): Promise<PlantAtCursor[]> {
+    return ids.flatMap((id) => this.#all(`SELECT ${summaryColumns} FROM plants WHERE id = ?`, [id]));
   }
 
   async byId(idMax: bigint, plantsMax: number): Promise<PlantAtCursor[]> {
@@ -122,13 +108,6 @@ export class SqlitePlantQueries implements PlantQueries {
     return this.#all(
       `SELECT ${summaryColumns} FROM plants WHERE id BETWEEN ? AND ? AND ${matches} ORDER BY id DESC LIMIT ?`,
       [idMin, idMax, ...values, BigInt(plantsMax)],
-    );
-  }
-
-  /** The summaries of the plants with these ids, in the order of the ids. */
-  withIds(ids: readonly bigint[]): PlantSummary[] {
-    return ids.flatMap((id) =>
-      this.#all(`SELECT ${summaryColumns} FROM plants WHERE id = ?`, [id]).map(toSummary),
     );
   }
 

@@ -3,18 +3,20 @@
 
 import { OperatorError } from "../../operator-error.ts";
 import type { PlantReader } from "../plant-reader.ts";
-import { searchPlants } from "../plant-search.ts";
+import { findSummaries, searchPlants } from "../plant-search.ts";
 import { Database, SQLiteError } from "./driver.ts";
 import { indexStates } from "./indexes.ts";
 import { SqlitePlantQueries } from "./plant-queries.ts";
 import { serveCalls } from "./worker-rpc.ts";
 
-/** What the worker serves. */
+/** The object that the worker serves to the main thread. */
 export interface ReaderWorker {
   readonly reader: PlantReader & { open(path: string): Promise<void> };
 }
 
 let opened: { database: Database; queries: SqlitePlantQueries } | undefined;
+
+const states = async () => indexStates(store().database);
 
 serveCalls<ReaderWorker>(
   {
@@ -23,10 +25,10 @@ serveCalls<ReaderWorker>(
         const database = new Database(path, { readonly: true, strict: true, safeIntegers: true });
         opened = { database, queries: new SqlitePlantQueries(database) };
       },
-      search: (search) => searchPlants(store().queries, search, () => performance.now()),
-      withIds: async (ids) => store().queries.withIds(ids),
+      search: (search) => searchPlants(store().queries, states, search, () => performance.now()),
+      withIds: (ids) => findSummaries(store().queries, ids),
       get: async (id) => store().queries.get(id),
-      indexStates: async () => indexStates(store().database),
+      indexStates: states,
       close: async () => store().database.close(true),
     },
   },

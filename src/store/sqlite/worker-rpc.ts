@@ -1,10 +1,7 @@
-// The protocol between the main thread and a worker: remote calls over postMessage, and batches as strings. Calls run one at a time in the order in which they were made, and
-// their responses come in the same order, so neither carries a number. Both workers of the SQLite engine use it: the
-// one that commits and the one that reads.
+// Remote calls from the main thread to a worker, over postMessage. Calls run one at a time in the order in which they
+// were made, and their responses come in the same order, so neither carries a number.
 
-import type { NewPlant } from "../../contract/plant.ts";
 import { OperatorError } from "../../operator-error.ts";
-import type { Outcome } from "../plant-store.ts";
 import { DiskFailureError } from "./errors.ts";
 
 declare const self: Worker;
@@ -25,12 +22,17 @@ interface CallMessage {
 
 type WorkerMessage =
   | { readonly kind: "result"; readonly result: unknown }
-  | { readonly kind: "error"; readonly errorClass: ErrorClass; readonly message: string }
+  | ({ readonly kind: "error" } & SentError)
   | { readonly kind: "notification"; readonly notification: unknown };
 
 /** Structured clone turns every error into a plain Error: these classes are sent by name, and made again here. */
 const errorClasses = { OperatorError, DiskFailureError, Error };
-type ErrorClass = keyof typeof errorClasses;
+
+/** An error as it is sent between threads. */
+interface SentError {
+  readonly errorClass: keyof typeof errorClasses;
+  readonly message: string;
+}
 
 interface PendingCall {
   readonly message: CallMessage;
@@ -41,6 +43,8 @@ export interface WorkerOptions<Notification> {
   /** Calls that are with the worker at a time; further calls wait here, and can still be rejected. */
   readonly callsInFlightMax: number;
   readonly onNotification?: (notification: Notification) => void;
+  /** Called after each message to the worker, which may wait elsewhere than in its event loop. */
+  readonly onPosted?: () => void;
   /** Called once, when the worker can serve no more calls. */
   readonly onFailed?: (error: Error) => void;
 }
@@ -59,7 +63,7 @@ export class WorkerClient<Objects extends Served<Objects>, Notification = never>
     this.#worker = new Worker(url.href);
     this.#worker.onmessage = ({ data }: MessageEvent<WorkerMessage>) => this.#receive(data);
     this.#worker.onerror = ({ message }) =>
-      this.#fail(new Error(`The SQLite worker failed: ${message.replace(/\s+/g, " ")}`));
+      this.fail(new Error(`The SQLite worker failed: ${message.replace(/\s+/g, " ")}`));
   }
 
   /** Calls a method. Rejects with the error that the method threw, or with the worker's failure. */
@@ -93,6 +97,14 @@ export class WorkerClient<Objects extends Served<Objects>, Notification = never>
     this.#worker.terminate();
   }
 
+  /** Rejects every pending call and every later one. */
+  fail(error: Error): void {
+    if (this.#failure !== undefined) return;
+    this.#failure = error;
+    for (const { response } of this.#pending.splice(0)) response.reject(error);
+    this.#options.onFailed?.(error);
+  }
+
   #call(message: CallMessage): Promise<unknown> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure);
     const response = Promise.withResolvers<unknown>();
@@ -107,13 +119,13 @@ export class WorkerClient<Objects extends Served<Objects>, Notification = never>
       return;
     }
     if (message.kind === "error" && message.errorClass === "DiskFailureError")
-      this.#fail(new DiskFailureError(message.message));
+      this.fail(new DiskFailureError(message.message));
     // After a failure the responses to calls that were in flight may still arrive.
     if (this.#failure !== undefined) return;
     const response = this.#pending.shift()?.response;
     this.#inFlight--;
     if (message.kind === "result") response?.resolve(message.result);
-    else response?.reject(new errorClasses[message.errorClass](message.message));
+    else response?.reject(toError(message));
     this.#sendQueued();
   }
 
@@ -123,30 +135,38 @@ export class WorkerClient<Objects extends Served<Objects>, Notification = never>
       if (next === undefined) return;
       this.#inFlight++;
       this.#worker.postMessage(next.message);
+      this.#options.onPosted?.();
     }
   }
+}
 
-  /** Rejects every pending call and every later one. */
-  #fail(error: Error): void {
-    if (this.#failure !== undefined) return;
-    this.#failure = error;
-    for (const { response } of this.#pending.splice(0)) response.reject(error);
-    this.#options.onFailed?.(error);
-  }
+/** The calls that a worker has served. */
+export interface ServedCalls {
+  readonly count: number;
+  /** Resolves when the next call has been served. */
+  next(): Promise<void>;
 }
 
 /**
  * Serves the methods of some objects, in the worker.
  *
- * @param toError maps what a method threw to the error that the caller receives.
+ * @param mapError maps what a method threw to the error that the caller receives.
  */
 export function serveCalls<Objects extends Served<Objects>>(
   objects: Objects,
-  toError: (thrown: unknown) => unknown = (thrown) => thrown,
-): void {
+  mapError: (thrown: unknown) => unknown = (thrown) => thrown,
+): ServedCalls {
+  let count = 0;
+  let next = Promise.withResolvers<void>();
   let last: Promise<void> = Promise.resolve();
   self.onmessage = ({ data }: MessageEvent<CallMessage>) => {
     last = last.then(() => respond(data));
+  };
+  return {
+    get count() {
+      return count;
+    },
+    next: () => next.promise,
   };
 
   async function respond({ object, method, args }: CallMessage): Promise<void> {
@@ -154,10 +174,11 @@ export function serveCalls<Objects extends Served<Objects>>(
       const served = objects[object as keyof Objects] as Record<string, (...args: unknown[]) => unknown>;
       send({ kind: "result", result: await served[method]?.(...args) });
     } catch (thrown) {
-      const error = toError(thrown);
-      const message = error instanceof Error ? error.message : String(error);
-      send({ kind: "error", errorClass: classOf(error), message });
+      send({ kind: "error", ...toSentError(mapError(thrown)) });
     }
+    count++;
+    next.resolve();
+    next = Promise.withResolvers<void>();
   }
 }
 
@@ -166,48 +187,18 @@ export function notify(notification: unknown): void {
   send({ kind: "notification", notification });
 }
 
-function classOf(error: unknown): ErrorClass {
-  if (error instanceof DiskFailureError) return "DiskFailureError";
-  return error instanceof OperatorError ? "OperatorError" : "Error";
+/** An error as it is sent between threads. */
+export function toSentError(error: unknown): SentError {
+  const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof DiskFailureError) return { errorClass: "DiskFailureError", message };
+  return { errorClass: error instanceof OperatorError ? "OperatorError" : "Error", message };
+}
+
+/** The error that was sent, of its own class. */
+export function toError({ errorClass, message }: SentError): Error {
+  return new errorClasses[errorClass](message);
 }
 
 function send(message: WorkerMessage): void {
   self.postMessage(message);
-}
-
-// Batches and their outcomes as strings. Structured clone costs the sender 0.8 to 1.1 µs for each plant as an object; one
-// string for the whole batch costs 0.25 µs a plant, encoding included. Names and tags hold no U+0000, so it can separate
-// the fields.
-
-const separator = "\0";
-const fieldsPerPlant = 3;
-
-/** Encodes a batch: id, name, and "=" with the tag or nothing, each followed by U+0000. */
-export function encodeBatch(batch: readonly NewPlant[]): string {
-  let encoded = "";
-  for (const { id, name, tag } of batch) {
-    encoded += id + separator + name + separator + (tag === undefined ? "" : `=${tag}`) + separator;
-  }
-  return encoded;
-}
-
-/** Decodes what encodeBatch returned. */
-export function decodeBatch(encoded: string): NewPlant[] {
-  const fields = encoded.split(separator);
-  const batch: NewPlant[] = [];
-  for (let start = 0; start + fieldsPerPlant < fields.length; start += fieldsPerPlant) {
-    const [id = "", name = "", tag = ""] = fields.slice(start, start + fieldsPerPlant);
-    batch.push(tag === "" ? { id: BigInt(id), name } : { id: BigInt(id), name, tag: tag.slice(1) });
-  }
-  return batch;
-}
-
-/** Encodes outcomes, separated by U+0000. */
-export function encodeOutcomes(outcomes: readonly Outcome[]): string {
-  return outcomes.join(separator);
-}
-
-/** Decodes what encodeOutcomes returned. */
-export function decodeOutcomes(encoded: string): Outcome[] {
-  return encoded.split(separator) as Outcome[];
 }

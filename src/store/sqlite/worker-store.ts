@@ -10,7 +10,8 @@ import type { CommitWorker, Unavailable } from "./commit-worker.ts";
 import { DiskFailureError } from "./errors.ts";
 import { bytesOnDisk, walBytes } from "./files.ts";
 import { SqliteReader } from "./reader.ts";
-import { decodeOutcomes, encodeBatch, WorkerClient } from "./worker-rpc.ts";
+import { BatchSender } from "./shared-batch.ts";
+import { toError, WorkerClient } from "./worker-rpc.ts";
 
 /** Enough that the worker finds its next call waiting when it has finished one. */
 const callsInFlightMax = 16;
@@ -23,6 +24,7 @@ export class SqliteWorkerStore implements PlantStore {
   readonly indexes: PlantIndexes;
   readonly #path: string;
   readonly #worker: WorkerClient<CommitWorker, Unavailable>;
+  readonly #batches = new BatchSender();
   #checkpointer: Checkpointer | undefined;
 
   private constructor(path: string, { onUnavailable, onFailed }: StoreEvents) {
@@ -32,7 +34,11 @@ export class SqliteWorkerStore implements PlantStore {
       {
         callsInFlightMax,
         onNotification: onUnavailable,
-        onFailed,
+        onPosted: () => this.#batches.announceMessage(),
+        onFailed: (error) => {
+          this.#batches.fail(error);
+          onFailed(error);
+        },
       },
     );
     this.tokens = this.#worker.proxy("tokens", tokenStoreMethods);
@@ -44,7 +50,7 @@ export class SqliteWorkerStore implements PlantStore {
     const store = new SqliteWorkerStore(path, events);
     const signals = new CheckpointSignals();
     try {
-      await store.#worker.call("store", "open", path, mode, signals.memory);
+      await store.#worker.call("store", "open", path, mode, store.#batches.memory.buffer, signals.memory);
     } catch (error) {
       store.#worker.terminate();
       throw error;
@@ -60,11 +66,13 @@ export class SqliteWorkerStore implements PlantStore {
 
   async create(batch: readonly NewPlant[]): Promise<Outcome[]> {
     try {
-      return decodeOutcomes(await this.#worker.call("store", "create", encodeBatch(batch)));
+      if (!this.#batches.accepts(batch)) return await this.#worker.call("store", "create", batch);
+      return await this.#batches.send(batch, (failure) => toError(JSON.parse(failure)));
     } catch (error) {
+      if (!(error instanceof DiskFailureError)) throw error;
+      this.#worker.fail(error);
       // The server is about to exit; responses that are still sent must say that the plant may not be stored.
-      if (error instanceof DiskFailureError) return batch.map(() => "unavailable");
-      throw error;
+      return batch.map(() => "unavailable");
     }
   }
 

@@ -255,7 +255,7 @@ test("bodies have limits: framing, bytes of one body, bytes of all bodies in fli
     }
     for (const connection of unfinished) connection.terminate();
     // A client that disconnects before its body has arrived is not an internal error.
-    expect(await server.metric("plantstore_faults_total")).toBe(0);
+    expect(await server.metric("plantstore_internal_errors_total")).toBe(0);
     const revoking = await new ConsoleClient(url, {
       Cookie: cookie.slice(8, -2),
     }).write("tokens/revoke", { name: "unknown" });

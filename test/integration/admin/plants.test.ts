@@ -3,7 +3,8 @@
 import { describe, expect, test } from "bun:test";
 import { ConsoleClient } from "../../support/console.ts";
 import { engines } from "../../support/engines.ts";
-import { freshId, plantJson, post } from "../../support/http.ts";
+import { plantJson, post } from "../../support/http.ts";
+import { Load } from "../../support/load.ts";
 import { RunningServer } from "../../support/server.ts";
 
 interface PlantPage {
@@ -161,10 +162,8 @@ for (const engine of engines) {
       await using place = await engine.createTestStore();
       await using server = await RunningServer.start(place);
       const target = { url: server.url, token: await server.createToken() };
-      let isBusy = true;
-      const load = Array.from({ length: 64 }, async () => {
-        while (isBusy) await post(target, plantJson(freshId(), "Monstera"));
-      });
+      const load = new Load();
+      const loading = load.untilStopped([target], 64);
       for (const change of ["create", "drop", "create"]) {
         const { exitCode, stderr } = await server.command("index", change, "newest");
         expect([exitCode, stderr]).toEqual([
@@ -172,8 +171,9 @@ for (const engine of engines) {
           expect.stringMatching(/^Index newest (?:created|dropped)\.\n$/),
         ]);
       }
-      isBusy = false;
-      await Promise.all(load);
+      load.stop();
+      await loading;
+      expect([...load.statuses.keys(), ...load.unanswered]).toEqual([200]);
     });
 
     test("a create goes through the public operation, with the same errors as for any client", async () => {

@@ -9,6 +9,11 @@ const bytes = (...values: number[]) => new Uint8Array(values);
 const encoded = (text: string) => new TextEncoder().encode(text);
 
 describeConformance("errors", (target) => {
+  async function expectRejection(body: string | Uint8Array, error: number, message: string): Promise<void> {
+    const answer = await post(target(), body);
+    expect({ status: answer.status, json: answer.json }).toEqual({ status: 400, json: { error, message } });
+  }
+
   const invalidJson: readonly [name: string, body: string | Uint8Array, message: string][] = [
     [
       "an empty body",
@@ -87,16 +92,12 @@ describeConformance("errors", (target) => {
       "The body is not UTF-8: invalid bytes at line 1, column 2; encode the JSON in UTF-8.",
     ],
     [
-      "an recordTooLong encoding",
+      "an encoding that is longer than necessary",
       bytes(0x22, 0xc0, 0xaf, 0x22),
       "The body is not UTF-8: invalid bytes at line 1, column 2; encode the JSON in UTF-8.",
     ],
   ];
-  test.each(invalidJson)("40001 for %s", async (_, body, message) => {
-    const answer = await post(target(), body);
-    expect(answer.status).toBe(400);
-    expect(answer.json).toEqual({ error: 40001, message });
-  });
+  test.each(invalidJson)("40001 for %s", (_, body, message) => expectRejection(body, 40001, message));
 
   const invalidPlant: readonly [body: string, message: string][] = [
     [
@@ -124,11 +125,9 @@ describeConformance("errors", (target) => {
       '"id" must be an integer (int64), but is 9223372036854775808; "name" is required and must be a string, but is missing',
     ],
   ];
-  test.each(invalidPlant)("40002 names every invalid field of %s", async (body, sentences) => {
-    const answer = await post(target(), body);
-    expect(answer.status).toBe(400);
-    expect(answer.json).toEqual({ error: 40002, message: `The body is not a NewPlant: ${sentences}.` });
-  });
+  test.each(invalidPlant)("40002 names every invalid field of %s", (body, sentences) =>
+    expectRejection(body, 40002, `The body is not a NewPlant: ${sentences}.`),
+  );
 
   const unstorableText: readonly [body: string, message: string][] = [
     [
@@ -144,11 +143,7 @@ describeConformance("errors", (target) => {
       '"name" holds the unpaired surrogate U+DC00 at index 2, which cannot be stored; "tag" holds U+0000 at index 0, which cannot be stored: remove it.',
     ],
   ];
-  test.each(unstorableText)("40003 for %s", async (body, message) => {
-    const answer = await post(target(), body);
-    expect(answer.status).toBe(400);
-    expect(answer.json).toEqual({ error: 40003, message });
-  });
+  test.each(unstorableText)("40003 for %s", (body, message) => expectRejection(body, 40003, message));
 
   test("escaped surrogate pairs are accepted", async () => {
     const answer = await post(target(), `{"id": ${freshId()}, "name": "\\ud83c\\udf31"}`);

@@ -6,13 +6,27 @@ import { type Answer, freshId, plantJson, post } from "../../support/http.ts";
 import { createHead, RawConnection, stuckCreate } from "../../support/raw-connection.ts";
 import { RunningServer, run, TemporaryFolder } from "../../support/server.ts";
 
-async function serverWith(folder: TemporaryFolder, args: readonly string[]): Promise<RunningServer> {
+async function serverWith(folder: TemporaryFolder, flags: string): Promise<RunningServer> {
+  const args = flags.split(" ").filter((arg) => arg !== "");
   return RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args });
+}
+
+/** Waits until the bytes of unfinished bodies in memory are between two numbers. */
+async function untilBodyBytes(
+  server: RunningServer,
+  bytesMin: number,
+  bytesMax = Number.POSITIVE_INFINITY,
+): Promise<void> {
+  for (;;) {
+    const bytes = await server.metric("plantstore_body_bytes");
+    if (bytes >= bytesMin && bytes <= bytesMax) return;
+    await Bun.sleep(10);
+  }
 }
 
 test("a configured body limit applies, and the error contains it", async () => {
   using folder = new TemporaryFolder();
-  await using server = await serverWith(folder, ["--body-bytes-max", "100"]);
+  await using server = await serverWith(folder, "--body-bytes-max 100");
   const target = { url: server.url, token: await server.createToken() };
   expect((await post(target, plantJson(1n, "x".repeat(100)))).json).toMatchObject({
     error: 41300,
@@ -22,7 +36,7 @@ test("a configured body limit applies, and the error contains it", async () => {
 
 test("past a full queue 50300 with Retry-After, and every response is true to what is stored", async () => {
   using folder = new TemporaryFolder();
-  await using server = await serverWith(folder, ["--queue-plants-max", "2"]);
+  await using server = await serverWith(folder, "--queue-plants-max 2");
   const target = { url: server.url, token: await server.createToken() };
   const ids = Array.from({ length: 200 }, () => freshId());
   const answers = await Promise.all(ids.map((id) => post(target, plantJson(id, "x".repeat(2_000)))));
@@ -43,7 +57,7 @@ test("past a full queue 50300 with Retry-After, and every response is true to wh
 
 test("a token may send its burst at once, then 42900 with Retry-After; every response has the RateLimit fields", async () => {
   using folder = new TemporaryFolder();
-  await using server = await serverWith(folder, ["--token-rate", "2", "--token-burst", "6"]);
+  await using server = await serverWith(folder, "--token-rate 2 --token-burst 6");
   const target = { url: server.url, token: await server.createToken() };
   const answers: Awaited<ReturnType<typeof post>>[] = [];
   for (let sent = 0; sent < 8; sent++) answers.push(await post(target, plantJson(freshId(), "Monstera")));
@@ -63,7 +77,7 @@ test("a token may send its burst at once, then 42900 with Retry-After; every res
 
 test("each token has its own rate, and rejected creates count for that token only", async () => {
   using folder = new TemporaryFolder();
-  await using server = await serverWith(folder, ["--token-rate", "5"]);
+  await using server = await serverWith(folder, "--token-rate 5");
   const [one, other] = [await server.createToken(), await server.createToken()];
   const burst = await Promise.all(
     Array.from({ length: 20 }, () => post({ url: server.url, token: one }, plantJson(freshId(), "Monstera"))),
@@ -75,7 +89,7 @@ test("each token has its own rate, and rejected creates count for that token onl
 
 test("without a rate there are no RateLimit fields", async () => {
   using folder = new TemporaryFolder();
-  await using server = await serverWith(folder, []);
+  await using server = await serverWith(folder, "");
   const { headers } = await post(
     { url: server.url, token: await server.createToken() },
     plantJson(1n, "Monstera"),
@@ -86,7 +100,7 @@ test("without a rate there are no RateLimit fields", async () => {
 
 test("rejected requests may be pipelined", async () => {
   using folder = new TemporaryFolder();
-  await using server = await serverWith(folder, []);
+  await using server = await serverWith(folder, "");
   const connection = await RawConnection.open(server.url);
   connection.write("GET /plants HTTP/1.1\r\nHost: x\r\n\r\n".repeat(3));
   await connection.until((received) => (received.split("HTTP/1.1 401 ").length === 4 ? true : undefined));
@@ -99,7 +113,7 @@ test.each([
   ["chunked", "Transfer-Encoding: chunked", "1\r\n{\r\n", "1\r\n \r\n0\r\n\r\n"],
 ])("past a full queue a body that is %s is not waited for, and its connection stays good", async (...how) => {
   using folder = new TemporaryFolder();
-  await using server = await serverWith(folder, ["--queue-plants-max", "1"]);
+  await using server = await serverWith(folder, "--queue-plants-max 1");
   const target = { url: server.url, token: await server.createToken() };
   const other = new Database(folder.file("plants.db"));
   other.run("BEGIN IMMEDIATE");
@@ -132,7 +146,7 @@ test.each([
   ["chunked", "Transfer-Encoding: chunked", "1\r\n{\r\n"],
 ])("a body that is %s and does not arrive in time is 40800, and its connection is closed", async (...how) => {
   using folder = new TemporaryFolder();
-  await using server = await serverWith(folder, ["--arrival-seconds-max", "1"]);
+  await using server = await serverWith(folder, "--arrival-seconds-max 1");
   const target = { url: server.url, token: await server.createToken() };
   const [, framing, beginning] = how;
   const connection = await stuckCreate(target, framing, beginning);
@@ -153,12 +167,11 @@ test.each([
   ["chunked", "Transfer-Encoding: chunked", `dbba0\r\n${"x".repeat(0xdbba0)}`],
 ])("past the bytes in flight a body that is %s is 50300, until there is room again", async (...how) => {
   using folder = new TemporaryFolder();
-  await using server = await serverWith(folder, ["--in-flight-bytes-max", "1100000"]);
+  await using server = await serverWith(folder, "--in-flight-bytes-max 1100000");
   const target = { url: server.url, token: await server.createToken() };
   const [, framing, beginning] = how;
   const connection = await stuckCreate(target, framing, beginning);
-  const bytes = () => server.metric("plantstore_body_bytes");
-  while ((await bytes()) < 900_000) await Bun.sleep(10);
+  await untilBodyBytes(server, 900_000);
   const large = plantJson(1n, "x".repeat(300_000));
   expect(await post(target, large)).toMatchObject({
     status: 503,
@@ -171,7 +184,7 @@ test.each([
   const other = { url: server.url, token: await server.createToken() };
   expect((await post(other, plantJson(2n, "small"))).status).toBe(200);
   connection.terminate();
-  while ((await bytes()) > 0) await Bun.sleep(10);
+  await untilBodyBytes(server, 0, 0);
   expect((await post(target, large)).status).toBe(200);
 });
 
@@ -182,12 +195,7 @@ test.each([
   "Content-Length, %s: 40000, the connection is closed, and every limit holds as before",
   async (_, framing) => {
     using folder = new TemporaryFolder();
-    await using server = await serverWith(folder, [
-      "--body-bytes-max",
-      "2000",
-      "--in-flight-bytes-max",
-      "2000",
-    ]);
+    await using server = await serverWith(folder, "--body-bytes-max 2000 --in-flight-bytes-max 2000");
     const target = { url: server.url, token: await server.createToken() };
     const connection = await stuckCreate(target, framing, plantJson(1n, "Monstera"));
     const answer = await connection.closed;
@@ -198,37 +206,32 @@ test.each([
 
     expect((await post(target, plantJson(2n, "x".repeat(2_000)))).status).toBe(413);
     const stuck = await stuckCreate(target, "Content-Length: 2000", " ".repeat(1_990));
-    while ((await server.metric("plantstore_body_bytes")) < 1_990) await Bun.sleep(10);
+    await untilBodyBytes(server, 1_990);
     expect((await post(target, plantJson(3n, "x".repeat(500)))).status).toBe(503);
     stuck.terminate();
-    while ((await server.metric("plantstore_body_bytes")) > 0) await Bun.sleep(10);
+    await untilBodyBytes(server, 0, 0);
     expect((await server.command("export")).stdout).toBe("");
   },
 );
 
 test("memory is reserved for the bytes received, not for the Content-Length", async () => {
   using folder = new TemporaryFolder();
-  await using server = await serverWith(folder, ["--in-flight-bytes-max", "1100000"]);
+  await using server = await serverWith(folder, "--in-flight-bytes-max 1100000");
   const one = { url: server.url, token: await server.createToken() };
   const stuck = await Promise.all(
     Array.from({ length: 40 }, () => stuckCreate(one, "Content-Length: 1000000", "{")),
   );
-  while ((await server.metric("plantstore_body_bytes")) < 40) await Bun.sleep(10);
+  await untilBodyBytes(server, 40);
   expect(await server.metric("plantstore_body_bytes")).toBeLessThan(40 * 16_384 + 1);
   const other = { url: server.url, token: await server.createToken() };
   expect((await post(other, plantJson(1n, "x".repeat(200_000)))).status).toBe(200);
   for (const connection of stuck) connection.terminate();
-  while ((await server.metric("plantstore_body_bytes")) > 0) await Bun.sleep(10);
+  await untilBodyBytes(server, 0, 0);
 });
 
 test("bodies of one token leave memory for those of another", async () => {
   using folder = new TemporaryFolder();
-  await using server = await serverWith(folder, [
-    "--in-flight-bytes-max",
-    "1600000",
-    "--body-bytes-max",
-    "100000",
-  ]);
+  await using server = await serverWith(folder, "--in-flight-bytes-max 1600000 --body-bytes-max 100000");
   const greedy = { url: server.url, token: await server.createToken() };
   const stuck = await Promise.all(
     Array.from({ length: 30 }, () => stuckCreate(greedy, "Content-Length: 100000", " ".repeat(99_999))),
@@ -246,13 +249,13 @@ test("bodies of one token leave memory for those of another", async () => {
   for (let id = 2n; id < 12n; id++)
     expect((await post(other, plantJson(id, "x".repeat(99_000)))).status).toBe(200);
   for (const connection of stuck) connection.terminate();
-  while ((await server.metric("plantstore_body_bytes")) > 0) await Bun.sleep(10);
+  await untilBodyBytes(server, 0, 0);
   expect((await post(greedy, plantJson(20n, "x".repeat(99_000)))).status).toBe(200);
 });
 
 test("a queue that one token fills accepts another token's plants", async () => {
   using folder = new TemporaryFolder();
-  await using server = await serverWith(folder, ["--queue-plants-max", "16"]);
+  await using server = await serverWith(folder, "--queue-plants-max 16");
   const greedy = { url: server.url, token: await server.createToken() };
   const other = { url: server.url, token: await server.createToken() };
   const lock = new Database(folder.file("plants.db"));
@@ -274,7 +277,7 @@ test("a queue that one token fills accepts another token's plants", async () => 
 
 test("past connectionsMax idle connections are closed, busy ones after their response, and no new one is refused", async () => {
   using folder = new TemporaryFolder();
-  await using server = await serverWith(folder, ["--connections-max", "10"]);
+  await using server = await serverWith(folder, "--connections-max 10");
   const target = { url: server.url, token: await server.createToken() };
   const stuck = await Promise.all(
     Array.from({ length: 20 }, () => stuckCreate(target, "Content-Length: 29", '{"id":1,"name":"Monster')),

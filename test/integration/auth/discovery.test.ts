@@ -10,13 +10,16 @@ import { audience, claimsOf, keysUnavailable, notAccepted, ServerWithIdentity } 
 
 const key = new SigningKey();
 
+/** Makes the provider return its metadata at one path only. */
+function serveMetadata(provider: KeyServer, issuer: string, path: string): void {
+  provider.instead = ({ url }) =>
+    new URL(url).pathname === path ? Response.json({ issuer, jwks_uri: provider.jwksUrl }) : undefined;
+}
+
 test.each(["", "/"])("an issuer with a path, and %p at its end", async (end) => {
   await using provider = new KeyServer(key);
   const issuer = `${provider.issuer}/realms/plants${end}`;
-  provider.instead = ({ url }) =>
-    new URL(url).pathname === "/realms/plants/.well-known/openid-configuration"
-      ? Response.json({ issuer, jwks_uri: provider.jwksUrl })
-      : undefined;
+  serveMetadata(provider, issuer, "/realms/plants/.well-known/openid-configuration");
   await using identity = await ServerWithIdentity.start(issuer);
   expect((await identity.create(key.sign(claimsOf(issuer)))).status).toBe(200);
   expect(await identity.create(key.sign(claimsOf(provider.issuer)))).toMatchObject(notAccepted);
@@ -25,10 +28,7 @@ test.each(["", "/"])("an issuer with a path, and %p at its end", async (end) => 
 test("OAuth metadata (RFC 8414) where there is no OpenID discovery", async () => {
   await using provider = new KeyServer(key);
   const issuer = `${provider.issuer}/tenant`;
-  provider.instead = ({ url }) =>
-    new URL(url).pathname === "/.well-known/oauth-authorization-server/tenant"
-      ? Response.json({ issuer, jwks_uri: provider.jwksUrl })
-      : undefined;
+  serveMetadata(provider, issuer, "/.well-known/oauth-authorization-server/tenant");
   await using identity = await ServerWithIdentity.start(issuer);
   expect((await identity.create(key.sign(claimsOf(issuer)))).status).toBe(200);
   expect(provider.requests).toEqual([

@@ -72,6 +72,19 @@ class TestCache implements AsyncDisposable {
     return token;
   }
 
+  /** Starts the cache and uses a new token "ci". Its use cannot be stored, until acceptUpdates. */
+  async useWhileUpdatesFail(): Promise<string> {
+    const token = await this.issue("ci");
+    this.sql.run("CREATE TRIGGER refuse BEFORE UPDATE ON tokens BEGIN SELECT RAISE(ABORT, 'read-only'); END");
+    await this.cache.start();
+    await this.cache.lookup(token);
+    return token;
+  }
+
+  acceptUpdates(): void {
+    this.sql.run("DROP TRIGGER refuse");
+  }
+
   /** Stores revoked and expired tokens, as after years of use. */
   addEnded(count: number, endedAt: number): void {
     this.sql.run(
@@ -171,19 +184,14 @@ test("a later use that another server has stored is kept", async () => {
 
 test("last uses that cannot be written are reported, and written a minute later; tokens stay accepted", async () => {
   await using fixture = new TestCache();
-  const token = await fixture.issue("ci");
-  fixture.sql.run(
-    "CREATE TRIGGER refuse BEFORE UPDATE ON tokens BEGIN SELECT RAISE(ABORT, 'read-only'); END",
-  );
-  await fixture.cache.start();
-  await fixture.cache.lookup(token);
+  const token = await fixture.useWhileUpdatesFail();
   fixture.now = noon + minute;
   await fixture.until(() => fixture.failures.length > 0);
   expect(fixture.failures).toEqual(["lastUsedWriteFailed: read-only"]);
   expect(await fixture.cache.lookup(token)).toMatchObject({ name: "ci" });
   expect(await fixture.lastUses()).toEqual({ ci: undefined });
 
-  fixture.sql.run("DROP TRIGGER refuse");
+  fixture.acceptUpdates();
   fixture.now = noon + 2 * minute;
   await fixture.until(async () => (await fixture.lastUses()).ci !== undefined);
   expect(await fixture.lastUses()).toEqual({ ci: 1 });
@@ -192,15 +200,10 @@ test("last uses that cannot be written are reported, and written a minute later;
 
 test("stop resolves where the store fails, and reports the error", async () => {
   await using fixture = new TestCache();
-  const token = await fixture.issue("ci");
-  fixture.sql.run(
-    "CREATE TRIGGER refuse BEFORE UPDATE ON tokens BEGIN SELECT RAISE(ABORT, 'read-only'); END",
-  );
-  await fixture.cache.start();
-  await fixture.cache.lookup(token);
+  await fixture.useWhileUpdatesFail();
   await fixture.cache.stop();
   expect(fixture.failures).toEqual(["lastUsedWriteFailed: read-only"]);
-  fixture.sql.run("DROP TRIGGER refuse");
+  fixture.acceptUpdates();
 });
 
 test("only active tokens are loaded, once, and then changes, however many tokens have ended", async () => {
@@ -330,4 +333,44 @@ test("a removal that fails is reported, and tokens stay accepted", async () => {
   await fixture.until(() => fixture.failures.length > 0);
   expect(fixture.failures).toEqual(["tokenRemovalFailed: read-only"]);
   expect(await fixture.cache.lookup(token)).toMatchObject({ name: "ci" });
+});
+
+test("a token is recalled by its credentials while it is active, and its uses are stored", async () => {
+  await using fixture = new TestCache();
+  const [ending, revoked, kept] = [
+    await fixture.issue("ending", noon + minute),
+    await fixture.issue("revoked"),
+    await fixture.issue("kept"),
+  ];
+  await fixture.cache.start();
+  const recalled = () =>
+    [ending, revoked, kept].map((token) => fixture.cache.recall(`Bearer ${token}`)?.name);
+  expect(recalled()).toEqual([undefined, undefined, undefined]);
+  for (const token of [ending, revoked, kept]) await fixture.cache.lookup(token, `Bearer ${token}`);
+  expect(recalled()).toEqual(["ending", "revoked", "kept"]);
+  expect(fixture.cache.recall(`Bearer ${kept}x`)).toBeUndefined();
+
+  fixture.now = noon + minute;
+  expect(recalled()).toEqual([undefined, "revoked", "kept"]);
+  await fixture.stored.revoke("revoked", noon);
+  await fixture.aTick();
+  expect(fixture.cache.recall(`Bearer ${revoked}`)).toBeUndefined();
+  await fixture.cache.lookup(kept, `Bearer ${kept}`);
+  fixture.now = noon + 2 * minute;
+  expect(recalled()).toEqual([undefined, undefined, "kept"]);
+  await fixture.cache.stop();
+  expect(await fixture.lastUses()).toMatchObject({ ending: 0, revoked: 1, kept: 2 });
+});
+
+test("a token whose row was deleted by hand is not recalled after the next reload", async () => {
+  await using fixture = new TestCache();
+  const token = await fixture.issue("ci");
+  await fixture.cache.start();
+  await fixture.cache.lookup(token);
+  fixture.sql.run("DELETE FROM tokens");
+  // The failed poll makes the next one a reload.
+  fixture.sql.run("ALTER TABLE tokens RENAME TO hidden");
+  await fixture.until(() => fixture.failures.length > 0);
+  fixture.sql.run("ALTER TABLE hidden RENAME TO tokens");
+  await fixture.until(() => fixture.cache.recall(token) === undefined);
 });

@@ -119,7 +119,7 @@ test("onRetry is called before each delay, with the error of the attempt", async
     expect(retry.error).toBeInstanceOf(PlantStoreNetworkError);
     expect(retry.error.message).toContain(`http://127.0.0.1:${port}/plants`);
   }
-  // The last failure is nobody's to try again.
+  // The last failure is not retried.
   expect(retries.map((retry): unknown => retry.error)).not.toContain(error);
 });
 

@@ -7,23 +7,16 @@ import { engines } from "../../support/engines.ts";
 import { plantJson } from "../../support/http.ts";
 import {
   type CommandResult,
-  collectResult,
   plantstore,
   RunningServer,
   run,
+  runIn,
   TemporaryFolder,
 } from "../../support/server.ts";
 
 /** Runs a command in a directory, with the default --database. */
-async function runIn(folder: string, ...args: string[]): Promise<CommandResult> {
-  const child = Bun.spawn([plantstore, ...args], {
-    cwd: folder,
-    env: { PATH: process.env.PATH ?? "" },
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  return collectResult(child);
+function inFolder(folder: string, ...args: string[]): Promise<CommandResult> {
+  return runIn(folder, [plantstore, ...args]);
 }
 
 const commands: readonly (readonly string[])[] = [
@@ -47,7 +40,7 @@ test.each(commands.map((args) => [args.join(" "), args] as const))(
   async (_, args) => {
     using folder = new TemporaryFolder();
     writeFileSync(folder.file("plants.ndjson"), plantJson(1n, "Monstera"));
-    const { exitCode, stdout, stderr } = await runIn(folder.path, ...args);
+    const { exitCode, stdout, stderr } = await inFolder(folder.path, ...args);
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
     expect(stderr).toStartWith(
@@ -65,7 +58,7 @@ test.skipIf(process.platform !== "linux")(
     mkdirSync(folder.file("wrong"));
     const path = folder.file("right/plants.db");
     await using server = await RunningServer.start({ database: `sqlite:${path}` });
-    const { stderr } = await runIn(folder.file("wrong"), "token", "create", "--name", "ci");
+    const { stderr } = await inFolder(folder.file("wrong"), "token", "create", "--name", "ci");
     expect(stderr).toContain(`there is no store at ${folder.file("wrong/plantstore.db")}; `);
     // Servers of other tests may be listed too.
     expect(stderr).toMatch(/; running servers have .*\n$/);
@@ -73,7 +66,7 @@ test.skipIf(process.platform !== "linux")(
     expect(readdirSync(folder.file("wrong"))).toEqual([]);
 
     expect((await server.stop()).exitCode).toBe(0);
-    const after = await runIn(folder.file("wrong"), "token", "create", "--name", "ci");
+    const after = await inFolder(folder.file("wrong"), "token", "create", "--name", "ci");
     expect(after.stderr).not.toContain(path);
   },
 );

@@ -5,28 +5,20 @@ import { Database } from "bun:sqlite";
 import { afterAll, expect, test } from "bun:test";
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { plantJson, post } from "../../support/http.ts";
-import { plantstore, RunningServer, TemporaryFolder } from "../../support/server.ts";
+import {
+  type CommandResult,
+  plantstore,
+  RunningServer,
+  runIn,
+  TemporaryFolder,
+} from "../../support/server.ts";
 import { statesOf } from "../../support/token-list.ts";
 
 const password = "correct horse battery staple";
 
-interface ShellResult {
-  readonly exitCode: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 /** Runs the command in a shell, with redirections such as `>&-`. `input` is the content of standard input. */
-async function inShell(line: string, folder: TemporaryFolder, input = ""): Promise<ShellResult> {
-  const child = Bun.spawn(["sh", "-c", `${plantstore} ${line}`], {
-    cwd: folder.path,
-    env: { PATH: process.env.PATH ?? "" },
-    stdin: new Blob([input]),
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()]);
-  return { exitCode: await child.exited, stdout, stderr };
+function inShell(line: string, folder: TemporaryFolder, input = ""): Promise<CommandResult> {
+  return runIn(folder.path, ["sh", "-c", `${plantstore} ${line}`], input);
 }
 
 const template = new TemporaryFolder();

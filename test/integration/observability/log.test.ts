@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import packageJson from "../../../package.json";
 import { freshId, plantJson, post, send } from "../../support/http.ts";
 import { type LogLine, logLines, Output } from "../../support/output.ts";
-import { describeIfInstalled, programPath } from "../../support/programs.ts";
+import { programPath, testIfInstalled } from "../../support/programs.ts";
 import { plantstore, RunningServer, TemporaryFolder } from "../../support/server.ts";
 
 async function serverWith(folder: TemporaryFolder, ...args: string[]): Promise<RunningServer> {
@@ -111,24 +111,22 @@ test("--log-format pretty is readable", async () => {
   expect(stderr).toContain("POST /plants 200");
 });
 
-describeIfInstalled(
+testIfInstalled(
   "script",
-  "on a terminal",
-  () => {
-    test("the log is readable by default", async () => {
-      using folder = new TemporaryFolder();
-      const database = `sqlite:${folder.file("plants.db")}`;
-      const serve = `${plantstore} serve --port 0 --admin-port off --database ${database}`;
-      const child = Bun.spawn([programPath("script"), "-qec", serve, "/dev/null"], {
-        stdout: "pipe",
-        stderr: "ignore",
-      });
-      await new Output(child.stdout).until(
-        (text) => Bun.stripANSI(text).includes("INFO: the public listener is open") || undefined,
-      );
-      child.kill();
-      await child.exited;
+  "on a terminal the log is readable by default",
+  async () => {
+    using folder = new TemporaryFolder();
+    const database = `sqlite:${folder.file("plants.db")}`;
+    const serve = `${plantstore} serve --port 0 --admin-port off --database ${database}`;
+    const child = Bun.spawn([programPath("script"), "-qec", serve, "/dev/null"], {
+      stdout: "pipe",
+      stderr: "ignore",
     });
+    await new Output(child.stdout).until(
+      (text) => Bun.stripANSI(text).includes("INFO: the public listener is open") || undefined,
+    );
+    child.kill();
+    await child.exited;
   },
   "bsdutils",
 );

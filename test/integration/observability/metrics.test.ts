@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { plantJson, post, send } from "../../support/http.ts";
 import { rowsOf } from "../../support/markdown.ts";
-import { describeIfInstalled, programPath } from "../../support/programs.ts";
+import { programPath, testIfInstalled } from "../../support/programs.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 
 async function scrape(server: RunningServer): Promise<{ text: string; sample: (name: string) => number }> {
@@ -35,10 +35,10 @@ test("creates by outcome, errors by code, latencies and batches are counted", as
   const { sample } = await scrape(server);
   expect(sample('plantstore_creates_total{outcome="created"}')).toBe(50);
   expect(sample('plantstore_creates_total{outcome="unchanged"}')).toBe(1);
-  expect(sample('plantstore_refusals_total{error="40009"}')).toBe(1);
-  expect(sample('plantstore_refusals_total{error="40001"}')).toBe(1);
-  expect(sample('plantstore_refusals_total{error="40100"}')).toBe(1);
-  expect(sample('plantstore_refusals_total{error="50000"}')).toBe(0);
+  expect(sample('plantstore_errors_total{error="40009"}')).toBe(1);
+  expect(sample('plantstore_errors_total{error="40001"}')).toBe(1);
+  expect(sample('plantstore_errors_total{error="40100"}')).toBe(1);
+  expect(sample('plantstore_errors_total{error="50000"}')).toBe(0);
   expect(sample("plantstore_create_duration_seconds_count")).toBe(51);
   expect(sample("plantstore_create_duration_seconds_sum")).toBeGreaterThan(0);
   expect(sample('plantstore_create_duration_seconds_bucket{le="+Inf"}')).toBe(51);
@@ -76,9 +76,9 @@ test("a client that disconnects before its response is counted", async () => {
   const bytesInFlight = async () => (await scrape(server)).sample("plantstore_body_bytes");
   while ((await bytesInFlight()) !== 50) await Bun.sleep(10);
   socket.terminate();
-  while ((await scrape(server)).sample("plantstore_requests_gone_total") !== 1) await Bun.sleep(10);
+  while ((await scrape(server)).sample("plantstore_requests_aborted_total") !== 1) await Bun.sleep(10);
   expect(await bytesInFlight()).toBe(0);
-  expect((await scrape(server)).sample("plantstore_faults_total")).toBe(0);
+  expect((await scrape(server)).sample("plantstore_internal_errors_total")).toBe(0);
 });
 
 test("docs/operating.md lists every metric with its type and meaning", async () => {
@@ -99,21 +99,19 @@ test("docs/operating.md lists every metric with its type and meaning", async () 
   expect(rows.filter(([name = ""]) => isHere(name))).toEqual(metrics.filter(([name = ""]) => isHere(name)));
 });
 
-describeIfInstalled(
+testIfInstalled(
   "promtool",
-  "promtool",
-  () => {
-    test("accepts the metrics", async () => {
-      using folder = new TemporaryFolder();
-      await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` });
-      await post({ url: server.url, token: await server.createToken() }, plantJson(1n, "Monstera"));
-      const { text } = await scrape(server);
-      const check = Bun.spawnSync([programPath("promtool"), "check", "metrics"], {
-        stdin: Buffer.from(text),
-      });
-      expect(check.stdout.toString() + check.stderr.toString()).toBe("");
-      expect(check.exitCode).toBe(0);
+  "promtool accepts the metrics",
+  async () => {
+    using folder = new TemporaryFolder();
+    await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` });
+    await post({ url: server.url, token: await server.createToken() }, plantJson(1n, "Monstera"));
+    const { text } = await scrape(server);
+    const check = Bun.spawnSync([programPath("promtool"), "check", "metrics"], {
+      stdin: Buffer.from(text),
     });
+    expect(check.stdout.toString() + check.stderr.toString()).toBe("");
+    expect(check.exitCode).toBe(0);
   },
   "prometheus",
 );

@@ -5,7 +5,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { progressText } from "../../../src/transfer/progress.ts";
 import { engines } from "../../support/engines.ts";
 import { plantJson, post } from "../../support/http.ts";
-import { createStore, plantstore, RunningServer, run, TemporaryFolder } from "../../support/server.ts";
+import { createStore, plantstore, RunningServer, run, runIn, TemporaryFolder } from "../../support/server.ts";
 
 for (const engine of engines) {
   describe(engine.name, () => {
@@ -101,15 +101,10 @@ test("standard input is imported like a file, and a missing file is an error", a
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
   await createStore(database);
-  const child = Bun.spawn([plantstore, "import", "-", "--database", database], {
-    cwd: folder.path,
-    stdin: new Blob([`${plantJson(1n, "Monstera")}\nnope\n`]),
-    stderr: "pipe",
-  });
-  expect(await child.stderr.text()).toBe(
-    "1 created, 0 already stored, 1 rejected; see stdin.rejected.ndjson\n",
-  );
-  expect(await child.exited).toBe(3);
+  const command = [plantstore, "import", "-", "--database", database];
+  const { exitCode, stderr } = await runIn(folder.path, command, `${plantJson(1n, "Monstera")}\nnope\n`);
+  expect(stderr).toBe("1 created, 0 already stored, 1 rejected; see stdin.rejected.ndjson\n");
+  expect(exitCode).toBe(3);
   expect(existsSync(folder.file("stdin.rejected.ndjson"))).toBe(true);
   const none = await run(["import", folder.file("none.ndjson"), "--database", database]);
   expect(none).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("there is no file") });

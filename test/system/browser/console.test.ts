@@ -1,7 +1,8 @@
-// The console in Chromium: plants, search, export, tokens, indexes, the log-in, the charts, and accessibility.
+// The console in Chromium: plants, search, export, tokens, indexes, the log-in, the charts, and accessibility. The tests run
+// at the same time, each with a server and a profile of its own: the page polls every 5 seconds, for which most of them wait.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { accessibilityFaults, type Page, TestBrowser, takePicture } from "../../support/browser.ts";
+import { accessibilityFaults, type Page, TestBrowser } from "../../support/browser.ts";
 import { ConsoleClient } from "../../support/console.ts";
 import { revokeToken, row, searchBy } from "../../support/console-page.ts";
 import { plantJson, post } from "../../support/http.ts";
@@ -26,7 +27,12 @@ async function withServer(
   await work(server, target, `${await server.adminUrl()}/console/`);
 }
 
-test("a plant that a client creates appears without a reload, and is found by id, name and tag", async () => {
+/** How many samples the charts have: one more every 5 seconds. */
+async function samplesOf(client: ConsoleClient): Promise<number> {
+  return ((await client.read("history")).json as { samples: unknown[] }).samples.length;
+}
+
+test.concurrent("a plant that a client creates appears without a reload, and is found by id, name and tag", async () => {
   await withServer([], async (_, target, console) => {
     await post(target, plantJson(1n, "Ficus elastica", "tree"));
     await browser.visit(console, {}, async (page) => {
@@ -52,7 +58,7 @@ test("a plant that a client creates appears without a reload, and is found by id
   });
 });
 
-test("new plants are marked, unless all plants on the page are new", async () => {
+test.concurrent("new plants are marked, unless all plants on the page are new", async () => {
   await withServer([], async (_, target, console) => {
     await post(target, plantJson(1n, "Ficus"));
     await browser.visit(console, {}, async (page) => {
@@ -78,7 +84,7 @@ test("new plants are marked, unless all plants on the page are new", async () =>
   });
 });
 
-test("the form adds a plant with the public operation, and shows the response", async () => {
+test.concurrent("the form adds a plant with the public operation, and shows the response", async () => {
   await withServer([], async (server, { token }, console) => {
     await browser.visit(console, {}, async (page) => {
       await page.getByRole("button", { name: "Add a plant" }).click();
@@ -108,7 +114,7 @@ test("the form adds a plant with the public operation, and shows the response", 
   });
 });
 
-test("an issued token is shown once, and a revoked token stops working", async () => {
+test.concurrent("an issued token is shown once, and a revoked token stops working", async () => {
   await withServer([], async (_, target, console) => {
     await browser.visit(console, {}, async (page) => {
       await page.getByRole("button", { name: "Issue a token" }).click();
@@ -140,7 +146,7 @@ const hostile = [
   "a\u0301".repeat(400),
 ];
 
-test("hostile names are shown as text in lists and dialogs, and exported unchanged", async () => {
+test.concurrent("hostile names are shown as text in lists and dialogs, and exported unchanged", async () => {
   await withServer([], async (_, target, console) => {
     for (const [index, name] of hostile.entries()) await post(target, plantJson(BigInt(index), name, name));
     await post(target, plantJson(100n, "x".repeat(100_000), "y".repeat(100_000)));
@@ -173,7 +179,7 @@ test("hostile names are shown as text in lists and dialogs, and exported unchang
   });
 });
 
-test("pages are turned in both directions, and an index is built while plants are created", async () => {
+test.concurrent("pages are turned in both directions, and an index is built while plants are created", async () => {
   await withServer([], async (_, target, console) => {
     for (let id = 1n; id <= 120n; id++) await post(target, plantJson(id, `Hoya ${id % 3n}`, "wax"));
     await browser.visit(console, {}, async (page) => {
@@ -197,7 +203,7 @@ test("pages are turned in both directions, and an index is built while plants ar
   });
 });
 
-test("with a password the page is empty before the log-in and after the log-out", async () => {
+test.concurrent("with a password the page is empty before the log-in and after the log-out", async () => {
   const password = "four random words it is";
   const hash = await Bun.password.hash(password, "argon2id");
   await withServer(["--admin-password-hash", hash], async (_, __, console) => {
@@ -222,7 +228,7 @@ test("with a password the page is empty before the log-in and after the log-out"
   });
 });
 
-test("with a password the page works below a path prefix that a proxy removes", async () => {
+test.concurrent("with a password the page works below a path prefix that a proxy removes", async () => {
   const password = "four random words it is";
   const hash = await Bun.password.hash(password, "argon2id");
   await withServer(["--admin-password-hash", hash], async (server) => {
@@ -252,7 +258,7 @@ test("with a password the page works below a path prefix that a proxy removes", 
   });
 });
 
-test("the charts continue after a restart of the server", async () => {
+test.concurrent("the charts continue after a restart of the server", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
   await using first = await RunningServer.start({ database });
@@ -261,8 +267,7 @@ test("the charts continue after a restart of the server", async () => {
     const empty = page.getByText("No creates in the last hour.").first();
     await empty.waitFor();
     const client = await ConsoleClient.of(first);
-    const samples = async () => ((await client.read("history")).json as { samples: unknown[] }).samples;
-    while ((await samples()).length < 2) await Bun.sleep(250);
+    while ((await samplesOf(client)) < 2) await Bun.sleep(250);
     await first.stop();
     await page.getByText("The server is unreachable; retrying.").waitFor();
     await using second = await RunningServer.start({
@@ -275,9 +280,11 @@ test("the charts continue after a restart of the server", async () => {
   });
 });
 
-test("an error stays visible while the list is reloaded, and a failed reload is shown", async () => {
+test.concurrent("an error stays visible while the list is reloaded, and a failed reload is shown", async () => {
   await using database = await PostgresServer.start();
-  await using server = await RunningServer.start({ database: database.address("postgres") });
+  await using server = await RunningServer.start({
+    database: `${database.address("postgres")}?retry_timeout=1`,
+  });
   const target = { url: server.url, token: await server.createToken() };
   await browser.visit(`${await server.adminUrl()}/console/`, { expectedFaults: [/ 503/] }, async (page) => {
     await post(target, plantJson(1n, "Ficus"));
@@ -299,7 +306,7 @@ test("an error stays visible while the list is reloaded, and a failed reload is 
   });
 });
 
-test("all controls are reachable with the keyboard", async () => {
+test.concurrent("all controls are reachable with the keyboard", async () => {
   await withServer([], async (_, target, console) => {
     await post(target, plantJson(5n, "Monstera"));
     await browser.visit(console, {}, async (page) => {
@@ -332,7 +339,7 @@ test("all controls are reachable with the keyboard", async () => {
   });
 });
 
-test("light, dark and narrow pages have no serious accessibility violations", async () => {
+test.concurrent("light, dark and narrow pages have no serious accessibility violations", async () => {
   await withServer(["--access-log", "0"], async (server, target, console) => {
     const names = [
       "Monstera deliciosa",
@@ -342,30 +349,19 @@ test("light, dark and narrow pages have no serious accessibility violations", as
       "Hoya carnosa",
     ];
     const tags = ["tropical", "tree", undefined, "succulent", "climber"];
-    const ended = Promise.withResolvers<void>();
-    let isOver = false;
-    // Data for the charts: creates, replays and errors in several samples.
-    const load = (async () => {
-      for (let id = 1n; !isOver; id++) {
-        const kind = Number(id % 5n);
-        const plant = plantJson(id * 104_729n, names[kind] ?? "", tags[kind]);
-        await Promise.all([
-          post(target, plant),
-          post(target, id % 3n === 0n ? plant : plantJson(id * 104_729n + 1n, `${names[kind]} ${id}`)),
-          id % 7n === 0n && post(target, plantJson(104_729n, "another")),
-          id % 11n === 0n && post({ ...target, token: "pst_wrong" }, plant),
-        ]);
-      }
-      ended.resolve();
-    })();
     await server.createToken("ci pipeline", 90 * 86_400_000);
     await server.createToken("warehouse import");
-    const history = `${console}api/history`;
-    const samples = async () =>
-      ((await (await fetch(history)).json()) as { samples: unknown[] }).samples.length;
-    while ((await samples()) < 4) await Bun.sleep(250);
-    isOver = true;
-    await Promise.all([load, ended.promise]);
+    const client = await ConsoleClient.of(server);
+    // Data for the charts: creates, duplicates and errors in several samples.
+    for (let round = 0; round < 3; round++) {
+      for (let id = 1n; id <= 15n; id++) {
+        const kind = Number(id % 5n);
+        await post(target, plantJson(id * 104_729n, names[kind] ?? "", tags[kind]));
+      }
+      await post(target, plantJson(104_729n, "another"));
+      await post({ ...target, token: "pst_wrong" }, plantJson(1n, "Monstera"));
+      while ((await samplesOf(client)) <= round) await Bun.sleep(250);
+    }
     await post(target, plantJson(9007199254740993n, "<script>alert('Monstera')</script>", "hostile"));
     const ready = async (page: Page) => {
       await row(page, 9007199254740993n).waitFor();
@@ -373,13 +369,12 @@ test("light, dark and narrow pages have no serious accessibility violations", as
       expect(await accessibilityFaults(page)).toEqual([]);
       expect(await page.evaluate<boolean>("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
     };
-    await browser.takePictures(console, "console", ready);
+    await browser.visitInEveryLook(console, ready);
     await browser.visit(console, { look: "narrow" }, async (page) => {
       await page.setViewportSize({ width: 360, height: 800 });
       await ready(page);
       await page.getByRole("button", { name: "Add a plant" }).click();
       await page.getByRole("dialog").waitFor();
-      await takePicture(page, "console-form");
     });
   });
 });

@@ -1,9 +1,11 @@
-// The documentation page in Chromium: its content, and creates through "Test Request".
+// The documentation page in Chromium: its content, creates through "Test Request", and the console beside it.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { errorRegistry } from "../../../src/contract/errors.ts";
-import { accessibilityFaults, TestBrowser, takePicture } from "../../support/browser.ts";
+import { accessibilityFaults, TestBrowser } from "../../support/browser.ts";
+import { revokeToken, row, searchBy } from "../../support/console-page.ts";
 import { scrollToOperation, shown, tryIt } from "../../support/documentation-page.ts";
+import { post } from "../../support/http.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 
 const resources = new AsyncDisposableStack();
@@ -37,7 +39,6 @@ test("creates plants exactly as typed, shows why a token is rejected, and stores
 
     const exact = '{"id": 9007199254740993, "name": "Monstera deliciosa", "tag": "tropical"}';
     expect(await tryIt(page, token, exact, '"Monstera deliciosa"')).toContain("200");
-    await takePicture(page, "documentation-page-answer");
 
     const response = await tryIt(page, token, JSON.stringify({ id: 99, name: hostile }), "onerror");
     expect(response).toContain(hostile);
@@ -63,13 +64,36 @@ test("is the same at the base address without a slash at its end", async () => {
 const knownViolation = /^button-name: button\[aria-controls="scalar-/;
 
 test("shows this server's address and every error code, without serious accessibility violations, in light, dark and narrow", async () => {
-  await browser.takePictures(`${server.url}/`, "documentation-page", async (page) => {
+  await browser.visitInEveryLook(`${server.url}/`, async (page) => {
     await scrollToOperation(page);
     const violations = await accessibilityFaults(page);
     expect(violations.filter((violation) => !knownViolation.test(violation))).toEqual([]);
     const text = await page.getByRole("main").innerText();
     expect(text).toContain(server.url);
     for (const { error } of Object.values(errorRegistry)) expect(text).toContain(String(error));
-    await page.evaluate("scrollTo(0, 0)");
   });
+});
+
+test("a create on the documentation page appears in the console, and a token revoked there stops working", async () => {
+  const reader = await server.createToken("reader of the documentation");
+  await browser.visit(`${await server.adminUrl()}/console/`, {}, (console) =>
+    browser.visit(`${server.url}/`, { expectedFaults: [/status of 401/] }, async (documentation) => {
+      await (await scrollToOperation(documentation)).click();
+      const first = '{"id": 9007199254740995, "name": "Calathea orbifolia", "tag": "tropical"}';
+      expect(await tryIt(documentation, reader, first, '"Calathea orbifolia"')).toContain("200");
+
+      await console.bringToFront();
+      await row(console, 9007199254740995n).waitFor();
+      await searchBy(console, "Id", "9007199254740995");
+      await console.getByText("1 plant with this id.").waitFor();
+      expect(await row(console, 9007199254740995n).textContent()).toContain("Calathea orbifoliatropical");
+
+      await revokeToken(console, "reader of the documentation");
+      const second = '{"id": 2, "name": "Ficus elastica"}';
+      while ((await post({ url: server.url, token: reader }, first)).status === 200) await Bun.sleep(50);
+      await documentation.bringToFront();
+      expect(await tryIt(documentation, reader, second, "is not accepted")).toContain("40101");
+    }),
+  );
+  expect((await server.command("get", "2")).exitCode).toBe(1);
 });

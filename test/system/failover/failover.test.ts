@@ -1,16 +1,19 @@
 // The database fails and recovers, on the same host or another: responses are correct meanwhile, and the server recovers
 // without a restart.
 
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
-import { freePort, PostgresServer } from "../../support/postgres.ts";
+import { type PostgresDatabases, PostgresServer, sharedPostgres } from "../../support/postgres.ts";
 import { HangingProxy } from "../../support/proxy.ts";
-import { plantstore, RunningServer, run } from "../../support/server.ts";
+import { createStore, plantstore, RunningServer } from "../../support/server.ts";
 
 setDefaultTimeout(90_000);
 
 const connections = 16;
+
+/** The shortest limits that an address can have: a test waits for them to pass. */
+const shortLimits = "?statement_timeout=1&connect_timeout=1&retry_timeout=1";
 
 interface Service extends AsyncDisposable {
   readonly load: Load;
@@ -21,8 +24,8 @@ interface Service extends AsyncDisposable {
 
 /** A server on a database, under load. */
 async function serviceOn(database: string): Promise<Service> {
-  const adminPort = await freePort();
-  const server = await RunningServer.start({ database, args: ["--admin-port", String(adminPort)] });
+  const server = await RunningServer.start({ database });
+  const adminUrl = await server.adminUrl();
   const load = new Load();
   const running = load.untilStopped([{ url: server.url, token: await server.createToken() }], connections);
   const end = async () => {
@@ -33,7 +36,7 @@ async function serviceOn(database: string): Promise<Service> {
   return {
     load,
     server,
-    readyStatus: async () => (await fetch(`http://127.0.0.1:${adminPort}/readyz`)).status,
+    readyStatus: async () => (await fetch(`${adminUrl}/readyz`)).status,
     end,
     async [Symbol.asyncDispose]() {
       await end();
@@ -42,14 +45,44 @@ async function serviceOn(database: string): Promise<Service> {
   };
 }
 
-async function until(condition: () => Promise<boolean>): Promise<void> {
+/** A server under load on a cluster of its own with short limits, which it reaches directly or through a proxy. */
+async function serviceOnCluster(
+  route: "direct" | "proxy",
+): Promise<Service & { readonly database: PostgresServer; readonly network: HangingProxy }> {
+  const stack = new AsyncDisposableStack();
+  const database = stack.use(await PostgresServer.start());
+  const network = stack.use(new HangingProxy(database.port));
+  const { port } = route === "direct" ? database : network;
+  const service = stack.use(await serviceOn(`postgres://postgres@127.0.0.1:${port}/postgres${shortLimits}`));
+  return { ...service, database, network, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await condition())) await Bun.sleep(50);
 }
 
-/** Every response was 200 or 503, and every acknowledged plant is stored. */
+/** Waits for a client to be told that the database is unavailable. */
+async function unavailable({ load }: Service): Promise<void> {
+  await until(() => (load.statuses.get(503) ?? 0) > 0);
+}
+
+/** The server creates plants again and is ready; every response was 200 or 503, and every acknowledged plant is stored. */
+async function expectRecovery(service: Service): Promise<void> {
+  await service.load.acknowledgedMore(200);
+  await until(async () => (await service.readyStatus()) === 200);
+  await service.end();
+  await expectNothingLost(service);
+}
+
 async function expectNothingLost({ load, server }: Service): Promise<void> {
   expect([...load.statuses.keys()].filter((status) => status !== 200 && status !== 503)).toEqual([]);
   expect(load.audit((await server.command("export")).stdout)).toEqual([]);
+}
+
+/** The clients stop, and the server ends within its time limit although the database does not respond. */
+async function expectStop({ load, server }: Service): Promise<void> {
+  load.stop();
+  expect((await server.stop()).exitCode).toBe(0);
 }
 
 test("the primary is killed and its synchronous standby promoted: writes continue there, and no acknowledged plant is lost", async () => {
@@ -69,32 +102,14 @@ test("the primary is killed and its synchronous standby promoted: writes continu
   await until(async () => (await service.readyStatus()) === 503);
   const before = service.load.acknowledged.size;
   await standby.query("postgres", "SELECT pg_promote()");
-  await service.load.acknowledgedMore(200);
-  await until(async () => (await service.readyStatus()) === 200);
-  await service.end();
+  await expectRecovery(service);
   expect(service.load.acknowledged.size).toBeGreaterThan(before);
-  await expectNothingLost(service);
-});
-
-test("the database is stopped and restarted: 503 past retry_timeout, then 200 again without a restart", async () => {
-  await using database = await PostgresServer.start();
-  await using service = await serviceOn(
-    database.address("postgres", [], "?retry_timeout=1&connect_timeout=1"),
-  );
-  await database.stop("SIGINT");
-  await until(async () => (service.load.statuses.get(503) ?? 0) > 0);
-  expect(await service.readyStatus()).toBe(503);
-  await database.run();
-  await service.load.acknowledgedMore(200);
-  await until(async () => (await service.readyStatus()) === 200);
-  await service.end();
-  await expectNothingLost(service);
 });
 
 test("a crash that is over within retry_timeout causes no error for any client", async () => {
   await using database = await PostgresServer.start();
   await using service = await serviceOn(database.address("postgres", [], "?retry_timeout=30"));
-  for (let crash = 0; crash < 3; crash++) {
+  for (let crash = 0; crash < 2; crash++) {
     await database.stop("SIGKILL");
     await database.run();
     await service.load.acknowledgedMore(200);
@@ -104,131 +119,136 @@ test("a crash that is over within retry_timeout causes no error for any client",
   await expectNothingLost(service);
 });
 
-test("backends that are terminated under load cause no error for any client", async () => {
-  await using database = await PostgresServer.start();
-  await using service = await serviceOn(database.address("postgres"));
-  for (let round = 0; round < 10; round++) {
-    await database.query(
+// Most of their time is waits for limits, so they run concurrently.
+describe.concurrent("the database does not respond", () => {
+  test("it is stopped and restarted: 503 past retry_timeout, then 200 again without a restart", async () => {
+    await using service = await serviceOnCluster("direct");
+    await service.database.stop("SIGINT");
+    await unavailable(service);
+    expect(await service.readyStatus()).toBe(503);
+    await service.database.run();
+    await expectRecovery(service);
+  });
+
+  test("the network to it hangs: 503 within the time limits, not ready, and recovery", async () => {
+    await using service = await serviceOnCluster("proxy");
+    service.network.hang();
+    await unavailable(service);
+    expect(await service.readyStatus()).toBe(503);
+    service.network.recover();
+    await expectRecovery(service);
+  });
+
+  test("a server stops within its time limit while it is down", async () => {
+    await using service = await serviceOnCluster("direct");
+    await service.database.stop("SIGINT");
+    await until(async () => (await service.readyStatus()) === 503);
+    await expectStop(service);
+  });
+
+  test("a server stops within its time limit while the network to it hangs", async () => {
+    await using service = await serviceOnCluster("proxy");
+    service.network.hang();
+    await unavailable(service);
+    await expectStop(service);
+  });
+
+  test("a server stops within its time limit while its machine hangs with open connections", async () => {
+    await using service = await serviceOnCluster("direct");
+    service.database.freeze();
+    try {
+      await unavailable(service);
+      await expectStop(service);
+    } finally {
+      service.database.thaw();
+    }
+  });
+
+  test("a plant whose commit did not reach the synchronous standby is not acknowledged, also not to a replay", async () => {
+    await using database = await PostgresServer.start();
+    await using server = await RunningServer.start({
+      database: database.address("postgres", [], "?statement_timeout=1&retry_timeout=1"),
+    });
+    const target = { url: server.url, token: await server.createToken() };
+    expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
+    await database.query("postgres", "ALTER SYSTEM SET synchronous_standby_names = 'missing'");
+    await database.query("postgres", "SELECT pg_reload_conf()");
+
+    // PostgreSQL takes a moment to notice its new configuration.
+    let id = 2n;
+    while ((await post(target, plantJson(id, "Ficus"))).status === 200) id++;
+    // The wait for the standby is cut short: the row is committed on this host only, and visible.
+    await database.stop("SIGINT");
+    await database.run();
+    expect(await database.query("postgres", `SELECT name FROM plants WHERE id = ${id}`)).toEqual([
+      { name: "Ficus" },
+    ]);
+    expect((await post(target, plantJson(id, "Ficus"))).status).toBe(503);
+
+    await database.query("postgres", "ALTER SYSTEM SET synchronous_standby_names = ''");
+    await database.query("postgres", "SELECT pg_reload_conf()");
+    while ((await post(target, plantJson(id, "Ficus"))).status !== 200);
+  });
+});
+
+describe("errors of single sessions and rows", () => {
+  let postgres: PostgresDatabases;
+  beforeAll(async () => {
+    postgres = await sharedPostgres();
+  });
+  afterAll(() => postgres[Symbol.asyncDispose]());
+
+  /** Terminates the backends of the servers and commands that use a database. */
+  async function terminateBackends(database: string): Promise<void> {
+    await postgres.query(
       "postgres",
-      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'plantstore'",
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE application_name = 'plantstore' AND datname = '${database}'`,
     );
-    await service.load.acknowledgedMore(50);
   }
-  await service.end();
-  expect([...service.load.statuses.keys()]).toEqual([200]);
-  await expectNothingLost(service);
-});
 
-test("the network to the database hangs: 503 within the time limits, not ready, and recovery", async () => {
-  await using database = await PostgresServer.start();
-  using proxy = new HangingProxy(database.port);
-  const address = `postgres://postgres@127.0.0.1:${proxy.port}/postgres?statement_timeout=1&connect_timeout=1&retry_timeout=1`;
-  await using service = await serviceOn(address);
-  proxy.hang();
-  await until(async () => (service.load.statuses.get(503) ?? 0) > 0);
-  expect(await service.readyStatus()).toBe(503);
-  proxy.recover();
-  await service.load.acknowledgedMore(200);
-  await until(async () => (await service.readyStatus()) === 200);
-  await service.end();
-  await expectNothingLost(service);
-});
-
-test("a server stops within its time limit while the database is down", async () => {
-  await using database = await PostgresServer.start();
-  await using service = await serviceOn(
-    database.address("postgres", [], "?retry_timeout=1&connect_timeout=1"),
-  );
-  await database.stop("SIGINT");
-  await until(async () => (await service.readyStatus()) === 503);
-  service.load.stop();
-  expect((await service.server.stop()).exitCode).toBe(0);
-});
-
-test("a server stops within its time limit while the network to the database hangs", async () => {
-  await using database = await PostgresServer.start();
-  using proxy = new HangingProxy(database.port);
-  const address = `postgres://postgres@127.0.0.1:${proxy.port}/postgres?statement_timeout=1&connect_timeout=1&retry_timeout=1`;
-  await using service = await serviceOn(address);
-  proxy.hang();
-  await until(async () => (service.load.statuses.get(503) ?? 0) > 0);
-  service.load.stop();
-  expect((await service.server.stop()).exitCode).toBe(0);
-});
-
-test("a server stops within its time limit while the database's machine hangs with open connections", async () => {
-  await using database = await PostgresServer.start();
-  await using service = await serviceOn(
-    database.address("postgres", [], "?statement_timeout=1&connect_timeout=1&retry_timeout=1"),
-  );
-  database.freeze();
-  try {
-    await until(async () => (service.load.statuses.get(503) ?? 0) > 0);
-    service.load.stop();
-    expect((await service.server.stop()).exitCode).toBe(0);
-  } finally {
-    database.thaw();
-  }
-});
-
-test("a plant whose commit did not reach the synchronous standby is not acknowledged, also not to a replay", async () => {
-  await using database = await PostgresServer.start();
-  const address = database.address("postgres", [], "?statement_timeout=1&retry_timeout=1");
-  await using server = await RunningServer.start({ database: address });
-  const target = { url: server.url, token: await server.createToken() };
-  expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
-  await database.query("postgres", "ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
-  await database.query("postgres", "SELECT pg_reload_conf()");
-
-  // PostgreSQL takes a moment to notice its new configuration.
-  let id = 2n;
-  while ((await post(target, plantJson(id, "Ficus"))).status === 200) id++;
-  // The wait for the standby is cut short: the row is committed on this host only, and visible.
-  await database.stop("SIGINT");
-  await database.run();
-  expect(await database.query("postgres", `SELECT name FROM plants WHERE id = ${id}`)).toEqual([
-    { name: "Ficus" },
-  ]);
-  expect((await post(target, plantJson(id, "Ficus"))).status).toBe(503);
-
-  await database.query("postgres", "ALTER SYSTEM SET synchronous_standby_names = ''");
-  await database.query("postgres", "SELECT pg_reload_conf()");
-  while ((await post(target, plantJson(id, "Ficus"))).status !== 200);
-});
-
-test("a row that the database rejects fails alone, within one time-out for the whole batch", async () => {
-  await using database = await PostgresServer.start();
-  await using server = await RunningServer.start({
-    database: database.address("postgres", [], "?retry_timeout=1"),
+  test("backends that are terminated under load cause no error for any client", async () => {
+    const { name, address } = await postgres.newDatabase();
+    await using service = await serviceOn(address);
+    for (let round = 0; round < 10; round++) {
+      await terminateBackends(name);
+      await service.load.acknowledgedMore(50);
+    }
+    await service.end();
+    expect([...service.load.statuses.keys()]).toEqual([200]);
+    await expectNothingLost(service);
   });
-  const target = { url: server.url, token: await server.createToken() };
-  expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
-  await database.query("postgres", "ALTER TABLE plants ADD CONSTRAINT unlucky CHECK (id <> 13)");
-  const answers = await Promise.all([1n, 12n, 13n, 14n].map((id) => post(target, plantJson(id, "Monstera"))));
-  expect(answers.map(({ status }) => status)).toEqual([200, 200, 503, 200]);
-});
 
-test("a backend that is terminated under an export is an error in one line", async () => {
-  await using database = await PostgresServer.start();
-  await database.query("postgres", "SELECT 1");
-  expect((await run(["migrate", "--database", database.address("postgres")])).exitCode).toBe(0);
-  await database.query(
-    "postgres",
-    "INSERT INTO plants SELECT n, repeat('x', 2000) FROM generate_series(1, 20000) n",
-  );
-  const exporting = Bun.spawn([plantstore, "export", "--database", database.address("postgres")], {
-    stdout: "pipe",
-    stderr: "pipe",
+  test("a backend that is terminated under an export is an error in one line", async () => {
+    const { name, address } = await postgres.newDatabase();
+    await createStore(address);
+    await postgres.query(
+      name,
+      "INSERT INTO plants SELECT n, repeat('x', 2000) FROM generate_series(1, 20000) n",
+    );
+    const exporting = Bun.spawn([plantstore, "export", "--database", address], {
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    const reader = exporting.stdout.getReader();
+    await reader.read();
+    await terminateBackends(name);
+    while (!(await reader.read()).done);
+    expect(await exporting.stderr.text()).toMatch(
+      /^plantstore: the database request failed: [^\n]+; fix the cause, and try again\n$/,
+    );
+    expect(await exporting.exited).toBe(1);
   });
-  const reader = exporting.stdout.getReader();
-  await reader.read();
-  await database.query(
-    "postgres",
-    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'plantstore'",
-  );
-  while (!(await reader.read()).done);
-  expect(await exporting.stderr.text()).toMatch(
-    /^plantstore: the database request failed: [^\n]+; fix the cause, and try again\n$/,
-  );
-  expect(await exporting.exited).toBe(1);
+
+  test("a row that the database rejects fails alone, within one time-out for the whole batch", async () => {
+    const { name, address } = await postgres.newDatabase();
+    await using server = await RunningServer.start({ database: `${address}?retry_timeout=1` });
+    const target = { url: server.url, token: await server.createToken() };
+    expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
+    await postgres.query(name, "ALTER TABLE plants ADD CONSTRAINT unlucky CHECK (id <> 13)");
+    const answers = await Promise.all(
+      [1n, 12n, 13n, 14n].map((id) => post(target, plantJson(id, "Monstera"))),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 503, 200]);
+  });
 });

@@ -10,7 +10,7 @@ import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 
 setDefaultTimeout(120_000);
 
-/** What a process needs in its environment to take its clock's distance from the system's from a file. */
+/** The environment in which a process reads the offset of its clock from a file. */
 function clockFrom(file: string): Record<string, string> {
   const { stdout } = spawnSync(programPath("faketime"), ["-m", "-f", "+0", "printenv", "LD_PRELOAD"], {
     encoding: "utf8",
@@ -19,12 +19,12 @@ function clockFrom(file: string): Record<string, string> {
     LD_PRELOAD: stdout.trim(),
     FAKETIME_TIMESTAMP_FILE: file,
     FAKETIME_NO_CACHE: "1",
-    // As with a clock that is set: the monotonic one does not take part.
+    // As when a system clock is set: the monotonic clock does not change.
     FAKETIME_DONT_FAKE_MONOTONIC: "1",
   };
 }
 
-/** In one step, as a server reads it at any moment. */
+/** Replaced atomically, because a server reads it at any time. */
 function setClock(file: string, ahead: string): void {
   writeFileSync(`${file}.new`, `${ahead}\n`);
   renameSync(`${file}.new`, file);
@@ -56,7 +56,7 @@ describeIfInstalled("faketime", "a clock that jumps", () => {
       expect((await post(limited, plantJson(id++, ahead))).status).toBe(status);
       await load.acknowledgedMore(200);
     }
-    // Noticed within 2 seconds, which the clock has no part in, also when it goes on jumping.
+    // A revocation is noticed within 2 seconds of the monotonic clock, also while the system clock jumps.
     expect((await server.command("token", "revoke", "limited")).exitCode).toBe(0);
     for (let jump = 0; (await post(limited, plantJson(id++, "revoked"))).status !== 401; jump++) {
       setClock(clock, jump % 2 === 0 ? "-30d" : "-40d");
@@ -71,7 +71,7 @@ describeIfInstalled("faketime", "a clock that jumps", () => {
     expect(faults.filter((fault) => fault.startsWith("lost"))).toEqual([]);
   });
 
-  test("a token's rate is the same, whatever the clock says", async () => {
+  test("a token's rate does not depend on the system clock", async () => {
     using folder = new TemporaryFolder();
     const clock = folder.file("clock");
     setClock(clock, "+0");

@@ -1,42 +1,57 @@
 // Failing fsync, write and read calls: the responses, the log, and the store afterwards.
 
 import { Database } from "bun:sqlite";
-import { expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync } from "node:fs";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { cpSync, existsSync } from "node:fs";
+import { dirname } from "node:path";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { RunningServer, run, type ServerEnd, TemporaryFolder } from "../../support/server.ts";
 import { describeIfStrace, injecting, injectingInto, threadsNamed } from "../../support/strace.ts";
 
-/** Each starts several processes, some of them under strace. */
+/** Each starts a server under strace. */
 setDefaultTimeout(120_000);
 
-/** Runs a server under load with a fault in its system calls, until it ends or has acknowledged enough. */
-async function underLoad(
-  path: string,
-  fault: string,
-  enough: number,
-): Promise<{ load: Load; end: ServerEnd }> {
-  const database = `sqlite:${path}`;
-  const load = new Load();
-  let token: string;
-  {
-    // Killed, so that its log is there, and the first checkpoint of the next one has something to do.
-    await using before = await RunningServer.start({ database });
-    token = await before.createToken();
-    const running = load.untilGone([{ url: before.url, token }], 8);
-    await load.acknowledgedMore(20);
-    await before.stop("SIGKILL");
+/** A store whose server was killed under load: its WAL is there, and the first checkpoint has something to write. */
+class KilledStore implements Disposable {
+  readonly #folder = new TemporaryFolder();
+  readonly #load = new Load();
+  #token = "";
+
+  static async create(): Promise<KilledStore> {
+    const store = new KilledStore();
+    await using server = await RunningServer.start({ database: `sqlite:${store.#folder.file("plants.db")}` });
+    store.#token = await server.createToken();
+    const running = store.#load.untilGone([{ url: server.url, token: store.#token }], 8);
+    await store.#load.acknowledgedMore(20);
+    await server.stop("SIGKILL");
     await running;
+    return store;
   }
-  await using server = await RunningServer.start({ database, under: injecting(fault) });
-  const running = load.untilGone([{ url: server.url, token }], 8);
-  const ended = server.ended();
-  await Promise.race([ended, load.acknowledgedMore(enough)]);
-  load.stop();
-  await running;
-  return { load, end: await server.stop() };
+
+  /** Runs a server on a copy under load, with faults in its system calls, until it ends or has acknowledged enough. */
+  async underLoad(path: string, fault: string, enough: number): Promise<{ load: Load; end: ServerEnd }> {
+    cpSync(this.#folder.path, dirname(path), { recursive: true });
+    const load = this.#load.continued();
+    await using server = await RunningServer.start({ database: `sqlite:${path}`, under: injecting(fault) });
+    const running = load.untilGone([{ url: server.url, token: this.#token }], 8);
+    const ended = server.ended();
+    await Promise.race([ended, load.acknowledgedMore(enough)]);
+    load.stop();
+    await running;
+    return { load, end: await server.stop() };
+  }
+
+  [Symbol.dispose](): void {
+    this.#folder[Symbol.dispose]();
+  }
 }
+
+let killed: KilledStore;
+beforeAll(async () => {
+  killed = await KilledStore.create();
+});
+afterAll(() => killed[Symbol.dispose]());
 
 /** Compares a store with the responses that its clients received. */
 async function audit(path: string, load: Load): Promise<string[]> {
@@ -47,16 +62,16 @@ async function audit(path: string, load: Load): Promise<string[]> {
 
 describeIfStrace("an fsync that fails", () => {
   test.each([
-    ["of the log, ahead of the first checkpoint", 2],
+    ["of the WAL, before the first checkpoint", 2],
     ["of the database file, in that checkpoint", 4],
-    ["of the log, in the first commit", 5],
-    ["of the log, in a later commit", 60],
+    ["of the WAL, in the first commit", 5],
+    ["of the WAL, in a later commit", 60],
   ])(
-    "%s: no 200 afterwards, the server ends and says so, and the next one recovers the store",
+    "%s: no 200 afterwards, the server exits with the reason, and the next one recovers the store",
     async (_, when) => {
       using folder = new TemporaryFolder();
       const path = folder.file("plants.db");
-      const { load, end } = await underLoad(path, `fsync,fdatasync:error=EIO:when=${when}`, 2_000);
+      const { load, end } = await killed.underLoad(path, `fsync,fdatasync:error=EIO:when=${when}`, 2_000);
       expect(end.exitCode).toBe(1);
       expect(end.stderr).toContain("store failed, the server exits");
       expect(end.stderr).toContain("SQLITE_IOERR_FSYNC");
@@ -106,7 +121,7 @@ describeIfStrace("an fsync that fails", () => {
     expect(existsSync(`${path}-disk-failed`)).toBe(false);
   });
 
-  test("of the folder: the server does not start, as the log's name may be on no disk", async () => {
+  test("of the folder: the server does not start, because the name of the WAL may not be on the disk", async () => {
     using folder = new TemporaryFolder();
     const refusal = await RunningServer.start({
       database: `sqlite:${folder.file("plants.db")}`,
@@ -116,10 +131,10 @@ describeIfStrace("an fsync that fails", () => {
     expect(refusal).toContain("EIO");
   });
 
-  test("and goes on failing: the server does not start, and says why", async () => {
+  test("that fails again at the next start: the server does not start, and prints the reason", async () => {
     using folder = new TemporaryFolder();
     const path = folder.file("plants.db");
-    await underLoad(path, "fsync,fdatasync:error=EIO:when=12", 2_000);
+    await killed.underLoad(path, "fsync,fdatasync:error=EIO:when=12", 2_000);
     const refusal = await RunningServer.start({
       database: `sqlite:${path}`,
       under: injecting("fsync,fdatasync:error=EIO"),
@@ -128,10 +143,10 @@ describeIfStrace("an fsync that fails", () => {
     expect(existsSync(`${path}-disk-failed`)).toBe(true);
   });
 
-  test("a store whose disk has failed is recovered alone", async () => {
+  test("a store whose disk has failed is only recovered when no other process has it open", async () => {
     using folder = new TemporaryFolder();
     const path = folder.file("plants.db");
-    const { load } = await underLoad(path, "fsync,fdatasync:error=EIO:when=20", 2_000);
+    const { load } = await killed.underLoad(path, "fsync,fdatasync:error=EIO:when=20", 2_000);
     await using other = await RunningServer.start({ database: `sqlite:${path}` });
     await Bun.write(`${path}-disk-failed`, "disk I/O error\n");
     const refusal = await RunningServer.start({ database: `sqlite:${path}` }).catch((error) => error.message);
@@ -148,10 +163,10 @@ describeIfStrace("a write that fails", () => {
     ["no space, every 30th", "pwrite64:error=ENOSPC:when=40+30"],
     ["no space, for a while", "pwrite64:error=ENOSPC:when=60..120"],
     ["EIO in the first checkpoint", "ftruncate:error=EIO:when=2"],
-  ])("%s: what was acknowledged is there, and the server goes on", async (_, fault) => {
+  ])("%s: no acknowledged plant is lost, and the server continues", async (_, fault) => {
     using folder = new TemporaryFolder();
     const path = folder.file("plants.db");
-    const { load, end } = await underLoad(path, fault, 300);
+    const { load, end } = await killed.underLoad(path, fault, 300);
     expect(end.exitCode).toBe(0);
     expect(end.stderr).toContain("store unavailable");
     expect([...load.statuses.keys()].filter((status) => status !== 200 && status !== 503)).toEqual([]);

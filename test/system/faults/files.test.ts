@@ -2,23 +2,14 @@
 
 import { Database } from "bun:sqlite";
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { spawnSync } from "node:child_process";
-import {
-  chmodSync,
-  copyFileSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
+import { copyFileSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { newPlantJson } from "../../../src/contract/plant.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
-import { pathOf, programPath } from "../../support/programs.ts";
 import { RunningServer, run, TemporaryFolder } from "../../support/server.ts";
+import { makeReadOnly, whyNotReadOnly } from "./read-only.ts";
 
-/** Each starts several processes, some of them under strace. */
+/** Each starts several processes. */
 setDefaultTimeout(120_000);
 
 async function started(path: string): Promise<{ server: RunningServer; token: string }> {
@@ -27,7 +18,7 @@ async function started(path: string): Promise<{ server: RunningServer; token: st
 }
 
 test.each(["", "-wal", "-shm"])(
-  "plants.db%s removed under a running server: no plant is accepted, those before are there once it is back",
+  "plants.db%s removed under a running server: plants get 503 until it is back, and none is lost",
   async (suffix) => {
     using folder = new TemporaryFolder();
     const path = folder.file("plants.db");
@@ -46,7 +37,7 @@ test.each(["", "-wal", "-shm"])(
       expect.stringContaining("was removed or replaced"),
     ]);
 
-    // Another file in its place is another store's.
+    // A copy at its path is a different file.
     copyFileSync(folder.file("away"), path + suffix);
     expect((await post(target, plantJson(3n, "meanwhile"))).status).toBe(503);
     renameSync(folder.file("away"), path + suffix);
@@ -58,7 +49,7 @@ test.each(["", "-wal", "-shm"])(
   },
 );
 
-test("a file that begins with something else is refused at the start, and left as it is", async () => {
+test("a file with a damaged header is refused at the start, and not changed", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
   const { server } = await started(path);
@@ -71,7 +62,7 @@ test("a file that begins with something else is refused at the start, and left a
   expect(readFileSync(path).equals(damaged)).toBe(true);
 });
 
-test("a file of a newer version is refused at the start, and left as it is", async () => {
+test("a file of a newer version is refused at the start, and not changed", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
   const database = `sqlite:${path}`;
@@ -85,7 +76,7 @@ test("a file of a newer version is refused at the start, and left as it is", asy
   expect(readFileSync(path).equals(before)).toBe(true);
 });
 
-test("damaged pages: what they hold is 503, never a wrong answer, and all else goes on", async () => {
+test("damaged pages: their plants get 503, never a wrong response, and all others 200", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
   const { server, token } = await started(path);
@@ -98,7 +89,7 @@ test("damaged pages: what they hold is 503, never a wrong answer, and all else g
 
   const file = readFileSync(path);
   const pages = file.length / 4_096;
-  // Leaves in the middle; the first pages hold the schema and the tokens.
+  // Leaf pages in the middle; the first pages hold the schema and the tokens.
   for (let page = Math.floor(pages / 2); page < pages / 2 + 3; page++)
     file.fill(0xee, page * 4_096, page * 4_096 + 64);
   writeFileSync(path, file);
@@ -108,7 +99,7 @@ test("damaged pages: what they hold is 503, never a wrong answer, and all else g
   for (const id of load.acknowledged) {
     const { status } = await post(target, load.sent.get(id) ?? "");
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
-    // Same id, other content: whatever is answered, it is not that this is stored.
+    // The same id with other content must not be acknowledged.
     if (status === 503) expect((await post(target, plantJson(id, "other"))).status).not.toBe(200);
   }
   expect([...statuses.keys()].toSorted()).toEqual([200, 503]);
@@ -117,7 +108,7 @@ test("damaged pages: what they hold is 503, never a wrong answer, and all else g
   expect(line.reason).toContain("SQLITE_CORRUPT");
 });
 
-test("a log that was cut off: what is whole of it is there, nothing is half there", async () => {
+test("a truncated WAL: its complete transactions are recovered, and no other part of it", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
   const { server, token } = await started(path);
@@ -130,12 +121,12 @@ test("a log that was cut off: what is whole of it is there, nothing is half ther
   rmSync(`${path}-shm`, { force: true });
   await using again = await RunningServer.start({ database: `sqlite:${path}` });
   const faults = load.audit((await again.command("export")).stdout);
-  // What was cut away is lost; everything else is as it was sent.
+  // Plants of the missing part are lost; all others are as they were sent.
   expect(faults.filter((fault) => !fault.startsWith("lost"))).toEqual([]);
   expect(faults.length).toBeLessThan(load.acknowledged.size);
 });
 
-test("two servers make one file and share it: every race has one winner, nothing is lost", async () => {
+test("two servers create one file and share it: every race has one winner, and no plant is lost", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
   const servers = await Promise.all([0, 1].map(() => RunningServer.start({ database })));
@@ -162,36 +153,17 @@ test("two servers make one file and share it: every race has one winner, nothing
   expect(load.audit(stdout).filter((fault) => fault.startsWith("lost"))).toEqual([]);
 });
 
-/** Root writes whatever the permissions say; only the file system can keep it from a file, and not every one can. */
-function closedToWriting(path: string): Disposable | undefined {
-  if (process.getuid?.() !== 0) chmodSync(path, 0o444);
-  else if (pathOf("chattr") === null || spawnSync(programPath("chattr"), ["+i", path]).status !== 0)
-    return undefined;
-  return {
-    [Symbol.dispose]() {
-      if (process.getuid?.() === 0) spawnSync(programPath("chattr"), ["-i", path]);
-    },
-  };
-}
+const notReadOnly = whyNotReadOnly();
 
-function canCloseToWriting(): boolean {
-  using folder = new TemporaryFolder();
-  writeFileSync(folder.file("probe"), "");
-  using closed = closedToWriting(folder.file("probe"));
-  return closed !== undefined;
-}
-
-const closes = canCloseToWriting();
-
-test.skipIf(!closes)(
-  `a file that cannot be written: the server does not start, and reading it still works${closes ? "" : " (skipped: root, and a file system without chattr)"}`,
+test.skipIf(notReadOnly !== undefined)(
+  `a file that cannot be written: the server does not start, and commands can read it${notReadOnly === undefined ? "" : ` (skipped: ${notReadOnly})`}`,
   async () => {
     using folder = new TemporaryFolder();
     const path = folder.file("plants.db");
     const database = `sqlite:${path}`;
     expect((await run(["migrate", "--database", database])).exitCode).toBe(0);
     const before = readFileSync(path);
-    using _ = closedToWriting(path);
+    using _ = makeReadOnly(path);
     const refusal = await run(["serve", "--port", "0", "--admin-port", "0", "--database", database]);
     expect([refusal.exitCode, refusal.stderr]).toEqual([
       1,

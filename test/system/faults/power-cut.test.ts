@@ -101,7 +101,7 @@ function storeFiles(path: string): string[] {
 }
 
 describeIfStrace("a power cut", () => {
-  test(`every 200 leaves after the fsync of its plant, and after ${cuts} power cuts none is missing`, async () => {
+  test(`every 200 is sent after the fsync of its plant, and after ${cuts} power cuts no plant is missing`, async () => {
     using folder = new TemporaryFolder();
     const path = folder.file("plants.db");
     const trace = folder.file("trace");

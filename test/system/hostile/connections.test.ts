@@ -8,7 +8,7 @@ import { freshId, post } from "../../support/http.ts";
 import { rawAnswers } from "../../support/raw-answers.ts";
 import { createHead, RawConnection, stuckCreate } from "../../support/raw-connection.ts";
 import { bodyOf } from "./hostile-request.ts";
-import { HostileSession, wellBehavedConnections } from "./hostile-session.ts";
+import { HostileSession, residentBytesMax, wellBehavedConnections } from "./hostile-session.ts";
 
 const MiB = 2 ** 20;
 
@@ -35,10 +35,12 @@ test(`${idleCount} idle connections are held and released, and other clients are
     await Promise.all(answered.map((connection) => connection.until(hasAnswers(1))));
     idle.push(...more);
   }
-  expect(await session.server.metric("process_open_fds")).toBeGreaterThan(before.descriptors + idleCount / 2);
+  const { residentBytes, descriptors } = await session.footprint();
+  expect(descriptors).toBeGreaterThan(before.descriptors + idleCount / 2);
+  expect(residentBytes).toBeLessThan(residentBytesMax);
   await session.load.acknowledgedMore(20);
   for (const connection of idle) connection.terminate();
-  await session.isBackTo(before);
+  await session.descriptorsAreBackTo(before);
   expect(await session.faults()).toEqual([]);
 }, 120_000);
 
@@ -55,8 +57,9 @@ test("responses that are never read do not accumulate", async () => {
     connection.write(requests[index % 2] ?? "");
   }
   await session.load.acknowledgedMore(100);
-  await session.isBackTo(before);
+  expect((await session.footprint()).residentBytes).toBeLessThan(residentBytesMax);
   for (const connection of greedy) connection.terminate();
+  await session.descriptorsAreBackTo(before);
   expect(await session.faults()).toEqual([]);
 }, 120_000);
 
@@ -80,7 +83,7 @@ test("slow readers receive every response completely", async () => {
   const bodies = slow.flatMap(({ received }) => rawAnswers(received).answers.map(({ body }) => body));
   expect(bodies).toHaveLength(3 * slow.length);
   expect(new Set(bodies)).toEqual(new Set([Buffer.from(description).toString("latin1")]));
-  await session.isBackTo(before);
+  await session.descriptorsAreBackTo(before);
   expect(await session.faults()).toEqual([]);
 }, 120_000);
 
@@ -161,7 +164,7 @@ test("documentation files that 800 connections request and never read take littl
     expect(descriptors - before.descriptors).toBeLessThan(850);
     expect(unsentBytes(session.target.url)).toBeLessThan(100 * MiB);
     for (const connection of greedy) connection.terminate();
-    await session.isBackTo(before);
+    await session.descriptorsAreBackTo(before);
   }
   expect(await session.faults()).toEqual([]);
 }, 120_000);

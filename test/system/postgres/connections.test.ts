@@ -8,7 +8,7 @@ import { parsePostgresUrl } from "../../../src/store/postgres/connection-url.ts"
 import { makeCertificate } from "../../support/certificates.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
-import { freePort, PostgresServer } from "../../support/postgres.ts";
+import { freePort, type PostgresDatabases, PostgresServer, sharedPostgres } from "../../support/postgres.ts";
 import { describeIfInstalled, programPath } from "../../support/programs.ts";
 import { RunningServer, run, TemporaryFolder } from "../../support/server.ts";
 
@@ -22,7 +22,7 @@ describeIfInstalled("openssl", "TLS", () => {
     makeCertificate(folder, "server", "/CN=plantstore-test", "DNS:localhost");
     chmodSync(folder.path, 0o755);
     chmodSync(folder.file("server.key"), 0o600);
-    // The tests go on reading the certificate; the key is the server's alone.
+    // A copy that the tests can read when the server owns the original.
     cpSync(folder.file("server.crt"), folder.file("ca.crt"));
     if (isRoot)
       for (const file of ["server.key", "server.crt"])
@@ -41,6 +41,11 @@ describeIfInstalled("openssl", "TLS", () => {
   const address = (host: string, query: string) =>
     `postgres://postgres@${host}:${database.port}/postgres?retry_timeout=1&${query}`;
   const migrate = (host: string, query: string) => run(["migrate", "--database", address(host, query)]);
+  /** The exit codes of commands at the same time: those that cannot connect retry for a second. */
+  const exitCodes = async (attempts: readonly (readonly [host: string, query: string])[]) => {
+    const results = await Promise.all(attempts.map(([host, query]) => migrate(host, query)));
+    return results.map(({ exitCode }) => exitCode);
+  };
 
   async function usesTls(query: string): Promise<boolean> {
     await using _ = await RunningServer.start({ database: address("localhost", query) });
@@ -60,16 +65,22 @@ describeIfInstalled("openssl", "TLS", () => {
 
   test("verify-ca verifies the certificate, verify-full its name too", async () => {
     const ca = `sslrootcert=${encodeURIComponent(folder.file("ca.crt"))}`;
-    expect((await migrate("localhost", `sslmode=verify-full&${ca}`)).exitCode).toBe(0);
-    expect((await migrate("127.0.0.1", `sslmode=verify-ca&${ca}`)).exitCode).toBe(0);
-    expect(await migrate("127.0.0.1", `sslmode=verify-full&${ca}`)).toMatchObject({ exitCode: 1 });
-    expect(await migrate("localhost", "sslmode=verify-full")).toMatchObject({ exitCode: 1 });
-    // As libpq does: a root certificate makes require a verify-ca.
-    expect((await migrate("127.0.0.1", `sslmode=require&${ca}`)).exitCode).toBe(0);
+    const accepted = [
+      ["localhost", `sslmode=verify-full&${ca}`],
+      ["127.0.0.1", `sslmode=verify-ca&${ca}`],
+      // As libpq does: a root certificate makes require a verify-ca.
+      ["127.0.0.1", `sslmode=require&${ca}`],
+    ] as const;
+    expect(await exitCodes(accepted)).toEqual([0, 0, 0]);
     const wrong = `sslrootcert=${encodeURIComponent(makeCertificate(folder, "other", "/CN=other").certificate)}`;
-    for (const mode of ["require", "verify-ca", "verify-full"]) {
-      expect((await migrate("localhost", `sslmode=${mode}&${wrong}`)).exitCode).toBe(1);
-    }
+    const rejected = [
+      ["127.0.0.1", `sslmode=verify-full&${ca}`],
+      ["localhost", "sslmode=verify-full"],
+      ...["require", "verify-ca", "verify-full"].map(
+        (mode) => ["localhost", `sslmode=${mode}&${wrong}`] as const,
+      ),
+    ] as const;
+    expect(await exitCodes(rejected)).toEqual([1, 1, 1, 1, 1]);
     expect((await migrate("localhost", "sslmode=verify-full&sslrootcert=/none.crt")).stderr).toContain(
       "/none.crt cannot be read",
     );
@@ -81,23 +92,50 @@ describeIfInstalled("openssl", "TLS", () => {
   });
 
   test("prefer connects to a server without TLS, and require does not", async () => {
-    await using plain = await PostgresServer.start();
-    const plainAddress = (mode: string) => plain.address("postgres", [], `?retry_timeout=1&sslmode=${mode}`);
+    await using plain = await sharedPostgres();
+    const { address } = await plain.newDatabase();
+    const plainAddress = (mode: string) => `${address}?retry_timeout=1&sslmode=${mode}`;
     expect((await run(["migrate", "--database", plainAddress("prefer")])).exitCode).toBe(0);
     const refused = await run(["migrate", "--database", plainAddress("require")]);
     expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("does not support SSL") });
   });
 });
 
-/** PgBouncer in transaction mode in front of a database, with two connections to it. */
-async function startPgBouncer(database: PostgresServer, folder: TemporaryFolder) {
+/** A statement that times out at its client must not continue on the server, which would not notice by itself. */
+async function expectCancelled(address: string, database: PostgresDatabases): Promise<void> {
+  const [config] = parsePostgresUrl(address.replace("postgres:", "")).hosts;
+  const pool = new HostPool({ ...config, query_timeout: 1 }, 1);
+  await expect(pool.query("SELECT pg_sleep(3600)")).rejects.toThrow("Query read timeout");
+  const sleeping = "SELECT FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(3600)' AND state = 'active'";
+  while ((await database.query("postgres", sleeping)).length > 0) await Bun.sleep(20);
+  await pool.close();
+}
+
+test("a statement that times out is cancelled over TCP and over a Unix socket", async () => {
+  using folder = new TemporaryFolder();
+  chmodSync(folder.path, 0o777);
+  await using database = await PostgresServer.start({ unix_socket_directories: folder.path });
+  await expectCancelled(database.address("postgres", [], "?sslmode=disable"), database);
+  const socket = `postgres://postgres@${encodeURIComponent(folder.path)}:${database.port}/postgres`;
+  await expectCancelled(`${socket}?sslmode=disable`, database);
+  expect((await run(["migrate", "--database", socket])).exitCode).toBe(0);
+});
+
+interface PgBouncer extends AsyncDisposable {
+  /** The address of a database through it. */
+  readonly address: (database: string) => string;
+}
+
+/** PgBouncer in transaction mode in front of a server, with two connections to each of its databases. */
+async function startPgBouncer(database: PostgresDatabases): Promise<PgBouncer> {
+  const folder = new TemporaryFolder();
   const port = await freePort();
   writeFileSync(folder.file("users.txt"), '"postgres" ""\n');
   writeFileSync(
     folder.file("pgbouncer.ini"),
     [
       "[databases]",
-      `postgres = host=127.0.0.1 port=${database.port}`,
+      `* = host=127.0.0.1 port=${database.port}`,
       "[pgbouncer]",
       "listen_addr = 127.0.0.1",
       `listen_port = ${port}`,
@@ -117,47 +155,50 @@ async function startPgBouncer(database: PostgresServer, folder: TemporaryFolder)
       stderr: "ignore",
     },
   );
+  // It accepts connections a moment after its start.
+  while (!(await accepts(port))) {
+    if (bouncer.exitCode !== null) throw new Error("PgBouncer did not start");
+    await Bun.sleep(20);
+  }
   return {
-    address: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    address: (name) => `postgres://postgres@127.0.0.1:${port}/${name}`,
     async [Symbol.asyncDispose]() {
       bouncer.kill();
       await bouncer.exited;
+      folder[Symbol.dispose]();
     },
   };
 }
 
-/** A statement that its client gives up must not go on at the server, which would not notice by itself. */
-async function expectCancelled(address: string, database: PostgresServer): Promise<void> {
-  const [config] = parsePostgresUrl(address.replace("postgres:", "")).hosts;
-  const pool = new HostPool({ ...config, query_timeout: 1 }, 1);
-  await expect(pool.query("SELECT pg_sleep(3600)")).rejects.toThrow("Query read timeout");
-  const sleeping = "SELECT FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(3600)' AND state = 'active'";
-  while ((await database.query("postgres", sleeping)).length > 0) await Bun.sleep(20);
-  await pool.close();
+async function accepts(port: number): Promise<boolean> {
+  try {
+    const socket = await Bun.connect({ hostname: "127.0.0.1", port, socket: { data: () => undefined } });
+    socket.end();
+    return true;
+  } catch {
+    return false;
+  }
 }
 
-test("a statement that times out is cancelled over TCP and over a Unix socket", async () => {
-  using folder = new TemporaryFolder();
-  chmodSync(folder.path, 0o777);
-  await using database = await PostgresServer.start({ unix_socket_directories: folder.path });
-  await expectCancelled(database.address("postgres", [], "?sslmode=disable"), database);
-  const socket = `postgres://postgres@${encodeURIComponent(folder.path)}:${database.port}/postgres`;
-  await expectCancelled(`${socket}?sslmode=disable`, database);
-  expect((await run(["migrate", "--database", socket])).exitCode).toBe(0);
-});
-
 describeIfInstalled("pgbouncer", "PgBouncer in transaction mode", () => {
+  let postgres: PostgresDatabases;
+  let bouncer: PgBouncer;
+  beforeAll(async () => {
+    postgres = await sharedPostgres();
+    bouncer = await startPgBouncer(postgres);
+  });
+  afterAll(async () => {
+    await bouncer[Symbol.asyncDispose]();
+    await postgres[Symbol.asyncDispose]();
+  });
+
   test("plants are created over fewer connections than batches in flight", async () => {
-    await using database = await PostgresServer.start();
-    using folder = new TemporaryFolder();
-    await using bouncer = await startPgBouncer(database, folder);
-    await using server = await RunningServer.start({
-      database: bouncer.address,
-    });
+    const { name } = await postgres.newDatabase();
+    await using server = await RunningServer.start({ database: bouncer.address(name) });
     const target = { url: server.url, token: await server.createToken() };
     const load = new Load();
     const running = load.untilStopped([target], 32);
-    await load.acknowledgedMore(2_000);
+    await load.acknowledgedMore(1_000);
     load.stop();
     await running;
     expect([...load.statuses.keys()]).toEqual([200]);
@@ -168,23 +209,17 @@ describeIfInstalled("pgbouncer", "PgBouncer in transaction mode", () => {
   });
 
   test("a statement that times out is cancelled", async () => {
-    await using database = await PostgresServer.start();
-    using folder = new TemporaryFolder();
-    await using bouncer = await startPgBouncer(database, folder);
-    // It takes a moment to start.
-    expect((await run(["migrate", "--database", bouncer.address])).exitCode).toBe(0);
-    await expectCancelled(`${bouncer.address}?sslmode=disable`, database);
+    const { name } = await postgres.newDatabase();
+    await expectCancelled(`${bouncer.address(name)}?sslmode=disable`, postgres);
   });
 
   test("while the table is locked, its connections are not used up", async () => {
-    await using database = await PostgresServer.start();
-    using folder = new TemporaryFolder();
-    await using bouncer = await startPgBouncer(database, folder);
+    const { name, address } = await postgres.newDatabase();
     await using server = await RunningServer.start({
-      database: `${bouncer.address}?statement_timeout=1&retry_timeout=1`,
+      database: `${bouncer.address(name)}?statement_timeout=1&retry_timeout=1`,
     });
     const target = { url: server.url, token: await server.createToken() };
-    const other = new Client({ connectionString: database.address("postgres") });
+    const other = new Client({ connectionString: address });
     await other.connect();
     await other.query("BEGIN; LOCK TABLE plants");
     for (let id = 0n; id < 3n; id++) expect((await post(target, plantJson(id, "Monstera"))).status).toBe(503);

@@ -1,6 +1,6 @@
 // Locks of other transactions on the table or on rows: which requests wait, for how long, and which continue.
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { Client } from "pg";
 import { openStore } from "../../../src/store/open-store.ts";
 import { plantJson, post } from "../../support/http.ts";
@@ -29,54 +29,57 @@ async function backends(name: string): Promise<number> {
   return (await database.query("postgres", sql)).length;
 }
 
-test("while the table is locked no backend is left running, and afterwards plants are created", async () => {
-  const { name, address } = await database.newDatabase();
-  await using server = await RunningServer.start({
-    database: `${address}?statement_timeout=1&retry_timeout=2`,
+// Each waits for several time-outs.
+describe.concurrent("statements that time out are cancelled, and afterwards plants are created", () => {
+  test("while the table is locked", async () => {
+    const { name, address } = await database.newDatabase();
+    await using server = await RunningServer.start({
+      database: `${address}?statement_timeout=1&retry_timeout=2`,
+    });
+    const target = { url: server.url, token: await server.createToken() };
+    const other = await otherTransaction(address, "LOCK TABLE plants");
+    let most = 0;
+    const load = new Load();
+    const running = load.untilStopped([target], 16);
+    // Three rounds of statements that time out, at least.
+    while ((load.statuses.get(503) ?? 0) < 48) {
+      most = Math.max(most, await backends(name));
+      await Bun.sleep(50);
+    }
+    expect([...load.statuses.keys()]).toEqual([503]);
+    // pool_size, one for all else, and a command's.
+    expect(most).toBeLessThanOrEqual(6);
+    await other.end();
+    await load.acknowledgedMore(200);
+    load.stop();
+    await running;
   });
-  const target = { url: server.url, token: await server.createToken() };
-  const other = await otherTransaction(address, "LOCK TABLE plants");
-  let most = 0;
-  const load = new Load();
-  const running = load.untilStopped([target], 16);
-  // Three rounds of statements that are given up, at the least.
-  while ((load.statuses.get(503) ?? 0) < 48) {
-    most = Math.max(most, await backends(name));
-    await Bun.sleep(50);
-  }
-  expect([...load.statuses.keys()]).toEqual([503]);
-  // pool_size, one for all else, and a command's.
-  expect(most).toBeLessThanOrEqual(6);
-  await other.end();
-  await load.acknowledgedMore(200);
-  load.stop();
-  await running;
-});
 
-test("while no standby responds, statements that time out are cancelled, and afterwards plants are created", async () => {
-  await using own = await PostgresServer.start();
-  await using server = await RunningServer.start({
-    database: own.address("postgres", [], "?statement_timeout=1&retry_timeout=2"),
+  test("while no standby responds", async () => {
+    await using own = await PostgresServer.start();
+    await using server = await RunningServer.start({
+      database: own.address("postgres", [], "?statement_timeout=1&retry_timeout=2"),
+    });
+    const target = { url: server.url, token: await server.createToken() };
+    await own.query("postgres", "ALTER SYSTEM SET synchronous_standby_names = 'missing'");
+    await own.query("postgres", "SELECT pg_reload_conf()");
+    const load = new Load();
+    const running = load.untilStopped([target], 16);
+    let most = 0;
+    while ((load.statuses.get(503) ?? 0) < 48) {
+      const sql = "SELECT 1 FROM pg_stat_activity WHERE application_name = 'plantstore'";
+      most = Math.max(most, (await own.query("postgres", sql)).length);
+      await Bun.sleep(50);
+    }
+    // At most two pools, and a connection that checks whether the host accepts writes.
+    expect(most).toBeLessThanOrEqual(11);
+    await own.query("postgres", "ALTER SYSTEM SET synchronous_standby_names = ''");
+    await own.query("postgres", "SELECT pg_reload_conf()");
+    await load.acknowledgedMore(200);
+    load.stop();
+    await running;
+    expect(load.audit((await server.command("export")).stdout)).toEqual([]);
   });
-  const target = { url: server.url, token: await server.createToken() };
-  await own.query("postgres", "ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
-  await own.query("postgres", "SELECT pg_reload_conf()");
-  const load = new Load();
-  const running = load.untilStopped([target], 16);
-  let most = 0;
-  while ((load.statuses.get(503) ?? 0) < 48) {
-    const sql = "SELECT 1 FROM pg_stat_activity WHERE application_name = 'plantstore'";
-    most = Math.max(most, (await own.query("postgres", sql)).length);
-    await Bun.sleep(50);
-  }
-  // At most two pools, and a connection that checks whether the host accepts writes.
-  expect(most).toBeLessThanOrEqual(11);
-  await own.query("postgres", "ALTER SYSTEM SET synchronous_standby_names = ''");
-  await own.query("postgres", "SELECT pg_reload_conf()");
-  await load.acknowledgedMore(200);
-  load.stop();
-  await running;
-  expect(load.audit((await server.command("export")).stdout)).toEqual([]);
 });
 
 test.each([

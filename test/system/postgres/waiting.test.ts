@@ -1,9 +1,9 @@
 // While PostgreSQL cannot be reached: every command soon prints what it waits for, and a signal ends it.
 
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { logLines, Output } from "../../support/output.ts";
-import { freePort, PostgresServer } from "../../support/postgres.ts";
+import { freePort, sharedPostgres } from "../../support/postgres.ts";
 import { HangingProxy } from "../../support/proxy.ts";
 import { plantstore, run, TemporaryFolder } from "../../support/server.ts";
 
@@ -31,26 +31,29 @@ const commands = [
   ["check"],
 ] as const;
 
-test.each(commands.map((command) => [command.join(" "), command] as const))(
-  "%s says what it waits for, and SIGINT ends it",
-  async (_, command) => {
-    using folder = new TemporaryFolder();
-    writeFileSync(folder.file("plants.ndjson"), '{"id":1,"name":"Monstera"}\n');
-    const port = await freePort();
-    const database = `postgres://user:secret@127.0.0.1:${port}/plants?${patient}`;
-    const { child, stderr } = start([...command, "--database", database], folder.path);
-    const line = await stderr.until((text) => /^.*\n/.exec(text)?.[0]);
-    expect(line).toStartWith(`waiting for PostgreSQL at 127.0.0.1:${port} (`);
-    expect(line).toEndWith("), up to 3600 s\n");
-    expect(line).toContain("ECONNREFUSED");
-    child.kill("SIGINT");
-    await child.exited;
-    expect(await stderr.ended).not.toContain("secret");
-  },
-);
+// Each is silent for 0.8 seconds first.
+describe.concurrent("a command that waits", () => {
+  test.each(commands.map((command) => [command.join(" "), command] as const))(
+    "%s: it prints the host, and SIGINT ends it",
+    async (_, command) => {
+      using folder = new TemporaryFolder();
+      writeFileSync(folder.file("plants.ndjson"), '{"id":1,"name":"Monstera"}\n');
+      const port = await freePort();
+      const database = `postgres://user:secret@127.0.0.1:${port}/plants?${patient}`;
+      const { child, stderr } = start([...command, "--database", database], folder.path);
+      const line = await stderr.until((text) => /^.*\n/.exec(text)?.[0]);
+      expect(line).toStartWith(`waiting for PostgreSQL at 127.0.0.1:${port} (`);
+      expect(line).toEndWith("), up to 3600 s\n");
+      expect(line).toContain("ECONNREFUSED");
+      child.kill("SIGINT");
+      await child.exited;
+      expect(await stderr.ended).not.toContain("secret");
+    },
+  );
+});
 
 test("a wait for a host that does not respond at all is printed too", async () => {
-  await using database = await PostgresServer.start();
+  await using database = await sharedPostgres();
   using proxy = new HangingProxy(database.port);
   proxy.hang();
   const address = `postgres://postgres@127.0.0.1:${proxy.port}/postgres?${patient}`;
@@ -64,26 +67,13 @@ test("a wait for a host that does not respond at all is printed too", async () =
 
 test("a server that starts logs what it waits for, and stops on a signal", async () => {
   const port = await freePort();
-  for (const [host, signal] of [
-    ["127.0.0.1", "SIGINT"],
-    ["127.0.0.1", "SIGTERM"],
-  ] as const) {
-    const database = `postgres://user:secret@${host}:${port}/plants?${patient}`;
-    const args = [
-      "serve",
-      "--port",
-      "0",
-      "--admin-port",
-      "off",
-      "--log-format",
-      "json",
-      "--database",
-      database,
-    ];
-    const { child, stderr } = start(args);
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    const database = `postgres://user:secret@127.0.0.1:${port}/plants?${patient}`;
+    const flags = ["--port", "0", "--admin-port", "off", "--log-format", "json"];
+    const { child, stderr } = start(["serve", ...flags, "--database", database]);
     const line = await stderr.until((text) => logLines(text)[0]);
     expect(line).toMatchObject({ level: "warn", msg: "waiting for the store, which does not respond" });
-    expect(line.reason).toContain(`PostgreSQL at ${host}:${port} (`);
+    expect(line.reason).toContain(`PostgreSQL at 127.0.0.1:${port} (`);
     child.kill(signal);
     expect(await child.exited).toBe(0);
     const rest = logLines(await stderr.ended).slice(1);

@@ -31,7 +31,7 @@ for (const engine of engines) {
             }
           }
         });
-        await Bun.sleep(300);
+        while (acknowledged.size <= 50) await Bun.sleep(10);
         const { exitCode, stderr } = await server.stop(signal);
         await Promise.all(load);
         expect(exitCode).toBe(0);

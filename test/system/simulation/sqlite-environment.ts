@@ -6,13 +6,8 @@ import { Database, SQLiteError } from "../../../src/store/sqlite/driver.ts";
 import { isFailedFsync } from "../../../src/store/sqlite/errors.ts";
 import { migrate } from "../../../src/store/sqlite/migrations.ts";
 import { exportPlants, SqlitePlants } from "../../../src/store/sqlite/plants.ts";
+import { BatchMemory } from "../../../src/store/sqlite/shared-batch.ts";
 import { SqliteTokens } from "../../../src/store/sqlite/tokens.ts";
-import {
-  decodeBatch,
-  decodeOutcomes,
-  encodeBatch,
-  encodeOutcomes,
-} from "../../../src/store/sqlite/worker-rpc.ts";
 import type { Environment, ProcessStore, SimulationParts } from "./environment.ts";
 
 /** The process ends during a call. No code may catch it and continue. */
@@ -56,12 +51,12 @@ export class SqliteEnvironment implements Environment {
       hasEnded = true;
       if (this.#disk.inTransaction) this.#disk.run("ROLLBACK");
     };
-    const commit = (encoded: string): string => {
+    const memory = new BatchMemory();
+    const commit = (): void => {
       try {
         plants ??= new SqlitePlants(connection, (reason) => this.#onUnavailable(reason));
-        const outcomes = encodeOutcomes(plants.create(decodeBatch(encoded)));
+        memory.writeOutcomes(plants.create(memory.readBatch()));
         if (fsyncHasFailed) this.violations.push("the engine went on after an fsync that failed");
-        return outcomes;
       } catch (error) {
         if (!(error instanceof Killed || isFailedFsync(error)))
           this.violations.push(`the engine threw: ${error}`);
@@ -74,7 +69,7 @@ export class SqliteEnvironment implements Environment {
       batchesInFlightMax: 1,
       tokens: new SqliteTokens(this.#disk),
       create: async (batch) => {
-        const encoded = encodeBatch(batch);
+        memory.writeBatch(batch);
         // To the worker, through the disk, and back; one call after the other.
         const before = last;
         const done = Promise.withResolvers<void>();
@@ -82,10 +77,10 @@ export class SqliteEnvironment implements Environment {
         await before;
         await time.sleep(random.between(0.01, 0.5) + this.#stallMs);
         if (hasEnded) return never();
-        const outcomes = commit(encoded);
+        commit();
         await time.sleep(random.between(0.01, 3));
         done.resolve();
-        return hasEnded ? never() : decodeOutcomes(outcomes);
+        return hasEnded ? never() : memory.readOutcomes();
       },
       kill: end,
       close: async () => plants?.finalize(),
@@ -147,6 +142,7 @@ export class SqliteEnvironment implements Environment {
       const statement = this.#disk.prepare(mutation.sqliteSql?.(sql) ?? sql);
       return {
         run: (...values: never[]) => {
+          if (sql === "BEGIN IMMEDIATE" || sql === "COMMIT") return run(sql);
           if (this.#parts.random.chance(0.3)) this.#throwIf("broken", "SQLITE_IOERR_WRITE");
           if (this.#parts.random.chance(0.3)) this.#failIfFull();
           return statement.run(...values);

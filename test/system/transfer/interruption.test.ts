@@ -7,20 +7,48 @@ import { engines } from "../../support/engines.ts";
 import { plantJson } from "../../support/http.ts";
 import { PostgresServer } from "../../support/postgres.ts";
 import { programPath } from "../../support/programs.ts";
-import { createStore, plantstore, run, TemporaryFolder } from "../../support/server.ts";
+import { createStore, plantstore, run, TemporaryFolder, withStore } from "../../support/server.ts";
 
 const lines = Array.from({ length: 50_000 }, (_, id) => `${plantJson(BigInt(id), `plant ${id}`)}\n`);
 /** More than an import reads and commits at a time. */
 const firstPart = lines.slice(0, 45_000).join("");
 
 async function plantsIn(database: string): Promise<number> {
-  const { stdout } = await run(["stats", "--json", "--database", database]);
-  return stdout === "" ? 0 : JSON.parse(stdout).plants;
+  return withStore(database, "existing", async (store) => (await store.size()).plants);
 }
 
 /** Waits for the first commit of an import. */
 async function firstPlants(database: string): Promise<void> {
-  while ((await plantsIn(database)) === 0) await Bun.sleep(20);
+  await withStore(database, "existing", async (store) => {
+    while ((await store.size()).plants === 0) await Bun.sleep(10);
+  });
+}
+
+/** Starts a command in a folder. Its standard input stays open. */
+function start(folder: TemporaryFolder, ...args: string[]) {
+  return Bun.spawn([plantstore, ...args], {
+    cwd: folder.path,
+    stdin: "pipe",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+}
+
+/** Starts an import of standard input, which stays open after the first part. Resolves after its first commit. */
+async function startImport(folder: TemporaryFolder, database: string) {
+  await createStore(database);
+  const child = start(folder, "import", "-", "--database", database);
+  child.stdin.write(firstPart);
+  await child.stdin.flush();
+  await firstPlants(database);
+  return {
+    child,
+    /** Sends the other part, and ends the input. */
+    sendRest: async () => {
+      child.stdin.write(lines.slice(45_000).join(""));
+      await child.stdin.end();
+    },
+  };
 }
 
 for (const engine of engines) {
@@ -61,16 +89,7 @@ for (const engine of engines) {
 
 test("an import ends although standard input stays open", async () => {
   using folder = new TemporaryFolder();
-  const database = `sqlite:${folder.file("plants.db")}`;
-  await createStore(database);
-  const child = Bun.spawn([plantstore, "import", "-", "--database", database], {
-    cwd: folder.path,
-    stdin: "pipe",
-    stderr: "pipe",
-  });
-  child.stdin.write(firstPart);
-  await child.stdin.flush();
-  await firstPlants(database);
+  const { child } = await startImport(folder, `sqlite:${folder.file("plants.db")}`);
   child.kill("SIGINT");
   expect(await child.stderr.text()).toStartWith("plantstore: interrupted; ");
   expect(await child.exited).toBe(1);
@@ -82,11 +101,7 @@ test.each([
 ])("nor one that has failed for %s", async (_, flags, database, fault) => {
   using folder = new TemporaryFolder();
   await createStore(`sqlite:${folder.file("plants.db")}`);
-  const child = Bun.spawn([plantstore, "import", "-", ...flags, "--database", database], {
-    cwd: folder.path,
-    stdin: "pipe",
-    stderr: "pipe",
-  });
+  const child = start(folder, "import", "-", ...flags, "--database", database);
   child.stdin.write("nonsense\n");
   await child.stdin.flush();
   expect(await child.stderr.text()).toStartWith(`plantstore: ${fault}`);
@@ -111,18 +126,9 @@ test("an import continues when the database is back within a minute", async () =
   using folder = new TemporaryFolder();
   await using postgres = await PostgresServer.start();
   const database = `${postgres.address("postgres")}?retry_timeout=1`;
-  await createStore(database);
-  const child = Bun.spawn([plantstore, "import", "-", "--database", database], {
-    cwd: folder.path,
-    stdin: "pipe",
-    stderr: "pipe",
-  });
-  child.stdin.write(firstPart);
-  await child.stdin.flush();
-  await firstPlants(database);
+  const { child, sendRest } = await startImport(folder, database);
   await postgres.stop("SIGKILL");
-  child.stdin.write(lines.slice(45_000).join(""));
-  await child.stdin.end();
+  await sendRest();
   // Longer than the engine retries.
   await Bun.sleep(2_000);
   await postgres.run();
@@ -172,12 +178,7 @@ test.each([
 ] as const)("SIGINT ends %s while it waits for a database that cannot be reached", async (line, end) => {
   using folder = new TemporaryFolder();
   using host = new SilentHost();
-  const child = Bun.spawn([plantstore, ...line.split(" "), "--database", host.database], {
-    cwd: folder.path,
-    stdin: "pipe",
-    stdout: "pipe",
-    stderr: "pipe",
-  });
+  const child = start(folder, ...line.split(" "), "--database", host.database);
   await host.connected;
   child.kill("SIGINT");
   const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()]);
@@ -202,20 +203,11 @@ test("SIGINT ends an import that waits for a lost database", async () => {
   using folder = new TemporaryFolder();
   await using postgres = await PostgresServer.start();
   const database = `${postgres.address("postgres")}?connect_timeout=9999&retry_timeout=9999`;
-  await createStore(database);
-  const child = Bun.spawn([plantstore, "import", "-", "--database", database], {
-    cwd: folder.path,
-    stdin: "pipe",
-    stderr: "pipe",
-  });
-  child.stdin.write(firstPart);
-  await child.stdin.flush();
-  await firstPlants(database);
+  const { child, sendRest } = await startImport(folder, database);
   const port = Number(new URL(database).port);
   await postgres.stop("SIGKILL");
   using host = new SilentHost(port);
-  child.stdin.write(lines.slice(45_000).join(""));
-  await child.stdin.end();
+  await sendRest();
   await host.connected;
   child.kill("SIGINT");
   expect(await child.stderr.text()).toMatch(

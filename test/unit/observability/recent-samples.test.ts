@@ -30,13 +30,13 @@ test("each event is in the sample of its time, and errors by their number", () =
     {
       created: 1,
       unchanged: 0,
-      refusals: { 40009: 2, 42900: 1 },
+      errors: { 40009: 2, 42900: 1 },
       p50Ms: expect.closeTo(1, 0),
       p99Ms: expect.closeTo(1, 0),
       batches: 2,
       batchPlants: 10,
     },
-    expect.objectContaining({ created: 0, unchanged: 1, refusals: {}, batches: 0, batchPlants: 0 }),
+    expect.objectContaining({ created: 0, unchanged: 1, errors: {}, batches: 0, batchPlants: 0 }),
   ]);
   expect(recent.since(1, 11_000)).toEqual({ first: 1, samples: samples.slice(1) });
   expect(recent.since(2, 11_000)).toEqual({ first: 2, samples: [] });

@@ -1,6 +1,7 @@
-// docs/benchmarks.md against the committed results: every claim has its rounds, and the page says what they say.
+// docs/benchmarks.md and its plot against the committed results: every claim has its rounds, and the page says what they say.
 
 import { expect, test } from "bun:test";
+import { plotCreates } from "../../../bench/plot.ts";
 import { renderPage } from "../../../bench/report.ts";
 import { readResults } from "../../../bench/result.ts";
 import { suites } from "../../../bench/suites/index.ts";
@@ -13,6 +14,15 @@ const results = await readResults();
 test("docs/benchmarks.md is what `npm run bench -- report` makes of bench/results", () => {
   expect(page).toBe(renderPage(suites, results));
   expect(page.trimEnd().split("\n").length).toBeLessThanOrEqual(100);
+});
+
+test("docs/images/creates.svg is what `npm run bench -- report` makes of bench/results/create.json", async () => {
+  const creates = results.get("create");
+  if (creates === undefined) throw new Error("there is no result of the suite create");
+  const plot = await Bun.file(new URL("../../../docs/images/creates.svg", import.meta.url)).text();
+  expect(plot).toBe(plotCreates(creates));
+  const { series } = creates.scenarios[0] ?? { series: [] };
+  expect(plot.split('<line class="range"').length - 1).toBe(series.length);
 });
 
 test("each claim in bench/results has a row on the page, and no row is without a claim", () => {

@@ -39,8 +39,7 @@ test("docs/operating.md lists every line that the log may hold, but for those of
     ([, messages = ""]) => messages.match(/(?<=`)[^`]+(?=`)/g)?.filter((text) => text !== ", ") ?? [],
   );
   const source = await read("src/observability/log.ts");
-  // Texts of several words, and the one word that is the last line of the log.
-  const logged = [...source.matchAll(/(?<=[,(]\s*)"((?:[A-Za-z]+[,;]? )+[^"]+|stopped)",?(?=\s*\))/g)].map(
+  const logged = [...source.matchAll(/\b(?:line\(\s*"(?:info|warn|error)",|throttled\()\s*"([^"]+)"/g)].map(
     ([, text = ""]) => text,
   );
   const listening = ["public", "admin"].map((listener) => `the ${listener} listener is open`);

@@ -37,7 +37,8 @@ const reserved: readonly [pattern: RegExp, only: string, instead: string][] = [
 const vocabulary: readonly [pattern: RegExp, replacement: string][] = [
   // Prose.
   [/\bwhoever\b/i, "the thing that does it: the client, the operator, the caller"],
-  [/(?<!["'])\bnobody\b(?!["'])/i, "the thing that does not do it: no client, no process"],
+  // "nobody" in quotes is the user of that name.
+  [/(?<!["'])\bnobody\b|\bnobody\b(?!["'])/i, "the thing that does not do it: no client, no process"],
   [/\b(?:every|some|any)body\b/i, "the client, the operator, another process"],
   [/\bin force\b/i, "active, or in effect"],
   [/\bat the most\b(?! recent)/i, "at most"],
@@ -163,6 +164,10 @@ const vocabulary: readonly [pattern: RegExp, replacement: string][] = [
   // observability
   [/\bSpectrum\b|\bTally\b|\bAllowance\b/, "histogram, PrometheusHistogram, FixedWindowLimiter"],
   [/\bleftOut\b/, "suppressed"],
+  [
+    /\bplantstore_(?:faults|refusals|requests_gone)_total\b/,
+    "plantstore_internal_errors_total, plantstore_errors_total, plantstore_requests_aborted_total",
+  ],
   [/\bReadings\b|\breadings(?:: Gauges|\.\w)/, "Gauges"],
   [/#\w+Trouble\b|\btroublePauseMs\b/, "Throttle"],
   [/\bcutShort\b/, "forcedExit"],

@@ -54,7 +54,7 @@ test.each([Number.NaN, -1, 0.5, Number.POSITIVE_INFINITY, 2 ** 53])("%p is not a
   expect(budget.used).toBe(10);
 });
 
-test("nobody gives back more than it holds", () => {
+test("a caller cannot give back more than it holds", () => {
   const budget = new SharedBudget(1_000);
   budget.acquire("one", 10);
   expect(() => budget.release("two", 1)).toThrow(RangeError);

@@ -218,6 +218,13 @@ const states: Record<string, (engine: ManualEngine, commit: GroupCommit) => void
   closed: (_, commit) => commit.close(),
 };
 
+async function groupCommitIn(state: string): Promise<{ engine: ManualEngine; commit: GroupCommit }> {
+  const engine = new ManualEngine();
+  const commit = new GroupCommit(engine, limits, immediately);
+  await states[state]?.(engine, commit);
+  return { engine, commit };
+}
+
 const createIn: Record<string, string> = {
   open: "waits",
   committing: "waits",
@@ -226,9 +233,7 @@ const createIn: Record<string, string> = {
   closed: "closed",
 };
 test.each(Object.keys(states))("create in the state %s", async (state) => {
-  const engine = new ManualEngine();
-  const commit = new GroupCommit(engine, limits, immediately);
-  await states[state]?.(engine, commit);
+  const { commit } = await groupCommitIn(state);
   const outcome = await Promise.race([commit.create(plant(9), anyCaller()), settled().then(() => "waits")]);
   expect(outcome).toBe(createIn[state] ?? "");
 });
@@ -241,9 +246,7 @@ const closeIn: Record<string, string> = {
   closed: "closes",
 };
 test.each(Object.keys(states))("close in the state %s", async (state) => {
-  const engine = new ManualEngine();
-  const commit = new GroupCommit(engine, limits, immediately);
-  await states[state]?.(engine, commit);
+  const { engine, commit } = await groupCommitIn(state);
   const closing = commit.close().then(() => "closes");
   expect(await Promise.race([closing, settled().then(() => "waits")])).toBe(closeIn[state] ?? "");
   // Every accepted plant is committed, and then the close resolves.
@@ -253,6 +256,27 @@ test.each(Object.keys(states))("close in the state %s", async (state) => {
     if (engine.batches.length === before) break;
   }
   expect(await closing).toBe("closes");
+});
+
+test("a plant that is alone, as the one before was, is committed at once, and those after it wait for the end of a tick", async () => {
+  const engine = new ManualEngine();
+  const commit = new GroupCommit(engine, limits, scheduleWithSetImmediate);
+  const endOfTick = () => new Promise((resolve) => setImmediate(resolve));
+  const ids = () => engine.batches.map((batch) => batch.ids);
+  void commit.create(plant(1), anyCaller());
+  expect(ids()).toEqual([]);
+  await endOfTick();
+  await engine.endWith("created");
+  for (const id of [2, 3, 4]) void commit.create(plant(id), anyCaller());
+  expect(ids()).toEqual([[1], [2]]);
+  await engine.endWith("created");
+  await endOfTick();
+  expect(ids()).toEqual([[1], [2], [3, 4]]);
+  await engine.endWith("created", "created");
+  void commit.create(plant(5), anyCaller());
+  expect(ids()).toHaveLength(3);
+  await endOfTick();
+  expect(ids()).toEqual([[1], [2], [3, 4], [5]]);
 });
 
 test("plants created in one tick of the event loop are one batch", async () => {

@@ -1,9 +1,10 @@
 // The form that adds a plant: it sends POST /plants with a token, as any client does, and shows the response.
 
 import { errorMessage, post } from "./api.js";
-import { Dialog, ErrorMessage } from "./dialogs.js";
+import { FormDialog } from "./dialogs.js";
 import { html, untrustedText } from "./format.js";
 import { Component } from "./library/preact.js";
+import { TextField } from "./text-field.js";
 
 /**
  * @typedef {{ status: number, requestId: string, body: { name?: string, tag?: string, error?: number, message?: string } }} CreateResponse
@@ -18,9 +19,7 @@ export class AddPlant extends Component {
   /** @override @type {State} */
   state = { id: "", name: "", tag: "", response: null, error: "", isBusy: false };
 
-  /** @param {SubmitEvent} event */
-  async submit(event) {
-    event.preventDefault();
+  async submit() {
     const { id, name, tag } = this.state;
     this.setState({ isBusy: true, error: "", response: null });
     try {
@@ -34,50 +33,39 @@ export class AddPlant extends Component {
     this.setState({ isBusy: false });
   }
 
-  /**
-   * @param {"id" | "name" | "tag"} field
-   * @returns {(event: InputEvent & { currentTarget: HTMLInputElement }) => void}
-   */
-  onInput(field) {
-    return ({ currentTarget: { value } }) =>
-      this.setState(/** @type {Pick<State, typeof field>} */ ({ [field]: value }));
+  /** @param {"id" | "name" | "tag"} name */
+  field(name) {
+    const onText = (/** @type {string} */ text) =>
+      this.setState(/** @type {Pick<State, typeof name>} */ ({ [name]: text }));
+    return { name, value: this.state[name], onText };
   }
 
   /** @override */
   render() {
     const { token, onToken, onClose } = this.props;
-    const { id, name, tag, response, error, isBusy } = this.state;
+    const { response, error, isBusy } = this.state;
     return html`
-      <${Dialog} title="Add a plant" onClose=${onClose}>
-        <form onSubmit=${(/** @type {SubmitEvent} */ event) => this.submit(event)}>
-          <label>
-            Token
-            <input
-              name="token"
-              type="password"
-              autocomplete="off"
-              placeholder="pst_…"
-              value=${token}
-              onInput=${(/** @type {InputEvent & { currentTarget: HTMLInputElement }} */ event) =>
-                onToken(event.currentTarget.value.trim())}
-            />
-          </label>
-          <label>
-            Id
-            <input name="id" inputmode="numeric" autocomplete="off" value=${id} onInput=${this.onInput("id")} />
-          </label>
-          <label>Name <input name="name" autocomplete="off" value=${name} onInput=${this.onInput("name")} /></label>
-          <label>
-            Tag <span class="faint">(optional)</span>
-            <input name="tag" autocomplete="off" value=${tag} onInput=${this.onInput("tag")} />
-          </label>
-          <${ErrorMessage} text=${error} />
-          <div role="status">${response !== null && html`<${ResponseMessage} ...${response} />`}</div>
-          <div class="actions">
-            <button type="button" onClick=${onClose}>Close</button>
-            <button class="main" disabled=${isBusy}>Send POST /plants</button>
-          </div>
-        </form>
+      <${FormDialog}
+        title="Add a plant"
+        action="Send POST /plants"
+        dismissal="Close"
+        error=${error}
+        isBusy=${isBusy}
+        onSubmit=${() => this.submit()}
+        onClose=${onClose}
+      >
+        <${TextField}
+          label="Token"
+          name="token"
+          type="password"
+          placeholder="pst_…"
+          value=${token}
+          onText=${(/** @type {string} */ text) => onToken(text.trim())}
+        />
+        <${TextField} label="Id" inputmode="numeric" ...${this.field("id")} />
+        <${TextField} label="Name" ...${this.field("name")} />
+        <${TextField} label=${html`Tag <span class="faint">(optional)</span>`} ...${this.field("tag")} />
+        <div role="status">${response !== null && html`<${ResponseMessage} ...${response} />`}</div>
       <//>
     `;
   }

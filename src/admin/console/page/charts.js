@@ -5,10 +5,11 @@ import { Component, createRef } from "./library/preact.js";
 import uPlot from "./library/uplot.js";
 
 /**
- * @typedef {{ created: number, unchanged: number, refusals: Record<string, number>, p50Ms: number | null,
+ * @typedef {{ created: number, unchanged: number, errors: Record<string, number>, p50Ms: number | null,
  *   p99Ms: number | null, batches: number, batchPlants: number }} Sample
  * @typedef {{ first: number, samples: Sample[], sampleMs: number, samplesMax: number, endsAt: number }} History
  * @typedef {{ label: string, colour: string, values: (number | null)[] }} Line
+ * @typedef {{ title: string, unit: string, empty: string, lines: Line[] }} ChartProperties
  */
 
 const height = 150;
@@ -21,66 +22,62 @@ export function Charts({ history }) {
   const { samples, sampleMs, endsAt } = history;
   const seconds = sampleMs / 1_000;
   const times = samples.map((_, index) => endsAt - (samples.length - 1 - index) * seconds);
-  const codes = [...new Set(samples.flatMap(({ refusals }) => Object.keys(refusals)))].sort();
+  const codes = [...new Set(samples.flatMap(({ errors }) => Object.keys(errors)))].sort();
+  /** @param {(sample: Sample) => number | null} value */
+  const valuesOf = (value) => samples.map(value);
+  /** @type {ChartProperties[]} */
+  const charts = [
+    {
+      title: "Creates",
+      unit: "per second",
+      empty: "No creates in the last hour.",
+      lines: [
+        { label: "created", colour: "--accent", values: valuesOf(({ created }) => created / seconds) },
+        { label: "duplicates", colour: "--line-2", values: valuesOf(({ unchanged }) => unchanged / seconds) },
+      ],
+    },
+    {
+      title: "Create latency",
+      unit: "ms",
+      empty: "No creates in the last hour.",
+      lines: [
+        { label: "p50", colour: "--accent", values: valuesOf(({ p50Ms }) => p50Ms) },
+        { label: "p99", colour: "--line-1", values: valuesOf(({ p99Ms }) => p99Ms) },
+      ],
+    },
+    {
+      title: "Batch size",
+      unit: "plants per commit",
+      empty: "No commits in the last hour.",
+      lines: [{ label: "plants", colour: "--accent", values: valuesOf(plantsPerBatch) }],
+    },
+    {
+      title: "Errors by code",
+      unit: "per second",
+      empty: "No errors in the last hour.",
+      lines: codes.map((code, index) => ({
+        label: code,
+        colour: errorColours[index % errorColours.length] ?? "--accent",
+        values: valuesOf(({ errors }) => (errors[code] ?? 0) / seconds),
+      })),
+    },
+  ];
   return html`
     <section class="charts" aria-label="The last hour">
-      <${Chart}
-        title="Creates"
-        unit="per second"
-        times=${times}
-        empty="No creates in the last hour."
-        lines=${[
-          { label: "created", colour: "--accent", values: samples.map(({ created }) => created / seconds) },
-          {
-            label: "duplicates",
-            colour: "--line-2",
-            values: samples.map(({ unchanged }) => unchanged / seconds),
-          },
-        ]}
-      />
-      <${Chart}
-        title="Create latency"
-        unit="ms"
-        times=${times}
-        empty="No creates in the last hour."
-        lines=${[
-          { label: "p50", colour: "--accent", values: samples.map(({ p50Ms }) => p50Ms) },
-          { label: "p99", colour: "--line-1", values: samples.map(({ p99Ms }) => p99Ms) },
-        ]}
-      />
-      <${Chart}
-        title="Batch size"
-        unit="plants per commit"
-        times=${times}
-        empty="No commits in the last hour."
-        lines=${[
-          {
-            label: "plants",
-            colour: "--accent",
-            values: samples.map(({ batches, batchPlants }) => (batches === 0 ? null : batchPlants / batches)),
-          },
-        ]}
-      />
-      <${Chart}
-        title="Errors by code"
-        unit="per second"
-        times=${times}
-        empty="No errors in the last hour."
-        lines=${codes.map((code, index) => ({
-          label: code,
-          colour: errorColours[index % errorColours.length] ?? "--accent",
-          values: samples.map(({ refusals }) => (refusals[code] ?? 0) / seconds),
-        }))}
-      />
+      ${charts.map((chart) => html`<${Chart} key=${chart.title} times=${times} ...${chart} />`)}
     </section>
   `;
+}
+
+/** @param {Sample} sample */
+function plantsPerBatch({ batches, batchPlants }) {
+  return batches === 0 ? null : batchPlants / batches;
 }
 
 /**
  * One chart, with the values at the cursor, or the latest ones.
  *
- * @extends {Component<{ title: string, unit: string, empty: string, times: number[], lines: Line[] },
- *   { hovered: number | null }>}
+ * @extends {Component<ChartProperties & { times: number[] }, { hovered: number | null }>}
  */
 class Chart extends Component {
   /** @override @type {{ hovered: number | null }} */
@@ -211,7 +208,7 @@ class Chart extends Component {
           <p class="readout">
             ${lines.map(
               ({ label, colour, values }) => html`
-                <span class="key"><i class=${`swatch ${colour.slice(2)}`}></i>${label} <b>${formatNumber(values[at])}</b></span>
+                <span class="key"><i class="swatch" style=${{ background: `var(${colour})` }}></i>${label} <b>${formatNumber(values[at])}</b></span>
               `,
             )}
             <span class="faint">${hovered === null || time === undefined ? "" : formatTime(time)}</span>

@@ -34,6 +34,31 @@ export class Dialog extends Component {
 }
 
 /**
+ * A dialog with a form, whose fields are its children.
+ *
+ * @param {{ title: string, action: string, dismissal: string, error: string, isBusy: boolean, onSubmit: () => void,
+ *   onClose: () => void, children?: any }} properties `action` and `dismissal` are the labels of the buttons.
+ */
+export function FormDialog({ title, action, dismissal, error, isBusy, onSubmit, onClose, children }) {
+  const submit = (/** @type {SubmitEvent} */ event) => {
+    event.preventDefault();
+    onSubmit();
+  };
+  return html`
+    <${Dialog} title=${title} onClose=${onClose}>
+      <form onSubmit=${submit}>
+        ${children}
+        <${ErrorMessage} text=${error} />
+        <div class="actions">
+          <button type="button" onClick=${onClose}>${dismissal}</button>
+          <button class="main" disabled=${isBusy}>${action}</button>
+        </div>
+      </form>
+    <//>
+  `;
+}
+
+/**
  * Asks before a change that is hard to undo.
  *
  * @extends {Component<{ title: string, action: string, onConfirm: () => Promise<void>, onClose: () => void, children?: any },

@@ -1,9 +1,9 @@
 // The list of optional indexes, with buttons to build and drop them.
 
-import { errorMessage, get, post } from "./api.js";
+import { get, post } from "./api.js";
 import { Confirmation, ErrorMessage } from "./dialogs.js";
 import { html } from "./format.js";
-import { Component } from "./library/preact.js";
+import { ReloadingSection } from "./reloading-section.js";
 
 /**
  * @typedef {"newest" | "name" | "tag"} IndexName
@@ -21,30 +21,14 @@ const descriptions = {
 
 const names = /** @type {IndexName[]} */ (Object.keys(descriptions));
 
-/** @extends {Component<{ slowTick: number, engine: string }, State>} */
-export class Indexes extends Component {
+/** @extends {ReloadingSection<{ slowTick: number, engine: string }, State>} */
+export class Indexes extends ReloadingSection {
   /** @override @type {State} */
   state = { list: null, error: "", confirming: null };
 
   /** @override */
-  componentDidMount() {
-    void this.load();
-  }
-
-  /**
-   * @override
-   * @param {{ slowTick: number }} previous
-   */
-  componentDidUpdate(previous) {
-    if (previous.slowTick !== this.props.slowTick) void this.load();
-  }
-
-  async load() {
-    try {
-      this.setState({ list: await get("indexes"), error: "" });
-    } catch (error) {
-      this.setState({ error: errorMessage(error) });
-    }
+  async fetchData() {
+    return { list: await get("indexes") };
   }
 
   /** @override */

@@ -4,6 +4,7 @@ import { errorMessage, post } from "./api.js";
 import { ErrorMessage } from "./dialogs.js";
 import { html } from "./format.js";
 import { Component } from "./library/preact.js";
+import { TextField } from "./text-field.js";
 
 /** @extends {Component<{ onLogIn: () => void }, { password: string, error: string, isBusy: boolean }>} */
 export class LogIn extends Component {
@@ -29,19 +30,16 @@ export class LogIn extends Component {
       <main class="log-in">
         <form class="card" onSubmit=${(/** @type {SubmitEvent} */ event) => this.submit(event)}>
           <h1><img src="icon.svg" alt="" width="32" height="32" /> Plant Store console</h1>
-          <label>
-            Password
-            <input
-              type="password"
-              name="password"
-              autocomplete="current-password"
-              required
-              autofocus
-              value=${password}
-              onInput=${(/** @type {InputEvent & { currentTarget: HTMLInputElement }} */ event) =>
-                this.setState({ password: event.currentTarget.value })}
-            />
-          </label>
+          <${TextField}
+            label="Password"
+            name="password"
+            type="password"
+            autocomplete="current-password"
+            required
+            autofocus
+            value=${password}
+            onText=${(/** @type {string} */ text) => this.setState({ password: text })}
+          />
           <${ErrorMessage} text=${error} />
           <button class="main" disabled=${isBusy}>Log in</button>
         </form>

@@ -1,9 +1,11 @@
 // The list of tokens, with dialogs to issue and revoke them.
 
 import { errorMessage, get, post } from "./api.js";
-import { Confirmation, Dialog, ErrorMessage } from "./dialogs.js";
+import { Confirmation, Dialog, ErrorMessage, FormDialog } from "./dialogs.js";
 import { formatDate, html, untrustedText } from "./format.js";
 import { Component } from "./library/preact.js";
+import { ReloadingSection } from "./reloading-section.js";
+import { TextField } from "./text-field.js";
 
 /**
  * @typedef {{ name: string, state: string, created: string, expires: string | null, revoked: string | null,
@@ -20,30 +22,14 @@ function hasEnded({ state }) {
   return state === "expired" || state === "revoked";
 }
 
-/** @extends {Component<{ slowTick: number, onIssued: (token: string) => void }, State>} */
-export class Tokens extends Component {
+/** @extends {ReloadingSection<{ slowTick: number, onIssued: (token: string) => void }, State>} */
+export class Tokens extends ReloadingSection {
   /** @override @type {State} */
   state = { tokens: null, error: "", revoking: null, isIssuing: false, showsEnded: false };
 
   /** @override */
-  componentDidMount() {
-    void this.load();
-  }
-
-  /**
-   * @override
-   * @param {{ slowTick: number }} previous
-   */
-  componentDidUpdate(previous) {
-    if (previous.slowTick !== this.props.slowTick) void this.load();
-  }
-
-  async load() {
-    try {
-      this.setState({ tokens: await get("tokens"), error: "" });
-    } catch (error) {
-      this.setState({ error: errorMessage(error) });
-    }
+  async fetchData() {
+    return { tokens: await get("tokens") };
   }
 
   /** @param {string} name */
@@ -131,9 +117,7 @@ class IssueToken extends Component {
   /** @override */
   state = { name: "", expires: "90d", token: "", error: "", isCopied: false, isBusy: false };
 
-  /** @param {SubmitEvent} event */
-  async submit(event) {
-    event.preventDefault();
+  async submit() {
     const { name, expires } = this.state;
     this.setState({ isBusy: true, error: "" });
     try {
@@ -174,41 +158,38 @@ class IssueToken extends Component {
         <//>
       `;
     return html`
-      <${Dialog} title="Issue a token" onClose=${onClose}>
-        <form onSubmit=${(/** @type {SubmitEvent} */ event) => this.submit(event)}>
-          <label>
-            Name
-            <input
-              name="name"
-              required
-              autocomplete="off"
-              placeholder="such as ci"
-              value=${name}
-              onInput=${(/** @type {InputEvent & { currentTarget: HTMLInputElement }} */ event) =>
-                this.setState({ name: event.currentTarget.value })}
-            />
-          </label>
-          <label>
-            Expires
-            <select
-              name="expires"
-              value=${expires}
-              onChange=${(/** @type {Event & { currentTarget: HTMLSelectElement }} */ event) =>
-                this.setState({ expires: event.currentTarget.value })}
-            >
-              <option value="1d">in 1 day</option>
-              <option value="30d">in 30 days</option>
-              <option value="90d">in 90 days</option>
-              <option value="365d">in 365 days</option>
-              <option value="">never</option>
-            </select>
-          </label>
-          <${ErrorMessage} text=${error} />
-          <div class="actions">
-            <button type="button" onClick=${onClose}>Cancel</button>
-            <button class="main" disabled=${isBusy}>Issue</button>
-          </div>
-        </form>
+      <${FormDialog}
+        title="Issue a token"
+        action="Issue"
+        dismissal="Cancel"
+        error=${error}
+        isBusy=${isBusy}
+        onSubmit=${() => this.submit()}
+        onClose=${onClose}
+      >
+        <${TextField}
+          label="Name"
+          name="name"
+          required
+          placeholder="such as ci"
+          value=${name}
+          onText=${(/** @type {string} */ text) => this.setState({ name: text })}
+        />
+        <label>
+          Expires
+          <select
+            name="expires"
+            value=${expires}
+            onChange=${(/** @type {Event & { currentTarget: HTMLSelectElement }} */ event) =>
+              this.setState({ expires: event.currentTarget.value })}
+          >
+            <option value="1d">in 1 day</option>
+            <option value="30d">in 30 days</option>
+            <option value="90d">in 90 days</option>
+            <option value="365d">in 365 days</option>
+            <option value="">never</option>
+          </select>
+        </label>
       <//>
     `;
   }

@@ -3,13 +3,13 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
-import type { NewPlant } from "../../../src/contract/plant.ts";
-import { OperatorError } from "../../../src/operator-error.ts";
-import { CheckpointSignals } from "../../../src/store/sqlite/checkpoint-signals.ts";
-import { DiskFailureError } from "../../../src/store/sqlite/errors.ts";
-import { SqliteStore } from "../../../src/store/sqlite/store.ts";
-import { SqliteWorkerStore } from "../../../src/store/sqlite/worker-store.ts";
-import { TemporaryFolder } from "../../support/server.ts";
+import type { NewPlant } from "../../../../src/contract/plant.ts";
+import { OperatorError } from "../../../../src/operator-error.ts";
+import { CheckpointSignals } from "../../../../src/store/sqlite/checkpoint-signals.ts";
+import { DiskFailureError } from "../../../../src/store/sqlite/errors.ts";
+import { SqliteStore } from "../../../../src/store/sqlite/store.ts";
+import { SqliteWorkerStore } from "../../../../src/store/sqlite/worker-store.ts";
+import { TemporaryFolder } from "../../../support/server.ts";
 
 const mebibyte = 2 ** 20;
 

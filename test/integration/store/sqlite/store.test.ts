@@ -11,15 +11,15 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import type { NewPlant } from "../../../src/contract/plant.ts";
-import { OperatorError } from "../../../src/operator-error.ts";
-import { openDatabase } from "../../../src/store/sqlite/connection.ts";
-import { writeFailureMarker } from "../../../src/store/sqlite/errors.ts";
-import { SqliteIndexes } from "../../../src/store/sqlite/indexes.ts";
-import { exportPlants, SqlitePlants } from "../../../src/store/sqlite/plants.ts";
-import { SqliteStore } from "../../../src/store/sqlite/store.ts";
-import { SqliteTokens } from "../../../src/store/sqlite/tokens.ts";
-import { TemporaryFolder } from "../../support/server.ts";
+import type { NewPlant } from "../../../../src/contract/plant.ts";
+import { OperatorError } from "../../../../src/operator-error.ts";
+import { openDatabase } from "../../../../src/store/sqlite/connection.ts";
+import { writeFailureMarker } from "../../../../src/store/sqlite/errors.ts";
+import { SqliteIndexes } from "../../../../src/store/sqlite/indexes.ts";
+import { exportPlants, SqlitePlants } from "../../../../src/store/sqlite/plants.ts";
+import { SqliteStore } from "../../../../src/store/sqlite/store.ts";
+import { SqliteTokens } from "../../../../src/store/sqlite/tokens.ts";
+import { TemporaryFolder } from "../../../support/server.ts";
 
 const plant = (id: bigint, name: string, tag?: string): NewPlant =>
   tag === undefined ? { id, name } : { id, name, tag };

@@ -1,0 +1,145 @@
+// The creates of each subject as bars, in an SVG that is readable on light and dark pages.
+
+import type { Result, ScenarioResult, Series } from "./result.ts";
+import { metrics } from "./suite.ts";
+import { formatNumber, type Summary } from "./summary.ts";
+
+const width = 860;
+const names = 138;
+const panelWidth = 216;
+const panelGap = 24;
+const top = 72;
+const rowHeight = 24;
+const barHeight = 12;
+/** For the figure beside a bar. */
+const figureWidth = 52;
+/** A bar of a constant is cut at this multiple of the longest other one, which would be too short to read otherwise. */
+const cutFrom = 3;
+
+const style = `
+  :root { color-scheme: light dark; }
+  text { font: 12px system-ui, sans-serif; fill: #333; }
+  .title { font-weight: 600; }
+  .axis { stroke: #bbb; }
+  .range { stroke: #333; stroke-width: 1.5; }
+  .own { fill: #1f6feb; }
+  .stored { fill: #8c959f; }
+  .constant { fill: none; stroke: #8c959f; stroke-dasharray: 3 2; }
+  .page { fill: #fff; }
+  @media (prefers-color-scheme: dark) {
+    text { fill: #ccc; }
+    .axis { stroke: #555; }
+    .range { stroke: #ddd; }
+    .own { fill: #58a6ff; }
+    .page { fill: #0d1117; }
+  }`;
+
+/** Bars of creates/s, a panel for each load with a scale of its own, the fastest subject under the last load first. */
+export function plotCreates({ rounds, scenarios }: Result): string {
+  const [scenario] = scenarios;
+  if (scenario === undefined) throw new Error("a result without a scenario has no plot");
+  const loads = [...new Set(scenario.series.map(({ load }) => load))];
+  const subjects = loads
+    .flatMap((load) => ofLoad(scenario, load))
+    .filter(({ load }) => load === loads.at(-1))
+    .toSorted((one, other) => other.creates.median - one.creates.median)
+    .map(({ subject }) => subject);
+  const axisEnd = top + subjects.length * rowHeight;
+  const height = axisEnd + 40;
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img">`,
+    `<title>Creates a second by ${subjects.join(", ")}, over ${loads.join(", ")}</title>`,
+    `<style>${style}</style>`,
+    `<rect class="page" width="${width}" height="${height}"/>`,
+    text(
+      12,
+      24,
+      `Creates a second, medians of ${rounds} rounds; lines from the lowest to the highest`,
+      "title",
+    ),
+    ...subjects.map((subject, row) => text(names - 8, middleOf(row) + 4, subject, "", "end")),
+    ...loads.flatMap((load, index) => {
+      const x = names + index * (panelWidth + panelGap);
+      return [
+        text(x, top - 14, load, "title"),
+        `<line class="axis" x1="${x}" x2="${x}" y1="${top - 4}" y2="${axisEnd}"/>`,
+        ...panel(scenario, ofLoad(scenario, load), subjects, x),
+      ];
+    }),
+    ...legend(axisEnd + 24),
+    "</svg>\n",
+  ].join("\n");
+}
+
+interface Bar {
+  readonly load: string;
+  readonly subject: string;
+  readonly creates: Summary;
+}
+
+function ofLoad({ series }: ScenarioResult, load: string): Bar[] {
+  return series
+    .filter((one) => one.load === load)
+    .flatMap(({ load, subject, metrics: { [metrics.creates]: creates } }: Series) =>
+      creates === undefined ? [] : [{ load, subject, creates }],
+    );
+}
+
+function panel(
+  scenario: ScenarioResult,
+  bars: readonly Bar[],
+  subjects: readonly string[],
+  x: number,
+): string[] {
+  const isConstant = (subject: string) => kindOf(scenario, subject) === "constant";
+  const stored = bars.filter(({ subject }) => !isConstant(subject)).map(({ creates }) => creates.max);
+  const scaleMax = Math.min(
+    Math.max(...bars.map(({ creates }) => creates.max)),
+    cutFrom * Math.max(...stored),
+  );
+  const at = (value: number) => x + (Math.min(value, scaleMax) / scaleMax) * (panelWidth - figureWidth);
+  return bars.flatMap(({ subject, creates: { median, min, max } }) => {
+    const y = middleOf(subjects.indexOf(subject));
+    const [upper, lower] = [y - barHeight / 2, y + barHeight / 2];
+    const [start, end] = [at(min).toFixed(1), at(max).toFixed(1)];
+    const isTruncated = median > scaleMax;
+    // An end that is left open shows that the bar is cut.
+    const outline = isTruncated
+      ? `M${end},${upper}H${x}V${lower}H${end}`
+      : `M${x},${upper}H${at(median).toFixed(1)}V${lower}H${x}Z`;
+    return [
+      `<path class="${kindOf(scenario, subject)}" d="${outline}"/>`,
+      `<line class="range" x1="${start}" x2="${end}" y1="${y}" y2="${y}"/>`,
+      text(at(max) + 6, y + 4, formatNumber(median)),
+    ];
+  });
+}
+
+/** A subject whose store was not audited has none. */
+function kindOf({ audits }: ScenarioResult, subject: string): string {
+  if (subject === "plantstore") return "own";
+  return audits.some(({ store }) => store === subject) ? "stored" : "constant";
+}
+
+function legend(y: number): string[] {
+  const entries = [
+    ["own", "this server"],
+    ["stored", "other servers, as durable"],
+    ["constant", "a constant, no store; open: cut"],
+  ];
+  return entries.flatMap(([kind = "", meaning = ""], index) => {
+    const x = names + index * (panelWidth + panelGap);
+    return [
+      `<rect class="${kind}" x="${x}" y="${y - 10}" width="${barHeight}" height="${barHeight}"/>`,
+      text(x + barHeight + 6, y, meaning),
+    ];
+  });
+}
+
+function middleOf(row: number): number {
+  return top + (row + 0.5) * rowHeight;
+}
+
+function text(x: number, y: number, content: string, kind = "", anchor = "start"): string {
+  return `<text class="${kind}" x="${x.toFixed(1)}" y="${y}" text-anchor="${anchor}">${Bun.escapeHTML(content)}</text>`;
+}

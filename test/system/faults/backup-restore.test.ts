@@ -1,0 +1,577 @@
+// The target file of backup and restore in each state; docs/reliability.md has the same table.
+
+import { Database } from "bun:sqlite";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  chownSync,
+  copyFileSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import type { OperatorError } from "../../../src/operator-error.ts";
+import { plantJson } from "../../support/http.ts";
+import { Load } from "../../support/load.ts";
+import { mayMount, mounted } from "../../support/mounts.ts";
+import { programPath } from "../../support/programs.ts";
+import { collectResult, plantstore, RunningServer, run, type TemporaryFolder } from "../../support/server.ts";
+import {
+  argumentsOf,
+  type CommandName,
+  commandNames,
+  execute,
+  fileNames,
+  leaveLog,
+  plantsIn,
+  plantsWritten,
+  StoreFolders,
+  setModes,
+  snapshot,
+  unfinished,
+} from "./backup-restore-setup.ts";
+
+/** Each starts several processes. */
+setDefaultTimeout(120_000);
+
+/** Exit code 0 and this number of plants in the written file; or exit code 1, an error of one line, and no change. */
+type Outcome = { readonly plants: number } | { readonly refusal: RegExp };
+
+interface Case {
+  readonly name: string;
+  /** Adds to the files that every folder has. */
+  readonly arrange?: (folder: TemporaryFolder) => unknown;
+  /** What the command writes: FILE of backup, the store of restore. */
+  readonly target: string;
+  /** What restore reads, if not backup.db. */
+  readonly source?: string;
+  /** Without --force; with it unless this is set. */
+  readonly keep?: boolean;
+  /** In octal. */
+  readonly umask?: string;
+  /** How the shell redirects the command's outputs. */
+  readonly redirected?: string;
+  readonly backup: Outcome;
+  readonly restore: Outcome;
+  /** The mode that a written file has then, in octal. */
+  readonly mode?: string;
+}
+
+const written = { backup: { plants: 3 }, restore: { plants: 2 } } as const;
+const refused = (refusal: RegExp): Outcome => ({ refusal });
+const bothRefused = (refusal: RegExp) => ({ backup: { refusal }, restore: { refusal } });
+
+/** `npm run faults` runs more races. */
+const races = Number(process.env.PLANTSTORE_TEST_RACES ?? 2);
+
+const cases: readonly Case[] = [
+  // The store itself, under any name.
+  {
+    name: "the store itself",
+    target: "plants.db",
+    source: "plants.db",
+    ...bothRefused(/is the store itself/),
+  },
+  {
+    name: "a link to the store",
+    arrange: (folder) => symlinkSync("plants.db", folder.file("link.db")),
+    target: "link.db",
+    source: "plants.db",
+    ...bothRefused(/is the store itself/),
+  },
+  {
+    name: "a hard link to the store",
+    arrange: (folder) => linkSync(folder.file("plants.db"), folder.file("hard.db")),
+    target: "hard.db",
+    source: "plants.db",
+    ...bothRefused(/is the store itself/),
+  },
+  {
+    name: "the store, by a link to its folder",
+    arrange: (folder) => symlinkSync(".", folder.file("here")),
+    target: "here/plants.db",
+    source: "plants.db",
+    ...bothRefused(/is the store itself/),
+  },
+  ...["-wal", "-shm", "-journal", "-disk-failed"].map((suffix) => ({
+    name: `the name of the store's ${suffix}`,
+    target: `plants.db${suffix}`,
+    ...bothRefused(new RegExp(`a name that ends with ${suffix} is`)),
+  })),
+  {
+    name: "a link to the name of the store's -wal",
+    arrange: (folder) => {
+      writeFileSync(folder.file("plants.db-wal"), "");
+      symlinkSync("plants.db-wal", folder.file("link.db"));
+    },
+    target: "link.db",
+    ...bothRefused(/a name that ends with -wal is/),
+  },
+
+  // What the target is before.
+  { name: "no file", target: "new.db", keep: true, ...written },
+  {
+    name: "an empty file",
+    arrange: (folder) => writeFileSync(folder.file("new.db"), ""),
+    target: "new.db",
+    keep: true,
+    ...written,
+  },
+  {
+    name: "an existing file, without --force",
+    arrange: (folder) => copyFileSync(folder.file("backup.db"), folder.file("old.db")),
+    target: "old.db",
+    keep: true,
+    backup: refused(/exists already; name another file, or replace it with --force/),
+    restore: refused(/exists; move it away, or replace the whole store with --force/),
+  },
+  {
+    name: "an earlier backup",
+    arrange: (folder) => copyFileSync(folder.file("backup.db"), folder.file("old.db")),
+    target: "old.db",
+    ...written,
+  },
+  {
+    name: "a link to an earlier backup",
+    arrange: (folder) => {
+      copyFileSync(folder.file("backup.db"), folder.file("old.db"));
+      symlinkSync("old.db", folder.file("link.db"));
+    },
+    target: "link.db",
+    ...written,
+  },
+  {
+    name: "another store, stopped",
+    target: "other.db",
+    backup: refused(/is a store and not a backup/),
+    restore: { plants: 2 },
+  },
+  {
+    name: "another store, killed",
+    arrange: (folder) => leaveLog(folder.file("other.db")),
+    target: "other.db",
+    backup: refused(/other\.db-wal exists/),
+    restore: { plants: 2 },
+  },
+  {
+    name: "another store, whose disk has failed",
+    arrange: (folder) => writeFileSync(folder.file("other.db-disk-failed"), "disk I/O error\n"),
+    target: "other.db",
+    backup: refused(/other\.db-disk-failed exists/),
+    restore: { plants: 2 },
+  },
+  {
+    name: "the log of a store that was moved away",
+    arrange: (folder) => {
+      leaveLog(folder.file("other.db"));
+      renameSync(folder.file("other.db"), folder.file("elsewhere.db"));
+    },
+    target: "other.db",
+    backup: refused(/other\.db-wal exists/),
+    restore: { plants: 2 },
+  },
+  {
+    name: "the same, without --force",
+    arrange: (folder) => {
+      leaveLog(folder.file("other.db"));
+      renameSync(folder.file("other.db"), folder.file("elsewhere.db"));
+    },
+    target: "other.db",
+    keep: true,
+    ...bothRefused(/other\.db-wal exists/),
+  },
+  {
+    name: "a file of another kind",
+    arrange: (folder) => writeFileSync(folder.file("notes.txt"), "water them ".repeat(1_000)),
+    target: "notes.txt",
+    backup: refused(/notes\.txt .*move it away/),
+    restore: refused(/notes\.txt cannot be replaced .*move it away/),
+  },
+  {
+    name: "another program's database",
+    arrange: (folder) => {
+      using songs = new Database(folder.file("songs.db"));
+      songs.run("CREATE TABLE songs (title TEXT)");
+    },
+    target: "songs.db",
+    ...bothRefused(/songs\.db is an SQLite database, but not a plant store/),
+  },
+  {
+    name: "a folder",
+    arrange: (folder) => mkdirSync(folder.file("new.db")),
+    target: "new.db",
+    ...bothRefused(/new\.db is a folder/),
+  },
+  {
+    name: "a FIFO",
+    arrange: (folder) => spawnSync(programPath("mkfifo"), [folder.file("new.db")]),
+    target: "new.db",
+    ...bothRefused(/new\.db is not a regular file/),
+  },
+  {
+    name: "a dangling link",
+    arrange: (folder) => symlinkSync("nowhere.db", folder.file("link.db")),
+    target: "link.db",
+    ...bothRefused(/link\.db is a link to .*nowhere\.db, which does not exist/),
+  },
+  { name: "a missing folder", target: "none/new.db", ...bothRefused(/the folder .*none does not exist/) },
+
+  // Names that earlier versions gave to unfinished copies.
+  {
+    name: "a link FILE.partial to the store",
+    arrange: (folder) => {
+      symlinkSync("plants.db", folder.file("new.db.partial"));
+      symlinkSync("plants.db", folder.file("new.db.restoring"));
+    },
+    target: "new.db",
+    ...written,
+  },
+
+  // Outputs and permissions.
+  { name: "closed standard streams", target: "new.db", redirected: "<&- >&- 2>&-", ...written },
+  {
+    name: "full standard output and error",
+    target: "new.db",
+    redirected: ">/dev/full 2>/dev/full",
+    ...written,
+  },
+  {
+    name: "private sources",
+    arrange: (folder) => setModes(folder, 0o600),
+    target: "new.db",
+    umask: "000",
+    mode: "600",
+    ...written,
+  },
+  { name: "a umask of 077", target: "new.db", umask: "077", mode: "600", ...written },
+  { name: "a umask of 022", target: "new.db", umask: "022", mode: "644", ...written },
+  {
+    name: "an earlier file that is private",
+    arrange: (folder) => {
+      copyFileSync(folder.file("backup.db"), folder.file("old.db"));
+      chmodSync(folder.file("old.db"), 0o600);
+    },
+    target: "old.db",
+    mode: "600",
+    ...written,
+  },
+  {
+    name: "an earlier file that a group may write",
+    arrange: (folder) => {
+      copyFileSync(folder.file("backup.db"), folder.file("old.db"));
+      chmodSync(folder.file("old.db"), 0o660);
+      setModes(folder, 0o660);
+    },
+    target: "old.db",
+    mode: "660",
+    ...written,
+  },
+];
+
+/** The error has exit code 1 and one line. */
+function expectRefusal(error: OperatorError | undefined, message: RegExp): void {
+  expect(error?.message).toMatch(message);
+  expect(error?.message).toMatch(/^[^\n]+$/);
+  expect(error?.exitCode).toBe(1);
+}
+
+let stores: StoreFolders;
+beforeAll(async () => {
+  stores = await StoreFolders.create();
+});
+afterAll(() => stores[Symbol.dispose]());
+
+/** Runs a case in this process, or in a shell if it is about standard streams or the umask. Returns the error, if any. */
+async function executeCase(
+  command: CommandName,
+  folder: TemporaryFolder,
+  { target, source, keep, umask, redirected }: Case,
+): Promise<OperatorError | undefined> {
+  const force = keep !== true;
+  if (umask === undefined && redirected === undefined)
+    return execute(command, folder, target, { source, force });
+  const args = [...argumentsOf(command, folder, target, source), ...(force ? ["--force"] : [])];
+  const shell = `umask ${umask ?? "022"}; exec "$0" "$@" ${redirected ?? ""}`;
+  const child = Bun.spawn(["sh", "-c", shell, plantstore, ...args], {
+    env: { PATH: process.env.PATH ?? "" },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const { exitCode, stderr } = await collectResult(child);
+  expect({ exitCode, stderr: stderr.replace(/^.*(?:verified|of the backup)\.\n$/, "") }).toEqual({
+    exitCode: 0,
+    stderr: "",
+  });
+  return undefined;
+}
+
+for (const command of commandNames) {
+  describe(command, () => {
+    test.each(cases.map((each) => [each.name, each] as const))("%s", async (_, each) => {
+      using folder = stores.newFolder();
+      each.arrange?.(folder);
+      const before = snapshot(folder.path);
+      const error = await executeCase(command, folder, each);
+      const outcome = each[command];
+      if ("refusal" in outcome) {
+        expectRefusal(error, outcome.refusal);
+        expect(snapshot(folder.path)).toEqual(before);
+        return;
+      }
+      expect(error).toBeUndefined();
+      const file = folder.file(each.target);
+      expect(plantsIn(file)).toBe(outcome.plants);
+      expect(unfinished(folder.path)).toEqual([]);
+      expect(lstatSync(file).isSymbolicLink()).toBe(before[each.target]?.startsWith("12") ?? false);
+      if (each.mode !== undefined) expect((statSync(file).mode & 0o777).toString(8)).toBe(each.mode);
+      // Only the target has changed.
+      const after = snapshot(folder.path);
+      for (const name of fileNames.filter((name) => name !== each.target))
+        expect(after[name]).toBe(before[name]);
+    });
+
+    test("a file that a server under load has open: refused, and the server loses nothing", async () => {
+      using folder = stores.newFolder();
+      const database = `sqlite:${folder.file("plants.db")}`;
+      await using server = await RunningServer.start({ database });
+      const load = new Load();
+      const token = await server.createToken();
+      // With pauses: the commands need the processors, too.
+      const running = load.untilStopped([{ url: server.url, token }], 8, 10);
+      await load.acknowledgedMore(50);
+      symlinkSync("plants.db", folder.file("link.db"));
+      linkSync(folder.file("plants.db"), folder.file("hard.db"));
+      for (const name of ["plants.db", "link.db", "hard.db", "plants.db-wal"]) {
+        for (const store of ["plants.db", "other.db"]) {
+          const { exitCode, stderr } = await run([...argumentsOf(command, folder, name, store), "--force"]);
+          expect({ name, store, exitCode, stderr }).toEqual({
+            name,
+            store,
+            exitCode: 1,
+            stderr: expect.stringMatching(/^plantstore: [^\n]+\n$/),
+          });
+        }
+        await load.acknowledgedMore(50);
+      }
+      load.stop();
+      await running;
+      expect([...load.statuses.keys()]).toEqual([200]);
+      await server.stop("SIGKILL");
+      const { stdout } = await run(["export", "--database", database]);
+      const others = new Set(
+        ["plant 0", "plant 1", "plant 2"].map((name, id) => plantJson(BigInt(id), name)),
+      );
+      expect(
+        load.audit(
+          stdout
+            .split("\n")
+            .filter((line) => !others.has(line))
+            .join("\n"),
+        ),
+      ).toEqual([]);
+    });
+
+    test("three at once to one file: each succeeds or is refused, and the file is complete", async () => {
+      using folder = stores.newFolder();
+      for (const force of [[], ["--force"]]) {
+        for (let race = 0; race < races; race++) {
+          const name = `new-${force.length}-${race}.db`;
+          const args = argumentsOf(command, folder, name);
+          const ends = await Promise.all([1, 2, 3].map(() => run([...args, ...force])));
+          const failures = ends.filter(({ exitCode }) => exitCode !== 0);
+          // With --force one that waits for another's lock for too long may be refused as well.
+          if (force.length > 0) expect(failures.length).toBeLessThan(3);
+          else expect(failures.length).toBe(2);
+          for (const { stderr } of failures)
+            expect(stderr).toMatch(
+              /^plantstore: [^\n]*(?:exists already|exists; move it away|is open)[^\n]*\n$/,
+            );
+          expect(plantsIn(folder.file(name))).toBe(plantsWritten[command]);
+        }
+      }
+      expect(unfinished(folder.path)).toEqual([]);
+    });
+
+    test("three at once to three files", async () => {
+      using folder = stores.newFolder();
+      const targets = ["one.db", "two.db", "three.db"];
+      const ends = await Promise.all(
+        targets.map((target) => run([...argumentsOf(command, folder, target), "--quiet"])),
+      );
+      for (const end of ends) expect(end).toEqual({ exitCode: 0, stdout: "", stderr: "" });
+      for (const target of targets) expect(plantsIn(folder.file(target))).toBe(plantsWritten[command]);
+      expect(unfinished(folder.path)).toEqual([]);
+    });
+  });
+}
+
+describe("the source of restore", () => {
+  const sources: readonly [string, (folder: TemporaryFolder) => unknown, RegExp][] = [
+    ["none", () => undefined, /there is no backup/],
+    ["a folder", (folder) => mkdirSync(folder.file("from.db")), /from\.db is a folder/],
+    [
+      "a FIFO",
+      (folder) => spawnSync(programPath("mkfifo"), [folder.file("from.db")]),
+      /from\.db is not a regular file/,
+    ],
+    [
+      "a store whose disk has failed",
+      (folder) => {
+        copyFileSync(folder.file("other.db"), folder.file("from.db"));
+        writeFileSync(folder.file("from.db-disk-failed"), "disk I/O error\n");
+      },
+      /is a store and not a backup, as .*from\.db-disk-failed belongs to it/,
+    ],
+  ];
+  test.each(sources)("%s", async (_, arrange, refusal) => {
+    using folder = stores.newFolder();
+    arrange(folder);
+    const before = snapshot(folder.path);
+    expectRefusal(await execute("restore", folder, "plants.db", { source: "from.db", force: true }), refusal);
+    expect(snapshot(folder.path)).toEqual(before);
+  });
+
+  test("a hard link to a store that a server has open, whose log has another name", async () => {
+    using folder = stores.newFolder();
+    await using _ = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` });
+    linkSync(folder.file("plants.db"), folder.file("hard.db"));
+    expect(await run(argumentsOf("restore", folder, "new.db", "hard.db"))).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringMatching(/hard\.db is open/),
+    });
+    expect(existsSync(folder.file("new.db"))).toBe(false);
+  });
+
+  test("a store that was stopped, and is left as it is", async () => {
+    using folder = stores.newFolder();
+    const before = snapshot(folder.path);
+    const args = argumentsOf("restore", folder, "new.db", "plants.db");
+    expect(await run([...args, "--quiet"])).toEqual({ exitCode: 0, stdout: "", stderr: "" });
+    expect(plantsIn(folder.file("new.db"))).toBe(3);
+    expect(snapshot(folder.path)).toMatchObject(before);
+  });
+});
+
+describe("the source of backup", () => {
+  const sources: readonly [string, (folder: TemporaryFolder) => unknown, RegExp][] = [
+    ["none", () => undefined, /there is no store at .*from\.db; name the store with --database/],
+    ["a folder", (folder) => mkdirSync(folder.file("from.db")), /from\.db is a folder/],
+    [
+      "a FIFO",
+      (folder) => spawnSync(programPath("mkfifo"), [folder.file("from.db")]),
+      /from\.db is not a regular file/,
+    ],
+    ["an empty file", (folder) => writeFileSync(folder.file("from.db"), ""), /from\.db is not a plant store/],
+    ["text", (folder) => writeFileSync(folder.file("from.db"), "x".repeat(9_000)), /file is not a database/],
+  ];
+  test.each(sources)("%s", async (_, arrange, refusal) => {
+    using folder = stores.newFolder();
+    arrange(folder);
+    const before = snapshot(folder.path);
+    expectRefusal(await execute("backup", folder, "new.db", { source: "from.db", force: false }), refusal);
+    expect(snapshot(folder.path)).toEqual(before);
+  });
+});
+
+const rootSuite = process.getuid?.() === 0 ? describe : describe.skip;
+
+rootSuite(process.getuid?.() === 0 ? "owners" : "owners (skipped: only root gives files away)", () => {
+  /** A user and a group without a name. */
+  const other = 61_234;
+  const statOf = (path: string) => {
+    const { uid, gid, mode } = statSync(path);
+    return { uid, gid, mode: (mode & 0o777).toString(8) };
+  };
+
+  for (const command of commandNames) {
+    test(`${command}: permissions of the source's group are not given to another group`, async () => {
+      using folder = stores.newFolder();
+      for (const name of fileNames) chownSync(folder.file(name), 0, other);
+      setModes(folder, 0o640);
+      expect(await execute(command, folder, "new.db", { force: false })).toBeUndefined();
+      expect(statOf(folder.file("new.db"))).toEqual({ uid: 0, gid: 0, mode: "600" });
+    });
+
+    test(`${command}: a file that is replaced has the owner that it had`, async () => {
+      using folder = stores.newFolder();
+      copyFileSync(folder.file("backup.db"), folder.file("old.db"));
+      chmodSync(folder.file("old.db"), 0o640);
+      chownSync(folder.file("old.db"), other, other);
+      expect(await run([...argumentsOf(command, folder, "old.db"), "--force"])).toMatchObject({
+        exitCode: 0,
+      });
+      expect(statOf(folder.file("old.db"))).toEqual({ uid: other, gid: other, mode: "640" });
+    });
+  }
+});
+
+const mountSuite = mayMount() ? describe : describe.skip;
+
+mountSuite(mayMount() ? "a file system" : "a file system (skipped: only root may mount one)", () => {
+  test.each(commandNames)("that is read-only: %s fails, and nothing is changed", async (command) => {
+    using folder = stores.newFolder();
+    using disk = mounted(folder.file("disk"));
+    copyFileSync(folder.file("other.db"), folder.file("disk/other.db"));
+    disk?.makeReadOnly();
+    expect(await run(argumentsOf(command, folder, "disk/new.db"))).toEqual({
+      exitCode: 1,
+      stdout: "",
+      stderr: expect.stringMatching(/^plantstore: [^\n]*EROFS[^\n]*\n$/),
+    });
+    expect(readdirSync(folder.file("disk"))).toEqual(["other.db"]);
+  });
+
+  test.each([
+    ["stopped", false],
+    ["killed", true],
+  ])("that is read-only: backup copies a store that was %s", async (_, isKilled) => {
+    using folder = stores.newFolder();
+    using disk = mounted(folder.file("disk"));
+    copyFileSync(folder.file("plants.db"), folder.file("disk/plants.db"));
+    if (isKilled) leaveLog(folder.file("disk/plants.db"));
+    disk?.makeReadOnly();
+    const before = snapshot(folder.file("disk"));
+    const args = argumentsOf("backup", folder, "new.db", "disk/plants.db");
+    expect(await run([...args, "--quiet"])).toEqual({
+      exitCode: 0,
+      stdout: "",
+      stderr: "",
+    });
+    expect(plantsIn(folder.file("new.db"))).toBe(isKilled ? 4 : 3);
+    expect(snapshot(folder.file("disk"))).toEqual(before);
+  });
+
+  test.each(commandNames)("that is full: %s fails, and nothing is changed", async (command) => {
+    using folder = stores.newFolder();
+    using _ = mounted(folder.file("disk"));
+    const large = folder.file("large.db");
+    copyFileSync(folder.file("plants.db"), large);
+    {
+      using database = new Database(large);
+      const row = database.prepare("INSERT INTO plants (id, name) VALUES (?, ?)");
+      database.transaction(() => {
+        for (let id = 1_000; id < 5_000; id++) row.run(id, "x".repeat(1_000));
+      })();
+    }
+    const old = command === "backup" ? "backup.db" : "other.db";
+    copyFileSync(folder.file(old), folder.file("disk/old.db"));
+    const before = snapshot(folder.file("disk"));
+    for (const name of ["old.db", "new.db"]) {
+      const args = argumentsOf(command, folder, `disk/${name}`, "large.db");
+      expect(await run([...args, "--force"])).toEqual({
+        exitCode: 1,
+        stdout: "",
+        stderr: expect.stringMatching(/^plantstore: [^\n]*(?:full|ENOSPC)[^\n]*\n$/),
+      });
+      expect(snapshot(folder.file("disk"))).toEqual(before);
+    }
+  });
+});
