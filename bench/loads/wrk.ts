@@ -9,13 +9,22 @@ const script = new URL("wrk-create.lua", import.meta.url).pathname;
 /** wrk counts a response that took longer as an error. */
 const responseSecondsMax = 10;
 
-/** Loads of wrk with these numbers of connections; the last one warms up. */
+/** Loads of wrk with these numbers of connections and consecutive ids; the last one warms up. */
 export function wrkLoads(...connections: readonly number[]): Load<HttpSubject>[] {
   return connections.map((count, index) => ({
     name: count === 1 ? "1 connection" : `${count} connections`,
     warmsUp: index === connections.length - 1,
-    run: (subject, trial) => subject.drive?.(trial) ?? runWrk(subject, count, trial),
+    run: (subject, trial) => subject.drive?.(trial) ?? runWrk(subject, count, trial, "consecutive"),
   }));
+}
+
+/** A load of wrk with random ids below 2^62; it warms up. */
+export function wrkRandomIds(connections: number): Load<HttpSubject> {
+  return {
+    name: `random ids, ${connections} connections`,
+    warmsUp: true,
+    run: (subject, trial) => runWrk(subject, connections, trial, "random"),
+  };
 }
 
 /** Throws if any answer was not 2xx or any connection broke: such a run measures something else. */
@@ -23,11 +32,12 @@ async function runWrk(
   { url, token }: HttpSubject,
   connections: number,
   { seconds, firstId }: Trial,
+  ids: "consecutive" | "random",
 ): Promise<Run> {
   const { stdout, cpu } = await runProgram([
     ...["wrk", "--threads=1", `--connections=${connections}`, `--duration=${seconds}s`],
     ...[`--timeout=${responseSecondsMax}s`, "--latency", `--script=${script}`, `${url}/plants`],
-    ...["--", token, String(firstId)],
+    ...["--", token, String(firstId), ids],
   ]);
   const line = stdout.split("\n").find((candidate) => candidate.startsWith("{"));
   if (line === undefined) throw new Error(`wrk printed no result: ${stdout}`);

@@ -4,6 +4,7 @@ import type { Suite } from "../suite.ts";
 import { allocationsSuite } from "./allocations.ts";
 import { consoleSuite } from "./console.ts";
 import { createSuite, peersSuite } from "./create.ts";
+import { largeStoreSuite } from "./large-store.ts";
 import { latencySuite } from "./latency.ts";
 import { operatingSuite } from "./operating.ts";
 import { overloadSuite } from "./overload.ts";
@@ -13,6 +14,7 @@ import { transferSuite } from "./transfer.ts";
 
 export const suites: readonly Suite[] = [
   createSuite,
+  largeStoreSuite,
   peersSuite,
   latencySuite,
   allocationsSuite,

@@ -173,6 +173,7 @@ export async function serve(config: ServeConfig): Promise<void> {
             bodyBytesInFlight: () => bodyReader.bytesInFlight,
             connections: () => connections.openConnections("public"),
             storeBytes: () => store.bytesOnDisk(),
+            walBytes: () => store.walBytes(),
           };
           const buildInfo = { version: packageJson.version, bun: Bun.version, engine: store.engine };
           const metrics = new Metrics(gauges, buildInfo, now);

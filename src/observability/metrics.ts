@@ -21,6 +21,8 @@ export interface Gauges {
   readonly connections: () => number;
   /** Undefined if the engine cannot measure it. */
   readonly storeBytes: () => Promise<number | undefined>;
+  /** Undefined if the engine has no write-ahead log of its own. */
+  readonly walBytes: () => number | undefined;
 }
 
 /** The labels of plantstore_build_info. */
@@ -153,6 +155,11 @@ export class Metrics {
         "plantstore_store_bytes",
         "Size of the store on disk; absent while it cannot be measured.",
         storeBytes,
+      ),
+      gauge(
+        "plantstore_wal_bytes",
+        "Size of SQLite's write-ahead log; absent on PostgreSQL.",
+        this.#gauges.walBytes(),
       ),
       gauge("plantstore_build_info", "Always 1; the versions and the engine are labels.", [
         [labels({ ...this.#buildInfo }), 1],

@@ -45,6 +45,9 @@ export interface PlantStore {
    */
   bytesOnDisk(): Promise<number | undefined>;
 
+  /** The size of SQLite's write-ahead log, which bytesOnDisk contains; undefined on PostgreSQL. */
+  walBytes(): number | undefined;
+
   /** Commits a transaction that changes nothing; rejects with the reason if the store cannot commit now. */
   assertWritable(): Promise<void>;
 

@@ -1,6 +1,8 @@
 // strace: records the system calls of a server, or makes them fail.
 
 import { spawnSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { Output } from "./output.ts";
 import { describeIfInstalled, pathOf, programPath } from "./programs.ts";
 
 /** strace may be there and not be allowed to trace, as in many containers. */
@@ -27,27 +29,53 @@ export function injecting(...faults: readonly string[]): string[] {
   ];
 }
 
+/** Lets some system calls of one running thread fail, such as `fsync:error=EIO:when=3`, until it is disposed. */
+export async function injectingInto(thread: number, ...faults: readonly string[]): Promise<AsyncDisposable> {
+  return attached([`--attach=${thread}`, ...faults.map((fault) => `--inject=${fault}`), "-o", "/dev/null"]);
+}
+
+/** Writes the calls of a running process and its threads to a file, as `tracing` does, until it is disposed. */
+export async function tracingProcess(
+  pid: number,
+  calls: readonly string[],
+  file: string,
+): Promise<AsyncDisposable> {
+  return attached(["-f", `--attach=${pid}`, ...traceOptions(calls, file)]);
+}
+
+async function attached(options: readonly string[]): Promise<AsyncDisposable> {
+  const strace = Bun.spawn([programPath("strace"), ...options], { stdin: "ignore", stderr: "pipe" });
+  const output = new Output(strace.stderr);
+  await output.until((text) => (/ attached/.test(text) ? text : undefined));
+  return {
+    async [Symbol.asyncDispose]() {
+      strace.kill("SIGINT");
+      await strace.exited;
+    },
+  };
+}
+
+/** The threads of a process that have a name, in the order in which they were started. */
+export function threadsNamed(pid: number, name: string): number[] {
+  const folder = `/proc/${pid}/task`;
+  return readdirSync(folder)
+    .filter((thread) => readFileSync(`${folder}/${thread}/comm`, "utf8").trim() === name)
+    .map(Number)
+    .toSorted((one, other) => one - other);
+}
+
 /** Runs a command with its calls written to a file: whole strings in hexadecimal, descriptors with their paths. */
 export function tracing(calls: readonly string[], file: string): string[] {
-  return [
-    programPath("strace"),
-    "-D",
-    "-f",
-    "-qq",
-    "-y",
-    "-xx",
-    "-s",
-    "100000",
-    "-e",
-    `trace=${calls}`,
-    "-e",
-    "signal=none",
-    "-o",
-    file,
-  ];
+  return [programPath("strace"), "-D", "-f", "-qq", ...traceOptions(calls, file)];
+}
+
+function traceOptions(calls: readonly string[], file: string): string[] {
+  const strings = ["-y", "-xx", "-s", "100000"];
+  return [...strings, "-e", `trace=${calls}`, "-e", "signal=none", "-o", file];
 }
 
 export interface SystemCall {
+  readonly thread: string;
   readonly name: string;
   /** The path of the descriptor that is its first argument. */
   readonly path: string;
@@ -67,7 +95,7 @@ export function* systemCalls(trace: string): Generator<{ phase: "begins" | "ends
     const [, name, path = ""] = /^(\w+)\(\d+<([^>]*)>/.exec(text) ?? [];
     if (name === undefined) continue;
     const result = Number(/= (-?\d+)[^=]*$/.exec(text)?.[1] ?? Number.NaN);
-    const call = { name, path: unhex(path), text, result };
+    const call = { thread, name, path: unhex(path), text, result };
     if (resumed === null) yield { phase: "begins", call };
     if (!isUnfinished) yield { phase: "ends", call };
   }

@@ -99,6 +99,10 @@ export class PostgresStore implements ReadablePlantStore {
     return this.#primary.once(bytesOfTables);
   }
 
+  walBytes(): undefined {
+    return undefined;
+  }
+
   async size(): Promise<StoreSize> {
     const plants = await this.count({});
     const bytes = await this.bytesOnDisk().catch(rejectForOperator);

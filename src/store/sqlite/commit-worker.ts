@@ -4,6 +4,7 @@ import type { NewPlant } from "../../contract/plant.ts";
 import type { PlantIndexes } from "../plant-reader.ts";
 import type { OpenMode, Outcome } from "../plant-store.ts";
 import type { TokenStore } from "../token-store.ts";
+import { CheckpointSignals } from "./checkpoint-signals.ts";
 import { BatchReceiver } from "./shared-batch.ts";
 import { SqliteStore } from "./store.ts";
 import { notify, serveCalls, toSentError } from "./worker-rpc.ts";
@@ -11,8 +12,11 @@ import { notify, serveCalls, toSentError } from "./worker-rpc.ts";
 /** What the worker serves. */
 export interface CommitWorker {
   readonly store: {
-    /** @param memory of a BatchSender, by which the batches come. */
-    open(path: string, mode: OpenMode, memory: SharedArrayBuffer): Promise<void>;
+    /**
+     * @param memory of a BatchSender, by which the batches come.
+     * @param signals of the checkpoint thread.
+     */
+    open(path: string, mode: OpenMode, memory: SharedArrayBuffer, signals: SharedArrayBuffer): Promise<void>;
     /** For a batch that does not fit into the memory. */
     create(batch: readonly NewPlant[]): Promise<Outcome[]>;
     assertWritable(): Promise<void>;
@@ -30,8 +34,11 @@ let isClosed = false;
 
 const calls = serveCalls<CommitWorker>({
   store: {
-    async open(path, mode, memory) {
-      opened = new SqliteStore(path, mode, (reason: Unavailable) => notify(reason));
+    async open(path, mode, memory, signals) {
+      const onUnavailable = (reason: Unavailable) => notify(reason);
+      opened = new SqliteStore(path, mode, onUnavailable, {
+        checkpointThread: new CheckpointSignals(signals),
+      });
       void serveBatches(opened, new BatchReceiver(memory));
     },
     create: (batch) => store().create(batch),

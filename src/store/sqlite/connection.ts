@@ -17,7 +17,7 @@ export const lockWaitMs = 2_000;
 const immediateWaitMs = 10_000;
 
 /** A WAL that grew during a long export or backup is truncated to this size when it is restarted. */
-const walBytesKept = 64 * 2 ** 20;
+export const walBytesKept = 64 * 2 ** 20;
 
 /**
  * Opens a store file, and brings its schema up to date. Every commit is on stable storage when it returns:
@@ -115,7 +115,7 @@ function assertWritableFile(path: string): void {
 function makeDurable(database: Database, path: string): void {
   const [[journalMode] = []] = database.query("PRAGMA journal_mode = WAL").values();
   database.run("PRAGMA synchronous = FULL");
-  // SqlitePlants runs the checkpoints: SQLite does not report one of its own that fails.
+  // wal.ts and the checkpoint thread run the checkpoints: SQLite does not report one of its own that fails.
   database.run("PRAGMA wal_autocheckpoint = 0");
   database.run(`PRAGMA journal_size_limit = ${walBytesKept}`);
   // SQLite keeps another mode without an error for a database in memory and on a file system without shared memory.

@@ -15,10 +15,17 @@ export const failureMarkerSuffix = "-disk-failed";
  */
 export class DiskFailureError extends OperatorError {}
 
+/** The error of every call from the failed fsync on. */
+export function diskFailure(path: string, reason: string): DiskFailureError {
+  return new DiskFailureError(
+    `the disk of ${path} failed: ${reason}; check the disk, and restart: the store is recovered then`,
+  );
+}
+
 /** Whether an fsync failed, of SQLite's or of this program's own. */
 export function isFailedFsync(error: unknown): error is Error & { readonly code: string } {
   if (error instanceof SQLiteError) return /^SQLITE_IOERR_(?:DIR_)?FSYNC/.test(error.code ?? "");
-  return error instanceof Error && "syscall" in error && error.syscall === "fsync";
+  return error instanceof Error && "syscall" in error && /^f(?:data)?sync$/.test(String(error.syscall));
 }
 
 /** Whether another connection holds the lock that was asked for. */

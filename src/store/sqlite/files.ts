@@ -39,6 +39,11 @@ export function bytesOnDisk(path: string): number {
     .reduce((sum, bytes) => sum + bytes, 0);
 }
 
+/** The size of the WAL beside a database file. */
+export function walBytes(path: string): number {
+  return statSync(`${resolvedPath(path)}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+}
+
 /** Device and inode of a file; undefined if there is none. A file that replaces it has another id. */
 export function fileId(path: string): string | undefined {
   const stat = statSync(path, { throwIfNoEntry: false, bigint: true });

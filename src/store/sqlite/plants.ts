@@ -2,18 +2,15 @@
 
 import type { NewPlant } from "../../contract/plant.ts";
 import { compareWithStored, type ExportFilter, type OnUnavailable, type Outcome } from "../plant-store.ts";
-import { lockWaitMs } from "./connection.ts";
 import type { Database } from "./driver.ts";
 import { batchFailure } from "./errors.ts";
+import { Wal } from "./wal.ts";
 
 export interface PlantRow {
   readonly id: bigint;
   readonly name: string;
   readonly tag: string | null;
 }
-
-/** A checkpoint runs whenever the WAL has grown by this many pages of 4 KiB. */
-const checkpointPages = 4_000;
 
 /** Plants that an export reads at a time: 100 to 10,000 cost the same for each plant. */
 const exportRowsMax = 1_000;
@@ -24,18 +21,17 @@ const exportCodeUnitsMax = 2 ** 20;
 export class SqlitePlants {
   readonly #database: Database;
   readonly #onUnavailable: OnUnavailable;
+  readonly #wal: Wal;
   /** Prepared once: to parse the two statements took 11 µs a batch. */
   readonly #begin;
   readonly #commitTransaction;
   readonly #insert;
   readonly #select;
-  #isWalSynced = false;
-  /** The length of the WAL, in pages, from which on a checkpoint runs. */
-  #checkpointAt = checkpointPages;
 
-  constructor(database: Database, onUnavailable: OnUnavailable) {
+  constructor(database: Database, onUnavailable: OnUnavailable, wal: Wal = new Wal(database, onUnavailable)) {
     this.#database = database;
     this.#onUnavailable = onUnavailable;
+    this.#wal = wal;
     this.#begin = database.prepare("BEGIN IMMEDIATE");
     this.#commitTransaction = database.prepare("COMMIT");
     this.#insert = database.prepare<never, [bigint, string, string | null]>(
@@ -49,8 +45,8 @@ export class SqlitePlants {
    * own error if an fsync has failed; the connection must not be used afterwards.
    */
   create(batch: readonly NewPlant[]): Outcome[] {
-    if (!this.#ensureWalSynced()) return batch.map(() => "unavailable");
-    this.checkpointIfLong();
+    if (!this.#wal.ensureSynced()) return batch.map(() => "unavailable");
+    if (!this.#wal.makeRoom()) return batch.map((plant) => this.#commitSingly(plant, false));
     try {
       return this.#commit(batch);
     } catch (error) {
@@ -69,57 +65,6 @@ export class SqlitePlants {
   finalize(): void {
     for (const statement of [this.#begin, this.#commitTransaction, this.#insert, this.#select])
       statement.finalize();
-  }
-
-  /**
-   * Fsyncs the WAL before the first response. A server that was killed may have left commits in the WAL that were written
-   * but not fsynced. They are visible, and a replay of such a plant would be acknowledged without a write. A passive
-   * checkpoint fsyncs the WAL; that it may skip pages which another process still reads does not matter, as then the WAL
-   * was not recovered by this process. While another process runs a checkpoint SQLite does nothing, so it is tried again
-   * until the other one is done.
-   */
-  #ensureWalSynced(): boolean {
-    if (this.#isWalSynced) return true;
-    try {
-      this.#isWalSynced = this.#checkpointWithRetry();
-      if (!this.#isWalSynced)
-        this.#onUnavailable("a checkpoint of another process kept the WAL from being fsynced");
-    } catch (error) {
-      this.#onUnavailable(batchFailure(error).reason);
-    }
-    return this.#isWalSynced;
-  }
-
-  #checkpointWithRetry(): boolean {
-    const deadline = performance.now() + lockWaitMs;
-    while (!this.#checkpoint("PASSIVE").isDone) {
-      if (performance.now() > deadline) return false;
-      Bun.sleepSync(1);
-    }
-    return true;
-  }
-
-  /**
-   * Runs a checkpoint if the WAL has grown long. Throws SQLite's own error if an fsync has failed.
-   *
-   * SQLite's automatic checkpoints do not report a failure. After one whose fsync failed, the next would skip the pages that
-   * the first had copied past a reader of an old snapshot, and never fsync them. Reading the length of the WAL takes 5 µs.
-   */
-  checkpointIfLong(): void {
-    if (this.#checkpoint("NOOP").pages < this.#checkpointAt) return;
-    try {
-      const { pages, copied } = this.#checkpoint("PASSIVE");
-      // Pages that a reader's snapshot holds back are not tried again with every batch.
-      this.#checkpointAt = copied === pages ? checkpointPages : pages + checkpointPages / 4;
-    } catch (error) {
-      this.#onUnavailable(batchFailure(error).reason);
-    }
-  }
-
-  /** Returns the length of the WAL in pages, and how many of them are in the database file; not done while another one runs. */
-  #checkpoint(mode: "NOOP" | "PASSIVE"): { isDone: boolean; pages: number; copied: number } {
-    const [[isBusy, pages, copied] = []] = this.#database.query(`PRAGMA wal_checkpoint(${mode})`).values();
-    return { isDone: Number(isBusy) === 0, pages: Number(pages), copied: Number(copied) };
   }
 
   /**

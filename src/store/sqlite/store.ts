@@ -15,15 +15,23 @@ import type {
   StoreSize,
 } from "../plant-store.ts";
 import { type TokenStore, tokenStoreMethods } from "../token-store.ts";
+import type { CheckpointSignals } from "./checkpoint-signals.ts";
 import { openDatabase } from "./connection.ts";
 import type { Database } from "./driver.ts";
-import { DiskFailureError, isFailedFsync, writeFailureMarker } from "./errors.ts";
-import { bytesOnDisk, OpenFiles } from "./files.ts";
+import { diskFailure, isFailedFsync, writeFailureMarker } from "./errors.ts";
+import { bytesOnDisk, OpenFiles, walBytes } from "./files.ts";
 import { SqliteIndexes } from "./indexes.ts";
 import { probeCommit, schemaVersion } from "./migrations.ts";
 import { countPlants, exportPlants, SqlitePlants } from "./plants.ts";
 import { SqliteReader } from "./reader.ts";
 import { SqliteTokens } from "./tokens.ts";
+import { heldBytesMax, Wal, type WalOptions, walFullReason } from "./wal.ts";
+
+/** How often an export looks at the length of the WAL. */
+const walWatchMs = 1_000;
+
+const exportEndedMessage =
+  "the export was ended, as its snapshot kept the write-ahead log from becoming shorter, and creates would have failed; continue it with --since-id, or write it to a file, which is faster than a slow reader";
 
 export class SqliteStore implements ReadablePlantStore {
   readonly engine = "sqlite";
@@ -40,19 +48,25 @@ export class SqliteStore implements ReadablePlantStore {
   readonly #onUnavailable: OnUnavailable;
   readonly #database: Database;
   readonly #files: OpenFiles;
+  readonly #walOptions: WalOptions;
+  readonly #wal: Wal;
+  readonly #checkpointThread: CheckpointSignals | undefined;
   readonly #plants: SqlitePlants;
   readonly #indexes: SqliteIndexes;
   #hasDiskFailed = false;
 
   /** Opens a store file, see openDatabase. After one call has rejected with DiskFailureError, all others do. */
-  constructor(path: string, mode: OpenMode, onUnavailable: OnUnavailable) {
+  constructor(path: string, mode: OpenMode, onUnavailable: OnUnavailable, walOptions: WalOptions = {}) {
     this.#path = path;
     this.location = resolve(path);
     this.wasCreated = !existsSync(path);
     this.#onUnavailable = onUnavailable;
     this.#database = openDatabase(path, mode);
     this.#files = new OpenFiles(path);
-    this.#plants = new SqlitePlants(this.#database, onUnavailable);
+    this.#walOptions = walOptions;
+    this.#checkpointThread = walOptions.checkpointThread;
+    this.#wal = new Wal(this.#database, onUnavailable, walOptions);
+    this.#plants = new SqlitePlants(this.#database, onUnavailable, this.#wal);
     this.tokens = this.#guarded(new SqliteTokens(this.#database));
     this.#indexes = new SqliteIndexes(this.#database);
   }
@@ -67,15 +81,36 @@ export class SqliteStore implements ReadablePlantStore {
   }
 
   assertWritable(): Promise<void> {
-    return this.#write(async () => probeCommit(this.#database));
+    return this.#write(async (hasRoom) => {
+      if (!hasRoom) throw new OperatorError(walFullReason);
+      probeCommit(this.#database);
+    });
   }
 
   async get(id: bigint): Promise<NewPlant | undefined> {
     return this.#plants.get(id);
   }
 
+  /** Ends with an OperatorError, also while its reader does not read, before its snapshot makes creates fail. */
   async *export(filter: ExportFilter): AsyncGenerator<NewPlant[]> {
-    yield* exportPlants(this.#database, filter);
+    const chunks = exportPlants(this.#database, filter);
+    let hasEnded = false;
+    const watch = setInterval(() => {
+      if (!this.#isWalHeldLong()) return;
+      hasEnded = true;
+      chunks.return(undefined);
+    }, walWatchMs);
+    try {
+      for (const plants of chunks) yield plants;
+    } finally {
+      clearInterval(watch);
+    }
+    if (hasEnded) throw new OperatorError(exportEndedMessage);
+  }
+
+  /** Whether the WAL has half of the length at which creates fail. */
+  #isWalHeldLong(): boolean {
+    return walBytes(this.#path) > heldBytesMax(this.#path, this.#walOptions.heldBytesMin) / 2;
   }
 
   async count(filter: ExportFilter): Promise<number> {
@@ -84,6 +119,10 @@ export class SqliteStore implements ReadablePlantStore {
 
   async bytesOnDisk(): Promise<number> {
     return bytesOnDisk(this.#path);
+  }
+
+  walBytes(): number {
+    return walBytes(this.#path);
   }
 
   async size(): Promise<StoreSize> {
@@ -100,7 +139,7 @@ export class SqliteStore implements ReadablePlantStore {
 
   async close(): Promise<void> {
     // Closing runs a checkpoint, from pages that may not be on the disk.
-    if (this.#hasDiskFailed) return;
+    if (this.#hasDiskFailed || this.#checkpointThread?.hasDiskFailed) return;
     this.#plants.finalize();
     this.#database.close();
   }
@@ -127,34 +166,39 @@ export class SqliteStore implements ReadablePlantStore {
     });
   }
 
-  /** The same, with a checkpoint if the WAL is long: without creates only these calls grow it, a probe of readiness by a page. */
-  #write<T>(call: () => Promise<T>): Promise<T> {
-    return this.#read(() => {
-      this.#plants.checkpointIfLong();
-      return call();
-    });
+  /** The same, and keeps the WAL short: without creates only these calls grow it, a probe of readiness by a page. */
+  #write<T>(call: (hasRoom: boolean) => Promise<T>): Promise<T> {
+    return this.#read(() => call(this.#wal.makeRoom()));
   }
 
   async #onDisk<T>(call: () => Promise<T>): Promise<T> {
-    if (this.#hasDiskFailed) throw diskFailure(this.#path, "an fsync failed before");
+    this.#assertDiskWorks();
     try {
-      return await call();
+      const result = await call();
+      this.#checkpointThread?.committed();
+      this.#assertDiskWorks();
+      return result;
     } catch (error) {
       if (!isFailedFsync(error)) throw error;
       this.#hasDiskFailed = true;
+      this.#checkpointThread?.failDisk();
       const reason = `${error.message} (${error.code})`;
       writeFailureMarker(this.#path, reason);
       throw diskFailure(this.#path, reason);
     }
   }
+
+  /**
+   * Throws after an fsync has failed in either thread; called before a commit and after it, as the checkpoint thread's may
+   * have failed meanwhile. Where the commit is faster than that signal, its own fsync has succeeded: Linux reports an error
+   * to each descriptor that was open when it happened (`errseq_t`, since 4.13), so the other thread's fsync hides none.
+   */
+  #assertDiskWorks(): void {
+    if (this.#hasDiskFailed || this.#checkpointThread?.hasDiskFailed)
+      throw diskFailure(this.#path, "an fsync failed before");
+  }
 }
 
 function replacedMessage(path: string): string {
   return `${path} was removed or replaced while it was open; put it back, or restart with the file that is there`;
-}
-
-function diskFailure(path: string, reason: string): DiskFailureError {
-  return new DiskFailureError(
-    `the disk of ${path} failed: ${reason}; check the disk, and restart: the store is recovered then`,
-  );
 }

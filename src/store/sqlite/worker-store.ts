@@ -4,9 +4,11 @@ import type { NewPlant } from "../../contract/plant.ts";
 import { type PlantIndexes, plantIndexMethods } from "../plant-reader.ts";
 import type { OpenMode, Outcome, PlantStore, StoreEvents } from "../plant-store.ts";
 import { type TokenStore, tokenStoreMethods } from "../token-store.ts";
+import { CheckpointSignals } from "./checkpoint-signals.ts";
+import { Checkpointer } from "./checkpointer.ts";
 import type { CommitWorker, Unavailable } from "./commit-worker.ts";
 import { DiskFailureError } from "./errors.ts";
-import { bytesOnDisk } from "./files.ts";
+import { bytesOnDisk, walBytes } from "./files.ts";
 import { SqliteReader } from "./reader.ts";
 import { BatchSender } from "./shared-batch.ts";
 import { toError, WorkerClient } from "./worker-rpc.ts";
@@ -23,6 +25,7 @@ export class SqliteWorkerStore implements PlantStore {
   readonly #path: string;
   readonly #worker: WorkerClient<CommitWorker, Unavailable>;
   readonly #batches = new BatchSender();
+  #checkpointer: Checkpointer | undefined;
 
   private constructor(path: string, { onUnavailable, onFailed }: StoreEvents) {
     this.#path = path;
@@ -45,10 +48,17 @@ export class SqliteWorkerStore implements PlantStore {
   /** Opens a store file, see openDatabase. */
   static async open(path: string, mode: OpenMode, events: StoreEvents): Promise<SqliteWorkerStore> {
     const store = new SqliteWorkerStore(path, events);
+    const signals = new CheckpointSignals();
     try {
-      await store.#worker.call("store", "open", path, mode, store.#batches.memory.buffer);
+      await store.#worker.call("store", "open", path, mode, store.#batches.memory.buffer, signals.memory);
     } catch (error) {
       store.#worker.terminate();
+      throw error;
+    }
+    try {
+      store.#checkpointer = await Checkpointer.start(path, signals, events);
+    } catch (error) {
+      await store.close();
       throw error;
     }
     return store;
@@ -71,6 +81,10 @@ export class SqliteWorkerStore implements PlantStore {
     return bytesOnDisk(this.#path);
   }
 
+  walBytes(): number {
+    return walBytes(this.#path);
+  }
+
   assertWritable(): Promise<void> {
     return this.#worker.call("store", "assertWritable");
   }
@@ -80,7 +94,9 @@ export class SqliteWorkerStore implements PlantStore {
   }
 
   async close(): Promise<void> {
+    await this.#checkpointer?.stop();
     await this.#worker.call("store", "close");
     this.#worker.terminate();
+    await this.#checkpointer?.close();
   }
 }

@@ -6,7 +6,7 @@ import { type RecordedFiles, RecordedServer } from "../../support/function-recor
 import { plantJson, post } from "../../support/http.ts";
 import { TemporaryFolder } from "../../support/server.ts";
 
-const filesMax = 18;
+const filesMax = 19;
 
 /** In the order of their first calls. */
 const createPath: RecordedFiles = {
@@ -29,8 +29,10 @@ const createPath: RecordedFiles = {
     "src/store/sqlite/commit-worker.ts",
     "src/store/sqlite/shared-batch.ts",
     "src/store/sqlite/store.ts",
+    "src/store/sqlite/checkpoint-signals.ts",
     "src/store/sqlite/files.ts",
     "src/store/sqlite/plants.ts",
+    "src/store/sqlite/wal.ts",
   ],
 };
 

@@ -1,11 +1,13 @@
 // Failing fsync, write and read calls: the responses, the log, and the store afterwards.
 
+import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { cpSync, existsSync } from "node:fs";
 import { dirname } from "node:path";
+import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { RunningServer, run, type ServerEnd, TemporaryFolder } from "../../support/server.ts";
-import { describeIfStrace, injecting } from "../../support/strace.ts";
+import { describeIfStrace, injecting, injectingInto, threadsNamed } from "../../support/strace.ts";
 
 /** Each starts a server under strace. */
 setDefaultTimeout(120_000);
@@ -80,6 +82,45 @@ describeIfStrace("an fsync that fails", () => {
     },
   );
 
+  test.each([
+    ["of the log", 1],
+    ["of the database file", 2],
+  ])("%s, in the checkpoint thread: the same, with a commit in flight", async (_, when) => {
+    using folder = new TemporaryFolder();
+    const path = folder.file("plants.db");
+    await using server = await RunningServer.start({ database: `sqlite:${path}` });
+    const target = { url: server.url, token: await server.createToken() };
+    // The first create is preceded by the checkpoint of the committing thread.
+    expect((await post(target, plantJson(0n, "first"))).status).toBe(200);
+    const [committing = 0, copying = 0, ...others] = threadsNamed(server.pid, "Worker");
+    expect(others).toEqual([]);
+    await using _copies = await injectingInto(
+      copying,
+      `fsync,fdatasync:error=EIO:delay_enter=300000:when=${when}`,
+    );
+    // Of two batches in sequence, the second is in flight while the fsync after the first one fails.
+    await using _commits = await injectingInto(committing, "fsync,fdatasync:delay_exit=1000000");
+    const statuses = new Map<bigint, number | undefined>();
+    const create = async (id: bigint) => {
+      const response = await post(target, plantJson(id, "x".repeat(900_000))).catch(() => undefined);
+      statuses.set(id, response?.status);
+    };
+    for (let id = 1n; ![...statuses.values()].some((status) => status !== 200); id += 3n)
+      await Promise.all([create(id), create(id + 1n), create(id + 2n)]);
+
+    const end = await server.ended();
+    expect(end.exitCode).toBe(1);
+    expect(end.stderr).toContain("store failed, the server exits");
+    expect(end.stderr).toContain(when === 1 ? "SQLITE_IOERR_FSYNC" : "fdatasync (EIO)");
+    expect(new Set(statuses.values()).difference(new Set([200, 503, undefined]))).toEqual(new Set());
+    expect(existsSync(`${path}-disk-failed`)).toBe(true);
+    const { stdout } = await run(["export", "--database", `sqlite:${path}`]);
+    const acknowledged = [...statuses].filter(([, status]) => status === 200).map(([id]) => id);
+    expect(acknowledged.length).toBeGreaterThan(0);
+    expect(acknowledged.filter((id) => !stdout.includes(`{"id":${id},`))).toEqual([]);
+    expect(existsSync(`${path}-disk-failed`)).toBe(false);
+  });
+
   test("of the folder: the server does not start, because the name of the WAL may not be on the disk", async () => {
     using folder = new TemporaryFolder();
     const refusal = await RunningServer.start({
@@ -131,5 +172,35 @@ describeIfStrace("a write that fails", () => {
     expect([...load.statuses.keys()].filter((status) => status !== 200 && status !== 503)).toEqual([]);
     expect(load.acknowledged.size).toBeGreaterThanOrEqual(300);
     expect(await audit(path, load)).toEqual([]);
+  });
+
+  test("in the checkpoint thread: the server says so and goes on, and the log is copied afterwards", async () => {
+    using folder = new TemporaryFolder();
+    const path = folder.file("plants.db");
+    await using server = await RunningServer.start({ database: `sqlite:${path}` });
+    const target = { url: server.url, token: await server.createToken() };
+    let id = 0n;
+    const create = async () =>
+      expect((await post(target, plantJson(id++, "x".repeat(900_000)))).status).toBe(200);
+    await create();
+    const [, copying = 0] = threadsNamed(server.pid, "Worker");
+    {
+      await using _copies = await injectingInto(copying, "pwrite64:error=EIO");
+      for (let plants = 0; plants < 12; plants++) await create();
+      await server.logged(
+        ({ msg, reason }) => /unavailable/.test(`${msg}`) && /SQLITE_IOERR/.test(`${reason}`),
+      );
+      await create();
+    }
+    using probe = new Database(path);
+    const waiting = () => {
+      const [[, pages, copied] = []] = probe.query("PRAGMA wal_checkpoint(NOOP)").values();
+      return Number(pages) - Number(copied);
+    };
+    while (waiting() >= 2_000) {
+      await create();
+      await Bun.sleep(100);
+    }
+    expect((await server.stop()).exitCode).toBe(0);
   });
 });

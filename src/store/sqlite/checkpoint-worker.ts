@@ -1,0 +1,95 @@
+// The worker that copies the WAL into the database file on a connection of its own, beside the commits.
+
+import { closeSync, fdatasyncSync, openSync } from "node:fs";
+import { CheckpointSignals } from "./checkpoint-signals.ts";
+import { openDatabase } from "./connection.ts";
+import type { Database } from "./driver.ts";
+import { batchFailure, diskFailure, isFailedFsync, writeFailureMarker } from "./errors.ts";
+import { OpenFiles } from "./files.ts";
+import { checkpoint, restartPages } from "./wal.ts";
+import { notify, serveCalls } from "./worker-rpc.ts";
+
+/** What the worker serves. */
+export interface CheckpointWorker {
+  readonly checkpoints: {
+    open(path: string, signals: SharedArrayBuffer): Promise<void>;
+    /** Resolves when the signals end it, its connection closed; rejects with DiskFailureError if an fsync has failed. */
+    run(): Promise<void>;
+    /** Call it when no other thread has the store open. */
+    close(): Promise<void>;
+  };
+}
+
+/** The pause between two passes: each costs an fsync of the WAL. */
+const intervalMs = 20;
+
+/** A pass copies at least this many pages: with 500, creates took a quarter more user time. */
+const pagesMin = 2_000;
+
+/** The same once the WAL is to be restarted: half of the tail that a commit copies, so that one is soon short enough. */
+const lastPagesMin = 500;
+
+/** The pause after an error, such as a full disk. */
+const errorIntervalMs = 1_000;
+
+interface Opened {
+  readonly path: string;
+  readonly signals: CheckpointSignals;
+  readonly database: Database;
+  readonly files: OpenFiles;
+  /** The database file, to fsync it. Closed last: a process that closes a file loses every POSIX lock that it holds on it. */
+  readonly descriptor: number;
+}
+
+let opened: Opened | undefined;
+let nextTryAt = 0;
+
+serveCalls<CheckpointWorker>({
+  checkpoints: {
+    async open(path, memory) {
+      const database = openDatabase(path, "existing");
+      const files = new OpenFiles(path);
+      opened = {
+        ...{ path, database, files, descriptor: openSync(path, "r") },
+        signals: new CheckpointSignals(memory),
+      };
+    },
+    async run() {
+      const store = openedStore();
+      try {
+        store.signals.afterCommits(intervalMs, () => copyIfLong(store));
+        // Closing may run a checkpoint, from pages that may not be on the disk.
+        if (!store.signals.hasDiskFailed) store.database.close();
+      } catch (error) {
+        if (!isFailedFsync(error)) throw error;
+        store.signals.failDisk();
+        const reason = `${error.message} (${error.code})`;
+        writeFailureMarker(store.path, reason);
+        throw diskFailure(store.path, reason);
+      }
+    },
+    async close() {
+      closeSync(openedStore().descriptor);
+    },
+  },
+});
+
+function openedStore(): Opened {
+  if (opened === undefined) throw new Error("The checkpoint worker was called before it had opened a store");
+  return opened;
+}
+
+function copyIfLong({ database, files, descriptor }: Opened): void {
+  const { pages, copied } = checkpoint(database, "NOOP");
+  if (pages - copied < (pages < restartPages ? pagesMin : lastPagesMin)) return;
+  if (performance.now() < nextTryAt || files.findReplaced() !== undefined) return;
+  try {
+    checkpoint(database, "PASSIVE");
+    // Beside commits SQLite never gets to fsync the database file, and the commit that copies the rest would do all of it.
+    fdatasyncSync(descriptor);
+  } catch (error) {
+    if (isFailedFsync(error)) throw error;
+    notify(batchFailure(error).reason);
+    nextTryAt = performance.now() + errorIntervalMs;
+  }
+}

@@ -1,0 +1,189 @@
+// The write-ahead log (WAL) as the connection that commits sees it: fsynced before the first response, and kept short.
+
+import { statSync } from "node:fs";
+import type { OnUnavailable } from "../plant-store.ts";
+import type { CheckpointSignals } from "./checkpoint-signals.ts";
+import { lockWaitMs, walBytesKept } from "./connection.ts";
+import type { Database } from "./driver.ts";
+import { batchFailure } from "./errors.ts";
+
+const mebibyte = 2 ** 20;
+
+/** A page of 4 KiB, with the header that it has in the WAL. */
+const frameBytes = 4_096 + 24;
+
+/** Without a checkpoint thread the commits copy the WAL themselves, whenever it has grown by this many pages. */
+const inlinePages = 4_000;
+
+/** With a checkpoint thread the WAL is restarted from this length on: short of the size at which its file is truncated. */
+export const restartPages = pagesIn(walBytesKept - 16 * mebibyte);
+
+/** Pages that are copied in a pause of the commits, which the checkpoint thread has left: a few milliseconds. */
+const tailPagesMax = 1_000;
+
+/**
+ * From this length on commits wait for the checkpoint thread. The largest batch adds the text of all bodies in flight (64
+ * MiB by default) and some 10 pages for each of 1,024 plants, so the WAL stays below 256 MiB.
+ */
+const waitPages = pagesIn(128 * mebibyte);
+
+/** After a checkpoint that a reader's snapshot held back, the WAL grows by this much before the next one. */
+const retryPages = 1_000;
+
+/** See heldBytesMax. */
+const heldBytesMin = 1_024 * mebibyte;
+
+export interface WalOptions {
+  /** The thread that copies the WAL, in a server; otherwise commits do. */
+  readonly checkpointThread?: CheckpointSignals;
+  /** See heldBytesMax. */
+  readonly heldBytesMin?: number;
+}
+
+/**
+ * The length of the WAL, in bytes, up to which plants are committed while a reader keeps an old snapshot: the size of the
+ * database file, as an export or a backup takes the longer the larger that is, and at least `bytesMin`.
+ */
+export function heldBytesMax(path: string, bytesMin = heldBytesMin): number {
+  return Math.max(bytesMin, statSync(path).size);
+}
+
+export class Wal {
+  readonly #database: Database;
+  readonly #onUnavailable: OnUnavailable;
+  readonly #checkpointThread: CheckpointSignals | undefined;
+  readonly #heldBytesMin: number | undefined;
+  #isSynced = false;
+  /** Its length before the last transaction. */
+  #pages = 0;
+  /** The length from which on the WAL is to be restarted. */
+  #restartAt: number;
+  /** Whether the last checkpoint that should have copied all of the WAL could not. */
+  #isHeld = false;
+
+  constructor(database: Database, onUnavailable: OnUnavailable, options: WalOptions = {}) {
+    this.#database = database;
+    this.#onUnavailable = onUnavailable;
+    this.#checkpointThread = options.checkpointThread;
+    this.#heldBytesMin = options.heldBytesMin;
+    this.#restartAt = this.#restartPages;
+  }
+
+  /**
+   * Fsyncs the WAL before the first response. A server that was killed may have left commits in the WAL that were written
+   * but not fsynced. They are visible, and a replay of such a plant would be acknowledged without a write. A passive
+   * checkpoint fsyncs the WAL; that it may skip pages which another process still reads does not matter, as then the WAL
+   * was not recovered by this process. While another process runs a checkpoint SQLite does nothing, so it is tried again
+   * until the other one is done. Returns false if that took too long.
+   */
+  ensureSynced(): boolean {
+    if (this.#isSynced) return true;
+    try {
+      this.#isSynced = this.#checkpointWithRetry("PASSIVE").isDone;
+      if (!this.#isSynced)
+        this.#onUnavailable("a checkpoint of another process kept the WAL from being fsynced");
+    } catch (error) {
+      this.#onUnavailable(batchFailure(error).reason);
+    }
+    return this.#isSynced;
+  }
+
+  /**
+   * Keeps the WAL short; call it before each transaction. Returns false if no plant may be committed, because the WAL has
+   * reached its limit. Throws SQLite's own error if an fsync has failed.
+   *
+   * A WAL is restarted by the first commit that finds all of it in the database file. Beside commits without a pause the
+   * checkpoint thread never gets that far, so what it has left is copied here, once that is little.
+   *
+   * SQLite's automatic checkpoints do not report a failure. After one whose fsync failed, the next would skip the pages that
+   * the first had copied past a reader of an old snapshot, and never fsync them. Reading the length of the WAL takes 5 µs.
+   */
+  makeRoom(): boolean {
+    const { pages, copied } = checkpoint(this.#database, "NOOP");
+    if (pages < this.#pages) this.#resetLimits();
+    this.#pages = pages;
+    if (pages < this.#restartAt) return true;
+    const pagesMax = this.#isHeld ? this.#heldPagesMax : waitPages;
+    if (pages < pagesMax && pages - copied > this.#tailPagesMax) return true;
+    if (this.#copyTail(pages >= pagesMax)) return true;
+    this.#isHeld = pages >= waitPages;
+    const hasRoom = pages < this.#heldPagesMax;
+    this.#restartAt = hasRoom ? pages + retryPages : this.#restartPages;
+    if (!hasRoom) this.#onUnavailable(walFullReason);
+    return hasRoom;
+  }
+
+  #resetLimits(): void {
+    this.#restartAt = this.#restartPages;
+    this.#isHeld = false;
+  }
+
+  get #restartPages(): number {
+    return this.#checkpointThread === undefined ? inlinePages : restartPages;
+  }
+
+  get #tailPagesMax(): number {
+    return this.#checkpointThread === undefined ? Number.POSITIVE_INFINITY : tailPagesMax;
+  }
+
+  get #heldPagesMax(): number {
+    return pagesIn(heldBytesMax(this.#database.filename, this.#heldBytesMin));
+  }
+
+  /** Copies the rest of the WAL. Returns whether all of it is in the database file now. */
+  #copyTail(waits: boolean): boolean {
+    // FULL keeps other processes from committing meanwhile. It must not wait for their commits and readers.
+    this.#database.run("PRAGMA busy_timeout = 0");
+    try {
+      const { isDone, pages, copied } = waits
+        ? this.#checkpointWithRetry("FULL")
+        : checkpoint(this.#database, "FULL");
+      if (!isDone || copied < pages) return false;
+      this.#resetLimits();
+      return true;
+    } catch (error) {
+      this.#onUnavailable(batchFailure(error).reason);
+      return false;
+    } finally {
+      this.#database.run(`PRAGMA busy_timeout = ${lockWaitMs}`);
+    }
+  }
+
+  /** The checkpoint thread is waited for until it is done; another process may have been stopped amid its checkpoint. */
+  #checkpointWithRetry(mode: "PASSIVE" | "FULL"): Checkpoint {
+    const deadline = performance.now() + lockWaitMs;
+    for (;;) {
+      this.#checkpointThread?.waitUntilCopied();
+      const result = checkpoint(this.#database, mode);
+      if (result.isDone || performance.now() > deadline) return result;
+      Bun.sleepSync(1);
+    }
+  }
+}
+
+/** Why makeRoom returned false. */
+export const walFullReason =
+  "the WAL has reached its limit, as a reader (an export, a backup or another program) keeps an old snapshot of the store; end that reader";
+
+interface Checkpoint {
+  /** False if another connection was running a checkpoint, so that nothing was done. */
+  readonly isDone: boolean;
+  /** The length of the WAL. */
+  readonly pages: number;
+  /** How many of them are in the database file. */
+  readonly copied: number;
+}
+
+/**
+ * Runs a checkpoint, or with NOOP only measures. PASSIVE copies what no reader's snapshot holds back, beside commits; FULL
+ * lets no other connection commit meanwhile, if it gets the lock for that. Throws SQLite's own error.
+ */
+export function checkpoint(database: Database, mode: "NOOP" | "PASSIVE" | "FULL"): Checkpoint {
+  const [[isBusy, pages, copied] = []] = database.query(`PRAGMA wal_checkpoint(${mode})`).values();
+  // FULL is busy, with counts, after it has copied less than all of the WAL.
+  return { isDone: Number(isBusy) === 0 || Number(pages) >= 0, pages: Number(pages), copied: Number(copied) };
+}
+
+function pagesIn(bytes: number): number {
+  return Math.floor(bytes / frameBytes);
+}
