@@ -79,9 +79,9 @@ function openedStore(): Opened {
   return opened;
 }
 
-function copyIfLong({ database, files, descriptor }: Opened): void {
+function copyIfLong({ path, database, files, descriptor }: Opened): void {
   const { pages, copied } = checkpoint(database, "NOOP");
-  if (pages - copied < (pages < restartPages ? pagesMin : lastPagesMin)) return;
+  if (pages - copied < (pages < restartPages(path) ? pagesMin : lastPagesMin)) return;
   if (performance.now() < nextTryAt || files.findReplaced() !== undefined) return;
   try {
     checkpoint(database, "PASSIVE");
