@@ -64,7 +64,7 @@ export function createHandler(dependencies: HandlerDependencies): PublicHandler 
 
   function handleCreate(request: Request, context: RequestContext): Promise<Response> {
     return new Promise((resolve) => {
-      const record = startRecord(request, plantsPath);
+      const record = startRecord(request.headers, "POST", plantsPath);
       void createPlant(
         request,
         record,
@@ -78,7 +78,7 @@ export function createHandler(dependencies: HandlerDependencies): PublicHandler 
     const path = pathOf(request.url);
     if (path === plantsPath && request.method === "POST") return handleCreate(request, context);
     return new Promise((resolve) => {
-      const record = startRecord(request, path);
+      const record = startRecord(request.headers, request.method, path);
       const responder = new RequestResponder(shared, request, record, context, resolve);
       route(request, record, context).then(
         (value) => responder.respond(value),
@@ -256,9 +256,9 @@ const wellFormedTraceparent =
 function recordStarter(
   now: Clock,
   idPrefix: string,
-): (request: Request, path: string) => PublicRequestRecord {
+): (headers: Headers, method: string, path: string) => PublicRequestRecord {
   let count = 0;
-  return ({ headers, method }, path) => {
+  return (headers, method, path) => {
     const startedAt = now();
     const requestId = headers.get("x-request-id");
     const traceparent = headers.get("traceparent");

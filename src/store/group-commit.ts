@@ -178,12 +178,12 @@ export class GroupCommit {
       failure = error;
     }
     this.#hook?.afterBatch({ plants, outcomes, startedAt, endedAt: this.#hook.now() });
-    for (const [index, { resolve, reject }] of batch.entries()) {
+    batch.forEach(({ resolve, reject }, index) => {
       const outcome = outcomes?.[index];
       if (outcome !== undefined) resolve(outcome);
       else if (outcomes === undefined) reject(failure);
       else reject(new Error(`The engine returned ${outcomes.length} outcomes for ${batch.length} plants`));
-    }
+    });
     this.#batchesInFlight--;
     this.#scheduleCommit();
     this.#resolveIfIdle();

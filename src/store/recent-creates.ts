@@ -15,8 +15,9 @@ export class RecentCreates {
   /** Adds the ids of a batch that were created. */
   add({ plants, outcomes }: FinishedBatch): void {
     if (outcomes === undefined) return;
-    for (const [index, { id }] of plants.entries())
+    plants.forEach(({ id }, index) => {
       if (outcomes[index] === "created") this.#ids[this.#created++ % this.#ids.length] = id;
+    });
   }
 
   /** At most `idsMax` ids before a position, newest first, and the position of the next page. Positions count creates from 1. */

@@ -72,9 +72,11 @@ async function serveBatches(store: SqliteStore, batches: BatchReceiver): Promise
 }
 
 async function commit(store: SqliteStore, batches: BatchReceiver): Promise<void> {
+  const { batch } = batches;
   try {
-    batches.finish(await store.create(batches.memory.readBatch()));
+    batch.writeOutcomes(await store.create(batch.readBatch()));
   } catch (error) {
-    batches.fail(JSON.stringify(toSentError(error)));
+    batch.writeFailure(JSON.stringify(toSentError(error)));
   }
+  batches.finish();
 }

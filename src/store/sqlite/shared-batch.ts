@@ -1,4 +1,4 @@
-// One batch and its outcomes, in memory that the main thread and the committing thread share. A message costs each of two
+// Batches and their outcomes, in memory that the main thread and the committing thread share. A message costs each of two
 // threads some 20 µs and a turn of its event loop. Here the committing thread waits in Atomics.wait, and the main thread is
 // told by Atomics.waitAsync.
 
@@ -19,49 +19,59 @@ const outcomes: readonly Outcome[] = ["created", "unchanged", "conflict", "unava
 /** The length of an absent tag. */
 const noTag = -1;
 
-/** The indexes of the control words. */
+/** Batches that are sent and not finished: the committing thread finds the next one when it has finished one. */
+export const batchesInFlightMax = 2;
+
+/** The indexes of the words by which the threads wake each other. */
 const word = {
   /** Changes whenever the committing thread has something to do. */
   wake: 0,
-  /** Numbers of the last batch that was sent, and of the last one that was finished. */
+  /** The numbers of batches that were sent, and that were finished: in the order in which they were sent. */
   sent: 1,
   finished: 2,
   /** The number of messages that were posted to the committing thread. */
   messages: 3,
-  plants: 4,
-  textBytes: 5,
-  /** 1 if the batch failed with an exception, which is in the place of the names and tags. */
-  hasFailed: 6,
 } as const;
 
-/** Where the parts of the memory start: the control words are at its start. */
+/** The indexes of the words of a batch. */
+const batchWord = {
+  plants: 0,
+  textBytes: 1,
+  /** 1 if the batch failed with an exception, which is in the place of the names and tags. */
+  hasFailed: 2,
+} as const;
+
+/** Where the parts of the memory of a batch start: the words are at its start. */
 const idsAt = 64;
 /** Two for each plant: the UTF-16 code units of its name, and of its tag. */
 const lengthsAt = idsAt + plantsMax * BigInt64Array.BYTES_PER_ELEMENT;
 const outcomesAt = lengthsAt + 2 * plantsMax * Int32Array.BYTES_PER_ELEMENT;
 const textAt = outcomesAt + plantsMax;
+const batchBytes = textAt + textBytesMax;
 
-/** The memory, in which either thread reads what the other has written. */
+/** The memory that the threads share: words, then a batch for each that may be in flight. */
+const batchesAt = 64;
+const memoryBytes = batchesAt + batchesInFlightMax * batchBytes;
+
+/** The memory of a batch, in which either thread reads what the other has written. */
 export class BatchMemory {
-  readonly buffer: SharedArrayBuffer;
-  readonly control: Int32Array<SharedArrayBuffer>;
+  readonly #words: Int32Array<SharedArrayBuffer>;
   readonly #ids: BigInt64Array<SharedArrayBuffer>;
   readonly #lengths: Int32Array<SharedArrayBuffer>;
   readonly #outcomes: Uint8Array<SharedArrayBuffer>;
   readonly #bytes: Buffer<SharedArrayBuffer>;
 
-  /** @param buffer of the other thread's memory. */
-  constructor(buffer = new SharedArrayBuffer(textAt + textBytesMax)) {
-    this.buffer = buffer;
-    this.control = new Int32Array(buffer, 0, Object.keys(word).length);
-    this.#ids = new BigInt64Array(buffer, idsAt, plantsMax);
-    this.#lengths = new Int32Array(buffer, lengthsAt, 2 * plantsMax);
-    this.#outcomes = new Uint8Array(buffer, outcomesAt, plantsMax);
-    this.#bytes = Buffer.from(buffer);
+  /** @param at where it starts in the shared memory. */
+  constructor(memory = new SharedArrayBuffer(batchBytes), at = 0) {
+    this.#words = new Int32Array(memory, at, Object.keys(batchWord).length);
+    this.#ids = new BigInt64Array(memory, at + idsAt, plantsMax);
+    this.#lengths = new Int32Array(memory, at + lengthsAt, 2 * plantsMax);
+    this.#outcomes = new Uint8Array(memory, at + outcomesAt, plantsMax);
+    this.#bytes = Buffer.from(memory, at + textAt, textBytesMax);
   }
 
   /** Whether a batch fits into the memory. */
-  fits(batch: readonly NewPlant[]): boolean {
+  accepts(batch: readonly NewPlant[]): boolean {
     if (batch.length > plantsMax) return false;
     let codeUnits = 0;
     for (const { name, tag } of batch) codeUnits += name.length + (tag?.length ?? 0);
@@ -78,14 +88,14 @@ export class BatchMemory {
       this.#lengths[2 * index + 1] = tag?.length ?? noTag;
       text += tag === undefined ? name : name + tag;
     }
-    this.control[word.plants] = batch.length;
-    this.writeText(text);
+    this.#words[batchWord.plants] = batch.length;
+    this.#writeText(text);
   }
 
   readBatch(): NewPlant[] {
-    const text = this.readText();
+    const text = this.#readText();
     const batch: NewPlant[] = [];
-    for (let index = 0, at = 0; index < (this.control[word.plants] ?? 0); index++) {
+    for (let index = 0, at = 0; index < (this.#words[batchWord.plants] ?? 0); index++) {
       const id = this.#ids[index] ?? 0n;
       const nameEnd = at + (this.#lengths[2 * index] ?? 0);
       const tagLength = this.#lengths[2 * index + 1] ?? noTag;
@@ -98,39 +108,73 @@ export class BatchMemory {
 
   /** Throws if there is not one outcome for each plant: those of an earlier batch would be read in their place. */
   writeOutcomes(results: readonly Outcome[]): void {
-    const plants = this.control[word.plants];
+    const plants = this.#words[batchWord.plants];
     if (results.length !== plants)
       throw new Error(`The engine returned ${results.length} outcomes for ${plants} plants`);
     for (let index = 0; index < plants; index++)
       this.#outcomes[index] = outcomes.indexOf(results[index] as Outcome);
+    this.#words[batchWord.hasFailed] = 0;
   }
 
-  readOutcomes(): Outcome[] {
-    return Array.from(
-      this.#outcomes.subarray(0, this.control[word.plants]),
-      (number) => outcomes[number] as Outcome,
+  /** The result of a batch that failed with an exception. */
+  writeFailure(failure: string): void {
+    this.#writeText(failure);
+    this.#words[batchWord.hasFailed] = 1;
+  }
+
+  /** The outcomes of the plants. Throws the error that `toError` makes of the text of a failure. */
+  readResult(toError: (failure: string) => Error): Outcome[] {
+    if (this.#words[batchWord.hasFailed] === 1) throw toError(this.#readText());
+    const plants = this.#words[batchWord.plants];
+    return Array.from(this.#outcomes.subarray(0, plants), (number) => outcomes[number] as Outcome);
+  }
+
+  #writeText(text: string): void {
+    this.#words[batchWord.textBytes] = this.#bytes.write(text, 0, textBytesMax, "utf8");
+  }
+
+  #readText(): string {
+    return this.#bytes.toString("utf8", 0, this.#words[batchWord.textBytes]);
+  }
+}
+
+/** What both ends have. */
+class SharedBatches {
+  readonly memory: SharedArrayBuffer;
+  readonly words: Int32Array<SharedArrayBuffer>;
+  readonly #batches: readonly BatchMemory[];
+
+  constructor(memory = new SharedArrayBuffer(memoryBytes)) {
+    this.memory = memory;
+    this.words = new Int32Array(memory, 0, Object.keys(word).length);
+    this.#batches = Array.from(
+      { length: batchesInFlightMax },
+      (_, index) => new BatchMemory(memory, batchesAt + index * batchBytes),
     );
   }
 
-  writeText(text: string): void {
-    this.control[word.textBytes] = this.#bytes.write(text, textAt, textBytesMax, "utf8");
-  }
-
-  readText(): string {
-    return this.#bytes.toString("utf8", textAt, textAt + (this.control[word.textBytes] ?? 0));
+  /** The memory of the batch with a number. */
+  batch(number: number): BatchMemory {
+    return this.#batches[number % batchesInFlightMax] as BatchMemory;
   }
 }
 
 /** The main thread's end. */
 export class BatchSender {
-  readonly memory = new BatchMemory();
-  readonly #control = this.memory.control;
-  #isSending = false;
+  readonly #shared = new SharedBatches();
+  readonly #words = this.#shared.words;
+  #sent = 0;
   #failure: Error | undefined;
 
-  /** Whether a batch can be sent now: one at a time, and none that is too large for the memory. */
+  /** To be passed to the other thread. */
+  get memory(): SharedArrayBuffer {
+    return this.#shared.memory;
+  }
+
+  /** Whether a batch can be sent now: none that is too large for the memory, and not too many at once. */
   accepts(batch: readonly NewPlant[]): boolean {
-    return !this.#isSending && this.memory.fits(batch);
+    const inFlight = this.#sent - Atomics.load(this.#words, word.finished);
+    return inFlight < batchesInFlightMax && this.#shared.batch(this.#sent + 1).accepts(batch);
   }
 
   /**
@@ -139,74 +183,71 @@ export class BatchSender {
    * @param toError makes the error that it rejects with, of the text that BatchReceiver.fail was given.
    */
   async send(batch: readonly NewPlant[], toError: (failure: string) => Error): Promise<Outcome[]> {
-    this.#isSending = true;
-    this.memory.writeBatch(batch);
-    const before = Atomics.add(this.#control, word.sent, 1);
+    const number = ++this.#sent;
+    const memory = this.#shared.batch(number);
+    memory.writeBatch(batch);
+    Atomics.store(this.#words, word.sent, number);
     this.#wake();
-    while (Atomics.load(this.#control, word.finished) === before) {
+    for (;;) {
+      const finished = Atomics.load(this.#words, word.finished);
+      if (finished >= number) break;
       if (this.#failure !== undefined) throw this.#failure;
-      await Atomics.waitAsync(this.#control, word.finished, before).value;
+      await Atomics.waitAsync(this.#words, word.finished, finished).value;
     }
-    this.#isSending = false;
-    if (this.#control[word.hasFailed] === 1) throw toError(this.memory.readText());
-    return this.memory.readOutcomes();
+    return memory.readResult(toError);
   }
 
   /** Wakes the committing thread for a message that was posted to it. */
   announceMessage(): void {
-    Atomics.add(this.#control, word.messages, 1);
+    Atomics.add(this.#words, word.messages, 1);
     this.#wake();
   }
 
-  /** Rejects the batch that is being committed, as the committing thread has failed. */
+  /** Rejects the batches that are not finished, as the committing thread has failed. */
   fail(error: Error): void {
     this.#failure = error;
-    Atomics.notify(this.#control, word.finished);
+    Atomics.notify(this.#words, word.finished);
   }
 
   #wake(): void {
-    Atomics.add(this.#control, word.wake, 1);
-    Atomics.notify(this.#control, word.wake);
+    Atomics.add(this.#words, word.wake, 1);
+    Atomics.notify(this.#words, word.wake);
   }
 }
 
 /** The committing thread's end. */
 export class BatchReceiver {
-  readonly memory: BatchMemory;
-  readonly #control: Int32Array<SharedArrayBuffer>;
+  readonly #shared: SharedBatches;
+  readonly #words: Int32Array<SharedArrayBuffer>;
 
-  /** @param buffer of the sender's memory. */
-  constructor(buffer: SharedArrayBuffer) {
-    this.memory = new BatchMemory(buffer);
-    this.#control = this.memory.control;
+  /** @param memory the sender's. */
+  constructor(memory: SharedArrayBuffer) {
+    this.#shared = new SharedBatches(memory);
+    this.#words = this.#shared.words;
   }
 
   /** Blocks the thread until there is a batch, or a message beside those that it has handled. */
   wait(messagesHandled: number): "batch" | "message" {
     for (;;) {
-      const wakeWord = Atomics.load(this.#control, word.wake);
-      if (Atomics.load(this.#control, word.messages) > messagesHandled) return "message";
-      if (Atomics.load(this.#control, word.sent) !== Atomics.load(this.#control, word.finished))
-        return "batch";
-      Atomics.wait(this.#control, word.wake, wakeWord);
+      const wakeWord = Atomics.load(this.#words, word.wake);
+      if (Atomics.load(this.#words, word.messages) > messagesHandled) return "message";
+      if (Atomics.load(this.#words, word.sent) > this.#finished) return "batch";
+      Atomics.wait(this.#words, word.wake, wakeWord);
     }
   }
 
-  /** Finishes the batch with the outcomes of its plants. */
-  finish(results: readonly Outcome[]): void {
-    this.memory.writeOutcomes(results);
-    this.#finish(0);
+  /** The first batch that is not finished. */
+  get batch(): BatchMemory {
+    return this.#shared.batch(this.#finished + 1);
   }
 
-  /** Finishes the batch with a failure. */
-  fail(failure: string): void {
-    this.memory.writeText(failure);
-    this.#finish(1);
+  /** Finishes that batch: its result has been written. */
+  finish(): void {
+    Atomics.add(this.#words, word.finished, 1);
+    Atomics.notify(this.#words, word.finished);
   }
 
-  #finish(hasFailed: 0 | 1): void {
-    this.#control[word.hasFailed] = hasFailed;
-    Atomics.store(this.#control, word.finished, Atomics.load(this.#control, word.sent));
-    Atomics.notify(this.#control, word.finished);
+  get #finished(): number {
+    return Atomics.load(this.#words, word.finished);
   }
 }

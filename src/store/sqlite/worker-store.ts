@@ -10,7 +10,7 @@ import type { CommitWorker, Unavailable } from "./commit-worker.ts";
 import { DiskFailureError } from "./errors.ts";
 import { bytesOnDisk, walBytes } from "./files.ts";
 import { SqliteReader } from "./reader.ts";
-import { BatchSender } from "./shared-batch.ts";
+import { BatchSender, batchesInFlightMax } from "./shared-batch.ts";
 import { toError, WorkerClient } from "./worker-rpc.ts";
 
 /** Enough that the worker finds its next call waiting when it has finished one. */
@@ -18,7 +18,7 @@ const callsInFlightMax = 16;
 
 export class SqliteWorkerStore implements PlantStore {
   readonly engine = "sqlite";
-  readonly batchesInFlightMax = 1;
+  readonly batchesInFlightMax = batchesInFlightMax;
   readonly tokens: TokenStore;
   /** In the thread that commits: creates wait in the queue while an index is built, and none fails for a lock. */
   readonly indexes: PlantIndexes;
@@ -50,7 +50,7 @@ export class SqliteWorkerStore implements PlantStore {
     const store = new SqliteWorkerStore(path, events);
     const signals = new CheckpointSignals();
     try {
-      await store.#worker.call("store", "open", path, mode, store.#batches.memory.buffer, signals.memory);
+      await store.#worker.call("store", "open", path, mode, store.#batches.memory, signals.memory);
     } catch (error) {
       store.#worker.terminate();
       throw error;

@@ -80,7 +80,7 @@ export class SqliteEnvironment implements Environment {
         commit();
         await time.sleep(random.between(0.01, 3));
         done.resolve();
-        return hasEnded ? never() : memory.readOutcomes();
+        return hasEnded ? never() : memory.readResult(() => new Error("the batch failed"));
       },
       kill: end,
       close: async () => plants?.finalize(),
