@@ -26,8 +26,13 @@ const databaseShare = 1 / 4;
  * disk, and its fsync took 0.14 ms in place of 0.23.
  */
 export function restartPages(path: string): number {
-  const bytes = statSync(path).size * databaseShare;
+  const bytes = sizeOf(path) * databaseShare;
   return pagesIn(Math.min(restartBytesMax, Math.max(restartBytesMin, bytes)));
+}
+
+/** 0 for a file that was removed, which the next commit reports. */
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 /** Pages that are copied in a pause of the commits, which the checkpoint thread has left: a few milliseconds. */
@@ -57,7 +62,7 @@ export interface WalOptions {
  * database file, as an export or a backup takes the longer the larger that is, and at least `bytesMin`.
  */
 export function heldBytesMax(path: string, bytesMin = heldBytesMin): number {
-  return Math.max(bytesMin, statSync(path).size);
+  return Math.max(bytesMin, sizeOf(path));
 }
 
 export class Wal {

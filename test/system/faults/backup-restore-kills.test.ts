@@ -148,9 +148,11 @@ describeIfStrace("under strace", () => {
     expect(await run([...argumentsOf("restore", folder, "new.db"), "--quiet"])).toMatchObject({
       exitCode: 0,
     });
-    child.kill("SIGCONT");
+    // Each of its threads is stopped when it first opens the file.
+    const continuing = setInterval(() => child.kill("SIGCONT"), 20);
     const stdout = new Output(child.stdout);
     const url = await stdout.until((text) => /^(http\S+)\n/.exec(text)?.[1]);
+    clearInterval(continuing);
     const issued = await run(["token", "create", "--name", "ci", "--database", `sqlite:${file}`]);
     const created = await post({ url, token: issued.stdout.trim() }, plantJson(7n, "created"));
     expect(created.status).toBe(200);
