@@ -32,6 +32,13 @@ export interface FinishedBatch {
   readonly endedAt: number;
 }
 
+/** Where the outcome of a create goes: one of its methods is called, once, and must not throw. A promise for each create took 0.4 µs more. */
+export interface CreateListener {
+  resolve(outcome: CreateOutcome): void;
+  /** The engine failed on the batch with an exception. */
+  reject(error: unknown): void;
+}
+
 export interface CommitHook {
   readonly now: Clock;
   /** Called once after each batch, before any of its creates resolves. Must not throw. */
@@ -87,22 +94,23 @@ export class GroupCommit {
   }
 
   /**
-   * Creates a plant; resolves with its outcome after its batch is committed. Of plants with equal ids, the one created
-   * first is committed first. Rejects only if the engine failed on the batch with an exception.
+   * Creates a plant; resolves the listener with the outcome after its batch is committed. Of plants with equal ids, the one
+   * created first is committed first.
    */
-  create(plant: NewPlant, caller: string): Promise<CreateOutcome> {
-    if (this.#isClosed) return Promise.resolve("closed");
-    if (this.isFullFor(caller)) return Promise.resolve("overloaded");
-    return new Promise((resolve, reject) => {
-      const codeUnits = countCodeUnits(plant);
-      const share = this.#getShare(caller);
-      share.plants++;
-      share.codeUnits += codeUnits;
-      this.#queue.push({ plant, share, resolve, reject });
-      this.#queueCodeUnits += codeUnits;
-      if (this.#isLoneClient()) this.#commitQueue();
-      else this.#scheduleCommit();
-    });
+  create(plant: NewPlant, caller: string, listener: CreateListener): void {
+    const refusal = this.#isClosed ? "closed" : this.isFullFor(caller) ? "overloaded" : undefined;
+    if (refusal !== undefined) {
+      listener.resolve(refusal);
+      return;
+    }
+    const codeUnits = countCodeUnits(plant);
+    const share = this.#getShare(caller);
+    share.plants++;
+    share.codeUnits += codeUnits;
+    this.#queue.push({ plant, share, listener });
+    this.#queueCodeUnits += codeUnits;
+    if (this.#isLoneClient()) this.#commitQueue();
+    else this.#scheduleCommit();
   }
 
   /** Accepts no more plants; resolves when every accepted plant has its outcome. May be called again. */
@@ -178,11 +186,14 @@ export class GroupCommit {
       failure = error;
     }
     this.#hook?.afterBatch({ plants, outcomes, startedAt, endedAt: this.#hook.now() });
-    batch.forEach(({ resolve, reject }, index) => {
+    batch.forEach(({ listener }, index) => {
       const outcome = outcomes?.[index];
-      if (outcome !== undefined) resolve(outcome);
-      else if (outcomes === undefined) reject(failure);
-      else reject(new Error(`The engine returned ${outcomes.length} outcomes for ${batch.length} plants`));
+      if (outcome !== undefined) listener.resolve(outcome);
+      else if (outcomes === undefined) listener.reject(failure);
+      else
+        listener.reject(
+          new Error(`The engine returned ${outcomes.length} outcomes for ${batch.length} plants`),
+        );
     });
     this.#batchesInFlight--;
     this.#scheduleCommit();
@@ -212,8 +223,7 @@ interface Share {
 interface QueuedCreate {
   readonly plant: NewPlant;
   readonly share: Share;
-  readonly resolve: (outcome: CreateOutcome) => void;
-  readonly reject: (error: unknown) => void;
+  readonly listener: CreateListener;
 }
 
 function countCodeUnits({ name, tag }: NewPlant): number {

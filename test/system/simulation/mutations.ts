@@ -1,6 +1,7 @@
 // Planted bugs, each of which the simulation must find.
 
-import type { GroupCommit } from "../../../src/store/group-commit.ts";
+import type { NewPlant } from "../../../src/contract/plant.ts";
+import type { CreateOutcome, GroupCommit } from "../../../src/store/group-commit.ts";
 import type { Outcome } from "../../../src/store/plant-store.ts";
 import type { GroupCommitCalls, Mutation, ProcessStore } from "./environment.ts";
 import type { SimulationOptions } from "./simulation.ts";
@@ -11,9 +12,24 @@ function withCreate(store: ProcessStore, create: Create): ProcessStore {
   return { ...store, create };
 }
 
-function withGroupCommitCreate(groupCommit: GroupCommit, create: GroupCommit["create"]): GroupCommitCalls {
+type CreateOne = (plant: NewPlant, caller: string) => Promise<CreateOutcome>;
+
+/** Replaces the creates of a group commit; `mutate` is given the real one. */
+function withGroupCommitCreate(
+  groupCommit: GroupCommit,
+  mutate: (create: CreateOne) => CreateOne,
+): GroupCommitCalls {
+  const create = mutate(
+    (plant, caller) =>
+      new Promise((resolve, reject) => groupCommit.create(plant, caller, { resolve, reject })),
+  );
   return {
-    create,
+    create: (plant, caller, listener) => {
+      create(plant, caller).then(
+        (outcome) => listener.resolve(outcome),
+        (error) => listener.reject(error),
+      );
+    },
     isFullFor: (caller) => groupCommit.isFullFor(caller),
   };
 }
@@ -57,24 +73,27 @@ export const mutations: Readonly<Record<string, SimulationOptions>> = {
   acknowledgesWhatTheEngineFailedOn: {
     mutation: {
       groupCommit: (groupCommit) =>
-        withGroupCommitCreate(groupCommit, (plant, caller) =>
-          groupCommit.create(plant, caller).catch(() => "created" as const),
+        withGroupCommitCreate(
+          groupCommit,
+          (create) => (plant, caller) => create(plant, caller).catch(() => "created" as const),
         ),
     },
   },
   dropsAPlant: {
     mutation: {
       groupCommit: (groupCommit, { random }) =>
-        withGroupCommitCreate(groupCommit, (plant, caller) =>
-          random.chance(0.02) ? new Promise(() => undefined) : groupCommit.create(plant, caller),
+        withGroupCommitCreate(
+          groupCommit,
+          (create) => (plant, caller) =>
+            random.chance(0.02) ? new Promise(() => undefined) : create(plant, caller),
         ),
     },
   },
   storesWhatItRefuses: {
     mutation: {
       groupCommit: (groupCommit, { random }) =>
-        withGroupCommitCreate(groupCommit, async (plant, caller) => {
-          const outcome = groupCommit.create(plant, caller);
+        withGroupCommitCreate(groupCommit, (create) => async (plant, caller) => {
+          const outcome = create(plant, caller);
           if (!random.chance(0.02)) return outcome;
           // The request has ended, and does not wait for it.
           outcome.catch(() => undefined);

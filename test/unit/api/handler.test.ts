@@ -22,9 +22,9 @@ function handlerWith(createOutcome: CreateOutcome | Error) {
     bodyReader: new BodyReader({ bodyBytesMax: 1_000, inFlightBytesMax: 10_000, arrivalMsMax: 20_000 }),
     groupCommit: {
       isFullFor: () => false,
-      create: async () => {
-        if (createOutcome instanceof Error) throw createOutcome;
-        return createOutcome;
+      create: (_plant, _caller, listener) => {
+        if (createOutcome instanceof Error) listener.reject(createOutcome);
+        else listener.resolve(createOutcome);
       },
     },
     basePath: "/v1",

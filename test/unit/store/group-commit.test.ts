@@ -4,6 +4,7 @@ import { expect, test } from "bun:test";
 import type { NewPlant } from "../../../src/contract/plant.ts";
 import {
   type CommitHook,
+  type CreateOutcome,
   GroupCommit,
   type GroupCommitLimits,
   type Schedule,
@@ -27,6 +28,11 @@ function plant(id: number, name = "Monstera"): NewPlant {
 let callers = 0;
 /** A new caller each time, so that no share of the queue is exhausted. */
 const anyCaller = () => `caller ${++callers}`;
+
+/** The outcome of a create. */
+function create(commit: GroupCommit, newPlant: NewPlant, caller: string): Promise<CreateOutcome> {
+  return new Promise((resolve, reject) => commit.create(newPlant, caller, { resolve, reject }));
+}
 
 /** An engine whose commits the test ends one by one. */
 class ManualEngine {
@@ -52,7 +58,7 @@ async function settled(): Promise<void> {
 test("plants created during a commit form the next batch, in their order, and each gets its own outcome", async () => {
   const engine = new ManualEngine();
   const commit = new GroupCommit(engine, limits, immediately);
-  const answers = [1, 2, 3].map((id) => commit.create(plant(id), anyCaller()));
+  const answers = [1, 2, 3].map((id) => create(commit, plant(id), anyCaller()));
   expect(engine.batches.map(({ ids }) => ids)).toEqual([[1]]);
   await engine.endWith("created");
   expect(engine.batches.map(({ ids }) => ids)).toEqual([[1], [2, 3]]);
@@ -63,7 +69,7 @@ test("plants created during a commit form the next batch, in their order, and ea
 test("a batch has at most batchPlantsMax plants; the next batch follows at once", async () => {
   const engine = new ManualEngine();
   const commit = new GroupCommit(engine, limits, immediately);
-  const answers = [1, 2, 3, 4, 5].map((id) => commit.create(plant(id), anyCaller()));
+  const answers = [1, 2, 3, 4, 5].map((id) => create(commit, plant(id), anyCaller()));
   await engine.endWith("created");
   expect(engine.batches[1]?.ids).toEqual([2, 3, 4]);
   await engine.endWith("created", "created", "created");
@@ -75,14 +81,14 @@ test("a batch has at most batchPlantsMax plants; the next batch follows at once"
 test("batchesInFlightMax batches are committed concurrently", async () => {
   const engine = new ManualEngine();
   const commit = new GroupCommit(engine, { ...limits, batchesInFlightMax: 2 }, immediately);
-  for (const id of [1, 2, 3]) void commit.create(plant(id), anyCaller());
+  for (const id of [1, 2, 3]) void create(commit, plant(id), anyCaller());
   expect(engine.batches.map(({ ids }) => ids)).toEqual([[1], [2]]);
 });
 
 test("a batch that fails with an exception rejects its own plants only, and is not retried", async () => {
   const engine = new ManualEngine();
   const commit = new GroupCommit(engine, limits, immediately);
-  const [first, second] = [commit.create(plant(1), anyCaller()), commit.create(plant(2), anyCaller())];
+  const [first, second] = [create(commit, plant(1), anyCaller()), create(commit, plant(2), anyCaller())];
   engine.batches[0]?.end.reject(new Error("broken"));
   expect(await first.catch((error) => error.message)).toBe("broken");
   await settled();
@@ -94,8 +100,8 @@ test("a batch that fails with an exception rejects its own plants only, and is n
 test("a missing outcome rejects that plant, and no promise stays pending", async () => {
   const engine = new ManualEngine();
   const commit = new GroupCommit(engine, limits, immediately);
-  const first = commit.create(plant(0), anyCaller());
-  const answers = [1, 2].map((id) => commit.create(plant(id), anyCaller()));
+  const first = create(commit, plant(0), anyCaller());
+  const answers = [1, 2].map((id) => create(commit, plant(id), anyCaller()));
   await engine.endWith("created");
   await engine.endWith("created");
   expect(await first).toBe("created");
@@ -114,7 +120,7 @@ test("the hook is called once after each batch, before any create of the batch r
   };
   const commit = new GroupCommit(engine, limits, immediately, hook);
   const creates = [1, 2, 3].map((id) =>
-    commit.create(plant(id), anyCaller()).then(
+    create(commit, plant(id), anyCaller()).then(
       (outcome) => calls.push(outcome),
       (error) => calls.push(error.message),
     ),
@@ -134,41 +140,41 @@ test("the hook is called once after each batch, before any create of the batch r
 test("code units in the queue are limited as well, and are released when their batch starts", async () => {
   const engine = new ManualEngine();
   const commit = new GroupCommit(engine, limits, immediately);
-  void commit.create(plant(1), anyCaller());
-  void commit.create(plant(2, "x".repeat(100)), anyCaller());
-  expect(await commit.create(plant(3), anyCaller())).toBe("overloaded");
+  void create(commit, plant(1), anyCaller());
+  void create(commit, plant(2, "x".repeat(100)), anyCaller());
+  expect(await create(commit, plant(3), anyCaller())).toBe("overloaded");
   await engine.endWith("created");
-  void commit.create(plant(4, "x".repeat(100)), anyCaller());
-  expect(await commit.create(plant(5), anyCaller())).toBe("overloaded");
+  void create(commit, plant(4, "x".repeat(100)), anyCaller());
+  expect(await create(commit, plant(5), anyCaller())).toBe("overloaded");
 });
 
 test("code units are released when a batch takes a part of the queue", async () => {
   const engine = new ManualEngine();
   const commit = new GroupCommit(engine, limits, immediately);
-  void commit.create(plant(1), anyCaller());
-  for (const id of [2, 3, 4]) void commit.create(plant(id, "x".repeat(30)), anyCaller());
-  void commit.create(plant(5, "x".repeat(9)), anyCaller());
+  void create(commit, plant(1), anyCaller());
+  for (const id of [2, 3, 4]) void create(commit, plant(id, "x".repeat(30)), anyCaller());
+  void create(commit, plant(5, "x".repeat(9)), anyCaller());
   await engine.endWith("created");
   expect(engine.batches.at(-1)?.ids).toEqual([2, 3, 4]);
   // 9 of 100 code units are in the queue.
-  void commit.create(plant(6, "x".repeat(90)), anyCaller());
+  void create(commit, plant(6, "x".repeat(90)), anyCaller());
   expect(commit.isFullFor(anyCaller())).toBe(false);
-  void commit.create(plant(7, "x"), anyCaller());
+  void create(commit, plant(7, "x"), anyCaller());
   expect(commit.isFullFor(anyCaller())).toBe(true);
 });
 
 test("a caller may fill seven eighths of the queue, and the rest is left to other callers", async () => {
   const engine = new ManualEngine();
   const commit = new GroupCommit(engine, { ...limits, queuePlantsMax: 80 }, immediately);
-  void commit.create(plant(0), "one");
+  void create(commit, plant(0), "one");
   for (let id = 1; id <= 70; id++) {
     expect(commit.isFullFor("one")).toBe(false);
-    void commit.create(plant(id, ""), "one");
+    void create(commit, plant(id, ""), "one");
   }
   expect(commit.isFullFor("one")).toBe(true);
-  expect(await commit.create(plant(71, ""), "one")).toBe("overloaded");
+  expect(await create(commit, plant(71, ""), "one")).toBe("overloaded");
   // Another caller gets seven eighths of the rest, so some is always free.
-  for (let id = 100; !commit.isFullFor("two"); id++) void commit.create(plant(id, ""), "two");
+  for (let id = 100; !commit.isFullFor("two"); id++) void create(commit, plant(id, ""), "two");
   expect(commit.queueLength).toBe(78);
   expect(commit.isFullFor("three")).toBe(false);
 
@@ -186,9 +192,9 @@ test("a caller's code units may fill seven eighths of the queue, and are release
     { ...limits, queuePlantsMax: 1_000, queueCodeUnitsMax: 80 },
     immediately,
   );
-  void commit.create(plant(0), "one");
+  void create(commit, plant(0), "one");
   let sent = 0;
-  while (!commit.isFullFor("one")) void commit.create(plant(++sent, "12345"), "one");
+  while (!commit.isFullFor("one")) void create(commit, plant(++sent, "12345"), "one");
   expect(sent).toBe(15);
   expect(commit.isFullFor("two")).toBe(false);
   await engine.endWith("created");
@@ -207,12 +213,12 @@ test.each(Object.keys(limits))("the limit %s must be a positive integer", (name)
 // The whole table of states and calls.
 const states: Record<string, (engine: ManualEngine, commit: GroupCommit) => void | Promise<void>> = {
   open: () => undefined,
-  committing: (_, commit) => void commit.create(plant(1), anyCaller()),
+  committing: (_, commit) => void create(commit, plant(1), anyCaller()),
   full: (_, commit) => {
-    for (const id of [1, 2, 3, 4, 5]) void commit.create(plant(id), anyCaller());
+    for (const id of [1, 2, 3, 4, 5]) void create(commit, plant(id), anyCaller());
   },
   draining: (_, commit) => {
-    for (const id of [1, 2]) void commit.create(plant(id), anyCaller());
+    for (const id of [1, 2]) void create(commit, plant(id), anyCaller());
     void commit.close();
   },
   closed: (_, commit) => commit.close(),
@@ -234,7 +240,7 @@ const createIn: Record<string, string> = {
 };
 test.each(Object.keys(states))("create in the state %s", async (state) => {
   const { commit } = await groupCommitIn(state);
-  const outcome = await Promise.race([commit.create(plant(9), anyCaller()), settled().then(() => "waits")]);
+  const outcome = await Promise.race([create(commit, plant(9), anyCaller()), settled().then(() => "waits")]);
   expect(outcome).toBe(createIn[state] ?? "");
 });
 
@@ -263,17 +269,17 @@ test("a plant that is alone, as the one before was, is committed at once, and th
   const commit = new GroupCommit(engine, limits, scheduleWithSetImmediate);
   const endOfTick = () => new Promise((resolve) => setImmediate(resolve));
   const ids = () => engine.batches.map((batch) => batch.ids);
-  void commit.create(plant(1), anyCaller());
+  void create(commit, plant(1), anyCaller());
   expect(ids()).toEqual([]);
   await endOfTick();
   await engine.endWith("created");
-  for (const id of [2, 3, 4]) void commit.create(plant(id), anyCaller());
+  for (const id of [2, 3, 4]) void create(commit, plant(id), anyCaller());
   expect(ids()).toEqual([[1], [2]]);
   await engine.endWith("created");
   await endOfTick();
   expect(ids()).toEqual([[1], [2], [3, 4]]);
   await engine.endWith("created", "created");
-  void commit.create(plant(5), anyCaller());
+  void create(commit, plant(5), anyCaller());
   expect(ids()).toHaveLength(3);
   await endOfTick();
   expect(ids()).toEqual([[1], [2], [3, 4], [5]]);
@@ -282,7 +288,7 @@ test("a plant that is alone, as the one before was, is committed at once, and th
 test("plants created in one tick of the event loop are one batch", async () => {
   const engine = new ManualEngine();
   const commit = new GroupCommit(engine, limits, scheduleWithSetImmediate);
-  const answers = [1, 2, 3].map((id) => commit.create(plant(id), anyCaller()));
+  const answers = [1, 2, 3].map((id) => create(commit, plant(id), anyCaller()));
   expect(engine.batches).toEqual([]);
   const closing = commit.close();
   await new Promise((resolve) => setImmediate(resolve));
