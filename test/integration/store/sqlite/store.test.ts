@@ -135,7 +135,8 @@ test("a store is unavailable until a checkpoint of another process is done and t
   const checkpoint = `const { Database } = require("bun:sqlite");
     const database = new Database(${JSON.stringify(path)});
     database.run("PRAGMA busy_timeout = 60000");
-    database.run("PRAGMA wal_checkpoint(RESTART)");`;
+    // Busy at once where the probe runs a checkpoint at that moment.
+    while (database.query("PRAGMA wal_checkpoint(RESTART)").values()[0][0] !== 0);`;
   const other = Bun.spawn([process.execPath, "-e", checkpoint]);
   const probe = openDatabase(path, "existing");
   const isRunning = () => probe.query("PRAGMA wal_checkpoint(PASSIVE)").values()[0]?.[0] === 1n;
