@@ -89,8 +89,10 @@ async function transfers(
 
   async function fill({ command }: Plantstore, plants: number): Promise<NewStore> {
     const store = await newStore();
+    const database = ["--database", store.database];
+    await runProgram([command, "migrate", ...database]);
     const file = await writePlantFile(folder, "csv", plants, plantAt);
-    await runProgram([command, "import", file, "--quiet", "--database", store.database]);
+    await runProgram([command, "import", file, "--quiet", ...database]);
     return store;
   }
 
