@@ -250,6 +250,7 @@ class FilledStores {
     const database = this.#address(name);
     const token = await createToken(version, database);
     const file = await writePlantFile(folder, "csv", plants, plantAt(plants));
+    await runProgram([version.command, "migrate", "--database", database]);
     await runProgram([version.command, "import", file, "--quiet", "--database", database]);
     await this.#postgres?.server.query(name, "VACUUM ANALYZE plants");
     return token;
