@@ -38,12 +38,11 @@ async function latency(setup: Setup): Promise<Scenario<HttpSubject>> {
       ...[metrics.cpu, "user µs, load generator", "system µs, load generator"],
     ],
     claims: [
-      ...["offered/s", p50, p99, p999, "checkpoints"].map((metric) => ({ subject, metric, loads })),
-      ...baselines.flatMap(({ name }) => [
-        { subject, metric: p50, over: { subject: name }, loads },
-        { subject, metric: p99, over: { subject: name }, loads, thresholds: { [half]: { atMost: 1.5 } } },
-        { subject, metric: p999, over: { subject: name }, loads },
-      ]),
+      ...["offered/s", p99].map((metric) => ({ subject, metric, loads })),
+      ...baselines.map(({ name }) => ({
+        ...{ subject, metric: p99, over: { subject: name }, loads },
+        thresholds: { [half]: { atMost: 1.5 } },
+      })),
     ],
   };
 }
