@@ -288,7 +288,7 @@ test("a queue that one token fills accepts plants of two other tokens", async ()
   const fill = async () => {
     while ((await server.metric("plantstore_queue_plants")) < 14) {
       // The store is locked: a batch of them waits for it, and the others fill the queue, or are rejected at once.
-      const round = Array.from({ length: 20 }, () => post(greedy, plantJson(freshId(), "Monstera")));
+      const round = Array.from({ length: 60 }, () => post(greedy, plantJson(freshId(), "Monstera")));
       creates.push(...round);
       await Promise.any(round.map(async (create) => isOverloaded(await create) || Promise.reject()));
     }
