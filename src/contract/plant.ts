@@ -27,6 +27,11 @@ export function toPlant({ name, tag }: Plant): Plant {
   return tag === undefined ? { name } : { name, tag };
 }
 
+/** The UTF-16 code units of a plant's name and tag, by which the memory that it takes is limited. */
+export function countCodeUnits({ name, tag }: Plant): number {
+  return name.length + (tag?.length ?? 0);
+}
+
 /** A NewPlant as one line of JSON, its id exact to the last digit. An engine that reads the id as text may pass the text. */
 export function newPlantJson(plant: Plant & { readonly id: bigint | string }): string {
   // JSON.stringify throws for a bigint, so the id is put in front of the rest.

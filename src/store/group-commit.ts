@@ -1,7 +1,7 @@
 // Group commit: creates that arrive while a batch is being committed form the next batch, so the duration of a commit
 // determines the size of the batches. There is no timer, and no waiting for more. Independent of the engine.
 
-import type { NewPlant } from "../contract/plant.ts";
+import { countCodeUnits, type NewPlant } from "../contract/plant.ts";
 import type { Clock } from "../observability/server-event.ts";
 import { isWithinShare } from "./fair-share.ts";
 import type { Outcome, PlantStore } from "./plant-store.ts";
@@ -224,10 +224,6 @@ interface QueuedCreate {
   readonly plant: NewPlant;
   readonly share: Share;
   readonly listener: CreateListener;
-}
-
-function countCodeUnits({ name, tag }: NewPlant): number {
-  return name.length + (tag?.length ?? 0);
 }
 
 function assertLimits(limits: GroupCommitLimits): void {

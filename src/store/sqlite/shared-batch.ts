@@ -2,7 +2,7 @@
 // threads some 20 µs and a turn of its event loop. Here the committing thread waits in Atomics.wait, and the main thread is
 // told by Atomics.waitAsync.
 
-import type { NewPlant } from "../../contract/plant.ts";
+import { countCodeUnits, type NewPlant } from "../../contract/plant.ts";
 import type { Outcome } from "../plant-store.ts";
 
 const plantsMax = 1_024;
@@ -74,7 +74,7 @@ export class BatchMemory {
   accepts(batch: readonly NewPlant[]): boolean {
     if (batch.length > plantsMax) return false;
     let codeUnits = 0;
-    for (const { name, tag } of batch) codeUnits += name.length + (tag?.length ?? 0);
+    for (const plant of batch) codeUnits += countCodeUnits(plant);
     return codeUnits * bytesPerCodeUnit <= textBytesMax;
   }
 
