@@ -2,6 +2,7 @@
 
 import { Command, CommanderError } from "commander";
 import packageJson from "../package.json";
+import { commandName, nameCommands } from "./command-name.ts";
 import { redactPasswords } from "./config/redact.ts";
 import { OperatorError } from "./operator-error.ts";
 import { printError, printLines } from "./output.ts";
@@ -42,14 +43,15 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
   for (const load of loadersFor(args[0])) program.addCommand(await load());
   inheritSettings(program);
   await program.parseAsync(args, { from: "user" }).catch(async (error) => {
-    if (helpTexts.length > 0) await printLines([helpTexts.join("").replace(/\n$/, "")]);
+    if (helpTexts.length > 0) await printLines([nameCommands(helpTexts.join("").replace(/\n$/, ""))]);
     throw error;
   });
 }
 
 /** The program without its commands. `writeOut` receives the help or the version. */
 function createProgram(writeOut: (text: string) => void): Command {
-  return new Command("plantstore")
+  const name = commandName();
+  return new Command(name)
     .description(
       "A durable server for the Plant Store contract: POST /plants, bearer tokens, exact 64-bit ids.",
     )
@@ -63,14 +65,15 @@ function createProgram(writeOut: (text: string) => void): Command {
     .addHelpText(
       "after",
       `
-Settings, highest precedence first: a flag; its environment variable NAME, or NAME_FILE with the path of a file that
-contains the value; the file that --config names; the default. "plantstore config" prints those of serve.
+Settings, highest precedence first: a flag; its environment variable NAME, or
+NAME_FILE with the path of a file that contains the value; the file that
+--config names; the default. "plantstore config" prints those of serve.
 
 Examples:
-  plantstore serve --port 8080 --database sqlite:plantstore.db
-  plantstore token create --name ci --expires 90d
-  plantstore get 9007199254740993
-  plantstore export > plants.ndjson`,
+  ${name} serve --port 8080 --database sqlite:plantstore.db
+  ${name} token create --name ci --expires 90d
+  ${name} get 9007199254740993
+  ${name} export > plants.ndjson`,
     );
 }
 
@@ -100,7 +103,7 @@ function usageError(text: string): string {
 
 /** One line that starts with the program's name. */
 function errorLine(text: string): string {
-  return `plantstore: ${redactPasswords(text)
+  return `plantstore: ${redactPasswords(nameCommands(text))
     .trim()
     .replaceAll(/\p{Cc}+/gu, " ")}`;
 }

@@ -6,7 +6,7 @@ import { serverSettingNames } from "../config/settings.ts";
 
 export function serveCommand(): Command {
   const command = new Command("serve").description(
-    "run the server; the first line on standard output is its URL",
+    "run the server; prints its addresses, on anything but a terminal its base URL as the first line",
   );
   return withSettings(command, serverSettingNames, async (config) => {
     // By itself, as the help of all commands would take 30 ms of processor time more with it.
