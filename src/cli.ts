@@ -9,9 +9,10 @@ import { printError, printLines } from "./output.ts";
 
 const usageExitCode = 2;
 
-/** Loaded on demand. */
+/** Loaded on demand. The help lists them in this order. */
 const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import("./commands/serve-command.ts")).serveCommand(),
+  demo: async () => (await import("./commands/demo.ts")).demoCommand(),
   token: async () => (await import("./commands/token.ts")).tokenCommand(),
   get: async () => (await import("./commands/get.ts")).getCommand(),
   export: async () => (await import("./commands/export.ts")).exportCommand(),
@@ -24,7 +25,12 @@ const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   index: async () => (await import("./commands/indexes.ts")).indexCommand(),
   password: async () => (await import("./commands/password.ts")).passwordCommand(),
   config: async () => (await import("./commands/config.ts")).configCommand(),
+  completion: async () => (await import("./commands/completion.ts")).completionCommand(),
+  man: async () => (await import("./commands/man.ts")).manCommand(),
 };
+
+/** They describe all commands. */
+const describing: readonly string[] = ["completion", "man"];
 
 if (import.meta.main) {
   try {
@@ -51,20 +57,23 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
 /** The program without its commands. `writeOut` receives the help or the version. */
 function createProgram(writeOut: (text: string) => void): Command {
   const name = commandName();
-  return new Command(name)
-    .description(
-      "A durable server for the Plant Store contract: POST /plants, bearer tokens, exact 64-bit ids.",
-    )
-    .version(packageJson.version)
-    .configureOutput({
-      writeOut,
-      // runCommandLine rejects with the same text.
-      outputError: () => undefined,
-    })
-    .exitOverride()
-    .addHelpText(
-      "after",
-      `
+  return (
+    new Command(name)
+      .description(
+        "A durable server for the Plant Store contract: POST /plants, bearer tokens, exact 64-bit ids.",
+      )
+      .version(packageJson.version)
+      // Before the lines are wrapped.
+      .configureHelp({ optionDescription: ({ description }) => nameCommands(description) })
+      .configureOutput({
+        writeOut,
+        // runCommandLine rejects with the same text.
+        outputError: () => undefined,
+      })
+      .exitOverride()
+      .addHelpText(
+        "after",
+        `
 Settings, highest precedence first: a flag; its environment variable NAME, or
 NAME_FILE with the path of a file that contains the value; the file that
 --config names; the default. "plantstore config" prints those of serve.
@@ -74,13 +83,15 @@ Examples:
   ${name} token create --name ci --expires 90d
   ${name} get 9007199254740993
   ${name} export > plants.ndjson`,
-    );
+      )
+  );
 }
 
 /** The command of a first argument; all of them for anything else, such as help or a misspelt name. The version needs none. */
 function loadersFor(name: string | undefined): (() => Promise<Command>)[] {
   if (name === "--version" || name === "-V") return [];
-  const load = name !== undefined && Object.hasOwn(loaders, name) ? loaders[name] : undefined;
+  const isSingle = name !== undefined && Object.hasOwn(loaders, name) && !describing.includes(name);
+  const load = isSingle ? loaders[name] : undefined;
   return load === undefined ? Object.values(loaders) : [load];
 }
 

@@ -6,7 +6,7 @@ import { serverSettingNames } from "../config/settings.ts";
 
 export function serveCommand(): Command {
   const command = new Command("serve").description(
-    "run the server; prints its addresses, on anything but a terminal its base URL as the first line",
+    "run the server, and print its addresses; where standard output is not a terminal, the first line is its base URL",
   );
   return withSettings(command, serverSettingNames, async (config) => {
     // By itself, as the help of all commands would take 30 ms of processor time more with it.

@@ -1,7 +1,6 @@
 // Declares settings as the options of a commander command.
 
 import { type Command, Option } from "commander";
-import { nameCommands } from "../command-name.ts";
 import { type Config, type Flags, resolveConfig } from "./resolve.ts";
 import { type SettingName, serverSettingNames, settingGroups, settings } from "./settings.ts";
 
@@ -25,7 +24,7 @@ export function declareFlags(command: Command, names: readonly SettingName[]): v
     const { flag, description, default: text = "", environment, group } = settings[name];
     const notes = [...(text === "" ? [] : [`default: ${text}`]), `env: ${environment}`];
     // Without commander's own default and env: precedence is decided by resolveConfig.
-    const option = new Option(flag, `${nameCommands(description)} (${notes.join(", ")})`);
+    const option = new Option(flag, `${description} (${notes.join(", ")})`);
     command.addOption(isGrouped && group !== undefined ? option.helpGroup(settingGroups[group]) : option);
   }
 }

@@ -257,17 +257,17 @@ const serverSettings = {
     parse: integer(0, 3_600),
   },
   logFormat: {
-    flag: "--log-format <format>",
+    flag: "--log-format <auto|json|pretty>",
     group: "log",
     default: "auto",
-    description: "json, pretty, or auto: pretty on a terminal, otherwise json",
+    description: "auto is pretty on a terminal, otherwise json",
     parse: oneOf("auto", "json", "pretty"),
   },
   logLevel: {
-    flag: "--log-level <level>",
+    flag: "--log-level <error|warn|info>",
     group: "log",
     default: "info",
-    description: "minimum severity of log lines: error, warn or info",
+    description: "minimum severity of log lines",
     parse: oneOf("error", "warn", "info"),
   },
   accessLog: {
@@ -330,13 +330,13 @@ const commandSettings = {
     parse: parseSwitch,
   },
   format: {
-    flag: "--format <name>",
-    description: "ndjson or csv; if not set, import uses the file's extension, and export prints ndjson",
+    flag: "--format <ndjson|csv>",
+    description: "if not set, import uses the file's extension, and export prints ndjson",
     parse: oneOf(...formatNames),
   },
   delimiter: {
     flag: "--delimiter <character>",
-    default: ",",
+    default: "comma",
     description: "delimiter of CSV cells: comma, semicolon, tab or a single character",
     parse: parseDelimiter,
   },
