@@ -44,11 +44,11 @@ function manPage(program: CommandSpec): string[] {
     ".SH FILES",
     ...item("plantstore.db", "The store, unless --database names another."),
     ".SH EXAMPLES",
-    ...[
-      "plantstore serve",
-      "plantstore token create --name ci --expires 90d",
-      "plantstore export > plants.ndjson",
-    ].flatMap((example) => [".PP", ".nf", escapeRoff(example), ".fi"]),
+    ".nf",
+    "plantstore serve",
+    escapeRoff("plantstore token create --name ci --expires 90d"),
+    "plantstore export > plants.ndjson",
+    ".fi",
   ];
 }
 

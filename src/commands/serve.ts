@@ -322,8 +322,12 @@ function listen<Listener>(host: string, port: number, flag: string, start: () =>
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
-    throw new OperatorError(
-      `cannot listen on ${host}:${port} (${code}); stop the program that uses it, or choose another with ${flag}`,
-    );
+    throw new OperatorError(`cannot listen on ${host}:${port} (${code}); ${listenAdvice(code, flag)}`);
   }
+}
+
+function listenAdvice(code: string, flag: string): string {
+  if (code === "EACCES") return `this user may not open that port; choose one above 1023 with ${flag}`;
+  if (code === "EADDRINUSE") return `stop the program that uses it, or choose another with ${flag}`;
+  return `choose an address of this machine with ${flag.replace("port", "host")}`;
 }
