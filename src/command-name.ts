@@ -3,9 +3,14 @@
 /** Set by bin/plantstore: how it was called. Without the prefix of the settings, of which it is not one. */
 const variable = "_PLANTSTORE_CALLED_AS";
 
+declare const BUILD_COMMIT: string | undefined;
+
+/** The path of the executable that `npm run build` makes; undefined where Bun runs the sources. */
+const executable = typeof BUILD_COMMIT === "string" ? process.execPath : undefined;
+
 /** Such as `plantstore`, `bin/plantstore` or `npx plantstore`. */
 export function commandName(environment: NodeJS.ProcessEnv = process.env): string {
-  const path = environment[variable];
+  const path = environment[variable] ?? executable;
   if (path === undefined) return "plantstore";
   if (isNpmBin(path)) return "npx plantstore";
   if (Bun.which("plantstore", { PATH: environment.PATH ?? "" }) === path) return "plantstore";

@@ -1,7 +1,7 @@
 // npm run dev: the server is started again when a source file changes.
 
 import { expect, test } from "bun:test";
-import { appendFileSync, cpSync, mkdirSync, symlinkSync } from "node:fs";
+import { appendFileSync, cpSync, symlinkSync } from "node:fs";
 import { Output } from "../../support/output.ts";
 import { TemporaryFolder } from "../../support/server.ts";
 
@@ -9,12 +9,10 @@ const root = new URL("../../../", import.meta.url).pathname;
 
 test("npm run dev restarts the server on a change, also of a file that only a worker loads", async () => {
   using folder = new TemporaryFolder();
-  for (const path of ["src", "bin", "package.json", "openapi.yaml"])
+  for (const path of ["src", "bin", "scripts", "package.json", "openapi.yaml"])
     cpSync(`${root}${path}`, folder.file(path), { recursive: true });
-  mkdirSync(folder.file("test/support"), { recursive: true });
-  cpSync(`${root}test/support/dev.ts`, folder.file("test/support/dev.ts"));
   symlinkSync(`${root}node_modules`, folder.file("node_modules"));
-  const child = Bun.spawn(["bun", "test/support/dev.ts", "--port", "0", "--admin-port", "0"], {
+  const child = Bun.spawn(["bun", "scripts/dev.ts", "--port", "0", "--admin-port", "0"], {
     cwd: folder.path,
     env: { PATH: `${root}node_modules/.bin:${process.env.PATH}` },
     stdin: "ignore",

@@ -90,6 +90,7 @@ test("--version loads no command, and a command no other one", async () => {
   const version = parseReport(report);
   expect(version.packages).toEqual(["commander"]);
   expect(version.filesOf("src/")).toEqual([
+    "build-info.ts",
     "cli.ts",
     "command-name.ts",
     "config/redact.ts",

@@ -12,6 +12,7 @@ const layers: readonly (readonly string[])[] = [
   ["src/client"],
   [
     "src/contract",
+    "src/build-info.ts",
     "src/operator-error.ts",
     "src/duration.ts",
     "src/loopback.ts",

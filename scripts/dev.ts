@@ -3,7 +3,7 @@
 
 import { watch } from "node:fs";
 
-const root = new URL("../../", import.meta.url).pathname;
+const root = new URL("../", import.meta.url).pathname;
 
 /** An editor changes several files, or one file several times, at once. */
 const quietMs = 100;
