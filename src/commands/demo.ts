@@ -72,11 +72,16 @@ function makeFolder(): string {
  * SIGKILL. In a session of its own, so that the signals of a terminal do not end it first.
  */
 function removeAtExit(folder: string): void {
-  Bun.spawn(["sh", "-c", 'cat; rm -rf -- "$0"', folder], {
-    cwd: "/",
-    stdin: "pipe",
-    stdout: "ignore",
-    stderr: "ignore",
-    detached: true,
-  }).unref();
+  try {
+    Bun.spawn(["sh", "-c", 'cat; rm -rf -- "$0"', folder], {
+      cwd: "/",
+      stdin: "pipe",
+      stdout: "ignore",
+      stderr: "ignore",
+      detached: true,
+    }).unref();
+  } catch (error) {
+    // The single file also runs where there is no shell; then only a server that is stopped removes its folder.
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
 }
