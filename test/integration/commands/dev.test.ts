@@ -12,7 +12,7 @@ test("npm run dev restarts the server on a change, also of a file that only a wo
   for (const path of ["src", "bin", "scripts", "package.json", "openapi.yaml"])
     cpSync(`${root}${path}`, folder.file(path), { recursive: true });
   symlinkSync(`${root}node_modules`, folder.file("node_modules"));
-  const child = Bun.spawn(["bun", "scripts/dev.ts", "--port", "0", "--admin-port", "0"], {
+  const child = Bun.spawn([process.execPath, "scripts/dev.ts", "--port", "0", "--admin-port", "0"], {
     cwd: folder.path,
     env: { PATH: `${root}node_modules/.bin:${process.env.PATH}` },
     stdin: "ignore",
