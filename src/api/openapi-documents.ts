@@ -1,6 +1,5 @@
 // The interface description as it is served: openapi.json, openapi.yaml, and openapi-3.0.json for tools that read no 3.1.
 
-import openapiText from "../../openapi.yaml" with { type: "text" };
 import { toOpenApi30 } from "../contract/openapi-3.0.ts";
 import { openapi } from "../contract/plant.ts";
 
@@ -10,7 +9,8 @@ const placeholder = openapi.servers[0]?.url ?? "";
 /** The documents by their names, with the placeholder. They are made when they are first requested. */
 const templates = {
   "openapi.json": () => JSON.stringify(openapi),
-  "openapi.yaml": () => openapiText as unknown as string,
+  // Not the file's text: a bundle has one module for a file, which is its value.
+  "openapi.yaml": () => Bun.YAML.stringify(openapi, null, 2),
   "openapi-3.0.json": () => JSON.stringify(toOpenApi30(openapi)),
 };
 

@@ -32,8 +32,8 @@ export function generateValidator(): Promise<string> {
 
 /** ajv copies the schemas to the code. Text that cannot be stored has an error of its own, so no pattern is checked here. */
 function withoutAnnotations<Value>(schemas: Value): Value {
-  const leftOut = ["description", "examples", "pattern"];
-  return JSON.parse(JSON.stringify(schemas, (key, value) => (leftOut.includes(key) ? undefined : value)));
+  const ignored = ["description", "examples", "pattern"];
+  return JSON.parse(JSON.stringify(schemas, (key, value) => (ignored.includes(key) ? undefined : value)));
 }
 
 async function format(code: string): Promise<string> {

@@ -277,12 +277,12 @@ test("what a schema names as an example matches it", () => {
 });
 
 describe("the forms of the description", () => {
-  test("openapi.yaml is the file of the repository, and the same as openapi.json", async () => {
+  test("openapi.yaml is what openapi.json is, and both are the file of the repository", async () => {
     const response = await fetch(`${target.url}/openapi.yaml`);
     expect(response.headers.get("content-type")).toBe("application/yaml");
     const text = await response.text();
-    const file = await Bun.file(new URL("../../../openapi.yaml", import.meta.url)).text();
-    expect(text).toBe(file.replaceAll("http://127.0.0.1:8080", target.url));
+    const file = JSON.stringify(openapi).replaceAll("http://127.0.0.1:8080", target.url);
+    expect(Bun.YAML.parse(text)).toEqual(JSON.parse(file));
     expect(Bun.YAML.parse(text)).toEqual((await send(`${target.url}/openapi.json`)).json as object);
   });
 
@@ -311,7 +311,7 @@ describe("the forms of the description", () => {
   });
 
   test.each(["openapi.json", "openapi.yaml", "openapi-3.0.json"])(
-    "%s has the address that the client used, needs no credentials, and is cached by nobody",
+    "%s has the address that the client used, needs no credentials, and is not cached",
     async (name) => {
       const response = await fetch(`${target.url}/${name}`, { headers: { Host: "plants.example:81" } });
       expect(response.status).toBe(200);
