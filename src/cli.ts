@@ -21,6 +21,7 @@ const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   restore: async () => (await import("./commands/restore.ts")).restoreCommand(),
   migrate: async () => (await import("./commands/migrate.ts")).migrateCommand(),
   check: async () => (await import("./commands/check.ts")).checkCommand(),
+  ready: async () => (await import("./commands/ready.ts")).readyCommand(),
   index: async () => (await import("./commands/indexes.ts")).indexCommand(),
   password: async () => (await import("./commands/password.ts")).passwordCommand(),
   config: async () => (await import("./commands/config.ts")).configCommand(),

@@ -21,7 +21,7 @@ import { Metrics } from "../observability/metrics.ts";
 import type { Clock, Emit, ServerEvent } from "../observability/server-event.ts";
 import { Tracing } from "../observability/tracing.ts";
 import { OperatorError } from "../operator-error.ts";
-import { isErrorTerminal, outputColumns } from "../output.ts";
+import { isErrorTerminal, outputColumns, printLines } from "../output.ts";
 import { type FinishedBatch, GroupCommit, scheduleWithSetImmediate } from "../store/group-commit.ts";
 import { openServerStore, storeLocation } from "../store/open-store.ts";
 import type { PlantStore, StoreEvents } from "../store/plant-store.ts";
@@ -234,7 +234,8 @@ export async function serve(config: ServeConfig): Promise<void> {
     columns === undefined
       ? plainLines(started, token)
       : bannerLines(started, token, { columns, style: textStyle(true, process.env) });
-  await printStart(store.tokens, render);
+  if (config.firstToken === "on") await printStart(store.tokens, render);
+  else await printLines(render(undefined));
   emit({ kind: "shuttingDown", signal: await stopSignal });
   isStopping = true;
 }

@@ -173,6 +173,14 @@ const serverSettings = {
     description: "create the store, or upgrade its schema, when the server starts",
     parse: oneOf("on", "off"),
   },
+  firstToken: {
+    flag: "--first-token <on|off>",
+    group: "store",
+    default: "on",
+    description:
+      "print a first token on standard output when the server starts on a store that never had one",
+    parse: oneOf("on", "off"),
+  },
   jwtIssuer: {
     flag: "--jwt-issuer <url>",
     group: "jwt",
@@ -292,6 +300,12 @@ const commandSettings = {
     flag: "--config <file>",
     description: "file of settings, one NAME=value per line, with the names of the environment variables",
     parse: parseText,
+  },
+  waitSecondsMax: {
+    flag: "--wait-seconds-max <seconds>",
+    default: "0",
+    description: "time to wait until the server is ready",
+    parse: integer(0, 3_600),
   },
   tokenName: {
     flag: "--name <name>",
