@@ -234,7 +234,7 @@ export async function serve(config: ServeConfig): Promise<void> {
     columns === undefined
       ? plainLines(started, token)
       : bannerLines(started, token, { columns, style: textStyle(true, process.env) });
-  if (config.firstToken === "on") await printStart(store.tokens, render);
+  if (config.bootstrapToken === "on") await printStart(store.tokens, render);
   else await printLines(render(undefined));
   emit({ kind: "shuttingDown", signal: await stopSignal });
   isStopping = true;

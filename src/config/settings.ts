@@ -173,8 +173,8 @@ const serverSettings = {
     description: "create the store, or upgrade its schema, when the server starts",
     parse: oneOf("on", "off"),
   },
-  firstToken: {
-    flag: "--first-token <on|off>",
+  bootstrapToken: {
+    flag: "--bootstrap-token <on|off>",
     group: "store",
     default: "on",
     description:

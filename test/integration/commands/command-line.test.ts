@@ -223,10 +223,10 @@ test("only the hash of a token is in the store", async () => {
   expect(file.includes(token.slice("pst_".length))).toBe(false);
 });
 
-test("--first-token off: the first start prints none and creates none", async () => {
+test("--bootstrap-token off: the first start prints none and creates none", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
-  const server = await RunningServer.start({ database, args: ["--first-token", "off"] });
+  const server = await RunningServer.start({ database, args: ["--bootstrap-token", "off"] });
   expect((await server.stop()).stdout).toBe(`${server.url}\n`);
   expect((await run(["token", "list", "--json", "--database", database])).stdout).toBe("");
 });
