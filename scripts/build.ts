@@ -49,8 +49,7 @@ export function hostTarget(): Target {
 export async function build(target: Target, file: string): Promise<string> {
   mkdirSync(dirname(file), { recursive: true });
   const commit = await readCommit();
-  const bundle = await Bun.build(options({ BUILD_COMMIT: commit, BUILD_LICENSES: "" }));
-  const licenses = await readLicenses(Object.keys(bundle.metafile?.inputs ?? {}));
+  const licenses = await bundledLicenses();
   await Bun.build({
     ...options({ BUILD_COMMIT: commit, BUILD_LICENSES: licenses }),
     // ES modules: with CommonJS, the default of bytecode, top-level await fails.
@@ -65,6 +64,12 @@ export async function build(target: Target, file: string): Promise<string> {
     },
   });
   return file;
+}
+
+/** The licences of all that is in an executable, as `plantstore licenses` prints them. */
+export async function bundledLicenses(): Promise<string> {
+  const bundle = await Bun.build(options({ BUILD_COMMIT: "", BUILD_LICENSES: "" }));
+  return readLicenses(Object.keys(bundle.metafile?.inputs ?? {}));
 }
 
 function options(definitions: Readonly<Record<string, string>>) {
@@ -107,7 +112,8 @@ async function readCommit(): Promise<string> {
   return (await git("rev-parse", "--short=12", "HEAD")) + (hasChanges ? "+" : "");
 }
 
-function executableName(target: Target): string {
+/** The name of a target's executable in dist/. */
+export function executableName(target: Target): string {
   return `plantstore-${target}${target.startsWith("windows") ? ".exe" : ""}`;
 }
 

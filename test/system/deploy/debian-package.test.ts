@@ -1,0 +1,226 @@
+// The Debian package of `npm run build:deb`: checked by lintian, and installed, upgraded, removed and purged on a copy of this machine.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { spawnSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { build, hostTarget } from "../../../scripts/build.ts";
+import { buildDeb } from "../../../scripts/build-deb.ts";
+import { freshId, plantJson, post } from "../../support/http.ts";
+import { describeIfInstalled, programPath } from "../../support/programs.ts";
+import { type CommandResult, RunningServer, runIn, TemporaryFolder } from "../../support/server.ts";
+
+const testMsMax = 120_000;
+const target = hostTarget();
+const program = "/usr/bin/plantstore";
+
+/** Mounts an overlay of this machine's files, whose changes are in memory, on $1/root. */
+const mountOverlay = `set -e
+mount -t tmpfs tmpfs "$1"
+mkdir "$1/upper" "$1/work" "$1/root"
+mount -t overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" overlay "$1/root"
+mount -t proc proc "$1/root/proc"
+mount --bind /dev "$1/root/dev"`;
+
+/** Why there can be no copy of this machine. */
+function missing(): string | undefined {
+  if (process.platform !== "linux" || process.getuid?.() !== 0) return "a mount needs root on Linux";
+  using folder = new TemporaryFolder();
+  const { status } = spawnSync("unshare", ["--mount", "sh", "-c", mountOverlay, "sh", folder.path]);
+  return status === 0 ? undefined : "an overlay cannot be mounted";
+}
+
+/** A copy of this machine's files in a mount namespace, which ends with it. */
+class MachineCopy implements AsyncDisposable {
+  readonly #folder: TemporaryFolder;
+  readonly #namespace: Bun.Subprocess<"pipe", "pipe", "inherit">;
+  readonly #enter: readonly string[];
+
+  private constructor(folder: TemporaryFolder, namespace: Bun.Subprocess<"pipe", "pipe", "inherit">) {
+    this.#folder = folder;
+    this.#namespace = namespace;
+    this.#enter = ["nsenter", "--mount", `--target=${namespace.pid}`];
+  }
+
+  static async create(): Promise<MachineCopy> {
+    const folder = new TemporaryFolder();
+    // Keeps the namespace until its input ends.
+    const script = `${mountOverlay}\necho mounted\nexec cat`;
+    const namespace = Bun.spawn(["unshare", "--mount", "sh", "-c", script, "sh", folder.path], {
+      stdin: "pipe",
+      stdout: "pipe",
+      stderr: "inherit",
+    });
+    await namespace.stdout.getReader().read();
+    return new MachineCopy(folder, namespace);
+  }
+
+  /** The prefix of a command that runs in the copy as a user. */
+  as(user: string): readonly string[] {
+    const ids = [`--reuid=${user}`, `--regid=${user}`, "--init-groups"];
+    return [...this.#enter, "chroot", this.#folder.file("root"), "setpriv", ...ids];
+  }
+
+  run(...command: string[]): Promise<CommandResult> {
+    return runIn("/", [...this.as("root"), ...command]);
+  }
+
+  /** As run(), and throws if the command fails. */
+  async succeed(...command: string[]): Promise<string> {
+    const { exitCode, stdout, stderr } = await this.run(...command);
+    expect(exitCode, stderr + stdout).toBe(0);
+    return stdout;
+  }
+
+  async copy(file: string): Promise<void> {
+    await runIn("/", [...this.#enter, "cp", file, this.#folder.file("root/package.deb")]);
+  }
+
+  /** What differs from this machine and has a name that contains the text. */
+  async changedFiles(text: string): Promise<string[]> {
+    const find = ["find", this.#folder.file("upper"), "-name", `*${text}*`, "-not", "-type", "c"];
+    return (await runIn("/", [...this.#enter, ...find])).stdout.split("\n").filter((path) => path !== "");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#namespace.stdin.end();
+    await this.#namespace.exited;
+    this.#folder[Symbol.dispose]();
+  }
+}
+
+function suite(): void {
+  const folder = new TemporaryFolder();
+  let packages: readonly [installed: string, rebuilt: string, upgrade: string];
+  beforeAll(async () => {
+    if (target !== "linux-x64" && target !== "linux-arm64") throw new Error(`no package for ${target}`);
+    const executable = await build(target, folder.file("plantstore"));
+    const create = (name: string, version: string) => {
+      mkdirSync(folder.file(name));
+      return buildDeb({ target, executable, version, compression: "none" }, folder.file(name));
+    };
+    packages = [await create("a", "0.1.0-rc.1"), await create("b", "0.1.0-rc.1"), await create("c", "0.1.0")];
+  }, testMsMax);
+  afterAll(() => folder[Symbol.dispose]());
+
+  test("two builds are equal, and its files are root's", async () => {
+    const [first, second] = packages;
+    expect(Bun.SHA256.hash(await Bun.file(first).bytes(), "hex")).toBe(
+      Bun.SHA256.hash(await Bun.file(second).bytes(), "hex"),
+    );
+    const { stdout } = await runIn("/", [programPath("dpkg-deb"), "--contents", first]);
+    const lines = stdout.trimEnd().split("\n");
+    expect(lines.filter((line) => !/^[d-]\S+ root\/root /.test(line))).toEqual([]);
+    expect(lines.map((line) => line.replace(/.* /, "")).filter((path) => !path.endsWith("/"))).toEqual([
+      "./etc/plantstore/a.env",
+      "./lib/systemd/system/plantstore@.service",
+      "./usr/bin/plantstore",
+      "./usr/share/bash-completion/completions/plantstore",
+      "./usr/share/doc/plantstore/changelog.Debian.gz",
+      "./usr/share/doc/plantstore/changelog.gz",
+      "./usr/share/doc/plantstore/copyright",
+      "./usr/share/fish/vendor_completions.d/plantstore.fish",
+      "./usr/share/lintian/overrides/plantstore",
+      "./usr/share/man/man1/plantstore.1.gz",
+      "./usr/share/zsh/vendor-completions/_plantstore",
+    ]);
+  });
+
+  describeIfInstalled("lintian", "lintian", () => {
+    test(
+      "reports nothing but the overrides that are named",
+      async () => {
+        const options = [
+          "--display-info",
+          "--pedantic",
+          "--fail-on=error,warning,info,pedantic",
+          "--allow-root",
+        ];
+        // As built for these tests.
+        const uncompressed = ["control", "data"].map((part) => `uses-no-compression-for-${part}-tarball`);
+        const suppressed = ["--suppress-tags", uncompressed.join(",")];
+        const { exitCode, stdout } = await runIn("/", [
+          ...[programPath("lintian"), ...options, ...suppressed],
+          packages[0],
+        ]);
+        expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "" });
+      },
+      testMsMax,
+    );
+  });
+
+  const reason = missing();
+  test.skipIf(reason !== undefined)(
+    `installed, its user starts it and creates; upgraded under the running server; removed, the store remains; purged, nothing does${reason === undefined ? "" : ` (skipped: ${reason})`}`,
+    async () => {
+      await using machine = await MachineCopy.create();
+      const install = async (file: string) => {
+        await machine.copy(file);
+        return machine.succeed("dpkg", "--install", "--force-unsafe-io", "--no-triggers", "/package.deb");
+      };
+      const version = () => machine.succeed("dpkg-query", "--show", "--showformat=${Version}", "plantstore");
+      const [first, , upgrade] = packages;
+
+      await install(first);
+      expect(await version()).toBe("0.1.0~rc.1-1");
+      expect(await machine.succeed("dpkg", "--verify", "plantstore")).toBe("");
+      const links = "/etc/systemd/system/multi-user.target.wants";
+      expect(await machine.succeed("ls", links)).toContain("plantstore@a.service\n");
+      const modes = ["/etc/plantstore", "/etc/plantstore/database", "/var/lib/plantstore"];
+      expect(await machine.succeed("stat", "--format=%A %U %G", ...modes)).toBe(
+        [
+          "drwxr-x--- root plantstore",
+          "-rw-r----- root plantstore",
+          "drwx------ plantstore plantstore",
+          "",
+        ].join("\n"),
+      );
+
+      // systemd does not run in the copy: started as by the unit, on free ports.
+      const serve = () =>
+        RunningServer.start({
+          database: "sqlite:/var/lib/plantstore/plants.db",
+          args: ["--bootstrap-token", "off"],
+          under: machine.as("plantstore"),
+          program,
+        });
+      await using server = await serve();
+      const issued = await machine.succeed(
+        ...["runuser", "-u", "plantstore", "--", "env", "PLANTSTORE_DATABASE_FILE=/etc/plantstore/database"],
+        ...[program, "token", "create", "--name", "ci"],
+      );
+      const id = freshId();
+      const create = (url: string) =>
+        post({ url, token: issued.trim() }, plantJson(id, "Monstera")).then(({ status }) => status);
+      expect(await create(server.url)).toBe(200);
+
+      await machine.succeed("sh", "-c", "echo PLANTSTORE_ACCESS_LOG=0 >>/etc/plantstore/a.env");
+      await install(upgrade);
+      expect(await version()).toBe("0.1.0-1");
+      expect(await machine.succeed("cat", "/etc/plantstore/a.env")).toContain("PLANTSTORE_ACCESS_LOG=0");
+      expect(await create(server.url)).toBe(200);
+      expect((await server.stop()).exitCode).toBe(0);
+      await using upgraded = await serve();
+      expect(await create(upgraded.url)).toBe(200);
+      expect((await upgraded.stop()).exitCode).toBe(0);
+
+      await machine.succeed("dpkg", "--remove", "plantstore");
+      expect(await machine.run("test", "-e", program)).toMatchObject({ exitCode: 1 });
+      expect(await machine.succeed("ls", "/var/lib/plantstore", "/etc/plantstore")).toBe(
+        "/etc/plantstore:\na.env\ndatabase\n\n/var/lib/plantstore:\nplants.db\n",
+      );
+
+      // Installed again, the store is as it was.
+      await install(upgrade);
+      const get = [program, "get", String(id), "--database", "sqlite:/var/lib/plantstore/plants.db"];
+      const { stdout: plant } = await runIn("/", [...machine.as("plantstore"), ...get]);
+      expect(JSON.parse(plant)).toMatchObject({ name: "Monstera" });
+
+      await machine.succeed("dpkg", "--purge", "plantstore");
+      expect(await machine.changedFiles("plantstore")).toEqual([]);
+      expect((await machine.run("getent", "passwd", "plantstore")).exitCode).toBe(2);
+    },
+    testMsMax,
+  );
+}
+
+describeIfInstalled("dpkg-deb", "Debian package", suite, "dpkg");
