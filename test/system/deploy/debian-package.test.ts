@@ -157,7 +157,8 @@ function suite(): void {
         await machine.copy(file);
         return machine.succeed("dpkg", "--install", "--force-unsafe-io", "--no-triggers", "/package.deb");
       };
-      const version = () => machine.succeed("dpkg-query", "--show", "--showformat=${Version}", "plantstore");
+      const version = async () =>
+        (await machine.succeed("dpkg-query", "--show", "plantstore")).replace(/^.*\t|\n$/g, "");
       const [first, , upgrade] = packages;
 
       await install(first);

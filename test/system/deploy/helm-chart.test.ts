@@ -1,0 +1,137 @@
+// The Helm chart: linted, its resources valid for the API of Kubernetes, and consistent with the server and the image.
+
+import { expect, test } from "bun:test";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { YAML } from "bun";
+import packageJson from "../../../package.json";
+import { settings } from "../../../src/config/settings.ts";
+import { describeIfInstalled, programPath, testIfInstalled } from "../../support/programs.ts";
+import { runIn, TemporaryFolder } from "../../support/server.ts";
+
+const chart = new URL("../../../deploy/helm/plantstore", import.meta.url).pathname;
+
+/** The oldest version that the chart supports. */
+const kubernetes = "1.30";
+
+interface Container {
+  readonly env: readonly { readonly name: string; readonly value: string }[];
+  readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string }[];
+}
+
+interface Resource {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
+  readonly spec: {
+    readonly replicas?: number;
+    readonly selector: { readonly matchLabels: Readonly<Record<string, string>> };
+    readonly template: {
+      readonly spec: {
+        readonly containers: readonly [Container];
+        readonly terminationGracePeriodSeconds: number;
+      };
+    };
+  };
+}
+
+test("its version and that of its image are those of the program", async () => {
+  const { version, appVersion } = YAML.parse(await Bun.file(`${chart}/Chart.yaml`).text()) as {
+    readonly [key: string]: string;
+  };
+  expect({ version, appVersion }).toEqual({ version: packageJson.version, appVersion: packageJson.version });
+});
+
+/** Values that a user sets, each of which adds resources or fields. */
+const variants: Readonly<Record<string, readonly string[]>> = {
+  "with the defaults": [],
+  "with SQLite, TLS, metrics and settings": [
+    ...[
+      "--set=store.engine=sqlite",
+      "--set=store.storageClassName=local",
+      "--set=tls.secretName=certificate",
+    ],
+    ...["--set-string=settings.PLANTSTORE_TOKEN_RATE=100", "--set=serviceMonitor.enabled=true"],
+    ...[`--set=image.digest=sha256:${"a".repeat(64)}`, "--set=serviceMonitor.labels.release=prometheus"],
+    '--set-json=networkPolicy.egress=[{"ports":[{"port":443}]}]',
+  ],
+};
+
+async function render(values: readonly string[]): Promise<string> {
+  const template = [programPath("helm"), "template", "demo", chart, `--kube-version=${kubernetes}`];
+  const { exitCode, stdout, stderr } = await runIn("/", [...template, ...values]);
+  expect(exitCode, stderr).toBe(0);
+  return stdout;
+}
+
+const parseResources = (text: string) =>
+  text.split(/^---$/m).flatMap((part) => (YAML.parse(part) as Resource | null) ?? []);
+
+function suite(): void {
+  test("helm lint finds no fault", async () => {
+    const { exitCode, stdout } = await runIn("/", [programPath("helm"), "lint", "--strict", chart]);
+    expect(exitCode, stdout).toBe(0);
+  });
+
+  for (const [name, values] of Object.entries(variants)) {
+    test(`${name}: its settings exist, its labels select its pods, and a pod has time to stop`, async () => {
+      const resources = parseResources(await render(values));
+      const workload = resources.find(({ kind }) => kind === "Deployment" || kind === "StatefulSet");
+      if (workload === undefined) throw new Error("There is no workload");
+      expect(workload.kind).toBe(values.length === 0 ? "Deployment" : "StatefulSet");
+      expect(workload.spec.replicas).toBe(values.length === 0 ? 2 : 1);
+
+      const pod = workload.spec.template.spec;
+      const [{ env, volumeMounts }] = pod.containers;
+      const known = Object.values(settings).flatMap(({ environment }) => [
+        environment,
+        `${environment}_FILE`,
+      ]);
+      expect(env.map(({ name: variable }) => variable).filter((each) => !known.includes(each))).toEqual([]);
+      // Every file is in a volume.
+      const files = env.flatMap(({ value }) => /^(?:sqlite:)?(\/.+)\/[^/]+$/.exec(value)?.[1] ?? []);
+      expect(files.length).toBeGreaterThan(1);
+      const mounts = volumeMounts.map(({ mountPath }) => mountPath);
+      expect(files.filter((path) => !mounts.includes(path))).toEqual([]);
+      expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(
+        Number(settings.drainSecondsMax.default) + 5 + 20,
+      );
+
+      const selected = resources
+        .filter(({ kind }) => kind === "PodDisruptionBudget")
+        .map(({ spec }) => spec.selector.matchLabels);
+      expect(selected).toEqual([workload.spec.selector.matchLabels]);
+      const kinds = resources.map(({ kind }) => kind);
+      expect(kinds).toEqual(expect.arrayContaining(["NetworkPolicy", "Service", "ServiceAccount", "Pod"]));
+      expect(kinds.includes("ServiceMonitor")).toBe(values.length > 0);
+    });
+  }
+
+  test("values that it does not have, and a SQLite store of several pods, are refused or impossible", async () => {
+    const template = [programPath("helm"), "template", "demo", chart, `--kube-version=${kubernetes}`];
+    for (const value of ["--set=replica=3", "--set=store.engine=mysql", "--set=settings.PORT=1"]) {
+      const { exitCode, stderr } = await runIn("/", [...template, value]);
+      expect({ exitCode, stderr }).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("schema") });
+    }
+    const sqlite = parseResources(await render(["--set=store.engine=sqlite", "--set=replicas=3"]));
+    expect(sqlite.find(({ kind }) => kind === "StatefulSet")?.spec.replicas).toBe(1);
+  });
+
+  testIfInstalled(
+    "kubectl-validate",
+    `its resources are valid for Kubernetes ${kubernetes}`,
+    async () => {
+      using folder = new TemporaryFolder();
+      mkdirSync(folder.file("resources"));
+      for (const [index, values] of Object.values(variants).entries()) {
+        // A type of the Prometheus Operator, not of Kubernetes.
+        const builtIn = await render([...values, "--set=serviceMonitor.enabled=false"]);
+        writeFileSync(folder.file(`resources/${index}.yaml`), builtIn);
+      }
+      const validate = [programPath("kubectl-validate"), `--version=${kubernetes}`];
+      const { exitCode, stderr } = await runIn("/", [...validate, folder.file("resources")]);
+      expect(exitCode, stderr).toBe(0);
+    },
+    "sigs.k8s.io/kubectl-validate with go",
+  );
+}
+
+describeIfInstalled("helm", "chart", suite, "helm.sh/helm/v3/cmd/helm with go");
