@@ -59,14 +59,17 @@ const limits = ["--ulimit=nofile=4096:4096", "--ulimit=nproc=1024:1024"];
 function findRuntime(): string | undefined {
   return ["crun", "runc"].find((runtime) => {
     const run = ["run", "--rm", "--pull=never", "--network=host", ...limits, base, "true"];
-    return pathOf(runtime) !== null && spawnSync("podman", ["--runtime", runtime, ...run]).status === 0;
+    return (
+      pathOf(runtime) !== null &&
+      spawnSync(programPath("podman"), ["--runtime", runtime, ...run]).status === 0
+    );
   });
 }
 
 function missing(): string | undefined {
   if (process.platform !== "linux") return "needs Linux";
   for (const program of ["buildah", "podman"]) if (pathOf(program) === null) return `install ${program}`;
-  if (spawnSync("podman", ["image", "exists", base]).status !== 0) return `podman pull ${base}`;
+  if (spawnSync(programPath("podman"), ["image", "exists", base]).status !== 0) return `podman pull ${base}`;
   return runtime === undefined ? "podman runs no container here" : undefined;
 }
 
