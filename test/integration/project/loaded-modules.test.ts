@@ -51,9 +51,10 @@ test("a server with the default settings loads neither the other commands nor wh
   while (!existsSync(report)) await Bun.sleep(5);
 
   const { packages, filesOf } = parseReport(report);
-  // Without pino-pretty, OpenTelemetry, jose and pg.
+  // Without OpenTelemetry, jose and pg.
   expect(packages).toEqual(["commander", "leven", "pino"]);
   expect(filesOf("src/commands/")).toEqual([
+    "banner.ts",
     "bootstrap-token.ts",
     "serve-command.ts",
     "serve-console.ts",
@@ -88,7 +89,14 @@ test("--version loads no command, and a command no other one", async () => {
   expect((await run(["--version"], env)).exitCode).toBe(0);
   const version = parseReport(report);
   expect(version.packages).toEqual(["commander"]);
-  expect(version.filesOf("src/")).toEqual(["cli.ts", "config/redact.ts", "operator-error.ts", "output.ts"]);
+  expect(version.filesOf("src/")).toEqual([
+    "build-info.ts",
+    "cli.ts",
+    "command-name.ts",
+    "config/redact.ts",
+    "operator-error.ts",
+    "output.ts",
+  ]);
 
   renameSync(report, `${report}.version`);
   expect((await run(["get", "--help"], env)).exitCode).toBe(0);
