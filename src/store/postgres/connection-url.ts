@@ -1,6 +1,6 @@
 // Parses connection URLs such as postgres://user:password@one:5432,two:5432/plants?sslmode=verify-full. The parameters have
-// libpq's names (PostgreSQL manual, "Connection URIs"), apart from statement_timeout, retry_timeout, pool_size and
-// full_page_writes, which are this program's own.
+// libpq's names (PostgreSQL manual, "Connection URIs"), apart from statement_timeout, retry_timeout, pool_size,
+// full_page_writes and citus, which are this program's own.
 
 import { readFileSync } from "node:fs";
 import { OperatorError } from "../../operator-error.ts";
@@ -15,6 +15,8 @@ export interface PostgresUrl {
   readonly retryMsMax: number;
   /** Whether to connect without TLS to a server that does not support it: sslmode=prefer. */
   readonly allowPlaintextFallback: boolean;
+  /** Whether batches go straight to the nodes of a Citus cluster, and not through its coordinator. */
+  readonly usesCitusNodes: boolean;
   /** Whether the storage never tears pages, so that a server without full_page_writes is safe. */
   readonly acceptsTornPages: boolean;
 }
@@ -30,6 +32,7 @@ const parameterDefaults = {
   retry_timeout: "10",
   pool_size: "4",
   full_page_writes: "on",
+  citus: "direct",
 };
 
 type Parameters = Record<keyof typeof parameterDefaults, string>;
@@ -69,6 +72,7 @@ export function parsePostgresUrl(rest: string): PostgresUrl {
     retryMsMax: seconds(parameters, "retry_timeout"),
     allowPlaintextFallback: parameters.sslmode === "prefer",
     acceptsTornPages: parseFullPageWrites(parameters),
+    usesCitusNodes: parseCitus(parameters),
   };
 }
 
@@ -114,6 +118,13 @@ function parseFullPageWrites({ full_page_writes }: Parameters): boolean {
   if (full_page_writes !== "on" && full_page_writes !== "off")
     throw invalidUrl(`full_page_writes is "${full_page_writes}", but must be on or off`);
   return full_page_writes === "off";
+}
+
+/** Whether the nodes of Citus are used directly. */
+function parseCitus({ citus }: Parameters): boolean {
+  if (citus !== "direct" && citus !== "coordinator")
+    throw invalidUrl(`citus is "${citus}", but must be direct or coordinator`);
+  return citus === "direct";
 }
 
 function loadTlsFile(path: string): string {

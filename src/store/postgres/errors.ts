@@ -4,7 +4,15 @@ import { OperatorError } from "../../operator-error.ts";
 import { DatabaseError } from "./driver.ts";
 
 /** No host accepts writes at present; the message has the reason of each. */
-export class NoPrimary extends Error {}
+export class NoPrimary extends Error {
+  /** Whether a host has responded, and plants must not be committed on it. */
+  readonly isRefusal: boolean;
+
+  constructor(message: string, isRefusal = false) {
+    super(message);
+    this.isRefusal = isRefusal;
+  }
+}
 
 /** A plant was neither inserted nor found: another transaction deleted it in between. */
 export class ConcurrentlyDeleted extends Error {}

@@ -19,7 +19,7 @@ import {
   isLockTimeout,
   rejectForOperator,
 } from "./errors.ts";
-import type { Primary } from "./primary.ts";
+import type { Commits, Primary } from "./primary.ts";
 
 interface PlantRow {
   /** The client returns int8 as decimal digits. */
@@ -62,11 +62,11 @@ const exportMsMax = timerMsMax;
 const exportLockMsMax = 5_000;
 
 export class PostgresPlants {
-  readonly #primary: Primary;
+  readonly #primary: Commits;
   readonly #onUnavailable: OnUnavailable;
   readonly #locked = new LockedIds();
 
-  constructor(primary: Primary, onUnavailable: OnUnavailable) {
+  constructor(primary: Commits, onUnavailable: OnUnavailable) {
     this.#primary = primary;
     this.#onUnavailable = onUnavailable;
   }
