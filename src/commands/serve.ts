@@ -172,7 +172,10 @@ export async function serve(config: ServeConfig): Promise<void> {
       : listen(adminHost, adminPort, "--admin-port", () => {
           const gauges = {
             queuePlants: () => groupCommit.queueLengths,
-            lanesUp: () => store.lanes?.names().map((lane) => [lane, store.lanes?.downReason(lane) === undefined]),
+            lanesUp: () =>
+              store.lanes
+                ?.names()
+                .map((lane) => [lane, store.lanes?.downReason(lane) === undefined] as const),
             bodyBytesInFlight: () => bodyReader.bytesInFlight,
             connections: () => connections.openConnections("public"),
             storeBytes: () => store.bytesOnDisk(),

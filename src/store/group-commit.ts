@@ -65,8 +65,8 @@ export class GroupCommit {
     assertLimits(limits);
     const onIdle = () => this.#resolveIfIdle();
     this.#createQueue = (lane) => new LaneQueue(store, lane, limits, { schedule, hook, onIdle });
-    this.#single = this.#createQueue(undefined);
     this.#lanes = store.lanes;
+    this.#single = this.#createQueue(undefined);
     this.#lanes?.subscribe(() => this.#updateLanes());
     this.#updateLanes();
   }
@@ -87,14 +87,10 @@ export class GroupCommit {
    * full. Checked before a body is read, so that a rejection is cheap.
    */
   isFullFor(caller: string): boolean {
-    if (this.#lanes === undefined) return this.#single.isFullFor(caller);
-    let isAnyUp = false;
-    for (const [lane, queue] of this.#queues) {
-      if (this.#lanes.downReason(lane) !== undefined) continue;
-      if (!queue.isFullFor(caller)) return false;
-      isAnyUp = true;
-    }
-    return isAnyUp;
+    if (this.#lanes === undefined) return this.#single.refusal(caller) !== undefined;
+    // A lane that is down is not full: its plants are refused by another error.
+    for (const queue of this.#queues.values()) if (queue.refusal(caller) !== "overloaded") return false;
+    return true;
   }
 
   /**
@@ -102,15 +98,10 @@ export class GroupCommit {
    * created first is committed first. A plant whose lane is down is `unavailable` at once: waiting would only tie up its client.
    */
   create(plant: NewPlant, caller: string, listener: CreateListener): void {
-    if (this.#isClosed) return listener.resolve("closed");
-    let queue = this.#single;
-    if (this.#lanes !== undefined) {
-      const lane = this.#lanes.laneOf(plant.id);
-      if (this.#lanes.downReason(lane) !== undefined) return listener.resolve("unavailable");
-      queue = this.#queueOf(lane);
-    }
-    if (queue.isFullFor(caller)) return listener.resolve("overloaded");
-    queue.add(plant, caller, listener);
+    const queue = this.#lanes === undefined ? this.#single : this.#queueOf(this.#lanes.laneOf(plant.id));
+    const refusal = this.#isClosed ? "closed" : queue.refusal(caller);
+    if (refusal === undefined) queue.add(plant, caller, listener);
+    else listener.resolve(refusal);
   }
 
   /** Accepts no more plants; resolves when every accepted plant has its outcome. May be called again. */
@@ -136,8 +127,7 @@ export class GroupCommit {
     const names = this.#lanes.names();
     for (const lane of names) this.#queueOf(lane);
     for (const [lane, queue] of this.#queues) {
-      queue.setShare(names.length);
-      if (this.#lanes.downReason(lane) !== undefined) queue.refuseAll();
+      queue.update(names.length, this.#lanes.downReason(lane) !== undefined);
       if (!names.includes(lane) && queue.isIdle) this.#queues.delete(lane);
     }
   }
@@ -163,6 +153,7 @@ class LaneQueue {
   readonly #schedule: Schedule;
   readonly #hook: CommitHook | undefined;
   readonly #onIdle: () => void;
+  #isDown = false;
   #plantsMax: number;
   #codeUnitsMax: number;
   #queue: QueuedCreate[] = [];
@@ -198,19 +189,20 @@ class LaneQueue {
     return this.#batchesInFlight === 0 && this.#queue.length === 0;
   }
 
-  /** Limits the queue to one of `lanes` equal parts of the limits. */
-  setShare(lanes: number): void {
+  /** Limits the queue to one of `lanes` equal parts of the limits. If the lane is down, all plants in the queue are `unavailable`. */
+  update(lanes: number, isDown: boolean): void {
+    this.#isDown = isDown;
     this.#plantsMax = Math.max(1, Math.floor(this.#limits.queuePlantsMax / lanes));
     this.#codeUnitsMax = Math.max(1, Math.floor(this.#limits.queueCodeUnitsMax / lanes));
+    // Those in flight have their outcomes from the engine.
+    if (isDown) for (const { listener } of this.#dequeueAll()) listener.resolve("unavailable");
+    if (this.isIdle) this.#onIdle();
   }
 
-  isFullFor(caller: string): boolean {
-    const freePlants = this.#plantsMax - this.#queue.length;
-    const freeCodeUnits = this.#codeUnitsMax - this.#queueCodeUnits;
-    if (freePlants <= 0 || freeCodeUnits <= 0) return true;
-    const share = this.#shares.get(caller);
-    if (share === undefined) return false;
-    return !isWithinShare(share.plants + 1, freePlants - 1) || !isWithinShare(share.codeUnits, freeCodeUnits);
+  /** Why another plant of a caller would be refused now. */
+  refusal(caller: string): "overloaded" | "unavailable" | undefined {
+    if (this.#isDown) return "unavailable";
+    return this.#isFullFor(caller) ? "overloaded" : undefined;
   }
 
   add(plant: NewPlant, caller: string, listener: CreateListener): void {
@@ -224,10 +216,13 @@ class LaneQueue {
     else this.#scheduleCommit();
   }
 
-  /** Makes all plants in the queue `unavailable`. Those in flight have their outcomes from the engine. */
-  refuseAll(): void {
-    for (const { listener } of this.#dequeueAll()) listener.resolve("unavailable");
-    if (this.isIdle) this.#onIdle();
+  #isFullFor(caller: string): boolean {
+    const freePlants = this.#plantsMax - this.#queue.length;
+    const freeCodeUnits = this.#codeUnitsMax - this.#queueCodeUnits;
+    if (freePlants <= 0 || freeCodeUnits <= 0) return true;
+    const share = this.#shares.get(caller);
+    if (share === undefined) return false;
+    return !isWithinShare(share.plants + 1, freePlants - 1) || !isWithinShare(share.codeUnits, freeCodeUnits);
   }
 
   #getShare(caller: string): Share {

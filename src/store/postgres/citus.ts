@@ -110,7 +110,10 @@ export class ShardMap {
       return { shardId: shard, node };
     });
     if (next !== 2 ** 31) throw new MapError("the ranges of its shards do not cover all hashes");
-    return new ShardMap(Int32Array.from(shards, ({ first }) => first), placed);
+    return new ShardMap(
+      Int32Array.from(shards, ({ first }) => first),
+      placed,
+    );
   }
 
   nodeOf(id: bigint): CitusNode {
@@ -349,7 +352,8 @@ export class CitusLanes implements StoreLanes {
     const onChange = () => this.#update();
     const { onUnavailable } = this.#events;
     return (
-      existing ?? new Lane(node, anyId, { url: this.#url, coordinator: this.#primary, onUnavailable, onChange })
+      existing ??
+      new Lane(node, anyId, { url: this.#url, coordinator: this.#primary, onUnavailable, onChange })
     );
   }
 
@@ -611,7 +615,7 @@ function errorOf(promise: Promise<void>): Promise<unknown> {
 }
 
 /** Rejects after the time limit of a probe. */
-async function limitTime(promise: Promise<void>): Promise<void> {
+async function limitTime(promise: Promise<unknown>): Promise<void> {
   const { promise: timeout, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error(`no response in ${probeMsMax} ms`)), probeMsMax);
   try {

@@ -264,7 +264,8 @@ async function checkPrimary(
   );
   const { read_only, encoding, commits, fsync, full_pages } = rows[0] ?? {};
   if (read_only !== "off") throw new NoPrimary("accepts no writes (a standby, or read-only)", true);
-  if (!/^utf-?8$/i.test(encoding ?? "")) throw new NoPrimary(`has the encoding ${encoding}; it must be UTF8`, true);
+  if (!/^utf-?8$/i.test(encoding ?? ""))
+    throw new NoPrimary(`has the encoding ${encoding}; it must be UTF8`, true);
   const unsafe = unsafeReason(fsync, full_pages, acceptsTornPages);
   if (unsafe !== undefined) throw new NoPrimary(unsafe, true);
   const synchronousCommit = commits === "remote_apply" ? "remote_apply" : "on";

@@ -104,12 +104,16 @@ export class PostgresStore implements ReadablePlantStore {
   }
 
   create(batch: readonly NewPlant[], lane?: string): Promise<Outcome[]> {
-    return (lane && this.lanes?.create(batch, lane)) || this.#plants.create(batch);
+    const inLane = lane === undefined ? undefined : this.lanes?.create(batch, lane);
+    return inLane ?? this.#plants.create(batch);
   }
 
   async assertWritable(lane?: string): Promise<void> {
-    const inLane = lane && this.lanes?.assertWritable(lane);
-    if (inLane) return inLane;
+    const inLane = lane === undefined ? undefined : this.lanes?.assertWritable(lane);
+    await (inLane ?? this.#assertPrimaryWritable());
+  }
+
+  async #assertPrimaryWritable(): Promise<void> {
     await this.#primary.once(async (pool) => {
       // Checks the privilege to insert plants without inserting one, and commits a change that changes nothing.
       await pool.query("INSERT INTO plants (id, name, tag) SELECT 0, '', '' WHERE false");

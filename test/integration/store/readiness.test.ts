@@ -40,6 +40,7 @@ class ProbedStore implements AsyncDisposable {
     return new ProbedStore(
       await openServerStore(database, "create", {
         onUnavailable: () => undefined,
+        onDegraded: () => undefined,
         onFailed: () => undefined,
       }),
     );
@@ -48,7 +49,7 @@ class ProbedStore implements AsyncDisposable {
   /** Commits a batch, and updates the readiness as the group commit's hook does. */
   async create(plants: readonly NewPlant[]): Promise<Outcome[]> {
     const outcomes = await this.#store.create(plants);
-    this.readiness.update({ plants, outcomes, startedAt: this.now, endedAt: this.now });
+    this.readiness.update({ plants, outcomes, startedAt: this.now, endedAt: this.now, lane: undefined });
     return outcomes;
   }
 
