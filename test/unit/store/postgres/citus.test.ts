@@ -4,7 +4,28 @@ import { describe, expect, test } from "bun:test";
 import { hashInt8, type Metadata, ShardMap } from "../../../../src/store/postgres/citus.ts";
 
 // SELECT hashint8(id) on PostgreSQL 15.
-const vectors: readonly (readonly [id: bigint, hash: number])[] = [];
+const vectors: readonly (readonly [id: bigint, hash: number])[] = [
+  [0n, -272_711_505],
+  [1n, -1_905_060_026],
+  [-1n, 385_747_274],
+  [2n, 1_134_484_726],
+  [42n, 1_509_752_520],
+  [-42n, -487_492_805],
+  [2147483647n, -96_758_253],
+  [2147483648n, -1_524_351_049],
+  [4294967295n, 385_747_274],
+  [4294967296n, -1_905_060_026],
+  [-2147483648n, -1_524_351_049],
+  [-2147483649n, -96_758_253],
+  [-4294967296n, -272_711_505],
+  [-4294967297n, -1_242_090_879],
+  [9007199254740993n, -1_466_497_253],
+  [-9007199254740993n, -57_130_114],
+  [1234567890123456789n, 804_253_767],
+  [9223372036854775807n, -1_524_351_049],
+  [-9223372036854775807n, 1_859_433_618],
+  [-9223372036854775808n, -96_758_253],
+];
 
 test.each([...vectors])("the hash of %p is that of hashint8", (id, hash) => {
   expect(hashInt8(id)).toBe(hash);
