@@ -39,7 +39,7 @@ export function isNameLost(error: unknown): boolean {
   return error instanceof DatabaseError && nameLostStates.test(error.code ?? "");
 }
 
-/** Whether a change of the schema has changed the result of a prepared statement; the next connection prepares it anew. */
+/** Whether a change of the schema has changed the result of a prepared statement; the next connection prepares it again. */
 function isPlanOutdated({ code, routine }: DatabaseError): boolean {
   // The state is that of everything unsupported, and the message depends on the server's language.
   return code === "0A000" && routine === "RevalidateCachedQuery";

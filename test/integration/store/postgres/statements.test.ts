@@ -156,7 +156,7 @@ test("unnamed and VALUES prepare nothing", async () => {
   }
 });
 
-test("a connection that is lost is prepared anew", async () => {
+test("a connection that is lost is prepared again", async () => {
   await using engine = await Engine.start("statements=named");
   await engine.create(ids(1n));
   await server.query(

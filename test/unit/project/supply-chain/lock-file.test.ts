@@ -15,6 +15,8 @@ interface LockedPackage {
   readonly license?: string;
   readonly dev?: boolean;
   readonly hasInstallScript?: boolean;
+  /** That of a package which is installed under another name. */
+  readonly name?: string;
 }
 
 /** Ask for no more than a notice; may be linked with MIT and shipped. */
@@ -82,7 +84,7 @@ describe.each([
   test("only packages that are named may run a script when they are installed", () => {
     const scripted = locked
       .filter(([, { hasInstallScript }]) => hasInstallScript)
-      .map(([path]) => path.replace(/.*node_modules\//, ""));
+      .map(([path, { name }]) => name ?? path.replace(/.*node_modules\//, ""));
     const allowed = Object.keys(readJson(`${folder}/package.json`).allowScripts);
     expect(scripted.filter((name) => !allowed.includes(name))).toEqual([]);
   });
