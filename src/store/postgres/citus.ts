@@ -4,8 +4,8 @@
 
 import type { NewPlant } from "../../contract/plant.ts";
 import type { OnUnavailable, Outcome, StoreEvents, StoreLanes } from "../plant-store.ts";
+import type { HostPool } from "./connection.ts";
 import type { PostgresUrl } from "./connection-url.ts";
-import type { Pool } from "./driver.ts";
 import { classifyError, errorReason, NoPrimary } from "./errors.ts";
 import { PostgresPlants } from "./plants.ts";
 import { type Commits, Primary, retry } from "./primary.ts";
@@ -390,7 +390,7 @@ async function assertSameHash(map: ShardMap, source: Commits): Promise<void> {
     throw new MapError(`its hash of the id ${other.id} is not hashint8, so plants cannot be sorted by node`);
 }
 
-async function hasCitus(pool: Pool): Promise<boolean> {
+async function hasCitus(pool: HostPool): Promise<boolean> {
   const { rows } = await pool.query("SELECT 1 FROM pg_catalog.pg_extension WHERE extname = 'citus'");
   return rows.length > 0;
 }
@@ -474,11 +474,11 @@ class Lane implements Commits {
   }
 
   /** Each attempt takes the way to the node that is known by then. */
-  withRetry<Result>(work: (pool: Pool) => Promise<Result>): Promise<Result> {
+  withRetry<Result>(work: (pool: HostPool) => Promise<Result>): Promise<Result> {
     return retry(() => this.once(work), this.#dependencies.url.retryMsMax);
   }
 
-  async once<Result>(work: (pool: Pool) => Promise<Result>): Promise<Result> {
+  async once<Result>(work: (pool: HostPool) => Promise<Result>): Promise<Result> {
     const result = await this.#connections().once(work);
     this.#succeed();
     return result;
@@ -586,7 +586,7 @@ class Lane implements Commits {
  * Commits a transaction that changes nothing, and waits for the disk: a message in the log of changes, which nobody reads.
  * Rejects if the server is not the node, or may not insert plants.
  */
-async function commitNothing(pool: Pool, node: CitusNode | undefined): Promise<void> {
+async function commitNothing(pool: HostPool, node: CitusNode | undefined): Promise<void> {
   // The privilege is checked though no row is inserted.
   await pool.query({ text: "INSERT INTO plants (id, name, tag) SELECT 0, '', '' WHERE false" });
   const statement = {

@@ -60,6 +60,8 @@ export class PostgresEnvironment implements Environment {
       allowPlaintextFallback: false,
       acceptsTornPages: false,
       usesCitusNodes: false,
+      isLoadBalanced: false,
+      statements: "auto",
     });
     const plants = new PostgresPlants(primary, (reason) => trace(`unavailable: ${reason}`));
     return {
