@@ -6,7 +6,7 @@ import type { NewPlant } from "../../contract/plant.ts";
 import type { OnUnavailable, Outcome, StoreEvents, StoreLanes } from "../plant-store.ts";
 import type { HostPool } from "./connection.ts";
 import type { PostgresUrl } from "./connection-url.ts";
-import { classifyError, errorReason, NoPrimary } from "./errors.ts";
+import { classifyError, errorReason, isUndefinedTable, NoPrimary } from "./errors.ts";
 import { PostgresPlants } from "./plants.ts";
 import { type Commits, Primary, retry } from "./primary.ts";
 
@@ -282,7 +282,7 @@ export class CitusLanes implements StoreLanes {
     return this.#lanes.get(lane)?.assertWritable();
   }
 
-  /** Reads the shard map anew. Never rejects: the map in use stays if no node can be asked. */
+  /** Reads the shard map anew. The map in use stays if no node can be asked; rejects only on an internal error. */
   refresh(): Promise<void> {
     this.#reading ??= this.#read().finally(() => {
       this.#reading = undefined;
@@ -310,9 +310,12 @@ export class CitusLanes implements StoreLanes {
       await this.#apply(map);
       this.#metadata = metadata;
     } catch (error) {
-      // If no node could be asked, or Citus changed the map meanwhile, the next read is soon enough.
+      const failure = classifyError(error);
       if (error instanceof MapError) await this.#apply(undefined, error.message);
-      else if (classifyError(error) === "internalError") throw error;
+      else if (failure === "internalError") throw error;
+      else if (failure === "rejected" && this.#map === undefined)
+        await this.#apply(undefined, `its catalog cannot be read: ${errorReason(error)}`);
+      // Otherwise no node could be asked, or Citus changed the map meanwhile: the next read is soon enough.
     }
   }
 
@@ -335,7 +338,8 @@ export class CitusLanes implements StoreLanes {
   async #apply(map: ShardMap | undefined, reason?: string): Promise<void> {
     const lanes = new Map(map?.nodes.map((node) => [node.name, this.#laneOfNode(node, map)]));
     // Plants wait for new lanes on the old ones, and not on the first connection.
-    await Promise.all([...lanes.values()].map((lane) => lane.check()));
+    const added = [...lanes.values()].filter(({ name }) => !this.#lanes.has(name));
+    await Promise.all(added.map((lane) => lane.check()));
     const old = [...this.#lanes.values()].filter((lane) => lanes.get(lane.name) !== lane);
     this.#map = map;
     this.#lanes = lanes;
@@ -349,12 +353,14 @@ export class CitusLanes implements StoreLanes {
     const anyId = map.anyIdOf(node);
     const existing = this.#lanes.get(node.name);
     existing?.update(node, anyId);
-    const onChange = () => this.#update();
-    const { onUnavailable } = this.#events;
-    return (
-      existing ??
-      new Lane(node, anyId, { url: this.#url, coordinator: this.#primary, onUnavailable, onChange })
-    );
+    if (existing !== undefined) return existing;
+    return new Lane(node, anyId, {
+      url: this.#url,
+      coordinator: this.#primary,
+      onUnavailable: this.#events.onUnavailable,
+      onChange: () => this.#update(),
+      onOutdated: () => void this.refresh(),
+    });
   }
 
   #retire(lane: Lane): void {
@@ -401,6 +407,8 @@ interface LaneDependencies {
   readonly onUnavailable: OnUnavailable;
   /** Called after each change of downReason and routedReason. */
   readonly onChange: () => void;
+  /** Called when the node shows that the shard map has changed. */
+  readonly onOutdated: () => void;
 }
 
 /** The plants of one node: its connections, and whether it responds. */
@@ -457,8 +465,8 @@ class Lane implements Commits {
 
   /** Takes over what a new shard map has. */
   update(node: CitusNode, anyId: bigint): void {
-    // Another state of the node is another way to it.
-    if (node.unusable !== this.#node.unusable) this.#route = undefined;
+    if (node.unusable !== undefined) this.#route = "routed";
+    if (node.unusable !== this.#node.unusable) this.#probedAt = Number.NEGATIVE_INFINITY;
     this.#node = node;
     this.#anyId = anyId;
   }
@@ -479,9 +487,18 @@ class Lane implements Commits {
   }
 
   async once<Result>(work: (pool: HostPool) => Promise<Result>): Promise<Result> {
-    const result = await this.#connections().once(work);
-    this.#succeed();
-    return result;
+    const connections = this.#connections();
+    try {
+      const result = await connections.once(work);
+      this.#succeed();
+      return result;
+    } catch (error) {
+      if (connections !== this.#direct || !isUndefinedTable(error)) throw error;
+      // A node that was removed, or has lost its metadata, has no plants any more.
+      this.#route = "routed";
+      this.#dependencies.onOutdated();
+      throw new NoPrimary(`${this.name}: ${errorReason(error)}`);
+    }
   }
 
   /** Probes the node if it was not reached yet, does not respond, or holds up its batches. */
@@ -579,6 +596,7 @@ class Lane implements Commits {
     this.#downReason = errorReason(error);
     this.#dependencies.onUnavailable(`${this.name}: ${this.#downReason}`);
     this.#dependencies.onChange();
+    this.#dependencies.onOutdated();
   }
 }
 

@@ -34,8 +34,14 @@ const retryableStates = /^(?:40001|40P01|40003|53300|55P03|57014)$/;
 // Data exceptions, integrity constraints, program limits.
 const rowErrorStates = /^(?:22...|23...|54...)$/;
 const lockNotAvailable = "55P03";
+const undefinedTable = "42P01";
 // A prepared statement that does not exist, or exists already.
 const nameLostStates = /^(?:26000|42P05)$/;
+
+/** Whether a table does not exist. */
+export function isUndefinedTable(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === undefinedTable;
+}
 
 /** Whether a statement ended because it waited too long for a lock of another transaction. */
 export function isLockTimeout(error: unknown): boolean {
