@@ -214,7 +214,7 @@ function toNode({ group, host, port, active, metadata }: Metadata["nodes"][numbe
 /** The reports of the lanes. */
 export type CitusEvents = Pick<StoreEvents, "onUnavailable" | "onDegraded">;
 
-/** The lanes of a cluster. Reads the shard map anew now and then, and probes lanes that do not commit. */
+/** The lanes of a cluster. Reads the shard map every second, and probes lanes that do not commit. */
 export class CitusLanes implements StoreLanes {
   readonly #primary: Primary;
   readonly #url: PostgresUrl;
@@ -282,7 +282,7 @@ export class CitusLanes implements StoreLanes {
     return this.#lanes.get(lane)?.assertWritable();
   }
 
-  /** Reads the shard map anew. The map in use stays if no node can be asked; rejects only on an internal error. */
+  /** Reads the shard map again. The map in use stays if no node can be asked; rejects only on an internal error. */
   refresh(): Promise<void> {
     this.#reading ??= this.#read().finally(() => {
       this.#reading = undefined;
@@ -601,7 +601,7 @@ class Lane implements Commits {
 }
 
 /**
- * Commits a transaction that changes nothing, and waits for the disk: a message in the log of changes, which nobody reads.
+ * Commits a transaction that changes nothing, and waits for the disk: a message to logical decoding, which has no reader.
  * Rejects if the server is not the node, or may not insert plants.
  */
 async function commitNothing(pool: HostPool, node: CitusNode | undefined): Promise<void> {
