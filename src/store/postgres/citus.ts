@@ -29,7 +29,7 @@ const downMsMin = 1_000;
 /** The time limit of a probe. */
 const probeMsMax = 1_000;
 
-/** The pause between two probes of a node whose plants go through the coordinator. */
+/** After this long a node that only the coordinator reaches is given up; the pause between two probes of it. */
 const reachPauseMs = 5_000;
 
 /** Milliseconds between two reads of the shard map, and between two checks of the lanes. */
@@ -544,12 +544,13 @@ class Lane implements Commits {
 
   /** Finds out whether the node responds to this server, or to the coordinator alone. */
   async #findRoute(): Promise<void> {
-    let error = await errorOf(this.#reachDirectly());
-    const routed = mayRoute(error) ? await errorOf(this.#reachByCoordinator()) : error;
-    // A node may have started between the two.
-    if (error !== undefined && routed === undefined) error = await errorOf(this.#reachDirectly());
+    const error = await errorOf(this.#reachDirectly());
+    const routedError = mayRoute(error) ? await errorOf(this.#reachByCoordinator()) : error;
     if (this.#isClosed) return;
-    if (error === undefined || routed === undefined) this.#use(error);
+    // A node that was reached before may only be slow, or starting.
+    const failedMs = performance.now() - (this.#failingSince ?? performance.now());
+    const mayUseRouted = this.#route !== "direct" || failedMs >= reachPauseMs;
+    if (error === undefined || (routedError === undefined && mayUseRouted)) this.#use(error);
     else this.#fail(error);
   }
 

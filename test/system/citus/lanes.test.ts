@@ -448,7 +448,7 @@ suite(citusMissing === undefined ? title : `${title} (skipped: ${citusMissing})`
 
   test("a server with a dead worker is ready, names the lane, and answers its plants by 503", async () => {
     const { address } = await newStore();
-    await using server = await RunningServer.start({ database: address });
+    await using server = await RunningServer.start({ database: `${address}?retry_timeout=2` });
     const adminUrl = await server.adminUrl();
     const token = await server.createToken();
     const ready = async () => {
