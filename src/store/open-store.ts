@@ -51,16 +51,13 @@ const sqlite: Engine = {
   restore: async (...args) => (await import("./sqlite/backup.ts")).restore(...args),
 };
 
-const openPostgres: Engine["open"] = async (...args) => {
-  const { PostgresStore } = await import("./postgres/store.ts");
-  return PostgresStore.open(...args);
-};
+const importPostgres = async () => (await import("./postgres/store.ts")).PostgresStore;
 
 const postgres: Engine = {
   isDistributable: true,
   assertAddress: parsePostgresUrl,
-  openForServer: (address, mode, { onUnavailable }, wait) => openPostgres(address, mode, onUnavailable, wait),
-  open: openPostgres,
+  openForServer: async (...args) => (await importPostgres()).openForServer(...args),
+  open: async (...args) => (await importPostgres()).open(...args),
   backUp: async () => (await import("./postgres/backup.ts")).backUp(),
   restore: async () => (await import("./postgres/backup.ts")).restore(),
 };

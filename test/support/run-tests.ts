@@ -1,4 +1,5 @@
-// Runs one tier of the tests: npm test, npm run test:system, npm run test:citus. All files share one PostgreSQL server, and run in one process
+// Runs one tier of the tests: npm test, npm run test:system, npm run test:citus, and for each version npm run test:postgres. All
+// files share one PostgreSQL server, and run in one process
 // more than there are processors, since many wait for a disk or a timer, the slowest files first. Prints what fails, what is
 // skipped and why, the slowest tests and files, and the counts, which .ci/run adds up.
 
@@ -42,6 +43,17 @@ const tiers: Readonly<Record<string, Tier>> = {
   test: { folders: ["./test/unit/", "./test/integration/"], testMsMax: 30_000 },
   system: { folders: ["./test/system/", "./test/long/"], testMsMax: 600_000 },
   citus: { folders: ["./test/system/citus/", ...enginesFolders], testMsMax: 600_000, engine: "citus" },
+  // What could depend on the version of PostgreSQL.
+  postgres: {
+    folders: [
+      "./test/integration/store/",
+      "./test/integration/api/properties.test.ts",
+      "./test/integration/transfer/round-trip.test.ts",
+      "./test/system/postgres/",
+      "./test/system/failover/",
+    ],
+    testMsMax: 600_000,
+  },
 };
 
 /** Settings of the shared server: every test process has servers of its own on it. */

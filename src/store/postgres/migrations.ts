@@ -5,6 +5,7 @@ import { OperatorError } from "../../operator-error.ts";
 import { begin } from "./connection.ts";
 import { assertNotWorker } from "./distribution.ts";
 import { DatabaseError, type Pool, type PoolClient } from "./driver.ts";
+import { isUndefinedTable } from "./errors.ts";
 import type { Primary } from "./primary.ts";
 
 const migrations: readonly (readonly string[])[] = [
@@ -39,9 +40,6 @@ const migrations: readonly (readonly string[])[] = [
 
 /** The schema version that this program works with. */
 export const newestVersion = migrations.length;
-
-/** On some databases the table can exist before its row does. */
-const undefinedTable = "42P01";
 
 const insufficientPrivilege = "42501";
 
@@ -88,7 +86,8 @@ async function schemaVersion(pool: Pool): Promise<number | undefined> {
     const { rows } = await pool.query<{ version: number }>("SELECT version FROM plantstore_schema");
     return rows[0]?.version;
   } catch (error) {
-    if (error instanceof DatabaseError && error.code === undefinedTable) return undefined;
+    // On some databases the table can exist before its row does.
+    if (isUndefinedTable(error)) return undefined;
     throw error;
   }
 }

@@ -9,9 +9,17 @@ import {
   type Outcome,
   type StoredPlant,
 } from "../plant-store.ts";
-import { begin, socketOf, timerMsMax, withLockLimit } from "./connection.ts";
+import { toInt8Array, toTextArray } from "./binary-array.ts";
+import { begin, type HostPool, socketOf, timerMsMax, withLockLimit } from "./connection.ts";
 import { fromCopyText, toCopyText } from "./copy-format.ts";
-import { copyFrom, copyTo, DatabaseError, escapeLiteral, type Pool, type PoolClient } from "./driver.ts";
+import {
+  copyFrom,
+  copyTo,
+  DatabaseError,
+  escapeLiteral,
+  type PoolClient,
+  type QueryConfig,
+} from "./driver.ts";
 import {
   ConcurrentlyDeleted,
   classifyError,
@@ -19,7 +27,7 @@ import {
   isLockTimeout,
   rejectForOperator,
 } from "./errors.ts";
-import type { Primary } from "./primary.ts";
+import type { Commits, Primary } from "./primary.ts";
 
 interface PlantRow {
   /** The client returns int8 as decimal digits. */
@@ -62,11 +70,11 @@ const exportMsMax = timerMsMax;
 const exportLockMsMax = 5_000;
 
 export class PostgresPlants {
-  readonly #primary: Primary;
+  readonly #primary: Commits;
   readonly #onUnavailable: OnUnavailable;
   readonly #locked = new LockedIds();
 
-  constructor(primary: Primary, onUnavailable: OnUnavailable) {
+  constructor(primary: Commits, onUnavailable: OnUnavailable) {
     this.#primary = primary;
     this.#onUnavailable = onUnavailable;
   }
@@ -90,7 +98,7 @@ export class PostgresPlants {
     return plants.get(id);
   }
 
-  async #commit(pool: Pool, batch: readonly NewPlant[]): Promise<Outcome[]> {
+  async #commit(pool: HostPool, batch: readonly NewPlant[]): Promise<Outcome[]> {
     const outcomes = await commitBesideLocks(pool, batch, this.#locked);
     if (outcomes.includes("unavailable"))
       this.#onUnavailable("other transactions hold plants with the same ids");
@@ -157,7 +165,7 @@ class LockedIds {
  * others do not wait for them. Safe to repeat. Rejects as commitBatch does, also while the whole table is locked.
  */
 async function commitBesideLocks(
-  pool: Pool,
+  pool: HostPool,
   batch: readonly NewPlant[],
   locked: LockedIds,
 ): Promise<Outcome[]> {
@@ -178,7 +186,7 @@ async function commitBesideLocks(
 
 /** A batch that is committed in parts, until a deadline. */
 interface Division {
-  readonly pool: Pool;
+  readonly pool: HostPool;
   readonly locked: LockedIds;
   readonly deadline: number;
 }
@@ -214,7 +222,7 @@ async function commitPart(division: Division, part: readonly NewPlant[]): Promis
 
 /** Commits a batch; resolves with undefined if it waited for a lock longer than its limit. */
 async function commitUnlessLocked(
-  pool: Pool,
+  pool: HostPool,
   batch: readonly NewPlant[],
   lockMsMax: number,
 ): Promise<Outcome[] | undefined> {
@@ -237,17 +245,14 @@ function halve(batch: readonly NewPlant[]): (readonly NewPlant[])[] {
  *
  * @param lockMs how long each of its statements may wait for a lock.
  */
-async function commitBatch(pool: Pool, batch: readonly NewPlant[], lockMs: number): Promise<Outcome[]> {
+async function commitBatch(pool: HostPool, batch: readonly NewPlant[], lockMs: number): Promise<Outcome[]> {
   // Two batches that lock their rows in the same order cannot deadlock.
   const rows = isAscending(batch) ? batch : withoutDuplicates(batch.toSorted(byId));
-  if (rows.length < copyRowsMin) return toOutcomes(batch, rows, await insertAll(pool, rows, lockMs));
-  const isCopied = await copy(pool, rows, lockMs);
+  const result = await (rows.length < copyRowsMin ? insertAll : copyAll)(pool, rows, lockMs);
+  if (result !== "allCreated") return toOutcomes(batch, rows, result);
   // A shortcut without sets and maps of bigints, which cost as much as the COPY.
-  if (isCopied && rows.length === batch.length) return batch.map(() => "created");
-  const created = isCopied
-    ? { createdIds: toIds(rows), stored: new Map() }
-    : await copyRest(pool, rows, lockMs);
-  return toOutcomes(batch, rows, created);
+  if (rows.length === batch.length) return batch.map(() => "created");
+  return toOutcomes(batch, rows, { createdIds: toIds(rows), stored: new Map() });
 }
 
 function isAscending(plants: readonly NewPlant[]): boolean {
@@ -286,31 +291,41 @@ function toOutcomes(
  * sees every row that the insert conflicted with: under READ COMMITTED as a later statement, under SERIALIZABLE because
  * the insert fails with 40001 on a row that it cannot see, and is retried.
  */
-async function insertAll(pool: Pool, rows: readonly NewPlant[], lockMs: number): Promise<InsertResult> {
-  const createdIds = new Set<bigint>();
-  for (let start = 0; start < rows.length; start += insertRowsMax) {
-    const inserted = await insert(pool, rows.slice(start, start + insertRowsMax), lockMs);
-    for (const id of inserted) createdIds.add(id);
-  }
+async function insertAll(
+  pool: HostPool,
+  rows: readonly NewPlant[],
+  lockMs: number,
+): Promise<InsertResult | "allCreated"> {
+  const inserted: string[] = [];
+  for (let start = 0; start < rows.length; start += insertRowsMax)
+    inserted.push(...(await insert(pool, rows.slice(start, start + insertRowsMax), lockMs)));
+  if (inserted.length === rows.length) return "allCreated";
+  const createdIds = new Set(inserted.map(BigInt));
   const others = rows.filter(({ id }) => !createdIds.has(id));
   return { createdIds, stored: others.length === 0 ? new Map() : await selectDurable(pool, others, lockMs) };
 }
 
 /**
- * Inserts rows after a COPY that conflicted with a stored id: reads the stored plants, and copies the rest. If that
- * conflicts too, another client is creating the same plants, and INSERT reports the conflicts row by row.
+ * Inserts rows by COPY. If that conflicts with a stored id, reads the stored plants, and copies the rest. If that conflicts
+ * too, another client is creating the same plants, and INSERT reports the conflicts row by row.
  */
-async function copyRest(pool: Pool, rows: readonly NewPlant[], lockMs: number): Promise<InsertResult> {
+async function copyAll(
+  pool: HostPool,
+  rows: readonly NewPlant[],
+  lockMs: number,
+): Promise<InsertResult | "allCreated"> {
+  if (await copy(pool, rows, lockMs)) return "allCreated";
   const stored = await selectDurable(pool, rows, lockMs);
   const missing = rows.filter(({ id }) => !stored.has(id));
   if (missing.length === 0 || (await copy(pool, missing, lockMs)))
     return { createdIds: toIds(missing), stored };
   const rest = await insertAll(pool, missing, lockMs);
+  if (rest === "allCreated") return { createdIds: toIds(missing), stored };
   return { createdIds: rest.createdIds, stored: new Map([...stored, ...rest.stored]) };
 }
 
 /** Inserts rows by COPY; returns false, and inserts none, if a single id is already stored. */
-async function copy(pool: Pool, rows: readonly NewPlant[], lockMs: number): Promise<boolean> {
+async function copy(pool: HostPool, rows: readonly NewPlant[], lockMs: number): Promise<boolean> {
   const connection = await pool.connect();
   try {
     await begin(connection, "", { lockMs });
@@ -339,21 +354,38 @@ function toIds(rows: readonly NewPlant[]): Set<bigint> {
   return new Set(rows.map(({ id }) => id));
 }
 
-/**
- * Inserts rows, and returns the ids that were created. A list of VALUES and not unnest: on a Citus table distributed by id
- * it ran at 12,300 rows a second against 400 (INSERT … SELECT is pulled through the coordinator), on PostgreSQL itself at
- * 0.8 of unnest's rate in batches of 100. The statement is unnamed, so that PgBouncer can send each batch over another
- * connection.
- */
-async function insert(pool: Pool, rows: readonly NewPlant[], lockMs: number): Promise<Set<bigint>> {
-  const tuples = rows.map((_, row) => `($${3 * row + 1}::int8,$${3 * row + 2}::text,$${3 * row + 3}::text)`);
-  const statement = {
-    text: `INSERT INTO plants (id, name, tag) VALUES ${tuples.join(",")} ON CONFLICT (id) DO NOTHING RETURNING id`,
-    values: rows.flatMap(({ id, name, tag }) => [String(id), name, tag ?? null]),
-    rowMode: "array" as const,
-  };
+/** Inserts rows by one statement, and returns the ids that were created. */
+async function insert(pool: HostPool, rows: readonly NewPlant[], lockMs: number): Promise<string[]> {
+  const statement = { ...insertStatement(pool, rows), rowMode: "array" as const };
   const { rows: inserted } = await pool.query<[string]>(withLockLimit(statement, lockMs));
-  return new Set(inserted.map(([id]) => BigInt(id)));
+  return inserted.map(([id]) => id);
+}
+
+/**
+ * Only unnest is prepared by name: a list of VALUES is another statement for each size. Without a name, PgBouncer can send
+ * each batch over another connection. The statements that read are never named: their plan would be kept from when the
+ * table was small.
+ */
+function insertStatement(pool: HostPool, rows: readonly NewPlant[]): QueryConfig {
+  const [into, conflict] = ["INSERT INTO plants (id, name, tag)", "ON CONFLICT (id) DO NOTHING RETURNING id"];
+  if (pool.insertMethod === "values") {
+    const tuples = rows.map(
+      (_, row) => `($${3 * row + 1}::int8,$${3 * row + 2}::text,$${3 * row + 3}::text)`,
+    );
+    return {
+      text: `${into} VALUES ${tuples.join(",")} ${conflict}`,
+      values: rows.flatMap(({ id, name, tag }) => [String(id), name, tag ?? null]),
+    };
+  }
+  return {
+    ...(pool.namesStatements ? { name: "plantstore_insert" } : {}),
+    text: `${into} SELECT * FROM unnest($1::int8[], $2::text[], $3::text[]) ${conflict}`,
+    values: [
+      toInt8Array(rows.map(({ id }) => id)),
+      toTextArray(rows.map(({ name }) => name)),
+      toTextArray(rows.map(({ tag }) => tag)),
+    ],
+  };
 }
 
 /**
@@ -362,24 +394,28 @@ async function insert(pool: Pool, rows: readonly NewPlant[], lockMs: number): Pr
  * the row is a commit of its own, which waits for the standby after the row's own commit.
  */
 async function selectDurable(
-  pool: Pool,
+  pool: HostPool,
   plants: readonly NewPlant[],
   lockMs = batchLockMsMax,
 ): Promise<Map<bigint, NewPlant>> {
   const ids = plants.map(({ id }) => id);
   const { plants: stored, hasStandbys } = await select(pool, ids);
   if (hasStandbys) {
-    const lock = {
-      text: "SELECT 1 FROM plants WHERE id = ANY ($1::int8[]) ORDER BY id FOR KEY SHARE",
-      values: [ids.map(String)],
-    };
-    await pool.query(withLockLimit(lock, lockMs));
+    // Citus locks rows of one shard in a statement, and each node has a standby of its own.
+    const parts = pool.insertMethod === "values" ? ids.map((id) => [id]) : [ids];
+    for (const part of parts) {
+      const lock = {
+        text: "SELECT 1 FROM plants WHERE id = ANY ($1::int8[]) ORDER BY id FOR KEY SHARE",
+        values: [part.map(String)],
+      };
+      await pool.query(withLockLimit(lock, lockMs));
+    }
   }
   return stored;
 }
 
 async function select(
-  pool: Pool,
+  pool: HostPool,
   ids: readonly bigint[],
 ): Promise<{ plants: Map<bigint, NewPlant>; hasStandbys: boolean }> {
   const { rows } = await pool.query<PlantRow & { standbys: string | null }>(

@@ -10,9 +10,11 @@ import type {
   Outcome,
   ReadablePlantStore,
   StoredPlant,
+  StoreEvents,
   StoreSize,
   StoreWait,
 } from "../plant-store.ts";
+import { CitusLanes } from "./citus.ts";
 import { type PostgresUrl, parsePostgresUrl } from "./connection-url.ts";
 import { citusVersion, distribute } from "./distribution.ts";
 import { DatabaseError, type Pool } from "./driver.ts";
@@ -33,14 +35,23 @@ export class PostgresStore implements ReadablePlantStore {
   readonly tokens: PostgresTokens;
   readonly indexes: PostgresIndexes;
   readonly batchesInFlightMax: number;
+  /** Those of Citus, for a server. */
+  readonly lanes: CitusLanes | undefined;
   readonly #url: PostgresUrl;
   readonly #primary: Primary;
   readonly #plants: PostgresPlants;
 
-  private constructor(url: PostgresUrl, primary: Primary, wasCreated: boolean, onUnavailable: OnUnavailable) {
+  private constructor(
+    url: PostgresUrl,
+    primary: Primary,
+    wasCreated: boolean,
+    onUnavailable: OnUnavailable,
+    lanes: CitusLanes | undefined,
+  ) {
     this.location = toLocation(url);
     this.wasCreated = wasCreated;
     this.batchesInFlightMax = url.connectionsMax;
+    this.lanes = lanes;
     this.#url = url;
     this.#primary = primary;
     this.#plants = new PostgresPlants(primary, onUnavailable);
@@ -49,19 +60,42 @@ export class PostgresStore implements ReadablePlantStore {
   }
 
   /** Opens the store at a URL without its scheme, see parsePostgresUrl; `create` creates or upgrades the schema. Rejects with an OperatorError. */
-  static async open(
+  static open(
     address: string,
     mode: OpenMode,
     onUnavailable: OnUnavailable,
     wait: StoreWait,
+  ): Promise<PostgresStore> {
+    return PostgresStore.#open(address, mode, onUnavailable, wait, async () => undefined);
+  }
+
+  /** Opens the store for a server, which has lanes on Citus. */
+  static openForServer(
+    address: string,
+    mode: OpenMode,
+    events: StoreEvents,
+    wait: StoreWait,
+  ): Promise<PostgresStore> {
+    return PostgresStore.#open(address, mode, events.onUnavailable, wait, (primary, url) =>
+      CitusLanes.open(primary, url, events),
+    );
+  }
+
+  static async #open(
+    address: string,
+    mode: OpenMode,
+    onUnavailable: OnUnavailable,
+    wait: StoreWait,
+    openLanes: (primary: Primary, url: PostgresUrl) => Promise<CitusLanes | undefined>,
   ): Promise<PostgresStore> {
     const url = parsePostgresUrl(address);
     const primary = new Primary(url, wait);
     try {
       const wasCreated = mode === "create" ? await migrate(primary) : false;
       if (mode !== "create") await assertSchema(primary);
+      const lanes = await openLanes(primary, url);
       primary.finishOpening();
-      return new PostgresStore(url, primary, wasCreated, onUnavailable);
+      return new PostgresStore(url, primary, wasCreated, onUnavailable, lanes);
     } catch (error) {
       await primary.close();
       if (error instanceof OperatorError || classifyError(error) === "internalError") throw error;
@@ -71,11 +105,17 @@ export class PostgresStore implements ReadablePlantStore {
     }
   }
 
-  create(batch: readonly NewPlant[]): Promise<Outcome[]> {
-    return this.#plants.create(batch);
+  create(batch: readonly NewPlant[], lane?: string): Promise<Outcome[]> {
+    const inLane = lane === undefined ? undefined : this.lanes?.create(batch, lane);
+    return inLane ?? this.#plants.create(batch);
   }
 
-  async assertWritable(): Promise<void> {
+  async assertWritable(lane?: string): Promise<void> {
+    const inLane = lane === undefined ? undefined : this.lanes?.assertWritable(lane);
+    await (inLane ?? this.#assertPrimaryWritable());
+  }
+
+  async #assertPrimaryWritable(): Promise<void> {
     await this.#primary.once(async (pool) => {
       // Checks the privilege to insert plants without inserting one, and commits a change that changes nothing.
       await pool.query("INSERT INTO plants (id, name, tag) SELECT 0, '', '' WHERE false");
@@ -119,8 +159,9 @@ export class PostgresStore implements ReadablePlantStore {
     return new PostgresReader(this.#url);
   }
 
-  close(): Promise<void> {
-    return this.#primary.close();
+  async close(): Promise<void> {
+    await this.lanes?.close();
+    await this.#primary.close();
   }
 }
 

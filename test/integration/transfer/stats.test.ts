@@ -35,6 +35,7 @@ for (const engine of engines) {
     // A server reads the size without counting plants.
     const store = await openServerStore(place.database, "existing", {
       onUnavailable: () => undefined,
+      onDegraded: () => undefined,
       onFailed: () => undefined,
     });
     const bytesOfServer = await store.bytesOnDisk();
