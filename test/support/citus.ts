@@ -125,7 +125,7 @@ export class CitusCluster extends CitusDatabases {
 export async function startPlainPostgres(extra: Record<string, string>): Promise<PostgresServer> {
   if (programs === undefined) throw new Error(citusMissing);
   using template = new ClusterTemplate(programs);
-  return PostgresServer.startCopy(template, extra);
+  return await PostgresServer.startCopy(template, extra);
 }
 
 /** The programs of the newest PostgreSQL with citus.so: that of pg_config, or one of Debian's. */

@@ -27,7 +27,6 @@ const enginesFolders = [
   "./test/integration/admin/plants.test.ts",
   "./test/integration/api/create.test.ts",
   "./test/integration/api/properties.test.ts",
-  "./test/integration/commands/check.test.ts",
   "./test/integration/store/plant-search.test.ts",
   "./test/integration/store/readiness.test.ts",
   "./test/integration/store/tokens.test.ts",

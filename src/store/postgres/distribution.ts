@@ -5,7 +5,7 @@ import { OperatorError } from "../../operator-error.ts";
 import type { Distribution } from "../plant-store.ts";
 import { begin } from "./connection.ts";
 import { DatabaseError, type Pool, type PoolClient } from "./driver.ts";
-import { isLockTimeout, rejectForOperator } from "./errors.ts";
+import { isLockTimeout, oneLine, rejectForOperator } from "./errors.ts";
 import type { Primary } from "./primary.ts";
 
 /** The first version that keeps the metadata on every node. */
@@ -197,11 +197,6 @@ function adviceFor(code: string): string {
   if (nodeLostState.test(code))
     return "start that node, or remove it with citus_remove_node, and run it again";
   return "nothing was changed; fix the cause, and run it again";
-}
-
-/** Citus quotes the message of another node, whose lines end with newlines. */
-function oneLine(message: string): string {
-  return message.trim().replaceAll(/\s*\n\s*/g, " ");
 }
 
 async function runLong(connection: PoolClient, text: string): Promise<void> {

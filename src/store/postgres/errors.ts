@@ -76,9 +76,14 @@ export function classifyError(error: unknown): Failure {
   return isConnectionError(error) ? "connectionLost" : "internalError";
 }
 
+/** A message in one line: Citus quotes that of another node, which has several. */
+export function oneLine(message: string): string {
+  return message.trim().replaceAll(/\s*\n\s*/g, " ");
+}
+
 /** The reason of an error, for an operator. */
 export function errorReason(error: unknown): string {
-  if (error instanceof DatabaseError) return `${error.message} (${error.code})`;
+  if (error instanceof DatabaseError) return `${oneLine(error.message)} (${error.code})`;
   if (!(error instanceof Error)) return String(error);
   const { code } = error as NodeJS.ErrnoException;
   return error.message || code || error.name;
