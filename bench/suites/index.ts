@@ -2,6 +2,7 @@
 
 import type { Suite } from "../suite.ts";
 import { allocationsSuite } from "./allocations.ts";
+import { citusSuite } from "./citus.ts";
 import { consoleSuite } from "./console.ts";
 import { createSuite, peersSuite } from "./create.ts";
 import { largeStoreSuite } from "./large-store.ts";
@@ -19,6 +20,7 @@ export const suites: readonly Suite[] = [
   latencySuite,
   allocationsSuite,
   postgresSuite,
+  citusSuite,
   transferSuite,
   overloadSuite,
   operatingSuite,

@@ -14,6 +14,8 @@ import { parsePostgresUrl } from "./postgres/connection-url.ts";
 
 /** The functions of an engine. An address is the rest of --database after the scheme. */
 interface Engine {
+  /** Whether its stores can be distributed over the nodes of a cluster. */
+  readonly isDistributable: boolean;
   /** Throws an OperatorError if the address is not one of this engine. */
   assertAddress(address: string): void;
   /** Opens a store for a server. */
@@ -35,6 +37,7 @@ interface Engine {
 // needs SQLite in its worker only.
 
 const sqlite: Engine = {
+  isDistributable: false,
   assertAddress: () => undefined,
   openForServer: async (path, mode, events) => {
     const { SqliteWorkerStore } = await import("./sqlite/worker-store.ts");
@@ -51,6 +54,7 @@ const sqlite: Engine = {
 const importPostgres = async () => (await import("./postgres/store.ts")).PostgresStore;
 
 const postgres: Engine = {
+  isDistributable: true,
   assertAddress: parsePostgresUrl,
   openForServer: async (...args) => (await importPostgres()).openForServer(...args),
   open: async (...args) => (await importPostgres()).open(...args),
@@ -64,6 +68,12 @@ const engines: Readonly<Record<string, Engine>> = { sqlite, postgres, postgresql
 export function assertDatabaseUrl(database: string): void {
   const { engine, address } = parseDatabase(database);
   engine.assertAddress(address);
+}
+
+/** Throws an OperatorError if the engine that --database names cannot distribute a store; opens nothing. */
+export function assertDistributable(database: string): void {
+  if (parseDatabase(database).engine.isDistributable) return;
+  throw new OperatorError("--distribute is for PostgreSQL with Citus; an SQLite store is one file", 2);
 }
 
 /** Opens the store that --database names, for a server. Rejects with an OperatorError if that fails. */

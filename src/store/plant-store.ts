@@ -104,6 +104,14 @@ export interface StoreSize {
   readonly schemaVersion: number;
 }
 
+/** What a distribution over the nodes of a cluster did. */
+export interface Distribution {
+  /** The nodes that have plants. */
+  readonly nodes: number;
+  /** False if the store was distributed before. */
+  readonly hasChanged: boolean;
+}
+
 /** A store that can also be read. Reads never wait for creates. */
 export interface ReadablePlantStore extends PlantStore {
   /** A path, or hosts and a database, for operators. */
@@ -126,6 +134,13 @@ export interface ReadablePlantStore extends PlantStore {
 
   /** Measures the store; counts the plants. */
   size(): Promise<StoreSize>;
+
+  /**
+   * Distributes the plants by id over the nodes of the Citus cluster in which the database is, also those that are stored
+   * already, in one transaction. Safe to repeat, and to run twice at once. Rejects with an OperatorError if it cannot. An
+   * engine in a file has no such method, see assertDistributable.
+   */
+  distribute?(): Promise<Distribution>;
 }
 
 /** Called with the reason whenever the engine could not commit. */

@@ -3,6 +3,7 @@
 import type { NewPlant } from "../../contract/plant.ts";
 import { OperatorError } from "../../operator-error.ts";
 import type {
+  Distribution,
   ExportFilter,
   OnUnavailable,
   OpenMode,
@@ -15,6 +16,7 @@ import type {
 } from "../plant-store.ts";
 import { CitusLanes } from "./citus.ts";
 import { type PostgresUrl, parsePostgresUrl } from "./connection-url.ts";
+import { citusVersion, distribute } from "./distribution.ts";
 import { DatabaseError, type Pool } from "./driver.ts";
 import { classifyError, errorReason, rejectForOperator } from "./errors.ts";
 import { PostgresIndexes } from "./indexes.ts";
@@ -149,6 +151,10 @@ export class PostgresStore implements ReadablePlantStore {
     return { plants, bytes, schemaVersion: newestVersion };
   }
 
+  distribute(): Promise<Distribution> {
+    return distribute(this.#primary);
+  }
+
   async openReader(): Promise<PostgresReader> {
     return new PostgresReader(this.#url);
   }
@@ -165,12 +171,20 @@ function toLocation({ hosts }: PostgresUrl): string {
   return `${names.join(",")}/${hosts[0]?.database}`;
 }
 
+const bytesSql = `SELECT pg_total_relation_size('plants') + pg_total_relation_size('tokens')
+                         + coalesce(pg_total_relation_size(to_regclass('plant_arrivals')), 0) AS bytes`;
+
+/** On all nodes, where the tables are distributed. */
+const citusBytesSql = `SELECT sum(CASE WHEN logicalrelid IS NULL THEN pg_total_relation_size(pg_class.oid)
+                                       ELSE citus_total_relation_size(pg_class.oid) END) AS bytes
+                       FROM pg_class LEFT JOIN pg_dist_partition ON logicalrelid = pg_class.oid
+                       WHERE pg_class.oid IN (to_regclass('plants'), to_regclass('tokens'))`;
+
 /** The tables with their indexes; the WAL belongs to the cluster, and is not counted. */
 async function bytesOfTables(pool: Pool): Promise<number | undefined> {
   try {
     const { rows } = await pool.query<{ bytes: string }>(
-      `SELECT pg_total_relation_size('plants') + pg_total_relation_size('tokens')
-              + coalesce(pg_total_relation_size(to_regclass('plant_arrivals')), 0) AS bytes`,
+      (await citusVersion(pool)) === undefined ? bytesSql : citusBytesSql,
     );
     return Number(rows[0]?.bytes);
   } catch (error) {

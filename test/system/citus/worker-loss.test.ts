@@ -1,11 +1,9 @@
 // A worker of Citus that is killed and started again.
 
-import { describe, expect, test } from "bun:test";
-import { CitusCluster, citusMissing } from "../../support/citus.ts";
+import { expect, test } from "bun:test";
+import { CitusCluster, describeCitus } from "../../support/citus.ts";
 
-const name = "a lost worker of Citus";
-const suite = citusMissing === undefined ? describe : describe.skip;
-suite(citusMissing === undefined ? name : `${name} (skipped: ${citusMissing})`, () => {
+describeCitus("a lost worker of Citus", () => {
   test("the other worker keeps the half of the plants that it has, and none is lost", async () => {
     await using cluster = await CitusCluster.start();
     const { coordinator, workers } = cluster;
