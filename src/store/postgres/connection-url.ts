@@ -129,8 +129,10 @@ function oneOf<Value extends string>(
   values: readonly Value[],
 ): Value {
   const value = values.find((each) => each === parameters[name]);
-  if (value === undefined)
-    throw invalidUrl(`${name} is "${parameters[name]}", but must be one of ${values.join(", ")}`);
+  if (value === undefined) {
+    const choices = `${values.slice(0, -1).join(", ")} or ${values.at(-1)}`;
+    throw invalidUrl(`${name} is "${parameters[name]}", but must be ${choices}`);
+  }
   return value;
 }
 

