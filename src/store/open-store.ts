@@ -1,5 +1,6 @@
 // Chooses the engine by the scheme of --database.
 
+import { resolve } from "node:path";
 import { OperatorError } from "../operator-error.ts";
 import type {
   OnUnavailable,
@@ -10,7 +11,7 @@ import type {
   StoreSize,
   StoreWait,
 } from "./plant-store.ts";
-import { parsePostgresUrl } from "./postgres/connection-url.ts";
+import { parsePostgresUrl, toLocation } from "./postgres/connection-url.ts";
 
 /** The functions of an engine. An address is the rest of --database after the scheme. */
 interface Engine {
@@ -18,6 +19,8 @@ interface Engine {
   readonly isDistributable: boolean;
   /** Throws an OperatorError if the address is not one of this engine. */
   assertAddress(address: string): void;
+  /** A path, or hosts and a database, for operators. */
+  toLocation(address: string): string;
   /** Opens a store for a server. */
   openForServer(address: string, mode: OpenMode, events: StoreEvents, wait: StoreWait): Promise<PlantStore>;
   /** Opens a store for one command. */
@@ -39,6 +42,7 @@ interface Engine {
 const sqlite: Engine = {
   isDistributable: false,
   assertAddress: () => undefined,
+  toLocation: (path) => resolve(path),
   openForServer: async (path, mode, events) => {
     const { SqliteWorkerStore } = await import("./sqlite/worker-store.ts");
     return SqliteWorkerStore.open(path, mode, events);
@@ -56,6 +60,7 @@ const importPostgres = async () => (await import("./postgres/store.ts")).Postgre
 const postgres: Engine = {
   isDistributable: true,
   assertAddress: parsePostgresUrl,
+  toLocation: (address) => toLocation(parsePostgresUrl(address)),
   openForServer: async (...args) => (await importPostgres()).openForServer(...args),
   open: async (...args) => (await importPostgres()).open(...args),
   backUp: async () => (await import("./postgres/backup.ts")).backUp(),
@@ -74,6 +79,12 @@ export function assertDatabaseUrl(database: string): void {
 export function assertDistributable(database: string): void {
   if (parseDatabase(database).engine.isDistributable) return;
   throw new OperatorError("--distribute is for PostgreSQL with Citus; an SQLite store is one file", 2);
+}
+
+/** The file or the hosts of the store that --database names, without a password. */
+export function storeLocation(database: string): string {
+  const { engine, address } = parseDatabase(database);
+  return engine.toLocation(address);
 }
 
 /** Opens the store that --database names, for a server. Rejects with an OperatorError if that fails. */

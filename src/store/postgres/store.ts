@@ -15,7 +15,7 @@ import type {
   StoreWait,
 } from "../plant-store.ts";
 import { CitusLanes } from "./citus.ts";
-import { type PostgresUrl, parsePostgresUrl } from "./connection-url.ts";
+import { type PostgresUrl, parsePostgresUrl, toLocation } from "./connection-url.ts";
 import { citusVersion, distribute } from "./distribution.ts";
 import { DatabaseError, type Pool } from "./driver.ts";
 import { classifyError, errorReason, rejectForOperator } from "./errors.ts";
@@ -171,12 +171,6 @@ export class PostgresStore implements ReadablePlantStore {
  */
 function batchesInLane(connectionsMax: number): number {
   return Math.ceil(connectionsMax / 2);
-}
-
-/** The hosts and the database, as in a URL. */
-function toLocation({ hosts }: PostgresUrl): string {
-  const names = hosts.map(({ host, port }) => `${host?.includes(":") ? `[${host}]` : host}:${port}`);
-  return `${names.join(",")}/${hosts[0]?.database}`;
 }
 
 const bytesSql = `SELECT pg_total_relation_size('plants') + pg_total_relation_size('tokens')
