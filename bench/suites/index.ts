@@ -2,6 +2,7 @@
 
 import type { Suite } from "../suite.ts";
 import { allocationsSuite } from "./allocations.ts";
+import { citusSuite } from "./citus.ts";
 import { consoleSuite } from "./console.ts";
 import { coresSuite } from "./cores.ts";
 import { createSuite, peersSuite } from "./create.ts";
@@ -21,6 +22,7 @@ export const suites: readonly Suite[] = [
   allocationsSuite,
   coresSuite,
   postgresSuite,
+  citusSuite,
   transferSuite,
   overloadSuite,
   operatingSuite,

@@ -113,6 +113,7 @@ export async function serve(config: ServeConfig): Promise<void> {
     stopSignal,
     {
       onUnavailable: (reason) => emit({ kind: "storeUnavailable", reason }),
+      onDegraded: (reason) => emit({ kind: "storeDegraded", reason }),
       onFailed: ({ message }) => exitImmediately({ kind: "storeFailed", reason: message }),
     },
     (waitingFor) => emit({ kind: "storeWaiting", waitingFor }),
@@ -132,8 +133,9 @@ export async function serve(config: ServeConfig): Promise<void> {
   const afterBatch = (batch: FinishedBatch) => {
     readiness.update(batch);
     recentCreates?.add(batch);
-    const { plants, outcomes, startedAt, endedAt } = batch;
-    if (outcomes !== undefined) emit({ kind: "batchCommitted", plants: plants.length, startedAt, endedAt });
+    const { plants, outcomes, startedAt, endedAt, lane } = batch;
+    if (outcomes !== undefined)
+      emit({ kind: "batchCommitted", plants: plants.length, startedAt, endedAt, lane });
   };
   const groupCommit = new GroupCommit(
     store,
@@ -175,7 +177,11 @@ export async function serve(config: ServeConfig): Promise<void> {
       ? undefined
       : listen(adminHost, adminPort, "--admin-port", () => {
           const gauges = {
-            queuePlants: () => groupCommit.queueLength,
+            queuePlants: () => groupCommit.queueLengths,
+            lanesUp: () =>
+              store.lanes
+                ?.names()
+                .map((lane) => [lane, store.lanes?.downReason(lane) === undefined] as const),
             bodyBytesInFlight: () => bodyReader.bytesInFlight,
             connections: () => connections.openConnections("public"),
             storeBytes: () => store.bytesOnDisk(),
@@ -189,7 +195,7 @@ export async function serve(config: ServeConfig): Promise<void> {
             port: adminPort,
             assertReady: async () => {
               if (isStopping) throw new Error("the server is stopping");
-              await readiness.assertReady();
+              return readiness.assertReady();
             },
             metrics,
             operatorConsole,

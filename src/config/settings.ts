@@ -311,6 +311,12 @@ const commandSettings = {
     description: "how long older tokens of the name stay valid; 0s ends them at once",
     parse: parseDuration,
   },
+  distribute: {
+    flag: "--distribute <system>",
+    description:
+      "citus: distribute the plants, also those stored already, over the nodes of the Citus cluster that the database is in",
+    parse: oneOf("citus"),
+  },
   quiet: {
     flag: "--quiet",
     default: "off",

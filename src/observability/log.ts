@@ -129,6 +129,7 @@ const lines: {
     throttled("store unavailable; creates get 503 until it can commit again", { reason }),
   storeWaiting: ({ waitingFor }) =>
     throttled("waiting for the store, which does not respond", { reason: waitingFor }),
+  storeDegraded: ({ reason }) => line("warn", "the store works, but slower than it could", { reason }),
   tokenReloadFailed: ({ reason }) =>
     throttled("token reload failed; cached tokens are still accepted", { reason }),
   traceExportFailed: ({ reason }) => throttled("trace export failed; the spans are lost", { reason }),

@@ -25,6 +25,8 @@ export type ServerEvent =
   | { readonly kind: "storeUnavailable"; readonly reason: string }
   /** A wait for a store that cannot be reached has lasted 800 ms. */
   | { readonly kind: "storeWaiting"; readonly waitingFor: string }
+  /** The store works, but slower than it could. */
+  | { readonly kind: "storeDegraded"; readonly reason: string }
   /** The store can serve no more calls. */
   | { readonly kind: "storeFailed"; readonly reason: string }
   | { readonly kind: "tokenReloadFailed"; readonly reason: string }
@@ -49,6 +51,8 @@ export interface BatchCommitted {
   readonly plants: number;
   readonly startedAt: number;
   readonly endedAt: number;
+  /** Undefined if the store has no lanes. */
+  readonly lane?: string | undefined;
 }
 
 /** A monotonic clock in milliseconds with fractions: performance.now. */

@@ -30,14 +30,18 @@ export interface PlantStore {
   /** The engine's name, for operators. */
   readonly engine: string;
 
-  /** How many batches it can commit at the same time. */
+  /** How many batches it can commit at the same time, in each lane. */
   readonly batchesInFlightMax: number;
+
+  /** Undefined if all plants are committed in one place, and so one batch may hold any of them. */
+  readonly lanes?: StoreLanes | undefined;
 
   /**
    * Commits a batch, and resolves once all of it is on stable storage. The outcomes are in the order of the batch: of two
-   * plants with one id, the first is created, and the second compared with it. Rejects only on an internal error.
+   * plants with one id, the first is created, and the second compared with it. Rejects only on an internal error. The lane is
+   * that of all its plants; one that is out of date makes the commit slower, and not wrong.
    */
-  create(batch: readonly NewPlant[]): Promise<Outcome[]>;
+  create(batch: readonly NewPlant[], lane?: string): Promise<Outcome[]>;
 
   /**
    * The size of the store on disk with its indexes, on SQLite also with its WAL. Cheap, as no plant is counted. Undefined
@@ -48,8 +52,8 @@ export interface PlantStore {
   /** The size of SQLite's write-ahead log, which bytesOnDisk contains; undefined on PostgreSQL. */
   walBytes(): number | undefined;
 
-  /** Commits a transaction that changes nothing; rejects with the reason if the store cannot commit now. */
-  assertWritable(): Promise<void>;
+  /** Commits a transaction that changes nothing; rejects with the reason if the store, or one of its lanes, cannot commit now. */
+  assertWritable(lane?: string): Promise<void>;
 
   /** The tokens, which are stored beside the plants. */
   readonly tokens: TokenStore;
@@ -62,6 +66,21 @@ export interface PlantStore {
 
   /** Releases all resources. No call may be in flight, and none may follow. */
   close(): Promise<void>;
+}
+
+/** The parts of a distributed store that commit independently of each other: each has the plants of one node. */
+export interface StoreLanes {
+  /** The lanes at present, at least one. */
+  names(): readonly string[];
+
+  /** The lane of a plant, one of `names`. */
+  laneOf(id: bigint): string;
+
+  /** Why a lane cannot commit, if its node has not responded for so long that no plant should wait for it. */
+  downReason(lane: string): string | undefined;
+
+  /** Calls back after each change of `names` and `downReason`. */
+  subscribe(onChange: () => void): void;
 }
 
 /** Which plants are exported; without a property all of them. */
@@ -83,6 +102,14 @@ export interface StoreSize {
   /** See bytesOnDisk. */
   readonly bytes: number | undefined;
   readonly schemaVersion: number;
+}
+
+/** What a distribution over the nodes of a cluster did. */
+export interface Distribution {
+  /** The nodes that have plants. */
+  readonly nodes: number;
+  /** False if the store was distributed before. */
+  readonly hasChanged: boolean;
 }
 
 /** A store that can also be read. Reads never wait for creates. */
@@ -107,6 +134,13 @@ export interface ReadablePlantStore extends PlantStore {
 
   /** Measures the store; counts the plants. */
   size(): Promise<StoreSize>;
+
+  /**
+   * Distributes the plants by id over the nodes of the Citus cluster in which the database is, also those that are stored
+   * already, in one transaction. Safe to repeat, and to run twice at once. Rejects with an OperatorError if it cannot. An
+   * engine in a file has no such method, see assertDistributable.
+   */
+  distribute?(): Promise<Distribution>;
 }
 
 /** Called with the reason whenever the engine could not commit. */
@@ -125,6 +159,8 @@ export interface StoreWait {
 /** Reports of an engine to its server, apart from outcomes. */
 export interface StoreEvents {
   readonly onUnavailable: OnUnavailable;
+  /** The store works, but slower than it could: with the reason, and what to do. Called once for each reason. */
+  readonly onDegraded: (reason: string) => void;
   /** The engine can serve no more calls: the server has to exit. */
   readonly onFailed: (error: Error) => void;
 }

@@ -1,6 +1,6 @@
 // Parses connection URLs such as postgres://user:password@one:5432,two:5432/plants?sslmode=verify-full. The parameters have
-// libpq's names (PostgreSQL manual, "Connection URIs"), apart from statement_timeout, retry_timeout, pool_size, statements
-// and full_page_writes, which are this program's own.
+// libpq's names (PostgreSQL manual, "Connection URIs"), apart from statement_timeout, retry_timeout, pool_size, statements,
+// full_page_writes and citus, which are this program's own.
 
 import { readFileSync } from "node:fs";
 import { OperatorError } from "../../operator-error.ts";
@@ -15,6 +15,8 @@ export interface PostgresUrl {
   readonly retryMsMax: number;
   /** Whether to connect without TLS to a server that does not support it: sslmode=prefer. */
   readonly allowPlaintextFallback: boolean;
+  /** Whether batches go straight to the nodes of a Citus cluster, and not through its coordinator. */
+  readonly usesCitusNodes: boolean;
   /** Whether the storage never tears pages, so that a server without full_page_writes is safe. */
   readonly acceptsTornPages: boolean;
   /** Whether the hosts are tried in random order, because several accept writes: load_balance_hosts=random. */
@@ -38,6 +40,7 @@ const parameterDefaults = {
   full_page_writes: "on",
   load_balance_hosts: "disable",
   statements: "auto",
+  citus: "direct",
 };
 
 type Parameters = Record<keyof typeof parameterDefaults, string>;
@@ -79,6 +82,7 @@ export function parsePostgresUrl(rest: string): PostgresUrl {
     acceptsTornPages: oneOf(parameters, "full_page_writes", ["on", "off"]) === "off",
     isLoadBalanced: oneOf(parameters, "load_balance_hosts", ["disable", "random"]) === "random",
     statements: oneOf(parameters, "statements", ["auto", "named", "unnamed"]),
+    usesCitusNodes: oneOf(parameters, "citus", ["direct", "coordinator"]) === "direct",
   };
 }
 

@@ -124,7 +124,7 @@ function assertSafe(
   row: readonly (string | null)[] | undefined,
 ): void {
   const reason = unsafeReason(row?.[3], row?.[4], settings.acceptsTornPages);
-  if (reason !== undefined) throw new NoPrimary(`${config.host}:${config.port}: ${reason}`);
+  if (reason !== undefined) throw new NoPrimary(`${config.host}:${config.port}: ${reason}`, true);
 }
 
 /** Members of node-postgres's Query that its types lack. */

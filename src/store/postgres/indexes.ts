@@ -9,6 +9,7 @@ import {
   type PlantIndexes,
 } from "../plant-reader.ts";
 import { begin } from "./connection.ts";
+import { citusVersion } from "./distribution.ts";
 import type { Pool, PoolClient } from "./driver.ts";
 import { isLockTimeout, rejectForOperator } from "./errors.ts";
 import type { Primary } from "./primary.ts";
@@ -90,7 +91,9 @@ export class PostgresIndexes implements PlantIndexes {
     assertUnchanging(name, state);
     if (state === "broken")
       throw new OperatorError(`the index ${name} is broken; drop it, and create it again`);
-    if (state === "none") await this.#change(indexes[name], "create");
+    if (state !== "none") return;
+    if (name === "newest") await this.#primary.once(assertTriggers).catch(rejectForOperator);
+    await this.#change(indexes[name], "create");
   }
 
   async drop(name: IndexName): Promise<void> {
@@ -116,6 +119,11 @@ function assertUnchanging(name: IndexName, state: IndexState): void {
   throw new OperatorError(
     `the index ${name} is being ${verb} by another session; wait until "plantstore index list" shows that it has ended`,
   );
+}
+
+async function assertTriggers(pool: Pool): Promise<void> {
+  if ((await citusVersion(pool)) === undefined) return;
+  throw new OperatorError("the index newest works by a trigger, which Citus has not on distributed tables");
 }
 
 function explainLock(error: unknown): never {

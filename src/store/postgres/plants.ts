@@ -27,7 +27,7 @@ import {
   isLockTimeout,
   rejectForOperator,
 } from "./errors.ts";
-import type { Primary } from "./primary.ts";
+import type { Commits, Primary } from "./primary.ts";
 
 interface PlantRow {
   /** The client returns int8 as decimal digits. */
@@ -70,11 +70,11 @@ const exportMsMax = timerMsMax;
 const exportLockMsMax = 5_000;
 
 export class PostgresPlants {
-  readonly #primary: Primary;
+  readonly #primary: Commits;
   readonly #onUnavailable: OnUnavailable;
   readonly #locked = new LockedIds();
 
-  constructor(primary: Primary, onUnavailable: OnUnavailable) {
+  constructor(primary: Commits, onUnavailable: OnUnavailable) {
     this.#primary = primary;
     this.#onUnavailable = onUnavailable;
   }
@@ -401,11 +401,15 @@ async function selectDurable(
   const ids = plants.map(({ id }) => id);
   const { plants: stored, hasStandbys } = await select(pool, ids);
   if (hasStandbys) {
-    const lock = {
-      text: "SELECT 1 FROM plants WHERE id = ANY ($1::int8[]) ORDER BY id FOR KEY SHARE",
-      values: [ids.map(String)],
-    };
-    await pool.query(withLockLimit(lock, lockMs));
+    // Citus locks rows of one shard in a statement, and each node has a standby of its own.
+    const parts = pool.insertMethod === "values" ? ids.map((id) => [id]) : [ids];
+    for (const part of parts) {
+      const lock = {
+        text: "SELECT 1 FROM plants WHERE id = ANY ($1::int8[]) ORDER BY id FOR KEY SHARE",
+        values: [part.map(String)],
+      };
+      await pool.query(withLockLimit(lock, lockMs));
+    }
   }
   return stored;
 }

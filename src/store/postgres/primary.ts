@@ -27,6 +27,37 @@ const silentMsMax = 800;
 /** How long running statements may continue after the signal was aborted. */
 const abortedWorkMsMax = 1_000;
 
+interface RetryOptions {
+  readonly isAborted?: () => boolean;
+  /** Called with the reason before each retry of work that has taken longer than 800 ms. */
+  readonly onSlow?: (reason: string) => void;
+  readonly pause?: (ms: number) => Promise<unknown>;
+}
+
+/** Runs some work, and retries it after an error that is `connectionLost` or `retryable`, for a time. */
+export async function retry<Result>(
+  work: () => Promise<Result>,
+  retryMsMax: number,
+  { isAborted = () => false, onSlow = () => undefined, pause = Bun.sleep }: RetryOptions = {},
+): Promise<Result> {
+  const startedAt = performance.now();
+  const deadline = startedAt + retryMsMax;
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      const failure = classifyError(error);
+      const isRetryable = failure === "connectionLost" || failure === "retryable";
+      if (!isRetryable || isAborted() || performance.now() > deadline) throw error;
+      if (performance.now() - startedAt > silentMsMax) onSlow(errorReason(error));
+      await pause(retryPauseMs);
+    }
+  }
+}
+
+/** The connections that plants are committed on. */
+export type Commits = Pick<Primary, "once" | "withRetry">;
+
 export class Primary {
   readonly #address: PostgresUrl;
   readonly #wait: StoreWait;
@@ -55,19 +86,11 @@ export class Primary {
    * retry_timeout allows. The work must be safe to repeat, as its commit may have succeeded without a response.
    */
   async withRetry<Result>(work: (pool: HostPool) => Promise<Result>): Promise<Result> {
-    const startedAt = performance.now();
-    const deadline = startedAt + this.#address.retryMsMax;
-    for (;;) {
-      try {
-        return await this.#orAborted(this.once(work));
-      } catch (error) {
-        const failure = classifyError(error);
-        const isRetryable = failure === "connectionLost" || failure === "retryable";
-        if (!isRetryable || this.#wait.signal?.aborted || performance.now() > deadline) throw error;
-        if (performance.now() - startedAt > silentMsMax) this.#reportWaiting(errorReason(error));
-        await this.#orAborted(Bun.sleep(retryPauseMs));
-      }
-    }
+    return retry(() => this.#orAborted(this.once(work)), this.#address.retryMsMax, {
+      isAborted: () => this.#wait.signal?.aborted === true,
+      onSlow: (reason) => this.#reportWaiting(reason),
+      pause: (ms) => this.#orAborted(Bun.sleep(ms)),
+    });
   }
 
   /** Runs some work on the primary once. After an error that is `connectionLost` the next call finds the primary again. */
@@ -147,7 +170,7 @@ export class Primary {
       return pool;
     } catch (error) {
       if (!(error instanceof AggregateError)) throw error;
-      throw new NoPrimary(error.errors.map(errorReason).join("; "));
+      throw new NoPrimary(error.errors.map(errorReason).join("; "), error.errors.some(isRefusal));
     } finally {
       clearTimeout(slow);
     }
@@ -207,7 +230,7 @@ export class Primary {
       if (allowPlaintextFallback && error instanceof Error && /does not support SSL/.test(error.message)) {
         return this.#writableConfig({ ...config, ssl: false }, false);
       }
-      throw new NoPrimary(`${name}: ${errorReason(error)}`);
+      throw new NoPrimary(`${name}: ${errorReason(error)}`, isRefusal(error));
     }
   }
 
@@ -286,10 +309,11 @@ async function checkPrimary(
             current_setting('citus.shard_count', true) AS shards, pg_backend_pid()::text AS backend`,
   );
   const { read_only, encoding, commits, fsync, full_pages, version, shards, backend } = rows[0] ?? {};
-  if (read_only !== "off") throw new Error("accepts no writes (a standby, or read-only)");
-  if (!/^utf-?8$/i.test(encoding ?? "")) throw new Error(`has the encoding ${encoding}; it must be UTF8`);
+  if (read_only !== "off") throw new NoPrimary("accepts no writes (a standby, or read-only)", true);
+  if (!/^utf-?8$/i.test(encoding ?? ""))
+    throw new NoPrimary(`has the encoding ${encoding}; it must be UTF8`, true);
   const unsafe = unsafeReason(fsync, full_pages, acceptsTornPages);
-  if (unsafe !== undefined) throw new Error(unsafe);
+  if (unsafe !== undefined) throw new NoPrimary(unsafe, true);
   // YugabyteDB's version is that of a PostgreSQL with -YB- in it.
   const isPostgres = /^PostgreSQL (?!.*-YB-)/.test(version ?? "");
   // A pooler has process ids of its own.
@@ -305,8 +329,9 @@ async function checkPrimary(
   const settings = { synchronousCommit, acceptsTornPages } as const;
   if (await supportsSettings(client, config, settings)) return { ...checked, settings };
   if ((commits ?? "on") !== synchronousCommit)
-    throw new Error(
+    throw new NoPrimary(
       `has synchronous_commit ${commits}, which cannot be set for one transaction there, so that commits can be lost; set it to on`,
+      true,
     );
   return checked;
 }
@@ -327,4 +352,8 @@ async function assertTracksNames(client: Client): Promise<void> {
     throw new Error(
       "is behind a pooler that does not track prepared statements, such as PgBouncer before 1.21 or with max_prepared_statements = 0; remove statements=named from --database",
     );
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof NoPrimary && error.isRefusal;
 }
