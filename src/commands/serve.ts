@@ -149,7 +149,9 @@ export async function serve(config: ServeConfig): Promise<void> {
   resources.defer(() => groupCommit.close());
 
   // The handler, which both listeners call
+  const bodyCapture = { isOn: false };
   const handler = createHandler({
+    bodyCapture,
     authenticator,
     rateLimit,
     bodyReader,
@@ -168,7 +170,10 @@ export async function serve(config: ServeConfig): Promise<void> {
   const { create } = handler;
   const operatorConsole =
     recentCreates &&
-    createConsole(config, { store, recentCreates, resources, emit, subscribers, now, create });
+    createConsole(config, {
+      ...{ store, recentCreates, resources, emit, subscribers, now },
+      ...{ authenticator, groupCommit, bodyCapture, create },
+    });
   const { adminHost, adminPort } = config;
   const admin =
     adminPort === "off"
