@@ -12,7 +12,7 @@ import { createToken, type Plantstore, startPlantstore } from "./plantstore.ts";
 import { postgresSettings } from "./postgres.ts";
 
 /** What the coordinator may connect to each worker, with a connection for each shard of a batch. */
-const citusSettings = { ...postgresSettings, max_connections: "300", "citus.shard_count": "32" };
+const citusSettings = { ...postgresSettings, max_connections: "300" };
 
 /** A server whose database's processes are known. */
 export interface NodesSubject extends HttpSubject {

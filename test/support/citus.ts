@@ -36,8 +36,6 @@ const settings = {
   "citus.local_hostname": "127.0.0.1",
   "citus.node_conninfo": "sslmode=disable",
   "citus.enable_statistics_collection": "off",
-  // A query of all plants runs once for each shard.
-  "citus.shard_count": "8",
 };
 
 /**
