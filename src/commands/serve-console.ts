@@ -3,6 +3,7 @@
 import packageJson from "../../package.json";
 import { TrustedProxies } from "../admin/client-address.ts";
 import { Indexes } from "../admin/console/indexes.ts";
+import { Inventory } from "../admin/console/inventory.ts";
 import { OperatorConsole } from "../admin/console/operator-console.ts";
 import { Plants, type PlantsDependencies } from "../admin/console/plants.ts";
 import { Sessions } from "../admin/console/sessions.ts";
@@ -27,7 +28,7 @@ export interface ConsoleResources {
 }
 
 export function createConsole(
-  { adminNames, trustedProxies, adminPasswordHash }: ServeConfig,
+  { adminNames, trustedProxies, adminPasswordHash, bodyBytesMax }: ServeConfig,
   { store, recentCreates, resources, emit, subscribers, now, create }: ConsoleResources,
 ): OperatorConsole {
   const history = new RecentSamples(now());
@@ -44,11 +45,35 @@ export function createConsole(
   };
   resources.defer(async () => (await opening)?.close());
 
+  const inventory = new Inventory({
+    ...{ reader, recentCreates, now },
+    bytesOnDisk: () => store.bytesOnDisk(),
+    wallNow: Date.now,
+  });
+  const onEdited: PlantsDependencies["onEdited"] = ({ id, replacement }, client) => {
+    if (replacement === undefined) inventory.addDeleted();
+    emit({
+      kind: "plantEdited",
+      change: replacement === undefined ? "deleted" : "updated",
+      id,
+      by: "console",
+      client,
+    });
+  };
+
   return new OperatorConsole({
     names: adminNames ?? [],
     trustedProxies: new TrustedProxies(trustedProxies ?? []),
     sessions: new Sessions({ passwordHash: adminPasswordHash, now, randomBytes }),
-    plants: new Plants({ reader, recentCreates, create }),
+    plants: new Plants({
+      reader,
+      recentCreates,
+      create,
+      edit: (edit) => store.edit(edit),
+      onEdited,
+      bodyBytesMax,
+    }),
+    inventory,
     tokens: new Tokens(store.tokens, Date.now),
     indexes: new Indexes(store.indexes, reader),
     history,

@@ -1,5 +1,5 @@
-// The log: events as lines on standard error, as JSON or in a readable format. Never contains a token or the content of a
-// plant.
+// The log: events as lines on standard error, as JSON or in a readable format. Never contains a token or the name or tag
+// of a plant.
 
 import pino, { type DestinationStream, type Logger } from "pino";
 import { errorRegistry } from "../contract/errors.ts";
@@ -163,6 +163,10 @@ const lines: {
     line("warn", "removing ended tokens failed; nothing else depends on it", { reason }),
   jwksRefreshFailed: ({ reason }) => throttled("JWKS refresh failed; cached keys stay in use", { reason }),
   storeFailed: ({ reason }) => line("error", "store failed, the server exits", { reason }),
+  plantEdited: ({ change, id, by, client, user }) =>
+    change === "updated"
+      ? line("info", "plant updated", { id: String(id), by, client, user })
+      : line("info", "plant deleted", { id: String(id), by, client, user }),
   internalError: ({ requestId, error }) =>
     line("error", "internal error", { requestId, ...errorFields(error) }),
   shuttingDown: ({ signal }) => line("info", "shutting down, draining requests", { signal }),

@@ -33,6 +33,7 @@ export type ServerEvent =
   | { readonly kind: "lastUsedWriteFailed"; readonly reason: string }
   | { readonly kind: "tokenRemovalFailed"; readonly reason: string }
   | { readonly kind: "jwksRefreshFailed"; readonly reason: string }
+  | PlantEdited
   | { readonly kind: "internalError"; readonly requestId: string; readonly error: unknown }
   | { readonly kind: "shuttingDown"; readonly signal: string }
   | { readonly kind: "forcedExit"; readonly signal: string }
@@ -47,6 +48,18 @@ export interface BatchCommitted {
   readonly plants: number;
   readonly startedAt: number;
   readonly endedAt: number;
+}
+
+/** An operator has changed or deleted a plant. */
+export interface PlantEdited {
+  readonly kind: "plantEdited";
+  readonly change: "updated" | "deleted";
+  readonly id: bigint;
+  /** The console, or a command with the user of the operating system that ran it. */
+  readonly by: "console" | "command";
+  /** The address of the operator's browser. */
+  readonly client?: string;
+  readonly user?: string;
 }
 
 /** A monotonic clock in milliseconds with fractions: performance.now. */

@@ -4,7 +4,7 @@
 import { countCodeUnits, type NewPlant } from "../contract/plant.ts";
 import type { Clock } from "../observability/server-event.ts";
 import { isWithinShare } from "./fair-share.ts";
-import type { Outcome, PlantStore } from "./plant-store.ts";
+import { type Outcome, type PlantStore, recordedToken } from "./plant-store.ts";
 
 /** The outcome of a create; `overloaded` and `closed` mean that the plant was not passed to the engine. */
 export type CreateOutcome = Outcome | "overloaded" | "closed";
@@ -45,8 +45,11 @@ export interface CommitHook {
   readonly afterBatch: (batch: FinishedBatch) => void;
 }
 
+/** `recordsTokens` may be absent where they are not to be recorded. */
+type CreatingStore = Pick<PlantStore, "create"> & Partial<Pick<PlantStore, "recordsTokens">>;
+
 export class GroupCommit {
-  readonly #store: Pick<PlantStore, "create">;
+  readonly #store: CreatingStore;
   readonly #limits: GroupCommitLimits;
   readonly #schedule: Schedule;
   readonly #hook: CommitHook | undefined;
@@ -62,12 +65,7 @@ export class GroupCommit {
   #idle: PromiseWithResolvers<void> | undefined;
 
   /** @param schedule when a batch starts that could start now; see scheduleWithSetImmediate. */
-  constructor(
-    store: Pick<PlantStore, "create">,
-    limits: GroupCommitLimits,
-    schedule: Schedule,
-    hook?: CommitHook,
-  ) {
+  constructor(store: CreatingStore, limits: GroupCommitLimits, schedule: Schedule, hook?: CommitHook) {
     assertLimits(limits);
     this.#store = store;
     this.#limits = limits;
@@ -96,15 +94,17 @@ export class GroupCommit {
   /**
    * Creates a plant; resolves the listener with the outcome after its batch is committed. Of plants with equal ids, the one
    * created first is committed first.
+   *
+   * @param token the name of the caller's token, which the store may record.
    */
-  create(plant: NewPlant, caller: string, listener: CreateListener): void {
+  create(plant: NewPlant, caller: string, listener: CreateListener, token: string = caller): void {
     const refusal = this.#isClosed ? "closed" : this.isFullFor(caller) ? "overloaded" : undefined;
     if (refusal !== undefined) {
       listener.resolve(refusal);
       return;
     }
     const codeUnits = countCodeUnits(plant);
-    const share = this.#getShare(caller);
+    const share = this.#getShare(caller, token);
     share.plants++;
     share.codeUnits += codeUnits;
     this.#queue.push({ plant, share, listener });
@@ -121,10 +121,10 @@ export class GroupCommit {
     return this.#idle.promise;
   }
 
-  #getShare(caller: string): Share {
+  #getShare(caller: string, token: string): Share {
     let share = this.#shares.get(caller);
     if (share === undefined) {
-      share = { caller, plants: 0, codeUnits: 0 };
+      share = { caller, token, plants: 0, codeUnits: 0 };
       this.#shares.set(caller, share);
     }
     return share;
@@ -181,7 +181,10 @@ export class GroupCommit {
     let outcomes: readonly Outcome[] | undefined;
     let failure: unknown;
     try {
-      outcomes = await this.#store.create(plants);
+      const tokens = this.#store.recordsTokens
+        ? batch.map(({ share }) => recordedToken(share.token))
+        : undefined;
+      outcomes = await this.#store.create(plants, tokens);
     } catch (error) {
       failure = error;
     }
@@ -216,6 +219,7 @@ export const scheduleWithSetImmediate: Schedule = (start) => {
 /** A caller's part of the queue. */
 interface Share {
   readonly caller: string;
+  readonly token: string;
   plants: number;
   codeUnits: number;
 }

@@ -9,6 +9,7 @@ import { OperatorError } from "../../operator-error.ts";
 import type { TrustedProxies } from "../client-address.ts";
 import { BadRequestError, respond, respondError, respondJson, securityHeaders } from "../responses.ts";
 import type { Indexes } from "./indexes.ts";
+import type { Inventory } from "./inventory.ts";
 import type { Plants } from "./plants.ts";
 import { checkHost, checkSameOrigin } from "./request-origin.ts";
 import type { Sessions } from "./sessions.ts";
@@ -21,6 +22,7 @@ export interface ConsoleDependencies {
   readonly trustedProxies: TrustedProxies;
   readonly sessions: Sessions;
   readonly plants: Plants;
+  readonly inventory: Inventory;
   readonly tokens: Tokens;
   readonly indexes: Indexes;
   readonly history: RecentSamples;
@@ -48,7 +50,8 @@ type Body = Readonly<Record<string, string>>;
 
 /** By name. A Map, as a plain object also has the members of every object, such as "constructor". */
 type Calls<Input> = ReadonlyMap<string, Call<Input>>;
-type Call<Input> = (input: Input) => Response | Promise<Response>;
+/** @param client the address of the operator's browser. */
+type Call<Input> = (input: Input, client: string) => Response | Promise<Response>;
 
 export class OperatorConsole {
   readonly #dependencies: ConsoleDependencies;
@@ -60,18 +63,21 @@ export class OperatorConsole {
   readonly #writes: Calls<Body>;
 
   constructor(dependencies: ConsoleDependencies) {
-    const { plants, tokens, indexes } = dependencies;
+    const { plants, inventory, tokens, indexes } = dependencies;
     this.#dependencies = dependencies;
     this.#reads = new Map<string, Call<URLSearchParams>>([
       ["history", (parameters) => this.#history(parameters)],
       ["plants", (parameters) => plants.list(parameters)],
       ["plants/export", (parameters) => plants.export(parameters)],
       ["plant", (parameters) => plants.get(parameters)],
+      ["inventory", () => inventory.figures()],
       ["tokens", () => tokens.list()],
       ["indexes", () => indexes.states()],
     ]);
     this.#writes = new Map<string, Call<Body>>([
       ["plants", (body) => plants.create(pickStrings(body, "token", "body"))],
+      ["plant/change", (body, client) => plants.change(pickStrings(body, "expected", "replacement"), client)],
+      ["plant/delete", (body, client) => plants.delete(pickStrings(body, "expected"), client)],
       ["tokens", (body) => tokens.issue(pickStrings(body, "name", "expires"))],
       ["tokens/revoke", (body) => tokens.revoke(pickStrings(body, "name"))],
       ["indexes", (body) => indexes.change(pickStrings(body, "name", "change"))],
@@ -121,9 +127,12 @@ export class OperatorConsole {
   async #api(request: Request, name: string, parameters: URLSearchParams, peer: string): Promise<Response> {
     if (name.startsWith("session")) return this.#session(request, name, peer);
     if (!this.#dependencies.sessions.isAuthenticated(request)) return respondError(401, "Log in first.");
-    if (request.method === "GET") return (await this.#reads.get(name)?.(parameters)) ?? notFound();
+    const client = this.#dependencies.trustedProxies.clientAddress(request, peer);
+    if (request.method === "GET") return (await this.#reads.get(name)?.(parameters, client)) ?? notFound();
     if (request.method === "POST")
-      return (await this.#writes.get(name)?.(await readBody(request, this.#bodies, peer))) ?? notFound();
+      return (
+        (await this.#writes.get(name)?.(await readBody(request, this.#bodies, peer), client)) ?? notFound()
+      );
     return respondError(405, "The method is not allowed here; use GET or POST.");
   }
 

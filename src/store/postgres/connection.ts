@@ -8,6 +8,7 @@ import {
   type ClientConfig,
   Connection,
   DatabaseError,
+  escapeLiteral,
   Pool,
   type PoolClient,
   Query,
@@ -41,6 +42,8 @@ interface Limits {
   readonly statementMs?: number | undefined;
   /** For each wait for a lock; by default only that of the statement. */
   readonly lockMs?: number | undefined;
+  /** What the triggers of the index "newest" read: the name of the token of each id, as a JSON object. */
+  readonly tokens?: string | undefined;
 }
 
 /** A statement for HostPool.query. */
@@ -50,6 +53,7 @@ interface Statement extends QueryConfig {
   readonly query_timeout?: number;
   /** See Limits. */
   readonly lockMs?: number;
+  readonly tokens?: string | undefined;
 }
 
 /** The client waits longer than the server by this much, so that the server ends the statement. */
@@ -74,11 +78,16 @@ const errorPauseMs = 20;
 const abandonedMsMax = 60_000;
 
 /** The SQL that sets the parameters of a transaction, and reads those that a client cannot set. */
-function settingsSql({ synchronousCommit }: TransactionSettings, { statementMs = 0, lockMs = 0 }: Limits) {
+function settingsSql(
+  { synchronousCommit }: TransactionSettings,
+  { statementMs = 0, lockMs = 0, tokens }: Limits,
+) {
+  const tokensSql =
+    tokens === undefined ? "" : `, set_config('${tokensSetting}', ${escapeLiteral(tokens)}, true)`;
   // Without a BEGIN, SET LOCAL would log a warning each time.
   return `SELECT set_config('statement_timeout', '${statementMs}', true), set_config('lock_timeout', '${lockMs}', true),
                  set_config('synchronous_commit', '${synchronousCommit}', true),
-                 current_setting('fsync', true), current_setting('full_page_writes', true)`;
+                 current_setting('fsync', true), current_setting('full_page_writes', true)${tokensSql}`;
 }
 
 /** Why a server can lose commits whatever a client sets; undefined if it cannot. */
@@ -144,7 +153,7 @@ class GuardedQuery extends ExtendedQuery {
     this.query_timeout = Math.min(statementMs + clientGraceMs, timerMsMax);
     this.#config = config;
     this.#settings = settings;
-    this.#limits = { statementMs, lockMs: statement.lockMs };
+    this.#limits = { statementMs, lockMs: statement.lockMs, tokens: statement.tokens };
   }
 
   override prepare(connection: Connection): void {
@@ -175,6 +184,9 @@ class GuardedQuery extends ExtendedQuery {
     super.handleReadyForQuery(connection);
   }
 }
+
+/** The parameter of a transaction that has `tokens`, see Limits. */
+export const tokensSetting = "plantstore.tokens";
 
 /** A statement for HostPool.query that waits at most `lockMs` for a lock. */
 export function withLockLimit<Config extends QueryConfig>(

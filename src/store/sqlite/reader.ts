@@ -2,7 +2,15 @@
 
 import type { NewPlant } from "../../contract/plant.ts";
 import { OperatorError } from "../../operator-error.ts";
-import type { IndexStates, PlantReader, PlantSummary, Search, SearchResult } from "../plant-reader.ts";
+import type {
+  Creation,
+  IndexStates,
+  PlantReader,
+  PlantSummary,
+  Search,
+  SearchResult,
+  Tally,
+} from "../plant-reader.ts";
 import type { ReaderWorker } from "./reader-worker.ts";
 import { WorkerClient } from "./worker-rpc.ts";
 
@@ -34,6 +42,18 @@ export class SqliteReader implements PlantReader {
 
   get(id: bigint): Promise<NewPlant | undefined> {
     return this.#worker.call("reader", "get", id);
+  }
+
+  creations(ids: readonly bigint[]): Promise<Creation[]> {
+    return this.#worker.call("reader", "creations", ids);
+  }
+
+  createdSince(times: readonly number[]): Promise<number[] | undefined> {
+    return this.#worker.call("reader", "createdSince", times);
+  }
+
+  tally(afterId: bigint | undefined, plantsMax: number): Promise<Tally> {
+    return this.#worker.call("reader", "tally", afterId, plantsMax);
   }
 
   indexStates(): Promise<IndexStates> {
