@@ -85,7 +85,7 @@ export class Inventory {
     const changes = this.#netChanges() - (count?.changes ?? 0);
     return respondJson({
       plants: count === undefined ? null : Math.max(0, count.plants + changes),
-      isExact: count !== undefined && count.isExact,
+      isExact: count?.isExact ?? false,
       countedSoFar: this.#counting === undefined ? null : this.#countedSoFar,
       tags: count?.tags ?? null,
       tagsAreExact: count?.tagsAreExact ?? false,

@@ -166,8 +166,9 @@ async function expectRightFinds(reader: PlantReader, plants: readonly NewPlant[]
         expect((await found(reader, { ...paging, order })).ids).toEqual(idsOf(listed, compare, isDescending));
       }
     }
-    for (const text of [...prefixes, ...texts].filter((each) => each !== "")) {
-      for (const tag of [undefined, "tropical", "Tropical", "", "t".repeat(5_000)]) {
+    // Single plants to a page are turned without a search: each page is a query.
+    for (const text of plantsMax === 1 ? [] : [...prefixes, ...texts].filter((each) => each !== "")) {
+      for (const tag of plantsMax === 7 ? [undefined, "tropical", "", "t".repeat(5_000)] : [undefined]) {
         const { order, match, ids } = await found(reader, { ...paging, text, tag });
         const isContained = states.text === "ready" && Array.from(text).length >= 3;
         expect(match).toBe(isContained ? "contains" : "begins");

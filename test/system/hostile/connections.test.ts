@@ -209,7 +209,7 @@ test("at the limit of descriptors connections are shed, and the server continues
   for (let counts = 0; counts < 10; await Bun.sleep(50))
     counts = (await session.openConnections()) > 110 ? 0 : counts + 1;
   // A search opens the file once more, in a thread of its own.
-  expect((await (await ConsoleClient.of(session.server)).read("plants?by=id")).status).toBe(200);
+  expect((await (await ConsoleClient.of(session.server)).read("plants?sort=id")).status).toBe(200);
   await session.load.acknowledgedMore(20);
   const before = await session.server.metric("process_cpu_seconds_total");
   await Bun.sleep(2_000);
