@@ -71,9 +71,12 @@ export class Plants {
   async list(parameters: URLSearchParams): Promise<Response> {
     const search = parseSearch(parameters);
     const reader = await this.#dependencies.reader();
-    const { plants, order, from, match, previous, next, searchedTo } = await this.#search(reader, search);
-    const withId = await this.#plantWithId(reader, search);
     const states = await reader.indexStates();
+    const withId = await this.#plantWithId(reader, search);
+    // An id is not worth a scan of all names for its digits.
+    const isOnlyId = withId !== undefined && states.text !== "ready" && states.name !== "ready";
+    const page = isOnlyId ? emptyPage : await this.#search(reader, search);
+    const { plants, order, from, match, previous, next, searchedTo } = page;
     const shown = withId === undefined ? plants : [withId, ...plants.filter(({ id }) => id !== withId.id)];
     return respondJson({
       plants: await withCreations(reader, shown),
@@ -205,6 +208,11 @@ export class Plants {
     };
   }
 }
+
+const emptyPage: PlantPage = {
+  ...{ plants: [], order: "id", from: "store", match: undefined },
+  ...{ previous: undefined, next: undefined, searchedTo: undefined },
+};
 
 function toPlantPage({ previous, next, ...page }: Page): PlantPage {
   const encode = (cursor: Cursor | undefined) => cursor && encodeCursor({ list: cursor.order, cursor });

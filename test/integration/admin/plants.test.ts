@@ -6,7 +6,7 @@ import { engines } from "../../support/engines.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { RunningServer, withStore } from "../../support/server.ts";
-import { storePlants } from "../../support/stored-plants.ts";
+import { exported, storePlants } from "../../support/stored-plants.ts";
 
 interface PlantPage {
   readonly plants: readonly {
@@ -154,6 +154,58 @@ for (const engine of engines) {
         plantJson(id, "x".repeat(1_100_000)),
       ])
         expect((await change(old, invalid)).status).toBe(400);
+
+      // A confirmed edit survives kill -9.
+      expect((await change(old, changed)).status).toBe(200);
+      await server.stop("SIGKILL");
+      expect(await exported(place.database)).toBe(`${changed.replaceAll(/([:,]) /g, "$1")}\n`);
+    });
+
+    test("edits beside creates of the same ids leave what was confirmed last", async () => {
+      await using place = await engine.createTestStore();
+      await using server = await RunningServer.start(place);
+      const target = { url: server.url, token: await server.createToken() };
+      const client = await ConsoleClient.of(server);
+      const ids = [1n, 2n, 3n, 4n];
+      const names = ["a", "b", "c"];
+      let isOver = false;
+      const clients = names.flatMap((name) =>
+        ids.map(async (id) => {
+          while (!isOver) {
+            const { status, json } = await post(target, plantJson(id, name));
+            if (status === 200) expect(json).toEqual({ name });
+            else expect(json).toMatchObject({ error: 40009 });
+          }
+        }),
+      );
+      const outcomes = new Map<string, number>();
+      // Each operator counts what it has confirmed: a change to a name of its own is never undone by a client's create.
+      const operators = ids.map(async (id) => {
+        for (let round = 0; round < 15; round++) {
+          const stored = (await client.read(`plant?id=${id}`)).json as { name: string } | null;
+          if (stored === null) continue;
+          const own = plantJson(id, `own ${round}`);
+          const changed = await client.write("plant/change", {
+            expected: plantJson(id, stored.name),
+            replacement: own,
+          });
+          expect(changed.status).toBeOneOf([200, 404, 409]);
+          outcomes.set(`change ${changed.status}`, (outcomes.get(`change ${changed.status}`) ?? 0) + 1);
+          if (changed.status !== 200) continue;
+          expect((await client.read(`plant?id=${id}`)).json).toMatchObject({ name: `own ${round}` });
+          expect((await post(target, plantJson(id, "a"))).json).toMatchObject({ error: 40009 });
+          expect((await post(target, own)).status).toBe(200);
+          expect((await client.write("plant/delete", { expected: own })).status).toBe(200);
+        }
+      });
+      await Promise.all(operators);
+      isOver = true;
+      await Promise.all(clients);
+      expect(outcomes.get("change 200")).toBeGreaterThan(0);
+      for (const id of ids) {
+        const stored = await withStore(place.database, "existing", (store) => store.get(id));
+        if (stored !== undefined) expect((await post(target, plantJson(id, stored.name))).status).toBe(200);
+      }
     });
 
     test("ids are exact, and the export of a page is in the format of import", async () => {

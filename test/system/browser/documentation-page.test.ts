@@ -85,7 +85,7 @@ test("a create on the documentation page appears in the console, and a token rev
       await console.bringToFront();
       await row(console, 9007199254740995n).waitFor();
       await searchFor(console, "9007199254740995");
-      await console.getByText("1 plant on this page").waitFor();
+      await console.getByText("The plant with the id 9007199254740995.").waitFor();
       expect(await row(console, 9007199254740995n).textContent()).toContain("Calathea orbifoliatropical");
 
       await revokeToken(console, "reader of the documentation");

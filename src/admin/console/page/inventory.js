@@ -128,7 +128,7 @@ function growth({ created, createdHere, startedAt }) {
 }
 
 /** @param {number} bytes */
-export function formatBytes(bytes) {
+function formatBytes(bytes) {
   const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
   const power = bytes < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10));
   const value = bytes / 1_024 ** power;

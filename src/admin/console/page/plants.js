@@ -269,7 +269,7 @@ export class Plants extends Component {
   }
 
   /** @param {Page} page */
-  caption({ plants, order, from, match, searchedTo, recordsCreations }) {
+  caption({ plants, order, from, match, searchedTo, hasPlantWithId, recordsCreations }) {
     const { shown } = this.state;
     const { text, tag } = parseQuery(shown.query);
     const count = plants.length === 1 ? "1 plant" : `${plants.length} plants`;
@@ -288,6 +288,7 @@ export class Plants extends Component {
         : `Sorted ${sorted}, ${way}.`;
     const how = { contains: "with this text in the name or tag", begins: "with names that begin so" };
     const found = match === null ? "with this tag" : `${how[match]}${tag === null ? "" : ", with this tag"}`;
+    if (hasPlantWithId && plants.length === 1 && match === null) return `The plant with the id ${text}.`;
     const hint = match === "begins" ? beginsHint(text) : "";
     return `${count} on this page ${found}, sorted ${sorted}.${hint}`;
   }
