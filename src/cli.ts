@@ -1,7 +1,6 @@
 // Entry point: plantstore <command>. Each command is a file of commands/.
 
 import { Command, CommanderError } from "commander";
-import packageJson from "../package.json";
 import { redactPasswords } from "./config/redact.ts";
 import { OperatorError } from "./operator-error.ts";
 import { printError, printLines } from "./output.ts";
@@ -25,6 +24,7 @@ const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   index: async () => (await import("./commands/indexes.ts")).indexCommand(),
   password: async () => (await import("./commands/password.ts")).passwordCommand(),
   config: async () => (await import("./commands/config.ts")).configCommand(),
+  licenses: async () => (await import("./commands/licenses.ts")).licensesCommand(),
 };
 
 if (import.meta.main) {
@@ -40,7 +40,8 @@ if (import.meta.main) {
 /** Runs a command. Rejects with the error that ends it; describeError says what is printed of it. */
 export async function runCommandLine(args: readonly string[]): Promise<void> {
   const helpTexts: string[] = [];
-  const program = createProgram((text) => helpTexts.push(text));
+  const version = isVersionFlag(args[0]) ? (await import("./build-info.ts")).describeBuild() : "";
+  const program = createProgram(version, (text) => helpTexts.push(text));
   for (const load of loadersFor(args[0])) program.addCommand(await load());
   inheritSettings(program);
   await program.parseAsync(args, { from: "user" }).catch(async (error) => {
@@ -50,12 +51,12 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
 }
 
 /** The program without its commands. `writeOut` receives the help or the version. */
-function createProgram(writeOut: (text: string) => void): Command {
+function createProgram(version: string, writeOut: (text: string) => void): Command {
   return new Command("plantstore")
     .description(
       "A durable server for the Plant Store contract: POST /plants, bearer tokens, exact 64-bit ids.",
     )
-    .version(packageJson.version)
+    .version(version)
     .configureOutput({
       writeOut,
       // runCommandLine rejects with the same text.
@@ -78,9 +79,13 @@ Examples:
 
 /** The command of a first argument; all of them for anything else, such as help or a misspelt name. The version needs none. */
 function loadersFor(name: string | undefined): (() => Promise<Command>)[] {
-  if (name === "--version" || name === "-V") return [];
+  if (isVersionFlag(name)) return [];
   const load = name !== undefined && Object.hasOwn(loaders, name) ? loaders[name] : undefined;
   return load === undefined ? Object.values(loaders) : [load];
+}
+
+function isVersionFlag(name: string | undefined): boolean {
+  return name === "--version" || name === "-V";
 }
 
 /** The exit code of a failed command line, and the line for standard error; none after a help text or the version. */

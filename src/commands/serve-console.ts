@@ -34,7 +34,7 @@ export function createConsole(
   const history = new RecentSamples(now());
   subscribers.push((event) => history.handle(event));
 
-  // Opened on first use: on SQLite it is a thread.
+  // Opened at once: on SQLite it is a thread, and Bun ends the process if a thread starts when no descriptor is free.
   let opening: Promise<PlantReader> | undefined;
   const reader = () => {
     opening ??= store.openReader().catch((error) => {
@@ -43,7 +43,9 @@ export function createConsole(
     });
     return opening;
   };
-  resources.defer(async () => (await opening)?.close());
+  // The call that needs it opens it again, and gets the reason.
+  reader().catch(() => undefined);
+  resources.defer(async () => (await opening?.catch(() => undefined))?.close());
 
   const inventory = new Inventory({
     ...{ reader, recentCreates, now },

@@ -55,13 +55,16 @@ async function attached(options: readonly string[]): Promise<AsyncDisposable> {
   };
 }
 
-/** The threads of a process that have a name, in the order in which they were started. */
-export function threadsNamed(pid: number, name: string): number[] {
+/** The threads of a server on SQLite, which start in this order; the console's reading thread is the third. */
+export function storeThreads(pid: number): { readonly committing: number; readonly copying: number } {
   const folder = `/proc/${pid}/task`;
-  return readdirSync(folder)
-    .filter((thread) => readFileSync(`${folder}/${thread}/comm`, "utf8").trim() === name)
+  const [committing, copying] = readdirSync(folder)
+    .filter((thread) => readFileSync(`${folder}/${thread}/comm`, "utf8").trim() === "Worker")
     .map(Number)
     .toSorted((one, other) => one - other);
+  if (committing === undefined || copying === undefined)
+    throw new Error(`Process ${pid} has no such threads`);
+  return { committing, copying };
 }
 
 /** Runs a command with its calls written to a file: whole strings in hexadecimal, descriptors with their paths. */

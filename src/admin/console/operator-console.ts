@@ -113,7 +113,7 @@ export class OperatorConsole {
     if (request.method !== "GET" && request.method !== "HEAD")
       return respondError(405, "The method is not allowed here; use GET.");
     this.#pageFiles ??= new Assets({
-      files: listPageFiles(),
+      files: (await import("./page-files.js")).pageFiles,
       caching: "revalidate",
       headers: securityHeaders,
     });
@@ -160,20 +160,6 @@ export class OperatorConsole {
       throw new BadRequestError("since must be the number of a sample.");
     return respondJson({ ...history.since(since, now()), sampleMs, samplesMax, about });
   }
-}
-
-/** The files of the page and of its libraries, by their path below that of the console. */
-function listPageFiles(): Map<string, string> {
-  const folder = new URL("./page/", import.meta.url).pathname;
-  const own = [...new Bun.Glob("*.{html,css,js,svg}").scanSync(folder)];
-  return new Map([
-    ["", `${folder}index.html`],
-    ...own.map((name) => [name, folder + name] as const),
-    ["library/preact.js", Bun.resolveSync("preact", import.meta.dir)],
-    ["library/htm.js", Bun.resolveSync("htm", import.meta.dir)],
-    ["library/uplot.js", Bun.resolveSync("uplot/dist/uPlot.esm.js", import.meta.dir)],
-    ["library/uplot.css", Bun.resolveSync("uplot/dist/uPlot.min.css", import.meta.dir)],
-  ]);
 }
 
 function notFound(): Response {

@@ -23,6 +23,8 @@ serveCalls<ReaderWorker>(
     reader: {
       async open(path) {
         const database = new Database(path, { readonly: true, strict: true, safeIntegers: true });
+        // SQLite opens the WAL with the first statement: later there may be no descriptor for it.
+        indexStates(database);
         opened = { database, queries: new SqlitePlantQueries(database) };
       },
       search: (search) => searchPlants(store().queries, states, search, () => performance.now()),

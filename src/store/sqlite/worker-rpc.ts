@@ -64,6 +64,8 @@ export class WorkerClient<Objects extends Served<Objects>, Notification = never>
     this.#worker.onmessage = ({ data }: MessageEvent<WorkerMessage>) => this.#receive(data);
     this.#worker.onerror = ({ message }) =>
       this.fail(new Error(`The SQLite worker failed: ${message.replace(/\s+/g, " ")}`));
+    // Without a message where the thread could not be started, for lack of descriptors for example.
+    this.#worker.addEventListener("close", () => this.fail(new Error("The SQLite worker ended")));
   }
 
   /** Calls a method. Rejects with the error that the method threw, or with the worker's failure. */
@@ -94,6 +96,7 @@ export class WorkerClient<Objects extends Served<Objects>, Notification = never>
 
   /** Call it only after the worker has closed its database: terminating a thread that holds SQLite has crashed Bun. */
   terminate(): void {
+    this.#failure ??= new Error("The SQLite worker was terminated");
     this.#worker.terminate();
   }
 

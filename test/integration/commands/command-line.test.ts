@@ -345,5 +345,5 @@ test("the command works through symbolic links, from any directory", async () =>
   symlinkSync(plantstore, folder.file("bin/first"));
   symlinkSync("first", folder.file("bin/second"));
   const child = Bun.spawn([folder.file("bin/second"), "--version"], { cwd: folder.path, stdout: "pipe" });
-  expect(await child.stdout.text()).toMatch(/^\d+\.\d+\.\d+\n$/);
+  expect(await child.stdout.text()).toMatch(/^\d+\.\d+\.\d+ \(Bun \S+, SQLite \S+\)\n$/);
 });

@@ -88,7 +88,13 @@ test("--version loads no command, and a command no other one", async () => {
   expect((await run(["--version"], env)).exitCode).toBe(0);
   const version = parseReport(report);
   expect(version.packages).toEqual(["commander"]);
-  expect(version.filesOf("src/")).toEqual(["cli.ts", "config/redact.ts", "operator-error.ts", "output.ts"]);
+  expect(version.filesOf("src/")).toEqual([
+    "build-info.ts",
+    "cli.ts",
+    "config/redact.ts",
+    "operator-error.ts",
+    "output.ts",
+  ]);
 
   renameSync(report, `${report}.version`);
   expect((await run(["get", "--help"], env)).exitCode).toBe(0);

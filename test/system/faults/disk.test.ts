@@ -7,7 +7,7 @@ import { dirname } from "node:path";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { RunningServer, run, type ServerEnd, TemporaryFolder } from "../../support/server.ts";
-import { describeIfStrace, injecting, injectingInto, threadsNamed } from "../../support/strace.ts";
+import { describeIfStrace, injecting, injectingInto, storeThreads } from "../../support/strace.ts";
 
 /** Each starts a server under strace. */
 setDefaultTimeout(120_000);
@@ -92,8 +92,7 @@ describeIfStrace("an fsync that fails", () => {
     const target = { url: server.url, token: await server.createToken() };
     // The first create is preceded by the checkpoint of the committing thread.
     expect((await post(target, plantJson(0n, "first"))).status).toBe(200);
-    const [committing = 0, copying = 0, ...others] = threadsNamed(server.pid, "Worker");
-    expect(others).toEqual([]);
+    const { committing, copying } = storeThreads(server.pid);
     await using _copies = await injectingInto(
       copying,
       `fsync,fdatasync:error=EIO:delay_enter=300000:when=${when}`,
@@ -183,7 +182,7 @@ describeIfStrace("a write that fails", () => {
     const create = async () =>
       expect((await post(target, plantJson(id++, "x".repeat(900_000)))).status).toBe(200);
     await create();
-    const [, copying = 0] = threadsNamed(server.pid, "Worker");
+    const { copying } = storeThreads(server.pid);
     {
       await using _copies = await injectingInto(copying, "pwrite64:error=EIO");
       for (let plants = 0; plants < 12; plants++) await create();

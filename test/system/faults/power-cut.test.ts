@@ -12,8 +12,8 @@ import {
   bytesOf,
   describeIfStrace,
   type SystemCall,
+  storeThreads,
   systemCalls,
-  threadsNamed,
   tracing,
   tracingProcess,
 } from "../../support/strace.ts";
@@ -135,7 +135,7 @@ describeIfStrace("a power cut", () => {
         args: ["--access-log", "0"],
       });
       const target = { url: server.url, token: await server.createToken() };
-      copying = threadsNamed(server.pid, "Worker").at(-1) ?? Number.NaN;
+      copying = storeThreads(server.pid).copying;
       using probe = new Database(path);
       const pages = () => Number(probe.query("PRAGMA wal_checkpoint(NOOP)").values()[0]?.[1]);
       let id = 1n;

@@ -10,7 +10,7 @@ const sources = await readFiles("src/**/*.{js,ts}");
 /** The layers from the lowest up: a file imports from its own layer and from those below. */
 const layers: readonly (readonly string[])[] = [
   ["src/client"],
-  ["src/contract", "src/operator-error.ts", "src/duration.ts", "src/loopback.ts"],
+  ["src/contract", "src/build-info.ts", "src/operator-error.ts", "src/duration.ts", "src/loopback.ts"],
   ["src/observability"],
   ["src/store"],
   ["src/auth", "src/transfer"],

@@ -1,0 +1,133 @@
+// npm run build [-- TARGET… | all]: compiles the service into one executable for each target, in dist/. It contains Bun, the
+// threads, both pages, openapi.yaml and the licences, and reads neither .env nor bunfig.toml.
+
+import { mkdirSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+
+const root = join(import.meta.dir, "..");
+
+/**
+ * Bun's runtime for each target, from the npm registry. "baseline" also runs on processors without AVX2 (before 2013), and
+ * took no more time a create.
+ */
+const runtimes = {
+  "linux-x64": "bun-linux-x64-baseline",
+  "linux-arm64": "bun-linux-arm64",
+  "linux-x64-musl": "bun-linux-x64-baseline-musl",
+  "linux-arm64-musl": "bun-linux-arm64-musl",
+  "darwin-x64": "bun-darwin-x64",
+  "darwin-arm64": "bun-darwin-arm64",
+  "windows-x64": "bun-windows-x64-baseline",
+} as const;
+export type Target = keyof typeof runtimes;
+export const targets = Object.keys(runtimes) as Target[];
+
+/** Each is a script of its own in the executable. */
+const entryPoints = [
+  "src/cli.ts",
+  "src/store/sqlite/commit-worker.ts",
+  "src/store/sqlite/checkpoint-worker.ts",
+  "src/store/sqlite/reader-worker.ts",
+];
+
+if (import.meta.main) {
+  for (const target of parseTargets(process.argv.slice(2))) {
+    const file = await build(target, join(root, "dist", executableName(target)));
+    const megabytes = Math.round(Bun.file(file).size / 1e6);
+    process.stdout.write(`${relative(process.cwd(), file)}  ${megabytes} MB\n`);
+  }
+}
+
+/** The target of this machine. */
+export function hostTarget(): Target {
+  const isMusl = process.platform === "linux" && !("glibcVersionRuntime" in reportHeader());
+  const name = `${process.platform}-${process.arch}${isMusl ? "-musl" : ""}`;
+  return parseTarget(name.replace("win32", "windows"));
+}
+
+/** Builds one executable, and returns its path. Throws if the build fails, or Bun's runtime cannot be downloaded. */
+export async function build(target: Target, file: string): Promise<string> {
+  mkdirSync(dirname(file), { recursive: true });
+  const commit = await readCommit();
+  const bundle = await Bun.build(options({ BUILD_COMMIT: commit, BUILD_LICENSES: "" }));
+  const licenses = await readLicenses(Object.keys(bundle.metafile?.inputs ?? {}));
+  await Bun.build({
+    ...options({ BUILD_COMMIT: commit, BUILD_LICENSES: licenses }),
+    // ES modules: with CommonJS, the default of bytecode, top-level await fails.
+    format: "esm",
+    bytecode: true,
+    compile: {
+      target: runtimes[target],
+      outfile: file,
+      // Both are anybody's in the folder where a command runs, and the latter names code.
+      autoloadDotenv: false,
+      autoloadBunfig: false,
+    },
+  });
+  return file;
+}
+
+function options(definitions: Readonly<Record<string, string>>) {
+  return {
+    entrypoints: entryPoints.map((path) => join(root, path)),
+    root: join(root, "src"),
+    target: "bun",
+    minify: { syntax: true, whitespace: true },
+    // All in one folder, where `new URL("./commit-worker.ts", import.meta.url)` looks for a thread.
+    naming: { entry: "[name].[ext]" },
+    define: Object.fromEntries(
+      Object.entries(definitions).map(([name, value]) => [name, JSON.stringify(value)]),
+    ),
+    metafile: true,
+  } as const satisfies Bun.BuildConfig;
+}
+
+/** @param inputs the files of a bundle, relative to the current folder. */
+async function readLicenses(inputs: readonly string[]): Promise<string> {
+  const packages = new Set(
+    inputs.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []),
+  );
+  const { package: scalar, version } = await Bun.file(join(root, "src/api/docs/scalar.json")).json();
+  const own = async (path: string) => await Bun.file(join(root, path)).text();
+  const texts = [
+    `Plant Store\n\n${await own("LICENSE")}`,
+    `${scalar} ${version}\n\n${await own("src/api/docs/scalar.LICENSE")}`,
+  ];
+  for (const folder of [...packages, "node_modules/bun"].toSorted()) texts.push(await readLicense(folder));
+  return texts.join(`\n${"-".repeat(80)}\n\n`);
+}
+
+/** The name, the version and the licence of a package. Throws if it has none. */
+async function readLicense(folder: string): Promise<string> {
+  const { name, version, license } = await Bun.file(join(folder, "package.json")).json();
+  const file = [...new Bun.Glob("{LICENSE,LICENCE,License,license}*").scanSync(folder)].toSorted()[0];
+  const text = file === undefined ? license : await Bun.file(join(folder, file)).text();
+  if (typeof text !== "string") throw new Error(`${folder} has no licence`);
+  return `${name} ${version}\n\n${text.trim()}\n`;
+}
+
+async function readCommit(): Promise<string> {
+  const git = async (...args: string[]) => (await Bun.$`git -C ${root} ${args}`.quiet().text()).trim();
+  const hasChanges = (await git("status", "--porcelain", "--untracked-files=no")) !== "";
+  return (await git("rev-parse", "--short=12", "HEAD")) + (hasChanges ? "+" : "");
+}
+
+function executableName(target: Target): string {
+  return `plantstore-${target}${target.startsWith("windows") ? ".exe" : ""}`;
+}
+
+function parseTargets(args: readonly string[]): readonly Target[] {
+  if (args.length === 0) return [hostTarget()];
+  return args.includes("all") ? targets : args.map(parseTarget);
+}
+
+function parseTarget(name: string): Target {
+  const target = targets.find((each) => each === name);
+  if (target === undefined) throw new Error(`There is no target "${name}"; use ${targets.join(", ")} or all`);
+  return target;
+}
+
+function reportHeader(): object {
+  const report = process.report?.getReport() as { header?: object } | undefined;
+  return report?.header ?? {};
+}

@@ -1,0 +1,90 @@
+// The executable of `npm run build`: it needs nothing but itself and the C library, and has everything in it.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { chmodSync, chownSync, copyFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import packageJson from "../../../package.json";
+import { build, hostTarget } from "../../../scripts/build.ts";
+import { freshId, plantJson, post } from "../../support/http.ts";
+import { RunningServer, runIn, TemporaryFolder } from "../../support/server.ts";
+
+const folder = new TemporaryFolder();
+const executable = folder.file("plantstore");
+beforeAll(async () => void (await build(hostTarget(), executable)), 120_000);
+afterAll(() => folder[Symbol.dispose]());
+
+test("--version prints the versions and the commit, and licenses the licences of what is in it", async () => {
+  const version = await runIn(folder.path, [executable, "--version"]);
+  const commit = (await Bun.$`git rev-parse --short=12 HEAD`.cwd(import.meta.dir).text()).trim();
+  expect(version.stdout).toStartWith(`${packageJson.version} (commit ${commit}`);
+  expect(version.stdout).toMatch(
+    new RegExp(`, Bun ${Bun.version.replaceAll(".", "\\.")}, SQLite 3\\.\\d+\\.\\d+\\)\n$`),
+  );
+
+  const { stdout } = await runIn(folder.path, [executable, "licenses"]);
+  const names = [...stdout.matchAll(/^-{80}\n\n(\S+) \d/gm)].map(([, name]) => name);
+  // The packages of the server, those that they need, and those of both pages.
+  const wanted = Object.keys(packageJson.dependencies);
+  expect(names).toEqual(
+    expect.arrayContaining([...wanted, "thread-stream", "pg-protocol", "@scalar/api-reference"]),
+  );
+});
+
+test("neither .env nor bunfig.toml of the current folder is read", async () => {
+  using current = new TemporaryFolder();
+  writeFileSync(current.file(".env"), "PLANTSTORE_PORT=1\n");
+  writeFileSync(current.file("bunfig.toml"), `preload = ["./preload.js"]\n`);
+  writeFileSync(current.file("preload.js"), "process.exit(99);\n");
+  const { exitCode, stdout } = await runIn(current.path, [executable, "config"]);
+  expect(exitCode).toBe(0);
+  expect(stdout).toContain("PLANTSTORE_PORT");
+  expect(stdout).not.toMatch(/PLANTSTORE_PORT\W+1\b/);
+});
+
+/** A user and group that no account needs to have. */
+const unprivileged = 65_532;
+const isRoot = process.platform === "linux" && process.getuid?.() === 0;
+
+describe.skipIf(!isRoot)(
+  `in an empty root directory${isRoot ? "" : " (skipped: chroot needs root on Linux)"}`,
+  () => {
+    test("an unprivileged user starts it, creates a plant and reads it back; both pages are complete; a signal ends it", async () => {
+      using root = new TemporaryFolder();
+      const libraries = (await runIn("/", ["ldd", executable])).stdout.match(/\/\S+/g) ?? [];
+      for (const path of [executable, ...libraries]) {
+        const copy = path === executable ? root.file("plantstore") : root.path + path;
+        mkdirSync(dirname(copy), { recursive: true });
+        copyFileSync(path, copy);
+        chmodSync(copy, 0o755);
+      }
+      chmodSync(root.path, 0o755);
+      mkdirSync(root.file("data"));
+      chownSync(root.file("data"), unprivileged, unprivileged);
+      mkdirSync(root.file("proc"));
+      // Bun needs /proc; mounted in a namespace that ends with the process.
+      const enter = `mount -t proc proc ${root.file("proc")} && exec chroot --userspec=${unprivileged}:${unprivileged} ${root.path} "$@"`;
+      const inRoot = ["unshare", "--mount", "sh", "-c", enter, "sh"];
+
+      await using server = await RunningServer.start({
+        database: "sqlite:/data/plants.db",
+        under: inRoot,
+        program: "/plantstore",
+      });
+      const command = (...args: string[]) =>
+        runIn("/", [...inRoot, "/plantstore", ...args, "--database", "sqlite:/data/plants.db"]);
+      const { stdout: token } = await command("token", "create", "--name", "ci");
+      const id = freshId();
+      const created = await post({ url: server.url, token: token.trim() }, plantJson(id, "Monstera"));
+      expect(created.status).toBe(200);
+      expect(JSON.parse((await command("get", String(id))).stdout)).toMatchObject({ name: "Monstera" });
+
+      for (const page of [`${server.url}/`, `${await server.adminUrl()}/console/`]) {
+        const html = await (await fetch(page)).text();
+        const links = [...html.matchAll(/(?:src|href)="(?!data:)([^"]+)"/g)].map(([, link = ""]) => link);
+        expect(links.length).toBeGreaterThan(1);
+        for (const link of links) expect((await fetch(new URL(link, page))).status).toBe(200);
+      }
+      expect(await server.stop()).toMatchObject({ exitCode: 0 });
+    }, 60_000);
+  },
+);
