@@ -3,7 +3,6 @@
 import { userInfo } from "node:os";
 import { parseInt64 } from "../contract/int64.ts";
 import type { NewPlant, Plant } from "../contract/plant.ts";
-import { Log } from "../observability/log.ts";
 import type { PlantEdited } from "../observability/server-event.ts";
 import { OperatorError } from "../operator-error.ts";
 import { isErrorTerminal } from "../output.ts";
@@ -29,6 +28,8 @@ export async function editPlants(
     edited: (change: PlantEdited["change"], id: bigint) => void,
   ) => Promise<void>,
 ): Promise<void> {
+  // Loading it takes 15 ms of processor time, which other commands that read an id do without.
+  const { Log } = await import("../observability/log.ts");
   const log = await Log.open({
     format: isErrorTerminal() ? "pretty" : "json",
     level: "info",

@@ -54,9 +54,11 @@ test("the page and its files have a content security policy for this origin only
       expect(revalidated.status).toBe(304);
       // Imported modules are requested, too.
       const imports = [...(await file.text()).matchAll(/from "(\.[^"]+)"/g)].map(([, path]) => path ?? "");
-      for (const path of imports) addresses.push(new URL(path, new URL(address, page.url)).pathname);
+      for (const path of imports) {
+        const imported = new URL(path, new URL(address, page.url)).pathname;
+        if (!addresses.includes(imported)) addresses.push(imported);
+      }
       seen.add(file.headers.get("content-type") ?? "");
-      if (addresses.length > 100) throw new Error("cyclic imports");
     }
     expect([...seen].toSorted()).toEqual([
       "image/svg+xml",

@@ -126,9 +126,9 @@ test.concurrent("a plant is edited and deleted, but not what another operator ha
     await browser.visit(`${console}#plant=9007199254740993`, { expectedFaults: [/ 409/] }, async (page) => {
       const dialog = page.getByRole("dialog");
       await dialog.getByRole("button", { name: "Edit" }).click();
-      expect(await dialog.getByLabel("Name").inputValue()).toBe(name);
+      expect(await dialog.getByRole("textbox", { name: "Name" }).inputValue()).toBe(name);
       expect(await dialog.getByRole("button", { name: "Continue" }).isDisabled()).toBe(true);
-      await dialog.getByLabel("Name").fill("Ficus \u202e elastica");
+      await dialog.getByRole("textbox", { name: "Name" }).fill("Ficus \u202e elastica");
       await dialog.getByLabel("It has a tag").uncheck();
       await dialog.getByRole("button", { name: "Continue" }).click();
       expect(await accessibilityFaults(page)).toEqual([]);

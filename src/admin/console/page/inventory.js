@@ -120,10 +120,10 @@ function growth({ created, createdHere, startedAt }) {
       ],
     ];
   return [
-    ["Last hour", format(created.hour)],
-    ["24 hours", format(created.day)],
-    ["7 days", format(created.week)],
-    ["30 days", format(created.month)],
+    ["New, last hour", format(created.hour)],
+    ["New, 24 hours", format(created.day)],
+    ["New, 7 days", format(created.week)],
+    ["New, 30 days", format(created.month)],
   ];
 }
 
