@@ -114,9 +114,9 @@ export interface Creation {
 }
 
 /** The plants of an id range, counted. */
-export interface Tally {
+export interface CountedPart {
   readonly plants: number;
-  /** The highest id that was counted: the next tally continues after it. Undefined if no plant was left. */
+  /** The highest id that was counted: the next part continues after it. Undefined if no plant was left. */
   readonly lastId: bigint | undefined;
   /** The plants of each tag, by its first `indexedCharacters` characters. */
   readonly tags: readonly (readonly [tag: string, plants: number])[];
@@ -137,7 +137,7 @@ export interface PlantReader {
    */
   createdSince(times: readonly number[]): Promise<number[] | undefined>;
   /** Counts at most `plantsMax` plants with greater ids than `afterId`. */
-  tally(afterId: bigint | undefined, plantsMax: number): Promise<Tally>;
+  countPart(afterId: bigint | undefined, plantsMax: number): Promise<CountedPart>;
   indexStates(): Promise<IndexStates>;
   close(): Promise<void>;
 }

@@ -2,6 +2,7 @@
 
 import type { Clock } from "../observability/server-event.ts";
 import {
+  type CountedPart,
   type Cursor,
   type IndexStates,
   type Order,
@@ -9,7 +10,6 @@ import {
   type PlantSummary,
   type Search,
   type SearchResult,
-  type Tally,
   textCharactersMin,
 } from "./plant-reader.ts";
 
@@ -359,10 +359,10 @@ export async function countCreatedSince(
   return counts;
 }
 
-/** A tally of plants that were grouped by their tags. */
-export function toTally(
+/** A part of plants that were grouped by their tags. */
+export function toCountedPart(
   groups: readonly { readonly tag: string | null; readonly plants: number; readonly last: bigint }[],
-): Tally {
+): CountedPart {
   let plants = 0;
   let lastId: bigint | undefined;
   const tags: [string, number][] = [];

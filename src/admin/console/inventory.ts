@@ -141,7 +141,7 @@ export class Inventory {
     let partPlants = partPlantsFirst;
     for (let afterId: bigint | undefined; ; ) {
       const startedAt = now();
-      const part = await open.tally(afterId, partPlants);
+      const part = await open.countPart(afterId, partPlants);
       if (part.lastId === undefined) return { tags, tagsAreExact };
       this.#countedSoFar += part.plants;
       for (const [tag, plants] of part.tags) tags.set(tag, (tags.get(tag) ?? 0) + plants);

@@ -1,6 +1,12 @@
 // The queries of a search.
 
-import { type Creation, type Cursor, indexedCharacters, previewLength, type Tally } from "../plant-reader.ts";
+import {
+  type CountedPart,
+  type Creation,
+  type Cursor,
+  indexedCharacters,
+  previewLength,
+} from "../plant-reader.ts";
 import {
   type CreationEntry,
   type CreationQueries,
@@ -10,7 +16,7 @@ import {
   type PlantQueries,
   type Prefix,
   type SearchFilter,
-  toTally,
+  toCountedPart,
 } from "../plant-search.ts";
 import { begin } from "./connection.ts";
 import { DatabaseError } from "./driver.ts";
@@ -212,14 +218,14 @@ export class PostgresPlantQueries implements PlantQueries, CreationQueries {
     return row && { number: BigInt(row.position), createdAt: toTime(row.created_at) };
   }
 
-  async tally(afterId: bigint | undefined, plantsMax: number): Promise<Tally> {
+  async countPart(afterId: bigint | undefined, plantsMax: number): Promise<CountedPart> {
     const rows = await this.#rows<{ tag: string | null; plants: string; last: string }>(
       `SELECT left(tag, ${indexedCharacters}) AS tag, count(*) AS plants, max(id) AS last
        FROM (SELECT id, tag FROM plants ${afterId === undefined ? "" : "WHERE id > $2"} ORDER BY id LIMIT $1) AS range
        GROUP BY 1`,
       [plantsMax, ...(afterId === undefined ? [] : [afterId])],
     );
-    return toTally(
+    return toCountedPart(
       rows.map(({ tag, plants, last }) => ({ tag, plants: Number(plants), last: BigInt(last) })),
     );
   }

@@ -2,13 +2,13 @@
 
 import type { NewPlant } from "../../contract/plant.ts";
 import type {
+  CountedPart,
   Creation,
   IndexStates,
   PlantReader,
   PlantSummary,
   Search,
   SearchResult,
-  Tally,
 } from "../plant-reader.ts";
 import { countCreatedSince, findSummaries, searchPlants } from "../plant-search.ts";
 import type { PostgresUrl } from "./connection-url.ts";
@@ -57,8 +57,8 @@ export class PostgresReader implements PlantReader {
     return countCreatedSince(this.#queries, times).catch(rejectForOperator);
   }
 
-  tally(afterId: bigint | undefined, plantsMax: number): Promise<Tally> {
-    return this.#queries.tally(afterId, plantsMax).catch(rejectForOperator);
+  countPart(afterId: bigint | undefined, plantsMax: number): Promise<CountedPart> {
+    return this.#queries.countPart(afterId, plantsMax).catch(rejectForOperator);
   }
 
   #recordsCreations(): Promise<boolean> {

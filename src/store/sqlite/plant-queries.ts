@@ -2,11 +2,11 @@
 
 import type { NewPlant } from "../../contract/plant.ts";
 import {
+  type CountedPart,
   type Creation,
   type Cursor,
   indexedCharacters,
   previewLength,
-  type Tally,
   textCharactersMin,
 } from "../plant-reader.ts";
 import {
@@ -18,7 +18,7 @@ import {
   type PlantQueries,
   type Prefix,
   type SearchFilter,
-  toTally,
+  toCountedPart,
 } from "../plant-search.ts";
 import type { Database } from "./driver.ts";
 import { type PlantRow, toPlant } from "./plants.ts";
@@ -212,13 +212,13 @@ export class SqlitePlantQueries implements PlantQueries, CreationQueries {
     return { number: row.position, createdAt: row.created_at === null ? null : Number(row.created_at) };
   }
 
-  tally(afterId: bigint | undefined, plantsMax: number): Tally {
+  countPart(afterId: bigint | undefined, plantsMax: number): CountedPart {
     const groups = this.#database.query<{ tag: string | null; plants: bigint; last: bigint }, bigint[]>(
       `SELECT ${keys.tag.key} AS tag, count(*) AS plants, max(id) AS last
        FROM (SELECT id, tag FROM plants ${afterId === undefined ? "" : "WHERE id > ?"} ORDER BY id LIMIT ?) GROUP BY 1`,
     );
     const rows = groups.all(...(afterId === undefined ? [] : [afterId]), BigInt(plantsMax));
-    return toTally(rows.map(({ tag, plants, last }) => ({ tag, plants: Number(plants), last })));
+    return toCountedPart(rows.map(({ tag, plants, last }) => ({ tag, plants: Number(plants), last })));
   }
 
   #all(sql: string, values: readonly Value[], order: Cursor["order"] = "id"): PlantAtCursor[] {

@@ -33,7 +33,7 @@ serveCalls<ReaderWorker>(
       creations: async (ids) => (recordsCreations(store().database) ? store().queries.creations(ids) : []),
       createdSince: async (times) =>
         recordsCreations(store().database) ? countCreatedSince(store().queries, times) : undefined,
-      tally: async (afterId, plantsMax) => store().queries.tally(afterId, plantsMax),
+      countPart: async (afterId, plantsMax) => store().queries.countPart(afterId, plantsMax),
       indexStates: states,
       close: async () => store().database.close(true),
     },

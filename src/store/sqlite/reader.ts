@@ -3,13 +3,13 @@
 import type { NewPlant } from "../../contract/plant.ts";
 import { OperatorError } from "../../operator-error.ts";
 import type {
+  CountedPart,
   Creation,
   IndexStates,
   PlantReader,
   PlantSummary,
   Search,
   SearchResult,
-  Tally,
 } from "../plant-reader.ts";
 import type { ReaderWorker } from "./reader-worker.ts";
 import { WorkerClient } from "./worker-rpc.ts";
@@ -52,8 +52,8 @@ export class SqliteReader implements PlantReader {
     return this.#worker.call("reader", "createdSince", times);
   }
 
-  tally(afterId: bigint | undefined, plantsMax: number): Promise<Tally> {
-    return this.#worker.call("reader", "tally", afterId, plantsMax);
+  countPart(afterId: bigint | undefined, plantsMax: number): Promise<CountedPart> {
+    return this.#worker.call("reader", "countPart", afterId, plantsMax);
   }
 
   indexStates(): Promise<IndexStates> {

@@ -367,15 +367,15 @@ for (const engine of engines) {
       });
     });
 
-    test("plants are tallied by tag in parts", async () => {
+    test("plants and their tags are counted in parts", async () => {
       await withStore(async (store, reader) => {
-        expect(await reader.tally(undefined, 10)).toEqual({ plants: 0, lastId: undefined, tags: [] });
+        expect(await reader.countPart(undefined, 10)).toEqual({ plants: 0, lastId: undefined, tags: [] });
         const plants = plantsOf();
         await store.create(plants);
         const counts = new Map<string, number>();
         let [total, afterId]: [number, bigint | undefined] = [0, undefined];
         for (;;) {
-          const { plants: some, lastId, tags: groups } = await reader.tally(afterId, 40);
+          const { plants: some, lastId, tags: groups } = await reader.countPart(afterId, 40);
           if (lastId === undefined) break;
           expect(some).toBeLessThanOrEqual(40);
           total += some;

@@ -129,9 +129,9 @@ function growth({ created, createdHere, startedAt }) {
 
 /** @param {number} bytes */
 function formatBytes(bytes) {
-  const units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
-  const power = bytes < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10));
+  const names = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+  const power = bytes < 1 ? 0 : Math.min(names.length - 1, Math.floor(Math.log2(bytes) / 10));
   const value = bytes / 1_024 ** power;
   const digits = power === 0 || value >= 100 ? 0 : 1;
-  return `${value.toLocaleString("en-US", { maximumFractionDigits: digits })} ${units[power]}`;
+  return `${value.toLocaleString("en-US", { maximumFractionDigits: digits })} ${names[power]}`;
 }
