@@ -61,7 +61,7 @@ export interface Search {
   readonly text: string;
   /** Only plants with exactly this tag. */
   readonly tag: string | undefined;
-  /** The order of all plants. Those that are searched for come in the order of the index that finds them, see Page. */
+  /** The order of all plants. Those that are searched for come in the order of the index that finds them: by id, highest first, or by name. */
   readonly order: Order;
   readonly isDescending: boolean;
   /** Where the previous page ended or, for a page backward, the next one begins. */
@@ -92,6 +92,7 @@ export interface PlantSummary {
 export interface Page {
   readonly plants: readonly PlantSummary[];
   readonly order: Order;
+  readonly isDescending: boolean;
   /** How the text was searched for. */
   readonly match: "contains" | "begins" | undefined;
   /** Where the pages before and after this one end and begin; undefined if there are none. */

@@ -143,7 +143,9 @@ export async function searchPlants(
   // The index was dropped or created between two pages: the cursor has no position in this order, so the list starts over.
   const cursor = search.cursor?.order === order ? search.cursor : undefined;
   const isBackward = search.isBackward && cursor !== undefined;
-  const isDescending = search.isDescending !== isBackward;
+  // A search that chooses the order chooses its direction, too.
+  const isDescendingPage = order === search.order ? search.isDescending : order === "id";
+  const isDescending = isDescendingPage !== isBackward;
   const { rows, searchedTo } = await read({
     queries,
     order,
@@ -165,6 +167,7 @@ export async function searchPlants(
   return {
     plants: isBackward ? plants.toReversed() : plants,
     order,
+    isDescending: isDescendingPage,
     match: matchOf(search, states),
     previous: isBackward ? end : start,
     next: isBackward ? start : end,

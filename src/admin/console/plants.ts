@@ -35,6 +35,7 @@ export interface PlantsDependencies {
 interface PlantPage {
   readonly plants: readonly PlantSummary[];
   readonly order: Order;
+  readonly isDescending: boolean;
   /** `memory`: the last creates of this server only, as the store does not record the order of creation. */
   readonly from: "store" | "memory";
   readonly match: Page["match"];
@@ -76,11 +77,12 @@ export class Plants {
     // An id is not worth a scan of all names for its digits.
     const isOnlyId = withId !== undefined && states.text !== "ready" && states.name !== "ready";
     const page = isOnlyId ? emptyPage : await this.#search(reader, search);
-    const { plants, order, from, match, previous, next, searchedTo } = page;
+    const { plants, order, isDescending, from, match, previous, next, searchedTo } = page;
     const shown = withId === undefined ? plants : [withId, ...plants.filter(({ id }) => id !== withId.id)];
     return respondJson({
       plants: await withCreations(reader, shown),
       order,
+      isDescending,
       from,
       match: match ?? null,
       previous: previous ?? null,
@@ -200,6 +202,7 @@ export class Plants {
     return {
       plants: await reader.withIds(ids),
       order: "created",
+      isDescending: true,
       from: "memory",
       match: undefined,
       previous: encode(previous),
@@ -210,7 +213,7 @@ export class Plants {
 }
 
 const emptyPage: PlantPage = {
-  ...{ plants: [], order: "id", from: "store", match: undefined },
+  ...{ plants: [], order: "id", isDescending: true, from: "store", match: undefined },
   ...{ previous: undefined, next: undefined, searchedTo: undefined },
 };
 

@@ -101,8 +101,8 @@ async function found(reader: PlantReader, given: Partial<Search>, hasGaps = fals
     expect(back.next === undefined).toBe(false);
     expect(back.previous === undefined).toBe(index === 1);
   }
-  const { order, match } = pages[0] as Page;
-  return { order, match, ids: pages.flatMap(({ plants }) => plants.map(({ id }) => id)) };
+  const { order, isDescending, match } = pages[0] as Page;
+  return { order, isDescending, match, ids: pages.flatMap(({ plants }) => plants.map(({ id }) => id)) };
 }
 
 async function runSql(database: string, sql: string): Promise<void> {
@@ -169,7 +169,8 @@ async function expectRightFinds(reader: PlantReader, plants: readonly NewPlant[]
     // Single plants to a page are turned without a search: each page is a query.
     for (const text of plantsMax === 1 ? [] : [...prefixes, ...texts].filter((each) => each !== "")) {
       for (const tag of plantsMax === 7 ? [undefined, "tropical", "", "t".repeat(5_000)] : [undefined]) {
-        const { order, match, ids } = await found(reader, { ...paging, text, tag });
+        const { order, isDescending: isDown, match, ids } = await found(reader, { ...paging, text, tag });
+        expect(isDown).toBe(order === "id" ? isDescending : false);
         const isContained = states.text === "ready" && Array.from(text).length >= 3;
         expect(match).toBe(isContained ? "contains" : "begins");
         expect(order).toBe(!isContained && states.name === "ready" && tag === undefined ? "name" : "id");
@@ -180,7 +181,7 @@ async function expectRightFinds(reader: PlantReader, plants: readonly NewPlant[]
               ? foldedIncludes(plant.name, text) || foldedIncludes(plant.tag, text)
               : plant.name.startsWith(text)),
         );
-        expect(ids).toEqual(idsOf(matching, order === "name" ? byName : byId, isDescending));
+        expect(ids).toEqual(idsOf(matching, order === "name" ? byName : byId, isDown));
       }
     }
     for (const tag of [...tags, "nobody's"]) {

@@ -1,7 +1,6 @@
 // The figures of all plants: their number and tags, the size of the store, and what was created lately.
 
 import { errorMessage, get } from "./api.js";
-import { ErrorMessage } from "./dialogs.js";
 import { formatDate, html, untrustedText } from "./format.js";
 import { Component } from "./library/preact.js";
 
@@ -63,9 +62,9 @@ export class Inventory extends Component {
   /** @override */
   render() {
     const { figures, error } = this.state;
-    if (figures === null) return html`<${ErrorMessage} text=${error} />`;
+    // An error of the store is that of the list, too, which shows it.
+    if (figures === null) return error !== "" && html`<p class="note">The plants could not be counted.</p>`;
     return html`
-      <${ErrorMessage} text=${error} />
       <dl class="figures" aria-label="Inventory">
         <div><dt>Plants</dt><dd>${plantCount(figures)}</dd></div>
         <div><dt>Size on disk</dt><dd>${figures.bytes === null ? "unknown" : formatBytes(figures.bytes)}</dd></div>

@@ -13,7 +13,7 @@ import { PlantDialog } from "./plant.js";
  * @typedef {import("./address.js").Order} Order
  * @typedef {{ id: string, name: string, tag: string | null, isTruncated: boolean, createdAt: string | null,
  *   token: string | null }} PlantSummary
- * @typedef {{ plants: PlantSummary[], order: Order, from: "store" | "memory", match: "contains" | "begins" | null,
+ * @typedef {{ plants: PlantSummary[], order: Order, isDescending: boolean, from: "store" | "memory", match: "contains" | "begins" | null,
  *   previous: string | null, next: string | null, searchedTo: string | null, hasPlantWithId: boolean,
  *   unavailableOrders: Partial<Record<Order, string>>, recordsCreations: boolean }} Page
  * @typedef {{ address: Address, query: string, shown: Address, page: Page | null, error: string, isBusy: boolean,
@@ -269,15 +269,15 @@ export class Plants extends Component {
   }
 
   /** @param {Page} page */
-  caption({ plants, order, from, match, searchedTo, hasPlantWithId, recordsCreations }) {
+  caption({ plants, order, isDescending, from, match, searchedTo, hasPlantWithId, recordsCreations }) {
     const { shown } = this.state;
     const { text, tag } = parseQuery(shown.query);
     const count = plants.length === 1 ? "1 plant" : `${plants.length} plants`;
-    const way = shown.isDescending ? "descending" : "ascending";
+    const way = isDescending ? "descending" : "ascending";
     if (from === "memory")
       return `The last plants that this server created, newest first. To record the order of all creates, build the index "newest".`;
     if (searchedTo !== null)
-      return `${count} found with ids ${shown.isDescending ? "from" : "up to"} ${searchedTo}${shown.isDescending ? " up" : ""}. Without an index the search stopped at its time limit.`;
+      return `${count} found with ids ${isDescending ? "from" : "up to"} ${searchedTo}${isDescending ? " up" : ""}. Without an index the search stopped at its time limit.`;
     const sorted =
       order === "created"
         ? `by creation${recordsCreations ? "" : ", as far as it was recorded"}`
@@ -294,7 +294,7 @@ export class Plants extends Component {
   }
 
   /** @param {Page} page */
-  table({ plants, order, unavailableOrders, recordsCreations }) {
+  table({ plants, order, isDescending, unavailableOrders, recordsCreations }) {
     const { newIds, shown, address } = this.state;
     if (plants.length === 0) return html`<p class="empty">${emptyListText(shown)}</p>`;
     const columns = /** @type {Order[]} */ (["id", "name", "tag", "created"]);
@@ -303,7 +303,7 @@ export class Plants extends Component {
         <table class=${recordsCreations ? "with-creation" : ""}>
           <thead>
             <tr>
-              ${columns.map((column) => this.columnHeader(column, order, unavailableOrders[column]))}
+              ${columns.map((column) => this.columnHeader(column, column === order ? isDescending : null, unavailableOrders[column]))}
             </tr>
           </thead>
           <tbody>
@@ -338,23 +338,21 @@ export class Plants extends Component {
 
   /**
    * @param {Order} column
-   * @param {Order} order
+   * @param {boolean | null} isDescending null if the plants are not sorted by this column.
    * @param {string | undefined} reason
    */
-  columnHeader(column, order, reason) {
-    const { isDescending } = this.state.shown;
-    const isSorted = column === order;
-    const direction = isDescending ? "descending" : "ascending";
+  columnHeader(column, isDescending, reason) {
+    const [direction, arrow] =
+      isDescending === null ? ["none", ""] : isDescending ? ["descending", " ↓"] : ["ascending", " ↑"];
     return html`
-      <th scope="col" class=${column === "id" ? "number" : column} aria-sort=${isSorted ? direction : "none"}>
+      <th scope="col" class=${column === "id" ? "number" : column} aria-sort=${direction}>
         <button
           type="button"
-          class="link"
+          class=${reason === undefined ? "link" : "link unavailable"}
           title=${reason ?? `Sort by ${columnNames[column].toLowerCase()}`}
-          aria-disabled=${reason !== undefined}
           onClick=${() => this.sort(column)}
         >
-          ${columnNames[column]}<span aria-hidden="true">${isSorted ? (isDescending ? " ↓" : " ↑") : ""}</span>
+          ${columnNames[column]}<span aria-hidden="true">${arrow}</span>
         </button>
       </th>
     `;
