@@ -4,7 +4,8 @@ import { Command } from "commander";
 import { withSettings } from "../config/command-options.ts";
 import { OperatorError } from "../operator-error.ts";
 import { printError } from "../output.ts";
-import { editPlants, editStored, parseIdArgument } from "./edit-plants.ts";
+import { editPlants, editStored } from "./edit-plants.ts";
+import { parseIdArgument } from "./id-argument.ts";
 
 export function deleteCommand(): Command {
   const command = new Command("delete")

@@ -1,24 +1,13 @@
-// What the commands that edit plants share: reading an id, and editing what is stored, with a line for the audit.
+// What the commands that edit plants share: editing what is stored, with a line for the audit.
 
 import { userInfo } from "node:os";
-import { parseInt64 } from "../contract/int64.ts";
 import type { NewPlant, Plant } from "../contract/plant.ts";
 import type { PlantEdited } from "../observability/server-event.ts";
 import { OperatorError } from "../operator-error.ts";
 import { isErrorTerminal } from "../output.ts";
 import type { ReadablePlantStore } from "../store/plant-store.ts";
+import { noSuchPlant } from "./id-argument.ts";
 import { withStore } from "./with-store.ts";
-
-export function parseIdArgument(text: string): bigint {
-  const id = parseInt64(text);
-  if (id === undefined)
-    throw new OperatorError(`the id "${text}" is not a 64-bit integer such as 42 or -7`, 2);
-  return id;
-}
-
-export function noSuchPlant(id: bigint): OperatorError {
-  return new OperatorError(`there is no plant with the id ${id} in this store`);
-}
 
 /** Edits the plants of a command; `edited` is to be called after each edit. */
 export async function editPlants(

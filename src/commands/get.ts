@@ -4,7 +4,7 @@ import { Command } from "commander";
 import { withSettings } from "../config/command-options.ts";
 import { newPlantJson } from "../contract/plant.ts";
 import { printLines } from "../output.ts";
-import { noSuchPlant, parseIdArgument } from "./edit-plants.ts";
+import { noSuchPlant, parseIdArgument } from "./id-argument.ts";
 import { withStore } from "./with-store.ts";
 
 export function getCommand(): Command {

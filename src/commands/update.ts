@@ -5,7 +5,8 @@ import { withSettings } from "../config/command-options.ts";
 import { ApiError } from "../contract/errors.ts";
 import { type NewPlant, parseNewPlantFields, plantsEqual } from "../contract/plant.ts";
 import { OperatorError } from "../operator-error.ts";
-import { editPlants, editStored, parseIdArgument } from "./edit-plants.ts";
+import { editPlants, editStored } from "./edit-plants.ts";
+import { parseIdArgument } from "./id-argument.ts";
 
 export function updateCommand(): Command {
   const command = new Command("update")

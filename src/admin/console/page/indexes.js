@@ -97,7 +97,7 @@ export class Indexes extends ReloadingSection {
 }
 
 const blockedCreates =
-  "Creates wait until this is done, about a second for each million plants in the store, and ten for the index “text”. Once the queue is full, creates get " +
+  "Creates wait until this is done, about a second for each million plants in the store, and at least ten for the index “text”. Once the queue is full, creates get " +
   "503; retrying them is safe.";
 
 /** @param {Change["change"]} change */
