@@ -83,6 +83,7 @@ export class Plants extends Component {
   /** Counts requests for pages. Only the response to the last one is shown. */
   requests = 0;
   isReloading = false;
+  /** How long the last search took. */
   lastMs = 0;
 
   /** Shows what the address of the browser says: after a step in its history, or a link. */
@@ -143,7 +144,7 @@ export class Plants extends Component {
         this.setState({ shown: address, page: null, error: errorMessage(error) });
     }
     clearTimeout(slow);
-    this.lastMs = performance.now() - startedAt;
+    if (address.query !== "") this.lastMs = performance.now() - startedAt;
     if (request === this.requests) this.setState({ isBusy: false, isSlow: false });
   }
 
@@ -230,8 +231,9 @@ export class Plants extends Component {
   }
 
   form() {
-    const { query } = this.state;
+    const { query, shown } = this.state;
     const { tag } = parseQuery(query);
+    const waitsForEnter = this.lastMs >= quickMs && query !== shown.query;
     return html`
       <form
         class="search"
@@ -256,6 +258,7 @@ export class Plants extends Component {
         <button>Search</button>
       </form>
       <p class="note" id="search-help">
+        ${waitsForEnter && "Press Enter to search. "}
         ${
           tag === null
             ? html`Add <code>tag:tropical</code> for plants with that tag.`
