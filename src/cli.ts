@@ -1,15 +1,17 @@
 // Entry point: plantstore <command>. Each command is a file of commands/.
 
 import { Command, CommanderError } from "commander";
+import { commandName, nameCommands } from "./command-name.ts";
 import { redactPasswords } from "./config/redact.ts";
 import { OperatorError } from "./operator-error.ts";
 import { printError, printLines } from "./output.ts";
 
 const usageExitCode = 2;
 
-/** Loaded on demand. */
+/** Loaded on demand. The help lists them in this order. */
 const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import("./commands/serve-command.ts")).serveCommand(),
+  demo: async () => (await import("./commands/demo.ts")).demoCommand(),
   token: async () => (await import("./commands/token.ts")).tokenCommand(),
   get: async () => (await import("./commands/get.ts")).getCommand(),
   update: async () => (await import("./commands/update.ts")).updateCommand(),
@@ -24,8 +26,13 @@ const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   index: async () => (await import("./commands/indexes.ts")).indexCommand(),
   password: async () => (await import("./commands/password.ts")).passwordCommand(),
   config: async () => (await import("./commands/config.ts")).configCommand(),
+  completion: async () => (await import("./commands/completion.ts")).completionCommand(),
+  man: async () => (await import("./commands/man.ts")).manCommand(),
   licenses: async () => (await import("./commands/licenses.ts")).licensesCommand(),
 };
+
+/** They describe all commands. */
+const describing: readonly string[] = ["completion", "man"];
 
 if (import.meta.main) {
   try {
@@ -45,42 +52,49 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
   for (const load of loadersFor(args[0])) program.addCommand(await load());
   inheritSettings(program);
   await program.parseAsync(args, { from: "user" }).catch(async (error) => {
-    if (helpTexts.length > 0) await printLines([helpTexts.join("").replace(/\n$/, "")]);
+    if (helpTexts.length > 0) await printLines([nameCommands(helpTexts.join("").replace(/\n$/, ""))]);
     throw error;
   });
 }
 
 /** The program without its commands. `writeOut` receives the help or the version. */
 function createProgram(version: string, writeOut: (text: string) => void): Command {
-  return new Command("plantstore")
-    .description(
-      "A durable server for the Plant Store contract: POST /plants, bearer tokens, exact 64-bit ids.",
-    )
-    .version(version)
-    .configureOutput({
-      writeOut,
-      // runCommandLine rejects with the same text.
-      outputError: () => undefined,
-    })
-    .exitOverride()
-    .addHelpText(
-      "after",
-      `
-Settings, highest precedence first: a flag; its environment variable NAME, or NAME_FILE with the path of a file that
-contains the value; the file that --config names; the default. "plantstore config" prints those of serve.
+  const name = commandName();
+  return (
+    new Command(name)
+      .description(
+        "A durable server for the Plant Store contract: POST /plants, bearer tokens, exact 64-bit ids.",
+      )
+      .version(version)
+      // Before the lines are wrapped.
+      .configureHelp({ optionDescription: ({ description }) => nameCommands(description) })
+      .configureOutput({
+        writeOut,
+        // runCommandLine rejects with the same text.
+        outputError: () => undefined,
+      })
+      .exitOverride()
+      .addHelpText(
+        "after",
+        `
+Settings, highest precedence first: a flag; its environment variable NAME, or
+NAME_FILE with the path of a file that contains the value; the file that
+--config names; the default. "plantstore config" prints those of serve.
 
 Examples:
-  plantstore serve --port 8080 --database sqlite:plantstore.db
-  plantstore token create --name ci --expires 90d
-  plantstore get 9007199254740993
-  plantstore export > plants.ndjson`,
-    );
+  ${name} serve --port 8080 --database sqlite:plantstore.db
+  ${name} token create --name ci --expires 90d
+  ${name} get 9007199254740993
+  ${name} export > plants.ndjson`,
+      )
+  );
 }
 
 /** The command of a first argument; all of them for anything else, such as help or a misspelt name. The version needs none. */
 function loadersFor(name: string | undefined): (() => Promise<Command>)[] {
   if (isVersionFlag(name)) return [];
-  const load = name !== undefined && Object.hasOwn(loaders, name) ? loaders[name] : undefined;
+  const isSingle = name !== undefined && Object.hasOwn(loaders, name) && !describing.includes(name);
+  const load = isSingle ? loaders[name] : undefined;
   return load === undefined ? Object.values(loaders) : [load];
 }
 
@@ -107,7 +121,7 @@ function usageError(text: string): string {
 
 /** One line that starts with the program's name. */
 function errorLine(text: string): string {
-  return `plantstore: ${redactPasswords(text)
+  return `plantstore: ${redactPasswords(nameCommands(text))
     .trim()
     .replaceAll(/\p{Cc}+/gu, " ")}`;
 }

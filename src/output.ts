@@ -13,7 +13,17 @@ export function standardError(): NodeJS.WriteStream {
 
 /** Whether standard error is a terminal. */
 export function isErrorTerminal(): boolean {
-  return fstatSync(2).isCharacterDevice() && standardError().isTTY;
+  return isCharacterDevice(2) && standardError().isTTY;
+}
+
+/** The columns of the terminal that is standard output; undefined if it is not one. */
+export function outputColumns(): number | undefined {
+  // Made only here: process.stdout takes 7 ms of processor time.
+  return isCharacterDevice(1) && process.stdout.isTTY ? process.stdout.columns || 80 : undefined;
+}
+
+function isCharacterDevice(fd: number): boolean {
+  return fstatSync(fd).isCharacterDevice();
 }
 
 /** Writes one line to standard error. */

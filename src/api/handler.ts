@@ -225,6 +225,7 @@ class RequestResponder implements Responder {
     const record = this.#record;
     record.status = value.status;
     record.result = result;
+    record.message = result === value.outcome ? value.message : undefined;
     record.endedAt = now();
     emit({ kind: "requestCompleted", request: record });
     const response = sender.send(value, record);
@@ -275,6 +276,7 @@ function recordStarter(
       endedAt: startedAt,
       status: 0,
       result: "clientAborted",
+      message: undefined,
       caller: undefined,
       rateLimit: undefined,
     };

@@ -10,6 +10,8 @@ export interface ResponseValue {
   readonly status: number;
   /** What the request record says of it. */
   readonly outcome: Result;
+  /** The message of an error. */
+  readonly message?: string;
   /** Fields beside X-Request-Id; of a JSON response beside those that all of them have. */
   readonly headers: Readonly<Record<string, string>> | undefined;
   readonly isJson: boolean;
@@ -31,7 +33,7 @@ export function plantResponse(plant: Plant, outcome: "created" | "unchanged"): R
 export function errorResponse(error: ApiError): ResponseValue {
   const { code, message } = error;
   const body = JSON.stringify({ error: errorRegistry[code].error, message });
-  return { status: statusOf(code), outcome: code, headers: errorHeaders(error), isJson: true, body };
+  return { status: statusOf(code), outcome: code, message, headers: errorHeaders(error), isJson: true, body };
 }
 
 const realm = 'Bearer realm="plantstore"';

@@ -11,7 +11,7 @@ export function backupCommand(): Command {
     .argument("<file>", "the backup file; --force replaces an earlier backup")
     .addHelpText(
       "after",
-      '\nFor PostgreSQL use pg_dump or pg_basebackup. "plantstore restore FILE" restores a backup.',
+      '\nFor PostgreSQL use pg_dump or pg_basebackup.\n"plantstore restore FILE" restores a backup.',
     );
   return withSettings(
     command,

@@ -2,7 +2,7 @@
 
 import { Command } from "commander";
 import { withSettings } from "../config/command-options.ts";
-import { effectiveConfig } from "../config/resolve.ts";
+import { effectiveConfig, formatValue } from "../config/resolve.ts";
 import { serverSettingNames } from "../config/settings.ts";
 import { formatTable, printLines } from "../output.ts";
 
@@ -19,12 +19,4 @@ export function configCommand(): Command {
         : formatTable([["SETTING", "VALUE", "SOURCE"], ...table]),
     );
   });
-}
-
-/** As an operator would write it; as JSON if it is empty, or contains a control character. */
-function formatValue(value: unknown): string {
-  if (value === null) return "-";
-  if (Array.isArray(value)) return value.join(",");
-  const text = String(value);
-  return text === "" || /\p{Cc}/u.test(text) ? JSON.stringify(text) : text;
 }

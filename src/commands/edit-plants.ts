@@ -6,6 +6,7 @@ import type { PlantEdited } from "../observability/server-event.ts";
 import { OperatorError } from "../operator-error.ts";
 import { isErrorTerminal } from "../output.ts";
 import type { ReadablePlantStore } from "../store/plant-store.ts";
+import { textStyle } from "../terminal.ts";
 import { noSuchPlant } from "./id-argument.ts";
 import { withStore } from "./with-store.ts";
 
@@ -19,8 +20,11 @@ export async function editPlants(
 ): Promise<void> {
   // Loading it takes 15 ms of processor time, which other commands that read an id do without.
   const { Log } = await import("../observability/log.ts");
-  const log = await Log.open({
-    format: isErrorTerminal() ? "pretty" : "json",
+  const onTerminal = isErrorTerminal();
+  const log = new Log({
+    format: onTerminal ? "pretty" : "json",
+    style: textStyle(onTerminal, process.env),
+    hasBanner: false,
     level: "info",
     accessLinesPerSecond: 0,
     now: performance.now.bind(performance),

@@ -19,8 +19,9 @@ export function exportCommand(): Command {
     .addHelpText(
       "after",
       `
-To continue an interrupted export, give --since-id with the last id that was printed.
-Ids are not ordered by time: a plant that was created later may have a smaller id.`,
+To continue an interrupted export, give --since-id with the last id that was
+printed. Ids are not ordered by time: a plant that was created later may have a
+smaller id.`,
     );
   return withSettings(command, settingNames, (config) => {
     const { database, quiet } = config;

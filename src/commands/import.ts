@@ -29,9 +29,11 @@ export function importCommand(): Command {
     .addHelpText(
       "after",
       `
-Rejected records are written to FILE.rejected.ndjson with their line, error and text, and the exit code is 3. If
-another import has written a report of that name, this one is FILE.rejected.2.ndjson, and so on.
-The first line of CSV names the columns id, name and tag, in any case; an empty cell means no tag, and "" an empty tag.`,
+Rejected records are written to FILE.rejected.ndjson with their line, error and
+text, and the exit code is 3. If another import has written a report of that
+name, this one is FILE.rejected.2.ndjson, and so on. The first line of CSV names
+the columns id, name and tag, in any case; an empty cell means no tag, and "" an
+empty tag.`,
     );
   return withSettings(command, settingNames, importFile);
 }

@@ -11,7 +11,7 @@ export function restoreCommand(): Command {
     .argument("<file>", 'a file that "plantstore backup" has written')
     .addHelpText(
       "after",
-      "\nTokens are restored too: a token that was revoked after the backup is active again, so revoke it again.",
+      "\nTokens are restored too: a token that was revoked after the backup is active\nagain, so revoke it again.",
     );
   return withSettings(
     command,

@@ -15,19 +15,21 @@ import { type PublicListener, startPublicListener } from "../api/listener.ts";
 import { RateLimit } from "../api/rate-limit.ts";
 import { Authenticator } from "../auth/authenticator.ts";
 import { TokenCache } from "../auth/token-cache.ts";
-import { effectiveConfig, type ServeConfig } from "../config/resolve.ts";
+import { changedSettings, effectiveConfig, type ServeConfig } from "../config/resolve.ts";
 import { Log } from "../observability/log.ts";
 import { Metrics } from "../observability/metrics.ts";
 import type { Clock, Emit, ServerEvent } from "../observability/server-event.ts";
 import { Tracing } from "../observability/tracing.ts";
 import { OperatorError } from "../operator-error.ts";
-import { isErrorTerminal } from "../output.ts";
+import { isErrorTerminal, outputColumns } from "../output.ts";
 import { type FinishedBatch, GroupCommit, scheduleWithSetImmediate } from "../store/group-commit.ts";
-import { openServerStore } from "../store/open-store.ts";
+import { openServerStore, storeLocation } from "../store/open-store.ts";
 import type { PlantStore, StoreEvents } from "../store/plant-store.ts";
 import { Readiness } from "../store/readiness.ts";
 import { RecentCreates } from "../store/recent-creates.ts";
-import { printUrl } from "./bootstrap-token.ts";
+import { textStyle } from "../terminal.ts";
+import { bannerLines, plainLines } from "./banner.ts";
+import { printStart } from "./bootstrap-token.ts";
 import { createConsole } from "./serve-console.ts";
 import { waitForStopSignal } from "./signals.ts";
 
@@ -62,8 +64,12 @@ export async function serve(config: ServeConfig): Promise<void> {
   const certificate = certificateFiles && (await readCertificate(certificateFiles));
 
   // Events
-  const log = await Log.open({
-    format: config.logFormat === "auto" ? (isErrorTerminal() ? "pretty" : "json") : config.logFormat,
+  const columns = outputColumns();
+  const onTerminal = isErrorTerminal();
+  const log = new Log({
+    format: config.logFormat === "auto" ? (onTerminal ? "pretty" : "json") : config.logFormat,
+    style: textStyle(onTerminal, process.env),
+    hasBanner: onTerminal && columns !== undefined,
     level: config.logLevel,
     accessLinesPerSecond: config.accessLog,
     now,
@@ -209,7 +215,9 @@ export async function serve(config: ServeConfig): Promise<void> {
   const { url } = listener;
 
   // Logged after the listeners are open, so that a failed start prints nothing but its error.
-  emit({ kind: "configured", version: packageJson.version, settings: effectiveConfig(config) });
+  const { version } = packageJson;
+  const changed = changedSettings(config);
+  emit({ kind: "configured", version, settings: effectiveConfig(config), changed });
   if (connections.shortage !== undefined) emit({ kind: "openFileLimitTooLow", ...connections.shortage });
   if (admin !== undefined) emit({ kind: "listening", listener: "admin", url: admin.url });
   emit({ kind: "listening", listener: "public", url });
@@ -217,11 +225,16 @@ export async function serve(config: ServeConfig): Promise<void> {
     reloadCertificate(certificateFiles, certificate, { listener, resources, emit });
 
   // Last, because a first token that is not shown could not be issued again.
-  await printUrl(store.tokens, {
-    url,
+  const started = {
+    ...{ version, url, changed, publicUrl: config.publicUrl, store: storeLocation(config.database) },
     documentationUrl: config.docs === "on" ? `${url}/` : undefined,
     consoleUrl: admin === undefined || operatorConsole === undefined ? undefined : `${admin.url}/console/`,
-  });
+  };
+  const render = (token: string | undefined) =>
+    columns === undefined
+      ? plainLines(started, token)
+      : bannerLines(started, token, { columns, style: textStyle(true, process.env) });
+  await printStart(store.tokens, render);
   emit({ kind: "shuttingDown", signal: await stopSignal });
   isStopping = true;
 }
@@ -309,8 +322,12 @@ function listen<Listener>(host: string, port: number, flag: string, start: () =>
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;
-    throw new OperatorError(
-      `cannot listen on ${host}:${port} (${code}); stop the program that uses it, or choose another with ${flag}`,
-    );
+    throw new OperatorError(`cannot listen on ${host}:${port} (${code}); ${listenAdvice(code, flag)}`);
   }
+}
+
+function listenAdvice(code: string, flag: string): string {
+  if (code === "EACCES") return `this user may not open that port; choose one above 1023 with ${flag}`;
+  if (code === "EADDRINUSE") return `stop the program that uses it, or choose another with ${flag}`;
+  return `choose an address of this machine with ${flag.replace("port", "host")}`;
 }

@@ -71,7 +71,7 @@ function rotateCommand(): Command {
 }
 
 function listCommand(): Command {
-  const command = new Command("list").description("list the tokens, without the tokens themselves");
+  const command = new Command("list").description("list the tokens by name, with their states");
   return withSettings(command, ["json", "database"], async ({ json, database }) => {
     const now = Date.now();
     const tokens = await withStore(database, "existing", (store) => store.tokens.list());

@@ -2,7 +2,7 @@
 
 import { type Command, Option } from "commander";
 import { type Config, type Flags, resolveConfig } from "./resolve.ts";
-import { type SettingName, settings } from "./settings.ts";
+import { type SettingName, settingGroups, settings } from "./settings.ts";
 
 /** Adds the flags of the settings, and --config, to a command. The action is called with the resolved values. */
 export function withSettings<Name extends SettingName, Arguments extends readonly string[]>(
@@ -17,12 +17,15 @@ export function withSettings<Name extends SettingName, Arguments extends readonl
   });
 }
 
+/** Declares the flags of the settings: grouped where they are those of the server. */
 export function declareFlags(command: Command, names: readonly SettingName[]): void {
+  const isGrouped = names.includes("host");
   for (const name of withConfig(names)) {
-    const { flag, description, default: text = "", environment } = settings[name];
+    const { flag, description, default: text = "", environment, group } = settings[name];
     const notes = [...(text === "" ? [] : [`default: ${text}`]), `env: ${environment}`];
     // Without commander's own default and env: precedence is decided by resolveConfig.
-    command.addOption(new Option(flag, `${description} (${notes.join(", ")})`));
+    const option = new Option(flag, `${description} (${notes.join(", ")})`);
+    command.addOption(isGrouped && group !== undefined ? option.helpGroup(settingGroups[group]) : option);
   }
 }
 

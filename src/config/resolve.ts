@@ -77,6 +77,26 @@ export function effectiveConfig(config: ServeConfig): EffectiveSetting[] {
   });
 }
 
+/** The settings that differ from their defaults, each as its flag and value: `--port 9000`. Secrets are hidden. */
+export function changedSettings(config: ServeConfig): string[] {
+  const names = (["config", ...serverSettingNames] as const).filter(
+    (name) => JSON.stringify(config[name]) !== JSON.stringify(defaultValue(name)),
+  );
+  const shown = new Map(effectiveConfig(config).map(({ name, value }) => [name, formatValue(value)]));
+  return names.map((name) => {
+    const text = shown.get(settings[name].environment) ?? "";
+    return `${flagName(name)} ${/\s/.test(text) ? JSON.stringify(text) : text}`;
+  });
+}
+
+/** A value as an operator would write it; as JSON if it is empty, or contains a control character. */
+export function formatValue(value: unknown): string {
+  if (value === null) return "-";
+  if (Array.isArray(value)) return value.join(",");
+  const text = String(value);
+  return text === "" || /\p{Cc}/u.test(text) ? JSON.stringify(text) : text;
+}
+
 function fromFlag(flags: Flags, name: SettingName): RawValue | undefined {
   const text = flags[name];
   return text === undefined ? undefined : { text, source: "flag", origin: flagName(name), isQuotable: true };

@@ -28,6 +28,16 @@ import { redactPasswords } from "./redact.ts";
 
 const MiB = 2 ** 20;
 
+/** The headings of the server's settings in its help. */
+export const settingGroups = {
+  listener: "Public listener:",
+  admin: "Admin listener and console:",
+  store: "Store:",
+  jwt: "JWTs of an identity provider:",
+  limits: "Limits:",
+  log: "Log and traces:",
+} as const;
+
 export interface Setting<Value> {
   /** The long flag and its argument, in commander's syntax. */
   readonly flag: string;
@@ -36,6 +46,8 @@ export interface Setting<Value> {
   /** Whether a command that uses the setting fails without a value. */
   readonly required?: true;
   readonly description: string;
+  /** The heading in `plantstore serve --help`. */
+  readonly group?: keyof typeof settingGroups;
   /** Whether the value is hidden by `plantstore config`, in the log and in error messages. */
   readonly secret?: true;
   /** Throws an InvalidValueError; for a secret its message must not contain the value. */
@@ -48,52 +60,61 @@ export interface Setting<Value> {
 const serverSettings = {
   host: {
     flag: "--host <address>",
+    group: "listener",
     default: "127.0.0.1",
     description: "address that the public listener binds to",
     parse: parseText,
   },
   port: {
     flag: "--port <number>",
+    group: "listener",
     default: "8080",
     description: "port of the public listener; 0 picks a free port",
     parse: parsePort,
   },
   tlsCertificate: {
     flag: "--tls-certificate <file>",
+    group: "listener",
     description:
       "TLS certificate of the public listener with its chain, in PEM; reloaded when the file changes",
     parse: parseText,
   },
   tlsKey: {
     flag: "--tls-key <file>",
+    group: "listener",
     description: "private key of the TLS certificate, in PEM, without a passphrase",
     parse: parseText,
   },
   basePath: {
     flag: "--base-path <path>",
+    group: "listener",
     default: "",
     description: "path prefix of /plants, such as /v1",
     parse: parseBasePath,
   },
   publicUrl: {
     flag: "--public-url <url>",
+    group: "listener",
     description: "base URL that clients use, if the server is behind a proxy",
     parse: parseUrl,
   },
   cors: {
     flag: "--cors <origins>",
+    group: "listener",
     default: "*",
     description: "web origins that may send cross-origin requests: *, off, or a list separated by commas",
     parse: parseOrigins,
   },
   docs: {
     flag: "--docs <on|off>",
+    group: "listener",
     default: "on",
     description: "serve the documentation page at the base URL",
     parse: oneOf("on", "off"),
   },
   adminHost: {
     flag: "--admin-host <address>",
+    group: "admin",
     default: "127.0.0.1",
     description:
       "address that the admin listener binds to; an address that is not loopback requires --admin-password-hash",
@@ -101,6 +122,7 @@ const serverSettings = {
   },
   adminPort: {
     flag: "--admin-port <number>",
+    group: "admin",
     default: "8081",
     description:
       "port of the admin listener with the console, /livez, /readyz and /metrics; 0 picks a free port, off disables the listener",
@@ -108,30 +130,36 @@ const serverSettings = {
   },
   console: {
     flag: "--console <on|off>",
+    group: "admin",
     default: "on",
     description: "serve the operator console on the admin listener",
     parse: oneOf("on", "off"),
   },
   adminPasswordHash: {
     flag: "--admin-password-hash <hash>",
-    description: "hash of the console's password, as plantstore password prints it; no password if not set",
+    group: "admin",
+    description:
+      'hash of the console\'s password, as "plantstore password" prints it; no password if not set',
     secret: true,
     parse: parsePasswordHash,
   },
   adminNames: {
     flag: "--admin-names <names>",
+    group: "admin",
     description:
       "host names of the console, separated by commas; IP addresses and localhost are always accepted",
     parse: parseHostNames,
   },
   trustedProxies: {
     flag: "--trusted-proxies <addresses>",
+    group: "admin",
     description:
       "addresses or ranges, separated by commas, of proxies in front of the admin listener whose Forwarded or X-Forwarded-For is trusted",
     parse: parseAddressRanges,
   },
   database: {
     flag: "--database <address>",
+    group: "store",
     default: "sqlite:plantstore.db",
     description: "the store: sqlite:FILE or postgres://user:password@host/database",
     secret: true,
@@ -140,33 +168,39 @@ const serverSettings = {
   },
   migrate: {
     flag: "--migrate <on|off>",
+    group: "store",
     default: "on",
     description: "create the store, or upgrade its schema, when the server starts",
     parse: oneOf("on", "off"),
   },
   jwtIssuer: {
     flag: "--jwt-issuer <url>",
+    group: "jwt",
     description: "identity provider whose JWTs are accepted: the exact value of their iss claim",
     parse: parseIssuer,
   },
   jwtAudience: {
     flag: "--jwt-audience <text>",
+    group: "jwt",
     description: "value that the aud claim of a JWT must be or contain",
     parse: parseText,
   },
   jwksUrl: {
     flag: "--jwks-url <url>",
+    group: "jwt",
     description: "URL of the identity provider's keys; OpenID discovery if not set",
     parse: parseJwksUrl,
   },
   jwksAgeSecondsMax: {
     flag: "--jwks-age-seconds-max <seconds>",
+    group: "jwt",
     default: "300",
     description: "maximum age of the identity provider's keys before they are fetched again",
     parse: integer(1, 86_400),
   },
   bodyBytesMax: {
     flag: "--body-bytes-max <bytes>",
+    group: "limits",
     default: String(MiB),
     description: "maximum size of a request body; a larger one is rejected with 413",
     // SQLite stores strings of up to 10^9 bytes.
@@ -174,36 +208,42 @@ const serverSettings = {
   },
   queuePlantsMax: {
     flag: "--queue-plants-max <plants>",
+    group: "limits",
     default: "10000",
     description: "maximum number of plants waiting for a commit; further ones are rejected with 503",
     parse: integer(1, 1_000_000),
   },
   tokenRate: {
     flag: "--token-rate <creates>",
+    group: "limits",
     default: "0",
     description: "creates per second for each token; further ones are rejected with 429; 0 is unlimited",
     parse: integer(0, 1_000_000),
   },
   tokenBurst: {
     flag: "--token-burst <creates>",
+    group: "limits",
     description:
       "creates that a token may send at once, above its rate for a short time; --token-rate if not set",
     parse: integer(1, 100_000_000),
   },
   inFlightBytesMax: {
     flag: "--in-flight-bytes-max <bytes>",
+    group: "limits",
     default: String(64 * MiB),
     description: "memory for the bodies of all requests in flight; further ones are rejected with 503",
     parse: integer(1, 64 * 1_024 * MiB),
   },
   arrivalSecondsMax: {
     flag: "--arrival-seconds-max <seconds>",
+    group: "limits",
     default: "20",
     description: "time for a request body to arrive; a slower request is rejected with 408",
     parse: integer(1, 240),
   },
   connectionsMax: {
     flag: "--connections-max <connections>",
+    group: "limits",
     default: "10000",
     description:
       "maximum number of open connections; beyond it idle ones are closed, and others after their next response",
@@ -211,35 +251,40 @@ const serverSettings = {
   },
   drainSecondsMax: {
     flag: "--drain-seconds-max <seconds>",
+    group: "limits",
     default: "10",
     description: "time to finish accepted requests when the server shuts down",
     parse: integer(0, 3_600),
   },
   logFormat: {
-    flag: "--log-format <format>",
+    flag: "--log-format <auto|json|pretty>",
+    group: "log",
     default: "auto",
-    description: "json, pretty, or auto: pretty on a terminal, otherwise json",
+    description: "auto is pretty on a terminal, otherwise json",
     parse: oneOf("auto", "json", "pretty"),
   },
   logLevel: {
-    flag: "--log-level <level>",
+    flag: "--log-level <error|warn|info>",
+    group: "log",
     default: "info",
-    description: "minimum severity of log lines: error, warn or info",
+    description: "minimum severity of log lines",
     parse: oneOf("error", "warn", "info"),
   },
   accessLog: {
     flag: "--access-log <lines>",
+    group: "log",
     default: "10",
     description: "maximum number of requests logged per second; 0 disables the access log",
     parse: integer(0, 1_000_000),
   },
   otlpEndpoint: {
     flag: "--otlp-endpoint <url>",
+    group: "log",
     description:
       "OpenTelemetry collector that traces are sent to, such as http://127.0.0.1:4318; no tracing if not set",
     parse: parseUrl,
   },
-} satisfies Record<string, Setting<unknown>>;
+} satisfies Record<string, Required<Pick<Setting<unknown>, "group">> & Setting<unknown>>;
 
 /** The settings of single commands. */
 const commandSettings = {
@@ -285,13 +330,13 @@ const commandSettings = {
     parse: parseSwitch,
   },
   format: {
-    flag: "--format <name>",
-    description: "ndjson or csv; if not set, import uses the file's extension, and export prints ndjson",
+    flag: "--format <ndjson|csv>",
+    description: "if not set, import uses the file's extension, and export prints ndjson",
     parse: oneOf(...formatNames),
   },
   delimiter: {
     flag: "--delimiter <character>",
-    default: ",",
+    default: "comma",
     description: "delimiter of CSV cells: comma, semicolon, tab or a single character",
     parse: parseDelimiter,
   },

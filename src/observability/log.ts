@@ -1,13 +1,19 @@
-// The log: events as lines on standard error, as JSON or in a readable format. Never contains a token or the name or tag
-// of a plant.
+// The log: events as lines on standard error, as JSON or in a readable format. Never contains a token, or the name or tag of a
+// plant.
 
-import pino, { type DestinationStream, type Logger } from "pino";
-import { errorRegistry } from "../contract/errors.ts";
+import pino from "pino";
+import { type ErrorCode, errorRegistry } from "../contract/errors.ts";
+import type { TextStyle } from "../terminal.ts";
 import { FixedWindowLimiter } from "./fixed-window-limiter.ts";
-import type { Clock, RequestRecord, ServerEvent } from "./server-event.ts";
+import { formatEvent, formatRequest } from "./readable-lines.ts";
+import type { Clock, RequestRecord, Result, ServerEvent } from "./server-event.ts";
 
 export interface LogOptions {
   readonly format: "json" | "pretty";
+  /** The style of readable lines. */
+  readonly style: TextStyle;
+  /** Whether the same terminal shows the settings and the addresses of the server: readable lines leave them out. */
+  readonly hasBanner: boolean;
   /** Less severe lines are not logged. */
   readonly level: "error" | "warn" | "info";
   /** At most this many lines of requests in a second; 0 for none. */
@@ -26,40 +32,28 @@ const pathCharactersMax = 200;
 const endMsMax = 1_000;
 
 export class Log {
-  readonly #logger: Logger;
+  readonly #format: LineFormat;
   readonly #accessLimiter: FixedWindowLimiter;
   /** By the `throttle` of a line. */
   readonly #throttles = new Map<string, FixedWindowLimiter>();
   readonly #now: Clock;
-  readonly #end: Lines["end"];
-  readonly #abandon: Lines["abandon"];
+  readonly #output: Output;
   #hasEnded = false;
 
-  private constructor({ stream, end, abandon }: Lines, { level, accessLinesPerSecond, now }: LogOptions) {
-    this.#end = end;
-    this.#abandon = abandon;
-    this.#logger = pino(
-      {
-        level,
-        base: null,
-        timestamp: pino.stdTimeFunctions.isoTime,
-        formatters: { level: (label) => ({ level: label }) },
-      },
-      stream,
-    );
+  /** Starts a log on standard error. Close it with end(). */
+  constructor(options: LogOptions) {
+    const { format, accessLinesPerSecond, now } = options;
+    this.#output = openOutput();
+    const { stream } = this.#output;
+    this.#format = format === "json" ? jsonFormat(options, stream) : readableFormat(options, stream);
     this.#now = now;
     this.#accessLimiter = new FixedWindowLimiter(accessLinesPerSecond, 1_000);
-  }
-
-  /** Starts a log on standard error. Close it with end(). */
-  static async open(options: LogOptions): Promise<Log> {
-    return new Log(options.format === "json" ? jsonLines() : await readableLines(), options);
   }
 
   handle(event: ServerEvent): void {
     if (this.#hasEnded) return;
     if (event.kind === "requestCompleted") this.#logRequest(event.request);
-    else if (event.kind !== "batchCommitted") this.#write(toLine(event));
+    else if (event.kind !== "batchCommitted") this.#write(event);
   }
 
   /**
@@ -70,10 +64,10 @@ export class Log {
     this.#hasEnded = true;
     const written = Promise.withResolvers<boolean>();
     const timer = setTimeout(() => {
-      this.#abandon();
+      this.#output.abandon();
       written.resolve(false);
     }, endMsMax);
-    this.#end(() => {
+    this.#output.end(() => {
       clearTimeout(timer);
       written.resolve(true);
     });
@@ -81,33 +75,26 @@ export class Log {
   }
 
   #logRequest(request: Readonly<RequestRecord>): void {
+    if (!this.#format.hasLine(request.result)) return;
     const suppressed = this.#accessLimiter.tryAcquire(request.endedAt);
     if (suppressed === undefined) return;
-    const { requestId, method, status, result, caller, startedAt, endedAt } = request;
     const path = request.path.slice(0, pathCharactersMax);
-    const fields = {
-      requestId,
-      method,
-      path,
-      status,
-      ...(result in errorRegistry ? { error: errorNumber(result) } : { result }),
-      token: caller,
-      ms: Number((endedAt - startedAt).toFixed(3)),
-      suppressed: suppressed === 0 ? undefined : suppressed,
-    };
-    this.#logger.info(fields, `${method} ${path} ${status}`);
+    this.#format.writeRequest({ ...request, path }, suppressed === 0 ? undefined : suppressed);
   }
 
-  #write({ level, message, fields, throttle }: Line): void {
+  #write(event: LoggedEvent): void {
+    const line = toLine(event);
+    const { throttle } = line;
     if (throttle === undefined) {
-      this.#logger[level](fields, message);
+      this.#format.write(line, event);
       return;
     }
     const limiter = this.#throttles.get(throttle) ?? new FixedWindowLimiter(1, warningIntervalMs);
     this.#throttles.set(throttle, limiter);
     const suppressed = limiter.tryAcquire(this.#now());
     if (suppressed === undefined) return;
-    this.#logger[level]({ ...fields, suppressed: suppressed === 0 ? undefined : suppressed }, message);
+    const fields = { ...line.fields, suppressed: suppressed === 0 ? undefined : suppressed };
+    this.#format.write({ ...line, fields }, event);
   }
 }
 
@@ -188,15 +175,82 @@ function throttled(message: string, fields: Line["fields"], throttle = message):
   return { ...line("warn", message, fields), throttle };
 }
 
-interface Lines {
-  readonly stream: DestinationStream;
+/** How lines are written. */
+interface LineFormat {
+  /** Whether a request with this result has a line. */
+  hasLine(result: Result): boolean;
+  writeRequest(request: Readonly<RequestRecord>, suppressed: number | undefined): void;
+  write(line: Line, event: LoggedEvent): void;
+}
+
+function jsonFormat({ level }: LogOptions, stream: LogStream): LineFormat {
+  const logger = pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    stream,
+  );
+  return {
+    hasLine: () => true,
+    writeRequest(request, suppressed) {
+      const { requestId, method, path, status, result, message, caller, startedAt, endedAt } = request;
+      const fields = {
+        requestId,
+        method,
+        path,
+        status,
+        ...(isError(result) ? { error: errorRegistry[result].error, message } : { result }),
+        token: caller,
+        ms: Number((endedAt - startedAt).toFixed(3)),
+        suppressed,
+      };
+      logger.info(fields, `${method} ${path} ${status}`);
+    },
+    write: ({ level, fields, message }) => logger[level](fields, message),
+  };
+}
+
+/** For people, in local time. What the documentation page and CORS preflights fetch has no line. */
+function readableFormat({ level, style, hasBanner }: LogOptions, stream: LogStream): LineFormat {
+  const severities = ["error", "warn", "info"];
+  const severityMax = severities.indexOf(level);
+  return {
+    hasLine: (result) => level === "info" && result !== "served",
+    writeRequest(request, suppressed) {
+      const { result, status, caller, startedAt, endedAt } = request;
+      const shown =
+        result === "clientAborted"
+          ? { status: undefined, result: "client aborted" }
+          : { status, result: isError(result) ? errorRegistry[result].error : result };
+      const readable = { ...request, ...shown, token: caller, ms: endedAt - startedAt, suppressed };
+      stream.write(`${formatRequest(readable, new Date(), style)}\n`);
+    },
+    write(line, event) {
+      if (severities.indexOf(line.level) > severityMax) return;
+      if (hasBanner && (event.kind === "configured" || event.kind === "listening")) return;
+      const fields =
+        event.kind === "configured"
+          ? { version: event.version, settings: event.changed.join(" ") || "defaults" }
+          : line.fields;
+      stream.write(`${formatEvent(line.level, line.message, fields, new Date(), style)}\n`);
+    },
+  };
+}
+
+interface Output {
+  readonly stream: LogStream;
   /** Writes the buffered lines. */
   readonly end: (whenWritten: () => void) => void;
   /** Drops the buffered lines. */
   readonly abandon: () => void;
 }
 
-function jsonLines(): Lines {
+type LogStream = ReturnType<typeof pino.destination>;
+
+function openOutput(): Output {
   const stream = pino.destination({ fd: 2, sync: false, maxLength: bufferedBytesMax });
   // The reader of the log may end; the server continues without a log.
   let hasReaderEnded = false;
@@ -213,20 +267,12 @@ function jsonLines(): Lines {
   return { stream, end, abandon: () => stream.destroy() };
 }
 
-async function readableLines(): Promise<Lines> {
-  // Loading it takes 15 ms of processor time.
-  const { default: pretty } = await import("pino-pretty");
-  const stream = pretty({ destination: 2, sync: true, singleLine: true, translateTime: "SYS:HH:MM:ss.l" });
-  stream.on("error", () => undefined);
-  return { stream, end: (whenWritten) => stream.end(whenWritten), abandon: () => stream.destroy() };
-}
-
 function settingEntry({ name, value, source }: { name: string; value: unknown; source: string }) {
   return [name, { value, source }] as const;
 }
 
-function errorNumber(code: string): number {
-  return errorRegistry[code as keyof typeof errorRegistry].error;
+function isError(result: Result): result is ErrorCode {
+  return result in errorRegistry;
 }
 
 /** Only message and stack: other properties of a database's error contain the row that it failed on. */

@@ -13,6 +13,8 @@ export type ServerEvent =
         readonly value: unknown;
         readonly source: string;
       }[];
+      /** Those that differ from their defaults, each as a flag with its value. */
+      readonly changed: readonly string[];
     }
   | { readonly kind: "listening"; readonly listener: "public" | "admin"; readonly url: string }
   | { readonly kind: "requestCompleted"; readonly request: Readonly<RequestRecord> }
@@ -83,6 +85,8 @@ export interface RequestRecord {
   endedAt: number;
   status: number;
   result: Result;
+  /** Of an error, as the response has it: without the name and the tag of a plant. */
+  message?: string | undefined;
   /** The name of the token, once it is authenticated. */
   caller: string | undefined;
 }

@@ -1,5 +1,6 @@
 // Chooses the engine by the scheme of --database.
 
+import { resolve } from "node:path";
 import { OperatorError } from "../operator-error.ts";
 import type {
   OnUnavailable,
@@ -10,12 +11,14 @@ import type {
   StoreSize,
   StoreWait,
 } from "./plant-store.ts";
-import { parsePostgresUrl } from "./postgres/connection-url.ts";
+import { parsePostgresUrl, toLocation } from "./postgres/connection-url.ts";
 
 /** The functions of an engine. An address is the rest of --database after the scheme. */
 interface Engine {
   /** Throws an OperatorError if the address is not one of this engine. */
   assertAddress(address: string): void;
+  /** A path, or hosts and a database, for operators. */
+  toLocation(address: string): string;
   /** Opens a store for a server. */
   openForServer(address: string, mode: OpenMode, events: StoreEvents, wait: StoreWait): Promise<PlantStore>;
   /** Opens a store for one command. */
@@ -36,6 +39,7 @@ interface Engine {
 
 const sqlite: Engine = {
   assertAddress: () => undefined,
+  toLocation: (path) => resolve(path),
   openForServer: async (path, mode, events) => {
     const { SqliteWorkerStore } = await import("./sqlite/worker-store.ts");
     return SqliteWorkerStore.open(path, mode, events);
@@ -55,6 +59,7 @@ const openPostgres: Engine["open"] = async (...args) => {
 
 const postgres: Engine = {
   assertAddress: parsePostgresUrl,
+  toLocation: (address) => toLocation(parsePostgresUrl(address)),
   openForServer: (address, mode, { onUnavailable }, wait) => openPostgres(address, mode, onUnavailable, wait),
   open: openPostgres,
   backUp: async () => (await import("./postgres/backup.ts")).backUp(),
@@ -67,6 +72,12 @@ const engines: Readonly<Record<string, Engine>> = { sqlite, postgres, postgresql
 export function assertDatabaseUrl(database: string): void {
   const { engine, address } = parseDatabase(database);
   engine.assertAddress(address);
+}
+
+/** The file or the hosts of the store that --database names, without a password. */
+export function storeLocation(database: string): string {
+  const { engine, address } = parseDatabase(database);
+  return engine.toLocation(address);
 }
 
 /** Opens the store that --database names, for a server. Rejects with an OperatorError if that fails. */

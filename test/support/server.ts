@@ -2,7 +2,7 @@
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { makeToken, randomBytes } from "../../src/auth/token.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import type { OpenMode, ReadablePlantStore } from "../../src/store/plant-store.ts";
@@ -207,8 +207,9 @@ export class RunningServer {
   }
 }
 
+/** With the command on PATH, as where it is installed: messages name commands as they can be typed. */
 function environment(env: Record<string, string>): Record<string, string> {
-  return { PATH: process.env.PATH ?? "", ...env };
+  return { PATH: `${dirname(plantstore)}:${process.env.PATH}`, ...env };
 }
 
 interface Started {

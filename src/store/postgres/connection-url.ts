@@ -146,3 +146,9 @@ function wholeNumber(parameters: Parameters, name: keyof Parameters): number {
 function invalidUrl(reason: string): OperatorError {
   return new OperatorError(reason, 2);
 }
+
+/** The hosts and the database, for operators. */
+export function toLocation({ hosts }: PostgresUrl): string {
+  const names = hosts.map(({ host, port }) => `${host?.includes(":") ? `[${host}]` : host}:${port}`);
+  return `${names.join(",")}/${hosts[0]?.database}`;
+}

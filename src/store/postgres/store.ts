@@ -14,7 +14,7 @@ import type {
   StoreSize,
   StoreWait,
 } from "../plant-store.ts";
-import { type PostgresUrl, parsePostgresUrl } from "./connection-url.ts";
+import { type PostgresUrl, parsePostgresUrl, toLocation } from "./connection-url.ts";
 import { DatabaseError, type Pool } from "./driver.ts";
 import { classifyError, errorReason, rejectForOperator } from "./errors.ts";
 import { PostgresIndexes } from "./indexes.ts";
@@ -135,11 +135,6 @@ export class PostgresStore implements ReadablePlantStore {
 }
 
 /** The hosts and the database, as in a URL. */
-function toLocation({ hosts }: PostgresUrl): string {
-  const names = hosts.map(({ host, port }) => `${host?.includes(":") ? `[${host}]` : host}:${port}`);
-  return `${names.join(",")}/${hosts[0]?.database}`;
-}
-
 /** The tables with their indexes; the WAL belongs to the cluster, and is not counted. */
 async function bytesOfTables(pool: Pool): Promise<number | undefined> {
   try {

@@ -279,7 +279,7 @@ function verifyCopy(path: string, name: string): StoreSize {
     return { plants: countPlants(database, {}), bytes: bytesOnDisk(path), schemaVersion: version };
   } catch (error) {
     if (error instanceof SQLiteError)
-      throw new OperatorError(`${name} is not an undamaged store: ${error.message}`);
+      throw new OperatorError(`${name} is damaged, or not a store: ${error.message}`);
     throw error;
   } finally {
     database?.close();

@@ -3,14 +3,17 @@
 import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { resolveConfig } from "../../../src/config/resolve.ts";
+import { serverSettingNames, settingGroups } from "../../../src/config/settings.ts";
 import { commandError } from "../../support/command-error.ts";
 import { plantJson, post } from "../../support/http.ts";
+import { Output } from "../../support/output.ts";
 import { testIfInstalled } from "../../support/programs.ts";
 import {
   createStore,
   plantstore,
   RunningServer,
   run,
+  runIn,
   TemporaryFolder,
   withStore,
 } from "../../support/server.ts";
@@ -41,29 +44,43 @@ test("the first start prints a token and a curl command on standard output; the 
   expect(await second.stop()).toMatchObject({ stdout: `${second.url}\n` });
 });
 
-testIfInstalled("curl", "the curl command of the first start works in a shell", async () => {
-  using folder = new TemporaryFolder();
-  const database = `sqlite:${folder.file("plants.db")}`;
-  const child = Bun.spawn(
-    [plantstore, "serve", "--admin-port", "off", "--port", "0", "--database", database],
-    {
-      stdout: "pipe",
-      stderr: "pipe",
-    },
-  );
-  let shown = "";
-  for await (const chunk of child.stdout) {
-    shown += new TextDecoder().decode(chunk);
-    if (shown.includes('"tropical"}')) break;
-  }
-  const curl = shown.slice(shown.indexOf("curl -i"), shown.lastIndexOf("'") + 1);
-  const pasted = Bun.spawn(["sh", "-c", curl], { stdout: "pipe", stderr: "ignore" });
-  expect(await pasted.stdout.text()).toMatch(
-    /^HTTP\/1.1 200 OK\r\n[\s\S]*\{"name":"Monstera deliciosa","tag":"tropical"\}$/,
-  );
-  child.kill();
-  await child.exited;
-});
+testIfInstalled(
+  "curl",
+  "the curl command of the first start, and README's with its token, do what README says",
+  async () => {
+    using folder = new TemporaryFolder();
+    const database = `sqlite:${folder.file("plants.db")}`;
+    const child = Bun.spawn(
+      [plantstore, "serve", "--admin-port", "off", "--port", "0", "--database", database],
+      { stdout: "pipe", stderr: "ignore" },
+    );
+    const shown = await new Output(child.stdout).until((text) =>
+      text.includes('"tropical"}') ? text : undefined,
+    );
+    const [url = ""] = shown.split("\n");
+    const printed = /^curl -i .*'\{.*\}'$/ms.exec(shown)?.[0] ?? "";
+    const readme = await Bun.file(new URL("../../../README.md", import.meta.url)).text();
+    const pasted = (/^TOKEN=pst_.*?'\{.*?\}'$/ms.exec(readme)?.[0] ?? "")
+      .replace("pst_…", /pst_[\w-]{43}/.exec(shown)?.[0] ?? "")
+      .replace("http://127.0.0.1:8080", url);
+    const paste = (command: string) =>
+      Bun.spawn(["sh", "-c", command], { stdout: "pipe", stderr: "ignore" }).stdout.text();
+    const promised = /^HTTP\/1\.1 200 OK\n(?:.*\n)*?\n(.*)\n```/m.exec(readme)?.[1] ?? "";
+    expect(promised).toContain("Monstera deliciosa");
+    for (const command of [printed, pasted, pasted])
+      expect(await paste(command)).toMatch(
+        new RegExp(`^HTTP/1.1 200 OK\r\n[\\s\\S]*${RegExp.escape(promised)}$`),
+      );
+    // The same id with different content.
+    expect(await paste(pasted.replace("deliciosa", "adansonii"))).toMatch(
+      /^HTTP\/1.1 400 [\s\S]*"error":40009/,
+    );
+    const id = /plantstore get (\d+)/.exec(readme)?.[1] ?? "";
+    expect((await run(["get", id, "--database", database])).stdout).toContain("Monstera deliciosa");
+    child.kill();
+    await child.exited;
+  },
+);
 
 test("get and export print plants exactly, while the server runs", async () => {
   using folder = new TemporaryFolder();
@@ -334,9 +351,33 @@ test("--help prints the usage, and exits with 0", async () => {
   ]) {
     const { exitCode, stdout, stderr } = await run(args);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-    expect(stdout).toStartWith(`Usage: plantstore`);
-    if (args[0] === "serve") expect(stdout).toContain("PLANTSTORE_BASE_PATH");
+    expect(stdout).toStartWith("Usage: plantstore ");
+    if (args[0] !== "serve") continue;
+    // Every setting is below a heading.
+    const headings = [...stdout.matchAll(/^(\S.*:)\n((?: .*\n)+)/gm)];
+    expect(headings.map(([, heading]) => heading)).toEqual(["Options:", ...Object.values(settingGroups)]);
+    const flagsOf = (text = "") => text.match(/^ {2}--?[\w-]+/gm) ?? [];
+    expect(flagsOf(headings[0]?.[2])).toEqual(["  --config", "  -h"]);
+    expect(headings.flatMap(([, , text]) => flagsOf(text))).toHaveLength(serverSettingNames.length + 2);
+    expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeLessThanOrEqual(80);
   }
+});
+
+test("messages and help name commands as this one was called", async () => {
+  using folder = new TemporaryFolder();
+  const root = new URL("../../../", import.meta.url).pathname;
+  const database = `sqlite:${folder.file("none.db")}`;
+  const missing = await runIn(root, ["bin/plantstore", "get", "1", "--database", database]);
+  expect(missing.stderr).toStartWith("plantstore: ");
+  expect(missing.stderr).toContain('"bin/plantstore migrate"');
+  expect((await runIn(root, ["bin/plantstore", "restore", "--help"])).stdout).toContain(
+    '"bin/plantstore backup"',
+  );
+  mkdirSync(folder.file("node_modules/.bin"), { recursive: true });
+  symlinkSync(plantstore, folder.file("node_modules/.bin/plantstore"));
+  const asDependency = await runIn(folder.path, ["node_modules/.bin/plantstore", "--help"]);
+  expect(asDependency.stdout).toStartWith("Usage: npx plantstore ");
+  expect(asDependency.stdout).toContain("\n  npx plantstore token create");
 });
 
 test("the command works through symbolic links, from any directory", async () => {

@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import packageJson from "../../../package.json";
 import { freshId, plantJson, post, send } from "../../support/http.ts";
 import { type LogLine, logLines, Output } from "../../support/output.ts";
-import { programPath, testIfInstalled } from "../../support/programs.ts";
+import { programPath } from "../../support/programs.ts";
 import { plantstore, RunningServer, TemporaryFolder } from "../../support/server.ts";
 
 async function serverWith(folder: TemporaryFolder, ...args: string[]): Promise<RunningServer> {
@@ -27,7 +27,13 @@ test("a request has a line with its id, its token's name, its status and its err
   const common = { level: "info", path: "/plants", method: "POST", ms: expect.any(Number) };
   expect(lines).toMatchObject([
     { ...common, token: "ci", status: 200, result: "created" },
-    { ...common, token: "ci", status: 400, error: 40009 },
+    {
+      ...common,
+      token: "ci",
+      status: 400,
+      error: 40009,
+      message: expect.stringMatching(/^The id 1 already/),
+    },
     { ...common, status: 401, error: 40100 },
     { method: "GET", path: "/openapi.json", status: 200, result: "served" },
   ]);
@@ -55,28 +61,31 @@ test("the first line has the effective settings with their sources, without secr
   });
 });
 
-test("neither a token nor the content of a plant is in the log", async () => {
-  using folder = new TemporaryFolder();
-  const server = await serverWith(folder, "--access-log", "1000");
-  const token = await server.createToken("ci");
-  const target = { url: server.url, token };
-  const secret = "TheSecretGarden";
-  const bodies = [
-    plantJson(1n, secret, secret),
-    plantJson(1n, `${secret} 2`),
-    `{"id":1,"name":"${secret}`,
-    `{"id":"${secret}","name":7}`,
-    `{"id":2,"name":"${secret}\\u0000"}`,
-    `{"${secret}":1}`,
-  ];
-  for (const body of bodies) await post(target, body);
-  await post({ url: server.url, token: `pst_${secret}` }, plantJson(1n, "Monstera"));
-  await send(`${server.url}/plants?access_token=${secret}`);
-  const { stderr } = await server.stop();
-  expect(logLines(stderr).filter(isAccess)).toHaveLength(bodies.length + 2);
-  expect(stderr).not.toContain(secret);
-  expect(stderr).not.toContain(token.slice("pst_".length));
-});
+test.each(["json", "pretty"])(
+  "neither a token nor a plant's name or tag is in the log as %s",
+  async (format) => {
+    using folder = new TemporaryFolder();
+    const server = await serverWith(folder, "--access-log", "1000", "--log-format", format);
+    const token = await server.createToken("ci");
+    const target = { url: server.url, token };
+    const secret = "TheSecretGarden";
+    const bodies = [
+      plantJson(1n, secret, secret),
+      plantJson(1n, `${secret} 2`),
+      `{"id":1,"name":"${secret}`,
+      `{"id":"${secret}","name":7}`,
+      `{"id":2,"name":"${secret}\\u0000"}`,
+      `{"${secret}":1}`,
+    ];
+    for (const body of bodies) await post(target, body);
+    await post({ url: server.url, token: `pst_${secret}` }, plantJson(1n, "Monstera"));
+    await send(`${server.url}/plants?access_token=${secret}`);
+    const { stderr } = await server.stop();
+    expect(stderr.match(/\b(?:POST|GET) \/plants \d/g)).toHaveLength(bodies.length + 2);
+    expect(stderr).not.toContain(secret);
+    expect(stderr).not.toContain(token.slice("pst_".length));
+  },
+);
 
 test("requests past the limit of lines a second are counted and not logged", async () => {
   using folder = new TemporaryFolder();
@@ -102,34 +111,29 @@ test.each([
   expect(logLines((await server.stop()).stderr).filter(isAccess)).toEqual([]);
 });
 
-test("--log-format pretty is readable", async () => {
+test("--log-format pretty is readable, and has the settings that differ from the defaults on one line", async () => {
   using folder = new TemporaryFolder();
-  const server = await serverWith(folder, "--log-format", "pretty");
-  await post({ url: server.url, token: await server.createToken() }, plantJson(1n, "Monstera"));
+  const server = await serverWith(folder, "--log-format", "pretty", "--log-level", "info", "--docs", "off");
+  await post({ url: server.url, token: await server.createToken("ci") }, plantJson(1n, "Monstera"));
+  await send(`${server.url}/openapi.json`);
   const { stderr } = await server.stop();
-  expect(stderr).toMatch(/^\[\d\d:\d\d:\d\d\.\d{3}\] INFO: starting with these settings \{/);
-  expect(stderr).toContain("POST /plants 200");
+  const lines = stderr.trimEnd().split("\n");
+  const time = String.raw`\d\d:\d\d:\d\d`;
+  const settings = `--docs off --admin-port 0 --database sqlite:${folder.file("plants.db")} --log-format pretty`;
+  expect(lines).toEqual([
+    expect.stringMatching(
+      new RegExp(`^${time} starting with these settings version=\\S+ settings="--port 0 [^"]+"$`),
+    ),
+    expect.stringMatching(new RegExp(`^${time} the admin listener is open url=http://127.0.0.1:\\d+$`)),
+    expect.stringMatching(new RegExp(`^${time} the public listener is open url=${server.url}$`)),
+    expect.stringMatching(new RegExp(`^${time} POST /plants 200 created [\\d.]+ ms token=ci$`)),
+    expect.stringMatching(new RegExp(`^${time} shutting down, draining requests signal=SIGTERM$`)),
+    expect.stringMatching(new RegExp(`^${time} stopped$`)),
+  ]);
+  for (const setting of settings.split(/ (?=--)/)) expect(lines[0]).toContain(setting);
+  expect(lines[0]).not.toContain("--log-level");
+  expect(stderr).not.toContain("\x1b");
 });
-
-testIfInstalled(
-  "script",
-  "on a terminal the log is readable by default",
-  async () => {
-    using folder = new TemporaryFolder();
-    const database = `sqlite:${folder.file("plants.db")}`;
-    const serve = `${plantstore} serve --port 0 --admin-port off --database ${database}`;
-    const child = Bun.spawn([programPath("script"), "-qec", serve, "/dev/null"], {
-      stdout: "pipe",
-      stderr: "ignore",
-    });
-    await new Output(child.stdout).until(
-      (text) => Bun.stripANSI(text).includes("INFO: the public listener is open") || undefined,
-    );
-    child.kill();
-    await child.exited;
-  },
-  "bsdutils",
-);
 
 test("a reader of the log that ends does not end the server", async () => {
   using folder = new TemporaryFolder();

@@ -51,9 +51,10 @@ test("a server with the default settings loads neither the other commands nor wh
   while (!existsSync(report)) await Bun.sleep(5);
 
   const { packages, filesOf } = parseReport(report);
-  // Without pino-pretty, OpenTelemetry, jose and pg.
+  // Without OpenTelemetry, jose and pg.
   expect(packages).toEqual(["commander", "leven", "pino"]);
   expect(filesOf("src/commands/")).toEqual([
+    "banner.ts",
     "bootstrap-token.ts",
     "serve-command.ts",
     "serve-console.ts",
@@ -91,6 +92,7 @@ test("--version loads no command, and a command no other one", async () => {
   expect(version.filesOf("src/")).toEqual([
     "build-info.ts",
     "cli.ts",
+    "command-name.ts",
     "config/redact.ts",
     "operator-error.ts",
     "output.ts",

@@ -175,7 +175,7 @@ test("an incomplete backup is rejected before anything is changed", async () => 
   for (const [name, message] of [
     ["short.db", "short.db is"],
     ["damaged.db", "damaged.db is"],
-    ["text.db", "text.db is not an undamaged store"],
+    ["text.db", "text.db is damaged, or not a store"],
     ["empty.db", "empty.db is not a plant store"],
     ["foreign.db", "foreign.db is an SQLite database, but not a plant store"],
     ["newer.db", "newer.db has schema version 99"],

@@ -10,7 +10,15 @@ const sources = await readFiles("src/**/*.{js,ts}");
 /** The layers from the lowest up: a file imports from its own layer and from those below. */
 const layers: readonly (readonly string[])[] = [
   ["src/client"],
-  ["src/contract", "src/build-info.ts", "src/operator-error.ts", "src/duration.ts", "src/loopback.ts"],
+  [
+    "src/contract",
+    "src/build-info.ts",
+    "src/operator-error.ts",
+    "src/duration.ts",
+    "src/loopback.ts",
+    "src/terminal.ts",
+    "src/command-name.ts",
+  ],
   ["src/observability"],
   ["src/store"],
   ["src/auth", "src/transfer"],
@@ -25,7 +33,7 @@ const reserved: readonly [pattern: RegExp, only: string, instead: string][] = [
   [/"bun:sqlite"/, "src/store/sqlite/driver.ts", "import from ./driver.ts"],
   [/"bun:ffi"/, "src/api/process-sockets.ts", "use ProcessSockets"],
   [/"pg"/, "src/store/postgres/driver.ts", "import from ./driver.ts"],
-  [/"pino(?:-pretty)?"/, "src/observability/log.ts", "emit a ServerEvent"],
+  [/"pino"/, "src/observability/log.ts", "emit a ServerEvent"],
   [/"@opentelemetry\//, "src/observability/tracing.ts", "emit a ServerEvent"],
   [/"pg-copy-streams"/, "src/store/postgres/driver.ts", "import from ./driver.ts"],
   [/\bprocess\.exit\(/, "src/commands/serve.ts", "throw an OperatorError, or set process.exitCode"],

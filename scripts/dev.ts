@@ -1,0 +1,40 @@
+// npm run dev: the server, started again whenever a source file changes. Bun's --watch does not see the files that only a
+// worker loads, and ends the process without closing the store.
+
+import { watch } from "node:fs";
+
+const root = new URL("../", import.meta.url).pathname;
+
+/** An editor changes several files, or one file several times, at once. */
+const quietMs = 100;
+
+let isStopping = false;
+let child = start();
+let timer: Timer | undefined;
+
+for (const path of ["src", "openapi.yaml"])
+  watch(`${root}${path}`, { recursive: true }, () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => void stop("SIGTERM").then(restart), quietMs);
+  });
+
+for (const signal of ["SIGINT", "SIGTERM"] as const)
+  process.on(signal, () => {
+    isStopping = true;
+    void stop(signal).then(() => process.exit());
+  });
+
+function start(): Bun.Subprocess {
+  const command = [`${root}bin/plantstore`, "serve", ...process.argv.slice(2)];
+  return Bun.spawn(command, { stdio: ["inherit", "inherit", "inherit"] });
+}
+
+/** A server that has ended, perhaps by an error in the code, waits for the next change. */
+async function stop(signal: NodeJS.Signals): Promise<void> {
+  child.kill(signal);
+  await child.exited;
+}
+
+function restart(): void {
+  if (!isStopping) child = start();
+}

@@ -1,0 +1,28 @@
+// The name by which this program was called, so that messages name commands as they can be typed.
+
+/** Set by bin/plantstore: how it was called. Without the prefix of the settings, of which it is not one. */
+const variable = "_PLANTSTORE_CALLED_AS";
+
+declare const BUILD_COMMIT: string | undefined;
+
+/** The path of the executable that `npm run build` makes; undefined where Bun runs the sources. */
+const executable = typeof BUILD_COMMIT === "string" ? process.execPath : undefined;
+
+/** Such as `plantstore`, `bin/plantstore` or `npx plantstore`. */
+export function commandName(environment: NodeJS.ProcessEnv = process.env): string {
+  const path = environment[variable] ?? executable;
+  if (path === undefined) return "plantstore";
+  if (isNpmBin(path)) return "npx plantstore";
+  if (Bun.which("plantstore", { PATH: environment.PATH ?? "" }) === path) return "plantstore";
+  return /^[\w./~+@%,:-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
+}
+
+/** The folder is on PATH only while npm runs a command. */
+function isNpmBin(path: string): boolean {
+  return /(?:^|\/)node_modules\/\.bin\//.test(path);
+}
+
+/** The text with commands in quotes, such as "plantstore migrate", as they can be typed. */
+export function nameCommands(text: string): string {
+  return text.replaceAll(/"plantstore(?=\s)/g, `"${commandName()}`);
+}

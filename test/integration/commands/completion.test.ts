@@ -1,0 +1,153 @@
+// The completions and the man page, in the shells and programs that use them.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { Output } from "../../support/output.ts";
+import { pathOf, programPath, testIfInstalled } from "../../support/programs.ts";
+import { run, runIn, TemporaryFolder } from "../../support/server.ts";
+
+/** What is typed, and what one Tab makes of it; a file named plants.csv is in the folder. */
+const completed: readonly (readonly [typed: string, line: string])[] = [
+  ["tok", "token"],
+  ["token ro", "token rotate"],
+  ["token rotate ci --ov", "token rotate ci --overlap"],
+  ["serve --log-format pr", "serve --log-format pretty"],
+  ["serve --admin-host 127.0.0.1 --conn", "serve --admin-host 127.0.0.1 --connections-max"],
+  ["serve --config pl", "serve --config plants.csv"],
+  ["index create ne", "index create newest"],
+  ["import pl", "import plants.csv"],
+  ["completion z", "completion zsh"],
+  // A value that has the name of a command.
+  ["serve --host token --docs of", "serve --host token --docs off"],
+];
+
+let folder: TemporaryFolder;
+beforeAll(async () => {
+  folder = new TemporaryFolder();
+  writeFileSync(folder.file("plants.csv"), "");
+  await Promise.all(
+    ["bash", "zsh", "fish"].map(async (shell) => {
+      const { exitCode, stdout } = await run(["completion", shell]);
+      expect(exitCode).toBe(0);
+      writeFileSync(folder.file(`script.${shell}`), stdout);
+    }),
+  );
+});
+afterAll(() => folder[Symbol.dispose]());
+
+testIfInstalled("bash", "bash completes commands, flags, values and files", async () => {
+  const script = `source script.bash
+while read -ra words; do
+  COMP_WORDS=("\${words[@]}") COMP_CWORD=$((\${#words[@]} - 1)); _plantstore; echo "\${COMPREPLY[*]}"
+done
+complete -p plantstore`;
+  const input = completed.map(([typed]) => `plantstore ${typed}\n`).join("");
+  const { stdout, stderr } = await runIn(folder.path, ["bash", "--norc", "-c", script], input);
+  expect(stderr).toBe("");
+  expect(stdout.trimEnd().split("\n")).toEqual([
+    ...completed.map(([, line]) => line.split(" ").at(-1) ?? ""),
+    "complete -F _plantstore plantstore",
+  ]);
+});
+
+testIfInstalled(
+  "fish",
+  "fish completes commands, flags, values and files, with their descriptions",
+  async () => {
+    const script = `source script.fish
+while read -l line; complete -C "$line"; end`;
+    const input = completed.map(([typed]) => `plantstore ${typed}\n`).join("");
+    // fish writes its history and settings into the home folder.
+    const fish = ["env", `HOME=${folder.path}`, "fish", "--no-config", "-c", script];
+    const { stdout, stderr } = await runIn(folder.path, fish, input);
+    expect(stderr).toBe("");
+    const lines = stdout.trimEnd().split("\n");
+    expect(lines.map((line) => line.split("\t")[0])).toEqual(
+      completed.map(([, line]) => line.split(" ").at(-1) ?? ""),
+    );
+    expect(lines[0]).toBe("token\tissue, rotate, list and revoke the tokens that clients send");
+  },
+);
+
+const zshSetup = `PS1='> '
+zstyle ':completion:*' menu no
+autoload -U compinit; compinit -u -D
+source script.zsh
+show() { print -r -- "$BUFFER" >> completed; BUFFER=""; print -n "SHO""WN" }
+zle -N show; bindkey '^G' show
+print "REA""DY"
+`;
+const [tab, showBuffer] = ["\t", "\x07"];
+
+testIfInstalled(
+  pathOf("script") === null ? "script" : "zsh",
+  "zsh completes commands, flags, values and files on the keys of a terminal",
+  async () => {
+    writeFileSync(folder.file("setup.zsh"), zshSetup);
+    const child = Bun.spawn([programPath("script"), "-qec", "zsh -f -i", "/dev/null"], {
+      cwd: folder.path,
+      env: { PATH: process.env.PATH ?? "", TERM: "xterm", HOME: folder.path },
+      stdin: "pipe",
+      stdout: "pipe",
+      stderr: "ignore",
+    });
+    const output = new Output(child.stdout);
+    const type = async (keys: string) => {
+      child.stdin.write(keys);
+      await child.stdin.flush();
+    };
+    const shown = (text: string, times: number) =>
+      output.until((all) => (all.split(text).length > times ? true : undefined));
+    await type("source setup.zsh\r");
+    await shown("READY", 1);
+    for (const [index, [typed]] of completed.entries()) {
+      await type(`plantstore ${typed}${tab}${showBuffer}`);
+      await shown("SHOWN", index + 1);
+    }
+    await type("exit\r");
+    await child.exited;
+    const lines = (await Bun.file(folder.file("completed")).text()).trimEnd().split("\n");
+    // An option whose value may follow in the same word ends with =.
+    expect(lines.map((line) => line.replace(/[ =]$/, ""))).toEqual(
+      completed.map(([, line]) => `plantstore ${line}`),
+    );
+  },
+);
+
+test("the man page has every command and flag, as --help has them", async () => {
+  const { exitCode, stdout } = await run(["man"]);
+  expect(exitCode).toBe(0);
+  const text = stdout.replaceAll("\\-", "-");
+  const { stdout: help } = await run(["--help"]);
+  const names = [...help.matchAll(/^ {2}([a-z]+) /gm)]
+    .map(([, name]) => name ?? "")
+    .filter((name) => name !== "help" && name !== "plantstore");
+  expect(names).toContain("serve");
+  for (const name of names) expect(text).toContain(`\n.SS plantstore ${name} `);
+  const { stdout: serve } = await run(["serve", "--help"]);
+  for (const [flag] of serve.matchAll(/--[a-z-]+ (?=<)/g)) expect(text).toContain(`\n.B ${flag}<`);
+  expect(text).toContain("\n.B Limits:\n");
+});
+
+testIfInstalled("mandoc", "mandoc finds no fault in the man page", async () => {
+  const { stdout: page } = await run(["man"]);
+  writeFileSync(folder.file("plantstore.1"), page);
+  const lint = await runIn(folder.path, ["mandoc", "-T", "lint", "-W", "warning", "plantstore.1"]);
+  // A date would have to be changed with each release.
+  expect(lint.stdout.split("\n").filter((line) => line !== "" && !line.includes("missing date"))).toEqual([]);
+});
+
+testIfInstalled(
+  "man",
+  "man renders the page",
+  async () => {
+    const { stdout: page } = await run(["man"]);
+    writeFileSync(folder.file("plantstore.1"), page);
+    const env = ["env", "LC_ALL=C.UTF-8", "MANWIDTH=80", "MAN_KEEP_FORMATTING="];
+    const shown = await runIn(folder.path, [...env, "man", "--warnings", "-l", "./plantstore.1"]);
+    expect(shown.stderr).toBe("");
+    expect(shown.stdout).toContain("plantstore token rotate [options] <name>");
+    expect(shown.stdout).toContain("--admin-port <number>");
+  },
+  "man-db",
+);

@@ -1,0 +1,56 @@
+// plantstore demo: a store in a temporary folder, which is gone after every kind of end.
+
+import { expect, test } from "bun:test";
+import { existsSync, readdirSync } from "node:fs";
+import { plantJson, post } from "../../support/http.ts";
+import { Output } from "../../support/output.ts";
+import { plantstore, run, TemporaryFolder } from "../../support/server.ts";
+
+test.each(["SIGTERM", "SIGINT", "SIGKILL"] as const)(
+  "after %s the folder of a demonstration is gone",
+  async (signal) => {
+    using temporary = new TemporaryFolder();
+    const child = Bun.spawn([plantstore, "demo", "--port", "0", "--admin-port", "0"], {
+      // A store of the operator is not touched.
+      env: {
+        PATH: process.env.PATH ?? "",
+        TMPDIR: temporary.path,
+        PLANTSTORE_DATABASE: "sqlite:/nowhere/plants.db",
+      },
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    const shown = await new Output(child.stdout).until((text) =>
+      text.includes("console/\n") ? text : undefined,
+    );
+    const [url = ""] = shown.split("\n");
+    const [name = ""] = readdirSync(temporary.path);
+    const folder = temporary.file(name);
+    const announced = await new Output(child.stderr).until((text) =>
+      text.includes("\n") ? text : undefined,
+    );
+    expect(announced).toStartWith(
+      `A demonstration: its 12 plants and ${folder} are removed when the server stops.\n`,
+    );
+    const target = { url, token: /pst_[\w-]{43}/.exec(shown)?.[0] ?? "" };
+    // Another plant has the id 1.
+    expect((await post(target, plantJson(1n, "Mine"))).json).toMatchObject({ error: 40009 });
+    expect((await post(target, plantJson(99n, "Mine"))).status).toBe(200);
+    const stored = await run(["get", "1", "--database", `sqlite:${folder}/plantstore.db`]);
+    expect(stored.stdout).toBe('{"id":1,"name":"Monstera deliciosa","tag":"tropical"}\n');
+    child.kill(signal);
+    await child.exited;
+    // After SIGKILL another process removes it.
+    while (signal === "SIGKILL" && existsSync(folder)) await Bun.sleep(5);
+    expect(readdirSync(temporary.path)).toEqual([]);
+  },
+);
+
+test("without a writable folder a demonstration is an error of one line", async () => {
+  const { exitCode, stderr } = await run(["demo"], { TMPDIR: "/nowhere" });
+  expect(exitCode).toBe(1);
+  expect(stderr).toBe(
+    "plantstore: no folder can be created in /nowhere (ENOENT); set TMPDIR to one that is writable\n",
+  );
+});
