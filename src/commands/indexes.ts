@@ -8,7 +8,7 @@ import { withStore } from "./with-store.ts";
 
 export function indexCommand(): Command {
   return new Command("index")
-    .description("create and drop the indexes of the console's search; each slows creates slightly")
+    .description("create and drop the indexes of the console's search; each slows creates, text most")
     .addCommand(listCommand())
     .addCommand(
       changeCommand(
