@@ -87,12 +87,7 @@ async function readLicenses(inputs: readonly string[]): Promise<string> {
   const packages = new Set(
     inputs.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []),
   );
-  const { package: scalar, version } = await Bun.file(join(root, "src/api/docs/scalar.json")).json();
-  const own = async (path: string) => await Bun.file(join(root, path)).text();
-  const texts = [
-    `Plant Store\n\n${await own("LICENSE")}`,
-    `${scalar} ${version}\n\n${await own("src/api/docs/scalar.LICENSE")}`,
-  ];
+  const texts = [`Plant Store\n\n${await Bun.file(join(root, "LICENSE")).text()}`];
   for (const folder of [...packages, "node_modules/bun"].toSorted()) texts.push(await readLicense(folder));
   return texts.join(`\n${"-".repeat(80)}\n\n`);
 }

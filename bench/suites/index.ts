@@ -3,6 +3,7 @@
 import type { Suite } from "../suite.ts";
 import { allocationsSuite } from "./allocations.ts";
 import { consoleSuite } from "./console.ts";
+import { coresSuite } from "./cores.ts";
 import { createSuite, peersSuite } from "./create.ts";
 import { largeStoreSuite } from "./large-store.ts";
 import { latencySuite } from "./latency.ts";
@@ -18,6 +19,7 @@ export const suites: readonly Suite[] = [
   peersSuite,
   latencySuite,
   allocationsSuite,
+  coresSuite,
   postgresSuite,
   transferSuite,
   overloadSuite,

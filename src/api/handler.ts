@@ -1,11 +1,11 @@
 // The handler of the public listener: starts a request's record, routes the request, and sends and records its response.
 
 import { ApiError } from "../contract/errors.ts";
-import { openapi } from "../contract/plant.ts";
 import type { Clock, Emit, Result } from "../observability/server-event.ts";
 import { allowOrigin, type CorsOrigins, isPreflight, preflightResponse } from "./cors.ts";
 import { type CreatePlantDependencies, createPlant, type Responder } from "./create-plant.ts";
 import { DocumentationPage } from "./documentation-page.ts";
+import { contentTypes, type DocumentName, documentNames, OpenApiDocuments } from "./openapi-documents.ts";
 import { errorResponse, type PublicRequestRecord, ResponseSender, type ResponseValue } from "./responses.ts";
 import { TickBudget } from "./tick-budget.ts";
 
@@ -51,7 +51,6 @@ const inProcess: RequestContext = { origin: "http://localhost", shouldClose: () 
 export function createHandler(dependencies: HandlerDependencies): PublicHandler {
   const { authenticator, basePath, publicUrl, corsOrigins, now, emit } = dependencies;
   const plantsPath = `${basePath}/plants`;
-  const openapiPath = `${basePath}/openapi.json`;
   const startRecord = recordStarter(now, dependencies.requestIdPrefix);
   const sender = new ResponseSender(corsOrigins, dependencies.rateLimit?.policy);
   const shared: ResponderDependencies = {
@@ -59,8 +58,8 @@ export function createHandler(dependencies: HandlerDependencies): PublicHandler 
     tickBudget: new TickBudget(setImmediate),
   };
   const documentationPage = dependencies.docs ? new DocumentationPage(dependencies) : undefined;
-  /** The last openapi.json: one text in memory for all responses that send it. */
-  let openapiJson = { url: "", body: new Blob() };
+  const openapiDocuments = new OpenApiDocuments();
+  const openapiPaths = new Map(documentNames.map((name) => [`${basePath}/${name}`, name]));
 
   function handleCreate(request: Request, context: RequestContext): Promise<Response> {
     return new Promise((resolve) => {
@@ -94,7 +93,7 @@ export function createHandler(dependencies: HandlerDependencies): PublicHandler 
   ): Promise<ResponseValue> {
     const { path } = record;
     if (isPreflight(request)) return preflightResponse(corsOrigins, request);
-    if (path === openapiPath || documentationPage?.has(path))
+    if (openapiPaths.has(path) || documentationPage?.has(path))
       return serveDocumentation(request, path, context);
     return rejectUnknownRoute(request, record);
   }
@@ -109,21 +108,26 @@ export function createHandler(dependencies: HandlerDependencies): PublicHandler 
       const message = `${request.method} is not offered at ${path}; GET it.`;
       return errorResponse(new ApiError("methodNotAllowed", message, { allow: "GET, HEAD" }));
     }
-    return documentationPage === undefined || path === openapiPath
-      ? serveOpenApi(request, context)
-      : documentationPage.serve(path, request);
+    const name = openapiPaths.get(path);
+    const url = baseUrl(request, context);
+    return documentationPage === undefined || name !== undefined
+      ? serveOpenApi(name ?? "openapi.json", url)
+      : documentationPage.serve(path, request, url);
   }
 
-  function serveOpenApi(request: Request, { origin }: RequestContext): ResponseValue {
+  function serveOpenApi(name: DocumentName, url: string): ResponseValue {
+    const body = openapiDocuments.get(name, url);
+    const headers = { "Content-Type": contentTypes[name] };
+    return { status: 200, outcome: "served", headers, isJson: true, body };
+  }
+
+  /** The base address of this server as the client of a request knows it. */
+  function baseUrl(request: Request, { origin }: RequestContext): string {
+    if (publicUrl !== undefined) return publicUrl;
     const { protocol, host } = new URL(origin);
     const requestHost = request.headers.get("host") ?? "";
     const address = wellFormedHost.test(requestHost) ? requestHost : host;
-    const url = publicUrl ?? `${protocol}//${address}${basePath}`;
-    if (openapiJson.url !== url) {
-      const servers = [{ url, description: "This server." }];
-      openapiJson = { url, body: new Blob([JSON.stringify({ ...openapi, servers })]) };
-    }
-    return { status: 200, outcome: "served", headers: undefined, isJson: true, body: openapiJson.body };
+    return `${protocol}//${address}${basePath}`;
   }
 
   async function rejectUnknownRoute(request: Request, record: PublicRequestRecord): Promise<ResponseValue> {

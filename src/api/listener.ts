@@ -20,6 +20,12 @@ export interface ListenerOptions {
   readonly emit: Emit;
 }
 
+/**
+ * The cipher suites of TLS 1.2: with forward secrecy and authenticated encryption, so without static RSA and CBC (RFC 9325,
+ * section 4.2). Those of TLS 1.3 all are.
+ */
+const tls12Ciphers = "ECDHE+AESGCM:ECDHE+CHACHA20";
+
 /** Opens the public listener. Throws the error of Bun.serve if the address cannot be bound. */
 export function startPublicListener(handler: PublicHandler, options: ListenerOptions): PublicListener {
   return new PublicListener(handler, options);
@@ -97,7 +103,7 @@ export class PublicListener {
       fetch: (request) => handler.handle(request, context),
       ...(certificate === undefined
         ? {}
-        : { reusePort: true, tls: { cert: certificate.cert, key: certificate.key } }),
+        : { reusePort: true, tls: { cert: certificate.cert, key: certificate.key, ciphers: tls12Ciphers } }),
     });
     const context: RequestContext = {
       origin: server.url.origin,

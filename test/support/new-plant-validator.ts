@@ -23,16 +23,17 @@ export function generateValidator(): Promise<string> {
   // Checked by the digits of the text, see parseExactId: a JavaScript number has lost some of them.
   ajv.addFormat("int64", true);
   ajv.addVocabulary(["components"]);
-  const { NewPlant, Plant } = withoutDescriptions(openapi.components.schemas);
+  const { NewPlant, Plant } = withoutAnnotations(openapi.components.schemas);
   const validate = ajv.compile({ ...NewPlant, components: { schemas: { Plant } } });
   // Exported twice, by name and as the default.
   const source = ajvStandalone(ajv, validate).replace(/export default \w+;/, "");
   return format(header + source);
 }
 
-/** ajv copies the schemas to the code. */
-function withoutDescriptions<Value>(schemas: Value): Value {
-  return JSON.parse(JSON.stringify(schemas, (key, value) => (key === "description" ? undefined : value)));
+/** ajv copies the schemas to the code. Text that cannot be stored has an error of its own, so no pattern is checked here. */
+function withoutAnnotations<Value>(schemas: Value): Value {
+  const ignored = ["description", "examples", "pattern"];
+  return JSON.parse(JSON.stringify(schemas, (key, value) => (ignored.includes(key) ? undefined : value)));
 }
 
 async function format(code: string): Promise<string> {

@@ -8,7 +8,11 @@ import openapi from "../../openapi.yaml";
 
 const schemaId = "https://plantstore.test/new-plant";
 const dialect = "https://json-schema.org/draft/2020-12/schema";
-const newPlantSchema = { $ref: "#/components/schemas/NewPlant", components: openapi.components };
+/** Without the pattern: the text that it rejects is an error of its own, see isStorable. */
+const components = JSON.parse(
+  JSON.stringify(openapi.components, (key, value) => (key === "pattern" ? undefined : value)),
+);
+const newPlantSchema = { $ref: "#/components/schemas/NewPlant", components };
 registerSchema(newPlantSchema as unknown as SchemaObject, schemaId, dialect);
 const validator = await validate(schemaId);
 

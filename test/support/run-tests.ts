@@ -1,4 +1,4 @@
-// Runs one tier of the tests: npm test, npm run test:system. All files share one PostgreSQL server, and run in one process
+// Runs one tier of the tests: npm test, npm run test:system, and for each version npm run test:postgres. All files share one PostgreSQL server, and run in one process
 // more than there are processors, since many wait for a disk or a timer, the slowest files first. Prints what fails, what is
 // skipped and why, the slowest tests and files, and the counts, which .ci/run adds up.
 
@@ -20,6 +20,17 @@ interface Tier {
 const tiers: Readonly<Record<string, Tier>> = {
   test: { folders: ["./test/unit/", "./test/integration/"], testMsMax: 30_000 },
   system: { folders: ["./test/system/", "./test/long/"], testMsMax: 600_000 },
+  // What could depend on the version of PostgreSQL.
+  postgres: {
+    folders: [
+      "./test/integration/store/postgres/",
+      "./test/integration/store/plant-search.test.ts",
+      "./test/system/postgres/durability.test.ts",
+      "./test/system/postgres/locks.test.ts",
+      "./test/system/failover/failover.test.ts",
+    ],
+    testMsMax: 600_000,
+  },
 };
 
 /** Settings of the shared server: every test process has servers of its own on it. */

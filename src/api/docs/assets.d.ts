@@ -1,10 +1,10 @@
 /** Files that are imported as their path, which is valid in a compiled executable, too. */
-declare module "*.gz" {
+declare module "*.css" {
   const path: string;
   export default path;
 }
 
-declare module "*/start.js" {
+declare module "*/page.js" {
   const path: string;
   export default path;
 }

@@ -26,10 +26,23 @@ const retryableStates = /^(?:40001|40P01|40003|53300|55P03|57014)$/;
 // Data exceptions, integrity constraints, program limits.
 const rowErrorStates = /^(?:22...|23...|54...)$/;
 const lockNotAvailable = "55P03";
+// A prepared statement that does not exist, or exists already.
+const nameLostStates = /^(?:26000|42P05)$/;
 
 /** Whether a statement ended because it waited too long for a lock of another transaction. */
 export function isLockTimeout(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === lockNotAvailable;
+}
+
+/** Whether the names of prepared statements do not belong to the connection: a pooler shares the session with other clients. */
+export function isNameLost(error: unknown): boolean {
+  return error instanceof DatabaseError && nameLostStates.test(error.code ?? "");
+}
+
+/** Whether a change of the schema has changed the result of a prepared statement; the next connection prepares it again. */
+function isPlanOutdated({ code, routine }: DatabaseError): boolean {
+  // The state is that of everything unsupported, and the message depends on the server's language.
+  return code === "0A000" && routine === "RevalidateCachedQuery";
 }
 
 /** Never throws: anything that is not an error of the database or of its client is an `internalError`. */
@@ -39,7 +52,7 @@ export function classifyError(error: unknown): Failure {
   if (error instanceof DatabaseError) {
     const state = error.code ?? "";
     if (connectionLostStates.test(state)) return "connectionLost";
-    if (retryableStates.test(state)) return "retryable";
+    if (retryableStates.test(state) || isNameLost(error) || isPlanOutdated(error)) return "retryable";
     return rowErrorStates.test(state) ? "rowError" : "rejected";
   }
   if (!(error instanceof Error) || error instanceof TypeError || error instanceof RangeError)

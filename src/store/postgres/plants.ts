@@ -11,9 +11,18 @@ import {
   type Outcome,
   type StoredPlant,
 } from "../plant-store.ts";
-import { begin, socketOf, timerMsMax, withLockLimit } from "./connection.ts";
+import { toInt8Array, toTextArray } from "./binary-array.ts";
+import { begin, type HostPool, socketOf, timerMsMax, withLockLimit } from "./connection.ts";
 import { fromCopyText, fromCopyTextWithCreations, toCopyText } from "./copy-format.ts";
-import { copyFrom, copyTo, DatabaseError, escapeLiteral, type Pool, type PoolClient } from "./driver.ts";
+import {
+  copyFrom,
+  copyTo,
+  DatabaseError,
+  escapeLiteral,
+  type Pool,
+  type PoolClient,
+  type QueryConfig,
+} from "./driver.ts";
 import {
   ConcurrentlyDeleted,
   classifyError,
@@ -137,7 +146,7 @@ export class PostgresPlants {
     return editing.catch(rejectForOperator);
   }
 
-  async #commit(pool: Pool, batch: readonly NewPlant[]): Promise<Outcome[]> {
+  async #commit(pool: HostPool, batch: readonly NewPlant[]): Promise<Outcome[]> {
     const outcomes = await commitBesideLocks(pool, batch, this.#locked);
     if (outcomes.includes("unavailable"))
       this.#onUnavailable("other transactions hold plants with the same ids");
@@ -227,7 +236,7 @@ class LockedIds {
  * others do not wait for them. Safe to repeat. Rejects as commitBatch does, also while the whole table is locked.
  */
 async function commitBesideLocks(
-  pool: Pool,
+  pool: HostPool,
   batch: readonly NewPlant[],
   locked: LockedIds,
 ): Promise<Outcome[]> {
@@ -248,7 +257,7 @@ async function commitBesideLocks(
 
 /** A batch that is committed in parts, until a deadline. */
 interface Division {
-  readonly pool: Pool;
+  readonly pool: HostPool;
   readonly locked: LockedIds;
   readonly deadline: number;
 }
@@ -284,7 +293,7 @@ async function commitPart(division: Division, part: readonly NewPlant[]): Promis
 
 /** Commits a batch; resolves with undefined if it waited for a lock longer than its limit. */
 async function commitUnlessLocked(
-  pool: Pool,
+  pool: HostPool,
   batch: readonly NewPlant[],
   lockMsMax: number,
 ): Promise<Outcome[] | undefined> {
@@ -307,17 +316,14 @@ function halve(batch: readonly NewPlant[]): (readonly NewPlant[])[] {
  *
  * @param lockMs how long each of its statements may wait for a lock.
  */
-async function commitBatch(pool: Pool, batch: readonly NewPlant[], lockMs: number): Promise<Outcome[]> {
+async function commitBatch(pool: HostPool, batch: readonly NewPlant[], lockMs: number): Promise<Outcome[]> {
   // Two batches that lock their rows in the same order cannot deadlock.
   const rows = isAscending(batch) ? batch : withoutDuplicates(batch.toSorted(byId));
-  if (rows.length < copyRowsMin) return toOutcomes(batch, rows, await insertAll(pool, rows, lockMs));
-  const isCopied = await copy(pool, rows, lockMs);
+  const result = await (rows.length < copyRowsMin ? insertAll : copyAll)(pool, rows, lockMs);
+  if (result !== "allCreated") return toOutcomes(batch, rows, result);
   // A shortcut without sets and maps of bigints, which cost as much as the COPY.
-  if (isCopied && rows.length === batch.length) return batch.map(() => "created");
-  const created = isCopied
-    ? { createdIds: toIds(rows), stored: new Map() }
-    : await copyRest(pool, rows, lockMs);
-  return toOutcomes(batch, rows, created);
+  if (rows.length === batch.length) return batch.map(() => "created");
+  return toOutcomes(batch, rows, { createdIds: toIds(rows), stored: new Map() });
 }
 
 function isAscending(plants: readonly NewPlant[]): boolean {
@@ -356,31 +362,41 @@ function toOutcomes(
  * sees every row that the insert conflicted with: under READ COMMITTED as a later statement, under SERIALIZABLE because
  * the insert fails with 40001 on a row that it cannot see, and is retried.
  */
-async function insertAll(pool: Pool, rows: readonly NewPlant[], lockMs: number): Promise<InsertResult> {
-  const createdIds = new Set<bigint>();
-  for (let start = 0; start < rows.length; start += insertRowsMax) {
-    const inserted = await insert(pool, rows.slice(start, start + insertRowsMax), lockMs);
-    for (const id of inserted) createdIds.add(id);
-  }
+async function insertAll(
+  pool: HostPool,
+  rows: readonly NewPlant[],
+  lockMs: number,
+): Promise<InsertResult | "allCreated"> {
+  const inserted: string[] = [];
+  for (let start = 0; start < rows.length; start += insertRowsMax)
+    inserted.push(...(await insert(pool, rows.slice(start, start + insertRowsMax), lockMs)));
+  if (inserted.length === rows.length) return "allCreated";
+  const createdIds = new Set(inserted.map(BigInt));
   const others = rows.filter(({ id }) => !createdIds.has(id));
   return { createdIds, stored: others.length === 0 ? new Map() : await selectDurable(pool, others, lockMs) };
 }
 
 /**
- * Inserts rows after a COPY that conflicted with a stored id: reads the stored plants, and copies the rest. If that
- * conflicts too, another client is creating the same plants, and INSERT reports the conflicts row by row.
+ * Inserts rows by COPY. If that conflicts with a stored id, reads the stored plants, and copies the rest. If that conflicts
+ * too, another client is creating the same plants, and INSERT reports the conflicts row by row.
  */
-async function copyRest(pool: Pool, rows: readonly NewPlant[], lockMs: number): Promise<InsertResult> {
+async function copyAll(
+  pool: HostPool,
+  rows: readonly NewPlant[],
+  lockMs: number,
+): Promise<InsertResult | "allCreated"> {
+  if (await copy(pool, rows, lockMs)) return "allCreated";
   const stored = await selectDurable(pool, rows, lockMs);
   const missing = rows.filter(({ id }) => !stored.has(id));
   if (missing.length === 0 || (await copy(pool, missing, lockMs)))
     return { createdIds: toIds(missing), stored };
   const rest = await insertAll(pool, missing, lockMs);
+  if (rest === "allCreated") return { createdIds: toIds(missing), stored };
   return { createdIds: rest.createdIds, stored: new Map([...stored, ...rest.stored]) };
 }
 
 /** Inserts rows by COPY; returns false, and inserts none, if a single id is already stored. */
-async function copy(pool: Pool, rows: readonly NewPlant[], lockMs: number): Promise<boolean> {
+async function copy(pool: HostPool, rows: readonly NewPlant[], lockMs: number): Promise<boolean> {
   const connection = await pool.connect();
   try {
     await begin(connection, "", { lockMs, tokens: tokensOf(rows) });
@@ -409,23 +425,40 @@ function toIds(rows: readonly NewPlant[]): Set<bigint> {
   return new Set(rows.map(({ id }) => id));
 }
 
-/**
- * Inserts rows, and returns the ids that were created. A list of VALUES and not unnest: on a Citus table distributed by id
- * it ran at 12,300 rows a second against 400 (INSERT … SELECT is pulled through the coordinator), on PostgreSQL itself at
- * 0.8 of unnest's rate in batches of 100. The statement is unnamed, so that PgBouncer can send each batch over another
- * connection.
- */
-async function insert(pool: Pool, rows: readonly NewPlant[], lockMs: number): Promise<Set<bigint>> {
-  const tuples = rows.map((_, row) => `($${3 * row + 1}::int8,$${3 * row + 2}::text,$${3 * row + 3}::text)`);
-  const statement = {
-    text: `INSERT INTO plants (id, name, tag) VALUES ${tuples.join(",")} ON CONFLICT (id) DO NOTHING RETURNING id`,
-    values: rows.flatMap(({ id, name, tag }) => [String(id), name, tag ?? null]),
-    rowMode: "array" as const,
-  };
+/** Inserts rows by one statement, and returns the ids that were created. */
+async function insert(pool: HostPool, rows: readonly NewPlant[], lockMs: number): Promise<string[]> {
+  const statement = { ...insertStatement(pool, rows), rowMode: "array" as const };
   const tokens = tokensOf(rows);
   const limited = withLockLimit(tokens === undefined ? statement : { ...statement, tokens }, lockMs);
   const { rows: inserted } = await pool.query<[string]>(limited);
-  return new Set(inserted.map(([id]) => BigInt(id)));
+  return inserted.map(([id]) => id);
+}
+
+/**
+ * Only unnest is prepared by name: a list of VALUES is another statement for each size. Without a name, PgBouncer can send
+ * each batch over another connection. The statements that read are never named: their plan would be kept from when the
+ * table was small.
+ */
+function insertStatement(pool: HostPool, rows: readonly NewPlant[]): QueryConfig {
+  const [into, conflict] = ["INSERT INTO plants (id, name, tag)", "ON CONFLICT (id) DO NOTHING RETURNING id"];
+  if (pool.insertMethod === "values") {
+    const tuples = rows.map(
+      (_, row) => `($${3 * row + 1}::int8,$${3 * row + 2}::text,$${3 * row + 3}::text)`,
+    );
+    return {
+      text: `${into} VALUES ${tuples.join(",")} ${conflict}`,
+      values: rows.flatMap(({ id, name, tag }) => [String(id), name, tag ?? null]),
+    };
+  }
+  return {
+    ...(pool.namesStatements ? { name: "plantstore_insert" } : {}),
+    text: `${into} SELECT * FROM unnest($1::int8[], $2::text[], $3::text[]) ${conflict}`,
+    values: [
+      toInt8Array(rows.map(({ id }) => id)),
+      toTextArray(rows.map(({ name }) => name)),
+      toTextArray(rows.map(({ tag }) => tag)),
+    ],
+  };
 }
 
 /**
@@ -434,7 +467,7 @@ async function insert(pool: Pool, rows: readonly NewPlant[], lockMs: number): Pr
  * the row is a commit of its own, which waits for the standby after the row's own commit.
  */
 async function selectDurable(
-  pool: Pool,
+  pool: HostPool,
   plants: readonly NewPlant[],
   lockMs = batchLockMsMax,
 ): Promise<Map<bigint, NewPlant>> {
@@ -451,7 +484,7 @@ async function selectDurable(
 }
 
 async function select(
-  pool: Pool,
+  pool: HostPool,
   ids: readonly bigint[],
 ): Promise<{ plants: Map<bigint, NewPlant>; hasStandbys: boolean }> {
   const { rows } = await pool.query<PlantRow & { standbys: string | null }>(

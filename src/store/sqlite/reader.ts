@@ -17,6 +17,7 @@ import { WorkerClient } from "./worker-rpc.ts";
 export class SqliteReader implements PlantReader {
   /** One call in flight: those that wait can be rejected when the reader is closed. */
   readonly #worker = new WorkerClient<ReaderWorker>(new URL("./reader-worker.ts", import.meta.url), {
+    name: "reader",
     callsInFlightMax: 1,
   });
 

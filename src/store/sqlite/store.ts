@@ -156,6 +156,7 @@ export class SqliteStore implements ReadablePlantStore {
   }
 
   async close(): Promise<void> {
+    this.#files.close();
     // Closing runs a checkpoint, from pages that may not be on the disk.
     if (this.#hasDiskFailed || this.#checkpointThread?.hasDiskFailed) return;
     this.#plants.finalize();

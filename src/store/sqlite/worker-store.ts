@@ -33,6 +33,7 @@ export class SqliteWorkerStore implements PlantStore {
     this.#worker = new WorkerClient<CommitWorker, Unavailable>(
       new URL("./commit-worker.ts", import.meta.url),
       {
+        name: "commit",
         callsInFlightMax,
         onNotification: onUnavailable,
         onPosted: () => this.#batches.announceMessage(),

@@ -1,8 +1,10 @@
 // The documentation page over HTTP: its addresses and headers, and the setting that turns it off.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import openapi from "../../../openapi.yaml";
+import packageJson from "../../../package.json";
+import { errorRegistry } from "../../../src/contract/errors.ts";
 import { post } from "../../support/http.ts";
-import { publishedBundle } from "../../support/scalar-bundle.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 
 const resources = new AsyncDisposableStack();
@@ -16,14 +18,20 @@ async function serverWith(...args: string[]): Promise<RunningServer> {
 }
 
 /** The links of a page, as a browser resolves them. */
-async function getLinks(pageUrl: string): Promise<{ scripts: string[]; openapi: string }> {
+async function getLinks(pageUrl: string): Promise<{ files: string[]; documents: string[]; action: string }> {
   const html = await (await fetch(pageUrl)).text();
-  const scripts = [...html.matchAll(/<script src="([^"]+)"/g)].map(
-    ([, link = ""]) => new URL(link, pageUrl).href,
-  );
-  const openapi = /data-openapi="([^"]+)"/.exec(html)?.[1] ?? "";
-  return { scripts, openapi: new URL(openapi, pageUrl).href };
+  const linked = (pattern: RegExp) =>
+    [...html.matchAll(pattern)].map(([, link = ""]) => new URL(link, pageUrl).href);
+  const [action = ""] = linked(/data-action="([^"]+)"/g);
+  return {
+    files: linked(/(?:<script src|<link rel="stylesheet" href)="([^"]+)"/g),
+    documents: linked(/<a href="([^"#]+)"/g),
+    action,
+  };
 }
+
+/** The interface description in each form. */
+const documentNames = ["openapi.json", "openapi.yaml", "openapi-3.0.json"];
 
 describe("the documentation page", () => {
   let server: RunningServer;
@@ -39,14 +47,11 @@ describe("the documentation page", () => {
     expect(response.headers.get("referrer-policy")).toBe("no-referrer");
     expect(response.headers.get("cache-control")).toBe("no-store");
     expect(response.headers.has("x-request-id")).toBe(true);
-    const policy = (response.headers.get("content-security-policy") ?? "").split("; ");
-    const [nonce] = policy.flatMap((rule) => /^style-src-elem 'nonce-([\w+/=]{24})'$/.exec(rule)?.[1] ?? []);
-    expect(policy.toSorted()).toEqual(
+    expect((response.headers.get("content-security-policy") ?? "").split("; ").toSorted()).toEqual(
       [
         "default-src 'none'",
         "script-src 'self'",
-        `style-src-elem 'nonce-${nonce}'`,
-        "style-src-attr 'unsafe-inline'",
+        "style-src 'self'",
         "img-src data:",
         "connect-src 'self'",
         "base-uri 'none'",
@@ -54,49 +59,46 @@ describe("the documentation page", () => {
         "frame-ancestors 'none'",
       ].toSorted(),
     );
-    const html = await response.text();
-    expect(html).toContain(`content="${nonce}"`);
-    expect(html).not.toMatch(/<script(?! src=)|<style|https?:(?!\/\/www\.w3\.org\/2000\/svg)/);
+    expect(await response.text()).not.toMatch(/<script(?! src=)|<style|\son\w+=|\sstyle=/);
   });
 
-  test("has a new nonce in every response", async () => {
-    const getPolicy = async () => (await fetch(`${server.url}/`)).headers.get("content-security-policy");
-    expect(await getPolicy()).not.toBe(await getPolicy());
+  test("shows the version of the service beside that of the contract", async () => {
+    const text = (await (await fetch(`${server.url}/`)).text()).replaceAll(/<[^>]+>/g, "");
+    expect(text).toContain(`Service ${packageJson.version}`);
+    expect(text).toContain(`Contract ${openapi.info.version}`);
   });
 
-  test("its scripts need no credentials and are immutable, and the bundle is sent compressed", async () => {
-    const { scripts } = await getLinks(`${server.url}/`);
-    expect(scripts).toHaveLength(2);
-    for (const script of scripts) {
-      const response = await fetch(script, { headers: { "Accept-Encoding": "gzip, deflate, br" } });
+  test("names every field, status and error code of the description, and each id once", async () => {
+    const html = await (await fetch(`${server.url}/`)).text();
+    for (const { error } of Object.values(errorRegistry))
+      expect(html).toContain(`<tr id="error-${error}"><th scope="row"><code>${error}</code></th>`);
+    const described = openapi as unknown as { paths: { "/plants": { post: { responses: object } } } };
+    for (const status of Object.keys(described.paths["/plants"].post.responses))
+      expect(html).toContain(`<details id="status-${status}">`);
+    for (const field of ["id", "name", "tag", "error", "message"])
+      expect(html).toContain(`<th scope="row"><code>${field}</code></th>`);
+    const ids = [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
+    expect(ids).toEqual([...new Set(ids)]);
+    const targets = [...html.matchAll(/href="#([^"]+)"/g)].map(([, id]) => id);
+    expect(targets.filter((id) => !ids.includes(id))).toEqual([]);
+  });
+
+  test("its files need no credentials and are immutable", async () => {
+    const { files } = await getLinks(`${server.url}/`);
+    const types = [];
+    for (const file of files) {
+      const response = await fetch(file);
       expect(response.status).toBe(200);
-      expect(response.headers.get("content-type")).toBe("text/javascript; charset=utf-8");
+      types.push(response.headers.get("content-type"));
       expect(response.headers.get("x-content-type-options")).toBe("nosniff");
       expect(response.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
-      const isBundle = script.includes("scalar");
-      expect(response.headers.get("content-encoding")).toBe(isBundle ? "gzip" : null);
-      expect(response.headers.get("vary")).toBe(isBundle ? "Accept-Encoding" : null);
-      if (isBundle) expect((await response.text()) === (await publishedBundle())).toBe(true);
-      else expect(await response.text()).toContain("createApiReference");
     }
+    expect(types).toEqual(["text/css; charset=utf-8", "text/javascript; charset=utf-8"]);
   });
 
-  test.each(["identity", "gzip;q=0", "br, gzip; q=0.0"])(
-    "a client that accepts only %j gets the bundle uncompressed",
-    async (encodings) => {
-      const { scripts } = await getLinks(`${server.url}/`);
-      const response = await fetch(scripts.at(-1) ?? "", {
-        headers: { "Accept-Encoding": encodings },
-        decompress: false,
-      });
-      expect(response.headers.get("content-encoding")).toBe(null);
-      expect((await response.text()) === (await publishedBundle())).toBe(true);
-    },
-  );
-
   test("HEAD is supported, and other methods are rejected with Allow", async () => {
-    const { scripts } = await getLinks(`${server.url}/`);
-    for (const url of [`${server.url}/`, ...scripts]) {
+    const { files } = await getLinks(`${server.url}/`);
+    for (const url of [`${server.url}/`, ...files]) {
       const headers = { "Accept-Encoding": "identity" };
       const head = await fetch(url, { method: "HEAD", headers });
       expect(head.status).toBe(200);
@@ -115,18 +117,14 @@ describe("the documentation page", () => {
     }
   });
 
-  test.each([
-    "/docs",
-    "/docs/",
-    "/docs/scalar.js",
-    "/docs/../package.json",
-    "/docs/scalar.js.gz",
-    "/index.html",
-  ])("%s is not found, as any other unknown path", async (path) => {
-    expect((await fetch(server.url + path)).status).toBe(401);
-    const headers = { Authorization: `Bearer ${await server.createToken()}` };
-    expect((await fetch(server.url + path, { headers })).status).toBe(404);
-  });
+  test.each(["/docs", "/docs/", "/docs/page.js", "/docs/../package.json", "/docs/style.css", "/index.html"])(
+    "%s is not found, as any other unknown path",
+    async (path) => {
+      expect((await fetch(server.url + path)).status).toBe(401);
+      const headers = { Authorization: `Bearer ${await server.createToken()}` };
+      expect((await fetch(server.url + path, { headers })).status).toBe(404);
+    },
+  );
 });
 
 describe("under a base path", () => {
@@ -138,9 +136,10 @@ describe("under a base path", () => {
   test.each(["", "/"])(
     "the page is at the base address followed by %j, and its links resolve",
     async (end) => {
-      const { scripts, openapi } = await getLinks(server.url + end);
-      expect(openapi).toBe(`${server.url}/openapi.json`);
-      for (const link of [...scripts, openapi]) expect((await fetch(link)).status).toBe(200);
+      const { files, documents, action } = await getLinks(server.url + end);
+      expect(documents).toEqual(documentNames.map((name) => `${server.url}/${name}`));
+      for (const link of [...files, ...documents]) expect((await fetch(link)).status).toBe(200);
+      expect(action).toBe(`${server.url}/plants`);
     },
   );
 
@@ -149,26 +148,25 @@ describe("under a base path", () => {
   });
 });
 
-test("behind a proxy the page may call the public URL, and its links stay relative", async () => {
+test("behind a proxy the samples have the public URL, and links stay relative", async () => {
   const server = await serverWith("--base-path", "/v1", "--public-url", "https://plants.example/garden/api");
-  const response = await fetch(`${server.url}/`);
-  expect(response.headers.get("content-security-policy")).toContain(
-    "connect-src 'self' https://plants.example;",
-  );
-  expect(await response.text()).toContain('data-openapi="openapi.json"');
+  const html = await (await fetch(`${server.url}/`)).text();
+  expect(html).toContain("curl -i https://plants.example/garden/api/plants");
+  expect(html).not.toContain(new URL(server.url).host);
+  expect(html).toContain('data-action="plants"');
   // The proxy maps /garden/api to /v1.
-  expect(await (await fetch(server.url)).text()).toContain('data-openapi="api/openapi.json"');
+  expect(await (await fetch(server.url)).text()).toContain('data-action="api/plants"');
 });
 
 test("with --docs off its paths are not found, as any other unknown path", async () => {
   const [on, off] = await Promise.all([serverWith(), serverWith("--docs", "off")]);
-  const { scripts } = await getLinks(`${on.url}/`);
+  const { files } = await getLinks(`${on.url}/`);
   const token = await off.createToken();
-  for (const path of ["/", ...scripts.map((script) => new URL(script).pathname)]) {
+  for (const path of ["/", ...files.map((file) => new URL(file).pathname)]) {
     expect((await fetch(off.url + path)).status).toBe(401);
     const authenticated = await fetch(off.url + path, { headers: { Authorization: `Bearer ${token}` } });
     expect(authenticated.status).toBe(404);
   }
-  expect((await fetch(`${off.url}/openapi.json`)).status).toBe(200);
+  for (const name of documentNames) expect((await fetch(`${off.url}/${name}`)).status).toBe(200);
   expect((await post({ url: off.url, token }, '{"id": 1, "name": "Monstera"}')).status).toBe(200);
 });

@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { copyFileSync, renameSync, writeFileSync } from "node:fs";
-import { makeCertificate } from "../../support/certificates.ts";
+import { type KeyType, makeCertificate, makeCertificateOf } from "../../support/certificates.ts";
 import { commandError } from "../../support/command-error.ts";
 import { freshId, plantJson } from "../../support/http.ts";
 import { describeIfInstalled, programPath } from "../../support/programs.ts";
@@ -28,9 +28,9 @@ class TlsServer implements AsyncDisposable {
   readonly key = this.folder.file("live.key");
   #server: RunningServer | undefined;
 
-  static async start(): Promise<TlsServer> {
+  static async start(keyType: KeyType = "ec"): Promise<TlsServer> {
     const tls = new TlsServer();
-    tls.install("first");
+    tls.install("first", keyType);
     tls.#server = await RunningServer.start({
       database: `sqlite:${tls.folder.file("plants.db")}`,
       args: ["--tls-certificate", tls.certificate, "--tls-key", tls.key],
@@ -44,8 +44,8 @@ class TlsServer implements AsyncDisposable {
   }
 
   /** Replaces the server's pair, each file atomically, as certbot does. */
-  install(name: string): void {
-    const { certificate, key } = makeCertificate(this.folder, name, `/CN=${name}`, ...names);
+  install(name: string, keyType: KeyType = "ec"): void {
+    const { certificate, key } = makeCertificateOf(keyType, this.folder, name, `/CN=${name}`, ...names);
     renameSync(certificate, this.certificate);
     renameSync(key, this.key);
     copyFileSync(this.certificate, this.folder.file(`${name}.crt`));
@@ -98,6 +98,31 @@ describeIfInstalled("openssl", "TLS", () => {
     for (const version of ["-tls1_2", "-tls1_3"])
       expect((await openssl("s_client", version, "-connect", host)).exitCode).toBe(0);
   });
+
+  test.each([
+    ["ec", "ECDHE-ECDSA"],
+    ["rsa", "ECDHE-RSA"],
+  ] as const)(
+    "with a key of type %s, TLS 1.2 has forward secrecy and authenticated encryption only",
+    async (keyType, keyExchange) => {
+      await using tls = await TlsServer.start(keyType);
+      const { host } = new URL(tls.server.url);
+      const negotiated = async (cipher: string) => {
+        const { text } = await openssl("s_client", "-tls1_2", "-cipher", cipher, "-connect", host);
+        return /Cipher is (.*)$/m.exec(text)?.[1];
+      };
+      for (const cipher of ["AES128-GCM-SHA256", "AES256-GCM-SHA384", "CHACHA20-POLY1305"])
+        expect(await negotiated(`${keyExchange}-${cipher}`)).toBe(`${keyExchange}-${cipher}`);
+      // CBC, static RSA, and both.
+      for (const cipher of [
+        `${keyExchange}-AES128-SHA`,
+        `${keyExchange}-AES256-SHA`,
+        "kRSA+AESGCM",
+        "kRSA+AES",
+      ])
+        expect(await negotiated(`${cipher}:@SECLEVEL=0`)).toBe("(NONE)");
+    },
+  );
 
   test("new connections get a new certificate, and a request on an old connection is answered", async () => {
     await using tls = await TlsServer.start();

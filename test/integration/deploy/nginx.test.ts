@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { connect as connectPlain, type Socket } from "node:net";
 import { connect } from "node:tls";
 import { errorRegistry } from "../../../src/contract/errors.ts";
+import { matchesSchema } from "../../support/described-responses.ts";
 import { plantJson } from "../../support/http.ts";
 import { Nginx } from "../../support/nginx.ts";
 import { describeIfInstalled } from "../../support/programs.ts";
@@ -84,6 +85,8 @@ function siteSuite(): void {
       type: "application/json",
     });
     expect(JSON.parse(response.text)).toEqual({ error, message: expect.stringMatching(/^[A-Z].*\.$/) });
+    // The default response of the description.
+    expect(matchesSchema("Error", JSON.parse(response.text))).toBe(true);
     expect(response.headers.get("cache-control")).toBe("no-store");
     expect(response.headers.get("x-content-type-options")).toBe("nosniff");
     expect(response.headers.get("access-control-allow-origin")).toBe("*");

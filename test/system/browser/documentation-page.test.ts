@@ -1,10 +1,10 @@
-// The documentation page in Chromium: its content, creates through "Test Request", and the console beside it.
+// The documentation page in Chromium: its content, creates through its form, and the console beside it.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { errorRegistry } from "../../../src/contract/errors.ts";
 import { accessibilityFaults, TestBrowser } from "../../support/browser.ts";
 import { revokeToken, row, searchFor } from "../../support/console-page.ts";
-import { scrollToOperation, shown, tryIt } from "../../support/documentation-page.ts";
+import { shown, tryIt } from "../../support/documentation-page.ts";
 import { post } from "../../support/http.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 
@@ -33,7 +33,7 @@ test("creates plants exactly as typed, shows why a token is rejected, and stores
       alerts.push(alert.message());
       return alert.dismiss();
     });
-    await (await scrollToOperation(page)).click();
+    await shown(page);
     const rejected = await tryIt(page, "pst_wrong", '{"id": 401, "name": "Refused"}', "is not accepted");
     expect(rejected).toContain("40101");
 
@@ -60,17 +60,98 @@ test("is the same at the base address without a slash at its end", async () => {
   await browser.visit(server.url, {}, shown);
 });
 
-/** A violation in Scalar: its buttons that open code boxes have no accessible name. */
-const knownViolation = /^button-name: button\[aria-controls="scalar-/;
+test("five presses of Tab on the first screen reach the button, and without a token the response is the server's 40100", async () => {
+  await browser.visit(`${server.url}/`, { expectedFaults: [/status of 401/] }, async (page) => {
+    await shown(page);
+    const send = page.getByRole("button", { name: "Send request" });
+    const { y = Number.POSITIVE_INFINITY, height = 0 } = (await send.boundingBox()) ?? {};
+    expect(y + height).toBeLessThan(page.viewportSize()?.height ?? 0);
+    let presses = 0;
+    do {
+      await page.keyboard.press("Tab");
+      presses += 1;
+    } while (
+      !(await send.evaluate((button) => button === button.ownerDocument.activeElement)) &&
+      presses < 6
+    );
+    expect(presses).toBeLessThanOrEqual(5);
+    await page.keyboard.press("Enter");
+    const response = page.getByRole("region", { name: "Response", exact: true });
+    await response.getByText("401 Unauthorized").waitFor();
+    expect(await response.innerText()).toContain(
+      '{"error":40100,"message":"The request carries no bearer token; send the header Authorization: Bearer <ACCESS_TOKEN>."}',
+    );
+    await response.getByRole("link", { name: "What 40100 means" }).click();
+    expect(await page.locator("tr:target").innerText()).toContain("No bearer token");
+  });
+});
 
-test("shows this server's address and every error code, without serious accessibility violations, in light, dark and narrow", async () => {
+test("Ctrl+Enter sends, the token can be shown, the headers unfold, and a stopped server is said so", async () => {
+  const folder = resources.use(new TemporaryFolder());
+  const other = resources.use(await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` }));
+  const expectedFaults = [/ERR_CONNECTION_REFUSED/];
+  await browser.visit(`${other.url}/`, { expectedFaults }, async (page) => {
+    await shown(page);
+    const field = page.getByLabel("Bearer token");
+    await field.fill(await other.createToken());
+    expect(await field.getAttribute("type")).toBe("password");
+    await page.getByRole("button", { name: "Show" }).click();
+    expect(await field.getAttribute("type")).toBe("text");
+    await page.getByLabel("Body").press("Control+Enter");
+    const response = page.getByRole("region", { name: "Response", exact: true });
+    await response.getByText("200 OK").waitFor();
+    await response.getByText(/^\d+ headers$/).click();
+    expect(await response.innerText()).toContain("x-request-id: ");
+    await other.stop();
+    await page.getByLabel("Body").press("Control+Enter");
+    await response.getByText("There was no response.").waitFor();
+  });
+});
+
+test("the samples are tabs for mouse and keyboard", async () => {
+  await browser.visit(`${server.url}/`, {}, async (page) => {
+    await shown(page);
+    const panel = page.getByRole("tabpanel");
+    expect(await panel.innerText()).toContain(`curl -i ${server.url}/plants`);
+    await page.getByRole("tab", { name: "Python" }).click();
+    expect(await panel.innerText()).toContain("urllib.request");
+    await page.keyboard.press("ArrowRight");
+    expect(await panel.innerText()).toContain("package main");
+    await page.keyboard.press("ArrowRight");
+    expect(await panel.innerText()).toContain("curl -i");
+  });
+});
+
+/** Texts that overlap others: none may be printed over another, in any look. */
+const overprinted = `(() => {
+  const boxes = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    if (node.data.trim() === "" || !node.parentElement.checkVisibility()) continue;
+    if (node.parentElement.closest("thead, noscript, textarea") !== null) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    for (const { left, right, top, bottom } of range.getClientRects())
+      boxes.push({ text: node.data.trim(), left, right, top, bottom });
+  }
+  return boxes.flatMap((one, index) =>
+    boxes.slice(index + 1).filter((other) =>
+      Math.min(one.right, other.right) - Math.max(one.left, other.left) > 1 &&
+      Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top) > 6,
+    ).map((other) => one.text + " / " + other.text),
+  );
+})()`;
+
+test("shows this server's address and every error code, without accessibility violations, overprinted text or sideways scrolling, in light, dark and narrow", async () => {
   await browser.visitInEveryLook(`${server.url}/`, async (page) => {
-    await scrollToOperation(page);
-    const violations = await accessibilityFaults(page);
-    expect(violations.filter((violation) => !knownViolation.test(violation))).toEqual([]);
+    await shown(page);
+    for (const summary of await page.locator("summary").all()) await summary.click();
+    expect(await accessibilityFaults(page)).toEqual([]);
     const text = await page.getByRole("main").innerText();
     expect(text).toContain(server.url);
     for (const { error } of Object.values(errorRegistry)) expect(text).toContain(String(error));
+    expect(await page.evaluate(overprinted)).toEqual([]);
+    expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBeLessThanOrEqual(0);
   });
 });
 
@@ -78,7 +159,7 @@ test("a create on the documentation page appears in the console, and a token rev
   const reader = await server.createToken("reader of the documentation");
   await browser.visit(`${await server.adminUrl()}/console/`, {}, (console) =>
     browser.visit(`${server.url}/`, { expectedFaults: [/status of 401/] }, async (documentation) => {
-      await (await scrollToOperation(documentation)).click();
+      await shown(documentation);
       const first = '{"id": 9007199254740995, "name": "Calathea orbifolia", "tag": "tropical"}';
       expect(await tryIt(documentation, reader, first, '"Calathea orbifolia"')).toContain("200");
 

@@ -59,6 +59,8 @@ export class PostgresEnvironment implements Environment {
       retryMsMax: mutation.dropsRetries === true ? -1 : retryMsMax,
       allowPlaintextFallback: false,
       acceptsTornPages: false,
+      isLoadBalanced: false,
+      statements: "auto",
     });
     const plants = new PostgresPlants(primary, (reason) => trace(`unavailable: ${reason}`));
     return {

@@ -43,6 +43,8 @@ test("the role of a server needs no privilege to create tables", async () => {
   const { name, address } = await database.newDatabase();
   const server = address.replace("postgres@", `server_${name}@`);
   await database.query(name, `CREATE USER server_${name}`);
+  // The default from PostgreSQL 15 on.
+  await database.query(name, "REVOKE CREATE ON SCHEMA public FROM PUBLIC");
 
   const before = await serve(server);
   expect(before).toMatchObject({ exitCode: 1, stdout: "" });

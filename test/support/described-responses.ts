@@ -1,0 +1,102 @@
+// Checks responses against openapi.yaml: the status, the media type, the body's schema, and the header fields.
+
+import { Ajv2020 } from "ajv/dist/2020.js";
+import openapi from "../../openapi.yaml";
+
+interface DescribedResponse {
+  readonly $ref?: string;
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, object>>;
+  readonly content?: { readonly "application/json": object };
+}
+
+const described = openapi as unknown as {
+  readonly paths: {
+    readonly "/plants": {
+      readonly post: { readonly responses: Readonly<Record<string, DescribedResponse>> };
+    };
+  };
+  readonly components: { readonly responses: Readonly<Record<string, DescribedResponse>> };
+};
+
+/** The responses that openapi.yaml declares, by their status or "default". */
+export const describedResponses: ReadonlyMap<string, DescribedResponse> = new Map(
+  Object.entries(described.paths["/plants"].post.responses).map(([status, response]) => [
+    status,
+    described.components.responses[response.$ref?.split("/").at(-1) ?? ""] ?? response,
+  ]),
+);
+
+/** The statuses whose responses have no body. */
+export const bareStatuses = [...describedResponses]
+  .filter(([, { content }]) => content === undefined)
+  .map(([status]) => Number(status));
+
+const ajv = new Ajv2020({ strict: false, validateSchema: false });
+for (const [format, bits] of [
+  ["int32", 32],
+  ["int64", 64],
+] as const)
+  ajv.addFormat(format, { type: "number", validate: (value) => Math.abs(value) <= 2 ** (bits - 1) });
+ajv.addSchema(openapi, "openapi");
+
+/** Whether a value matches the schema with this name. */
+export function matchesSchema(name: "Plant" | "NewPlant" | "Error", value: unknown): boolean {
+  return ajv.validate({ $ref: `openapi#/components/schemas/${name}` }, value);
+}
+
+/** Fields of HTTP itself, of CORS, and for browsers, which are not described. */
+const undescribed =
+  /^(?:content-(?:type|length)|date|connection|x-content-type-options|vary|access-control-.*)$/;
+
+export interface CheckedResponse {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+/** In what a response to POST /plants differs from the one that is declared for its status. */
+export function differences({ status, headers, text }: CheckedResponse): string[] {
+  const response = describedResponses.get(String(status));
+  if (response === undefined) return [`the status ${status} is not declared`];
+  return [...bodyDifferences(response, status, headers, text), ...headerDifferences(response, headers)];
+}
+
+function bodyDifferences(
+  { content }: DescribedResponse,
+  status: number,
+  headers: Headers,
+  text: string,
+): string[] {
+  const mediaType = headers.get("content-type");
+  if (content === undefined || (status === 400 && mediaType === null))
+    return text === "" && mediaType === null ? [] : [`a bare ${status} has a body: ${text}`];
+  if (mediaType !== "application/json") return [`the Content-Type is ${mediaType}`];
+  const name = status === 200 ? "Plant" : "Error";
+  const json: unknown = JSON.parse(text);
+  if (!matchesSchema(name, json)) return [`${text} is not of the schema ${name}`];
+  if (status !== 200 && Math.trunc((json as { error: number }).error / 100) !== status)
+    return [`${text} has not the status ${status}`];
+  return [];
+}
+
+function headerDifferences({ headers: declared = {} }: DescribedResponse, headers: Headers): string[] {
+  const schemas = new Map(Object.keys(declared).map((name) => [name.toLowerCase(), name]));
+  return [...headers]
+    .filter(([name]) => !undescribed.test(name))
+    .flatMap(([name, value]) => {
+      const described = schemas.get(name);
+      if (described === undefined) return [`the header ${name} is not declared`];
+      return isOfHeaderSchema(described, value) ? [] : [`${name}: ${value} is not of its schema`];
+    });
+}
+
+const { headers: namedHeaders } = (
+  openapi as unknown as { components: { headers: Readonly<Record<string, { schema: { type: string } }>> } }
+).components;
+
+/** Integers are sent as digits. Headers that a response describes in place are strings. */
+function isOfHeaderSchema(name: string, value: string): boolean {
+  const schema = namedHeaders[name]?.schema ?? { type: "string" };
+  return ajv.validate(schema, schema.type === "integer" ? Number(value) : value);
+}
