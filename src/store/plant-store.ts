@@ -58,7 +58,7 @@ export interface PlantStore {
 
   /**
    * The size of the store on disk with its indexes, on SQLite also with its WAL. Cheap, as no plant is counted. Undefined
-   * if the database has no function for it; rejects if the store cannot be reached.
+   * if the database has no function for it; rejects with an OperatorError if the store cannot be reached.
    */
   bytesOnDisk(): Promise<number | undefined>;
 

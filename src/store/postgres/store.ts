@@ -155,7 +155,7 @@ export class PostgresStore implements ReadablePlantStore {
   }
 
   bytesOnDisk(): Promise<number | undefined> {
-    return this.#primary.once(bytesOfTables);
+    return this.#primary.once(bytesOfTables).catch(rejectForOperator);
   }
 
   walBytes(): undefined {
@@ -164,8 +164,7 @@ export class PostgresStore implements ReadablePlantStore {
 
   async size(): Promise<StoreSize> {
     const plants = await this.count({});
-    const bytes = await this.bytesOnDisk().catch(rejectForOperator);
-    return { plants, bytes, schemaVersion: newestVersion };
+    return { plants, bytes: await this.bytesOnDisk(), schemaVersion: newestVersion };
   }
 
   distribute(): Promise<Distribution> {
