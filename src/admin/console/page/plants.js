@@ -329,7 +329,7 @@ export class Plants extends Component {
                     }
                   </td>
                   <td class="text created">
-                    ${createdAt !== null && html`<span>${formatDate(createdAt)}${token !== null && html` <span class="faint">by ${untrustedText(token)}</span>`}</span>`}
+                    ${createdAt !== null && html`<span title=${token === null ? formatDate(createdAt) : `${formatDate(createdAt)} by ${token}`}>${formatDate(createdAt)}${token !== null && html` <span class="faint">by ${untrustedText(token)}</span>`}</span>`}
                   </td>
                 </tr>
               `,
