@@ -151,7 +151,9 @@ export async function serve(config: ServeConfig): Promise<void> {
   resources.defer(() => groupCommit.close());
 
   // The handler, which both listeners call
+  const bodyCapture = { isOn: false };
   const handler = createHandler({
+    bodyCapture,
     authenticator,
     rateLimit,
     bodyReader,
@@ -170,7 +172,10 @@ export async function serve(config: ServeConfig): Promise<void> {
   const { create } = handler;
   const operatorConsole =
     recentCreates &&
-    createConsole(config, { store, recentCreates, resources, emit, subscribers, now, create });
+    createConsole(config, {
+      ...{ store, recentCreates, resources, emit, subscribers, now },
+      ...{ authenticator, groupCommit, bodyCapture, create },
+    });
   const { adminHost, adminPort } = config;
   const admin =
     adminPort === "off"

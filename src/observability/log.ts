@@ -53,7 +53,7 @@ export class Log {
   handle(event: ServerEvent): void {
     if (this.#hasEnded) return;
     if (event.kind === "requestCompleted") this.#logRequest(event.request);
-    else if (event.kind !== "batchCommitted") this.#write(event);
+    else if (event.kind !== "batchCommitted" && event.kind !== "plantsImported") this.#write(event);
   }
 
   /**
@@ -106,7 +106,10 @@ interface Line {
   readonly throttle?: string;
 }
 
-type LoggedEvent = Exclude<ServerEvent, { readonly kind: "requestCompleted" | "batchCommitted" }>;
+type LoggedEvent = Exclude<
+  ServerEvent,
+  { readonly kind: "requestCompleted" | "batchCommitted" | "plantsImported" }
+>;
 
 /** The line of each kind of event. */
 const lines: {
@@ -150,6 +153,16 @@ const lines: {
   tokenRemovalFailed: ({ reason }) =>
     line("warn", "removing ended tokens failed; nothing else depends on it", { reason }),
   jwksRefreshFailed: ({ reason }) => throttled("JWKS refresh failed; cached keys stay in use", { reason }),
+  historyFileFailed: ({ reason }) =>
+    throttled("writing the history of the console failed; nothing else depends on it", { reason }),
+  bodyCaptureChanged: ({ minutes }) =>
+    minutes === 0
+      ? line("info", "request bodies are no longer stored", {})
+      : line("info", "request bodies are stored in memory for the console", { minutes }),
+  importEnded: ({ kind: _, reason, ...counts }) =>
+    reason === undefined
+      ? line("info", "import in the console ended", counts)
+      : line("info", "import in the console was interrupted", { ...counts, reason }),
   storeFailed: ({ reason }) => line("error", "store failed, the server exits", { reason }),
   internalError: ({ requestId, error }) =>
     line("error", "internal error", { requestId, ...errorFields(error) }),

@@ -54,6 +54,7 @@ export class Metrics {
   readonly #createSeconds = new Histogram(secondsBounds);
   readonly #commitSeconds = new HistogramByLane(secondsBounds);
   readonly #batchPlants = new Histogram(plantsBounds);
+  readonly #imported = { created: 0, unchanged: 0, rejected: 0 };
   #storeFailures = 0;
   #internalErrors = 0;
   #certificateExpiresAt = 0;
@@ -71,6 +72,13 @@ export class Metrics {
         break;
       case "batchCommitted":
         this.#countBatch(event);
+        break;
+      case "plantsImported":
+        this.#imported.created += event.created;
+        this.#imported.unchanged += event.unchanged;
+        break;
+      case "importEnded":
+        this.#imported.rejected += event.rejected;
         break;
       case "storeUnavailable":
       case "tokenReloadFailed":
@@ -90,6 +98,8 @@ export class Metrics {
       case "tokenRemovalFailed":
       case "traceExportFailed":
       case "certificateReloadFailed":
+      case "historyFileFailed":
+      case "bodyCaptureChanged":
       case "jwksRefreshFailed":
       case "listening":
       case "storeFailed":
@@ -108,6 +118,11 @@ export class Metrics {
         "plantstore_creates_total",
         "Creates with status 200, by outcome.",
         (["created", "unchanged"] as const).map((outcome) => [labels({ outcome }), this.#count(outcome)]),
+      ),
+      counter(
+        "plantstore_imported_plants_total",
+        "Plants of imports in the console, by outcome.",
+        Object.entries(this.#imported).map(([outcome, plants]) => [labels({ outcome }), plants]),
       ),
       counter(
         "plantstore_errors_total",

@@ -19,6 +19,8 @@ export type ServerEvent =
   | { readonly kind: "listening"; readonly listener: "public" | "admin"; readonly url: string }
   | { readonly kind: "requestCompleted"; readonly request: Readonly<RequestRecord> }
   | BatchCommitted
+  | PlantsImported
+  | ImportEnded
   /** `expiresAt` is in milliseconds since the epoch. */
   | { readonly kind: "certificateLoaded"; readonly subject: string; readonly expiresAt: number }
   | { readonly kind: "certificateReloadFailed"; readonly reason: string }
@@ -37,6 +39,10 @@ export type ServerEvent =
   | { readonly kind: "lastUsedWriteFailed"; readonly reason: string }
   | { readonly kind: "tokenRemovalFailed"; readonly reason: string }
   | { readonly kind: "jwksRefreshFailed"; readonly reason: string }
+  /** The file of the console's charts cannot be read or written. */
+  | { readonly kind: "historyFileFailed"; readonly reason: string }
+  /** An operator has switched the storing of bodies for the recent requests on, for some minutes, or off with 0. */
+  | { readonly kind: "bodyCaptureChanged"; readonly minutes: number }
   | { readonly kind: "internalError"; readonly requestId: string; readonly error: unknown }
   | { readonly kind: "shuttingDown"; readonly signal: string }
   | { readonly kind: "forcedExit"; readonly signal: string }
@@ -53,6 +59,23 @@ export interface BatchCommitted {
   readonly endedAt: number;
   /** Undefined if the store has no lanes. */
   readonly lane?: string | undefined;
+}
+
+/** A part of an import into the running server is committed. Rejected lines are counted when it ends. */
+export interface PlantsImported {
+  readonly kind: "plantsImported";
+  readonly created: number;
+  readonly unchanged: number;
+  readonly endedAt: number;
+}
+
+/** An import in the console has ended: all of it, or what came before the reason. */
+interface ImportEnded {
+  readonly kind: "importEnded";
+  readonly created: number;
+  readonly unchanged: number;
+  readonly rejected: number;
+  readonly reason: string | undefined;
 }
 
 /** A monotonic clock in milliseconds with fractions: performance.now. */
@@ -80,4 +103,6 @@ export interface RequestRecord {
   message?: string | undefined;
   /** The name of the token, once it is authenticated. */
   caller: string | undefined;
+  /** The start of the body, while an operator has switched that on. */
+  body?: Uint8Array | undefined;
 }

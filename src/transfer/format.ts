@@ -2,7 +2,7 @@
 
 import { newPlantJson } from "../contract/plant.ts";
 import type { StoredPlant } from "../store/plant-store.ts";
-import { csvRecords } from "./csv.ts";
+import { type ChosenColumns, csvRecords } from "./csv.ts";
 import { type Delimiter, formatCsvRecord } from "./csv-records.ts";
 import type { ImportRecord } from "./import-record.ts";
 import { ndjsonRecords } from "./ndjson.ts";
@@ -18,6 +18,7 @@ interface TransferFormat {
     chunks: AsyncIterable<Uint8Array>,
     recordBytesMax: number,
     delimiter: Delimiter,
+    columns?: ChosenColumns,
   ) => AsyncIterable<readonly ImportRecord[]>;
   /** The text before all plants. */
   readonly header: (delimiter: Delimiter) => string;

@@ -45,11 +45,11 @@ const tiers: Readonly<Record<string, Tier>> = {
   // What could depend on the version of PostgreSQL.
   postgres: {
     folders: [
-      "./test/integration/store/",
-      "./test/integration/api/properties.test.ts",
-      "./test/integration/transfer/round-trip.test.ts",
-      "./test/system/postgres/",
-      "./test/system/failover/",
+      "./test/integration/store/postgres/",
+      "./test/integration/store/plant-search.test.ts",
+      "./test/system/postgres/durability.test.ts",
+      "./test/system/postgres/locks.test.ts",
+      "./test/system/failover/failover.test.ts",
     ],
     testMsMax: 600_000,
   },

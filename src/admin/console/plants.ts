@@ -1,4 +1,4 @@
-// The console's calls for plants: search by pages, export of a page, one plant, and a create through the public operation.
+// The console's calls for plants: search by pages, export of a page, and one plant.
 
 import { parseInt64 } from "../../contract/int64.ts";
 import { newPlantJson } from "../../contract/plant.ts";
@@ -16,8 +16,6 @@ import { BadRequestError, respondJson, respondStream } from "../responses.ts";
 export interface PlantsDependencies {
   readonly reader: () => Promise<PlantReader>;
   readonly recentCreates: RecentCreates;
-  /** Handles POST {base}/plants as the public listener does. */
-  readonly create: (headers: Headers, body: string) => Promise<Response>;
 }
 
 /** A page of plants as the console shows it. */
@@ -82,17 +80,6 @@ export class Plants {
     return respondJson(plant === undefined ? null : { ...plant, tag: plant.tag ?? null });
   }
 
-  /** Sends a body through the public operation, and returns its response unchanged. */
-  async create({ token, body }: { token: string; body: string }): Promise<Response> {
-    if (!/^[\x21-\x7e]*$/.test(token))
-      throw new BadRequestError("The token has characters that a header field cannot hold; paste it again.");
-    const headers = new Headers({ "Content-Type": "application/json" });
-    if (token !== "") headers.set("Authorization", `Bearer ${token}`);
-    const response = await this.#dependencies.create(headers, body);
-    const requestId = response.headers.get("x-request-id");
-    return respondJson({ status: response.status, requestId, body: await response.json() });
-  }
-
   async #search(parameters: URLSearchParams): Promise<PlantPage> {
     const { by, text, after } = parseSearch(parameters);
     const reader = await this.#dependencies.reader();
@@ -135,7 +122,8 @@ function singlePage(plants: readonly PlantSummary[]): PlantPage {
   return { plants, order: "id", from: "store", next: undefined, searchedDownTo: undefined };
 }
 
-function parseSearch(parameters: URLSearchParams) {
+/** The search of a request. Throws a BadRequestError. */
+export function parseSearch(parameters: URLSearchParams) {
   const by = (["newest", "id", "name", "tag"] as const).find((one) => one === parameters.get("by"));
   if (by === undefined) throw new BadRequestError("The search must be by newest, id, name or tag.");
   const text = parameters.get("text") ?? "";

@@ -190,19 +190,24 @@ for (const engine of engines) {
       test("a create goes through the public operation, with the same errors as for any client", async () => {
         const token = await server.createToken();
         const client = await ConsoleClient.of(server);
-        const create = async (token: string, body: string) =>
-          (await client.write("plants", { token, body })).json;
+        const create = async (token: string, body: string) => {
+          const response = (await client.write("plants", { token, body })).json as {
+            readonly status: number;
+            readonly headers: unknown;
+            readonly body: string;
+          };
+          return { ...response, body: JSON.parse(response.body) };
+        };
         const body = '{"id": 9007199254740993, "name": "Monstera"}';
         expect(await create(token, body)).toEqual({
           status: 200,
-          requestId: expect.any(String),
+          headers: expect.arrayContaining([["x-request-id", expect.any(String)]]),
           body: { name: "Monstera" },
         });
         expect(await create(token, body.replace("Monstera", "Ficus"))).toMatchObject({
           status: 400,
           body: { error: 40009 },
         });
-        expect(await create("", body)).toMatchObject({ status: 401, body: { error: 40100 } });
         expect(await create("pst_wrong", body)).toMatchObject({ status: 401, body: { error: 40101 } });
         for (const invalid of ["pst_\u2026", "a\nb", "a\u0000"])
           expect((await client.write("plants", { token: invalid, body })).status).toBe(400);

@@ -339,6 +339,12 @@ suite(citusMissing === undefined ? title : `${title} (skipped: ${citusMissing})`
       );
       await race.more(500);
       await query(`SELECT citus_drain_node(${hosts[0]}, 'block_writes')`);
+      // Shards that were left behind would keep those of the same name from coming back.
+      for (let attempt = 0; attempt < 20; attempt++) {
+        await query("CALL citus_cleanup_orphaned_resources()");
+        if ((await query("SELECT 1 FROM pg_dist_cleanup")).length === 0) break;
+        await Bun.sleep(100);
+      }
       await query(`SELECT citus_remove_node(${hosts[0]})`);
       while (service.lanes.length > 1) await Bun.sleep(20);
       await race.more(500);

@@ -27,7 +27,7 @@ const searchKinds = {
 /** Characters of a name or tag that the dialog shows; the export has all. */
 const shownCharactersMax = 100_000;
 
-/** @extends {Component<{ tick: number, onAdd: () => void }, State>} */
+/** @extends {Component<{ tick: number, onAdd: () => void, onSearch: (search: Search) => void }, State>} */
 export class Plants extends Component {
   /** @override @type {State} */
   state = {
@@ -107,6 +107,7 @@ export class Plants extends Component {
       const page = await get("plants", searchParameters(search, cursors));
       if (request !== this.requests) return;
       this.setState({ search, cursors, page, newIds: new Set(), error: "", reloadError: "", isBusy: false });
+      this.props.onSearch(search);
     } catch (error) {
       if (request === this.requests) this.setState({ error: errorMessage(error), isBusy: false });
     }
