@@ -315,60 +315,71 @@ for (const engine of engines) {
       },
     );
 
-    test("the tokens of a batch are recorded with the plants that it creates, and counted by their time", async () => {
-      await withStore(async (store, reader) => {
-        expect(await reader.createdSince([0])).toBeUndefined();
-        expect(await reader.creations([1n])).toEqual([]);
-        const startedAt = Date.now();
-        await store.indexes.create("newest");
-        expect(await reader.createdSince([0])).toEqual([0]);
-        await store.create([{ id: 1n, name: "a" }], ["first"]);
-        const hostile = `a "b" \\ ' {"c": 1}`;
-        const batch = [5n, 1n, 3n, 2n, 4n].map((id) => ({ id, name: "a" }));
-        await store.create(batch, [hostile, "ignored", hostile, "other", "\u{1f331}"]);
-        const many = Array.from({ length: 3_000 }, (_, index) => ({ id: BigInt(1_000 + index), name: "x" }));
-        await store.create(
-          many,
-          many.map((_, index) => `token ${index % 7}`),
-        );
-        const recorded = await reader.creations([1n, 2n, 3n, 4n, 5n, 1_000n, 3_999n]);
-        const tokens = new Map(recorded.map(({ id, token }) => [id, token]));
-        expect([1n, 2n, 3n, 4n, 5n, 1_000n, 3_999n].map((id) => tokens.get(id))).toEqual([
-          ...["first", "other", hostile, "\u{1f331}", hostile],
-          ...["token 0", `token ${2_999 % 7}`],
-        ]);
-        // The clock of the store may have ticked on from that of the test, but not by a minute.
-        for (const { createdAt } of recorded)
-          expect(Math.abs((createdAt ?? 0) - startedAt)).toBeLessThan(60_000);
-        expect(await reader.createdSince([0, startedAt + 3_600_000])).toEqual([3_005, 0]);
-      });
-    });
+    testNewest(
+      "the tokens of a batch are recorded with the plants that it creates, and counted by their time",
+      async () => {
+        await withStore(async (store, reader) => {
+          expect(await reader.createdSince([0])).toBeUndefined();
+          expect(await reader.creations([1n])).toEqual([]);
+          const startedAt = Date.now();
+          await store.indexes.create("newest");
+          expect(await reader.createdSince([0])).toEqual([0]);
+          await store.create([{ id: 1n, name: "a" }], ["first"]);
+          const hostile = `a "b" \\ ' {"c": 1}`;
+          const batch = [5n, 1n, 3n, 2n, 4n].map((id) => ({ id, name: "a" }));
+          await store.create(batch, [hostile, "ignored", hostile, "other", "\u{1f331}"]);
+          const many = Array.from({ length: 3_000 }, (_, index) => ({
+            id: BigInt(1_000 + index),
+            name: "x",
+          }));
+          await store.create(
+            many,
+            many.map((_, index) => `token ${index % 7}`),
+          );
+          const recorded = await reader.creations([1n, 2n, 3n, 4n, 5n, 1_000n, 3_999n]);
+          const tokens = new Map(recorded.map(({ id, token }) => [id, token]));
+          expect([1n, 2n, 3n, 4n, 5n, 1_000n, 3_999n].map((id) => tokens.get(id))).toEqual([
+            ...["first", "other", hostile, "\u{1f331}", hostile],
+            ...["token 0", `token ${2_999 % 7}`],
+          ]);
+          // The clock of the store may have ticked on from that of the test, but not by a minute.
+          for (const { createdAt } of recorded)
+            expect(Math.abs((createdAt ?? 0) - startedAt)).toBeLessThan(60_000);
+          expect(await reader.createdSince([0, startedAt + 3_600_000])).toEqual([3_005, 0]);
+        });
+      },
+    );
 
-    test("an index of an earlier version lists creations, and is upgraded by creating it again", async () => {
-      await withStore(async (store, reader, database) => {
-        await store.create([1n, 2n].map((id) => ({ id, name: "before" })));
-        await runSql(database, earlierIndex[engine.name as keyof typeof earlierIndex]);
-        for (const id of [5n, 3n, 4n]) await store.create([{ id, name: "old" }]);
-        await runSql(database, "DELETE FROM plants WHERE id = 3");
-        await store.create([{ id: 3n, name: "again" }]);
-        await runSql(database, "DELETE FROM plants WHERE id = 4");
-        expect((await reader.indexStates()).newest).toBe("outdated");
-        expect((await found(reader, { order: "created", plantsMax: 1 }, true)).ids.slice(0, 1)).toEqual([3n]);
-        expect(await reader.creations([5n])).toEqual([]);
-        await store.indexes.create("newest");
-        expect((await reader.indexStates()).newest).toBe("ready");
-        await store.create([{ id: 6n, name: "new" }], ["ci"]);
-        expect((await found(reader, { order: "created", plantsMax: 2 })).ids).toEqual([6n, 3n, 5n]);
-        expect(
-          (await reader.creations([5n, 6n])).toSorted((one, other) => Number(one.id - other.id)),
-        ).toEqual([
-          { id: 5n, createdAt: null, token: null },
-          { id: 6n, createdAt: expect.any(Number), token: "ci" },
-        ]);
-        await store.indexes.drop("newest");
-        expect((await reader.indexStates()).newest).toBe("none");
-      });
-    });
+    testNewest(
+      "an index of an earlier version lists creations, and is upgraded by creating it again",
+      async () => {
+        await withStore(async (store, reader, database) => {
+          await store.create([1n, 2n].map((id) => ({ id, name: "before" })));
+          await runSql(database, earlierIndex[engine.name as keyof typeof earlierIndex]);
+          for (const id of [5n, 3n, 4n]) await store.create([{ id, name: "old" }]);
+          await runSql(database, "DELETE FROM plants WHERE id = 3");
+          await store.create([{ id: 3n, name: "again" }]);
+          await runSql(database, "DELETE FROM plants WHERE id = 4");
+          expect((await reader.indexStates()).newest).toBe("outdated");
+          expect((await found(reader, { order: "created", plantsMax: 1 }, true)).ids.slice(0, 1)).toEqual([
+            3n,
+          ]);
+          expect(await reader.creations([5n])).toEqual([]);
+          await store.indexes.create("newest");
+          expect((await reader.indexStates()).newest).toBe("ready");
+          await store.create([{ id: 6n, name: "new" }], ["ci"]);
+          expect((await found(reader, { order: "created", plantsMax: 2 })).ids).toEqual([6n, 3n, 5n]);
+          expect(
+            (await reader.creations([5n, 6n])).toSorted((one, other) => Number(one.id - other.id)),
+          ).toEqual([
+            { id: 5n, createdAt: null, token: null },
+            { id: 6n, createdAt: expect.any(Number), token: "ci" },
+          ]);
+          await store.indexes.drop("newest");
+          expect((await reader.indexStates()).newest).toBe("none");
+        });
+      },
+    );
 
     test("plants and their tags are counted in parts", async () => {
       await withStore(async (store, reader) => {
