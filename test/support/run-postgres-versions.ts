@@ -15,31 +15,23 @@ const unknown = given.filter((major) => !majors.includes(major));
 if (unknown.length > 0) {
   process.stderr.write(`there is no ${unknown.join(", ")}; the versions are ${majors.join(", ")}\n`);
   process.exitCode = 2;
-} else process.exitCode = await runVersions(given.length > 0 ? given : majors);
+} else process.exitCode = runVersions(given.length > 0 ? given : majors);
 
-/** Runs two versions at a time, as their tests mostly wait: all four take 1.5 minutes on two cores, one after the other 2.7. */
-async function runVersions(wanted: readonly string[]): Promise<number> {
+function runVersions(wanted: readonly string[]): number {
   const reason = install();
-  const waiting = [...wanted];
-  const runNext = async (): Promise<number> => {
-    const major = waiting.shift();
-    if (major === undefined) return 0;
-    const exitCode = await runMajor(major, reason);
-    return Math.max(exitCode, await runNext());
-  };
-  return Math.max(...(await Promise.all([runNext(), runNext()])));
-}
-
-/** @param reason why the packages could not be installed, if so. */
-async function runMajor(major: string, reason: string | undefined): Promise<number> {
-  const programs = [
-    join(folder, `node_modules/postgres-${major}-${process.platform}-${process.arch}/native/bin`),
-    `/usr/lib/postgresql/${major}/bin`,
-  ].find((path) => existsSync(join(path, "initdb")));
-  if (programs !== undefined) return runVersion(programs);
-  const missing = reason ?? `no package for ${process.platform}-${process.arch}, or install it from Debian`;
-  process.stdout.write(`skipped: PostgreSQL ${major} (${missing})\n`);
-  return 0;
+  let exitCode = 0;
+  for (const major of wanted) {
+    const programs = [
+      join(folder, `node_modules/postgres-${major}-${process.platform}-${process.arch}/native/bin`),
+      `/usr/lib/postgresql/${major}/bin`,
+    ].find((path) => existsSync(join(path, "initdb")));
+    if (programs === undefined) {
+      const missing =
+        reason ?? `no package for ${process.platform}-${process.arch}, or install it from Debian`;
+      process.stdout.write(`skipped: PostgreSQL ${major} (${missing})\n`);
+    } else if (runVersion(programs) !== 0) exitCode = 1;
+  }
+  return exitCode;
 }
 
 /** Installs the binaries unless they are installed; returns the reason if that fails. */
@@ -53,17 +45,14 @@ function install(): string | undefined {
   return status === 0 ? undefined : `npm ci failed: ${/npm error .*/.exec(stderr)?.[0] ?? "no reason"}`;
 }
 
-async function runVersion(programs: string): Promise<number> {
+function runVersion(programs: string): number | null {
   const { stdout } = spawnSync(join(programs, "postgres"), ["--version"], { encoding: "utf8" });
+  process.stdout.write(`\n${stdout.trim()}\n`);
   // Not the server that other tests share, which has another version.
   const { PLANTSTORE_TEST_POSTGRES: _, ...env } = process.env;
   const runner = new URL("run-tests.ts", import.meta.url).pathname;
-  const tests = Bun.spawn([process.execPath, runner, "postgres"], {
-    stdio: ["ignore", "pipe", "pipe"],
+  return spawnSync(process.execPath, [runner, "postgres"], {
+    stdio: ["ignore", "inherit", "inherit"],
     env: { ...env, [postgresProgramsVariable]: programs },
-  });
-  // Not mixed with that of the other version.
-  const output = await Promise.all([tests.stdout.text(), tests.stderr.text()]);
-  process.stdout.write(`\n${stdout.trim()}\n${output.toReversed().join("")}`);
-  return tests.exited;
+  }).status;
 }
