@@ -28,7 +28,7 @@ export function wrkRandomIds(connections: number): Load<HttpSubject> {
 }
 
 /** Throws if any answer was not 2xx or any connection broke: such a run measures something else. */
-async function runWrk(
+export async function runWrk(
   { url, token }: HttpSubject,
   connections: number,
   { seconds, firstId }: Trial,

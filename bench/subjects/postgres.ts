@@ -10,7 +10,8 @@ import type { Load, Run, Setup, Store, Subject, Trial } from "../suite.ts";
 import { quantile } from "../summary.ts";
 import { type HttpSubject, toPlant } from "./http.ts";
 
-const settings = {
+/** Settings of every PostgreSQL that is measured. */
+export const postgresSettings = {
   fsync: "on",
   synchronous_commit: "on",
   full_page_writes: "on",
@@ -38,12 +39,12 @@ export class BenchPostgres {
   static async start({ stack, recordVersion }: Setup): Promise<BenchPostgres> {
     // Where PostgreSQL's binaries are not installed, all other suites run.
     const { PostgresServer } = await import("../../test/support/postgres.ts");
-    const server = stack.use(await PostgresServer.start(settings));
+    const server = stack.use(await PostgresServer.start(postgresSettings));
     const show = async (name: string) =>
       String(Object.values((await server.query("postgres", `SHOW ${name}`))[0] ?? {})[0]);
     recordVersion("PostgreSQL", await show("server_version"));
     const effective = await Promise.all(
-      Object.keys(settings).map(async (name) => `${name} ${await show(name)}`),
+      Object.keys(postgresSettings).map(async (name) => `${name} ${await show(name)}`),
     );
     const pidFile = `${await show("data_directory")}/postmaster.pid`;
     const pid = Number(readFileSync(pidFile, "utf8").split("\n")[0]);

@@ -2,7 +2,9 @@
 
 import type { Suite } from "../suite.ts";
 import { allocationsSuite } from "./allocations.ts";
+import { citusSuite } from "./citus.ts";
 import { consoleSuite } from "./console.ts";
+import { coresSuite } from "./cores.ts";
 import { createSuite, peersSuite } from "./create.ts";
 import { largeStoreSuite } from "./large-store.ts";
 import { latencySuite } from "./latency.ts";
@@ -18,7 +20,9 @@ export const suites: readonly Suite[] = [
   peersSuite,
   latencySuite,
   allocationsSuite,
+  coresSuite,
   postgresSuite,
+  citusSuite,
   transferSuite,
   overloadSuite,
   operatingSuite,

@@ -22,6 +22,9 @@ export const securityHeaders = {
   "Cross-Origin-Resource-Policy": "same-origin",
 };
 
+/** A file that is downloaded, which may take hours, but must not stop. */
+const downloads = new ResponseStreams({ bytesMax: 64 * 2 ** 20, sendMsMax: 60_000, isRenewed: true });
+
 type Headers = Readonly<Record<string, string>>;
 
 /** Bounds the memory of lists and exports that clients do not read. */
@@ -61,6 +64,16 @@ export function respondStream(
   headers: Headers,
 ): Response {
   const body = streams.stream(pieces, pieceBytesMax);
+  return body === undefined ? tooManyStreams() : respond(body, 200, headers);
+}
+
+/** @param pieceBytesMax memory that one piece may take. */
+export function respondDownload(
+  pieces: AsyncIterable<Uint8Array>,
+  pieceBytesMax: number,
+  headers: Headers,
+): Response {
+  const body = downloads.stream(pieces, pieceBytesMax);
   return body === undefined ? tooManyStreams() : respond(body, 200, headers);
 }
 

@@ -2,6 +2,7 @@
 
 import type { ConnectionShedder } from "../api/connection-shedder.ts";
 import type { Metrics } from "../observability/metrics.ts";
+import type { LaneFailure } from "../store/readiness.ts";
 import type { OperatorConsole } from "./console/operator-console.ts";
 import { respond, respondText } from "./responses.ts";
 import { CoalescedWork, RequestPacer } from "./throttling.ts";
@@ -10,8 +11,8 @@ export interface AdminOptions {
   readonly host: string;
   /** 0 for any free port. */
   readonly port: number;
-  /** Rejects with the reason if the store could not commit now. */
-  readonly assertReady: () => Promise<void>;
+  /** Rejects with the reason if the store could not commit now; resolves with the lanes that could not. */
+  readonly assertReady: () => Promise<readonly LaneFailure[]>;
   readonly metrics: Metrics;
   /** Undefined if the console is off. */
   readonly operatorConsole: OperatorConsole | undefined;
@@ -52,7 +53,7 @@ export function startAdminServer({
   const livez = () => respondText(200, "live");
   const readyz = () =>
     assertReady().then(
-      () => respondText(200, "ready"),
+      (failures) => respondText(200, readyText(failures)),
       (reason) => respondText(503, `not ready: ${reason instanceof Error ? reason.message : reason}`),
     );
   const renderMetrics = async () =>
@@ -92,6 +93,11 @@ export function startAdminServer({
       return listener.stop(true);
     },
   };
+}
+
+/** A server without some lanes still serves the plants of the others, so it is ready. */
+function readyText(failures: readonly LaneFailure[]): string {
+  return ["ready", ...failures.map(({ lane, reason }) => `lane ${lane} cannot commit: ${reason}`)].join("\n");
 }
 
 /** The path and query of a request. Its host is replaced: Bun puts the Host field in front, which may be invalid in a URL. */

@@ -11,6 +11,8 @@ interface AssetOptions {
   readonly files: ReadonlyMap<string, string>;
   /** `immutable`: a path changes with its content, so that browsers need not ask again. `revalidate`: they ask every time. */
   readonly caching: "immutable" | "revalidate";
+  /** Whether other files are compressed for clients that accept gzip. */
+  readonly compress?: boolean;
   /** Sent with every file. */
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -29,6 +31,9 @@ interface Representation {
   readonly bytes: Uint8Array;
   readonly etag: string;
 }
+
+/** How the file that is stored becomes the one that is sent. */
+type Recoding = "none" | "compress" | "decompress";
 
 const contentTypes: Readonly<Record<string, string>> = {
   html: "text/html; charset=utf-8",
@@ -72,15 +77,17 @@ export class Assets {
   async respond(path: string, request: Request): Promise<AssetResponse | undefined> {
     const file = this.#options.files.get(path) ?? "";
     const isGzip = file.endsWith(gzipSuffix);
-    const sendsGzip = isGzip && acceptsGzip.test(request.headers.get("accept-encoding") ?? "");
-    const { blob, bytes, etag } = await this.#representation(file, isGzip && !sendsGzip);
+    const hasGzip = isGzip || this.#options.compress === true;
+    const sendsGzip = hasGzip && acceptsGzip.test(request.headers.get("accept-encoding") ?? "");
+    const recoding = sendsGzip === isGzip ? "none" : sendsGzip ? "compress" : "decompress";
+    const { blob, bytes, etag } = await this.#representation(file, recoding);
     const headers: Record<string, string> = {
       ...this.#options.headers,
       "Content-Type": contentType(file),
       "Cache-Control": cacheControl[this.#options.caching],
       ETag: etag,
     };
-    if (isGzip) headers.Vary = "Accept-Encoding";
+    if (hasGzip) headers.Vary = "Accept-Encoding";
     if (request.headers.get("if-none-match") === etag) return { status: 304, headers, body: null };
     if (sendsGzip) headers["Content-Encoding"] = "gzip";
     if (request.method === "HEAD") {
@@ -92,11 +99,11 @@ export class Assets {
     return body && { status: 200, headers, body };
   }
 
-  #representation(file: string, decompress: boolean): Promise<Representation> {
-    const key = `${file} ${decompress}`;
+  #representation(file: string, recoding: Recoding): Promise<Representation> {
+    const key = `${file} ${recoding}`;
     let representation = this.#representations.get(key);
     if (representation === undefined) {
-      representation = read(file, decompress);
+      representation = read(file, recoding);
       this.#representations.set(key, representation);
       // A read fails while file descriptors are used up; the next request tries again.
       representation.catch(() => this.#representations.delete(key));
@@ -105,16 +112,23 @@ export class Assets {
   }
 }
 
-async function read(file: string, decompress: boolean): Promise<Representation> {
+async function read(file: string, recoding: Recoding): Promise<Representation> {
   const stored = await Bun.file(file).bytes();
-  const bytes = decompress ? await gunzip(stored) : stored;
+  const bytes = recoding === "none" ? stored : await recode(stored, recoding);
   return { blob: new Blob([bytes]), bytes, etag: `"${Bun.SHA256.hash(bytes, "base64url")}"` };
 }
 
 /** In a thread of its own. Loading zlib takes 4 ms of processor time. */
-async function gunzip(bytes: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
+async function recode(
+  bytes: Uint8Array,
+  recoding: "compress" | "decompress",
+): Promise<Uint8Array<ArrayBuffer>> {
   const zlib = await import("node:zlib");
-  return new Uint8Array(await promisify(zlib.gunzip)(bytes));
+  const recoded =
+    recoding === "decompress"
+      ? promisify(zlib.gunzip)(bytes)
+      : promisify<Uint8Array, Buffer>(zlib.gzip)(bytes);
+  return new Uint8Array(await recoded);
 }
 
 function contentType(file: string): string {

@@ -9,12 +9,22 @@ import type { RateLimit } from "./rate-limit.ts";
 import { type PublicRequestRecord, plantResponse, type ResponseValue } from "./responses.ts";
 
 export interface CreatePlantDependencies {
-  readonly authenticator: Authenticator;
+  readonly authenticator: Pick<Authenticator, "authenticate">;
   /** Undefined where callers have no rate. */
   readonly rateLimit: RateLimit | undefined;
   readonly bodyReader: BodyReader;
   readonly groupCommit: Pick<GroupCommit, "create" | "isFullFor">;
+  /** Undefined where there is no console. */
+  readonly bodyCapture?: BodyCapture | undefined;
 }
+
+/** Whether the start of each body is stored in the record of its request. */
+export interface BodyCapture {
+  isOn: boolean;
+}
+
+/** Longer bodies are stored up to this length: 4 MiB for a thousand requests. */
+const capturedBytesMax = 4_096;
 
 /** Where the response to a request goes. Only its first call counts. */
 export interface Responder {
@@ -32,7 +42,7 @@ export interface Responder {
 export async function createPlant(
   request: Request,
   record: PublicRequestRecord,
-  { authenticator, rateLimit, bodyReader, groupCommit }: CreatePlantDependencies,
+  { authenticator, rateLimit, bodyReader, groupCommit, bodyCapture }: CreatePlantDependencies,
   responder: Responder,
 ): Promise<void> {
   try {
@@ -57,13 +67,14 @@ export async function createPlant(
     try {
       const body = await reading.body;
       if (reading.hasTimedOut) return;
+      if (bodyCapture?.isOn && !(body instanceof ApiError)) record.body = body.slice(0, capturedBytesMax);
       newPlant = body instanceof ApiError ? body : parseNewPlant(body);
     } finally {
       reading.end();
     }
     if (newPlant instanceof ApiError) return responder.refuse(newPlant);
 
-    groupCommit.create(newPlant, caller.key, new CommitResponder(newPlant, responder));
+    groupCommit.create(newPlant, caller.key, new CommitResponder(newPlant, responder), caller.name);
   } catch (error) {
     responder.fail(error);
   }

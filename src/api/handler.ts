@@ -38,8 +38,16 @@ export interface PublicHandler {
   handle(request: Request, context: RequestContext): Promise<Response>;
   /** Handles a POST to the path of the operation: request.url takes 0.5 µs, and a router of the listener knows the path. */
   handleCreate(request: Request, context: RequestContext): Promise<Response>;
-  /** Handles POST {base}/plants with these headers and this body, as if it had come over the network. */
-  create(headers: Headers, body: string): Promise<Response>;
+  /**
+   * Handles POST {base}/plants with these headers and this body, as if it had come over the network.
+   *
+   * @param authenticator authenticates this request in place of its headers.
+   */
+  create(
+    headers: Headers,
+    body: string,
+    authenticator?: CreatePlantDependencies["authenticator"],
+  ): Promise<Response>;
 }
 
 /** RFC 9112, section 3.2: a host with or without a port. Bun accepts any text, and joins two Host fields with a comma. */
@@ -61,13 +69,17 @@ export function createHandler(dependencies: HandlerDependencies): PublicHandler 
   const openapiDocuments = new OpenApiDocuments();
   const openapiPaths = new Map(documentNames.map((name) => [`${basePath}/${name}`, name]));
 
-  function handleCreate(request: Request, context: RequestContext): Promise<Response> {
+  function handleCreate(
+    request: Request,
+    context: RequestContext,
+    createDependencies: CreatePlantDependencies = dependencies,
+  ): Promise<Response> {
     return new Promise((resolve) => {
       const record = startRecord(request.headers, "POST", plantsPath);
       void createPlant(
         request,
         record,
-        dependencies,
+        createDependencies,
         new RequestResponder(shared, request, record, context, resolve),
       );
     });
@@ -157,9 +169,9 @@ export function createHandler(dependencies: HandlerDependencies): PublicHandler 
     plantsPath,
     handle,
     handleCreate,
-    create(headers, body) {
+    create(headers, body, authenticator = dependencies.authenticator) {
       const request = new Request(`${inProcess.origin}${plantsPath}`, { method: "POST", headers, body });
-      return handleCreate(request, inProcess);
+      return handleCreate(request, inProcess, { ...dependencies, authenticator });
     },
   };
 }
@@ -282,6 +294,7 @@ function recordStarter(
       result: "clientAborted",
       message: undefined,
       caller: undefined,
+      body: undefined,
       rateLimit: undefined,
     };
   };

@@ -13,6 +13,8 @@ export interface ResponseStreamLimits {
   readonly bytesMax: number;
   /** A body that takes longer is aborted, so that a slow client cannot hold a connection without end. */
   readonly sendMsMax: number;
+  /** Whether that time starts again with each piece that is read: for downloads, of which nothing but the pace can be known. */
+  readonly isRenewed?: boolean;
 }
 
 /** Creates the streams. Each method returns undefined if the memory is used up; one stream alone may be over the bound. */
@@ -42,6 +44,7 @@ export class ResponseStreams {
     if (this.#bytes > 0 && this.#bytes + heldBytes > this.#limits.bytesMax) return undefined;
     this.#bytes += heldBytes;
     const iterator = Symbol.iterator in pieces ? pieces[Symbol.iterator]() : pieces[Symbol.asyncIterator]();
+    const { isRenewed, sendMsMax } = this.#limits;
     let hasEnded = false;
     let timer: Timer | undefined;
     const end = () => {
@@ -56,12 +59,15 @@ export class ResponseStreams {
           timer = setTimeout(() => {
             end();
             controller.error(new Error("the client reads this response too slowly"));
-          }, this.#limits.sendMsMax);
+            // Releases what the pieces are read from.
+            void iterator.return?.();
+          }, sendMsMax);
         },
         async pull(controller) {
           try {
             const { done, value } = await iterator.next();
             if (hasEnded) return;
+            if (isRenewed) timer?.refresh();
             if (!done) return controller.enqueue(value);
             end();
             controller.close();

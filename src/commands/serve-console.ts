@@ -1,19 +1,40 @@
 // The components of the operator console of a running server.
 
+import { dirname, resolve } from "node:path";
 import packageJson from "../../package.json";
 import { TrustedProxies } from "../admin/client-address.ts";
+import { Backups, type RunningCopy } from "../admin/console/backups.ts";
+import { ConsoleToken } from "../admin/console/console-token.ts";
+import { Exports } from "../admin/console/exports.ts";
+import { Imports } from "../admin/console/imports.ts";
 import { Indexes } from "../admin/console/indexes.ts";
+import { Inventory } from "../admin/console/inventory.ts";
+import { NewPlants } from "../admin/console/new-plant.ts";
 import { OperatorConsole } from "../admin/console/operator-console.ts";
 import { Plants, type PlantsDependencies } from "../admin/console/plants.ts";
+import { Requests } from "../admin/console/requests.ts";
 import { Sessions } from "../admin/console/sessions.ts";
 import { Tokens } from "../admin/console/tokens.ts";
+import type { BodyCapture } from "../api/create-plant.ts";
+import type { PublicHandler } from "../api/handler.ts";
+import type { Authenticator } from "../auth/authenticator.ts";
 import { randomBytes } from "../auth/token.ts";
 import type { ServeConfig } from "../config/resolve.ts";
-import { RecentSamples } from "../observability/recent-samples.ts";
+import { HistoryFile } from "../observability/history-file.ts";
+import { RecentRequests } from "../observability/recent-requests.ts";
+import { RecentSamples, sampleMs } from "../observability/recent-samples.ts";
 import type { Clock, Emit } from "../observability/server-event.ts";
+import type { GroupCommit } from "../store/group-commit.ts";
 import type { PlantReader } from "../store/plant-reader.ts";
 import type { PlantStore } from "../store/plant-store.ts";
 import type { RecentCreates } from "../store/recent-creates.ts";
+
+const recentRequestsMax = 1_000;
+
+const sqliteScheme = "sqlite:";
+
+/** Of the file with the samples of the charts, beside an SQLite store. */
+const historySuffix = "-history";
 
 export interface ConsoleResources {
   readonly store: PlantStore;
@@ -23,15 +44,19 @@ export interface ConsoleResources {
   /** The handlers of events; the console's charts are added. */
   readonly subscribers: Emit[];
   readonly now: Clock;
-  readonly create: PlantsDependencies["create"];
+  readonly authenticator: Pick<Authenticator, "lookupHash">;
+  readonly groupCommit: GroupCommit;
+  readonly bodyCapture: BodyCapture;
+  readonly create: PublicHandler["create"];
 }
 
-export function createConsole(
-  { adminNames, trustedProxies, adminPasswordHash }: ServeConfig,
-  { store, recentCreates, resources, emit, subscribers, now, create }: ConsoleResources,
-): OperatorConsole {
-  const history = new RecentSamples(now());
-  subscribers.push((event) => history.handle(event));
+export function createConsole(config: ServeConfig, parts: ConsoleResources): OperatorConsole {
+  const { adminNames, trustedProxies, adminPasswordHash, bodyBytesMax, database } = config;
+  const { store, recentCreates, resources, emit, subscribers, now, create, groupCommit } = parts;
+  const lookupHash = (hash: string) => parts.authenticator.lookupHash(hash);
+  const history = startHistory(config, parts);
+  const recent = new RecentRequests(recentRequestsMax);
+  subscribers.push((event) => recent.handle(event));
 
   // Opened at once: on SQLite it is a thread, and Bun ends the process if a thread starts when no descriptor is free.
   let opening: Promise<PlantReader> | undefined;
@@ -46,11 +71,55 @@ export function createConsole(
   reader().catch(() => undefined);
   resources.defer(async () => (await opening?.catch(() => undefined))?.close());
 
+  const imports = new Imports({ groupCommit, recordBytesMax: bodyBytesMax, emit, now });
+  resources.defer(() => imports.close());
+  const requests = new Requests({ recent, bodyCapture: parts.bodyCapture, emit, now, wallNow: Date.now });
+  resources.defer(() => requests.close());
+  const file = sqliteFile(database);
+  const backups =
+    file === undefined
+      ? undefined
+      : new Backups({
+          folder: dirname(resolve(file)),
+          copy: (target) => startBackup(database, target),
+          storeBytes: () => store.bytesOnDisk(),
+          wallNow: Date.now,
+        });
+  resources.defer(() => backups?.close());
+  const consoleToken = new ConsoleToken({ store: store.tokens, lookupHash, wallNow: Date.now, randomBytes });
+  const inventory = new Inventory({
+    ...{ reader, recentCreates, now },
+    bytesOnDisk: () => store.bytesOnDisk(),
+    wallNow: Date.now,
+  });
+  const onEdited: PlantsDependencies["onEdited"] = ({ id, replacement }, client) => {
+    if (replacement === undefined) inventory.addDeleted();
+    emit({
+      kind: "plantEdited",
+      change: replacement === undefined ? "deleted" : "updated",
+      id,
+      by: "console",
+      client,
+    });
+  };
+
   return new OperatorConsole({
     names: adminNames ?? [],
     trustedProxies: new TrustedProxies(trustedProxies ?? []),
     sessions: new Sessions({ passwordHash: adminPasswordHash, now, randomBytes }),
-    plants: new Plants({ reader, recentCreates, create }),
+    plants: new Plants({
+      reader,
+      recentCreates,
+      edit: (edit) => store.edit(edit),
+      onEdited,
+      bodyBytesMax,
+    }),
+    inventory,
+    newPlants: new NewPlants({ consoleToken, lookupHash, create }),
+    imports,
+    exports: new Exports(reader),
+    backups,
+    requests,
     tokens: new Tokens(store.tokens, Date.now),
     indexes: new Indexes(store.indexes, reader),
     history,
@@ -58,4 +127,54 @@ export function createConsole(
     about: { version: packageJson.version, engine: store.engine, run: crypto.randomUUID() },
     onInternalError: (error) => emit({ kind: "internalError", requestId: "console", error }),
   });
+}
+
+/** The samples of the charts, which a file stores from one start to the next. */
+function startHistory(
+  { consoleHistory, database }: ServeConfig,
+  { subscribers, resources, emit, now }: ConsoleResources,
+): RecentSamples {
+  const history = new RecentSamples(now(), Date.now());
+  subscribers.push((event) => history.handle(event));
+  const store = sqliteFile(database);
+  const path = consoleHistory ?? (store === undefined ? "off" : `${store}${historySuffix}`);
+  if (path === "off") return history;
+  const file = new HistoryFile(path, history, now(), (error) => {
+    emit({ kind: "historyFileFailed", reason: error instanceof Error ? error.message : String(error) });
+  });
+  const timer = setInterval(() => void file.update(now()), sampleMs);
+  resources.defer(() => {
+    clearInterval(timer);
+    return file.end(now());
+  });
+  return history;
+}
+
+/** The path of an SQLite store; undefined for another engine. */
+function sqliteFile(database: string): string | undefined {
+  return database.startsWith(sqliteScheme) ? database.slice(sqliteScheme.length) : undefined;
+}
+
+/** Copies a store by the command, in a process that can be ended at any time. */
+function startBackup(database: string, file: string): RunningCopy {
+  const child = Bun.spawn([...ownCommand(), "backup", file, "--database", database, "--quiet"], {
+    env: { PATH: process.env.PATH ?? "" },
+    stdin: "ignore",
+    stdout: "ignore",
+    stderr: "pipe",
+  });
+  const ended = Promise.all([child.exited, child.stderr.text()]).then(([exitCode, text]) => {
+    if (exitCode === 0) return undefined;
+    const reason = text.trim().replace(/^plantstore: /, "");
+    return reason === "" ? "The backup was cancelled." : reason;
+  });
+  return { ended, cancel: () => child.kill("SIGKILL") };
+}
+
+/** The command of this program: a compiled executable contains its code, elsewhere Bun runs it, with bin/plantstore's flags. */
+function ownCommand(): string[] {
+  const isCompiled = Bun.main.startsWith("/$bunfs/");
+  return isCompiled
+    ? [process.execPath]
+    : [process.execPath, "--no-env-file", "--config=/dev/null", Bun.main];
 }

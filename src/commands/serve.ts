@@ -113,6 +113,7 @@ export async function serve(config: ServeConfig): Promise<void> {
     stopSignal,
     {
       onUnavailable: (reason) => emit({ kind: "storeUnavailable", reason }),
+      onDegraded: (reason) => emit({ kind: "storeDegraded", reason }),
       onFailed: ({ message }) => exitImmediately({ kind: "storeFailed", reason: message }),
     },
     (waitingFor) => emit({ kind: "storeWaiting", waitingFor }),
@@ -132,8 +133,9 @@ export async function serve(config: ServeConfig): Promise<void> {
   const afterBatch = (batch: FinishedBatch) => {
     readiness.update(batch);
     recentCreates?.add(batch);
-    const { plants, outcomes, startedAt, endedAt } = batch;
-    if (outcomes !== undefined) emit({ kind: "batchCommitted", plants: plants.length, startedAt, endedAt });
+    const { plants, outcomes, startedAt, endedAt, lane } = batch;
+    if (outcomes !== undefined)
+      emit({ kind: "batchCommitted", plants: plants.length, startedAt, endedAt, lane });
   };
   const groupCommit = new GroupCommit(
     store,
@@ -149,7 +151,9 @@ export async function serve(config: ServeConfig): Promise<void> {
   resources.defer(() => groupCommit.close());
 
   // The handler, which both listeners call
+  const bodyCapture = { isOn: false };
   const handler = createHandler({
+    bodyCapture,
     authenticator,
     rateLimit,
     bodyReader,
@@ -168,14 +172,21 @@ export async function serve(config: ServeConfig): Promise<void> {
   const { create } = handler;
   const operatorConsole =
     recentCreates &&
-    createConsole(config, { store, recentCreates, resources, emit, subscribers, now, create });
+    createConsole(config, {
+      ...{ store, recentCreates, resources, emit, subscribers, now },
+      ...{ authenticator, groupCommit, bodyCapture, create },
+    });
   const { adminHost, adminPort } = config;
   const admin =
     adminPort === "off"
       ? undefined
       : listen(adminHost, adminPort, "--admin-port", () => {
           const gauges = {
-            queuePlants: () => groupCommit.queueLength,
+            queuePlants: () => groupCommit.queueLengths,
+            lanesUp: () =>
+              store.lanes
+                ?.names()
+                .map((lane) => [lane, store.lanes?.downReason(lane) === undefined] as const),
             bodyBytesInFlight: () => bodyReader.bytesInFlight,
             connections: () => connections.openConnections("public"),
             storeBytes: () => store.bytesOnDisk(),
@@ -189,7 +200,7 @@ export async function serve(config: ServeConfig): Promise<void> {
             port: adminPort,
             assertReady: async () => {
               if (isStopping) throw new Error("the server is stopping");
-              await readiness.assertReady();
+              return readiness.assertReady();
             },
             metrics,
             operatorConsole,

@@ -68,7 +68,9 @@ export function oneOf<const Word extends string>(...words: readonly Word[]): (te
   return (text) => {
     const word = words.find((one) => one === text);
     if (word === undefined)
-      throw new InvalidValueError(`is not ${words.slice(0, -1).join(", ")} or ${words.at(-1)}`);
+      throw new InvalidValueError(
+        `is not ${new Intl.ListFormat("en-GB", { type: "disjunction" }).format(words)}`,
+      );
     return word;
   };
 }

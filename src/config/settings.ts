@@ -135,6 +135,13 @@ const serverSettings = {
     description: "serve the operator console on the admin listener",
     parse: oneOf("on", "off"),
   },
+  consoleHistory: {
+    group: "admin",
+    flag: "--console-history <file|off>",
+    description:
+      "file in which the console's charts survive a restart, or off; if not set, the name of an SQLite store with -history at its end, and off on PostgreSQL",
+    parse: parseText,
+  },
   adminPasswordHash: {
     flag: "--admin-password-hash <hash>",
     group: "admin",
@@ -325,6 +332,12 @@ const commandSettings = {
     description: "how long older tokens of the name stay valid; 0s ends them at once",
     parse: parseDuration,
   },
+  distribute: {
+    flag: "--distribute <system>",
+    description:
+      "citus: distribute the plants, also those stored already, over the nodes of the Citus cluster that the database is in",
+    parse: oneOf("citus"),
+  },
   quiet: {
     flag: "--quiet",
     default: "off",
@@ -363,6 +376,28 @@ const commandSettings = {
     flag: "--since-id <id>",
     description: "export only plants with an id greater than this",
     parse: parseId,
+  },
+  withCreation: {
+    flag: "--with-creation",
+    default: "off",
+    description: "export also when and with which token each plant was created; needs the index newest",
+    parse: parseSwitch,
+  },
+  newName: {
+    flag: "--name <name>",
+    description: "new name of the plant",
+    parse: parseTag,
+  },
+  newTag: {
+    flag: "--tag <tag>",
+    description: "new tag of the plant",
+    parse: parseTag,
+  },
+  removeTag: {
+    flag: "--remove-tag",
+    default: "off",
+    description: "remove the tag of the plant",
+    parse: parseSwitch,
   },
   recordBytesMax: {
     flag: "--record-bytes-max <bytes>",

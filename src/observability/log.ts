@@ -53,7 +53,7 @@ export class Log {
   handle(event: ServerEvent): void {
     if (this.#hasEnded) return;
     if (event.kind === "requestCompleted") this.#logRequest(event.request);
-    else if (event.kind !== "batchCommitted") this.#write(event);
+    else if (event.kind !== "batchCommitted" && event.kind !== "plantsImported") this.#write(event);
   }
 
   /**
@@ -106,7 +106,10 @@ interface Line {
   readonly throttle?: string;
 }
 
-type LoggedEvent = Exclude<ServerEvent, { readonly kind: "requestCompleted" | "batchCommitted" }>;
+type LoggedEvent = Exclude<
+  ServerEvent,
+  { readonly kind: "requestCompleted" | "batchCommitted" | "plantsImported" }
+>;
 
 /** The line of each kind of event. */
 const lines: {
@@ -129,6 +132,7 @@ const lines: {
     throttled("store unavailable; creates get 503 until it can commit again", { reason }),
   storeWaiting: ({ waitingFor }) =>
     throttled("waiting for the store, which does not respond", { reason: waitingFor }),
+  storeDegraded: ({ reason }) => line("warn", "the store works, but slower than it could", { reason }),
   tokenReloadFailed: ({ reason }) =>
     throttled("token reload failed; cached tokens are still accepted", { reason }),
   traceExportFailed: ({ reason }) => throttled("trace export failed; the spans are lost", { reason }),
@@ -149,7 +153,21 @@ const lines: {
   tokenRemovalFailed: ({ reason }) =>
     line("warn", "removing ended tokens failed; nothing else depends on it", { reason }),
   jwksRefreshFailed: ({ reason }) => throttled("JWKS refresh failed; cached keys stay in use", { reason }),
+  historyFileFailed: ({ reason }) =>
+    throttled("writing the history of the console failed; nothing else depends on it", { reason }),
+  bodyCaptureChanged: ({ minutes }) =>
+    minutes === 0
+      ? line("info", "request bodies are no longer stored", {})
+      : line("info", "request bodies are stored in memory for the console", { minutes }),
+  importEnded: ({ kind: _, reason, ...counts }) =>
+    reason === undefined
+      ? line("info", "import in the console ended", counts)
+      : line("info", "import in the console was interrupted", { ...counts, reason }),
   storeFailed: ({ reason }) => line("error", "store failed, the server exits", { reason }),
+  plantEdited: ({ change, id, by, client, user }) =>
+    change === "updated"
+      ? line("info", "plant updated", { id: String(id), by, client, user })
+      : line("info", "plant deleted", { id: String(id), by, client, user }),
   internalError: ({ requestId, error }) =>
     line("error", "internal error", { requestId, ...errorFields(error) }),
   shuttingDown: ({ signal }) => line("info", "shutting down, draining requests", { signal }),

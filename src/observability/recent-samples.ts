@@ -1,23 +1,33 @@
-// Samples of five seconds for the last hour, counted from events and stored in memory, for the console's charts.
+// Samples of five seconds for the last hour, and of a minute for the last day, counted from events, for the console's charts.
 
 import { createHistogram } from "node:perf_hooks";
 import { type ErrorCode, errorRegistry } from "../contract/errors.ts";
-import type { BatchCommitted, RequestRecord, ServerEvent } from "./server-event.ts";
+import type { BatchCommitted, PlantsImported, RequestRecord, ServerEvent } from "./server-event.ts";
 
 export const sampleMs = 5_000;
+export const minuteMs = 60_000;
+const samplesPerMinute = minuteMs / sampleMs;
+
+/** The samples of an hour, and the minutes of a day. */
 export const samplesMax = 720;
+export const minutesMax = 1_440;
 
 /** Latencies are recorded in microseconds, up to an hour, with an error of less than 1 %. */
 const latencyOptions = { lowest: 1, highest: 3_600_000_000, figures: 2 } as const;
 
-/** The events of five seconds. */
+/** The events of five seconds or of a minute. */
 export interface Sample {
-  /** Plants created, and creates of plants that were already stored. */
+  /** Plants created by requests, and creates of plants that were already stored. */
   readonly created: number;
   readonly unchanged: number;
+  /** Plants created by imports into the running server. */
+  readonly imported: number;
   /** Errors by their number, without those that did not occur. */
   readonly errors: Readonly<Record<string, number>>;
-  /** Latency of the creates with status 200, in milliseconds; null if there were none. */
+  /**
+   * Latency of the creates with status 200, in milliseconds; null if there were none. Of a minute: the mean of the medians,
+   * weighted with the creates, and the highest of the 99th percentiles.
+   */
   readonly p50Ms: number | null;
   readonly p99Ms: number | null;
   readonly batches: number;
@@ -25,39 +35,95 @@ export interface Sample {
   readonly batchPlants: number;
 }
 
-/** Consecutive samples, oldest first; `first` is the number of the first one, counted from the start of the server. */
+/**
+ * Consecutive samples, oldest first, null where no server was counting. `first` is the number of the first one: its start in
+ * milliseconds since the epoch, divided by its length, so that the numbers continue after a restart.
+ */
 export interface Samples {
   readonly first: number;
-  readonly samples: readonly Sample[];
+  readonly samples: readonly (Sample | null)[];
 }
 
-/** Without a timer: a sample ends with the first event after its time, or when the samples are read. An event costs 40 ns. */
+/** A sample with its number. */
+export interface NumberedSample {
+  readonly number: number;
+  readonly sample: Sample;
+}
+
+export type SampleLength = typeof sampleMs | typeof minuteMs;
+
+/** Of a time without events. */
+export const emptySample: Sample = {
+  created: 0,
+  unchanged: 0,
+  imported: 0,
+  errors: {},
+  p50Ms: null,
+  p99Ms: null,
+  batches: 0,
+  batchPlants: 0,
+};
+
+/** A sample ends with the first event after its time, or when the samples are read. An event costs 40 ns. */
 export class RecentSamples {
-  readonly #samples: Sample[] = [];
-  #first = 0;
+  /** Milliseconds from the clock of the events to the epoch. Constant, so that a clock that is set leaves no gap. */
+  readonly #epochOffset: number;
+  readonly #samples = new SampleSeries(samplesMax);
+  readonly #minutes = new SampleSeries(minutesMax);
+  /** Of the sample that is being counted. */
+  #number: number;
   #endsAt: number;
   #created = 0;
   #unchanged = 0;
+  #imported = 0;
   #errors = new Map<ErrorCode, number>();
   readonly #createMicros = createHistogram(latencyOptions);
   #batches = 0;
   #batchPlants = 0;
 
-  /** @param startsAt the start of the first sample, by the clock of the events. */
-  constructor(startsAt: number) {
-    this.#endsAt = startsAt + sampleMs;
+  /**
+   * @param startsAt the start, by the clock of the events.
+   * @param epochMs the same time in milliseconds since the epoch.
+   */
+  constructor(startsAt: number, epochMs: number) {
+    this.#epochOffset = epochMs - startsAt;
+    this.#number = Math.floor(epochMs / sampleMs);
+    this.#endsAt = this.#startOf(this.#number + 1);
   }
 
   handle(event: ServerEvent): void {
     if (event.kind === "requestCompleted") this.#countRequest(event.request);
     else if (event.kind === "batchCommitted") this.#countBatch(event);
+    else if (event.kind === "plantsImported") this.#countImport(event);
   }
 
   /** The samples that have ended, from a number on. */
-  since(number: number, now: number): Samples {
+  since(length: SampleLength, number: number, now: number): Samples {
     this.#endSamples(now);
-    const first = Math.max(this.#first, number);
-    return { first, samples: this.#samples.slice(first - this.#first) };
+    // The minute that has not ended is shown as far as it is counted.
+    return length === sampleMs
+      ? this.#samples.since(number, this.#number)
+      : this.#minutes.since(number, Math.floor(this.#number / samplesPerMinute) + 1);
+  }
+
+  /** The sample that is being counted, before its end, with what was restored of its number. Counting starts again. */
+  takeCurrent(now: number): NumberedSample {
+    this.#endSamples(now);
+    const sample = this.#takeSample();
+    const restored = this.#samples.since(this.#number, this.#number + 1).samples[0];
+    return { number: this.#number, sample: restored ? mergeSamples(restored, sample) : sample };
+  }
+
+  /** Adds samples of an earlier server, unless they are too old, or of a time to come. */
+  restore(length: SampleLength, earlier: Iterable<NumberedSample>): void {
+    for (const { number, sample } of earlier) {
+      if (length === sampleMs && number <= this.#number) this.#add(number, sample);
+      if (length === minuteMs && number <= this.#number / samplesPerMinute) this.#minutes.add(number, sample);
+    }
+  }
+
+  #startOf(number: number): number {
+    return number * sampleMs - this.#epochOffset;
   }
 
   #countRequest({ result, startedAt, endedAt }: RequestRecord): void {
@@ -85,26 +151,34 @@ export class RecentSamples {
     this.#batchPlants += plants;
   }
 
-  #endSamples(now: number): void {
-    while (now >= this.#endsAt) {
-      this.#samples.push(this.#endSample());
-      this.#endsAt += sampleMs;
-      // After a pause of days the samples that would be dropped anyway are skipped at once.
-      const skipped = Math.floor((now - this.#endsAt) / sampleMs) - samplesMax;
-      if (skipped <= 0) continue;
-      this.#first += skipped;
-      this.#endsAt += skipped * sampleMs;
-    }
-    const excess = this.#samples.length - samplesMax;
-    if (excess <= 0) return;
-    this.#samples.splice(0, excess);
-    this.#first += excess;
+  #countImport({ created, unchanged, endedAt }: PlantsImported): void {
+    if (endedAt >= this.#endsAt) this.#endSamples(endedAt);
+    this.#imported += created;
+    this.#unchanged += unchanged;
   }
 
-  #endSample(): Sample {
+  #endSamples(now: number): void {
+    if (now < this.#endsAt) return;
+    this.#add(this.#number, this.#takeSample());
+    const current = Math.floor((now + this.#epochOffset) / sampleMs);
+    // Without an event in between; after a pause of days the samples that would be dropped anyway are skipped at once.
+    const oldest = current - minutesMax * samplesPerMinute;
+    for (let idle = Math.max(this.#number + 1, oldest); idle < current; idle++) this.#add(idle, emptySample);
+    this.#number = current;
+    this.#endsAt = this.#startOf(current + 1);
+  }
+
+  #add(number: number, sample: Sample): void {
+    this.#samples.add(number, sample);
+    this.#minutes.add(Math.floor(number / samplesPerMinute), sample);
+  }
+
+  /** The sample that is being counted, which starts again from zero. */
+  #takeSample(): Sample {
     const sample = {
       created: this.#created,
       unchanged: this.#unchanged,
+      imported: this.#imported,
       errors: Object.fromEntries(
         [...this.#errors].map(([code, count]) => [errorRegistry[code].error, count]),
       ),
@@ -115,6 +189,7 @@ export class RecentSamples {
     };
     this.#created = 0;
     this.#unchanged = 0;
+    this.#imported = 0;
     this.#errors = new Map();
     this.#createMicros.reset();
     this.#batches = 0;
@@ -130,4 +205,69 @@ export class RecentSamples {
   #latencyPercentile(percentile: number): number | null {
     return this.#createMicros.count === 0 ? null : this.#createMicros.percentile(percentile) / 1_000;
   }
+}
+
+/** The newest samples of one length, by their numbers. */
+class SampleSeries {
+  readonly #samplesMax: number;
+  readonly #byNumber = new Map<number, Sample>();
+  #newest = 0;
+
+  constructor(samplesMax: number) {
+    this.#samplesMax = samplesMax;
+  }
+
+  /** Adds the counts of a sample to those of its number. */
+  add(number: number, sample: Sample): void {
+    const oldest = Math.max(this.#newest, number) - this.#samplesMax + 1;
+    if (number < oldest) return;
+    const earlier = this.#byNumber.get(number);
+    this.#byNumber.set(number, earlier === undefined ? sample : mergeSamples(earlier, sample));
+    if (number <= this.#newest) return;
+    // One sample after the other, except after a pause.
+    if (number - this.#newest <= this.#samplesMax)
+      for (let old = this.#newest - this.#samplesMax + 1; old < oldest; old++) this.#byNumber.delete(old);
+    else for (const old of this.#byNumber.keys()) if (old < oldest) this.#byNumber.delete(old);
+    this.#newest = number;
+  }
+
+  /** The samples from a number on, before `end`. */
+  since(number: number, end: number): Samples {
+    const oldest = Math.max(number, this.#newest - this.#samplesMax + 1, end - this.#samplesMax);
+    let first = oldest;
+    while (first < end && !this.#byNumber.has(first)) first++;
+    const length = Math.max(0, end - first);
+    const samples = Array.from({ length }, (_, index) => this.#byNumber.get(first + index) ?? null);
+    return { first: length === 0 ? end : first, samples };
+  }
+}
+
+/** What is not zero of a sample: most are of a time without events. */
+export function countedFields(sample: Sample): Partial<Sample> {
+  const { errors, ...counts } = sample;
+  const counted = Object.entries(counts).filter(([, value]) => value !== 0 && value !== null);
+  return { ...Object.fromEntries(counted), ...(Object.keys(errors).length === 0 ? {} : { errors }) };
+}
+
+function mergeSamples(one: Sample, other: Sample): Sample {
+  const errors = { ...one.errors };
+  for (const [code, count] of Object.entries(other.errors)) errors[code] = (errors[code] ?? 0) + count;
+  const weights = [one, other].map(({ created, unchanged, p50Ms }) =>
+    p50Ms === null ? 0 : created + unchanged,
+  );
+  const [oneWeight = 0, otherWeight = 0] = weights;
+  const weight = oneWeight + otherWeight;
+  return {
+    created: one.created + other.created,
+    unchanged: one.unchanged + other.unchanged,
+    imported: one.imported + other.imported,
+    errors,
+    p50Ms: weight === 0 ? null : ((one.p50Ms ?? 0) * oneWeight + (other.p50Ms ?? 0) * otherWeight) / weight,
+    p99Ms:
+      one.p99Ms === null || other.p99Ms === null
+        ? (one.p99Ms ?? other.p99Ms)
+        : Math.max(one.p99Ms, other.p99Ms),
+    batches: one.batches + other.batches,
+    batchPlants: one.batchPlants + other.batchPlants,
+  };
 }

@@ -19,12 +19,16 @@ export type ServerEvent =
   | { readonly kind: "listening"; readonly listener: "public" | "admin"; readonly url: string }
   | { readonly kind: "requestCompleted"; readonly request: Readonly<RequestRecord> }
   | BatchCommitted
+  | PlantsImported
+  | ImportEnded
   /** `expiresAt` is in milliseconds since the epoch. */
   | { readonly kind: "certificateLoaded"; readonly subject: string; readonly expiresAt: number }
   | { readonly kind: "certificateReloadFailed"; readonly reason: string }
   | { readonly kind: "storeUnavailable"; readonly reason: string }
   /** A wait for a store that cannot be reached has lasted 800 ms. */
   | { readonly kind: "storeWaiting"; readonly waitingFor: string }
+  /** The store works, but slower than it could. */
+  | { readonly kind: "storeDegraded"; readonly reason: string }
   /** The store can serve no more calls. */
   | { readonly kind: "storeFailed"; readonly reason: string }
   | { readonly kind: "tokenReloadFailed"; readonly reason: string }
@@ -35,6 +39,11 @@ export type ServerEvent =
   | { readonly kind: "lastUsedWriteFailed"; readonly reason: string }
   | { readonly kind: "tokenRemovalFailed"; readonly reason: string }
   | { readonly kind: "jwksRefreshFailed"; readonly reason: string }
+  /** The file of the console's charts cannot be read or written. */
+  | { readonly kind: "historyFileFailed"; readonly reason: string }
+  /** An operator has switched the storing of bodies for the recent requests on, for some minutes, or off with 0. */
+  | { readonly kind: "bodyCaptureChanged"; readonly minutes: number }
+  | PlantEdited
   | { readonly kind: "internalError"; readonly requestId: string; readonly error: unknown }
   | { readonly kind: "shuttingDown"; readonly signal: string }
   | { readonly kind: "forcedExit"; readonly signal: string }
@@ -49,6 +58,37 @@ export interface BatchCommitted {
   readonly plants: number;
   readonly startedAt: number;
   readonly endedAt: number;
+  /** Undefined if the store has no lanes. */
+  readonly lane?: string | undefined;
+}
+
+/** A part of an import into the running server is committed. Rejected lines are counted when it ends. */
+export interface PlantsImported {
+  readonly kind: "plantsImported";
+  readonly created: number;
+  readonly unchanged: number;
+  readonly endedAt: number;
+}
+
+/** An import in the console has ended: all of it, or what came before the reason. */
+interface ImportEnded {
+  readonly kind: "importEnded";
+  readonly created: number;
+  readonly unchanged: number;
+  readonly rejected: number;
+  readonly reason: string | undefined;
+}
+
+/** An operator has changed or deleted a plant. */
+export interface PlantEdited {
+  readonly kind: "plantEdited";
+  readonly change: "updated" | "deleted";
+  readonly id: bigint;
+  /** The console, or a command with the user of the operating system that ran it. */
+  readonly by: "console" | "command";
+  /** The address of the operator's browser. */
+  readonly client?: string;
+  readonly user?: string;
 }
 
 /** A monotonic clock in milliseconds with fractions: performance.now. */
@@ -76,4 +116,6 @@ export interface RequestRecord {
   message?: string | undefined;
   /** The name of the token, once it is authenticated. */
   caller: string | undefined;
+  /** The start of the body, while an operator has switched that on. */
+  body?: Uint8Array | undefined;
 }

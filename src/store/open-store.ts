@@ -15,6 +15,8 @@ import { parsePostgresUrl, toLocation } from "./postgres/connection-url.ts";
 
 /** The functions of an engine. An address is the rest of --database after the scheme. */
 interface Engine {
+  /** Whether its stores can be distributed over the nodes of a cluster. */
+  readonly isDistributable: boolean;
   /** Throws an OperatorError if the address is not one of this engine. */
   assertAddress(address: string): void;
   /** A path, or hosts and a database, for operators. */
@@ -38,6 +40,7 @@ interface Engine {
 // needs SQLite in its worker only.
 
 const sqlite: Engine = {
+  isDistributable: false,
   assertAddress: () => undefined,
   toLocation: (path) => resolve(path),
   openForServer: async (path, mode, events) => {
@@ -52,16 +55,14 @@ const sqlite: Engine = {
   restore: async (...args) => (await import("./sqlite/backup.ts")).restore(...args),
 };
 
-const openPostgres: Engine["open"] = async (...args) => {
-  const { PostgresStore } = await import("./postgres/store.ts");
-  return PostgresStore.open(...args);
-};
+const importPostgres = async () => (await import("./postgres/store.ts")).PostgresStore;
 
 const postgres: Engine = {
+  isDistributable: true,
   assertAddress: parsePostgresUrl,
   toLocation: (address) => toLocation(parsePostgresUrl(address)),
-  openForServer: (address, mode, { onUnavailable }, wait) => openPostgres(address, mode, onUnavailable, wait),
-  open: openPostgres,
+  openForServer: async (...args) => (await importPostgres()).openForServer(...args),
+  open: async (...args) => (await importPostgres()).open(...args),
   backUp: async () => (await import("./postgres/backup.ts")).backUp(),
   restore: async () => (await import("./postgres/backup.ts")).restore(),
 };
@@ -72,6 +73,12 @@ const engines: Readonly<Record<string, Engine>> = { sqlite, postgres, postgresql
 export function assertDatabaseUrl(database: string): void {
   const { engine, address } = parseDatabase(database);
   engine.assertAddress(address);
+}
+
+/** Throws an OperatorError if the engine that --database names cannot distribute a store; opens nothing. */
+export function assertDistributable(database: string): void {
+  if (parseDatabase(database).engine.isDistributable) return;
+  throw new OperatorError("--distribute is for PostgreSQL with Citus; an SQLite store is one file", 2);
 }
 
 /** The file or the hosts of the store that --database names, without a password. */

@@ -1,7 +1,9 @@
 // The interface of a storage engine. Each engine is a folder beside this file.
 
 import { type NewPlant, type Plant, plantsEqual } from "../contract/plant.ts";
-import type { PlantIndexes, PlantReader } from "./plant-reader.ts";
+import { OperatorError } from "../operator-error.ts";
+import type { EditOutcome, PlantEdit } from "./plant-edit.ts";
+import type { Creation, PlantIndexes, PlantReader } from "./plant-reader.ts";
 import type { TokenStore } from "./token-store.ts";
 
 /**
@@ -30,26 +32,41 @@ export interface PlantStore {
   /** The engine's name, for operators. */
   readonly engine: string;
 
-  /** How many batches it can commit at the same time. */
+  /** How many batches it can commit at the same time, in each lane. */
   readonly batchesInFlightMax: number;
+
+  /** Undefined if all plants are committed in one place, and so one batch may hold any of them. */
+  readonly lanes?: StoreLanes | undefined;
 
   /**
    * Commits a batch, and resolves once all of it is on stable storage. The outcomes are in the order of the batch: of two
    * plants with one id, the first is created, and the second compared with it. Rejects only on an internal error.
+   *
+   * @param tokens the name of each plant's token, which the index "newest" records.
+   * @param lane that of all its plants; one that is out of date makes the commit slower, and not wrong.
    */
-  create(batch: readonly NewPlant[]): Promise<Outcome[]>;
+  create(batch: readonly NewPlant[], tokens?: readonly string[], lane?: string): Promise<Outcome[]>;
+
+  /** Whether the store records tokens, so that create is to be called with them. May be out of date by some seconds. */
+  readonly recordsTokens: boolean;
+
+  /**
+   * Edits or deletes one plant, between two batches. Rejects with an OperatorError if the store cannot be changed now; if
+   * the connection to it is lost, the edit may have been made.
+   */
+  edit(edit: PlantEdit): Promise<EditOutcome>;
 
   /**
    * The size of the store on disk with its indexes, on SQLite also with its WAL. Cheap, as no plant is counted. Undefined
-   * if the database has no function for it; rejects if the store cannot be reached.
+   * if the database has no function for it; rejects with an OperatorError if the store cannot be reached.
    */
   bytesOnDisk(): Promise<number | undefined>;
 
   /** The size of SQLite's write-ahead log, which bytesOnDisk contains; undefined on PostgreSQL. */
   walBytes(): number | undefined;
 
-  /** Commits a transaction that changes nothing; rejects with the reason if the store cannot commit now. */
-  assertWritable(): Promise<void>;
+  /** Commits a transaction that changes nothing; rejects with the reason if the store, or one of its lanes, cannot commit now. */
+  assertWritable(lane?: string): Promise<void>;
 
   /** The tokens, which are stored beside the plants. */
   readonly tokens: TokenStore;
@@ -64,17 +81,51 @@ export interface PlantStore {
   close(): Promise<void>;
 }
 
+/** The parts of a distributed store that commit independently of each other: each has the plants of one node. */
+export interface StoreLanes {
+  /** The lanes at present, at least one. */
+  names(): readonly string[];
+
+  /** The lane of a plant, one of `names`. */
+  laneOf(id: bigint): string;
+
+  /** Why a lane cannot commit, if its node has not responded for so long that no plant should wait for it. */
+  downReason(lane: string): string | undefined;
+
+  /** Calls back after each change of `names` and `downReason`. */
+  subscribe(onChange: () => void): void;
+}
+
 /** Which plants are exported; without a property all of them. */
 export interface ExportFilter {
   /** Only plants with exactly this tag. */
   readonly tag?: string | undefined;
   /** Only plants with an id greater than this. */
   readonly sinceId?: bigint | undefined;
+  /** Whether each plant comes with its creation; rejects with an OperatorError without the index "newest". */
+  readonly withCreation?: boolean | undefined;
 }
 
 /** A plant of an export. Its id is a bigint or its exact decimal digits, whichever the engine returns. */
 export interface StoredPlant extends Plant {
   readonly id: bigint | string;
+  /** Null where it was not recorded; undefined unless the export has creations. */
+  readonly creation?: Omit<Creation, "id"> | null;
+}
+
+/** The characters of a token's name that are recorded. */
+const recordedTokenCharacters = 200;
+
+/** The name of a token, or of an identity provider's subject, as every engine can store it. */
+export function recordedToken(name: string): string {
+  return name.slice(0, recordedTokenCharacters).toWellFormed().replaceAll("\0", "\ufffd");
+}
+
+/** The error of an export with creations from a store that does not record them. */
+export function noCreations(): OperatorError {
+  return new OperatorError(
+    'the store does not record creations; "plantstore index create newest" does it from then on',
+  );
 }
 
 /** The size of a store. */
@@ -83,6 +134,14 @@ export interface StoreSize {
   /** See bytesOnDisk. */
   readonly bytes: number | undefined;
   readonly schemaVersion: number;
+}
+
+/** What a distribution over the nodes of a cluster did. */
+export interface Distribution {
+  /** The nodes that have plants. */
+  readonly nodes: number;
+  /** False if the store was distributed before. */
+  readonly hasChanged: boolean;
 }
 
 /** A store that can also be read. Reads never wait for creates. */
@@ -107,6 +166,13 @@ export interface ReadablePlantStore extends PlantStore {
 
   /** Measures the store; counts the plants. */
   size(): Promise<StoreSize>;
+
+  /**
+   * Distributes the plants by id over the nodes of the Citus cluster in which the database is, also those that are stored
+   * already, in one transaction. Safe to repeat, and to run twice at once. Rejects with an OperatorError if it cannot. An
+   * engine in a file has no such method, see assertDistributable.
+   */
+  distribute?(): Promise<Distribution>;
 }
 
 /** Called with the reason whenever the engine could not commit. */
@@ -125,6 +191,8 @@ export interface StoreWait {
 /** Reports of an engine to its server, apart from outcomes. */
 export interface StoreEvents {
   readonly onUnavailable: OnUnavailable;
+  /** The store works, but slower than it could: with the reason, and what to do. Called once for each reason. */
+  readonly onDegraded: (reason: string) => void;
   /** The engine can serve no more calls: the server has to exit. */
   readonly onFailed: (error: Error) => void;
 }

@@ -18,10 +18,19 @@ export const delimiterNames: ReadonlyMap<string, Delimiter> = new Map([
 ]);
 
 /** The index of each column; -1 if it is missing. */
-interface Columns {
+interface ColumnIndexes {
   readonly id: number;
   readonly name: number;
   readonly tag: number;
+}
+
+/** Columns that are chosen, in place of those that a header names. */
+export interface ChosenColumns extends ColumnIndexes {
+  /** Whether the first record is a header, and not a plant. */
+  readonly hasHeader: boolean;
+}
+
+interface Columns extends ColumnIndexes {
   readonly count: number;
 }
 
@@ -33,8 +42,9 @@ export async function* csvRecords(
   chunks: AsyncIterable<Uint8Array>,
   recordBytesMax: number,
   delimiter: Delimiter,
+  chosen?: ChosenColumns,
 ): AsyncGenerator<readonly ImportRecord[]> {
-  const reader = new CsvReader(recordBytesMax, delimiter);
+  const reader = new CsvReader(recordBytesMax, delimiter, chosen);
   for await (const { kind, bytes } of splitLines(chunks, recordBytesMax)) {
     if (kind === "recordTooLong") throw reader.unterminatedRecord();
     yield reader.read(bytes);
@@ -45,6 +55,7 @@ export async function* csvRecords(
 class CsvReader {
   readonly #recordBytesMax: number;
   readonly #delimiter: Delimiter;
+  readonly #chosen: ChosenColumns | undefined;
   #columns: Columns | undefined;
   /** The line of the next record. */
   #line = 1;
@@ -54,9 +65,10 @@ class CsvReader {
   /** A record that spans many chunks is parsed again when its size has doubled, and not after each chunk. */
   #parseFromBytes = 0;
 
-  constructor(recordBytesMax: number, delimiter: Delimiter) {
+  constructor(recordBytesMax: number, delimiter: Delimiter, chosen: ChosenColumns | undefined) {
     this.#recordBytesMax = recordBytesMax;
     this.#delimiter = delimiter;
+    this.#chosen = chosen;
   }
 
   /** The records that these lines complete. */
@@ -87,7 +99,7 @@ class CsvReader {
 
   unterminatedRecord(): OperatorError {
     return new OperatorError(
-      `the record in line ${this.#line} does not end within ${this.#recordBytesMax} bytes or the file: a quote may not be closed; correct it, and run the same command again to continue`,
+      `the record in line ${this.#line} does not end within ${this.#recordBytesMax} bytes or the file: a quote may not be closed; correct it, and import the file again to continue`,
     );
   }
 
@@ -119,8 +131,17 @@ class CsvReader {
     const line = this.#line;
     this.#line += countLines(text);
     if (text.trim() === "") return;
-    if (this.#columns === undefined) this.#columns = parseHeader(cells, text, this.#delimiter);
-    else records.push({ line, text, plant: this.#toPlant(cells, text, this.#columns) });
+    if (this.#columns === undefined) {
+      this.#columns = this.#parseColumns(cells, text);
+      if (this.#chosen === undefined || this.#chosen.hasHeader) return;
+    }
+    records.push({ line, text, plant: this.#toPlant(cells, text, this.#columns) });
+  }
+
+  #parseColumns(cells: CsvCells, text: string): Columns {
+    if (this.#chosen === undefined) return parseHeader(cells, text, this.#delimiter);
+    if ("error" in cells) throw new OperatorError(`the first line is not CSV in UTF-8: ${cells.error}`);
+    return { ...this.#chosen, count: cells.length };
   }
 
   #toPlant(cells: CsvCells, text: string, columns: Columns): ImportRecord["plant"] {
@@ -129,7 +150,7 @@ class CsvReader {
     if (cells.length !== columns.count) {
       return new ApiError(
         "invalidJson",
-        `The record has ${cells.length} cells, but the header has ${columns.count}: a cell that contains a ${delimiterName(this.#delimiter)}, a quote or a line end must be quoted.`,
+        `The record has ${cells.length} cells, but the ${this.#chosen?.hasHeader === false ? "first line" : "header"} has ${columns.count}: a cell that contains a ${delimiterName(this.#delimiter)}, a quote or a line end must be quoted.`,
       );
     }
     if (isLongerThan(text, this.#recordBytesMax)) return recordTooLong(this.#recordBytesMax);

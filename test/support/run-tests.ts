@@ -1,4 +1,5 @@
-// Runs one tier of the tests: npm test, npm run test:system. All files share one PostgreSQL server, and run in one process
+// Runs one tier of the tests: npm test, npm run test:system, npm run test:citus, and for each version npm run test:postgres. All
+// files share one PostgreSQL server, and run in one process
 // more than there are processors, since many wait for a disk or a timer, the slowest files first. Prints what fails, what is
 // skipped and why, the slowest tests and files, and the counts, which .ci/run adds up.
 
@@ -6,6 +7,8 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { chromiumPath } from "./chromium.ts";
+import { CitusCluster, citusMissing, citusVariable } from "./citus.ts";
+import { engineVariable } from "./engines.ts";
 import { formatReport, parseReport } from "./junit.ts";
 import { ClusterTemplate, clusterTemplateVariable, PostgresServer } from "./postgres.ts";
 import { programPath } from "./programs.ts";
@@ -15,11 +18,40 @@ interface Tier {
   readonly folders: readonly string[];
   /** Of a test that sets none itself. */
   readonly testMsMax: number;
+  /** The one engine that it runs on; all that need nothing installed by default. */
+  readonly engine?: "citus";
 }
+
+/** The suites that hold on every engine, and that another engine can fail. */
+const enginesFolders = [
+  "./test/integration/admin/plants.test.ts",
+  "./test/integration/api/create.test.ts",
+  "./test/integration/api/properties.test.ts",
+  "./test/integration/store/plant-search.test.ts",
+  "./test/integration/store/readiness.test.ts",
+  "./test/integration/store/tokens.test.ts",
+  "./test/integration/transfer/",
+  "./test/system/crash/",
+  "./test/system/restart/rolling-restart.test.ts",
+  "./test/system/restart/stop.test.ts",
+  "./test/system/tokens/",
+  "./test/system/transfer/",
+];
 
 const tiers: Readonly<Record<string, Tier>> = {
   test: { folders: ["./test/unit/", "./test/integration/"], testMsMax: 30_000 },
   system: { folders: ["./test/system/", "./test/long/"], testMsMax: 600_000 },
+  citus: { folders: ["./test/system/citus/", ...enginesFolders], testMsMax: 600_000, engine: "citus" },
+  // What could depend on the version of PostgreSQL.
+  postgres: {
+    folders: [
+      "./test/integration/store/postgres/",
+      "./test/integration/store/plant-search.test.ts",
+      "./test/system/postgres/durability.test.ts",
+      "./test/system/postgres/locks.test.ts",
+    ],
+    testMsMax: 600_000,
+  },
 };
 
 /** Settings of the shared server: every test process has servers of its own on it. */
@@ -35,15 +67,22 @@ if (tier === undefined) {
     `usage: run-tests.ts ${Object.keys(tiers).join("|")} [option of bun test ...] [file or folder ...]\n`,
   );
   process.exitCode = 2;
+} else if (tier.engine === "citus" && citusMissing !== undefined) {
+  process.stdout.write(`skipped: test:citus (${citusMissing})\n`);
 } else process.exitCode = await runTier(tier, args);
 
-async function runTier({ folders, testMsMax }: Tier, args: readonly string[]): Promise<number> {
+async function runTier({ folders, testMsMax, engine }: Tier, args: readonly string[]): Promise<number> {
   using folder = new TemporaryFolder();
   await using stack = new AsyncDisposableStack();
   const template = stack.use(new ClusterTemplate());
   process.env[clusterTemplateVariable] = template.path;
   const given = process.env.PLANTSTORE_TEST_POSTGRES;
   const url = given ?? stack.use(await PostgresServer.start(postgresSettings)).url;
+  // Fewer shards than Citus has by default, as a query of all plants runs once for each.
+  if (engine === "citus" && process.env[citusVariable] === undefined) {
+    const { nodes } = stack.use(await CitusCluster.start({ ...postgresSettings, "citus.shard_count": "8" }));
+    process.env[citusVariable] = nodes.map((node) => node.url).join(" ");
+  }
   const report = folder.file("report.xml");
   const only = args.filter((arg) => !arg.startsWith("-"));
   const hasChromium = existsSync(chromiumPath() ?? "");
@@ -58,6 +97,8 @@ async function runTier({ folders, testMsMax }: Tier, args: readonly string[]): P
       "--reporter=junit",
       `--reporter-outfile=${report}`,
       ...(hasChromium ? [] : ["--path-ignore-patterns=test/system/browser/**"]),
+      // A tier of its own.
+      ...(engine === "citus" ? [] : ["--path-ignore-patterns=test/system/citus/**"]),
       ...args,
       ...(only.length > 0 ? [] : folders),
     ],
@@ -65,7 +106,11 @@ async function runTier({ folders, testMsMax }: Tier, args: readonly string[]): P
     {
       detached: true,
       stdio: ["ignore", "inherit", "inherit"],
-      env: { ...process.env, PLANTSTORE_TEST_POSTGRES: url },
+      env: {
+        ...process.env,
+        PLANTSTORE_TEST_POSTGRES: url,
+        ...(engine === undefined ? {} : { [engineVariable]: engine }),
+      },
     },
   );
   const exitCode = await endOf(child);

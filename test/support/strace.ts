@@ -55,16 +55,17 @@ async function attached(options: readonly string[]): Promise<AsyncDisposable> {
   };
 }
 
-/** The threads of a server on SQLite, which start in this order; the console's reading thread is the third. */
+/** The threads of a server on SQLite that write, by the names that the server gives them. */
 export function storeThreads(pid: number): { readonly committing: number; readonly copying: number } {
   const folder = `/proc/${pid}/task`;
-  const [committing, copying] = readdirSync(folder)
-    .filter((thread) => readFileSync(`${folder}/${thread}/comm`, "utf8").trim() === "Worker")
-    .map(Number)
-    .toSorted((one, other) => one - other);
-  if (committing === undefined || copying === undefined)
-    throw new Error(`Process ${pid} has no such threads`);
-  return { committing, copying };
+  const threadNamed = (name: string) => {
+    const thread = readdirSync(folder).find(
+      (thread) => readFileSync(`${folder}/${thread}/comm`, "utf8").trim() === name,
+    );
+    if (thread === undefined) throw new Error(`Process ${pid} has no thread ${name}`);
+    return Number(thread);
+  };
+  return { committing: threadNamed("commit"), copying: threadNamed("checkpoint") };
 }
 
 /** Runs a command with its calls written to a file: whole strings in hexadecimal, descriptors with their paths. */

@@ -4,13 +4,25 @@ import { Assets } from "../../api/assets.ts";
 import { BodyReader } from "../../api/body-reader.ts";
 import { ApiError, statusOf } from "../../contract/errors.ts";
 import type { RecentSamples } from "../../observability/recent-samples.ts";
-import { sampleMs, samplesMax } from "../../observability/recent-samples.ts";
+import {
+  countedFields,
+  minuteMs,
+  minutesMax,
+  sampleMs,
+  samplesMax,
+} from "../../observability/recent-samples.ts";
 import { OperatorError } from "../../operator-error.ts";
 import type { TrustedProxies } from "../client-address.ts";
 import { BadRequestError, respond, respondError, respondJson, securityHeaders } from "../responses.ts";
+import type { Backups } from "./backups.ts";
+import type { Exports } from "./exports.ts";
+import type { Imports } from "./imports.ts";
 import type { Indexes } from "./indexes.ts";
-import type { Plants } from "./plants.ts";
+import type { Inventory } from "./inventory.ts";
+import type { NewPlants } from "./new-plant.ts";
+import { type Plants, parseSearch } from "./plants.ts";
 import { checkHost, checkSameOrigin } from "./request-origin.ts";
+import type { Requests } from "./requests.ts";
 import type { Sessions } from "./sessions.ts";
 import type { Tokens } from "./tokens.ts";
 
@@ -21,6 +33,13 @@ export interface ConsoleDependencies {
   readonly trustedProxies: TrustedProxies;
   readonly sessions: Sessions;
   readonly plants: Plants;
+  readonly inventory: Inventory;
+  readonly newPlants: NewPlants;
+  readonly imports: Imports;
+  readonly exports: Exports;
+  /** Undefined where the engine has tools of its own for them. */
+  readonly backups: Backups | undefined;
+  readonly requests: Requests;
   readonly tokens: Tokens;
   readonly indexes: Indexes;
   readonly history: RecentSamples;
@@ -48,7 +67,8 @@ type Body = Readonly<Record<string, string>>;
 
 /** By name. A Map, as a plain object also has the members of every object, such as "constructor". */
 type Calls<Input> = ReadonlyMap<string, Call<Input>>;
-type Call<Input> = (input: Input) => Response | Promise<Response>;
+/** @param client the address of the operator's browser. */
+type Call<Input> = (input: Input, client: string) => Response | Promise<Response>;
 
 export class OperatorConsole {
   readonly #dependencies: ConsoleDependencies;
@@ -60,19 +80,38 @@ export class OperatorConsole {
   readonly #writes: Calls<Body>;
 
   constructor(dependencies: ConsoleDependencies) {
-    const { plants, tokens, indexes } = dependencies;
+    const { plants, inventory, newPlants, imports, exports, backups, requests, tokens, indexes } =
+      dependencies;
     this.#dependencies = dependencies;
     this.#reads = new Map<string, Call<URLSearchParams>>([
       ["history", (parameters) => this.#history(parameters)],
       ["plants", (parameters) => plants.list(parameters)],
       ["plants/export", (parameters) => plants.export(parameters)],
       ["plant", (parameters) => plants.get(parameters)],
+      ["export", (parameters) => exports.start(parameters, parseSearch(parameters))],
+      ["export/progress", (parameters) => exports.progress(parameters)],
+      ["import", () => imports.status()],
+      ["import/rejected", (parameters) => imports.rejected(parameters)],
+      ["backup", () => backups?.status() ?? noBackups()],
+      ["backup/download", () => backups?.download() ?? noBackups()],
+      ["requests", (parameters) => requests.list(parameters)],
+      ["inventory", () => inventory.figures()],
       ["tokens", () => tokens.list()],
       ["indexes", () => indexes.states()],
     ]);
     this.#writes = new Map<string, Call<Body>>([
-      ["plants", (body) => plants.create(pickStrings(body, "token", "body"))],
+      ["plants", (body) => newPlants.create(pickStrings(body, "token", "body"))],
+      ["import", (body) => imports.start(pickStrings(body, "format", "delimiter", "columns"))],
+      ["import/end", (body) => imports.end(pickStrings(body, "import"))],
+      ["import/cancel", (body) => imports.cancel(pickStrings(body, "import"))],
+      ["backup", () => backups?.start() ?? noBackups()],
+      ["backup/cancel", () => backups?.cancel() ?? noBackups()],
+      ["requests/bodies", (body) => requests.captureBodies(pickStrings(body, "minutes"))],
+      ["plant/change", (body, client) => plants.change(pickStrings(body, "expected", "replacement"), client)],
+      ["plant/delete", (body, client) => plants.delete(pickStrings(body, "expected"), client)],
       ["tokens", (body) => tokens.issue(pickStrings(body, "name", "expires"))],
+      ["tokens/rotate", (body) => tokens.rotate(pickStrings(body, "name", "overlap", "expires"))],
+      ["tokens/console", () => newPlants.issueToken()],
       ["tokens/revoke", (body) => tokens.revoke(pickStrings(body, "name"))],
       ["indexes", (body) => indexes.change(pickStrings(body, "name", "change"))],
     ]);
@@ -109,6 +148,7 @@ export class OperatorConsole {
     this.#pageFiles ??= new Assets({
       files: (await import("./page-files.js")).pageFiles,
       caching: "revalidate",
+      compress: true,
       headers: securityHeaders,
     });
     if (!this.#pageFiles.has(path)) return respondError(404, "There is no such file.");
@@ -121,9 +161,15 @@ export class OperatorConsole {
   async #api(request: Request, name: string, parameters: URLSearchParams, peer: string): Promise<Response> {
     if (name.startsWith("session")) return this.#session(request, name, peer);
     if (!this.#dependencies.sessions.isAuthenticated(request)) return respondError(401, "Log in first.");
-    if (request.method === "GET") return (await this.#reads.get(name)?.(parameters)) ?? notFound();
+    const client = this.#dependencies.trustedProxies.clientAddress(request, peer);
+    if (request.method === "GET") return (await this.#reads.get(name)?.(parameters, client)) ?? notFound();
+    // The one call whose body is not JSON.
+    if (request.method === "POST" && name === "import/part")
+      return this.#dependencies.imports.add(parameters, await readBytes(request, this.#bodies, peer));
     if (request.method === "POST")
-      return (await this.#writes.get(name)?.(await readBody(request, this.#bodies, peer))) ?? notFound();
+      return (
+        (await this.#writes.get(name)?.(await readBody(request, this.#bodies, peer), client)) ?? notFound()
+      );
     return respondError(405, "The method is not allowed here; use GET or POST.");
   }
 
@@ -149,8 +195,19 @@ export class OperatorConsole {
     const since = Number(parameters.get("since") ?? 0);
     if (!Number.isSafeInteger(since) || since < 0)
       throw new BadRequestError("since must be the number of a sample.");
-    return respondJson({ ...history.since(since, now()), sampleMs, samplesMax, about });
+    const isMinutes = parameters.get("length") === "minute";
+    const { first, samples } = history.since(isMinutes ? minuteMs : sampleMs, since, now());
+    return respondJson({
+      first,
+      samples: samples.map((sample) => sample && countedFields(sample)),
+      ...(isMinutes ? { sampleMs: minuteMs, samplesMax: minutesMax } : { sampleMs, samplesMax }),
+      about,
+    });
   }
+}
+
+function noBackups(): Response {
+  return respondError(404, "For PostgreSQL use pg_dump, or pg_basebackup for the whole cluster.");
 }
 
 function notFound(): Response {
@@ -159,15 +216,21 @@ function notFound(): Response {
 
 /** Throws an ApiError for a body over a limit, and a BadRequestError for one that is not a JSON object. */
 async function readBody(request: Request, bodies: BodyReader, peer: string): Promise<Body> {
-  // Rejects if the client disconnects before its body has arrived.
-  const bytes = await bodies.read(request, { key: peer, name: peer }).catch(() => undefined);
-  if (bytes instanceof ApiError) throw bytes;
-  const body = parseJson(bytes);
+  const body = parseJson(await readBytes(request, bodies, peer));
   if (typeof body !== "object" || body === null) throw new BadRequestError("The body must be a JSON object.");
   return body as Body;
 }
 
-function parseJson(bytes: Uint8Array | undefined): unknown {
+/** Throws an ApiError for a body over a limit. */
+async function readBytes(request: Request, bodies: BodyReader, peer: string): Promise<Uint8Array> {
+  // Rejects if the client disconnects before its body has arrived.
+  const bytes = await bodies.read(request, { key: peer, name: peer }).catch(() => undefined);
+  if (bytes instanceof ApiError) throw bytes;
+  if (bytes === undefined) throw new BadRequestError("The body has not arrived.");
+  return bytes;
+}
+
+function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(bytes));
   } catch {

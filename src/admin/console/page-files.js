@@ -3,36 +3,54 @@
 
 import htm from "htm" with { type: "file" };
 import preact from "preact" with { type: "file" };
-import uplotScript from "uplot/dist/uPlot.esm.js" with { type: "file" };
+import uplotScript from "uplot/dist/uPlot.iife.min.js" with { type: "file" };
 import uplotStyle from "uplot/dist/uPlot.min.css" with { type: "file" };
 import addPlantScript from "./page/add-plant.js" with { type: "file" };
+import addressScript from "./page/address.js" with { type: "file" };
 import apiScript from "./page/api.js" with { type: "file" };
 import appScript from "./page/app.js" with { type: "file" };
+import backupScript from "./page/backup.js" with { type: "file" };
 import chartsScript from "./page/charts.js" with { type: "file" };
+import csvPreviewScript from "./page/csv-preview.js" with { type: "file" };
 import dialogsScript from "./page/dialogs.js" with { type: "file" };
+import exportScript from "./page/export.js" with { type: "file" };
 import formatScript from "./page/format.js" with { type: "file" };
 import iconImage from "./page/icon.svg" with { type: "file" };
+import importScript from "./page/import.js" with { type: "file" };
 import indexPage from "./page/index.html" with { type: "file" };
 import indexesScript from "./page/indexes.js" with { type: "file" };
+import inventoryScript from "./page/inventory.js" with { type: "file" };
 import logInScript from "./page/log-in.js" with { type: "file" };
+import plantScript from "./page/plant.js" with { type: "file" };
 import plantsScript from "./page/plants.js" with { type: "file" };
 import reloadingSectionScript from "./page/reloading-section.js" with { type: "file" };
+import requestsScript from "./page/requests.js" with { type: "file" };
 import styleSheet from "./page/style.css" with { type: "file" };
 import textFieldScript from "./page/text-field.js" with { type: "file" };
 import tokensScript from "./page/tokens.js" with { type: "file" };
+import unitsScript from "./page/units.js" with { type: "file" };
 
 export const pageFiles = new Map(
   Object.entries({
     "add-plant.js": addPlantScript,
+    "address.js": addressScript,
     "api.js": apiScript,
     "app.js": appScript,
+    "backup.js": backupScript,
+    "csv-preview.js": csvPreviewScript,
+    "export.js": exportScript,
+    "import.js": importScript,
+    "requests.js": requestsScript,
+    "units.js": unitsScript,
     "charts.js": chartsScript,
     "dialogs.js": dialogsScript,
     "format.js": formatScript,
     "icon.svg": iconImage,
     "": indexPage,
     "indexes.js": indexesScript,
+    "inventory.js": inventoryScript,
     "log-in.js": logInScript,
+    "plant.js": plantScript,
     "plants.js": plantsScript,
     "reloading-section.js": reloadingSectionScript,
     "style.css": styleSheet,

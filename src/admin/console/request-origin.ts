@@ -36,7 +36,7 @@ export function checkSameOrigin(request: Request): HttpRejection | undefined {
   if (origin !== null && URL.parse(origin)?.host !== headers.get("host")) return crossOrigin;
   if (
     headers.get(writeHeader) === null ||
-    !/^application\/json *(?:;|$)/i.test(headers.get("content-type") ?? "")
+    !/^application\/(?:json|octet-stream) *(?:;|$)/i.test(headers.get("content-type") ?? "")
   )
     return {
       status: 403,

@@ -1,6 +1,6 @@
 // Parses connection URLs such as postgres://user:password@one:5432,two:5432/plants?sslmode=verify-full. The parameters have
-// libpq's names (PostgreSQL manual, "Connection URIs"), apart from statement_timeout, retry_timeout, pool_size and
-// full_page_writes, which are this program's own.
+// libpq's names (PostgreSQL manual, "Connection URIs"), apart from statement_timeout, retry_timeout, pool_size, statements,
+// full_page_writes and citus, which are this program's own.
 
 import { readFileSync } from "node:fs";
 import { OperatorError } from "../../operator-error.ts";
@@ -15,9 +15,17 @@ export interface PostgresUrl {
   readonly retryMsMax: number;
   /** Whether to connect without TLS to a server that does not support it: sslmode=prefer. */
   readonly allowPlaintextFallback: boolean;
+  /** Whether batches go straight to the nodes of a Citus cluster, and not through its coordinator. */
+  readonly usesCitusNodes: boolean;
   /** Whether the storage never tears pages, so that a server without full_page_writes is safe. */
   readonly acceptsTornPages: boolean;
+  /** Whether the hosts are tried in random order, because several accept writes: load_balance_hosts=random. */
+  readonly isLoadBalanced: boolean;
+  readonly statements: StatementMode;
 }
+
+/** Whether statements are prepared by name; `auto` does so on connections without a pooler in between. */
+type StatementMode = "auto" | "named" | "unnamed";
 
 const parameterDefaults = {
   sslmode: "prefer",
@@ -30,11 +38,14 @@ const parameterDefaults = {
   retry_timeout: "10",
   pool_size: "4",
   full_page_writes: "on",
+  load_balance_hosts: "disable",
+  statements: "auto",
+  citus: "direct",
 };
 
 type Parameters = Record<keyof typeof parameterDefaults, string>;
 
-const sslModes = ["disable", "prefer", "require", "verify-ca", "verify-full"];
+const sslModes = ["disable", "prefer", "require", "verify-ca", "verify-full"] as const;
 
 /**
  * Parses a URL without its scheme: `//user@host/database?…`. Throws an OperatorError, which quotes nothing that could be part
@@ -68,7 +79,10 @@ export function parsePostgresUrl(rest: string): PostgresUrl {
     connectionsMax: wholeNumber(parameters, "pool_size"),
     retryMsMax: seconds(parameters, "retry_timeout"),
     allowPlaintextFallback: parameters.sslmode === "prefer",
-    acceptsTornPages: parseFullPageWrites(parameters),
+    acceptsTornPages: oneOf(parameters, "full_page_writes", ["on", "off"]) === "off",
+    isLoadBalanced: oneOf(parameters, "load_balance_hosts", ["disable", "random"]) === "random",
+    statements: oneOf(parameters, "statements", ["auto", "named", "unnamed"]),
+    usesCitusNodes: oneOf(parameters, "citus", ["direct", "coordinator"]) === "direct",
   };
 }
 
@@ -96,9 +110,9 @@ function parseParameters(query: string): Parameters {
  * The TLS options of libpq's sslmode: verify-ca and verify-full verify the certificate, and so does require with a root
  * certificate; only verify-full verifies the host name.
  */
-function parseTls({ sslmode, sslrootcert, sslcert, sslkey }: Parameters): ClientConfig["ssl"] {
-  if (!sslModes.includes(sslmode))
-    throw invalidUrl(`sslmode is "${sslmode}", but must be one of ${sslModes.join(", ")}`);
+function parseTls(parameters: Parameters): ClientConfig["ssl"] {
+  const { sslrootcert, sslcert, sslkey } = parameters;
+  const sslmode = oneOf(parameters, "sslmode", sslModes);
   if (sslmode === "disable") return false;
   return {
     rejectUnauthorized: sslmode.startsWith("verify") || (sslmode === "require" && sslrootcert !== ""),
@@ -109,11 +123,17 @@ function parseTls({ sslmode, sslrootcert, sslcert, sslkey }: Parameters): Client
   };
 }
 
-/** Whether a server without full_page_writes is accepted. */
-function parseFullPageWrites({ full_page_writes }: Parameters): boolean {
-  if (full_page_writes !== "on" && full_page_writes !== "off")
-    throw invalidUrl(`full_page_writes is "${full_page_writes}", but must be on or off`);
-  return full_page_writes === "off";
+function oneOf<Value extends string>(
+  parameters: Parameters,
+  name: keyof Parameters,
+  values: readonly Value[],
+): Value {
+  const value = values.find((each) => each === parameters[name]);
+  if (value === undefined) {
+    const choices = `${values.slice(0, -1).join(", ")} or ${values.at(-1)}`;
+    throw invalidUrl(`${name} is "${parameters[name]}", but must be ${choices}`);
+  }
+  return value;
 }
 
 function loadTlsFile(path: string): string {

@@ -4,7 +4,15 @@ import { OperatorError } from "../../operator-error.ts";
 import { DatabaseError } from "./driver.ts";
 
 /** No host accepts writes at present; the message has the reason of each. */
-export class NoPrimary extends Error {}
+export class NoPrimary extends Error {
+  /** Whether a host has responded, and plants must not be committed on it. */
+  readonly isRefusal: boolean;
+
+  constructor(message: string, isRefusal = false) {
+    super(message);
+    this.isRefusal = isRefusal;
+  }
+}
 
 /** A plant was neither inserted nor found: another transaction deleted it in between. */
 export class ConcurrentlyDeleted extends Error {}
@@ -26,10 +34,29 @@ const retryableStates = /^(?:40001|40P01|40003|53300|55P03|57014)$/;
 // Data exceptions, integrity constraints, program limits.
 const rowErrorStates = /^(?:22...|23...|54...)$/;
 const lockNotAvailable = "55P03";
+const undefinedTable = "42P01";
+// A prepared statement that does not exist, or exists already.
+const nameLostStates = /^(?:26000|42P05)$/;
+
+/** Whether a table does not exist. */
+export function isUndefinedTable(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === undefinedTable;
+}
 
 /** Whether a statement ended because it waited too long for a lock of another transaction. */
 export function isLockTimeout(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === lockNotAvailable;
+}
+
+/** Whether the names of prepared statements do not belong to the connection: a pooler shares the session with other clients. */
+export function isNameLost(error: unknown): boolean {
+  return error instanceof DatabaseError && nameLostStates.test(error.code ?? "");
+}
+
+/** Whether a change of the schema has changed the result of a prepared statement; the next connection prepares it again. */
+function isPlanOutdated({ code, routine }: DatabaseError): boolean {
+  // The state is that of everything unsupported, and the message depends on the server's language.
+  return code === "0A000" && routine === "RevalidateCachedQuery";
 }
 
 /** Never throws: anything that is not an error of the database or of its client is an `internalError`. */
@@ -39,7 +66,7 @@ export function classifyError(error: unknown): Failure {
   if (error instanceof DatabaseError) {
     const state = error.code ?? "";
     if (connectionLostStates.test(state)) return "connectionLost";
-    if (retryableStates.test(state)) return "retryable";
+    if (retryableStates.test(state) || isNameLost(error) || isPlanOutdated(error)) return "retryable";
     return rowErrorStates.test(state) ? "rowError" : "rejected";
   }
   if (!(error instanceof Error) || error instanceof TypeError || error instanceof RangeError)
@@ -49,9 +76,14 @@ export function classifyError(error: unknown): Failure {
   return isConnectionError(error) ? "connectionLost" : "internalError";
 }
 
+/** A message in one line: Citus quotes that of another node, which has several. */
+export function oneLine(message: string): string {
+  return message.trim().replaceAll(/\s*\n\s*/g, " ");
+}
+
 /** The reason of an error, for an operator. */
 export function errorReason(error: unknown): string {
-  if (error instanceof DatabaseError) return `${error.message} (${error.code})`;
+  if (error instanceof DatabaseError) return `${oneLine(error.message)} (${error.code})`;
   if (!(error instanceof Error)) return String(error);
   const { code } = error as NodeJS.ErrnoException;
   return error.message || code || error.name;

@@ -1,39 +1,45 @@
-// The schema, as one migration for each version. A released migration is never edited: add another below it.
+// The schema, as one migration for each version, in statements, as Citus sends each to its nodes by itself. A released
+// migration is never edited: add another below it.
 
 import { OperatorError } from "../../operator-error.ts";
 import { begin } from "./connection.ts";
+import { assertNotWorker } from "./distribution.ts";
 import { DatabaseError, type Pool, type PoolClient } from "./driver.ts";
+import { isUndefinedTable } from "./errors.ts";
 import type { Primary } from "./primary.ts";
 
-const migrations: readonly string[] = [
-  `CREATE TABLE plants (
-     id   bigint PRIMARY KEY,
-     name text NOT NULL,
-     tag  text
-   );
-   CREATE TABLE tokens (
-     hash       text PRIMARY KEY,
-     name       text NOT NULL,
-     created_at bigint NOT NULL,
-     expires_at bigint,
-     revoked_at bigint
-   );`,
+const migrations: readonly (readonly string[])[] = [
+  [
+    `CREATE TABLE plants (
+       id   bigint PRIMARY KEY,
+       name text NOT NULL,
+       tag  text
+     )`,
+    `CREATE TABLE tokens (
+       hash       text PRIMARY KEY,
+       name       text NOT NULL,
+       created_at bigint NOT NULL,
+       expires_at bigint,
+       revoked_at bigint
+     )`,
+  ],
 
   // Rotation, which stores in the new token when the older tokens of its name end, and the last use.
-  `ALTER TABLE tokens ADD COLUMN predecessors_end_at bigint;
-   ALTER TABLE tokens ADD COLUMN last_used_at bigint;`,
+  [
+    "ALTER TABLE tokens ADD COLUMN predecessors_end_at bigint",
+    "ALTER TABLE tokens ADD COLUMN last_used_at bigint",
+  ],
 
   // Finds the tokens that have changed, and those of a name, without a full scan.
-  `ALTER TABLE tokens ADD COLUMN revision bigint NOT NULL DEFAULT 0;
-   CREATE INDEX tokens_by_revision ON tokens (revision);
-   CREATE INDEX tokens_by_name ON tokens (name, revoked_at);`,
+  [
+    "ALTER TABLE tokens ADD COLUMN revision bigint NOT NULL DEFAULT 0",
+    "CREATE INDEX tokens_by_revision ON tokens (revision)",
+    "CREATE INDEX tokens_by_name ON tokens (name, revoked_at)",
+  ],
 ];
 
 /** The schema version that this program works with. */
 export const newestVersion = migrations.length;
-
-/** On some databases the table can exist before its row does. */
-const undefinedTable = "42P01";
 
 const insufficientPrivilege = "42501";
 
@@ -61,6 +67,7 @@ export async function migrate(primary: Primary): Promise<boolean> {
   const version = await primary.withRetry(schemaVersion);
   assertNotNewer(version ?? 0);
   if (version === newestVersion) return false;
+  await primary.withRetryOnConnection(assertNotWorker);
   try {
     await primary.withRetryOnConnection(createVersionTable);
     return await primary.withRetryOnConnection(upgrade);
@@ -79,7 +86,8 @@ async function schemaVersion(pool: Pool): Promise<number | undefined> {
     const { rows } = await pool.query<{ version: number }>("SELECT version FROM plantstore_schema");
     return rows[0]?.version;
   } catch (error) {
-    if (error instanceof DatabaseError && error.code === undefinedTable) return undefined;
+    // On some databases the table can exist before its row does.
+    if (isUndefinedTable(error)) return undefined;
     throw error;
   }
 }
@@ -107,7 +115,7 @@ async function upgrade(connection: PoolClient): Promise<boolean> {
   );
   const version = rows[0]?.version ?? 0;
   assertNotNewer(version);
-  for (const migration of migrations.slice(version)) await connection.query(migration);
+  for (const statement of migrations.slice(version).flat()) await connection.query(statement);
   await connection.query("UPDATE plantstore_schema SET version = $1", [newestVersion]);
   await connection.query("COMMIT");
   return version === 0;

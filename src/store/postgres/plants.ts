@@ -2,16 +2,27 @@
 // Citus, CockroachDB and YugabyteDB have in common.
 
 import type { NewPlant } from "../../contract/plant.ts";
+import type { EditOutcome, PlantEdit } from "../plant-edit.ts";
 import {
   compareWithStored,
   type ExportFilter,
+  noCreations,
   type OnUnavailable,
   type Outcome,
   type StoredPlant,
 } from "../plant-store.ts";
-import { begin, socketOf, timerMsMax, withLockLimit } from "./connection.ts";
-import { fromCopyText, toCopyText } from "./copy-format.ts";
-import { copyFrom, copyTo, DatabaseError, escapeLiteral, type Pool, type PoolClient } from "./driver.ts";
+import { toInt8Array, toTextArray } from "./binary-array.ts";
+import { begin, type HostPool, socketOf, timerMsMax, withLockLimit } from "./connection.ts";
+import { fromCopyText, fromCopyTextWithCreations, toCopyText } from "./copy-format.ts";
+import {
+  copyFrom,
+  copyTo,
+  DatabaseError,
+  escapeLiteral,
+  type Pool,
+  type PoolClient,
+  type QueryConfig,
+} from "./driver.ts";
 import {
   ConcurrentlyDeleted,
   classifyError,
@@ -19,7 +30,7 @@ import {
   isLockTimeout,
   rejectForOperator,
 } from "./errors.ts";
-import type { Primary } from "./primary.ts";
+import type { Commits, Primary } from "./primary.ts";
 
 interface PlantRow {
   /** The client returns int8 as decimal digits. */
@@ -61,18 +72,40 @@ const exportMsMax = timerMsMax;
 /** How long an export or count waits for a lock on the table. */
 const exportLockMsMax = 5_000;
 
+/** How often a server looks whether the index that records tokens was created or dropped. */
+const recordingCheckMs = 10_000;
+
 export class PostgresPlants {
-  readonly #primary: Primary;
+  readonly #primary: Commits;
   readonly #onUnavailable: OnUnavailable;
   readonly #locked = new LockedIds();
+  #recordsTokens = false;
+  #checkedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(primary: Primary, onUnavailable: OnUnavailable) {
+  constructor(primary: Commits, onUnavailable: OnUnavailable) {
     this.#primary = primary;
     this.#onUnavailable = onUnavailable;
   }
 
+  /** Whether the index "newest" existed at most some seconds ago. */
+  get recordsTokens(): boolean {
+    const now = performance.now();
+    if (now - this.#checkedAt > recordingCheckMs) {
+      this.#checkedAt = now;
+      // A failure is reported by the next batch.
+      void this.checkRecording().catch(() => undefined);
+    }
+    return this.#recordsTokens;
+  }
+
+  /** Looks whether the index "newest" exists. */
+  async checkRecording(): Promise<void> {
+    this.#recordsTokens = await this.#primary.once(recordsCreations);
+  }
+
   /** Commits a batch, and after an error of some row each plant by itself. See PlantStore.create. */
-  async create(batch: readonly NewPlant[]): Promise<Outcome[]> {
+  async create(plants: readonly NewPlant[], tokens?: readonly string[]): Promise<Outcome[]> {
+    const batch = tokens === undefined ? plants : withTokens(plants, tokens);
     try {
       return await this.#primary.withRetry((pool) => this.#commit(pool, batch));
     } catch (error) {
@@ -90,7 +123,30 @@ export class PostgresPlants {
     return plants.get(id);
   }
 
-  async #commit(pool: Pool, batch: readonly NewPlant[]): Promise<Outcome[]> {
+  /** Edits one plant in one statement. See PlantStore.edit. It is not repeated, as it may have been made without a response. */
+  async edit({ id, expected, replacement }: PlantEdit): Promise<EditOutcome> {
+    const isExpected = `id = $1::int8 AND name COLLATE "C" = $2 AND tag COLLATE "C" IS NOT DISTINCT FROM $3`;
+    const values = [String(id), expected.name, expected.tag ?? null];
+    const statement =
+      replacement === undefined
+        ? { text: `DELETE FROM plants WHERE ${isExpected}`, values }
+        : {
+            text: `UPDATE plants SET name = $4, tag = $5 WHERE ${isExpected}`,
+            values: [...values, replacement.name, replacement.tag ?? null],
+          };
+    const editing = this.#primary.once(async (pool) => {
+      const { rowCount } = await pool.query(withLockLimit(statement, batchLockMsMax));
+      if (rowCount === 1) return "done";
+      const { plants } = await select(pool, [id]);
+      const stored = plants.get(id);
+      if (stored === undefined) return "missing";
+      // Another transaction may have restored it meanwhile; the operator has to look again either way.
+      return "changed";
+    });
+    return editing.catch(rejectForOperator);
+  }
+
+  async #commit(pool: HostPool, batch: readonly NewPlant[]): Promise<Outcome[]> {
     const outcomes = await commitBesideLocks(pool, batch, this.#locked);
     if (outcomes.includes("unavailable"))
       this.#onUnavailable("other transactions hold plants with the same ids");
@@ -127,6 +183,29 @@ export class PostgresPlants {
   }
 }
 
+/** A plant of a batch whose tokens are recorded. */
+interface PlantWithToken extends NewPlant {
+  readonly token?: string;
+}
+
+function withTokens(plants: readonly NewPlant[], tokens: readonly string[]): PlantWithToken[] {
+  return plants.map((plant, index) => ({ ...plant, token: tokens[index] ?? "" }));
+}
+
+/** What the triggers of the index "newest" read; undefined if no token is to be recorded. */
+function tokensOf(rows: readonly PlantWithToken[]): string | undefined {
+  if (rows[0]?.token === undefined) return undefined;
+  return JSON.stringify(Object.fromEntries(rows.map(({ id, token }) => [String(id), token])));
+}
+
+/** Whether the index "newest" exists with its current columns. */
+export async function recordsCreations(pool: Pick<Pool, "query">): Promise<boolean> {
+  const { rows } = await pool.query<{ exists: boolean }>(
+    "SELECT to_regclass('plant_arrivals_by_id') IS NOT NULL AS exists",
+  );
+  return rows[0]?.exists ?? false;
+}
+
 /** The ids whose rows were locked by other transactions in the last 30 seconds. */
 class LockedIds {
   readonly #until = new Map<bigint, number>();
@@ -157,7 +236,7 @@ class LockedIds {
  * others do not wait for them. Safe to repeat. Rejects as commitBatch does, also while the whole table is locked.
  */
 async function commitBesideLocks(
-  pool: Pool,
+  pool: HostPool,
   batch: readonly NewPlant[],
   locked: LockedIds,
 ): Promise<Outcome[]> {
@@ -178,7 +257,7 @@ async function commitBesideLocks(
 
 /** A batch that is committed in parts, until a deadline. */
 interface Division {
-  readonly pool: Pool;
+  readonly pool: HostPool;
   readonly locked: LockedIds;
   readonly deadline: number;
 }
@@ -214,7 +293,7 @@ async function commitPart(division: Division, part: readonly NewPlant[]): Promis
 
 /** Commits a batch; resolves with undefined if it waited for a lock longer than its limit. */
 async function commitUnlessLocked(
-  pool: Pool,
+  pool: HostPool,
   batch: readonly NewPlant[],
   lockMsMax: number,
 ): Promise<Outcome[] | undefined> {
@@ -237,17 +316,14 @@ function halve(batch: readonly NewPlant[]): (readonly NewPlant[])[] {
  *
  * @param lockMs how long each of its statements may wait for a lock.
  */
-async function commitBatch(pool: Pool, batch: readonly NewPlant[], lockMs: number): Promise<Outcome[]> {
+async function commitBatch(pool: HostPool, batch: readonly NewPlant[], lockMs: number): Promise<Outcome[]> {
   // Two batches that lock their rows in the same order cannot deadlock.
   const rows = isAscending(batch) ? batch : withoutDuplicates(batch.toSorted(byId));
-  if (rows.length < copyRowsMin) return toOutcomes(batch, rows, await insertAll(pool, rows, lockMs));
-  const isCopied = await copy(pool, rows, lockMs);
+  const result = await (rows.length < copyRowsMin ? insertAll : copyAll)(pool, rows, lockMs);
+  if (result !== "allCreated") return toOutcomes(batch, rows, result);
   // A shortcut without sets and maps of bigints, which cost as much as the COPY.
-  if (isCopied && rows.length === batch.length) return batch.map(() => "created");
-  const created = isCopied
-    ? { createdIds: toIds(rows), stored: new Map() }
-    : await copyRest(pool, rows, lockMs);
-  return toOutcomes(batch, rows, created);
+  if (rows.length === batch.length) return batch.map(() => "created");
+  return toOutcomes(batch, rows, { createdIds: toIds(rows), stored: new Map() });
 }
 
 function isAscending(plants: readonly NewPlant[]): boolean {
@@ -286,34 +362,44 @@ function toOutcomes(
  * sees every row that the insert conflicted with: under READ COMMITTED as a later statement, under SERIALIZABLE because
  * the insert fails with 40001 on a row that it cannot see, and is retried.
  */
-async function insertAll(pool: Pool, rows: readonly NewPlant[], lockMs: number): Promise<InsertResult> {
-  const createdIds = new Set<bigint>();
-  for (let start = 0; start < rows.length; start += insertRowsMax) {
-    const inserted = await insert(pool, rows.slice(start, start + insertRowsMax), lockMs);
-    for (const id of inserted) createdIds.add(id);
-  }
+async function insertAll(
+  pool: HostPool,
+  rows: readonly NewPlant[],
+  lockMs: number,
+): Promise<InsertResult | "allCreated"> {
+  const inserted: string[] = [];
+  for (let start = 0; start < rows.length; start += insertRowsMax)
+    inserted.push(...(await insert(pool, rows.slice(start, start + insertRowsMax), lockMs)));
+  if (inserted.length === rows.length) return "allCreated";
+  const createdIds = new Set(inserted.map(BigInt));
   const others = rows.filter(({ id }) => !createdIds.has(id));
   return { createdIds, stored: others.length === 0 ? new Map() : await selectDurable(pool, others, lockMs) };
 }
 
 /**
- * Inserts rows after a COPY that conflicted with a stored id: reads the stored plants, and copies the rest. If that
- * conflicts too, another client is creating the same plants, and INSERT reports the conflicts row by row.
+ * Inserts rows by COPY. If that conflicts with a stored id, reads the stored plants, and copies the rest. If that conflicts
+ * too, another client is creating the same plants, and INSERT reports the conflicts row by row.
  */
-async function copyRest(pool: Pool, rows: readonly NewPlant[], lockMs: number): Promise<InsertResult> {
+async function copyAll(
+  pool: HostPool,
+  rows: readonly NewPlant[],
+  lockMs: number,
+): Promise<InsertResult | "allCreated"> {
+  if (await copy(pool, rows, lockMs)) return "allCreated";
   const stored = await selectDurable(pool, rows, lockMs);
   const missing = rows.filter(({ id }) => !stored.has(id));
   if (missing.length === 0 || (await copy(pool, missing, lockMs)))
     return { createdIds: toIds(missing), stored };
   const rest = await insertAll(pool, missing, lockMs);
+  if (rest === "allCreated") return { createdIds: toIds(missing), stored };
   return { createdIds: rest.createdIds, stored: new Map([...stored, ...rest.stored]) };
 }
 
 /** Inserts rows by COPY; returns false, and inserts none, if a single id is already stored. */
-async function copy(pool: Pool, rows: readonly NewPlant[], lockMs: number): Promise<boolean> {
+async function copy(pool: HostPool, rows: readonly NewPlant[], lockMs: number): Promise<boolean> {
   const connection = await pool.connect();
   try {
-    await begin(connection, "", { lockMs });
+    await begin(connection, "", { lockMs, tokens: tokensOf(rows) });
     const stream = connection.query(copyFrom("COPY plants (id, name, tag) FROM STDIN"));
     await new Promise<void>((resolve, reject) => {
       stream
@@ -339,21 +425,40 @@ function toIds(rows: readonly NewPlant[]): Set<bigint> {
   return new Set(rows.map(({ id }) => id));
 }
 
+/** Inserts rows by one statement, and returns the ids that were created. */
+async function insert(pool: HostPool, rows: readonly NewPlant[], lockMs: number): Promise<string[]> {
+  const statement = { ...insertStatement(pool, rows), rowMode: "array" as const };
+  const tokens = tokensOf(rows);
+  const limited = withLockLimit(tokens === undefined ? statement : { ...statement, tokens }, lockMs);
+  const { rows: inserted } = await pool.query<[string]>(limited);
+  return inserted.map(([id]) => id);
+}
+
 /**
- * Inserts rows, and returns the ids that were created. A list of VALUES and not unnest: on a Citus table distributed by id
- * it ran at 12,300 rows a second against 400 (INSERT … SELECT is pulled through the coordinator), on PostgreSQL itself at
- * 0.8 of unnest's rate in batches of 100. The statement is unnamed, so that PgBouncer can send each batch over another
- * connection.
+ * Only unnest is prepared by name: a list of VALUES is another statement for each size. Without a name, PgBouncer can send
+ * each batch over another connection. The statements that read are never named: their plan would be kept from when the
+ * table was small.
  */
-async function insert(pool: Pool, rows: readonly NewPlant[], lockMs: number): Promise<Set<bigint>> {
-  const tuples = rows.map((_, row) => `($${3 * row + 1}::int8,$${3 * row + 2}::text,$${3 * row + 3}::text)`);
-  const statement = {
-    text: `INSERT INTO plants (id, name, tag) VALUES ${tuples.join(",")} ON CONFLICT (id) DO NOTHING RETURNING id`,
-    values: rows.flatMap(({ id, name, tag }) => [String(id), name, tag ?? null]),
-    rowMode: "array" as const,
+function insertStatement(pool: HostPool, rows: readonly NewPlant[]): QueryConfig {
+  const [into, conflict] = ["INSERT INTO plants (id, name, tag)", "ON CONFLICT (id) DO NOTHING RETURNING id"];
+  if (pool.insertMethod === "values") {
+    const tuples = rows.map(
+      (_, row) => `($${3 * row + 1}::int8,$${3 * row + 2}::text,$${3 * row + 3}::text)`,
+    );
+    return {
+      text: `${into} VALUES ${tuples.join(",")} ${conflict}`,
+      values: rows.flatMap(({ id, name, tag }) => [String(id), name, tag ?? null]),
+    };
+  }
+  return {
+    ...(pool.namesStatements ? { name: "plantstore_insert" } : {}),
+    text: `${into} SELECT * FROM unnest($1::int8[], $2::text[], $3::text[]) ${conflict}`,
+    values: [
+      toInt8Array(rows.map(({ id }) => id)),
+      toTextArray(rows.map(({ name }) => name)),
+      toTextArray(rows.map(({ tag }) => tag)),
+    ],
   };
-  const { rows: inserted } = await pool.query<[string]>(withLockLimit(statement, lockMs));
-  return new Set(inserted.map(([id]) => BigInt(id)));
 }
 
 /**
@@ -362,24 +467,28 @@ async function insert(pool: Pool, rows: readonly NewPlant[], lockMs: number): Pr
  * the row is a commit of its own, which waits for the standby after the row's own commit.
  */
 async function selectDurable(
-  pool: Pool,
+  pool: HostPool,
   plants: readonly NewPlant[],
   lockMs = batchLockMsMax,
 ): Promise<Map<bigint, NewPlant>> {
   const ids = plants.map(({ id }) => id);
   const { plants: stored, hasStandbys } = await select(pool, ids);
   if (hasStandbys) {
-    const lock = {
-      text: "SELECT 1 FROM plants WHERE id = ANY ($1::int8[]) ORDER BY id FOR KEY SHARE",
-      values: [ids.map(String)],
-    };
-    await pool.query(withLockLimit(lock, lockMs));
+    // Citus locks rows of one shard in a statement, and each node has a standby of its own.
+    const parts = pool.insertMethod === "values" ? ids.map((id) => [id]) : [ids];
+    for (const part of parts) {
+      const lock = {
+        text: "SELECT 1 FROM plants WHERE id = ANY ($1::int8[]) ORDER BY id FOR KEY SHARE",
+        values: [part.map(String)],
+      };
+      await pool.query(withLockLimit(lock, lockMs));
+    }
   }
   return stored;
 }
 
 async function select(
-  pool: Pool,
+  pool: HostPool,
   ids: readonly bigint[],
 ): Promise<{ plants: Map<bigint, NewPlant>; hasStandbys: boolean }> {
   const { rows } = await pool.query<PlantRow & { standbys: string | null }>(
@@ -405,6 +514,7 @@ export async function* exportPlants(primary: Primary, filter: ExportFilter): Asy
   const connection = await primary.once((pool) => pool.connect()).catch(rejectForOperator);
   try {
     await begin(connection, "READ ONLY", { statementMs: exportMsMax, lockMs: exportLockMsMax });
+    if (filter.withCreation && !(await recordsCreations(connection))) throw noCreations();
     yield* copyOut(connection, filter);
   } catch (error) {
     await rejectForOperator(error);
@@ -430,7 +540,18 @@ export async function countPlants(primary: Primary, filter: ExportFilter): Promi
 }
 
 async function* copyOut(connection: PoolClient, filter: ExportFilter): AsyncGenerator<StoredPlant[]> {
-  const sql = `COPY (SELECT id, name, tag FROM plants ${whereClause(filter)} ORDER BY id) TO STDOUT`;
+  const [columns, creation] = filter.withCreation
+    ? [
+        ", position, created_at, token",
+        `LEFT JOIN LATERAL (
+         SELECT position, created_at, token FROM plant_arrivals WHERE plant_arrivals.id = plants.id
+         ORDER BY position DESC LIMIT 1
+       ) AS arrival ON true`,
+      ]
+    : ["", ""];
+  const sql = `COPY (SELECT plants.id, name, tag${columns} FROM plants ${creation} ${whereClause(filter)}
+                     ORDER BY plants.id) TO STDOUT`;
+  const parse = filter.withCreation ? fromCopyTextWithCreations : fromCopyText;
   const query = Object.assign(copyTo(sql), { query_timeout: exportMsMax, callback: () => undefined });
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let rest: string[] = [];
@@ -439,7 +560,7 @@ async function* copyOut(connection: PoolClient, filter: ExportFilter): AsyncGene
       const text = decoder.decode(chunk, { stream: true });
       const end = text.lastIndexOf("\n") + 1;
       if (end > 0) {
-        yield fromCopyText(rest.join("") + text.slice(0, end));
+        yield parse(rest.join("") + text.slice(0, end));
         rest = [];
       }
       rest.push(text.slice(end));
@@ -453,7 +574,7 @@ async function* copyOut(connection: PoolClient, filter: ExportFilter): AsyncGene
 /** The values are part of the text, as COPY takes no parameters. */
 function whereClause({ tag, sinceId }: ExportFilter): string {
   const conditions = [
-    ...(sinceId === undefined ? [] : [`id > ${sinceId}`]),
+    ...(sinceId === undefined ? [] : [`plants.id > ${sinceId}`]),
     ...(tag === undefined ? [] : [`tag = ${escapeLiteral(tag)}`]),
   ];
   return conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;

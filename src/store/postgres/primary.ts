@@ -3,7 +3,14 @@
 
 import { OperatorError } from "../../operator-error.ts";
 import type { StoreWait } from "../plant-store.ts";
-import { type HostConfig, HostPool, socketOf, supportsSettings, unsafeReason } from "./connection.ts";
+import {
+  backendOf,
+  type HostConfig,
+  HostPool,
+  socketOf,
+  supportsSettings,
+  unsafeReason,
+} from "./connection.ts";
 import type { PostgresUrl } from "./connection-url.ts";
 import { Client, type ClientConfig, type Pool, type PoolClient } from "./driver.ts";
 import { classifyError, errorReason, NoPrimary } from "./errors.ts";
@@ -11,11 +18,45 @@ import { classifyError, errorReason, NoPrimary } from "./errors.ts";
 /** The pause before a retry, so that a database that is down is not flooded. */
 const retryPauseMs = 100;
 
+/** With load_balance_hosts=random the next host is probed when the one before it has failed, or after this long. */
+const nextHostMs = 300;
+
 /** A longer wait is reported. */
 const silentMsMax = 800;
 
 /** How long running statements may continue after the signal was aborted. */
 const abortedWorkMsMax = 1_000;
+
+interface RetryOptions {
+  readonly isAborted?: () => boolean;
+  /** Called with the reason before each retry of work that has taken longer than 800 ms. */
+  readonly onSlow?: (reason: string) => void;
+  readonly pause?: (ms: number) => Promise<unknown>;
+}
+
+/** Runs some work, and retries it after an error that is `connectionLost` or `retryable`, for a time. */
+export async function retry<Result>(
+  work: () => Promise<Result>,
+  retryMsMax: number,
+  { isAborted = () => false, onSlow = () => undefined, pause = Bun.sleep }: RetryOptions = {},
+): Promise<Result> {
+  const startedAt = performance.now();
+  const deadline = startedAt + retryMsMax;
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      const failure = classifyError(error);
+      const isRetryable = failure === "connectionLost" || failure === "retryable";
+      if (!isRetryable || isAborted() || performance.now() > deadline) throw error;
+      if (performance.now() - startedAt > silentMsMax) onSlow(errorReason(error));
+      await pause(retryPauseMs);
+    }
+  }
+}
+
+/** The connections that plants are committed on. */
+export type Commits = Pick<Primary, "once" | "withRetry">;
 
 export class Primary {
   readonly #address: PostgresUrl;
@@ -24,6 +65,8 @@ export class Primary {
   #aborted: Promise<never> | undefined;
   #finding: Promise<HostPool> | undefined;
   #found: HostPool | undefined;
+  /** The host that was lost last. */
+  #lost: string | undefined;
   /** Pools of lost hosts, by host name, whose statements the server may still be running. */
   readonly #retired = new Map<HostPool, string>();
   /** Connections that check whether a host accepts writes. */
@@ -42,24 +85,16 @@ export class Primary {
    * Runs some work on the primary, and retries it after an error that is `connectionLost` or `retryable`, for as long as
    * retry_timeout allows. The work must be safe to repeat, as its commit may have succeeded without a response.
    */
-  async withRetry<Result>(work: (pool: Pool) => Promise<Result>): Promise<Result> {
-    const startedAt = performance.now();
-    const deadline = startedAt + this.#address.retryMsMax;
-    for (;;) {
-      try {
-        return await this.#orAborted(this.once(work));
-      } catch (error) {
-        const failure = classifyError(error);
-        const isRetryable = failure === "connectionLost" || failure === "retryable";
-        if (!isRetryable || this.#wait.signal?.aborted || performance.now() > deadline) throw error;
-        if (performance.now() - startedAt > silentMsMax) this.#reportWaiting(errorReason(error));
-        await this.#orAborted(Bun.sleep(retryPauseMs));
-      }
-    }
+  async withRetry<Result>(work: (pool: HostPool) => Promise<Result>): Promise<Result> {
+    return retry(() => this.#orAborted(this.once(work)), this.#address.retryMsMax, {
+      isAborted: () => this.#wait.signal?.aborted === true,
+      onSlow: (reason) => this.#reportWaiting(reason),
+      pause: (ms) => this.#orAborted(Bun.sleep(ms)),
+    });
   }
 
   /** Runs some work on the primary once. After an error that is `connectionLost` the next call finds the primary again. */
-  async once<Result>(work: (pool: Pool) => Promise<Result>): Promise<Result> {
+  async once<Result>(work: (pool: HostPool) => Promise<Result>): Promise<Result> {
     const pool = await this.#pool();
     try {
       const result = await work(pool);
@@ -118,19 +153,16 @@ export class Primary {
     if (this.#found !== pool) return;
     this.#found = undefined;
     this.#finding = undefined;
-    this.#retired.set(pool, hostName(pool.options));
+    this.#lost = hostName(pool.options);
+    this.#retired.set(pool, this.#lost);
     // Not awaited: on a host that hangs it takes a long time.
     void pool.retire().then(() => this.#retired.delete(pool));
   }
 
-  /** Probes all hosts at the same time, so that one that hangs does not delay the others. */
   async #find(): Promise<HostPool> {
-    const { hosts, allowPlaintextFallback } = this.#address;
     const slow = setTimeout(() => this.#reportWaiting("no response yet"), silentMsMax);
     try {
-      const config = await Promise.any(
-        hosts.map((host) => this.#writableConfig(host, allowPlaintextFallback)),
-      );
+      const config = await (this.#address.isLoadBalanced ? this.#findRandom() : this.#findFirst());
       // After close no call would end this pool, and its connections would keep the process running.
       if (this.#isClosed) throw new NoPrimary("the store was closed");
       const pool = new HostPool(config, this.#poolConnectionsMax);
@@ -138,10 +170,38 @@ export class Primary {
       return pool;
     } catch (error) {
       if (!(error instanceof AggregateError)) throw error;
-      throw new NoPrimary(error.errors.map(errorReason).join("; "));
+      throw new NoPrimary(error.errors.map(errorReason).join("; "), error.errors.some(isRefusal));
     } finally {
       clearTimeout(slow);
     }
+  }
+
+  /** Probes all hosts at the same time, so that one that hangs does not delay the others. */
+  #findFirst(): Promise<HostConfig> {
+    const { hosts, allowPlaintextFallback } = this.#address;
+    return Promise.any(hosts.map((host) => this.#writableConfig(host, allowPlaintextFallback)));
+  }
+
+  /**
+   * Probes the hosts in random order, the one that was lost last at the end: to probe all at the same time would prefer the
+   * nearest one, and to wait for one that hangs would take connect_timeout.
+   */
+  async #findRandom(): Promise<HostConfig> {
+    const { hosts, allowPlaintextFallback } = this.#address;
+    const others = shuffle(hosts.filter((host) => hostName(host) !== this.#lost));
+    const lost = hosts.filter((host) => hostName(host) === this.#lost);
+    const probes: Promise<HostConfig>[] = [];
+    for (const host of [...others, ...lost]) {
+      const probe = this.#writableConfig(host, allowPlaintextFallback);
+      probes.push(probe);
+      const { promise: isNextDue, resolve } = Promise.withResolvers<undefined>();
+      const timer = setTimeout(resolve, nextHostMs);
+      probe.catch(() => resolve(undefined));
+      const found = await Promise.race([Promise.any(probes).catch(() => undefined), isNextDue]);
+      clearTimeout(timer);
+      if (found !== undefined) return found;
+    }
+    return Promise.any(probes);
   }
 
   /** One more than batches in flight, so that tokens and readiness probes never wait for a batch. */
@@ -170,7 +230,7 @@ export class Primary {
       if (allowPlaintextFallback && error instanceof Error && /does not support SSL/.test(error.message)) {
         return this.#writableConfig({ ...config, ssl: false }, false);
       }
-      throw new NoPrimary(`${name}: ${errorReason(error)}`);
+      throw new NoPrimary(`${name}: ${errorReason(error)}`, isRefusal(error));
     }
   }
 
@@ -189,7 +249,7 @@ export class Primary {
     this.#probes.add(client);
     try {
       await client.connect();
-      return await checkPrimary(client, config, this.#address.acceptsTornPages);
+      return await checkPrimary(client, config, this.#address);
     } finally {
       this.#probes.delete(client);
       socketOf(client).destroy();
@@ -199,6 +259,14 @@ export class Primary {
 
 function hostName({ host, port }: Pick<ClientConfig, "host" | "port">): string {
   return `${host}:${port}`;
+}
+
+function shuffle<Value>(values: readonly Value[]): Value[] {
+  const keys = crypto.getRandomValues(new Uint32Array(values.length));
+  return values
+    .map((value, index) => ({ value, key: keys[index] ?? 0 }))
+    .sort((one, other) => one.key - other.key)
+    .map(({ value }) => value);
 }
 
 /** A promise that rejects when a signal is aborted, and never settles otherwise. */
@@ -232,24 +300,60 @@ async function onConnection<Result>(
 async function checkPrimary(
   client: Client,
   config: HostConfig,
-  acceptsTornPages: boolean,
+  { acceptsTornPages, statements }: PostgresUrl,
 ): Promise<HostConfig> {
   const { rows } = await client.query<Record<string, string | null>>(
     `SELECT current_setting('transaction_read_only') AS read_only, current_setting('server_encoding') AS encoding,
             current_setting('synchronous_commit', true) AS commits, current_setting('fsync', true) AS fsync,
-            current_setting('full_page_writes', true) AS full_pages`,
+            current_setting('full_page_writes', true) AS full_pages, version() AS version,
+            current_setting('citus.shard_count', true) AS shards, pg_backend_pid()::text AS backend`,
   );
-  const { read_only, encoding, commits, fsync, full_pages } = rows[0] ?? {};
-  if (read_only !== "off") throw new Error("accepts no writes (a standby, or read-only)");
-  if (!/^utf-?8$/i.test(encoding ?? "")) throw new Error(`has the encoding ${encoding}; it must be UTF8`);
+  const { read_only, encoding, commits, fsync, full_pages, version, shards, backend } = rows[0] ?? {};
+  if (read_only !== "off") throw new NoPrimary("accepts no writes (a standby, or read-only)", true);
+  if (!/^utf-?8$/i.test(encoding ?? ""))
+    throw new NoPrimary(`has the encoding ${encoding}; it must be UTF8`, true);
   const unsafe = unsafeReason(fsync, full_pages, acceptsTornPages);
-  if (unsafe !== undefined) throw new Error(unsafe);
+  if (unsafe !== undefined) throw new NoPrimary(unsafe, true);
+  // YugabyteDB's version is that of a PostgreSQL with -YB- in it.
+  const isPostgres = /^PostgreSQL (?!.*-YB-)/.test(version ?? "");
+  // A pooler has process ids of its own.
+  const isDirect = backend === String(backendOf(client));
+  if (statements === "named" && !isDirect) await assertTracksNames(client);
+  const checked: HostConfig = {
+    ...config,
+    namesStatements: statements === "named" || (statements === "auto" && isPostgres && isDirect),
+    // Loaded Citus is enough: the table may be distributed at any time.
+    insertMethod: isPostgres && (shards ?? null) === null ? "unnest" : "values",
+  };
   const synchronousCommit = commits === "remote_apply" ? "remote_apply" : "on";
   const settings = { synchronousCommit, acceptsTornPages } as const;
-  if (await supportsSettings(client, config, settings)) return { ...config, settings };
+  if (await supportsSettings(client, config, settings)) return { ...checked, settings };
   if ((commits ?? "on") !== synchronousCommit)
-    throw new Error(
+    throw new NoPrimary(
       `has synchronous_commit ${commits}, which cannot be set for one transaction there, so that commits can be lost; set it to on`,
+      true,
     );
-  return config;
+  return checked;
+}
+
+/**
+ * Throws if a pooler passes the name of a prepared statement to the server as it is: another client of the pooler would
+ * find a statement of that name there, or not find its own. PgBouncer from 1.21 on replaces the names.
+ */
+async function assertTracksNames(client: Client): Promise<void> {
+  const name = `plantstore_${crypto.randomUUID()}`;
+  const text = `SELECT 1 FROM pg_prepared_statements WHERE name = '${name}'`;
+  // In a transaction the pooler does not change the server connection.
+  await client.query("BEGIN");
+  const { rows } = await client.query({ name, text });
+  if (rows.length > 0) await client.query(`DEALLOCATE "${name}"`);
+  await client.query("COMMIT");
+  if (rows.length > 0)
+    throw new Error(
+      "is behind a pooler that does not track prepared statements, such as PgBouncer before 1.21 or with max_prepared_statements = 0; remove statements=named from --database",
+    );
+}
+
+function isRefusal(error: unknown): boolean {
+  return error instanceof NoPrimary && error.isRefusal;
 }

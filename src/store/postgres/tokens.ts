@@ -19,6 +19,7 @@ import {
   toTokenRecords,
 } from "../token-store.ts";
 import { begin } from "./connection.ts";
+import { citusVersion } from "./distribution.ts";
 import type { Pool, PoolClient } from "./driver.ts";
 import { rejectForOperator } from "./errors.ts";
 import type { Primary } from "./primary.ts";
@@ -30,6 +31,12 @@ const columns = "hash, name, created_at, expires_at, revoked_at, predecessors_en
  * after the other: a reader that sees a revision sees all lower ones.
  */
 const nextRevision = "(SELECT coalesce(max(revision), 0) + 1 FROM tokens)";
+
+/**
+ * On Citus each node has a copy of the tokens, and a transaction reads that of its own node, so that of two on different
+ * nodes none may see what the other reads. This writes a row of every copy first: of two transactions one then fails.
+ */
+const writeEveryCopy = "UPDATE tokens SET revision = revision WHERE hash = (SELECT min(hash) FROM tokens)";
 
 export class PostgresTokens implements TokenStore {
   readonly #primary: Primary;
@@ -50,12 +57,13 @@ export class PostgresTokens implements TokenStore {
     });
   }
 
-  addFirst(token: NewToken): Promise<boolean> {
+  async addFirst(token: NewToken): Promise<boolean> {
+    const others =
+      "SELECT 1 FROM tokens WHERE hash <> $1 AND (revoked_at IS NULL OR revoked_at <> created_at) LIMIT 1";
+    // Every server asks at its start, also while tokens can be read and not changed: a node of Citus is down.
+    if ((await this.#rows(others, [token.hash])).length > 0) return false;
     return this.#change(async (connection) => {
-      const any = await connection.query(
-        "SELECT 1 FROM tokens WHERE hash <> $1 AND (revoked_at IS NULL OR revoked_at <> created_at) LIMIT 1",
-        [token.hash],
-      );
+      const any = await connection.query(others, [token.hash]);
       if (any.rows.length > 0) return false;
       await insert(connection, token);
       return true;
@@ -100,17 +108,22 @@ export class PostgresTokens implements TokenStore {
    * the same time then wait for each other, and none fails.
    */
   async recordUses(uses: readonly TokenUse[]): Promise<void> {
+    if (uses.length === 0) return;
     const recording = this.#primary.onceOnConnection(async (connection) => {
       await begin(connection, "ISOLATION LEVEL READ COMMITTED");
+      // Two statements, as Citus loses a column of a CTE that locks rows.
+      const hashes = uses.map(({ hash }) => hash);
+      const minutes = uses.map(({ minute }) => minute);
       await connection.query(
-        `WITH later AS (
-           SELECT tokens.hash, minute
-           FROM tokens JOIN unnest($1::text[], $2::bigint[]) AS uses (hash, minute) ON uses.hash = tokens.hash
-           WHERE last_used_at IS NULL OR last_used_at < minute
-           ORDER BY tokens.hash FOR UPDATE OF tokens
-         )
-         UPDATE tokens SET last_used_at = minute FROM later WHERE later.hash = tokens.hash`,
-        [uses.map(({ hash }) => hash), uses.map(({ minute }) => minute)],
+        `SELECT 1 FROM tokens WHERE hash = ANY ($1::text[]) AND (last_used_at IS NULL OR last_used_at < $2)
+         ORDER BY hash FOR UPDATE`,
+        [hashes, Math.max(...minutes)],
+      );
+      await connection.query(
+        `UPDATE tokens SET last_used_at = minute
+         FROM (SELECT unnest($1::text[]) AS used_hash, unnest($2::bigint[]) AS minute) AS uses
+         WHERE hash = used_hash AND (last_used_at IS NULL OR last_used_at < minute)`,
+        [hashes, minutes],
       );
       await connection.query("COMMIT");
     });
@@ -199,6 +212,7 @@ export class PostgresTokens implements TokenStore {
     const changing = this.#primary.withRetryOnConnection(async (connection) => {
       attempts++;
       await begin(connection, "ISOLATION LEVEL SERIALIZABLE");
+      if ((await citusVersion(connection)) !== undefined) await connection.query(writeEveryCopy);
       const changed = await change(connection);
       // A retry that finds its change already made would commit nothing, and so not wait for the standby, which may not have
       // the change yet. The commit of a row lock does wait.
@@ -219,6 +233,7 @@ async function unrevoked(connection: PoolClient, names: readonly string[]): Prom
   return rows;
 }
 
+/** INSERT … SELECT, as Citus has no subqueries in VALUES. */
 async function insert(
   connection: PoolClient,
   { hash, name, createdAt, expiresAt }: NewToken,
@@ -226,7 +241,7 @@ async function insert(
 ): Promise<void> {
   await connection.query(
     `INSERT INTO tokens (hash, name, created_at, expires_at, predecessors_end_at, revision)
-     VALUES ($1, $2, $3, $4, $5, ${nextRevision})
+     SELECT $1::text, $2::text, $3::bigint, $4::bigint, $5::bigint, coalesce(max(revision), 0) + 1 FROM tokens
      ON CONFLICT (hash) DO NOTHING`,
     [hash, name, createdAt, expiresAt, predecessorsEndAt],
   );

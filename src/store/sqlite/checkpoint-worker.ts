@@ -69,7 +69,9 @@ serveCalls<CheckpointWorker>({
       }
     },
     async close() {
-      closeSync(openedStore().descriptor);
+      const { files, descriptor } = openedStore();
+      files.close();
+      closeSync(descriptor);
     },
   },
 });

@@ -14,7 +14,7 @@ export class Checkpointer {
     this.#signals = signals;
     this.#worker = new WorkerClient<CheckpointWorker, string>(
       new URL("./checkpoint-worker.ts", import.meta.url),
-      { callsInFlightMax: 1, onNotification: onUnavailable },
+      { name: "checkpoint", callsInFlightMax: 1, onNotification: onUnavailable },
     );
   }
 

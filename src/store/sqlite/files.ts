@@ -1,13 +1,19 @@
 // The files of a store: their names, their identity, and how they reach stable storage.
 
-import { closeSync, existsSync, fsyncSync, openSync, realpathSync, rmSync, statSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { dirname } from "node:path";
 
-/** The files that SQLite keeps open beside a database in WAL mode: the WAL and its shared index. */
-const walSuffixes = ["-wal", "-shm"];
-
-/** All suffixes of files beside a database: those of the WAL, and the rollback journal of other modes. */
-export const sidecarSuffixes = [...walSuffixes, "-journal"];
+/** All suffixes of files beside a database: the WAL, its shared index, and the rollback journal of other modes. */
+export const sidecarSuffixes = ["-wal", "-shm", "-journal"];
 
 /** The sidecar files that exist beside a database file. */
 export function sidecarFiles(path: string): string[] {
@@ -78,18 +84,43 @@ export function fsyncDirectory(path: string): void {
 
 /** Detects that a file which SQLite has open was removed or replaced: commits to such a file would be lost with it. */
 export class OpenFiles {
-  readonly #ids: ReadonlyMap<string, string | undefined>;
+  /** What identifies the file at each path, and what that was when it was opened. */
+  readonly #files: readonly {
+    path: string;
+    identify: () => string | undefined;
+    opened: string | undefined;
+  }[];
+  /** A process may close the WAL without losing a lock: in WAL mode they are on the database and the index. */
+  readonly #walDescriptor: number;
 
   /** Records the files at these names; call it as soon as SQLite has opened the database, the WAL and its index. */
   constructor(path: string) {
     const resolved = resolvedPath(path);
-    const paths = [path, ...walSuffixes.map((suffix) => resolved + suffix)];
-    this.#ids = new Map(paths.map((each) => [each, fileId(each)]));
+    const [wal, index] = [`${resolved}-wal`, `${resolved}-shm`];
+    this.#walDescriptor = openSync(wal, "r");
+    this.#files = [
+      { path, identify: () => fileId(path) },
+      { path: wal, identify: nameOf(this.#walDescriptor) ?? (() => fileId(wal)) },
+      { path: index, identify: () => fileId(index) },
+    ].map((file) => ({ ...file, opened: file.identify() }));
   }
 
-  /** The first path that no longer has the file that was opened, if any. Takes 3 µs; the fsync of a commit takes 100 µs or more. */
+  /** The first path that no longer has the file that was opened, if any. Takes 6 µs; the fsync of a commit takes 100 µs or more. */
   findReplaced(): string | undefined {
-    for (const [path, id] of this.#ids) if (fileId(path) !== id) return path;
-    return undefined;
+    return this.#files.find(({ identify, opened }) => identify() !== opened)?.path;
   }
+
+  close(): void {
+    closeSync(this.#walDescriptor);
+  }
+}
+
+/**
+ * Reads the name that an open file has at present, which ends in " (deleted)" if it has none; undefined where the kernel is
+ * not Linux. Since 6.13 Linux gives a file a new time with the first write after each stat, and the next fsync must write
+ * that to the journal of the file system: with a stat of the WAL before each commit it took 160 µs, without 110.
+ */
+function nameOf(descriptor: number): (() => string) | undefined {
+  const link = `/proc/self/fd/${descriptor}`;
+  return existsSync(link) ? () => readlinkSync(link) : undefined;
 }

@@ -2,13 +2,22 @@
 
 import type { NewPlant } from "../../contract/plant.ts";
 import { OperatorError } from "../../operator-error.ts";
-import type { IndexStates, PlantReader, PlantSummary, Search, SearchResult } from "../plant-reader.ts";
+import type {
+  CountedPart,
+  Creation,
+  IndexStates,
+  PlantReader,
+  PlantSummary,
+  Search,
+  SearchResult,
+} from "../plant-reader.ts";
 import type { ReaderWorker } from "./reader-worker.ts";
 import { WorkerClient } from "./worker-rpc.ts";
 
 export class SqliteReader implements PlantReader {
   /** One call in flight: those that wait can be rejected when the reader is closed. */
   readonly #worker = new WorkerClient<ReaderWorker>(new URL("./reader-worker.ts", import.meta.url), {
+    name: "reader",
     callsInFlightMax: 1,
   });
 
@@ -34,6 +43,18 @@ export class SqliteReader implements PlantReader {
 
   get(id: bigint): Promise<NewPlant | undefined> {
     return this.#worker.call("reader", "get", id);
+  }
+
+  creations(ids: readonly bigint[]): Promise<Creation[]> {
+    return this.#worker.call("reader", "creations", ids);
+  }
+
+  createdSince(times: readonly number[]): Promise<number[] | undefined> {
+    return this.#worker.call("reader", "createdSince", times);
+  }
+
+  countPart(afterId: bigint | undefined, plantsMax: number): Promise<CountedPart> {
+    return this.#worker.call("reader", "countPart", afterId, plantsMax);
   }
 
   indexStates(): Promise<IndexStates> {

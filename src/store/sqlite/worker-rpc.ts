@@ -40,6 +40,8 @@ interface PendingCall {
 }
 
 export interface WorkerOptions<Notification> {
+  /** The name of the thread, as top -H and /proc show it. */
+  readonly name: string;
   /** Calls that are with the worker at a time; further calls wait here, and can still be rejected. */
   readonly callsInFlightMax: number;
   readonly onNotification?: (notification: Notification) => void;
@@ -60,7 +62,7 @@ export class WorkerClient<Objects extends Served<Objects>, Notification = never>
 
   constructor(url: URL, options: WorkerOptions<Notification>) {
     this.#options = options;
-    this.#worker = new Worker(url.href);
+    this.#worker = new Worker(url.href, { name: options.name });
     this.#worker.onmessage = ({ data }: MessageEvent<WorkerMessage>) => this.#receive(data);
     this.#worker.onerror = ({ message }) =>
       this.fail(new Error(`The SQLite worker failed: ${message.replace(/\s+/g, " ")}`));

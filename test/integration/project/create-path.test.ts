@@ -43,6 +43,7 @@ const observers = [
   "src/observability/fixed-window-limiter.ts",
   "src/observability/log.ts",
   "src/observability/metrics.ts",
+  "src/observability/recent-requests.ts",
   "src/observability/recent-samples.ts",
   "src/store/readiness.ts",
   "src/store/recent-creates.ts",

@@ -41,6 +41,7 @@ for (const engine of engines) {
       for (let index = 0; index < count; index++) {
         const store = await openServerStore(place.database, "create", {
           onUnavailable: unexpected,
+          onDegraded: unexpected,
           onFailed: unexpected,
         });
         opened.defer(() => store.close());

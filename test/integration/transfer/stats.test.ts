@@ -22,7 +22,7 @@ for (const engine of engines) {
     const stats = async () => JSON.parse((await command("stats", "--json")).stdout);
     const printed = await stats();
     expect(printed).toEqual({
-      engine: engine.name,
+      engine: engine.engine,
       plants: 1_234,
       bytesOnDisk: expect.any(Number),
       tokens: { active: 2, expired: 1, revoked: 1 },
@@ -35,6 +35,7 @@ for (const engine of engines) {
     // A server reads the size without counting plants.
     const store = await openServerStore(place.database, "existing", {
       onUnavailable: () => undefined,
+      onDegraded: () => undefined,
       onFailed: () => undefined,
     });
     const bytesOfServer = await store.bytesOnDisk();
@@ -53,7 +54,7 @@ for (const engine of engines) {
       exitCode: 0,
       stderr: "",
       stdout: [
-        `engine          ${engine.name}`,
+        `engine          ${engine.engine}`,
         "plants          1,234",
         `size on disk    ${before.bytesOnDisk.toLocaleString("en")} bytes`,
         "tokens          2 active, 1 expired, 1 revoked",

@@ -5,6 +5,8 @@ import { chmodSync, chownSync, cpSync, writeFileSync } from "node:fs";
 import { Client } from "pg";
 import { HostPool } from "../../../src/store/postgres/connection.ts";
 import { parsePostgresUrl } from "../../../src/store/postgres/connection-url.ts";
+import { classifyError } from "../../../src/store/postgres/errors.ts";
+import { Primary } from "../../../src/store/postgres/primary.ts";
 import { makeCertificate } from "../../support/certificates.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
@@ -206,6 +208,44 @@ describeIfInstalled("pgbouncer", "PgBouncer in transaction mode", () => {
     expect((await post(target, plantJson(1n, "Ficus"))).json).toMatchObject({ error: 40009 });
     const exported = (await server.command("export")).stdout.replace('{"id":1,"name":"Monstera"}\n', "");
     expect(load.audit(exported)).toEqual([]);
+  });
+
+  test("statements are unnamed; names that it would pass on are refused with the reason", async () => {
+    const { name } = await postgres.newDatabase();
+    const address = `${bouncer.address(name)}?retry_timeout=1`;
+    const primary = new Primary(parsePostgresUrl(address.replace("postgres:", "")));
+    expect(await primary.once(async ({ namesStatements }) => namesStatements)).toBe(false);
+    await primary.close();
+    // Twice, as a name that stayed on a shared connection would be found by the second one.
+    for (let attempt = 0; attempt < 2; attempt++) {
+      const refused = await run(["migrate", "--database", `${address}&statements=named`]);
+      expect(refused).toMatchObject({
+        exitCode: 1,
+        stderr: expect.stringContaining("a pooler that does not track prepared statements"),
+      });
+    }
+    expect((await run(["migrate", "--database", `${address}&statements=unnamed`])).exitCode).toBe(0);
+  });
+
+  test("a pool that finds its names on shared connections continues without them", async () => {
+    const { name } = await postgres.newDatabase();
+    const { hosts } = parsePostgresUrl(bouncer.address(name).replace("postgres:", ""));
+    const settings = { synchronousCommit: "on", acceptsTornPages: false } as const;
+    const config = { ...hosts[0], ssl: false, settings, namesStatements: true };
+    const pool = new HostPool(config, 4);
+    const statement = { name: "one", text: "SELECT 1 AS one" };
+    const states = await Promise.all(
+      Array.from({ length: 20 }, () =>
+        pool.query(statement).then(
+          () => "done",
+          (error) => classifyError(error),
+        ),
+      ),
+    );
+    expect(states).toContain("retryable");
+    expect(pool.namesStatements).toBe(false);
+    expect((await pool.query({ text: "SELECT 1 AS one" })).rows).toEqual([{ one: 1 }]);
+    await pool.close();
   });
 
   test("a statement that times out is cancelled", async () => {

@@ -24,7 +24,7 @@ export interface Fate {
 const states = ["40001", "40P01", "53300", "57P01", "57014", "53100", "08006", "54000"];
 
 /** The statements of PostgresPlants and Primary. */
-const isInsert = /^INSERT INTO plants \(id, name, tag\) VALUES/;
+const isInsert = /^INSERT INTO plants \(id, name, tag\) (?:VALUES|SELECT \* FROM unnest)/;
 const isSelect = /^SELECT id, name, tag, current_setting/;
 const isLock = /FOR KEY SHARE/;
 const isCheck = /^SELECT current_setting\('transaction_read_only'\)/;
@@ -36,6 +36,10 @@ export class PostgresCluster {
   readonly hasStandby: boolean;
   /** Whether a commit waits for the standby only if its transaction has set synchronous_commit. */
   readonly #commitsWeakly: boolean;
+  /** Whether the clients' process ids are not those of the backends. */
+  readonly #hasPooler: boolean;
+  /** Whether Citus is loaded, so that batches are lists of VALUES. */
+  readonly #hasCitus: boolean;
   #backends = 0;
   /** When a statement was last rejected with an error that is not retried. */
   lastRejectionAt = Number.NEGATIVE_INFINITY;
@@ -56,6 +60,8 @@ export class PostgresCluster {
     this.#parts = parts;
     this.hasStandby = parts.random.chance(0.5);
     this.#commitsWeakly = parts.random.chance(0.5);
+    this.#hasPooler = parts.random.chance(0.25);
+    this.#hasCitus = parts.random.chance(0.25);
   }
 
   nextBackend(): number {
@@ -112,15 +118,19 @@ export class PostgresCluster {
    * Executes a statement, and returns its rows once it is committed; undefined if its host is lost before. A cancel request
    * then ends only the wait for the standby.
    */
-  async execute(host: number, statement: Statement, cancelled: Promise<unknown>): Promise<Rows | undefined> {
+  async execute(
+    { host, backend }: Pick<SimulatedSocket, "host" | "backend">,
+    statement: Statement,
+    cancelled: Promise<unknown>,
+  ): Promise<Rows | undefined> {
     const { sql, values } = statement;
-    if (isCheck.test(sql)) return checkRow(host !== this.#primary, this.#commitsWeakly);
+    if (isCheck.test(sql)) return this.#check(host, backend);
     if (isSettingsCheck.test(sql)) return { columns: ["current_setting"], rows: [["on"]] };
     const committed = () => {
       if (!this.#waitsForStandby(statement)) return true;
       return Promise.race([this.#committed(), cancelled.then(() => true)]);
     };
-    if (isSelect.test(sql)) return this.#select(values[0] ?? "");
+    if (isSelect.test(sql)) return this.#select(String(values[0]));
     if (isLock.test(sql)) return (await committed()) ? { columns: ["?column?"], rows: [] } : undefined;
     const inserted = this.#insert(values);
     if (inserted.length > 0 && !(await committed())) return undefined;
@@ -143,17 +153,28 @@ export class PostgresCluster {
   }
 
   #insert(values: Statement["values"]): Row[] {
-    const rows: Row[] = [];
-    for (let at = 0; at < values.length; at += 3) {
-      const [id = null, name = null, tag = null] = values.slice(at, at + 3);
-      if (id === null || name === null) throw new Error("A row without an id or a name");
-      const row = { id: BigInt(id), name, tag };
-      if (!this.#log.some((other) => other.id === row.id)) {
-        this.#log.push(row);
-        rows.push(row);
-      }
+    const inserted: Row[] = [];
+    for (const row of toRows(values)) {
+      if (this.#log.some((other) => other.id === row.id)) continue;
+      this.#log.push(row);
+      inserted.push(row);
     }
-    return rows;
+    return inserted;
+  }
+
+  #check(host: number, backend: number): Rows {
+    const isReadOnly = host !== this.#primary;
+    const row = {
+      read_only: isReadOnly ? "on" : "off",
+      encoding: "UTF8",
+      commits: this.#commitsWeakly ? "local" : "on",
+      fsync: "on",
+      full_pages: "on",
+      version: "PostgreSQL 18.4",
+      shards: this.#hasCitus ? "32" : null,
+      backend: String(this.#hasPooler ? -backend : backend),
+    };
+    return { columns: Object.keys(row), rows: [Object.values(row)] };
   }
 
   #select(ids: string): Rows {
@@ -166,8 +187,9 @@ export class PostgresCluster {
     };
   }
 
-  #waitsForStandby({ settings = "" }: Statement): boolean {
-    const isAsked = this.#parts.mutation.ignoresSettings !== true && setsSynchronousCommit.test(settings);
+  #waitsForStandby({ settings }: Statement): boolean {
+    const isAsked =
+      this.#parts.mutation.ignoresSettings !== true && setsSynchronousCommit.test(settings?.sql ?? "");
     return isAsked || !this.#commitsWeakly;
   }
 
@@ -215,9 +237,22 @@ function toJson({ id, name, tag }: Row): string {
 
 const calm = { cut: 0, error: 0, stall: 0 };
 
-function checkRow(isReadOnly: boolean, commitsWeakly: boolean): Rows {
-  return {
-    columns: ["read_only", "encoding", "commits", "fsync", "full_pages"],
-    rows: [[isReadOnly ? "on" : "off", "UTF8", commitsWeakly ? "local" : "on", "on", "on"]],
-  };
+/** The rows of a list of VALUES, or of three arrays. */
+function toRows(values: Statement["values"]): Row[] {
+  const [ids, names, tags] = values;
+  const isArrays = Array.isArray(ids) && Array.isArray(names) && Array.isArray(tags);
+  const columns = (isArrays ? [ids, names, tags] : [0, 1, 2].map((column) => everyThird(values, column))) as [
+    string[],
+    string[],
+    (string | null)[],
+  ];
+  return columns[0].map((id, index) => {
+    const [name, tag] = [columns[1][index], columns[2][index] ?? null];
+    if (id === null || name === undefined || name === null) throw new Error("A row without an id or a name");
+    return { id: BigInt(id), name, tag };
+  });
+}
+
+function everyThird<Value>(values: readonly Value[], first: number): Value[] {
+  return values.filter((_, index) => index % 3 === first);
 }

@@ -59,6 +59,9 @@ export class PostgresEnvironment implements Environment {
       retryMsMax: mutation.dropsRetries === true ? -1 : retryMsMax,
       allowPlaintextFallback: false,
       acceptsTornPages: false,
+      usesCitusNodes: false,
+      isLoadBalanced: false,
+      statements: "auto",
     });
     const plants = new PostgresPlants(primary, (reason) => trace(`unavailable: ${reason}`));
     return {

@@ -3,12 +3,23 @@
 /** What a client asks for: a statement with its values, once it is to be executed. */
 export interface Statement {
   readonly sql: string;
-  readonly values: readonly (string | null)[];
+  readonly values: readonly Value[];
   /** Whether it came by itself, without Parse and Bind. */
   readonly isSimple: boolean;
+  /** Whether it was parsed, and not prepared before. */
+  readonly isParsed: boolean;
   /** The statement ahead of it in one transaction, which sets what that transaction relies on. */
-  readonly settings: string | undefined;
+  readonly settings: Settings | undefined;
 }
+
+interface Settings {
+  /** With the values in the places of its parameters. */
+  readonly sql: string;
+  readonly isParsed: boolean;
+}
+
+/** A parameter in the text format, or an array in the binary format. */
+type Value = string | null | readonly (string | null)[];
 
 /** Asks for the end of what a backend does. */
 export interface CancelRequest {
@@ -28,7 +39,9 @@ export class Frontend {
   #unread = Buffer.alloc(0);
   #started = false;
   /** What came since the last Sync. */
-  #pipeline: { sql: string; values: (string | null)[] }[] = [];
+  #pipeline: Bound[] = [];
+  /** The statements that were parsed, by name; the unnamed one's name is empty. */
+  readonly #statements = new Map<string, { readonly sql: string; isBound: boolean }>();
 
   /** What became complete with these bytes: the start, statements, and the goodbye; or a request to cancel. */
   *read(bytes: Uint8Array): Generator<"startup" | "terminate" | Statement | CancelRequest> {
@@ -59,21 +72,26 @@ export class Frontend {
           sql: body.toString("utf8", 0, body.length - 1),
           values: [],
           isSimple: true,
+          isParsed: false,
           settings: undefined,
         };
-      case "P":
-        this.#pipeline.push({ sql: body.toString("utf8", 1, body.indexOf(0, 1)), values: [] });
+      case "P": {
+        const [name, sql] = [cString(body, 0), cString(body, body.indexOf(0) + 1)];
+        if (name !== "" && this.#statements.has(name)) throw new Error(`${name} was parsed twice`);
+        this.#statements.set(name, { sql, isBound: false });
         return undefined;
-      case "B":
-        this.#pipeline[this.#pipeline.length - 1] = {
-          sql: this.#pipeline.at(-1)?.sql ?? "",
-          values: parseBind(body),
-        };
+      }
+      case "B": {
+        const statement = this.#statements.get(cString(body, body.indexOf(0) + 1));
+        if (statement === undefined) throw new Error("A Bind of a statement that was not parsed");
+        this.#pipeline.push({ sql: statement.sql, values: parseBind(body), isParsed: !statement.isBound });
+        statement.isBound = true;
         return undefined;
+      }
       case "S": {
         const [first, last = first] = this.#pipeline.splice(0);
         if (first === undefined || last === undefined) throw new Error("A Sync without a statement");
-        return { ...last, isSimple: false, settings: last === first ? undefined : first.sql };
+        return { ...last, isSimple: false, settings: last === first ? undefined : toSettings(first) };
       }
       default:
         // Describe and Execute belong to the Sync that follows.
@@ -82,21 +100,60 @@ export class Frontend {
   }
 }
 
-/** The values of a Bind of the unnamed statement. */
-function parseBind(body: Buffer): (string | null)[] {
+/** A statement with the values of a Bind. */
+type Bound = Pick<Statement, "sql" | "values" | "isParsed">;
+
+function toSettings({ sql, values, isParsed }: Bound): Settings {
+  return { sql: sql.replace(/\$(\d)/g, (_, place) => `'${values[place - 1]}'`), isParsed };
+}
+
+function cString(bytes: Buffer, start: number): string {
+  return bytes.toString("utf8", start, bytes.indexOf(0, start));
+}
+
+/** The values of a Bind. */
+function parseBind(body: Buffer): Value[] {
   let at = body.indexOf(0) + 1;
   at = body.indexOf(0, at) + 1;
-  at += 2 + 2 * body.readUInt16BE(at);
-  const count = body.readUInt16BE(at);
-  at += 2;
-  const values: (string | null)[] = [];
+  const formats = Array.from({ length: body.readUInt16BE(at) }, (_, index) =>
+    body.readUInt16BE(at + 2 + 2 * index),
+  );
+  at += 2 + 2 * formats.length;
+  const { elements, end } = parseElements(body, at + 2, body.readUInt16BE(at));
+  if (end > body.length) throw new Error("A Bind that ends too early");
+  return elements.map((element, index) => {
+    if (element === null) return null;
+    return formats[index] === 1 ? parseArray(element) : element.toString();
+  });
+}
+
+const arrayHeaderBytes = 20;
+const int8Oid = 20;
+
+function parseArray(bytes: Buffer): (string | null)[] {
+  const isInt8 = bytes.readInt32BE(8) === int8Oid;
+  const { elements } = parseElements(bytes, arrayHeaderBytes, bytes.readInt32BE(12));
+  return elements.map((element) => {
+    if (element === null) return null;
+    return isInt8 ? String(element.readBigInt64BE()) : element.toString();
+  });
+}
+
+/** Elements that each follow their length, which is -1 for a null. */
+function parseElements(
+  bytes: Buffer,
+  start: number,
+  count: number,
+): { elements: (Buffer | null)[]; end: number } {
+  const elements: (Buffer | null)[] = [];
+  let end = start;
   for (let index = 0; index < count; index++) {
-    const length = body.readInt32BE(at);
-    at += 4;
-    values.push(length === -1 ? null : body.toString("utf8", at, at + length));
-    at += Math.max(0, length);
+    const length = bytes.readInt32BE(end);
+    end += 4;
+    elements.push(length === -1 ? null : bytes.subarray(end, end + length));
+    end += Math.max(0, length);
   }
-  return values;
+  return { elements, end };
 }
 
 /** What a server says to a client that it lets in. */
@@ -105,10 +162,10 @@ export function welcome(backend: number): Buffer {
 }
 
 /** The answer to the settings of a transaction: three that are set, and two that are read. */
-function settingsResult(): Buffer {
+function settingsResult({ isParsed }: Settings): Buffer {
   const row = ["5s", "1s", "on", "on", "on"].map(valueBytes);
   return Buffer.concat([
-    message("1"),
+    ...(isParsed ? [message("1")] : []),
     message("2"),
     message("D", int16(row.length), ...row),
     message("C", text("SELECT 1")),
@@ -116,7 +173,7 @@ function settingsResult(): Buffer {
 }
 
 /** The answer to a statement; to a simple one without the acknowledgements of its parts. */
-export function encodeResult({ columns, rows }: Rows, { isSimple, settings }: Statement): Buffer {
+export function encodeResult({ columns, rows }: Rows, { isSimple, isParsed, settings }: Statement): Buffer {
   const fields = columns.map((column) => {
     const isInt8 = column.startsWith("*");
     const type = Buffer.concat([
@@ -130,8 +187,9 @@ export function encodeResult({ columns, rows }: Rows, { isSimple, settings }: St
     return Buffer.concat([text(column.replace("*", "")), type]);
   });
   return Buffer.concat([
-    ...(settings === undefined ? [] : [settingsResult()]),
-    ...(isSimple ? [] : [message("1"), message("2")]),
+    ...(settings === undefined ? [] : [settingsResult(settings)]),
+    ...(isParsed ? [message("1")] : []),
+    ...(isSimple ? [] : [message("2")]),
     message("T", int16(fields.length), ...fields),
     ...rows.map((row) => message("D", int16(row.length), ...row.map(valueBytes))),
     message("C", text(`SELECT ${rows.length}`)),

@@ -15,7 +15,7 @@ export class SimulatedSocket extends EventEmitter {
   #lastStatement: Promise<void> = Promise.resolve();
   #ended = false;
   /** The process id that the server sends at the start of a session. */
-  readonly #backend: number;
+  readonly backend: number;
   /** Cancels the running statement. */
   #cancelStatement: (() => void) | undefined;
   /** When the last bytes arrive at the server and at the client: bytes do not overtake each other. */
@@ -26,7 +26,7 @@ export class SimulatedSocket extends EventEmitter {
     super();
     this.#cluster = cluster;
     this.#parts = parts;
-    this.#backend = cluster.nextBackend();
+    this.backend = cluster.nextBackend();
   }
 
   connect(_port: number, host: string): void {
@@ -85,11 +85,11 @@ export class SimulatedSocket extends EventEmitter {
   #arrive(bytes: Buffer): void {
     // Bytes that were sent before the connection broke may still arrive.
     for (const message of this.#frontend.read(bytes)) {
-      if (message === "startup") this.#send(welcome(this.#backend));
+      if (message === "startup") this.#send(welcome(this.backend));
       else if (message === "terminate") this.cut();
       else if ("backend" in message) {
         for (const socket of this.#cluster.sockets)
-          if (socket.host === this.#host && socket.#backend === message.backend) socket.#cancelStatement?.();
+          if (socket.host === this.#host && socket.backend === message.backend) socket.#cancelStatement?.();
         this.cut();
       } else this.#lastStatement = this.#lastStatement.then(() => this.#execute(message));
     }
@@ -113,7 +113,7 @@ export class SimulatedSocket extends EventEmitter {
       if (state.startsWith("57P")) this.cut(reset());
       return;
     }
-    const rows = await this.#cluster.execute(this.#host, statement, cancelled);
+    const rows = await this.#cluster.execute(this, statement, cancelled);
     this.#cancelStatement = undefined;
     if (rows === undefined || fate.kind === "cutAfter") return this.cut(reset());
     const bytes = encodeResult(rows, statement);

@@ -1,15 +1,23 @@
-// The form that adds a plant: it sends POST /plants with a token, as any client does, and shows the response.
+// The form that adds a plant: it sends POST /plants, with the console's own token or a pasted one, and shows the response at
+// the field that it is about.
 
 import { errorMessage, post } from "./api.js";
 import { FormDialog } from "./dialogs.js";
 import { html, untrustedText } from "./format.js";
-import { Component } from "./library/preact.js";
+import { Component, createRef } from "./library/preact.js";
 import { TextField } from "./text-field.js";
 
 /**
- * @typedef {{ status: number, requestId: string, body: { name?: string, tag?: string, error?: number, message?: string } }} CreateResponse
- * @typedef {{ id: string, name: string, tag: string, response: CreateResponse | null, error: string, isBusy: boolean }} State
+ * @typedef {{ status: number, headers: [name: string, value: string][], body: string }} CreateResponse
+ * @typedef {"id" | "name" | "tag" | "token"} FieldName
+ * @typedef {Partial<Record<FieldName, string | undefined>>} FieldErrors
+ * @typedef {{ id: string, name: string, tag: string, usesOwnToken: boolean, sent: { id: string, name: string } | null,
+ *   response: CreateResponse | null, fieldErrors: FieldErrors, error: string, isBusy: boolean }} State
  */
+
+/** Of an id: a signed integer of 64 bits. */
+const idMin = -(2n ** 63n);
+const idMax = 2n ** 63n - 1n;
 
 /**
  * @extends {Component<{ token: string, onToken: (token: string) => void, onCreated: () => void, onClose: () => void },
@@ -17,70 +25,223 @@ import { TextField } from "./text-field.js";
  */
 export class AddPlant extends Component {
   /** @override @type {State} */
-  state = { id: "", name: "", tag: "", response: null, error: "", isBusy: false };
+  state = {
+    id: "",
+    name: "",
+    tag: "",
+    usesOwnToken: true,
+    /** What the response is about. */
+    sent: null,
+    response: null,
+    fieldErrors: {},
+    error: "",
+    isBusy: false,
+  };
+  /** @type {{ current: HTMLElement | null }} */
+  fields = createRef();
 
   async submit() {
-    const { id, name, tag } = this.state;
-    this.setState({ isBusy: true, error: "", response: null });
+    const { id, name, tag, usesOwnToken } = this.state;
+    const token = usesOwnToken ? "" : this.props.token;
+    if (!usesOwnToken && token === "") {
+      this.setState({
+        response: null,
+        fieldErrors: { token: "Paste a token, or choose the console's own." },
+      });
+      this.focus("token");
+      return;
+    }
+    this.setState({ isBusy: true, error: "", response: null, fieldErrors: {} });
     try {
       /** @type {CreateResponse} */
-      const response = await post("plants", { token: this.props.token, body: newPlantJson(id, name, tag) });
-      this.setState({ response });
-      if (response.status === 200) this.props.onCreated();
+      const response = await post("plants", { token, body: newPlantJson(id, name, tag) });
+      this.showResponse(response);
     } catch (error) {
       this.setState({ error: errorMessage(error) });
     }
     this.setState({ isBusy: false });
   }
 
+  /** @param {CreateResponse} response */
+  showResponse(response) {
+    const { id, name, tag, usesOwnToken } = this.state;
+    const fieldErrors = response.status === 200 ? {} : explain(response, { id, name, tag, usesOwnToken });
+    const hasField = Object.keys(fieldErrors).length > 0;
+    const error =
+      response.status === 200 || hasField
+        ? ""
+        : String(parseBody(response).message ?? "The plant was not added.");
+    this.setState({ response, sent: { id: id.trim(), name }, fieldErrors, error });
+    if (response.status === 200) {
+      this.props.onCreated();
+      this.setState({ id: "", name: "", tag: "" });
+      this.focus("id");
+    } else if (hasField) this.focus(Object.keys(fieldErrors)[0] ?? "id");
+  }
+
+  /** @param {string} name */
+  focus(name) {
+    const input = this.fields.current?.querySelector(`[name="${name}"]`);
+    if (input instanceof HTMLElement) input.focus();
+  }
+
+  /** Issues the console's token again, and sends the plant. */
+  async issueToken() {
+    this.setState({ isBusy: true, error: "" });
+    try {
+      await post("tokens/console", {});
+      await this.submit();
+    } catch (error) {
+      this.setState({ error: errorMessage(error), isBusy: false });
+    }
+  }
+
   /** @param {"id" | "name" | "tag"} name */
   field(name) {
     const onText = (/** @type {string} */ text) =>
-      this.setState(/** @type {Pick<State, typeof name>} */ ({ [name]: text }));
-    return { name, value: this.state[name], onText };
+      this.setState({
+        ...this.state,
+        [name]: text,
+        fieldErrors: { ...this.state.fieldErrors, [name]: undefined },
+      });
+    return { name, value: this.state[name], onText, error: this.state.fieldErrors[name] ?? "" };
   }
 
   /** @override */
   render() {
-    const { token, onToken, onClose } = this.props;
-    const { response, error, isBusy } = this.state;
+    const { onClose } = this.props;
+    const { response, sent, error, isBusy } = this.state;
     return html`
       <${FormDialog}
         title="Add a plant"
-        action="Send POST /plants"
+        action="Add plant"
         dismissal="Close"
         error=${error}
         isBusy=${isBusy}
         onSubmit=${() => this.submit()}
         onClose=${onClose}
       >
-        <${TextField}
+        <div ref=${this.fields}>
+          <${TextField} label="Id" inputmode="numeric" autofocus hint="A whole number, such as 42" ...${this.field("id")} />
+          <${TextField} label="Name" dir="auto" ...${this.field("name")} />
+          <${TextField} label="Tag" isOptional dir="auto" ...${this.field("tag")} />
+          ${this.tokenFields()}
+        </div>
+        <div role="status">
+          ${response?.status === 200 && sent !== null && html`<p class="response ok">${successText(sent)}</p>`}
+        </div>
+        ${response !== null && html`<${ExactResponse} ...${response} />`}
+      <//>
+    `;
+  }
+
+  tokenFields() {
+    const { token, onToken } = this.props;
+    const { usesOwnToken, fieldErrors, isBusy } = this.state;
+    const choose = (/** @type {boolean} */ isOwn) => () =>
+      this.setState({ usesOwnToken: isOwn, fieldErrors: { ...fieldErrors, token: undefined } });
+    return html`
+      <fieldset class="choices">
+        <legend>Sent with</legend>
+        <label><input type="radio" name="sender" checked=${usesOwnToken} onChange=${choose(true)} /> the console's own token</label>
+        <label><input type="radio" name="sender" checked=${!usesOwnToken} onChange=${choose(false)} /> another token</label>
+      </fieldset>
+      ${
+        usesOwnToken &&
+        fieldErrors.token !== undefined &&
+        html`
+          <p class="error" role="alert">
+            ${fieldErrors.token}${" "}
+            <button type="button" class="link" disabled=${isBusy} onClick=${() => this.issueToken()}>Issue it again and add the plant</button>
+          </p>
+        `
+      }
+      ${
+        !usesOwnToken &&
+        html`<${TextField}
           label="Token"
           name="token"
           type="password"
           placeholder="pst_…"
           value=${token}
-          onText=${(/** @type {string} */ text) => onToken(text.trim())}
-        />
-        <${TextField} label="Id" inputmode="numeric" ...${this.field("id")} />
-        <${TextField} label="Name" ...${this.field("name")} />
-        <${TextField} label=${html`Tag <span class="faint">(optional)</span>`} ...${this.field("tag")} />
-        <div role="status">${response !== null && html`<${ResponseMessage} ...${response} />`}</div>
-      <//>
+          error=${fieldErrors.token ?? ""}
+          onText=${(/** @type {string} */ text) => {
+            this.setState({ fieldErrors: { ...fieldErrors, token: undefined } });
+            onToken(text.trim());
+          }}
+        />`
+      }
     `;
   }
 }
 
-/** @param {CreateResponse} response */
-function ResponseMessage({ status, requestId, body }) {
-  const isOk = status === 200;
+/** The response of the interface, as a client gets it. @param {CreateResponse} response */
+function ExactResponse({ status, headers, body }) {
+  const code = parseBody({ status, headers, body }).error;
   return html`
-    <div class=${`response ${isOk ? "ok" : ""}`}>
-      <b>${status}${body.error === undefined ? "" : `, error ${body.error}`}</b>
-      <span>${isOk ? html`${untrustedText(body.name ?? "")} is stored.` : untrustedText(body.message ?? "")}</span>
-      <span class="faint">Request ${requestId}</span>
-    </div>
+    <details class="exact">
+      <summary>Response of the interface: ${status}${code === undefined ? "" : `, error ${code}`}</summary>
+      <pre tabindex="0" aria-label="Response">HTTP ${status}${"\n"}${headers.map(([name, value]) => `${name}: ${value}\n`).join("")}${"\n"}<bdi>${body}</bdi></pre>
+    </details>
   `;
+}
+
+/**
+ * @param {CreateResponse} response
+ * @returns {{ error?: number, message?: string, name?: string }}
+ */
+function parseBody({ body }) {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return {};
+  }
+}
+
+/** @param {{ id: string, name: string }} sent */
+function successText({ id, name }) {
+  return html`Plant ${id}, ${untrustedText(name)}, is stored.${" "}<span class="faint">Sent again, it changes nothing.</span>`;
+}
+
+/**
+ * What is wrong with which field, in words for people; nothing for an error that is about none of them.
+ *
+ * @param {CreateResponse} response
+ * @param {{ id: string, name: string, tag: string, usesOwnToken: boolean }} sent
+ * @returns {FieldErrors}
+ */
+function explain(response, { id, name, tag, usesOwnToken }) {
+  const { error } = parseBody(response);
+  if (error === 40009) return { id: `Another plant with the id ${id.trim()} is stored. Choose another id.` };
+  if (error === 40100 || error === 40101)
+    return {
+      token: usesOwnToken
+        ? "The console's own token was revoked."
+        : "This token is not accepted: it is unknown, revoked or expired.",
+    };
+  if (error !== 40001 && error !== 40002 && error !== 40003) return {};
+  /** @type {FieldErrors} */
+  const found = { id: idError(id), name: textError(name), tag: textError(tag) };
+  return Object.fromEntries(Object.entries(found).filter(([, text]) => text !== undefined));
+}
+
+/** @param {string} text */
+function idError(text) {
+  const id = text.trim();
+  if (id === "") return "Enter an id: a whole number, such as 42.";
+  if (!/^-?\d+$/.test(id)) return "An id is a whole number, without letters, spaces or a decimal point.";
+  if (/^-?0\d/.test(id)) return `An id has no leading zero: ${BigInt(id)}.`;
+  const value = BigInt(id);
+  if (value < idMin || value > idMax)
+    return "This id is too large: the highest is 9,223,372,036,854,775,807.";
+  return undefined;
+}
+
+/** @param {string} text */
+function textError(text) {
+  if (text.includes("\0")) return "The character U+0000 cannot be stored; remove it.";
+  if (!text.isWellFormed()) return "It ends in half of a character; remove the last one.";
+  return undefined;
 }
 
 /**

@@ -35,6 +35,36 @@ export function post(path, body) {
 }
 
 /**
+ * Sends bytes, such as a part of a file.
+ *
+ * @param {string} path
+ * @param {Record<string, string>} parameters
+ * @param {Blob} bytes
+ * @returns {Promise<any>}
+ */
+export function postBytes(path, parameters, bytes) {
+  return send(apiUrl(path, parameters), {
+    method: "POST",
+    headers: { "Content-Type": "application/octet-stream", "X-Plantstore-Console": "1" },
+    body: bytes,
+  });
+}
+
+/**
+ * Lets the browser download a response to its folder, without holding it in memory.
+ *
+ * @param {string} url
+ */
+export function download(url) {
+  const link = document.createElement("a");
+  link.href = url;
+  link.download = "";
+  document.body.append(link);
+  link.click();
+  link.remove();
+}
+
+/**
  * @param {string} path
  * @param {Record<string, string>} parameters
  */

@@ -2,19 +2,24 @@
 
 import { AddPlant } from "./add-plant.js";
 import { get, post, RequestError } from "./api.js";
-import { Charts } from "./charts.js";
+import { Backup } from "./backup.js";
+import { appendSamples, Charts, emptyHistory } from "./charts.js";
+import { ExportDialog } from "./export.js";
 import { html } from "./format.js";
+import { ImportDialog } from "./import.js";
 import { Indexes } from "./indexes.js";
 import { Component, render } from "./library/preact.js";
 import { LogIn } from "./log-in.js";
 import { Plants } from "./plants.js";
+import { Requests } from "./requests.js";
 import { Tokens } from "./tokens.js";
 
 /**
  * @typedef {import("./charts.js").History} History
  * @typedef {{ version: string, engine: string, run: string }} About
  * @typedef {{ session: "unknown" | "loggedOut" | "loggedIn", requiresPassword: boolean, isReachable: boolean, tick: number,
- *   slowTick: number, history: History, about: About | null, token: string, isAdding: boolean }} State
+ *   slowTick: number, history: History, about: About | null, token: string, query: string,
+ *   dialog: "add" | "import" | "export" | null, file: File | null, isDropTarget: boolean }} State
  */
 
 /** The duration of a sample of the server. */
@@ -22,9 +27,6 @@ const tickMs = 5_000;
 
 /** Tokens and indexes are reloaded less often. */
 const ticksPerSlowTick = 2;
-
-/** @type {History} */
-const emptyHistory = { first: 0, samples: [], sampleMs: 5_000, samplesMax: 720, endsAt: Date.now() / 1_000 };
 
 /** @extends {Component<{}, State>} */
 class App extends Component {
@@ -38,7 +40,11 @@ class App extends Component {
     history: emptyHistory,
     about: null,
     token: "",
-    isAdding: false,
+    /** The search that is shown, as typed. */
+    query: "",
+    dialog: null,
+    file: null,
+    isDropTarget: false,
   };
 
   /** @override */
@@ -46,6 +52,27 @@ class App extends Component {
     void this.loadSession();
     setInterval(() => void this.poll(), tickMs);
     document.addEventListener("visibilitychange", () => void this.poll());
+    this.acceptFiles();
+  }
+
+  /** A file may be dropped anywhere on the page. */
+  acceptFiles() {
+    const isFile = (/** @type {DragEvent} */ event) =>
+      this.state.session === "loggedIn" && (event.dataTransfer?.types.includes("Files") ?? false);
+    document.addEventListener("dragover", (event) => {
+      if (!isFile(event)) return;
+      event.preventDefault();
+      if (this.state.dialog === null) this.setState({ isDropTarget: true });
+    });
+    document.addEventListener("dragleave", (event) => {
+      if (event.relatedTarget === null) this.setState({ isDropTarget: false });
+    });
+    document.addEventListener("drop", (event) => {
+      if (!isFile(event)) return;
+      event.preventDefault();
+      const [file = null] = event.dataTransfer?.files ?? [];
+      if (this.state.dialog === null) this.setState({ isDropTarget: false, dialog: "import", file });
+    });
   }
 
   async loadSession() {
@@ -79,18 +106,11 @@ class App extends Component {
   isPolling = false;
 
   async loadHistory() {
-    const { history, about: previous } = this.state;
+    const { history } = this.state;
     const next = history.first + history.samples.length;
     try {
       const { about, ...newer } = await get("history", { since: String(next) });
-      // After a restart the server counts samples from 0 again, and after a long pause it no longer has all that are missing
-      // here. Then the next tick loads the history from the start.
-      const isDiscontinuous = newer.first > next || (previous !== null && previous.run !== about.run);
-      this.setState({
-        about,
-        isReachable: true,
-        history: isDiscontinuous ? emptyHistory : appendSamples(history, newer),
-      });
+      this.setState({ about, isReachable: true, history: appendSamples(history, newer) });
     } catch (error) {
       if (error instanceof RequestError && error.status === 401) this.setState({ session: "loggedOut" });
       else this.setState({ isReachable: false });
@@ -104,7 +124,7 @@ class App extends Component {
       this.setState({ isReachable: false });
       return;
     }
-    this.setState({ session: "loggedOut", token: "", isAdding: false });
+    this.setState({ session: "loggedOut", token: "", dialog: null, query: "" });
   }
 
   /** @override */
@@ -112,56 +132,72 @@ class App extends Component {
     const { session, isReachable } = this.state;
     if (session === "loggedOut") return html`<${LogIn} onLogIn=${() => this.loadSession()} />`;
     if (session === "unknown")
-      return html`<p class="start" role="status">${isReachable ? "" : "The server is unreachable; retrying."}</p>`;
+      return html`
+        <header class="top"><${Brand} /></header>
+        <p class="start" role="status">${isReachable ? "" : "The server is unreachable; retrying."}</p>
+      `;
     return this.console();
   }
 
   console() {
-    const { requiresPassword, isReachable, tick, slowTick, history, about, token, isAdding } = this.state;
+    const { requiresPassword, isReachable, tick, slowTick, history, about, isDropTarget } = this.state;
+    const open = (/** @type {State["dialog"]} */ dialog) => () => this.setState({ dialog, file: null });
     return html`
       <header class="top">
-        <h1><img src="icon.svg" alt="" width="28" height="28" /> Plant Store</h1>
-        <p class="faint">${about !== null && `${about.version} on ${about.engine === "sqlite" ? "SQLite" : "PostgreSQL"}`}</p>
+        <${Brand} />
+        <p class="version">${about !== null && `${about.version} on ${about.engine === "sqlite" ? "SQLite" : "PostgreSQL"}`}</p>
         <p class=${`connection ${isReachable ? "up" : "down"}`} role="status">
           <i aria-hidden="true"></i>${isReachable ? "Live" : "The server is unreachable; retrying."}
         </p>
-        ${requiresPassword && html`<button type="button" onClick=${() => this.logOut()}>Log out</button>`}
+        <nav aria-label="Actions">
+          <button type="button" onClick=${open("import")}>Import</button>
+          <button type="button" onClick=${open("export")}>Export</button>
+          ${requiresPassword && html`<button type="button" class="quiet" onClick=${() => this.logOut()}>Log out</button>`}
+        </nav>
       </header>
       <main>
-        <${Charts} history=${history} />
         <div class="columns">
-          <${Plants} tick=${tick} onAdd=${() => this.setState({ isAdding: true })} />
+          <${Plants}
+            tick=${tick}
+            onAdd=${open("add")}
+            onSearch=${(/** @type {string} */ query) => this.setState({ query })}
+          />
           <div class="side">
+            <${Charts} history=${history} />
             <${Tokens} slowTick=${slowTick} onIssued=${(/** @type {string} */ issued) => this.setState({ token: issued })} />
             <${Indexes} slowTick=${slowTick} engine=${about?.engine ?? ""} />
+            <${Backup} engine=${about?.engine ?? ""} />
           </div>
+          <${Requests} slowTick=${slowTick} />
         </div>
       </main>
-      ${
-        isAdding &&
-        html`<${AddPlant}
-          token=${token}
-          onToken=${(/** @type {string} */ entered) => this.setState({ token: entered })}
-          onCreated=${() => this.setState({ tick: tick + 1 })}
-          onClose=${() => this.setState({ isAdding: false })}
-        />`
-      }
+      ${isDropTarget && html`<div class="drop-anywhere" aria-hidden="true">Drop the file to import it</div>`}
+      ${this.dialog()}
     `;
+  }
+
+  dialog() {
+    const { dialog, tick, token, query, file } = this.state;
+    const onClose = () => this.setState({ dialog: null });
+    const reload = () => this.setState({ tick: tick + 1 });
+    if (dialog === "import")
+      return html`<${ImportDialog} file=${file} onImported=${reload} onClose=${onClose} />`;
+    if (dialog === "export") return html`<${ExportDialog} query=${query} onClose=${onClose} />`;
+    if (dialog === null) return null;
+    return html`<${AddPlant}
+      token=${token}
+      onToken=${(/** @type {string} */ entered) => this.setState({ token: entered })}
+      onCreated=${reload}
+      onClose=${onClose}
+    />`;
   }
 }
 
-/**
- * @param {History} history
- * @param {Omit<History, "endsAt">} newer
- * @returns {History}
- */
-function appendSamples(history, { first, samples, sampleMs, samplesMax }) {
-  if (samples.length === 0) return history;
-  const all = [...history.samples, ...samples].slice(-samplesMax);
-  const endsAt =
-    history.samples.length === 0 ? Date.now() / 1_000 : history.endsAt + (samples.length * sampleMs) / 1_000;
-  return { first: first + samples.length - all.length, samples: all, sampleMs, samplesMax, endsAt };
+function Brand() {
+  return html`<h1><img src="icon.svg" alt="" width="28" height="28" /> Plant Store</h1>`;
 }
 
 const container = document.getElementById("app");
+// The header that is shown until the scripts are loaded.
+container?.replaceChildren();
 if (container !== null) render(html`<${App} />`, container);

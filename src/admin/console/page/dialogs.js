@@ -7,7 +7,9 @@ import { Component, createRef } from "./library/preact.js";
 /**
  * A modal dialog, open while it is rendered. The browser keeps the keyboard focus inside.
  *
- * @extends {Component<{ title: string, onClose: () => void, children?: any, isWide?: boolean }>}
+ * `isPinned`: Escape does not close it.
+ *
+ * @extends {Component<{ title: any, onClose: () => void, children?: any, isWide?: boolean, isPinned?: boolean }>}
  */
 export class Dialog extends Component {
   /** @type {{ current: HTMLDialogElement | null }} */
@@ -20,12 +22,15 @@ export class Dialog extends Component {
 
   /** @override */
   render() {
-    const { title, onClose, children, isWide } = this.props;
+    const { title, onClose, children, isWide, isPinned } = this.props;
+    const onCancel = (/** @type {Event} */ event) => {
+      if (isPinned) event.preventDefault();
+    };
     return html`
-      <dialog ref=${this.element} class=${isWide ? "wide" : ""} aria-labelledby="dialog-title" onClose=${onClose}>
+      <dialog ref=${this.element} class=${isWide ? "wide" : ""} aria-labelledby="dialog-title" onClose=${onClose} onCancel=${onCancel}>
         <header>
           <h2 id="dialog-title">${title}</h2>
-          <button type="button" class="plain" aria-label="Close" onClick=${() => this.element.current?.close()}>✕</button>
+          ${!isPinned && html`<button type="button" class="plain" aria-label="Close" onClick=${() => this.element.current?.close()}>✕</button>`}
         </header>
         ${children}
       </dialog>
@@ -36,7 +41,7 @@ export class Dialog extends Component {
 /**
  * A dialog with a form, whose fields are its children.
  *
- * @param {{ title: string, action: string, dismissal: string, error: string, isBusy: boolean, onSubmit: () => void,
+ * @param {{ title: any, action: string, dismissal: string, error: string, isBusy: boolean, onSubmit: () => void,
  *   onClose: () => void, children?: any }} properties `action` and `dismissal` are the labels of the buttons.
  */
 export function FormDialog({ title, action, dismissal, error, isBusy, onSubmit, onClose, children }) {
@@ -87,7 +92,7 @@ export class Confirmation extends Component {
         ${children}
         <${ErrorMessage} text=${error} />
         <div class="actions">
-          <button type="button" onClick=${onClose}>Cancel</button>
+          <button type="button" autofocus onClick=${onClose}>Cancel</button>
           <button type="button" class="danger" disabled=${isBusy} onClick=${() => this.confirm()}>${action}</button>
         </div>
       <//>

@@ -1,12 +1,13 @@
 // The schema, privileges and settings of a database: what is created, by which role, and what is rejected.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
 import { describeError } from "../../../../src/cli.ts";
 import type { OpenMode } from "../../../../src/store/plant-store.ts";
 import { commandError } from "../../../support/command-error.ts";
 import { plantJson, post } from "../../../support/http.ts";
 import { freePort, type PostgresDatabases, sharedPostgres } from "../../../support/postgres.ts";
-import { createStore, RunningServer, run, withStore } from "../../../support/server.ts";
+import { createStore, RunningServer, run, TemporaryFolder, withStore } from "../../../support/server.ts";
 
 let database: PostgresDatabases;
 beforeAll(async () => {
@@ -43,6 +44,8 @@ test("the role of a server needs no privilege to create tables", async () => {
   const { name, address } = await database.newDatabase();
   const server = address.replace("postgres@", `server_${name}@`);
   await database.query(name, `CREATE USER server_${name}`);
+  // The default from PostgreSQL 15 on.
+  await database.query(name, "REVOKE CREATE ON SCHEMA public FROM PUBLIC");
 
   const before = await serve(server);
   expect(before).toMatchObject({ exitCode: 1, stdout: "" });
@@ -91,6 +94,26 @@ test("without a schema, and with an older or newer one, the error says what to d
   ]) {
     await expectRefusal(refused, newer);
   }
+});
+
+test("a database without Citus is not distributed, nor is a file", async () => {
+  const { address } = await database.newDatabase();
+  expect(await commandError(["migrate", "--distribute", "citus", "--database", address])).toEqual({
+    exitCode: 1,
+    stderr:
+      "plantstore: this database has no Citus; run CREATE EXTENSION citus in it on every node, and SELECT citus_add_node(…) on the coordinator\n",
+  });
+  using folder = new TemporaryFolder();
+  const file = folder.file("plants.db");
+  expect(await commandError(["migrate", "--distribute", "citus", "--database", `sqlite:${file}`])).toEqual({
+    exitCode: 2,
+    stderr: "plantstore: --distribute is for PostgreSQL with Citus; an SQLite store is one file\n",
+  });
+  expect(existsSync(file)).toBe(false);
+  expect(await commandError(["migrate", "--distribute", "crdb", "--database", address])).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringMatching(/^plantstore: --distribute: "crdb" is not citus\n$/),
+  });
 });
 
 test("a database that is read-only or not in UTF-8 is rejected", async () => {

@@ -31,7 +31,7 @@ function pagesToCopy(path: string): number {
 test("a server's WAL is copied by the checkpoint thread, and restarts in the commits", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
-  const events = { onUnavailable: unexpected, onFailed: unexpected };
+  const events = { onUnavailable: unexpected, onDegraded: unexpected, onFailed: unexpected };
   const store = await SqliteWorkerStore.open(path, "create", events);
   let id = 0n;
   for (let megabyte = 0; megabyte < 20; megabyte++)

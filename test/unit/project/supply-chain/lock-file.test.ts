@@ -1,6 +1,6 @@
 // What others wrote and we run: pinned, verified when it is installed, and under licences that go with MIT.
 
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Glob } from "bun";
@@ -14,12 +14,10 @@ interface LockedPackage {
   readonly resolved?: string;
   readonly license?: string;
   readonly dev?: boolean;
+  readonly hasInstallScript?: boolean;
+  /** That of a package which is installed under another name. */
+  readonly name?: string;
 }
-
-/** Every package of the lock file, those for other platforms too; without the project itself. */
-const locked = Object.entries<LockedPackage>(readJson("package-lock.json").packages).filter(
-  ([path]) => path !== "",
-);
 
 /** Ask for no more than a notice; may be linked with MIT and shipped. */
 const permissive = ["0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BlueOak-1.0.0", "ISC", "MIT"];
@@ -32,49 +30,67 @@ function isAllowed(expression: string, allowed: readonly string[]): boolean {
   return choices.some((choice) => choice.split(" AND ").every((name) => allowed.includes(name)));
 }
 
-test("every locked package has its hash, and is fetched from whatever registry npm is set to", () => {
-  const unverified = locked.filter(
-    ([, { integrity, resolved }]) => !integrity?.startsWith("sha512-") || resolved !== undefined,
+describe.each([
+  [".", 100],
+  ["test/support/postgres-versions", 10],
+])("%s", (folder, lockedMin) => {
+  /** Every package of the lock file, those for other platforms too; without the project itself. */
+  const locked = Object.entries<LockedPackage>(readJson(`${folder}/package-lock.json`).packages).filter(
+    ([path]) => path !== "",
   );
-  expect(locked.length).toBeGreaterThan(100);
-  expect(unverified).toEqual([]);
-});
 
-test("direct dependencies are pinned to one version, which is the locked one", () => {
-  const { dependencies, devDependencies } = readJson("package.json");
-  const versions = new Map(locked.map(([path, { version }]) => [path, version]));
-  const wrong = Object.entries<string>({ ...dependencies, ...devDependencies }).filter(
-    ([name, wanted]) => versions.get(`node_modules/${name}`) !== wanted.replace(/^npm:.+@/, ""),
-  );
-  expect(wrong).toEqual([]);
-});
+  test("every locked package has its hash, and is fetched from whatever registry npm is set to", () => {
+    const unverified = locked.filter(
+      ([, { integrity, resolved }]) => !integrity?.startsWith("sha512-") || resolved !== undefined,
+    );
+    expect(locked.length).toBeGreaterThan(lockedMin);
+    expect(unverified).toEqual([]);
+  });
 
-test("every locked package has a licence that goes with MIT", () => {
-  const foreign = locked.filter(
-    ([, { license = "none", dev = false }]) => !isAllowed(license, dev ? permissiveToUse : permissive),
-  );
-  expect(foreign).toEqual([]);
-});
+  test("direct dependencies are pinned to one version, which is the locked one", () => {
+    const { dependencies, devDependencies, optionalDependencies } = readJson(`${folder}/package.json`);
+    const versions = new Map(locked.map(([path, { version }]) => [path, version]));
+    const wrong = Object.entries<string>({
+      ...dependencies,
+      ...devDependencies,
+      ...optionalDependencies,
+    }).filter(([name, wanted]) => versions.get(`node_modules/${name}`) !== wanted.replace(/^npm:.+@/, ""));
+    expect(wrong).toEqual([]);
+  });
 
-test("what is installed has the licences that the lock file says", () => {
-  const manifests = [...new Glob("node_modules/**/package.json").scanSync({ cwd: root, dot: true })];
-  const installed = new Map(manifests.map((path) => [path.replace(/\/package\.json$/, ""), path]));
-  const differing = locked
-    .filter(([path]) => installed.has(path))
-    .map(([path, { license }]) => ({ path, license, found: licenceOf(readJson(`${path}/package.json`)) }))
-    .filter(({ license, found }) => found !== license);
-  expect(differing).toEqual([]);
+  test("every locked package has a licence that goes with MIT", () => {
+    const foreign = locked.filter(
+      ([, { license = "none", dev = false }]) => !isAllowed(license, dev ? permissiveToUse : permissive),
+    );
+    expect(foreign).toEqual([]);
+  });
+
+  test("what is installed has the licences that the lock file says", () => {
+    const manifests = [
+      ...new Glob("node_modules/**/package.json").scanSync({ cwd: join(root, folder), dot: true }),
+    ];
+    const installed = new Map(manifests.map((path) => [path.replace(/\/package\.json$/, ""), path]));
+    const differing = locked
+      .filter(([path]) => installed.has(path))
+      .map(([path, { license }]) => ({
+        path,
+        license,
+        found: licenceOf(readJson(`${folder}/${path}/package.json`)),
+      }))
+      .filter(({ license, found }) => found !== license);
+    expect(differing).toEqual([]);
+  });
+
+  test("only packages that are named may run a script when they are installed", () => {
+    const scripted = locked
+      .filter(([, { hasInstallScript }]) => hasInstallScript)
+      .map(([path, { name }]) => name ?? path.replace(/.*node_modules\//, ""));
+    const allowed = Object.keys(readJson(`${folder}/package.json`).allowScripts);
+    expect(scripted.filter((name) => !allowed.includes(name))).toEqual([]);
+  });
 });
 
 /** The field as it is written today, or as it was before 2015. */
 function licenceOf({ license }: { license?: string | { type: string } }): string | undefined {
   return typeof license === "object" ? license.type : license;
 }
-
-test("only packages that are named may run a script when they are installed", () => {
-  const scripted = Object.entries<{ hasInstallScript?: boolean }>(readJson("package-lock.json").packages)
-    .filter(([, { hasInstallScript }]) => hasInstallScript)
-    .map(([path]) => path.replace(/.*node_modules\//, ""));
-  const allowed = Object.keys(readJson("package.json").allowScripts);
-  expect(scripted.filter((name) => !allowed.includes(name))).toEqual([]);
-});

@@ -13,6 +13,7 @@ test("calls reject when the worker ends without an error, and later ones too", a
     new Blob(["self.onmessage = () => process.exit(0);"], { type: "text/javascript" }),
   );
   const worker = new WorkerClient<EndedWorker>(new URL(script), {
+    name: "ended",
     callsInFlightMax: 1,
     onFailed: failed.resolve,
   });

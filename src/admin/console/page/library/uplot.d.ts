@@ -1,2 +1,2 @@
-// The types of uPlot.
-export { default } from "uplot";
+// The types of uPlot, which a classic script defines as a global.
+/// <reference types="uplot" />

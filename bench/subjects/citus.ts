@@ -1,0 +1,142 @@
+// A Citus cluster, and one PostgreSQL with the same programs, which the subjects of a scenario share.
+
+import { readFileSync } from "node:fs";
+import type { CitusDatabases } from "../../test/support/citus.ts";
+import type { PostgresDatabases } from "../../test/support/postgres.ts";
+import { type CpuReading, cpuBetween, readGroups } from "../cpu-usage.ts";
+import { CountedStore } from "../durability-audit.ts";
+import { runProgram } from "../processes.ts";
+import type { Load, Setup, Store } from "../suite.ts";
+import type { HttpSubject } from "./http.ts";
+import { createToken, type Plantstore, startPlantstore } from "./plantstore.ts";
+import { postgresSettings } from "./postgres.ts";
+
+/** What the coordinator may connect to each worker, with a connection for each shard of a batch. */
+const citusSettings = { ...postgresSettings, max_connections: "300" };
+
+/** A server whose database's processes are known. */
+export interface NodesSubject extends HttpSubject {
+  /** The processes from which all others of the database descend, by the kind of their node. */
+  readonly nodes: Readonly<Record<string, readonly number[]>>;
+}
+
+/** Metrics of creates on nodes. */
+export const nodeMetrics = {
+  /** Of all processes of PostgreSQL on all nodes. */
+  all: "postgres µs/create",
+  coordinator: "coordinator µs/create",
+  workers: "workers µs/create",
+  /** The coordinator's processor time in relation to that of the workers. */
+  share: "coordinator/workers",
+} as const;
+
+/** Starts a cluster that runs until the scenario ends; undefined, with the reason recorded, where Citus is not installed. */
+export async function startCitus({ stack, skip, recordVersion }: Setup) {
+  const { CitusCluster, citusMissing } = await import("../../test/support/citus.ts");
+  if (citusMissing !== undefined) {
+    skip("Citus", citusMissing);
+    return undefined;
+  }
+  const cluster = stack.use(await CitusCluster.start(citusSettings));
+  const { name } = await cluster.newDatabase();
+  const [version] = await cluster.coordinator.query(
+    name,
+    "SELECT extversion AS citus, current_setting('server_version') AS postgres FROM pg_extension WHERE extname = 'citus'",
+  );
+  recordVersion("Citus", String(version?.citus));
+  recordVersion("PostgreSQL", String(version?.postgres));
+  return cluster;
+}
+
+/** A server on a new database of a cluster, whose plants are distributed. `query` is that of its address. */
+export async function startOnCitus(
+  setup: Setup,
+  version: Plantstore,
+  cluster: CitusDatabases,
+  subject: { readonly name: string; readonly query: string },
+): Promise<NodesSubject & { readonly database: string }> {
+  const { name: database, address } = await cluster.newDatabase();
+  await runProgram([version.command, "migrate", "--distribute", "citus", "--database", address]);
+  const nodes = {
+    coordinator: [await postmasterPid(cluster.coordinator)],
+    workers: await Promise.all(cluster.workers.map(postmasterPid)),
+  };
+  const server = await startOn(setup, version, cluster.coordinator, {
+    ...subject,
+    ...{ database, nodes, address: `${address}${subject.query}` },
+  });
+  return { ...server, database };
+}
+
+/** A server on one PostgreSQL with the programs of the cluster, without Citus. */
+export async function startOnPlainPostgres(setup: Setup, version: Plantstore): Promise<NodesSubject> {
+  const { startPlainPostgres } = await import("../../test/support/citus.ts");
+  const postgres = setup.stack.use(await startPlainPostgres(postgresSettings));
+  const { name: database, address } = await postgres.newDatabase();
+  const nodes = { PostgreSQL: [await postmasterPid(postgres)] };
+  return startOn(setup, version, postgres, { name: "one PostgreSQL", address, database, nodes });
+}
+
+async function startOn(
+  setup: Setup,
+  version: Plantstore,
+  postgres: PostgresDatabases,
+  subject: Pick<NodesSubject, "name" | "nodes"> & { readonly address: string; readonly database: string },
+): Promise<NodesSubject> {
+  const { name, nodes, address, database } = subject;
+  const [settings] = await postgres.query(
+    database,
+    `SELECT string_agg(name || ' ' || setting, ', ' ORDER BY name) AS durability FROM pg_settings
+     WHERE name IN ('fsync', 'synchronous_commit', 'full_page_writes')`,
+  );
+  const server = await startPlantstore(setup, version, {
+    ...{ name, database: address, token: await createToken(version, address) },
+    store: countedStore(postgres, database, `${name}${version.suffix}`),
+    durability: String(settings?.durability),
+  });
+  const readCpu = () => readGroups({ "HTTP server": [server.server.pid], ...nodes });
+  return { ...server, nodes, readCpu };
+}
+
+function countedStore(postgres: PostgresDatabases, database: string, name: string): Store {
+  return new CountedStore(name, async () => {
+    const [row] = await postgres.query(database, "SELECT count(*) AS count FROM plants");
+    return Number(row?.count);
+  });
+}
+
+async function postmasterPid(server: PostgresDatabases): Promise<number> {
+  const [row] = await server.query("postgres", "SHOW data_directory");
+  return Number(readFileSync(`${row?.data_directory}/postmaster.pid`, "utf8").split("\n")[0]);
+}
+
+/** A load that also figures out the processor time of each kind of node. */
+export function countNodes(load: Load<NodesSubject>): Load<NodesSubject> {
+  return {
+    ...load,
+    run: async (subject, trial) => {
+      const before = readGroups(subject.nodes);
+      const run = await load.run(subject, trial);
+      const used = microseconds(before, readGroups(subject.nodes));
+      const creates = run.requests ?? 0;
+      const { coordinator = Number.NaN, workers = Number.NaN } = used;
+      const all = Object.values(used).reduce((sum, us) => sum + us, 0);
+      const figures = {
+        [nodeMetrics.all]: all / creates,
+        [nodeMetrics.coordinator]: coordinator / creates,
+        [nodeMetrics.workers]: workers / creates,
+        [nodeMetrics.share]: coordinator / workers,
+      };
+      return { ...run, figures: { ...run.figures, ...figures } };
+    },
+  };
+}
+
+function microseconds(before: CpuReading, after: CpuReading): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(cpuBetween(before, after).byName).map(([name, { userUs, systemUs }]) => [
+      name,
+      userUs + systemUs,
+    ]),
+  );
+}

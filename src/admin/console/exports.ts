@@ -1,0 +1,127 @@
+// The console's export: all plants or those of a search, as a download, page by page of the list. Each page is a short read,
+// so that neither a large store nor a slow download keeps a snapshot, which would keep SQLite from restarting its WAL.
+
+import type { NewPlant } from "../../contract/plant.ts";
+import type { Cursor, PlantReader, PlantSummary, Search } from "../../store/plant-reader.ts";
+import { exportText } from "../../transfer/export.ts";
+import { formatNames } from "../../transfer/format.ts";
+import { BadRequestError, respondDownload, respondJson } from "../responses.ts";
+import { findPlantWithId } from "./plants.ts";
+
+/** Which plants; empty and undefined for all. */
+export type ExportedSearch = Pick<Search, "text" | "tag">;
+
+/** Plants of one read: its result crosses threads on SQLite. */
+const pagePlants = 500;
+
+/** Memory that an export is counted with: a page, or a plant of the largest body, unless that limit is configured. */
+const exportedBytes = 2 ** 20;
+
+/** UTF-16 code units of names and tags that are read before they are sent. */
+const chunkCodeUnitsMax = 2 ** 18;
+
+/** The exports whose progress can be asked for. */
+const runsMax = 20;
+
+interface Run {
+  plants: number;
+  bytes: number;
+  state: "running" | "complete" | "interrupted";
+}
+
+export class Exports {
+  readonly #reader: () => Promise<PlantReader>;
+  /** By the id that the page has chosen. */
+  readonly #runs = new Map<string, Run>();
+
+  constructor(reader: () => Promise<PlantReader>) {
+    this.#reader = reader;
+  }
+
+  /** Starts an export; its progress has the name `run`. */
+  async start(parameters: URLSearchParams, search: ExportedSearch): Promise<Response> {
+    const format = formatNames.find((one) => one === parameters.get("format"));
+    if (format === undefined) throw new BadRequestError("The format must be ndjson or csv.");
+    const run: Run = { plants: 0, bytes: 0, state: "running" };
+    this.#add(parameters.get("run") ?? "", run);
+    const texts = exportText(readPlants(await this.#reader(), search), format, ",", (plants) => {
+      run.plants = plants;
+    });
+    return respondDownload(encode(texts, run), exportedBytes, {
+      "Content-Type": format === "csv" ? "text/csv; charset=utf-8" : "application/x-ndjson",
+      "Content-Disposition": `attachment; filename="plants.${format}"`,
+    });
+  }
+
+  /** Null for an export that has not started, or is long ended. */
+  progress(parameters: URLSearchParams): Response {
+    return respondJson(this.#runs.get(parameters.get("run") ?? "") ?? null);
+  }
+
+  #add(name: string, run: Run): void {
+    if (!/^[\w-]{1,64}$/.test(name)) throw new BadRequestError("An export must have a name.");
+    this.#runs.delete(name);
+    this.#runs.set(name, run);
+    const [oldest] = this.#runs.keys();
+    if (this.#runs.size > runsMax && oldest !== undefined) this.#runs.delete(oldest);
+  }
+}
+
+async function* encode(texts: AsyncIterable<string>, run: Run): AsyncGenerator<Uint8Array> {
+  const encoder = new TextEncoder();
+  try {
+    for await (const text of texts) {
+      if (text === "") continue;
+      const bytes = encoder.encode(text);
+      run.bytes += bytes.length;
+      yield bytes;
+    }
+    run.state = "complete";
+  } finally {
+    if (run.state === "running") run.state = "interrupted";
+  }
+}
+
+/** All plants of a search in full, some at a time, those that the list of the console shows. */
+async function* readPlants(reader: PlantReader, { text, tag }: ExportedSearch): AsyncGenerator<NewPlant[]> {
+  const withId = await findPlantWithId(reader, { text, tag }, await reader.indexStates());
+  if (withId !== undefined) yield* inFull(reader, [withId.plant]);
+  if (withId?.isAlone) return;
+  let cursor: Cursor | undefined;
+  do {
+    const page = await reader.search({
+      ...{ text, tag, cursor },
+      order: "id",
+      isDescending: false,
+      isBackward: false,
+      plantsMax: pagePlants,
+    });
+    if (page === "noIndex") throw new Error("The order of ids needs no index");
+    yield* inFull(
+      reader,
+      page.plants.filter(({ id }) => id !== withId?.plant.id),
+    );
+    cursor = page.next;
+  } while (cursor !== undefined);
+}
+
+async function* inFull(reader: PlantReader, summaries: readonly PlantSummary[]): AsyncGenerator<NewPlant[]> {
+  let plants: NewPlant[] = [];
+  let codeUnits = 0;
+  for (const summary of summaries) {
+    const plant = summary.isTruncated ? await reader.get(summary.id) : toPlant(summary);
+    // A plant that was deleted meanwhile.
+    if (plant === undefined) continue;
+    plants.push(plant);
+    codeUnits += plant.name.length + (plant.tag?.length ?? 0);
+    if (codeUnits < chunkCodeUnitsMax) continue;
+    yield plants;
+    plants = [];
+    codeUnits = 0;
+  }
+  if (plants.length > 0) yield plants;
+}
+
+function toPlant({ id, name, tag }: PlantSummary): NewPlant {
+  return tag === null ? { id, name } : { id, name, tag };
+}

@@ -1,0 +1,116 @@
+// The export dialog: all plants or those of the search, in a format, downloaded by the browser with the progress beside it.
+
+import { parseQuery } from "./address.js";
+import { apiUrl, download, errorMessage, get } from "./api.js";
+import { Dialog, ErrorMessage } from "./dialogs.js";
+import { html, untrustedText } from "./format.js";
+import { Component } from "./library/preact.js";
+import { formatBytes, formatCount } from "./units.js";
+
+/**
+ * @typedef {{ plants: number, bytes: number, state: "running" | "complete" | "interrupted" }} Progress
+ * @typedef {{ scope: "all" | "search", format: "csv" | "ndjson", progress: Progress | null, isBusy: boolean, error: string }} State
+ */
+
+const pollMs = 500;
+
+/** How long the browser may take to begin the download. */
+const startMsMax = 30_000;
+
+/** `query` is the search as typed; empty for all plants. */
+/** @extends {Component<{ query: string, onClose: () => void }, State>} */
+export class ExportDialog extends Component {
+  /** @override @type {State} */
+  state = {
+    scope: this.props.query === "" ? "all" : "search",
+    format: "csv",
+    progress: null,
+    isBusy: false,
+    error: "",
+  };
+  isOpen = true;
+
+  /** @override */
+  componentWillUnmount() {
+    this.isOpen = false;
+  }
+
+  async start() {
+    const { scope, format } = this.state;
+    const run = crypto
+      .getRandomValues(new Uint8Array(12))
+      .reduce((text, byte) => text + byte.toString(16).padStart(2, "0"), "");
+    const { text, tag } = parseQuery(scope === "search" ? this.props.query : "");
+    this.setState({ isBusy: true, progress: null, error: "" });
+    download(apiUrl("export", { run, format, text, ...(tag !== null && { tag }) }));
+    await this.follow(run);
+    this.setState({ isBusy: false });
+  }
+
+  /** @param {string} run */
+  async follow(run) {
+    const startedAt = performance.now();
+    while (this.isOpen) {
+      await new Promise((resolve) => setTimeout(resolve, pollMs));
+      try {
+        /** @type {Progress | null} */
+        const progress = await get("export/progress", { run });
+        this.setState({ progress, error: "" });
+        if (progress !== null && progress.state !== "running") return;
+        if (progress === null && performance.now() - startedAt > startMsMax) {
+          this.setState({
+            error: "The browser has not started the download. Allow downloads of this page, and try again.",
+          });
+          return;
+        }
+      } catch (error) {
+        this.setState({ error: errorMessage(error) });
+      }
+    }
+  }
+
+  /** @override */
+  render() {
+    const { query, onClose } = this.props;
+    const { scope, format, progress, isBusy, error } = this.state;
+    return html`
+      <${Dialog} title="Export plants" onClose=${onClose}>
+        <fieldset class="choices">
+          <legend>Plants</legend>
+          <label><input type="radio" name="scope" autofocus checked=${scope === "all"} onChange=${() => this.setState({ scope: "all" })} /> All plants</label>
+          ${
+            query !== "" &&
+            html`<label>
+              <input type="radio" name="scope" checked=${scope === "search"} onChange=${() => this.setState({ scope: "search" })} />
+              ${" "}The search: ${untrustedText(query)}
+            </label>`
+          }
+        </fieldset>
+        <fieldset class="choices">
+          <legend>Format</legend>
+          <label><input type="radio" name="format" checked=${format === "csv"} onChange=${() => this.setState({ format: "csv" })} /> CSV, for spreadsheets</label>
+          <label>
+            <input type="radio" name="format" checked=${format === "ndjson"} onChange=${() => this.setState({ format: "ndjson" })} />
+            ${" "}NDJSON, a request body of the interface in each line
+          </label>
+        </fieldset>
+        <div role="status">${progress !== null && html`<${ProgressText} ...${progress} />`}</div>
+        ${isBusy && html`<progress aria-label="Export"></progress>`}
+        <${ErrorMessage} text=${error} />
+        <div class="actions">
+          <button type="button" onClick=${onClose}>Close</button>
+          <button type="button" class="main" disabled=${isBusy} onClick=${() => this.start()}>Export</button>
+        </div>
+      <//>
+    `;
+  }
+}
+
+/** @param {Progress} progress */
+function ProgressText({ plants, bytes, state }) {
+  const amount = `${formatCount(plants, "plant")}, ${formatBytes(bytes)}`;
+  if (state === "running")
+    return html`<p>${amount} so far. This dialog may be closed; the download continues.</p>`;
+  if (state === "interrupted") return html`<p class="error">Interrupted after ${amount}. Export again.</p>`;
+  return html`<p class="response ok">${amount} exported.</p>`;
+}

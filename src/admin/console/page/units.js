@@ -1,0 +1,67 @@
+// Times, sizes and counts in plain words.
+
+import { html } from "./format.js";
+
+const minute = 60;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+/** @type {[seconds: number, name: string][]} */
+const spans = [
+  [day, "day"],
+  [hour, "hour"],
+  [minute, "minute"],
+];
+
+/**
+ * Such as "1 plant" and "1,200 plants".
+ *
+ * @param {number} count
+ * @param {string} name
+ */
+export function formatCount(count, name) {
+  return `${count.toLocaleString("en-US")} ${name}${count === 1 ? "" : "s"}`;
+}
+
+/**
+ * A length of time in its largest unit: "89 days", "less than a minute".
+ *
+ * @param {number} seconds
+ */
+function formatSpan(seconds) {
+  const [length, name] = spans.find(([unit]) => seconds >= unit) ?? [0, ""];
+  return length === 0 ? "less than a minute" : formatCount(Math.floor(seconds / length), name);
+}
+
+/**
+ * How long ago, or in what time, with the exact time as a tooltip.
+ *
+ * @param {string} iso
+ */
+export function relativeTime(iso) {
+  const seconds = (Date.parse(iso) - Date.now()) / 1_000;
+  const text = seconds > 0 ? `in ${formatSpan(seconds)}` : `${formatSpan(-seconds)} ago`;
+  return html`<time datetime=${iso} title=${exactTime(iso)}>${text}</time>`;
+}
+
+/** @param {string} iso */
+export function exactTime(iso) {
+  return new Date(iso).toLocaleString("en-GB", { dateStyle: "long", timeStyle: "medium" });
+}
+
+/** @param {number} bytes */
+export function formatBytes(bytes) {
+  const [unit, name] =
+    bytes >= 1e9 ? [1e9, "GB"] : bytes >= 1e6 ? [1e6, "MB"] : bytes >= 1e3 ? [1e3, "KB"] : [1, "bytes"];
+  const value = bytes / unit;
+  return `${value >= 100 || unit === 1 ? Math.round(value) : value.toFixed(1)} ${name}`;
+}
+
+/** @param {number} ms */
+export function formatMs(ms) {
+  return ms >= 1_000
+    ? `${(ms / 1_000).toFixed(1)} s`
+    : ms >= 10
+      ? `${Math.round(ms)} ms`
+      : `${ms.toFixed(1)} ms`;
+}

@@ -1,0 +1,365 @@
+// The console's API for its form, tokens, import, export, recent requests, charts and backup.
+
+import { Database } from "bun:sqlite";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readdirSync, writeFileSync } from "node:fs";
+import { ConsoleClient } from "../../support/console.ts";
+import { engines } from "../../support/engines.ts";
+import { plantJson, post } from "../../support/http.ts";
+import { RunningServer, TemporaryFolder, withStore } from "../../support/server.ts";
+
+interface FormResponse {
+  readonly status: number;
+  readonly headers: readonly [string, string][];
+  readonly body: string;
+}
+
+interface ImportStatus {
+  readonly created: number;
+  readonly unchanged: number;
+  readonly rejected: number;
+  readonly bytes: number;
+  readonly ending: string | null;
+  readonly message: string | null;
+  readonly reported: number;
+  readonly rejections: readonly { line: number; error: number; message: string; text: string }[];
+}
+
+/** Adds a plant by the form, with the console's own token unless one is given. */
+async function addPlant(client: ConsoleClient, body: string, token = ""): Promise<FormResponse> {
+  const { status, json } = await client.write("plants", { token, body });
+  expect(status).toBe(200);
+  return json as FormResponse;
+}
+
+async function startImport(client: ConsoleClient, columns = "0,1,2,true", format = "csv"): Promise<string> {
+  const { status, json } = await client.write("import", { format, delimiter: ";", columns });
+  expect(status).toBe(201);
+  return (json as { import: string }).import;
+}
+
+/** Sends a part of a file, as the page does. */
+async function sendPart(url: string, id: string, offset: number, part: string | Uint8Array) {
+  const response = await fetch(`${url}/console/api/import/part?import=${id}&offset=${offset}`, {
+    method: "POST",
+    headers: { "X-Plantstore-Console": "1", "Content-Type": "application/octet-stream" },
+    body: new Blob([part]),
+  });
+  return { status: response.status, json: (await response.json()) as ImportStatus };
+}
+
+async function endImport(client: ConsoleClient, id: string, call = "import/end"): Promise<ImportStatus> {
+  return (await client.write(call, { import: id })).json as ImportStatus;
+}
+
+/** Sends a whole file in parts of some bytes. */
+async function importFile(client: ConsoleClient, url: string, id: string, text: string, partBytes: number) {
+  const bytes = new TextEncoder().encode(text);
+  for (let offset = 0; offset < bytes.length; offset += partBytes)
+    await sendPart(url, id, offset, bytes.subarray(offset, offset + partBytes));
+  return endImport(client, id);
+}
+
+async function exportText(url: string, query: Record<string, string>): Promise<string> {
+  const response = await fetch(`${url}/console/api/export?${new URLSearchParams(query)}`);
+  expect(response.status).toBe(200);
+  return response.text();
+}
+
+for (const engine of engines) {
+  describe(`${engine.name}: the console`, () => {
+    const resources = new AsyncDisposableStack();
+    let server: RunningServer;
+    let url: string;
+    let client: ConsoleClient;
+    beforeAll(async () => {
+      const place = resources.use(await engine.createTestStore());
+      server = resources.use(await RunningServer.start(place));
+      url = await server.adminUrl();
+      client = await ConsoleClient.of(server);
+    });
+    afterAll(() => resources.disposeAsync());
+
+    test("the form needs no token of the operator, until the console's own is revoked and issued again", async () => {
+      const stored = await addPlant(client, plantJson(9223372036854775807n, "Pilea"));
+      expect([stored.status, stored.body]).toEqual([200, '{"name":"Pilea"}']);
+      expect(Object.fromEntries(stored.headers)).toMatchObject({ "content-type": "application/json" });
+      expect(
+        (await server.logged(({ path, token }) => path === "/plants" && token === "console")).status,
+      ).toBe(200);
+      const listed = async () =>
+        (await client.read("tokens")).json as { name: string; isConsole: boolean; state: string }[];
+      const own = async () => (await listed()).filter(({ isConsole }) => isConsole).map(({ state }) => state);
+      expect(await own()).toEqual(["active"]);
+      expect(
+        (await client.write("tokens/rotate", { name: "console", overlap: "1d", expires: "same" })).status,
+      ).toBe(409);
+
+      expect((await client.write("tokens/revoke", { name: "console" })).status).toBe(200);
+      let refused: FormResponse;
+      do refused = await addPlant(client, plantJson(1n, "Ficus"));
+      while (refused.status === 200);
+      expect([refused.status, JSON.parse(refused.body).error]).toEqual([401, 40101]);
+      // It stays revoked until an operator issues it again.
+      expect((await addPlant(client, plantJson(1n, "Ficus"))).status).toBe(401);
+      expect(await own()).toEqual(["revoked"]);
+      expect((await client.write("tokens/console", {})).status).toBe(200);
+      expect((await client.write("tokens/console", {})).status).toBe(200);
+      expect((await addPlant(client, plantJson(1n, "Ficus"))).status).toBe(200);
+      expect(await own()).toEqual(["revoked", "active"]);
+    });
+
+    test("no text is the console's token, and a client's token of its name is not used by the form", async () => {
+      await addPlant(client, plantJson(2n, "Hoya"));
+      const hashes = await withStore(server.database, "existing", async ({ tokens }) =>
+        (await tokens.list()).map(({ hash }) => hash).filter((hash) => hash.startsWith("console:")),
+      );
+      expect(hashes.length).toBeGreaterThan(0);
+      for (const hash of hashes)
+        for (const token of [hash, hash.slice("console:".length)])
+          expect((await post({ url: server.url, token }, plantJson(3n, "Hoya"))).status).toBe(401);
+      await client.write("tokens/revoke", { name: "console" });
+      await server.createToken("console");
+      let taken = await client.write("plants", { token: "", body: plantJson(4n, "Hoya") });
+      while (taken.status === 200 && (taken.json as FormResponse).status === 200)
+        taken = await client.write("plants", { token: "", body: plantJson(4n, "Hoya") });
+      expect((await client.write("tokens/console", {})).status).toBe(409);
+      await client.write("tokens/revoke", { name: "console" });
+      expect((await client.write("tokens/console", {})).status).toBe(200);
+    });
+
+    test("a rotated token and its predecessor work for the overlap, and without one the predecessor ends", async () => {
+      const first = await server.createToken("shop");
+      const rotate = async (overlap: string, expires: string) =>
+        (await client.write("tokens/rotate", { name: "shop", overlap, expires })).json as {
+          token: string;
+          predecessorEnds: string;
+        };
+      const second = await rotate("7d", "90d");
+      const statusOf = async (token: string) =>
+        (await post({ url: server.url, token }, plantJson(5n, "Aloe"))).status;
+      expect(await statusOf(second.token)).toBe(200);
+      expect(await statusOf(first)).toBe(200);
+      await rotate("0s", "same");
+      while ((await statusOf(second.token)) === 200) await Bun.sleep(50);
+      expect(await statusOf(first)).toBe(401);
+      for (const body of [
+        { name: "unknown", overlap: "1d", expires: "" },
+        { name: "shop", overlap: "soon", expires: "" },
+        { name: "shop", overlap: "1d", expires: "yesterday" },
+      ])
+        expect((await client.write("tokens/rotate", body)).status).toBeOneOf([400, 404]);
+    });
+
+    test("a file is imported in parts by the columns that were chosen, and rejected lines are reported", async () => {
+      const lines = ["Kategorie;Nr;Name"];
+      for (let id = 1_000; id < 4_000; id++) lines.push(`wax;${id};Hoya ${id} ״שלום״`);
+      lines.push("wax;nope;Hoya", 'wax;1000;"another"', ";4000;no tag", 'wax;4001;"two\nlines"', "wax;4002");
+      const id = await startImport(client, "1,2,0,true");
+      // The parts cut lines, and characters.
+      const status = await importFile(client, url, id, `${lines.join("\n")}\n`, 4_999);
+      expect(status).toMatchObject({
+        created: 3_002,
+        unchanged: 0,
+        rejected: 3,
+        ending: "complete",
+        reported: 3,
+      });
+      expect(status.rejections.map(({ line, error }) => [line, error])).toEqual([
+        [3_002, 40002],
+        [3_003, 40009],
+        [3_007, 40001],
+      ]);
+      const report = await (await fetch(`${url}/console/api/import/rejected?import=${id}`)).text();
+      expect(
+        report
+          .trimEnd()
+          .split("\n")
+          .map((line) => JSON.parse(line).text),
+      ).toEqual(["wax;nope;Hoya", 'wax;1000;"another"', "wax;4002"]);
+      expect((await server.command("get", "4001")).stdout).toBe(
+        '{"id":4001,"name":"two\\nlines","tag":"wax"}\n',
+      );
+      expect((await server.command("get", "4000")).stdout).toBe('{"id":4000,"name":"no tag"}\n');
+      const metrics = await (await fetch(`${url}/metrics`)).text();
+      expect(metrics).toContain('plantstore_imported_plants_total{outcome="created"} 3002');
+      expect(await server.logged(({ msg }) => msg === "import in the console ended")).toMatchObject({
+        rejected: 3,
+      });
+
+      const again = await startImport(client, "1,2,0,false");
+      const repeated = await importFile(client, url, again, "wax;1000;Hoya 1000 ״שלום״\nwax;1001;x", 1_000);
+      expect(repeated).toMatchObject({ created: 0, unchanged: 1, rejected: 1, ending: "complete" });
+    });
+
+    test("a part that is sent again is not imported again, and one at a wrong place is refused", async () => {
+      const id = await startImport(client, "", "ndjson");
+      const [first, second] = [plantJson(5_000n, "A"), `\n${plantJson(5_001n, "B")}`];
+      expect((await sendPart(url, id, 0, first)).status).toBe(200);
+      expect((await sendPart(url, id, 0, first)).status).toBe(200);
+      expect((await sendPart(url, id, 7, second)).status).toBe(400);
+      expect((await sendPart(url, "another", 0, second)).status).toBe(400);
+      expect((await client.write("import", { format: "ndjson", delimiter: "", columns: "" })).status).toBe(
+        409,
+      );
+      await sendPart(url, id, first.length, second);
+      expect(await endImport(client, id)).toMatchObject({ created: 2, rejected: 0, ending: "complete" });
+      for (const wrong of [
+        { format: "xml", delimiter: ",", columns: "0,1,2,true" },
+        { format: "csv", delimiter: "ab", columns: "0,1,2,true" },
+        { format: "csv", delimiter: ",", columns: "-1,1,2,true" },
+      ])
+        expect((await client.write("import", wrong)).status).toBe(400);
+    });
+
+    test("an import that is cancelled stores what it has committed, and one with an open quote says its line", async () => {
+      const id = await startImport(client, "", "ndjson");
+      await sendPart(url, id, 0, `${plantJson(6_000n, "A")}\n`);
+      expect(await endImport(client, id, "import/cancel")).toMatchObject({ ending: "cancelled" });
+      const broken = await startImport(client);
+      await sendPart(url, broken, 0, 'id;name;tag\n1;"open\n2;x;y\n');
+      const status = await endImport(client, broken);
+      expect(status.ending).toBe("failed");
+      expect(status.message).toContain("line 2");
+    });
+
+    test("all plants or those of a search are exported, in a format that an import accepts", async () => {
+      const long = "ל".repeat(400);
+      await addPlant(client, JSON.stringify({ id: 7_001, name: `${long}, "quoted"`, tag: "export" }));
+      await addPlant(client, JSON.stringify({ id: 7_002, name: "line\nend", tag: "export" }));
+      const csv = await exportText(url, { run: "one", format: "csv", tag: "export" });
+      expect(csv).toBe(`id,name,tag\n7001,"${long}, ""quoted""",export\n7002,"line\nend",export\n`);
+      expect((await client.read("export/progress?run=one")).json).toEqual({
+        plants: 2,
+        bytes: Buffer.byteLength(csv),
+        state: "complete",
+      });
+      const all = await exportText(url, { run: "two", format: "ndjson" });
+      expect(all).toBe((await server.command("export", "--quiet")).stdout);
+      expect(all.split("\n").length).toBeGreaterThan(3_000);
+      const lines = all.trimEnd().split("\n");
+      const byText = await exportText(url, { run: "three", format: "ndjson", text: "line" });
+      expect(byText).toBe(`${lines.find((line) => line.includes("line\\nend"))}\n`);
+      const byId = await exportText(url, { run: "five", format: "ndjson", text: "7001" });
+      expect(byId).toBe(`${lines.find((line) => line.includes('"id":7001,'))}\n`);
+      expect((await client.read("export/progress?run=four")).json).toBeNull();
+      expect((await fetch(`${url}/console/api/export?run=x&format=xml`)).status).toBe(400);
+    });
+  });
+}
+
+describe("the console", () => {
+  const resources = new AsyncDisposableStack();
+  const folder = resources.use(new TemporaryFolder());
+  let server: RunningServer;
+  let client: ConsoleClient;
+  beforeAll(async () => {
+    server = resources.use(await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` }));
+    client = await ConsoleClient.of(server);
+  });
+  afterAll(() => resources.disposeAsync());
+
+  interface RequestList {
+    readonly requests: readonly {
+      code: string;
+      status: number;
+      message: string | null;
+      token: string | null;
+      ms: number;
+      at: string;
+      body: string | null;
+    }[];
+    readonly counts: Record<string, number>;
+    readonly captureEndsAt: number | null;
+  }
+  const requests = async (query = "") => (await client.read(`requests?${query}`)).json as RequestList;
+
+  test("the recent requests have code, message, token and duration, and bodies only while that is on", async () => {
+    const target = { url: server.url, token: await server.createToken("the shop") };
+    await post(target, plantJson(1n, "Ficus"));
+    await post(target, plantJson(1n, "another"));
+    await post({ ...target, token: "wrong" }, plantJson(1n, "Ficus"));
+    const before = await requests();
+    expect(before.counts).toEqual({ created: 1, 40009: 1, 40101: 1 });
+    const [unauthorized, conflict] = before.requests;
+    expect(unauthorized).toMatchObject({ code: "40101", status: 401, token: null, body: null });
+    expect(conflict).toMatchObject({ code: "40009", status: 400, token: "the shop" });
+    expect(conflict?.message).toContain("The id 1 already holds a different plant");
+    expect(conflict?.ms).toBeGreaterThan(0);
+    expect(Math.abs(Date.parse(conflict?.at ?? "") - Date.now())).toBeLessThan(3_600_000);
+    expect((await requests("code=40009")).requests.length).toBe(1);
+    expect((await requests("count=1")).requests.length).toBe(1);
+
+    expect((await client.write("requests/bodies", { minutes: "61" })).status).toBe(400);
+    expect((await client.write("requests/bodies", { minutes: "15" })).status).toBe(200);
+    const body = plantJson(2n, "x".repeat(10_000));
+    await post(target, body);
+    const during = await requests();
+    expect(during.captureEndsAt).toBeGreaterThan(Date.now());
+    expect(during.requests.map((request) => request.body)).toEqual([body.slice(0, 4_096), null, null, null]);
+    await client.write("requests/bodies", { minutes: "0" });
+    await post(target, plantJson(3n, "Ficus"));
+    const after = await requests();
+    expect(after.captureEndsAt).toBeNull();
+    expect(after.requests.every((request) => request.body === null)).toBe(true);
+    expect((await server.logged(({ msg }) => msg === "request bodies are no longer stored")).level).toBe(
+      "info",
+    );
+  });
+
+  test("a backup is a complete store, is removed once it is downloaded, and a cancelled one leaves nothing", async () => {
+    const copies = () => readdirSync(folder.path).filter((name) => name.startsWith("plantstore-"));
+    const status = async () =>
+      (await client.read("backup")).json as { state: string; bytes: number; sent: number } | null;
+    expect(await status()).toBeNull();
+    expect((await client.read("backup/download")).status).toBe(404);
+    await client.write("backup", {});
+    expect(copies().length).toBe(1);
+    await client.write("backup/cancel", {});
+    expect([copies(), await status()]).toEqual([[], null]);
+
+    const target = { url: server.url, token: await server.createToken() };
+    await post(target, plantJson(77n, "Aloe"));
+    await client.write("backup", {});
+    expect((await client.write("backup", {})).status).toBeOneOf([200, 409]);
+    while ((await status())?.state === "copying") await Bun.sleep(20);
+    expect((await status())?.state).toBe("ready");
+    const response = await fetch(`${await server.adminUrl()}/console/api/backup/download`);
+    const bytes = await response.bytes();
+    expect((await status())?.bytes).toBe(bytes.length);
+    expect(response.headers.get("content-disposition")).toMatch(
+      /^attachment; filename="plantstore-[\dT-]+Z\.db"$/,
+    );
+    writeFileSync(folder.file("copy.db"), bytes);
+    using copy = new Database(folder.file("copy.db"), { readonly: true });
+    expect(copy.query("SELECT name FROM plants WHERE id = 77").get()).toEqual({ name: "Aloe" });
+    while ((await status())?.state !== "sent") await Bun.sleep(20);
+    expect(copies()).toEqual([]);
+  });
+
+  test("the charts continue after a restart, and imports are counted", async () => {
+    const counted = async () => {
+      const { json } = await client.read("history?length=minute");
+      const { samples } = json as { samples: ({ imported?: number; created?: number } | null)[] };
+      return samples.reduce((sum, sample) => sum + (sample?.imported ?? 0), 0);
+    };
+    const id = await startImport(client, "", "ndjson");
+    await sendPart(await server.adminUrl(), id, 0, `${plantJson(900n, "A")}\n${plantJson(901n, "B")}\n`);
+    await endImport(client, id);
+    await server.stop();
+    server = resources.use(await RunningServer.start({ database: server.database }));
+    client = await ConsoleClient.of(server);
+    while ((await counted()) !== 2) await Bun.sleep(50);
+  });
+});
+
+test("on PostgreSQL a backup names the tool, and the charts are in memory unless a file is named", async () => {
+  const postgres = engines.find(({ name }) => name === "postgres");
+  if (postgres === undefined) throw new Error("There is no such engine");
+  await using place = await postgres.createTestStore();
+  await using server = await RunningServer.start(place);
+  const client = await ConsoleClient.of(server);
+  const { status, text } = await client.write("backup", {});
+  expect(status).toBe(404);
+  expect(text).toContain("pg_dump");
+});

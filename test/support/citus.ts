@@ -1,0 +1,148 @@
+// A Citus cluster for tests: a coordinator and two workers, where citus.so is installed beside a PostgreSQL. docs/scaling.md
+// says how to install it.
+
+import { describe } from "bun:test";
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { ClusterTemplate, PostgresDatabases, type PostgresPrograms, PostgresServer } from "./postgres.ts";
+import { pathOf } from "./programs.ts";
+
+const programs = findPrograms();
+
+/** Why no test can use Citus here; undefined if it can. */
+export const citusMissing =
+  programs === undefined
+    ? "install Citus from source, see docs/scaling.md: no PostgreSQL here has citus.so"
+    : undefined;
+
+/** A suite that needs Citus; where it is not installed, it is skipped and its name says why. */
+export function describeCitus(name: string, suite: () => void): void {
+  if (citusMissing === undefined) describe(name, suite);
+  else describe.skip(`${name} (skipped: ${citusMissing})`, suite);
+}
+
+const settings = {
+  shared_preload_libraries: "citus",
+  max_connections: "200",
+  // A shard moves by logical replication.
+  wal_level: "logical",
+  max_replication_slots: "20",
+  max_wal_senders: "20",
+  // A transaction over several shards is committed in two phases.
+  max_prepared_transactions: "200",
+  // Citus has a background process for each database, and tests have many.
+  max_worker_processes: "100",
+  "citus.local_hostname": "127.0.0.1",
+  "citus.node_conninfo": "sslmode=disable",
+  "citus.enable_statistics_collection": "off",
+};
+
+/**
+ * The database of which all others are copies: to create the extension and to add the nodes takes a second, and fails where
+ * two databases do it at once, as Citus then changes the same roles.
+ */
+const template = "citus_template";
+
+/** A coordinator and its workers, on which a test may create databases. */
+export class CitusDatabases implements AsyncDisposable {
+  readonly coordinator: PostgresDatabases;
+  readonly workers: readonly PostgresDatabases[];
+
+  constructor(coordinator: PostgresDatabases, workers: readonly PostgresDatabases[]) {
+    this.coordinator = coordinator;
+    this.workers = workers;
+  }
+
+  get nodes(): readonly PostgresDatabases[] {
+    return [this.coordinator, ...this.workers];
+  }
+
+  /** An empty database that all nodes have and know of each other: `address` is that of the coordinator. */
+  async newDatabase(): Promise<{ name: string; address: string }> {
+    const name = `plantstore_test_${crypto.randomUUID().replaceAll("-", "")}`;
+    const create = `CREATE DATABASE ${name} TEMPLATE ${template}`;
+    await Promise.all(this.nodes.map((node) => node.query("postgres", create)));
+    return { name, address: this.coordinator.address(name) };
+  }
+
+  /** Leaves the nodes running: other tests use them. */
+  async [Symbol.asyncDispose](): Promise<void> {}
+}
+
+/** The variable with the addresses of the cluster that the tests share, with spaces between, which run-tests.ts sets. */
+export const citusVariable = "PLANTSTORE_TEST_CITUS";
+
+/** The cluster that all tests of a run share; or a new one, where a test runs by itself. */
+export async function sharedCitus(): Promise<CitusDatabases> {
+  const [coordinator, ...workers] = (process.env[citusVariable]?.split(" ") ?? []).map(
+    (url) => new PostgresDatabases(url),
+  );
+  return coordinator === undefined ? CitusCluster.start() : new CitusDatabases(coordinator, workers);
+}
+
+/** A coordinator and two workers of its own, each of which can be stopped, killed, frozen and run again. */
+export class CitusCluster extends CitusDatabases {
+  declare readonly coordinator: PostgresServer;
+  declare readonly workers: readonly [PostgresServer, PostgresServer];
+
+  /** Starts the nodes. `extra` are settings of PostgreSQL for all of them. Throws where Citus is not installed. */
+  static async start(extra: Record<string, string> = {}): Promise<CitusCluster> {
+    if (programs === undefined) throw new Error(citusMissing);
+    using empty = new ClusterTemplate(programs);
+    const start = () => PostgresServer.startCopy(empty, { ...settings, ...extra });
+    const [coordinator, ...workers] = await Promise.all([start(), start(), start()]);
+    const cluster = new CitusCluster(coordinator, workers);
+    await cluster.#createTemplate();
+    return cluster;
+  }
+
+  async #createTemplate(): Promise<void> {
+    const onEach = (database: string, sql: string) =>
+      Promise.all(this.nodes.map((node) => node.query(database, sql)));
+    await onEach("postgres", `CREATE DATABASE ${template}`);
+    await onEach(template, "CREATE EXTENSION citus");
+    const calls = [
+      `citus_set_coordinator_host('127.0.0.1', ${this.coordinator.port})`,
+      ...this.workers.map(({ port }) => `citus_add_node('127.0.0.1', ${port})`),
+    ];
+    // One after the other, as SELECT evaluates its list.
+    await this.coordinator.query(template, `SELECT ${calls.join(", ")}`);
+    // Citus' background process of the database, and its connections to the others, would prevent copies.
+    await onEach("postgres", `ALTER DATABASE ${template} ALLOW_CONNECTIONS false`);
+    const end = `SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = '${template}'`;
+    await onEach("postgres", end);
+  }
+
+  override async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([this.coordinator, ...this.workers].map((node) => node[Symbol.asyncDispose]()));
+  }
+}
+
+/** One PostgreSQL with the programs that have Citus, without it. */
+export async function startPlainPostgres(extra: Record<string, string>): Promise<PostgresServer> {
+  if (programs === undefined) throw new Error(citusMissing);
+  using template = new ClusterTemplate(programs);
+  return await PostgresServer.startCopy(template, extra);
+}
+
+/** The programs of the newest PostgreSQL with citus.so: that of pg_config, or one of Debian's. */
+function findPrograms(): PostgresPrograms | undefined {
+  for (const { bin, lib } of installations()) {
+    if (existsSync(join(lib, "citus.so")))
+      return { initdb: join(bin, "initdb"), postgres: join(bin, "postgres") };
+  }
+  return undefined;
+}
+
+function* installations(): Generator<{ bin: string; lib: string }> {
+  const pgConfig = pathOf("pg_config");
+  if (pgConfig !== null) {
+    const show = (option: string) => spawnSync(pgConfig, [option], { encoding: "utf8" }).stdout.trim();
+    yield { bin: show("--bindir"), lib: show("--pkglibdir") };
+  }
+  for (const version of [18, 17, 16, 15, 14]) {
+    const folder = `/usr/lib/postgresql/${version}`;
+    yield { bin: join(folder, "bin"), lib: join(folder, "lib") };
+  }
+}

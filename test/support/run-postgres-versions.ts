@@ -1,0 +1,58 @@
+// npm run test:postgres: the tests of the PostgreSQL engine on the major versions before the one that npm test has; with
+// arguments, on those only. Installs what postgres-versions/package-lock.json pins, once. A version that is not there, nor
+// in Debian's folder, is skipped with the reason.
+
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { postgresProgramsVariable } from "./postgres.ts";
+
+const folder = new URL("postgres-versions", import.meta.url).pathname;
+const majors = ["14", "15", "16", "17"];
+
+const given = process.argv.slice(2);
+const unknown = given.filter((major) => !majors.includes(major));
+if (unknown.length > 0) {
+  process.stderr.write(`there is no ${unknown.join(", ")}; the versions are ${majors.join(", ")}\n`);
+  process.exitCode = 2;
+} else process.exitCode = runVersions(given.length > 0 ? given : majors);
+
+function runVersions(wanted: readonly string[]): number {
+  const reason = install();
+  let exitCode = 0;
+  for (const major of wanted) {
+    const programs = [
+      join(folder, `node_modules/postgres-${major}-${process.platform}-${process.arch}/native/bin`),
+      `/usr/lib/postgresql/${major}/bin`,
+    ].find((path) => existsSync(join(path, "initdb")));
+    if (programs === undefined) {
+      const missing =
+        reason ?? `no package for ${process.platform}-${process.arch}, or install it from Debian`;
+      process.stdout.write(`skipped: PostgreSQL ${major} (${missing})\n`);
+    } else if (runVersion(programs) !== 0) exitCode = 1;
+  }
+  return exitCode;
+}
+
+/** Installs the binaries unless they are installed; returns the reason if that fails. */
+function install(): string | undefined {
+  const differing = spawnSync("npm", ["ls", "--silent"], { cwd: folder });
+  if (differing.status === 0 && existsSync(join(folder, "node_modules"))) return undefined;
+  const { status, stderr } = spawnSync("npm", ["ci", "--no-audit", "--no-fund"], {
+    cwd: folder,
+    encoding: "utf8",
+  });
+  return status === 0 ? undefined : `npm ci failed: ${/npm error .*/.exec(stderr)?.[0] ?? "no reason"}`;
+}
+
+function runVersion(programs: string): number | null {
+  const { stdout } = spawnSync(join(programs, "postgres"), ["--version"], { encoding: "utf8" });
+  process.stdout.write(`\n${stdout.trim()}\n`);
+  // Not the server that other tests share, which has another version.
+  const { PLANTSTORE_TEST_POSTGRES: _, ...env } = process.env;
+  const runner = new URL("run-tests.ts", import.meta.url).pathname;
+  return spawnSync(process.execPath, [runner, "postgres"], {
+    stdio: ["ignore", "inherit", "inherit"],
+    env: { ...env, [postgresProgramsVariable]: programs },
+  }).status;
+}

@@ -1,0 +1,284 @@
+// plantstore migrate --distribute citus: what it distributes, while servers run and twice at once, and what it rejects.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { Client } from "pg";
+import { openServerStore } from "../../../src/store/open-store.ts";
+import { CitusCluster, type CitusDatabases, describeCitus, sharedCitus } from "../../support/citus.ts";
+import { commandError } from "../../support/command-error.ts";
+import { plantJson, post } from "../../support/http.ts";
+import { Load } from "../../support/load.ts";
+import { createStore, RunningServer, run, withStore } from "../../support/server.ts";
+import { exported, storePlants } from "../../support/stored-plants.ts";
+
+const distribute = (address: string) => ["migrate", "--distribute", "citus", "--database", address];
+
+const plants = Array.from({ length: 300 }, (_, id) => ({ id: BigInt(id) - 100n, name: `Fern ${id}` }));
+
+describeCitus("plantstore migrate --distribute citus", () => {
+  let cluster: CitusDatabases;
+  beforeAll(async () => {
+    cluster = await sharedCitus();
+  });
+  afterAll(() => cluster[Symbol.asyncDispose]());
+
+  /** The tables of a store, and how Citus keeps them. */
+  const tables = (database: string) =>
+    cluster.coordinator.query(
+      database,
+      `SELECT relname AS name, partmethod AS method, repmodel AS replication,
+              column_to_column_name(logicalrelid, partkey) AS distributed_by
+       FROM pg_dist_partition JOIN pg_class ON pg_class.oid = logicalrelid ORDER BY relname`,
+    );
+  const distributed = [
+    { name: "plants", method: "h", replication: "s", distributed_by: "id" },
+    { name: "plantstore_schema", method: "n", replication: "t", distributed_by: null },
+    { name: "tokens", method: "n", replication: "t", distributed_by: null },
+  ];
+
+  test("distributes the plants that are stored, and every node serves them and the tokens", async () => {
+    const { name, address } = await cluster.newDatabase();
+    await storePlants(address, plants);
+    const before = await exported(address);
+    const first = await run(distribute(address));
+    expect(first).toMatchObject({ exitCode: 0, stdout: "" });
+    expect(first.stderr).toEndWith(
+      "Distributed the plants by id over 2 nodes of Citus; every node has the tokens.\n",
+    );
+    const second = await run(distribute(address));
+    expect(second).toMatchObject({ exitCode: 0, stdout: "" });
+    expect(second.stderr).toEndWith("The plants are distributed by id over 2 nodes of Citus.\n");
+    expect(await tables(name)).toEqual(distributed);
+    // The rows that were copied are gone from the coordinator's own table.
+    expect(await cluster.coordinator.query(name, "SELECT pg_relation_size('plants')::text AS bytes")).toEqual(
+      [{ bytes: "0" }],
+    );
+
+    const [worker] = cluster.workers;
+    if (worker === undefined) throw new Error("the cluster has no worker");
+    const atWorker = worker.address(name);
+    expect(await exported(atWorker)).toBe(before);
+    await using server = await RunningServer.start({ database: atWorker, args: ["--migrate", "off"] });
+    const token = await server.createToken("ci");
+    for (const id of [-100n, 1_000n]) {
+      const answer = await post({ url: server.url, token }, plantJson(id, id < 0n ? "Fern 0" : "Moss"));
+      expect(answer.status).toBe(200);
+    }
+    const conflict = await post({ url: server.url, token }, plantJson(7n, "Moss"));
+    expect(conflict.json).toMatchObject({ error: 40009 });
+    const tokens = await Promise.all(
+      cluster.nodes.map((node) => withStore(node.address(name), "existing", (store) => store.tokens.list())),
+    );
+    expect(tokens.map((list) => list.map((record) => record.name))).toEqual(Array(3).fill(["first", "ci"]));
+    expect(await withStore(address, "existing", (store) => store.size())).toMatchObject({ plants: 301 });
+  });
+
+  test("runs twice at once, on a store that one of the two creates", async () => {
+    const { name, address } = await cluster.newDatabase();
+    const results = await Promise.all([run(distribute(address)), run(distribute(address))]);
+    expect(results.map(({ exitCode, stdout }) => ({ exitCode, stdout }))).toEqual(
+      Array(2).fill({ exitCode: 0, stdout: "" }),
+    );
+    expect(results.map(({ stderr }) => stderr.trimEnd().split("\n").at(-1) ?? "").toSorted()).toEqual([
+      "Distributed the plants by id over 2 nodes of Citus; every node has the tokens.",
+      "The plants are distributed by id over 2 nodes of Citus.",
+    ]);
+    expect(await tables(name)).toEqual(distributed);
+  });
+
+  test("loses no plant that a running server creates meanwhile", async () => {
+    const { address } = await cluster.newDatabase();
+    await using server = await RunningServer.start({ database: address });
+    const target = { url: server.url, token: await server.createToken() };
+    const load = new Load();
+    const creating = load.untilStopped([target], 8);
+    await load.acknowledgedMore(100);
+    expect(await run(distribute(address))).toMatchObject({ exitCode: 0 });
+    await load.acknowledgedMore(100);
+    load.stop();
+    await creating;
+    expect(load.audit(await exported(address))).toEqual([]);
+  });
+
+  test("the schema of a distributed store is upgraded", async () => {
+    const { name, address } = await cluster.newDatabase();
+    await storePlants(address, plants.slice(0, 10));
+    await withStore(address, "existing", async (store) => store.distribute?.());
+    for (const sql of [
+      "DROP INDEX tokens_by_revision",
+      "DROP INDEX tokens_by_name",
+      "ALTER TABLE tokens DROP COLUMN revision",
+      "UPDATE plantstore_schema SET version = 2",
+    ])
+      await cluster.coordinator.query(name, sql);
+    await createStore(address);
+    await using server = await RunningServer.start({ database: address });
+    const answer = await post(
+      { url: server.url, token: await server.createToken() },
+      plantJson(-100n, "Fern 0"),
+    );
+    expect(answer.status).toBe(200);
+    expect(await cluster.coordinator.query(name, "SELECT version FROM plantstore_schema")).toEqual([
+      { version: 3 },
+    ]);
+  });
+
+  test("a role with the privileges of a server can serve", async () => {
+    const { name, address } = await cluster.newDatabase();
+    await createStore(address);
+    const role = `server_${name}`;
+    for (const sql of [
+      `CREATE USER ${role}`,
+      `GRANT SELECT ON plantstore_schema TO ${role}`,
+      `GRANT SELECT, INSERT ON plants TO ${role}`,
+      `GRANT SELECT, INSERT, UPDATE, DELETE ON tokens TO ${role}`,
+    ])
+      await cluster.coordinator.query(name, sql);
+    const database = address.replace("postgres@", `${role}@`);
+    const { stderr } = await commandError(distribute(database));
+    expect(stderr).toMatch(
+      /^plantstore: Citus cannot distribute the store: [^\n]+; run it as the owner of the tables, a role that every node lets in\n$/,
+    );
+    await withStore(address, "existing", async (store) => store.distribute?.());
+    await using server = await RunningServer.start({ database, args: ["--migrate", "off"] });
+    const answer = await post(
+      { url: server.url, token: await server.createToken() },
+      plantJson(1n, "Monstera"),
+    );
+    expect(answer.status).toBe(200);
+  });
+
+  test("tokens that two nodes change at the same time have revisions of their own, and one name has one token", async () => {
+    const { name, address } = await cluster.newDatabase();
+    await createStore(address);
+    await withStore(address, "existing", async (store) => store.distribute?.());
+    const fail = (reason: unknown): never => {
+      throw new Error(`the store failed: ${reason}`);
+    };
+    await using stack = new AsyncDisposableStack();
+    const stores = await Promise.all(
+      cluster.nodes.map(async (node) => {
+        const events = { onUnavailable: fail, onFailed: fail, onDegraded: () => undefined };
+        const store = await openServerStore(node.address(name), "writable", events);
+        stack.defer(() => store.close());
+        return store;
+      }),
+    );
+    for (let round = 0; round < 5; round++) {
+      const added = await Promise.all(
+        stores.map(({ tokens }, index) =>
+          tokens.add({ hash: `${round}-${index}`, name: `ci-${round}`, createdAt: 1, expiresAt: null }),
+        ),
+      );
+      expect(added.filter(Boolean)).toHaveLength(1);
+    }
+    const copies = await Promise.all(
+      cluster.nodes.map((node) => node.query(name, "SELECT name, revision FROM tokens ORDER BY revision")),
+    );
+    expect(copies[0]).toEqual(
+      [0, 1, 2, 3, 4].map((round) => ({ name: `ci-${round}`, revision: `${round + 1}` })),
+    );
+    expect(copies).toEqual(Array(3).fill(copies[0]));
+  });
+
+  /** What a store must be made for the command to reject it, and the line that it prints. */
+  const rejections: readonly (readonly [string, readonly string[], string | RegExp])[] = [
+    [
+      "a database without Citus",
+      ["DROP EXTENSION citus CASCADE"],
+      "this database has no Citus; run CREATE EXTENSION citus in it on every node, and SELECT citus_add_node(…) on the coordinator",
+    ],
+    [
+      "plants distributed by another column",
+      ["ALTER TABLE plants DROP CONSTRAINT plants_pkey", "SELECT create_distributed_table('plants', 'name')"],
+      "Citus has the table plants as distributed by name, and not by id; run SELECT undistribute_table('plants') on the coordinator, and then this again",
+    ],
+    [
+      "plants distributed by append",
+      [
+        "ALTER TABLE plants DROP CONSTRAINT plants_pkey",
+        "SELECT create_distributed_table('plants', 'id', 'append')",
+      ],
+      "Citus has the table plants as distributed by append, and not by id; run SELECT undistribute_table('plants') on the coordinator, and then this again",
+    ],
+    [
+      "plants as a reference table",
+      ["SELECT create_reference_table('plants')"],
+      "Citus has the table plants as reference, and not by id; run SELECT undistribute_table('plants') on the coordinator, and then this again",
+    ],
+    [
+      "plants in one shard",
+      ["SELECT create_distributed_table('plants', null, colocate_with => 'none')"],
+      "Citus has the table plants as a table of one shard, and not by id; run SELECT undistribute_table('plants') on the coordinator, and then this again",
+    ],
+    [
+      "distributed tokens",
+      ["SELECT create_distributed_table('tokens', 'hash')"],
+      "Citus has the table tokens as distributed by hash, and not as a reference table; run SELECT undistribute_table('tokens') on the coordinator, and then this again",
+    ],
+    [
+      "the index newest",
+      ["CREATE TABLE plant_arrivals (position bigint PRIMARY KEY, id bigint)"],
+      'the index newest works by a trigger, which Citus has not; run "plantstore index drop newest", and then this again',
+    ],
+    [
+      "a worker without the metadata",
+      ["SELECT stop_metadata_sync_to_node(nodename, nodeport) FROM pg_dist_node WHERE groupid = 1"],
+      /^the node 127\.0\.0\.1:\d+ of Citus is not active, or lacks the metadata; run SELECT citus_activate_node\(…\) or start_metadata_sync_to_all_nodes\(\), and then this again$/,
+    ],
+    [
+      "a lock on the table",
+      [],
+      "another transaction holds a lock on a table of the store, perhaps a backup; try again when it has ended",
+    ],
+  ];
+  test.each(rejections)("rejects %s", async (what, statements, message) => {
+    const { name, address } = await cluster.newDatabase();
+    await createStore(address);
+    for (const sql of statements) await cluster.coordinator.query(name, sql);
+    await using stack = new AsyncDisposableStack();
+    if (what === "a lock on the table") {
+      const other = new Client({ connectionString: address });
+      stack.defer(() => other.end());
+      await other.connect();
+      await other.query("BEGIN; LOCK TABLE plants");
+    }
+    const { exitCode, stderr } = await commandError(distribute(address));
+    expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
+    const line = stderr.slice("plantstore: ".length, -1);
+    if (typeof message === "string") expect(line).toBe(message);
+    else expect(line).toMatch(message);
+    expect(exitCode).toBe(1);
+  });
+
+  test("is run on the coordinator, also to create the schema", async () => {
+    const { name, address } = await cluster.newDatabase();
+    const [worker] = cluster.workers;
+    if (worker === undefined) throw new Error("the cluster has no worker");
+    const message = `plantstore: this node is a worker of Citus, and only the coordinator can change the schema; name 127.0.0.1:${cluster.coordinator.port} alone in --database\n`;
+    const atWorker = worker.address(name);
+    expect(await commandError(["migrate", "--database", atWorker])).toEqual({ exitCode: 1, stderr: message });
+    await createStore(address);
+    await withStore(address, "existing", async (store) => store.distribute?.());
+    expect(await commandError(distribute(atWorker))).toEqual({ exitCode: 1, stderr: message });
+  });
+
+  test("names the node that cannot be reached, and changes nothing", async () => {
+    await using ownCluster = await CitusCluster.start();
+    const { name, address } = await ownCluster.newDatabase();
+    await storePlants(address, plants);
+    const before = await exported(address);
+    const [worker] = ownCluster.workers;
+    await worker.stop("SIGKILL");
+    const { exitCode, stderr } = await commandError(distribute(address));
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^plantstore: Citus cannot distribute the store: [^\n]+\n$/);
+    expect(stderr).toContain(String(worker.port));
+    expect(await exported(address)).toBe(before);
+    await worker.run();
+    expect(await run(distribute(address))).toMatchObject({ exitCode: 0 });
+    expect(await exported(address)).toBe(before);
+    expect(
+      await ownCluster.coordinator.query(name, "SELECT count(*)::int AS count FROM pg_dist_partition"),
+    ).toEqual([{ count: 3 }]);
+  });
+});

@@ -1,0 +1,492 @@
+// Lanes on a real cluster: batches go straight to the workers, one worker down is one worker down, and creates go on while
+// shards and nodes change.
+
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { chmodSync, chownSync } from "node:fs";
+import type { NewPlant } from "../../../src/contract/plant.ts";
+import {
+  type CreateOutcome,
+  GroupCommit,
+  scheduleWithSetImmediate,
+} from "../../../src/store/group-commit.ts";
+import { openServerStore } from "../../../src/store/open-store.ts";
+import type { PlantStore } from "../../../src/store/plant-store.ts";
+import { makeCertificate } from "../../support/certificates.ts";
+import { CitusCluster, citusMissing } from "../../support/citus.ts";
+import { plantJson, post } from "../../support/http.ts";
+import type { PostgresServer } from "../../support/postgres.ts";
+import { createStore, RunningServer, TemporaryFolder, withStore } from "../../support/server.ts";
+
+setDefaultTimeout(120_000);
+
+const limits = { queuePlantsMax: 10_000, queueCodeUnitsMax: 1_000_000, batchPlantsMax: 1_024 };
+
+/** A store with its group commit, as a server has them. */
+class Service implements AsyncDisposable {
+  readonly store: PlantStore;
+  readonly commit: GroupCommit;
+  readonly reports: string[];
+  readonly unavailable: string[];
+
+  private constructor(store: PlantStore, reports: string[], unavailable: string[]) {
+    this.store = store;
+    this.reports = reports;
+    this.unavailable = unavailable;
+    const { batchesInFlightMax } = store;
+    this.commit = new GroupCommit(store, { ...limits, batchesInFlightMax }, scheduleWithSetImmediate);
+  }
+
+  static async open(address: string): Promise<Service> {
+    const [reports, unavailable]: [string[], string[]] = [[], []];
+    const store = await openServerStore(address, "create", {
+      onUnavailable: (reason) => unavailable.push(reason),
+      onDegraded: (reason) => reports.push(reason),
+      onFailed: (error) => {
+        throw error;
+      },
+    });
+    return new Service(store, reports, unavailable);
+  }
+
+  get lanes(): readonly string[] {
+    return this.store.lanes?.names() ?? [];
+  }
+
+  laneOf(id: bigint): string | undefined {
+    return this.store.lanes?.laneOf(id);
+  }
+
+  create(plant: NewPlant): Promise<CreateOutcome> {
+    const { promise, resolve, reject } = Promise.withResolvers<CreateOutcome>();
+    this.commit.create(plant, "one", { resolve, reject });
+    return promise;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.commit.close();
+    await this.store.close();
+  }
+}
+
+/** Clients that create plants without a pause, and race for half of their ids with different names. */
+class Race {
+  /** By id: the name that was acknowledged. */
+  readonly acknowledged = new Map<bigint, string>();
+  readonly conflicts = new Map<bigint, string>();
+  readonly refused = new Map<string, number>();
+  readonly violations: string[] = [];
+  readonly #created = new Set<bigint>();
+  readonly #service: Service;
+  readonly #running: Promise<unknown>;
+  #nextId = 0n;
+  #isStopped = false;
+
+  constructor(service: Service, clients: number) {
+    this.#service = service;
+    this.#running = Promise.all(Array.from({ length: clients }, (_, client) => this.#run(client)));
+  }
+
+  /** Resolves when `count` more plants are acknowledged, of one lane if it is named. */
+  async more(count: number, lane?: string): Promise<void> {
+    const acknowledged = () =>
+      [...this.acknowledged.keys()].filter((id) => lane === undefined || this.#service.laneOf(id) === lane)
+        .length;
+    const wanted = acknowledged() + count;
+    while (acknowledged() < wanted) await Bun.sleep(20);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#running;
+  }
+
+  /** Compares the record with the plants in the store. */
+  async audit(address: string): Promise<string[]> {
+    const stored = new Map<bigint, string>();
+    await withStore(address, "writable", async (store) => {
+      for await (const plants of store.export({}))
+        for (const { id, name } of plants) {
+          if (stored.has(BigInt(id))) this.violations.push(`twice: ${id}`);
+          stored.set(BigInt(id), name);
+        }
+    });
+    return [
+      ...this.violations,
+      ...[...this.acknowledged]
+        .filter(([id, name]) => stored.get(id) !== name)
+        .map(([id]) => `lost or changed: ${id}`),
+      ...[...this.conflicts]
+        .filter(([id, name]) => [undefined, name].includes(stored.get(id)))
+        .map(([id]) => `no conflict: ${id}`),
+    ];
+  }
+
+  async #run(client: number): Promise<void> {
+    while (!this.#isStopped) {
+      // Two clients in turn get the same id.
+      const id = BigInt.asIntN(64, (this.#nextId++ >> 1n) * 0x9e37_79b9_7f4a_7c15n);
+      const name = `client ${client % 3}`;
+      const outcome = await this.#service.create({ id, name });
+      if (outcome === "created" || outcome === "unchanged") this.#acknowledge(id, name, outcome);
+      else if (outcome === "conflict") this.conflicts.set(id, name);
+      else {
+        const lane = this.#service.laneOf(id) ?? "";
+        this.refused.set(lane, (this.refused.get(lane) ?? 0) + 1);
+        await Bun.sleep(1);
+      }
+    }
+  }
+
+  #acknowledge(id: bigint, name: string, outcome: "created" | "unchanged"): void {
+    if (outcome === "created" && this.#created.has(id)) this.violations.push(`created twice: ${id}`);
+    if (outcome === "created") this.#created.add(id);
+    const before = this.acknowledged.get(id);
+    if (before !== undefined && before !== name) this.violations.push(`two names acknowledged: ${id}`);
+    this.acknowledged.set(id, name);
+  }
+}
+
+const title = "Citus lanes";
+const suite = citusMissing === undefined ? describe : describe.skip;
+suite(citusMissing === undefined ? title : `${title} (skipped: ${citusMissing})`, () => {
+  let cluster: CitusCluster;
+  beforeAll(async () => {
+    cluster = await CitusCluster.start();
+  });
+  afterAll(() => cluster[Symbol.asyncDispose]());
+
+  /** A store of its own with distributed plants. */
+  async function newStore(
+    distribute = "SELECT create_distributed_table('plants', 'id')",
+  ): Promise<{ name: string; address: string; query: (sql: string) => Promise<Record<string, unknown>[]> }> {
+    const { name, address } = await cluster.newDatabase();
+    await createStore(address);
+    const query = (sql: string) => cluster.coordinator.query(name, sql);
+    await query(distribute);
+    return { name, address, query };
+  }
+
+  const laneName = ({ port }: { port: number }) => `127.0.0.1:${port}`;
+
+  test("each id is in the lane of the node that Citus names", async () => {
+    const { address, query } = await newStore();
+    await using service = await Service.open(address);
+    expect([...service.lanes].sort()).toEqual(cluster.workers.map(laneName).sort());
+    const edges = [
+      0n,
+      1n,
+      -1n,
+      2n ** 31n,
+      -(2n ** 31n),
+      2n ** 32n,
+      -(2n ** 32n),
+      2n ** 63n - 1n,
+      -(2n ** 63n),
+    ];
+    const ids = [
+      ...edges,
+      ...Array.from({ length: 5_000 }, (_, n) => BigInt.asIntN(64, BigInt(n) * 0x9e37_79b9_7f4a_7c15n)),
+    ];
+    const rows = await query(
+      `SELECT id::text, nodename || ':' || nodeport AS lane
+       FROM unnest('{${ids.join(",")}}'::int8[]) AS ids (id)
+       JOIN pg_dist_placement ON shardid = get_shard_id_for_distribution_column('plants', id)
+       JOIN pg_dist_node USING (groupid)`,
+    );
+    expect(rows).toHaveLength(ids.length);
+    expect(rows.filter(({ id, lane }) => service.laneOf(BigInt(id as string)) !== lane)).toEqual([]);
+    expect(service.reports).toEqual([]);
+  });
+
+  test("outcomes are those of one server, and a commit needs neither the coordinator nor a connection between nodes", async () => {
+    const { name, address } = await newStore();
+    await using service = await Service.open(address);
+    const ids = Array.from({ length: 200 }, (_, id) => BigInt(id - 100));
+    await cluster.coordinator.stop("SIGKILL");
+    try {
+      const created = await Promise.all(ids.map((id) => service.create({ id, name: "Fern", tag: "a" })));
+      expect(new Set(created)).toEqual(new Set(["created"]));
+      for (const worker of cluster.workers) {
+        const sql =
+          // But for the searches of each node for transactions left behind, and for deadlocks.
+          "SELECT application_name, query FROM pg_stat_activity WHERE application_name LIKE 'citus_internal%' AND datname = current_database() AND query !~ 'pg_prepared_xacts|dump_local_wait_edges'";
+        expect(await worker.query(name, sql)).toEqual([]);
+      }
+      const again = ids.map((id) => service.create({ id, name: "Fern", tag: id % 2n === 0n ? "a" : "b" }));
+      expect(await Promise.all(again)).toEqual(ids.map((id) => (id % 2n === 0n ? "unchanged" : "conflict")));
+      const twice = [
+        service.create({ id: 1_000n, name: "one" }),
+        service.create({ id: 1_000n, name: "two" }),
+      ];
+      expect(await Promise.all(twice)).toEqual(["created", "conflict"]);
+    } finally {
+      await cluster.coordinator.run();
+    }
+    await using through = await Service.open(`${address}?citus=coordinator`);
+    expect(through.store.lanes).toBeUndefined();
+    expect(await through.create({ id: 1_000n, name: "one" })).toBe("unchanged");
+  });
+
+  test("a commit waits for the worker's disk whatever the worker sets, and a worker without fsync gets no plant", async () => {
+    const { name, address } = await newStore();
+    const [worker, other] = cluster.workers;
+    await worker.query(name, "ALTER SYSTEM SET synchronous_commit = off");
+    await worker.query(name, "SELECT pg_reload_conf()");
+    // The shards record the setting of each insert.
+    await worker.query(
+      name,
+      `SET citus.enable_ddl_propagation = off; SET citus.enable_manual_changes_to_shards = on; SET citus.override_table_visibility = off;
+       CREATE TABLE settings (value text);
+       CREATE FUNCTION record() RETURNS trigger LANGUAGE plpgsql AS $$
+         BEGIN INSERT INTO public.settings VALUES (current_setting('synchronous_commit')); RETURN NEW; END $$;
+       DO $$ DECLARE shard text; BEGIN
+         FOR shard IN SELECT relname FROM pg_class WHERE relname ~ '^plants_[0-9]+$' AND relkind = 'r' LOOP
+           EXECUTE 'CREATE TRIGGER record BEFORE INSERT ON ' || shard || ' FOR EACH ROW EXECUTE FUNCTION record()';
+         END LOOP; END $$`,
+    );
+    await using service = await Service.open(address);
+    try {
+      const ids = Array.from({ length: 100 }, (_, id) => BigInt(id));
+      await Promise.all(ids.map((id) => service.create({ id, name: "Fern" })));
+      const settings = await worker.query(
+        name,
+        "SELECT value, count(*)::int AS count FROM settings GROUP BY value",
+      );
+      const inLane = ids.filter((id) => service.laneOf(id) === laneName(worker));
+      expect(settings).toEqual([{ value: "on", count: inLane.length }]);
+
+      await worker.query(name, "ALTER SYSTEM SET fsync = off");
+      await worker.query(name, "SELECT pg_reload_conf()");
+      const refusing = firstIn(service, laneName(worker), 1_000n);
+      const outcomes = [
+        service.create({ id: refusing, name: "Fern" }),
+        service.create({ id: firstIn(service, laneName(other), 1_000n), name: "Fern" }),
+      ];
+      expect(await Promise.all(outcomes)).toEqual(["unavailable", "created"]);
+      expect(service.unavailable.join()).toContain("has fsync off");
+      expect(service.reports).toEqual([]);
+      await worker.query(name, "ALTER SYSTEM SET fsync = on");
+      await worker.query(name, "SELECT pg_reload_conf()");
+      // It may be stored since before: the settings of a transaction are known when it has ended.
+      while ((await service.create({ id: refusing, name: "Fern" })) === "unavailable") await Bun.sleep(20);
+    } finally {
+      for (const setting of ["synchronous_commit", "fsync"])
+        await worker.query(name, `ALTER SYSTEM RESET ${setting}`);
+      await worker.query(name, "SELECT pg_reload_conf()");
+    }
+  });
+
+  /** The first id of a lane from a number on. */
+  function firstIn(service: Service, lane: string, from: bigint): bigint {
+    let id = from;
+    while (service.laneOf(id) !== lane) id++;
+    return id;
+  }
+
+  test.each<[string, (worker: PostgresServer) => Promise<void>, (worker: PostgresServer) => Promise<void>]>([
+    ["killed", (worker) => worker.stop("SIGKILL"), (worker) => worker.run()],
+    ["frozen", async (worker) => worker.freeze(), async (worker) => worker.thaw()],
+  ])(
+    "a worker is %s under load: the plants of the other go on, its own are refused and come back, and none is lost",
+    async (_, stop, start) => {
+      const { address } = await newStore();
+      await using service = await Service.open(address);
+      const [worker, other] = cluster.workers;
+      const race = new Race(service, 64);
+      try {
+        for (const lane of service.lanes) await race.more(200, lane);
+        await stop(worker);
+        try {
+          while (service.store.lanes?.downReason(laneName(worker)) === undefined) await Bun.sleep(20);
+          const before = race.refused.get(laneName(worker)) ?? 0;
+          await race.more(1_000, laneName(other));
+          expect(race.refused.get(laneName(worker)) ?? 0).toBeGreaterThan(before);
+          expect(race.refused.get(laneName(other))).toBeUndefined();
+        } finally {
+          await start(worker);
+        }
+        for (const lane of service.lanes) await race.more(200, lane);
+      } finally {
+        await race.stop();
+      }
+      expect(await race.audit(address)).toEqual([]);
+      expect(service.reports).toEqual([]);
+    },
+  );
+
+  test("shards move and split, and nodes are drained, removed and added under load: no plant is lost, and none is refused", async () => {
+    const { address, query } = await newStore();
+    await using service = await Service.open(address);
+    const [worker, other] = cluster.workers;
+    const race = new Race(service, 64);
+    const hosts = [worker, other].map(({ port }) => `'127.0.0.1', ${port}`);
+    const shardOf = async (port: number) => {
+      const [row] = await query(
+        `SELECT shardid FROM pg_dist_placement JOIN pg_dist_node USING (groupid) WHERE nodeport = ${port} ORDER BY shardid LIMIT 1`,
+      );
+      return row?.shardid;
+    };
+    try {
+      await race.more(500);
+      await query(
+        `SELECT citus_move_shard_placement(${await shardOf(worker.port)}, ${hosts[0]}, ${hosts[1]})`,
+      );
+      await race.more(500);
+      const [node] = await query(`SELECT nodeid FROM pg_dist_node WHERE nodeport = ${other.port}`);
+      await query(
+        `SELECT citus_split_shard_by_split_points(shardid, ARRAY[((shardminvalue::int8 + shardmaxvalue::int8) / 2)::text], ARRAY[${node?.nodeid}, ${node?.nodeid}], 'block_writes')
+         FROM pg_dist_shard WHERE shardid = ${await shardOf(other.port)}`,
+      );
+      await race.more(500);
+      await query(`SELECT citus_drain_node(${hosts[0]}, 'block_writes')`);
+      // Shards that were left behind would keep those of the same name from coming back.
+      for (let attempt = 0; attempt < 20; attempt++) {
+        await query("CALL citus_cleanup_orphaned_resources()");
+        if ((await query("SELECT 1 FROM pg_dist_cleanup")).length === 0) break;
+        await Bun.sleep(100);
+      }
+      await query(`SELECT citus_remove_node(${hosts[0]})`);
+      while (service.lanes.length > 1) await Bun.sleep(20);
+      await race.more(500);
+      await query(`SELECT citus_add_node(${hosts[0]})`);
+      await query("SELECT rebalance_table_shards('plants', shard_transfer_mode := 'block_writes')");
+      while (service.lanes.length < 2) await Bun.sleep(20);
+      for (const lane of service.lanes) await race.more(500, lane);
+      // As after a failover to a standby.
+      await query(`SELECT citus_update_node(${node?.nodeid}, 'localhost', ${other.port})`);
+      while (!service.lanes.includes(`localhost:${other.port}`)) await Bun.sleep(20);
+      await race.more(500, `localhost:${other.port}`);
+    } finally {
+      await race.stop();
+    }
+    expect(await race.audit(address)).toEqual([]);
+    expect([...race.refused]).toEqual([]);
+    expect(service.reports).toEqual([]);
+  });
+
+  test.each<[string, string, RegExp]>([
+    ["a local table", "SELECT 1", /the table plants is not distributed; run/],
+    ["a reference table", "SELECT create_reference_table('plants')", /not distributed by a column/],
+    [
+      "another column",
+      "ALTER TABLE plants DROP CONSTRAINT plants_pkey; ALTER TABLE plants ADD PRIMARY KEY (id, name); SELECT create_distributed_table('plants', 'name')",
+      /is distributed by name/,
+    ],
+    [
+      "two copies",
+      "SET citus.shard_replication_factor = 2; SELECT create_distributed_table('plants', 'id')",
+      /2 placements/,
+    ],
+  ])("%s goes through the coordinator, and the reason is reported once", async (_, distribute, reason) => {
+    const { address } = await newStore(distribute);
+    await using service = await Service.open(address);
+    expect(service.lanes).toEqual(["coordinator"]);
+    if (!distribute.includes("name")) expect(await service.create({ id: 1n, name: "Fern" })).toBe("created");
+    await service.store.assertWritable("coordinator");
+    expect(service.reports).toEqual([expect.stringMatching(reason)]);
+  });
+
+  test("a table that is distributed while the server runs gets lanes", async () => {
+    const { address, query } = await newStore("SELECT 1");
+    await using service = await Service.open(address);
+    expect(await service.create({ id: 1n, name: "Fern" })).toBe("created");
+    await query("SELECT create_distributed_table('plants', 'id')");
+    while (service.lanes.length < 2) await Bun.sleep(20);
+    expect(await service.create({ id: 1n, name: "Fern" })).toBe("unchanged");
+    expect(await service.create({ id: 2n, name: "Fern" })).toBe("created");
+    expect(service.reports).toHaveLength(1);
+  });
+
+  test("plants of a worker without metadata go through the coordinator, and straight to it once it has them", async () => {
+    const { address, query } = await newStore();
+    const [worker] = cluster.workers;
+    await query(`SELECT stop_metadata_sync_to_node('127.0.0.1', ${worker.port})`);
+    await using service = await Service.open(address);
+    const ids = Array.from({ length: 50 }, (_, id) => BigInt(id));
+    expect(new Set(await Promise.all(ids.map((id) => service.create({ id, name: "Fern" }))))).toEqual(
+      new Set(["created"]),
+    );
+    expect(service.reports).toEqual([
+      expect.stringContaining(
+        `${laneName(worker)} cannot be used directly (has no metadata; run SELECT start_`,
+      ),
+    ]);
+    await query(`SELECT start_metadata_sync_to_node('127.0.0.1', ${worker.port})`);
+    expect(await service.create({ id: firstIn(service, laneName(worker), 100n), name: "Fern" })).toBe(
+      "created",
+    );
+    expect(service.reports).toHaveLength(1);
+  });
+
+  test("plants of workers that only the coordinator can reach go through it", async () => {
+    const { name, address } = await newStore();
+    // The server demands TLS, which the coordinator alone has.
+    using folder = new TemporaryFolder();
+    const { certificate, key } = makeCertificate(folder, "server", "/CN=plantstore-test");
+    chmodSync(folder.path, 0o755);
+    chmodSync(key, 0o600);
+    if (process.getuid?.() === 0) for (const file of [certificate, key]) chownSync(file, 65_534, 65_534);
+    const setTls = async (settings: readonly string[]) => {
+      for (const setting of [...settings]) await cluster.coordinator.query(name, `ALTER SYSTEM ${setting}`);
+      await cluster.coordinator.query(name, "SELECT pg_reload_conf()");
+    };
+    await setTls([`SET ssl_cert_file = '${certificate}'`, `SET ssl_key_file = '${key}'`, "SET ssl = on"]);
+    try {
+      await using service = await Service.open(`${address}?sslmode=require`);
+      expect([...service.lanes].sort()).toEqual(cluster.workers.map(laneName).sort());
+      const ids = Array.from({ length: 50 }, (_, id) => BigInt(id));
+      const outcomes = await Promise.all(ids.map((id) => service.create({ id, name: "Fern" })));
+      expect(new Set(outcomes)).toEqual(new Set(["created"]));
+      const reports = service.lanes.map(
+        (lane) =>
+          `Citus: ${lane} cannot be used directly (${lane}: The server does not support SSL connections)`,
+      );
+      expect([...service.reports].sort()).toEqual(
+        reports.sort().map((report) => expect.stringContaining(report)),
+      );
+      expect(service.lanes.map((lane) => service.store.lanes?.downReason(lane))).toEqual([
+        undefined,
+        undefined,
+      ]);
+    } finally {
+      await setTls(["RESET ssl", "RESET ssl_cert_file", "RESET ssl_key_file"]);
+    }
+  });
+
+  test("a server with a dead worker is ready, names the lane, and answers its plants by 503", async () => {
+    const { address } = await newStore();
+    await using server = await RunningServer.start({ database: `${address}?retry_timeout=2` });
+    const adminUrl = await server.adminUrl();
+    const token = await server.createToken();
+    const ready = async () => {
+      const response = await fetch(`${adminUrl}/readyz`);
+      return `${response.status} ${(await response.text()).trimEnd()}`;
+    };
+    const create = (id: number) => post({ url: server.url, token }, plantJson(BigInt(id), "Fern"));
+    const [worker, other] = cluster.workers;
+    for (let id = 0; id < 20; id++) expect((await create(id)).status).toBe(200);
+    expect(await ready()).toBe("200 ready");
+    const metric = `plantstore_commit_duration_seconds_count{lane="${laneName(worker)}"}`;
+    expect(await server.metric(metric)).toBeGreaterThan(0);
+    expect(await server.metric(`plantstore_queue_plants{lane="${laneName(other)}"}`)).toBe(0);
+    expect(await server.metric(`plantstore_lane_up{lane="${laneName(worker)}"}`)).toBe(1);
+
+    await worker.stop("SIGKILL");
+    try {
+      while (!(await ready()).startsWith(`200 ready\nlane ${laneName(worker)} cannot commit: `))
+        await Bun.sleep(50);
+      const responses = await Promise.all(Array.from({ length: 20 }, (_, id) => create(100 + id)));
+      const statuses = responses.map(({ status }) => status);
+      expect([...new Set(statuses)].sort()).toEqual([200, 503]);
+      for (const { status, headers } of responses)
+        if (status === 503) expect(headers.get("Retry-After")).not.toBeNull();
+      expect(await server.metric(`plantstore_lane_up{lane="${laneName(worker)}"}`)).toBe(0);
+      await other.stop("SIGKILL");
+      while (!(await ready()).startsWith("503 not ready: ")) await Bun.sleep(50);
+    } finally {
+      await Promise.all([worker.run(), other.run()]);
+    }
+    while ((await ready()) !== "200 ready") await Bun.sleep(50);
+    for (let id = 100; id < 120; id++) expect((await create(id)).status).toBe(200);
+  });
+});
