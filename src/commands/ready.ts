@@ -5,7 +5,6 @@ import { get as httpsGet } from "node:https";
 import { Command } from "commander";
 import { withSettings } from "../config/command-options.ts";
 import type { Config } from "../config/resolve.ts";
-import { serverSettingNames } from "../config/settings.ts";
 import { OperatorError } from "../operator-error.ts";
 import { printLines } from "../output.ts";
 
@@ -15,16 +14,17 @@ const responseMsMax = 10_000;
 /** A start takes some 100 ms. */
 const retryMs = 100;
 
-type Listeners = Pick<
-  Config<"host" | "port" | "tlsCertificate" | "adminHost" | "adminPort">,
-  "host" | "port" | "tlsCertificate" | "adminHost" | "adminPort"
->;
+/**
+ * Only what locates the server. Secrets are not read: systemd 252 hides the credentials of a unit from its ExecStartPost.
+ */
+const listenerSettings = ["host", "port", "tlsCertificate", "adminHost", "adminPort"] as const;
+type Listeners = Pick<Config<(typeof listenerSettings)[number]>, (typeof listenerSettings)[number]>;
 
 export function readyCommand(): Command {
   const command = new Command("ready").description(
     "request /readyz from the server with these settings: print ready and exit with 0, or print the reason and exit with 1",
   );
-  return withSettings(command, ["waitSecondsMax", ...serverSettingNames], async (config) => {
+  return withSettings(command, ["waitSecondsMax", ...listenerSettings], async (config) => {
     const url = readinessUrl(config);
     const deadline = performance.now() + config.waitSecondsMax * 1_000;
     for (;;) {

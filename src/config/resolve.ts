@@ -127,6 +127,7 @@ function quote(text: string): string {
 }
 
 /** Throws an OperatorError for settings that contradict each other. A command need not use all of them. */
+/** Only of the settings that the command uses: the others may be in files that it cannot read. */
 function assertConsistent(config: Partial<ServeConfig>): void {
   const { bodyBytesMax = 0, inFlightBytesMax = bodyBytesMax } = config;
   if (inFlightBytesMax < bodyBytesMax) {
@@ -137,7 +138,7 @@ function assertConsistent(config: Partial<ServeConfig>): void {
   }
   if (config.tokenBurst !== undefined && config.tokenRate === 0)
     throw new OperatorError("--token-burst requires --token-rate; give both or neither", 2);
-  if ((config.tlsCertificate === undefined) !== (config.tlsKey === undefined))
+  if ("tlsKey" in config && (config.tlsCertificate === undefined) !== (config.tlsKey === undefined))
     throw new OperatorError("--tls-certificate and --tls-key require each other; give both or neither", 2);
   const { jwtIssuer, jwtAudience, jwksUrl } = config;
   if (jwtIssuer === undefined && (jwtAudience ?? jwksUrl) !== undefined)
@@ -149,7 +150,7 @@ function assertConsistent(config: Partial<ServeConfig>): void {
     );
   const { adminHost, adminPort, adminPasswordHash } = config;
   const isPublic = adminHost !== undefined && !isLoopback(adminHost) && adminPort !== "off";
-  if (isPublic && adminPasswordHash === undefined) {
+  if (isPublic && "adminPasswordHash" in config && adminPasswordHash === undefined) {
     throw new OperatorError(
       `--admin-host ${adminHost} is not loopback, so a console password is required; ` +
         'print its hash with "plantstore password", and give it as --admin-password-hash',
