@@ -49,7 +49,10 @@ for (const [program, args, source] of [
   );
 }
 
-/** The base of the Containerfile, which is not downloaded by a test. */
+/**
+ * The base of the Containerfile, which is not downloaded by a test. Without a registry:
+ * mmdebstrap --variant=essential bookworm | podman import - docker.io/library/debian:bookworm-slim
+ */
 const base = "docker.io/library/debian:bookworm-slim";
 
 /** Limits that an unprivileged container on this machine may have: podman's defaults can be higher. */
