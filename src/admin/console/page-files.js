@@ -1,10 +1,6 @@
 // The files of the page and of its libraries, which a compiled executable contains. Loaded when the page is first
 // requested. JavaScript, as TypeScript takes an imported script for code, and not for a path.
 
-import htm from "htm" with { type: "file" };
-import preact from "preact" with { type: "file" };
-import uplotScript from "uplot/dist/uPlot.iife.min.js" with { type: "file" };
-import uplotStyle from "uplot/dist/uPlot.min.css" with { type: "file" };
 import addPlantScript from "./page/add-plant.js" with { type: "file" };
 import apiScript from "./page/api.js" with { type: "file" };
 import appScript from "./page/app.js" with { type: "file" };
@@ -18,6 +14,10 @@ import iconImage from "./page/icon.svg" with { type: "file" };
 import importScript from "./page/import.js" with { type: "file" };
 import indexPage from "./page/index.html" with { type: "file" };
 import indexesScript from "./page/indexes.js" with { type: "file" };
+import htm from "./page/library/htm.js" with { type: "file" };
+import preact from "./page/library/preact.js" with { type: "file" };
+import uplotStyle from "./page/library/uplot.css" with { type: "file" };
+import uplotScript from "./page/library/uplot.js" with { type: "file" };
 import logInScript from "./page/log-in.js" with { type: "file" };
 import plantsScript from "./page/plants.js" with { type: "file" };
 import reloadingSectionScript from "./page/reloading-section.js" with { type: "file" };
