@@ -99,11 +99,13 @@ async function readCommit(): Promise<string> {
   return (await git("rev-parse", "--short=12", "HEAD")) + (hasChanges ? "+" : "");
 }
 
-function executableName(target: Target): string {
+/** The file name of a target's executable. */
+export function executableName(target: Target): string {
   return `plantstore-${target}${target.startsWith("windows") ? ".exe" : ""}`;
 }
 
-function parseTargets(args: readonly string[]): readonly Target[] {
+/** The targets that arguments name: this machine's if there are none. Throws for an unknown name. */
+export function parseTargets(args: readonly string[]): readonly Target[] {
   if (args.length === 0) return [hostTarget()];
   return args.includes("all") ? targets : args.map(parseTarget);
 }

@@ -46,6 +46,13 @@ export async function readVendored(): Promise<ReadonlyMap<string, string>> {
   return files;
 }
 
+/** The names and versions of the packages that the copies are from, such as "preact 10.29.8". */
+export async function readVendoredNames(): Promise<ReadonlySet<string>> {
+  const licenses = await Bun.file(join(root, vendoredLicenses)).text();
+  const lists = licenses.split(licenseSeparator).flatMap((text) => text.split("\n\n", 1));
+  return new Set(lists.flatMap((list) => list.split("\n")));
+}
+
 /** The folders of the packages that some files are in, relative to the root. The files are relative to the current folder. */
 export function packageFolders(files: readonly string[]): readonly string[] {
   const paths = files.map((file) => relative(root, resolve(file)));
