@@ -14,6 +14,8 @@ const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   demo: async () => (await import("./commands/demo.ts")).demoCommand(),
   token: async () => (await import("./commands/token.ts")).tokenCommand(),
   get: async () => (await import("./commands/get.ts")).getCommand(),
+  update: async () => (await import("./commands/update.ts")).updateCommand(),
+  delete: async () => (await import("./commands/delete.ts")).deleteCommand(),
   export: async () => (await import("./commands/export.ts")).exportCommand(),
   import: async () => (await import("./commands/import.ts")).importCommand(),
   stats: async () => (await import("./commands/stats.ts")).statsCommand(),

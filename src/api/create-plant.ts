@@ -74,7 +74,7 @@ export async function createPlant(
     }
     if (newPlant instanceof ApiError) return responder.refuse(newPlant);
 
-    groupCommit.create(newPlant, caller.key, new CommitResponder(newPlant, responder));
+    groupCommit.create(newPlant, caller.key, new CommitResponder(newPlant, responder), caller.name);
   } catch (error) {
     responder.fail(error);
   }

@@ -11,7 +11,7 @@ import { operatorProgress } from "../transfer/progress.ts";
 import { withStore } from "./with-store.ts";
 
 const standardOutput = 1;
-const settingNames = ["format", "delimiter", "tag", "sinceId", "database", "quiet"] as const;
+const settingNames = ["format", "delimiter", "tag", "sinceId", "withCreation", "database", "quiet"] as const;
 
 export function exportCommand(): Command {
   const command = new Command("export")
@@ -31,19 +31,20 @@ smaller id.`,
 
 async function exportPlants(
   store: ReadablePlantStore,
-  { format = "ndjson", delimiter, tag, sinceId, quiet }: Config<(typeof settingNames)[number]>,
+  { format = "ndjson", delimiter, tag, sinceId, withCreation, quiet }: Config<(typeof settingNames)[number]>,
 ): Promise<void> {
-  const selection = { tag, sinceId };
+  const selection = { tag, sinceId, withCreation };
   // Through a pipe, progress would mix with the output of its reader on the same terminal.
   const isQuiet = quiet || !fstatSync(standardOutput).isFile();
   const progress = operatorProgress(isQuiet ? undefined : standardError());
   try {
     const total = isQuiet ? undefined : await store.count(selection);
     let plants = 0;
-    const chunks = exportText(store.export(selection), format, delimiter, (soFar) => {
+    const onPlants = (soFar: number) => {
       plants = soFar;
       progress.update(soFar, total === undefined ? undefined : Math.min(1, soFar / total));
-    });
+    };
+    const chunks = exportText(store.export(selection), format, delimiter, onPlants, withCreation);
     await printChunks(chunks);
     progress.end();
     if (!isQuiet) printError(`${formatCount(plants)} exported`);

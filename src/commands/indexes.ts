@@ -8,12 +8,12 @@ import { withStore } from "./with-store.ts";
 
 export function indexCommand(): Command {
   return new Command("index")
-    .description("create and drop the indexes of the console's search; each slows creates slightly")
+    .description("create and drop the indexes of the console's search; each slows creates, text most")
     .addCommand(listCommand())
     .addCommand(
       changeCommand(
         "create",
-        "create an index; on SQLite no plant is created while it builds: running servers respond with 503",
+        "create an index, or upgrade an outdated one; on SQLite no plant is created while it builds: running servers respond with 503",
       ),
     )
     .addCommand(changeCommand("drop", "drop an index"));
@@ -32,7 +32,7 @@ function listCommand(): Command {
 function changeCommand(change: "create" | "drop", description: string): Command {
   const command = new Command(change)
     .description(description)
-    .addArgument(new Argument("<name>", "newest, name or tag").choices(indexNames));
+    .addArgument(new Argument("<name>", "newest, name, tag or text").choices(indexNames));
   return withSettings(command, ["database"], async ({ database }, name: IndexName) => {
     await withStore(database, "writable", ({ indexes }) => indexes[change](name));
     printError(`Index ${name} ${change === "create" ? "created" : "dropped"}.`);

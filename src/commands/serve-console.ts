@@ -8,9 +8,10 @@ import { ConsoleToken } from "../admin/console/console-token.ts";
 import { Exports } from "../admin/console/exports.ts";
 import { Imports } from "../admin/console/imports.ts";
 import { Indexes } from "../admin/console/indexes.ts";
+import { Inventory } from "../admin/console/inventory.ts";
 import { NewPlants } from "../admin/console/new-plant.ts";
 import { OperatorConsole } from "../admin/console/operator-console.ts";
-import { Plants } from "../admin/console/plants.ts";
+import { Plants, type PlantsDependencies } from "../admin/console/plants.ts";
 import { Requests } from "../admin/console/requests.ts";
 import { Sessions } from "../admin/console/sessions.ts";
 import { Tokens } from "../admin/console/tokens.ts";
@@ -86,12 +87,34 @@ export function createConsole(config: ServeConfig, parts: ConsoleResources): Ope
         });
   resources.defer(() => backups?.close());
   const consoleToken = new ConsoleToken({ store: store.tokens, lookupHash, wallNow: Date.now, randomBytes });
+  const inventory = new Inventory({
+    ...{ reader, recentCreates, now },
+    bytesOnDisk: () => store.bytesOnDisk(),
+    wallNow: Date.now,
+  });
+  const onEdited: PlantsDependencies["onEdited"] = ({ id, replacement }, client) => {
+    if (replacement === undefined) inventory.addDeleted();
+    emit({
+      kind: "plantEdited",
+      change: replacement === undefined ? "deleted" : "updated",
+      id,
+      by: "console",
+      client,
+    });
+  };
 
   return new OperatorConsole({
     names: adminNames ?? [],
     trustedProxies: new TrustedProxies(trustedProxies ?? []),
     sessions: new Sessions({ passwordHash: adminPasswordHash, now, randomBytes }),
-    plants: new Plants({ reader, recentCreates }),
+    plants: new Plants({
+      reader,
+      recentCreates,
+      edit: (edit) => store.edit(edit),
+      onEdited,
+      bodyBytesMax,
+    }),
+    inventory,
     newPlants: new NewPlants({ consoleToken, lookupHash, create }),
     imports,
     exports: new Exports(reader),

@@ -363,6 +363,28 @@ const commandSettings = {
     description: "export only plants with an id greater than this",
     parse: parseId,
   },
+  withCreation: {
+    flag: "--with-creation",
+    default: "off",
+    description: "export also when and with which token each plant was created; needs the index newest",
+    parse: parseSwitch,
+  },
+  newName: {
+    flag: "--name <name>",
+    description: "new name of the plant",
+    parse: parseTag,
+  },
+  newTag: {
+    flag: "--tag <tag>",
+    description: "new tag of the plant",
+    parse: parseTag,
+  },
+  removeTag: {
+    flag: "--remove-tag",
+    default: "off",
+    description: "remove the tag of the plant",
+    parse: parseSwitch,
+  },
   recordBytesMax: {
     flag: "--record-bytes-max <bytes>",
     default: String(64 * MiB),

@@ -43,6 +43,7 @@ export type ServerEvent =
   | { readonly kind: "historyFileFailed"; readonly reason: string }
   /** An operator has switched the storing of bodies for the recent requests on, for some minutes, or off with 0. */
   | { readonly kind: "bodyCaptureChanged"; readonly minutes: number }
+  | PlantEdited
   | { readonly kind: "internalError"; readonly requestId: string; readonly error: unknown }
   | { readonly kind: "shuttingDown"; readonly signal: string }
   | { readonly kind: "forcedExit"; readonly signal: string }
@@ -76,6 +77,18 @@ interface ImportEnded {
   readonly unchanged: number;
   readonly rejected: number;
   readonly reason: string | undefined;
+}
+
+/** An operator has changed or deleted a plant. */
+export interface PlantEdited {
+  readonly kind: "plantEdited";
+  readonly change: "updated" | "deleted";
+  readonly id: bigint;
+  /** The console, or a command with the user of the operating system that ran it. */
+  readonly by: "console" | "command";
+  /** The address of the operator's browser. */
+  readonly client?: string;
+  readonly user?: string;
 }
 
 /** A monotonic clock in milliseconds with fractions: performance.now. */

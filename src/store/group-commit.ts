@@ -5,7 +5,7 @@
 import { countCodeUnits, type NewPlant } from "../contract/plant.ts";
 import type { Clock } from "../observability/server-event.ts";
 import { isWithinShare } from "./fair-share.ts";
-import type { Outcome, PlantStore, StoreLanes } from "./plant-store.ts";
+import { type Outcome, type PlantStore, recordedToken, type StoreLanes } from "./plant-store.ts";
 
 /** The outcome of a create; `overloaded` and `closed` mean that the plant was not passed to the engine. */
 export type CreateOutcome = Outcome | "overloaded" | "closed";
@@ -48,7 +48,8 @@ export interface CommitHook {
   readonly afterBatch: (batch: FinishedBatch) => void;
 }
 
-type BatchStore = Pick<PlantStore, "create" | "lanes">;
+/** `recordsTokens` may be absent where they are not to be recorded. */
+type BatchStore = Pick<PlantStore, "create" | "lanes"> & Partial<Pick<PlantStore, "recordsTokens">>;
 
 export class GroupCommit {
   readonly #lanes: StoreLanes | undefined;
@@ -96,11 +97,13 @@ export class GroupCommit {
   /**
    * Creates a plant; resolves the listener with the outcome after its batch is committed. Of plants with equal ids, the one
    * created first is committed first. A plant whose lane is down is `unavailable` at once: waiting would only tie up its client.
+   *
+   * @param token the name of the caller's token, which the store may record.
    */
-  create(plant: NewPlant, caller: string, listener: CreateListener): void {
+  create(plant: NewPlant, caller: string, listener: CreateListener, token: string = caller): void {
     const queue = this.#lanes === undefined ? this.#single : this.#queueOf(this.#lanes.laneOf(plant.id));
     const refusal = this.#isClosed ? "closed" : queue.refusal(caller);
-    if (refusal === undefined) queue.add(plant, caller, listener);
+    if (refusal === undefined) queue.add(plant, caller, listener, token);
     else listener.resolve(refusal);
   }
 
@@ -205,9 +208,9 @@ class LaneQueue {
     return this.#isFullFor(caller) ? "overloaded" : undefined;
   }
 
-  add(plant: NewPlant, caller: string, listener: CreateListener): void {
+  add(plant: NewPlant, caller: string, listener: CreateListener, token: string): void {
     const codeUnits = countCodeUnits(plant);
-    const share = this.#getShare(caller);
+    const share = this.#getShare(caller, token);
     share.plants++;
     share.codeUnits += codeUnits;
     this.#queue.push({ plant, share, listener });
@@ -225,10 +228,10 @@ class LaneQueue {
     return !isWithinShare(share.plants + 1, freePlants - 1) || !isWithinShare(share.codeUnits, freeCodeUnits);
   }
 
-  #getShare(caller: string): Share {
+  #getShare(caller: string, token: string): Share {
     let share = this.#shares.get(caller);
     if (share === undefined) {
-      share = { caller, plants: 0, codeUnits: 0 };
+      share = { caller, token, plants: 0, codeUnits: 0 };
       this.#shares.set(caller, share);
     }
     return share;
@@ -287,7 +290,10 @@ class LaneQueue {
     let outcomes: readonly Outcome[] | undefined;
     let failure: unknown;
     try {
-      outcomes = await this.#store.create(plants, this.#lane);
+      const tokens = this.#store.recordsTokens
+        ? batch.map(({ share }) => recordedToken(share.token))
+        : undefined;
+      outcomes = await this.#store.create(plants, tokens, this.#lane);
     } catch (error) {
       failure = error;
     }
@@ -319,6 +325,7 @@ export const scheduleWithSetImmediate: Schedule = (start) => {
 /** A caller's part of the queue. */
 interface Share {
   readonly caller: string;
+  readonly token: string;
   plants: number;
   codeUnits: number;
 }

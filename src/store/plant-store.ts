@@ -1,7 +1,9 @@
 // The interface of a storage engine. Each engine is a folder beside this file.
 
 import { type NewPlant, type Plant, plantsEqual } from "../contract/plant.ts";
-import type { PlantIndexes, PlantReader } from "./plant-reader.ts";
+import { OperatorError } from "../operator-error.ts";
+import type { EditOutcome, PlantEdit } from "./plant-edit.ts";
+import type { Creation, PlantIndexes, PlantReader } from "./plant-reader.ts";
 import type { TokenStore } from "./token-store.ts";
 
 /**
@@ -38,14 +40,25 @@ export interface PlantStore {
 
   /**
    * Commits a batch, and resolves once all of it is on stable storage. The outcomes are in the order of the batch: of two
-   * plants with one id, the first is created, and the second compared with it. Rejects only on an internal error. The lane is
-   * that of all its plants; one that is out of date makes the commit slower, and not wrong.
+   * plants with one id, the first is created, and the second compared with it. Rejects only on an internal error.
+   *
+   * @param tokens the name of each plant's token, which the index "newest" records.
+   * @param lane that of all its plants; one that is out of date makes the commit slower, and not wrong.
    */
-  create(batch: readonly NewPlant[], lane?: string): Promise<Outcome[]>;
+  create(batch: readonly NewPlant[], tokens?: readonly string[], lane?: string): Promise<Outcome[]>;
+
+  /** Whether the store records tokens, so that create is to be called with them. May be out of date by some seconds. */
+  readonly recordsTokens: boolean;
+
+  /**
+   * Edits or deletes one plant, between two batches. Rejects with an OperatorError if the store cannot be changed now; if
+   * the connection to it is lost, the edit may have been made.
+   */
+  edit(edit: PlantEdit): Promise<EditOutcome>;
 
   /**
    * The size of the store on disk with its indexes, on SQLite also with its WAL. Cheap, as no plant is counted. Undefined
-   * if the database has no function for it; rejects if the store cannot be reached.
+   * if the database has no function for it; rejects with an OperatorError if the store cannot be reached.
    */
   bytesOnDisk(): Promise<number | undefined>;
 
@@ -89,11 +102,30 @@ export interface ExportFilter {
   readonly tag?: string | undefined;
   /** Only plants with an id greater than this. */
   readonly sinceId?: bigint | undefined;
+  /** Whether each plant comes with its creation; rejects with an OperatorError without the index "newest". */
+  readonly withCreation?: boolean | undefined;
 }
 
 /** A plant of an export. Its id is a bigint or its exact decimal digits, whichever the engine returns. */
 export interface StoredPlant extends Plant {
   readonly id: bigint | string;
+  /** Null where it was not recorded; undefined unless the export has creations. */
+  readonly creation?: Omit<Creation, "id"> | null;
+}
+
+/** The characters of a token's name that are recorded. */
+const recordedTokenCharacters = 200;
+
+/** The name of a token, or of an identity provider's subject, as every engine can store it. */
+export function recordedToken(name: string): string {
+  return name.slice(0, recordedTokenCharacters).toWellFormed().replaceAll("\0", "\ufffd");
+}
+
+/** The error of an export with creations from a store that does not record them. */
+export function noCreations(): OperatorError {
+  return new OperatorError(
+    'the store does not record creations; "plantstore index create newest" does it from then on',
+  );
 }
 
 /** The size of a store. */

@@ -20,14 +20,27 @@ export class RecentCreates {
     });
   }
 
-  /** At most `idsMax` ids before a position, newest first, and the position of the next page. Positions count creates from 1. */
-  page(after: bigint | undefined, idsMax: number): { ids: bigint[]; next: bigint | undefined } {
+  /** The number of plants that this server has created. */
+  get created(): number {
+    return this.#created;
+  }
+
+  /**
+   * At most `idsMax` ids before a position, newest first, and the positions of the next page and the previous one. Positions
+   * count creates from 1.
+   */
+  page(
+    after: bigint | undefined,
+    idsMax: number,
+  ): { ids: bigint[]; next: bigint | undefined; previous: bigint | undefined } {
     const oldest = Math.max(0, this.#created - this.#ids.length);
     const start = after === undefined ? this.#created : Math.min(this.#created, Number(after) - 1);
     const end = Math.max(oldest, start - idsMax);
     const ids: bigint[] = [];
     for (let position = start; position > end; position--)
       ids.push(this.#ids[(position - 1) % this.#ids.length] ?? 0n);
-    return { ids, next: end > oldest && ids.length > 0 ? BigInt(end + 1) : undefined };
+    const next = end > oldest && ids.length > 0 ? BigInt(end + 1) : undefined;
+    const previous = start < this.#created ? BigInt(Math.min(this.#created, start + idsMax) + 1) : undefined;
+    return { ids, next, previous };
   }
 }

@@ -22,11 +22,12 @@ export function formatCsvRecord(
   tag: string | undefined,
   delimiter: Delimiter,
 ): string {
-  const tagCell = tag === undefined ? "" : formatCell(tag, delimiter);
-  return `${id}${delimiter}${formatCell(name, delimiter)}${delimiter}${tagCell}`;
+  return `${id}${delimiter}${formatCsvCell(name, delimiter)}${delimiter}${formatCsvCell(tag, delimiter)}`;
 }
 
-function formatCell(value: string, delimiter: Delimiter): string {
+/** A cell; an absent value is an empty cell, and an empty one is quoted. */
+export function formatCsvCell(value: string | undefined, delimiter: Delimiter): string {
+  if (value === undefined) return "";
   const isPlain = !needsQuotes.test(value) && !value.includes(delimiter);
   return isPlain ? value : `"${value.replaceAll('"', '""')}"`;
 }

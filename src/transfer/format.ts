@@ -3,7 +3,7 @@
 import { newPlantJson } from "../contract/plant.ts";
 import type { StoredPlant } from "../store/plant-store.ts";
 import { type ChosenColumns, csvRecords } from "./csv.ts";
-import { type Delimiter, formatCsvRecord } from "./csv-records.ts";
+import { type Delimiter, formatCsvCell, formatCsvRecord } from "./csv-records.ts";
 import type { ImportRecord } from "./import-record.ts";
 import { ndjsonRecords } from "./ndjson.ts";
 
@@ -34,6 +34,16 @@ export const formats = {
   csv: { records: csvRecords, header: (delimiter) => `${csvHeader.join(delimiter)}\n`, text: csvText },
 } as const satisfies Readonly<Record<FormatName, TransferFormat>>;
 
+/** The formats of an export, each also with creations: their times and tokens are further fields, which an import ignores. */
+export const exportFormats = {
+  ...formats,
+  ndjsonWithCreation: { header: () => "", text: ndjsonTextWithCreation },
+  csvWithCreation: {
+    header: (delimiter: Delimiter) => `${[...csvHeader, "createdAt", "token"].join(delimiter)}\n`,
+    text: csvTextWithCreation,
+  },
+} as const;
+
 /** The format of a file by its extension: CSV for .csv, otherwise NDJSON. */
 export function formatOfFile(name: string): FormatName {
   return /\.csv$/i.test(name) ? "csv" : "ndjson";
@@ -51,4 +61,31 @@ function csvText(plants: readonly StoredPlant[], delimiter: Delimiter): string {
   let text = "";
   for (const { id, name, tag } of plants) text += `${formatCsvRecord(id, name, tag, delimiter)}\n`;
   return text;
+}
+
+function ndjsonTextWithCreation(plants: readonly StoredPlant[]): string {
+  let text = "";
+  for (const plant of plants) {
+    const creation = JSON.stringify({ createdAt: createdAt(plant), token: plant.creation?.token ?? null });
+    text += `${newPlantJson(plant).slice(0, -1)},${creation.slice(1)}\n`;
+  }
+  return text;
+}
+
+/** What was not recorded is an empty cell. */
+function csvTextWithCreation(plants: readonly StoredPlant[], delimiter: Delimiter): string {
+  let text = "";
+  for (const plant of plants) {
+    const { id, name, tag, creation } = plant;
+    const cells = [createdAt(plant), creation?.token].map((value) =>
+      formatCsvCell(value ?? undefined, delimiter),
+    );
+    text += `${[formatCsvRecord(id, name, tag, delimiter), ...cells].join(delimiter)}\n`;
+  }
+  return text;
+}
+
+/** RFC 3339, in UTC. */
+function createdAt({ creation }: StoredPlant): string | null {
+  return typeof creation?.createdAt === "number" ? new Date(creation.createdAt).toISOString() : null;
 }

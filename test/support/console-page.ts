@@ -4,15 +4,14 @@ import type { Locator, Page } from "./browser.ts";
 
 /** The row of a plant in the list. */
 export function row(page: Page, id: bigint): Locator {
-  const plant = page.getByRole("button", { name: `Plant ${id}`, exact: true });
+  const plant = page.getByRole("link", { name: `Plant ${id}`, exact: true });
   return page.getByRole("row").filter({ has: plant });
 }
 
-/** @param by as the page names it. */
-export async function searchBy(page: Page, by: string, text: string): Promise<void> {
-  await page.getByLabel("Search by").selectOption({ label: by });
-  await page.getByRole("searchbox").fill(text);
-  await page.getByRole("button", { name: "Search", exact: true }).click();
+/** Searches as an operator types it, such as `mons tag:tropical`. */
+export async function searchFor(page: Page, query: string): Promise<void> {
+  await page.getByRole("searchbox").fill(query);
+  await page.keyboard.press("Enter");
 }
 
 /** Revokes the first token, and waits until the page lists it among those that are expired or revoked. */

@@ -34,7 +34,7 @@ const citus: TestEngine = {
   name: "citus",
   engine: "postgres",
   // A trigger keeps the newest, and Citus has none on a distributed table.
-  indexNames: ["name", "tag"],
+  indexNames: ["name", "tag", "text"],
   createTestStore: createCitusStore,
 };
 

@@ -49,7 +49,6 @@ const tiers: Readonly<Record<string, Tier>> = {
       "./test/integration/store/plant-search.test.ts",
       "./test/system/postgres/durability.test.ts",
       "./test/system/postgres/locks.test.ts",
-      "./test/system/failover/failover.test.ts",
     ],
     testMsMax: 600_000,
   },

@@ -6,9 +6,10 @@ import type { Cursor, PlantReader, PlantSummary, Search } from "../../store/plan
 import { exportText } from "../../transfer/export.ts";
 import { formatNames } from "../../transfer/format.ts";
 import { BadRequestError, respondDownload, respondJson } from "../responses.ts";
+import { findPlantWithId } from "./plants.ts";
 
-/** A search, from its first page. */
-export type ExportedSearch = Pick<Search, "by" | "text">;
+/** Which plants; empty and undefined for all. */
+export type ExportedSearch = Pick<Search, "text" | "tag">;
 
 /** Plants of one read: its result crosses threads on SQLite. */
 const pagePlants = 500;
@@ -81,16 +82,27 @@ async function* encode(texts: AsyncIterable<string>, run: Run): AsyncGenerator<U
   }
 }
 
-/** All plants of a search in full, some at a time. */
-async function* readPlants(reader: PlantReader, { by, text }: ExportedSearch): AsyncGenerator<NewPlant[]> {
-  let after: Cursor | undefined;
+/** All plants of a search in full, some at a time, those that the list of the console shows. */
+async function* readPlants(reader: PlantReader, { text, tag }: ExportedSearch): AsyncGenerator<NewPlant[]> {
+  const withId = await findPlantWithId(reader, { text, tag }, await reader.indexStates());
+  if (withId !== undefined) yield* inFull(reader, [withId.plant]);
+  if (withId?.isAlone) return;
+  let cursor: Cursor | undefined;
   do {
-    const page = await reader.search({ by, text, after, plantsMax: pagePlants });
-    // The order of creation is recorded by an optional index; by id every plant is found.
-    if (page === "noIndex") return yield* readPlants(reader, { by: "id", text: "" });
-    yield* inFull(reader, page.plants);
-    after = page.next;
-  } while (after !== undefined);
+    const page = await reader.search({
+      ...{ text, tag, cursor },
+      order: "id",
+      isDescending: false,
+      isBackward: false,
+      plantsMax: pagePlants,
+    });
+    if (page === "noIndex") throw new Error("The order of ids needs no index");
+    yield* inFull(
+      reader,
+      page.plants.filter(({ id }) => id !== withId?.plant.id),
+    );
+    cursor = page.next;
+  } while (cursor !== undefined);
 }
 
 async function* inFull(reader: PlantReader, summaries: readonly PlantSummary[]): AsyncGenerator<NewPlant[]> {

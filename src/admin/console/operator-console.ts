@@ -18,6 +18,7 @@ import type { Backups } from "./backups.ts";
 import type { Exports } from "./exports.ts";
 import type { Imports } from "./imports.ts";
 import type { Indexes } from "./indexes.ts";
+import type { Inventory } from "./inventory.ts";
 import type { NewPlants } from "./new-plant.ts";
 import { type Plants, parseSearch } from "./plants.ts";
 import { checkHost, checkSameOrigin } from "./request-origin.ts";
@@ -32,6 +33,7 @@ export interface ConsoleDependencies {
   readonly trustedProxies: TrustedProxies;
   readonly sessions: Sessions;
   readonly plants: Plants;
+  readonly inventory: Inventory;
   readonly newPlants: NewPlants;
   readonly imports: Imports;
   readonly exports: Exports;
@@ -65,7 +67,8 @@ type Body = Readonly<Record<string, string>>;
 
 /** By name. A Map, as a plain object also has the members of every object, such as "constructor". */
 type Calls<Input> = ReadonlyMap<string, Call<Input>>;
-type Call<Input> = (input: Input) => Response | Promise<Response>;
+/** @param client the address of the operator's browser. */
+type Call<Input> = (input: Input, client: string) => Response | Promise<Response>;
 
 export class OperatorConsole {
   readonly #dependencies: ConsoleDependencies;
@@ -77,7 +80,8 @@ export class OperatorConsole {
   readonly #writes: Calls<Body>;
 
   constructor(dependencies: ConsoleDependencies) {
-    const { plants, newPlants, imports, exports, backups, requests, tokens, indexes } = dependencies;
+    const { plants, inventory, newPlants, imports, exports, backups, requests, tokens, indexes } =
+      dependencies;
     this.#dependencies = dependencies;
     this.#reads = new Map<string, Call<URLSearchParams>>([
       ["history", (parameters) => this.#history(parameters)],
@@ -91,6 +95,7 @@ export class OperatorConsole {
       ["backup", () => backups?.status() ?? noBackups()],
       ["backup/download", () => backups?.download() ?? noBackups()],
       ["requests", (parameters) => requests.list(parameters)],
+      ["inventory", () => inventory.figures()],
       ["tokens", () => tokens.list()],
       ["indexes", () => indexes.states()],
     ]);
@@ -102,6 +107,8 @@ export class OperatorConsole {
       ["backup", () => backups?.start() ?? noBackups()],
       ["backup/cancel", () => backups?.cancel() ?? noBackups()],
       ["requests/bodies", (body) => requests.captureBodies(pickStrings(body, "minutes"))],
+      ["plant/change", (body, client) => plants.change(pickStrings(body, "expected", "replacement"), client)],
+      ["plant/delete", (body, client) => plants.delete(pickStrings(body, "expected"), client)],
       ["tokens", (body) => tokens.issue(pickStrings(body, "name", "expires"))],
       ["tokens/rotate", (body) => tokens.rotate(pickStrings(body, "name", "overlap", "expires"))],
       ["tokens/console", () => newPlants.issueToken()],
@@ -154,12 +161,15 @@ export class OperatorConsole {
   async #api(request: Request, name: string, parameters: URLSearchParams, peer: string): Promise<Response> {
     if (name.startsWith("session")) return this.#session(request, name, peer);
     if (!this.#dependencies.sessions.isAuthenticated(request)) return respondError(401, "Log in first.");
-    if (request.method === "GET") return (await this.#reads.get(name)?.(parameters)) ?? notFound();
+    const client = this.#dependencies.trustedProxies.clientAddress(request, peer);
+    if (request.method === "GET") return (await this.#reads.get(name)?.(parameters, client)) ?? notFound();
     // The one call whose body is not JSON.
     if (request.method === "POST" && name === "import/part")
       return this.#dependencies.imports.add(parameters, await readBytes(request, this.#bodies, peer));
     if (request.method === "POST")
-      return (await this.#writes.get(name)?.(await readBody(request, this.#bodies, peer))) ?? notFound();
+      return (
+        (await this.#writes.get(name)?.(await readBody(request, this.#bodies, peer), client)) ?? notFound()
+      );
     return respondError(405, "The method is not allowed here; use GET or POST.");
   }
 

@@ -2,6 +2,7 @@
 // requested. JavaScript, as TypeScript takes an imported script for code, and not for a path.
 
 import addPlantScript from "./page/add-plant.js" with { type: "file" };
+import addressScript from "./page/address.js" with { type: "file" };
 import apiScript from "./page/api.js" with { type: "file" };
 import appScript from "./page/app.js" with { type: "file" };
 import backupScript from "./page/backup.js" with { type: "file" };
@@ -14,11 +15,13 @@ import iconImage from "./page/icon.svg" with { type: "file" };
 import importScript from "./page/import.js" with { type: "file" };
 import indexPage from "./page/index.html" with { type: "file" };
 import indexesScript from "./page/indexes.js" with { type: "file" };
+import inventoryScript from "./page/inventory.js" with { type: "file" };
 import htm from "./page/library/htm.js" with { type: "file" };
 import preact from "./page/library/preact.js" with { type: "file" };
 import uplotStyle from "./page/library/uplot.css" with { type: "file" };
 import uplotScript from "./page/library/uplot.js" with { type: "file" };
 import logInScript from "./page/log-in.js" with { type: "file" };
+import plantScript from "./page/plant.js" with { type: "file" };
 import plantsScript from "./page/plants.js" with { type: "file" };
 import reloadingSectionScript from "./page/reloading-section.js" with { type: "file" };
 import requestsScript from "./page/requests.js" with { type: "file" };
@@ -30,6 +33,7 @@ import unitsScript from "./page/units.js" with { type: "file" };
 export const pageFiles = new Map(
   Object.entries({
     "add-plant.js": addPlantScript,
+    "address.js": addressScript,
     "api.js": apiScript,
     "app.js": appScript,
     "backup.js": backupScript,
@@ -44,7 +48,9 @@ export const pageFiles = new Map(
     "icon.svg": iconImage,
     "": indexPage,
     "indexes.js": indexesScript,
+    "inventory.js": inventoryScript,
     "log-in.js": logInScript,
+    "plant.js": plantScript,
     "plants.js": plantsScript,
     "reloading-section.js": reloadingSectionScript,
     "style.css": styleSheet,

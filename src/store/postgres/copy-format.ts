@@ -46,6 +46,23 @@ export function fromCopyText(text: string): StoredPlant[] {
   return plants;
 }
 
+/** Parses complete rows of id, name, tag, and the number, time and token of the creation. */
+export function fromCopyTextWithCreations(text: string): StoredPlant[] {
+  const lines = text.split("\n").slice(0, -1);
+  return lines.map((line) => {
+    const [id = "", name = "", tag, position, createdAt, token] = line.split("\t").map(fromCopyValue);
+    const creation =
+      typeof position === "string"
+        ? { createdAt: typeof createdAt === "string" ? Number(createdAt) : null, token: token ?? null }
+        : null;
+    return { id: id ?? "", name: name ?? "", ...(typeof tag === "string" ? { tag } : {}), creation };
+  });
+}
+
+function fromCopyValue(value: string): string | null {
+  return value === "\\N" ? null : unescapeText(value);
+}
+
 function escapeText(text: string): string {
   // The test costs 20 ns, a replacement that finds nothing 60 ns.
   return special.test(text) ? text.replace(specials, (character) => escaped[character] ?? character) : text;

@@ -8,7 +8,7 @@ import {
   indexedCharacters,
   type PlantIndexes,
 } from "../plant-reader.ts";
-import { begin } from "./connection.ts";
+import { begin, tokensSetting } from "./connection.ts";
 import { citusVersion } from "./distribution.ts";
 import type { Pool, PoolClient } from "./driver.ts";
 import { isLockTimeout, rejectForOperator } from "./errors.ts";
@@ -23,24 +23,54 @@ const lockMsMax = 500;
 interface Index {
   /** The relation that exists if the index does. */
   readonly relation: string;
+  /** The relation that an index of an earlier version lacks. */
+  readonly currentRelation?: string;
   readonly create: readonly string[];
+  /** Makes an index of an earlier version a current one. */
+  readonly upgrade?: readonly string[];
   readonly drop: readonly string[];
   /** Whether the statements run outside a transaction, as CONCURRENTLY requires. */
   readonly isConcurrent: boolean;
 }
 
+/** Sets the search path of a function to the schema of the store: the role of a caller may have another one. */
+function fixedSearchPath(name: string): string {
+  return `DO $$ BEGIN EXECUTE format('ALTER FUNCTION ${name}() SET search_path = %I, pg_temp', current_schema()); END $$`;
+}
+
+/**
+ * The triggers of the index "newest". A statement trigger costs a batch one more insert, and not one for each plant. SECURITY
+ * DEFINER: the role of a server needs no privileges on the table. The server sets the names of the tokens by id.
+ */
+const arrivalTriggers = [
+  `CREATE FUNCTION plants_arrive() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+   DECLARE
+     tokens jsonb := nullif(current_setting('${tokensSetting}', true), '')::jsonb;
+   BEGIN
+     INSERT INTO plant_arrivals (id, created_at, token)
+     SELECT id, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint, tokens ->> id::text FROM arrived;
+     RETURN NULL;
+   END $$`,
+  fixedSearchPath("plants_arrive"),
+  `CREATE TRIGGER plants_arrive AFTER INSERT ON plants REFERENCING NEW TABLE AS arrived
+   FOR EACH STATEMENT EXECUTE FUNCTION plants_arrive()`,
+  `CREATE FUNCTION plants_depart() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+   BEGIN DELETE FROM plant_arrivals WHERE id IN (SELECT id FROM departed); RETURN NULL; END $$`,
+  fixedSearchPath("plants_depart"),
+  `CREATE TRIGGER plants_depart AFTER DELETE ON plants REFERENCING OLD TABLE AS departed
+   FOR EACH STATEMENT EXECUTE FUNCTION plants_depart()`,
+];
+
 const indexes: Readonly<Record<IndexName, Index>> = {
   newest: {
     relation: "plant_arrivals",
-    // A statement trigger costs a batch one more insert, and not one for each plant. SECURITY DEFINER: the role of a server
-    // needs no privileges on the table.
+    currentRelation: "plant_arrivals_by_id",
     create: [
-      "CREATE TABLE plant_arrivals (position bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id bigint NOT NULL)",
-      `CREATE FUNCTION plants_arrive() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
-       BEGIN INSERT INTO plant_arrivals (id) SELECT id FROM arrived; RETURN NULL; END $$`,
-      "DO $$ BEGIN EXECUTE format('ALTER FUNCTION plants_arrive() SET search_path = %I, pg_temp', current_schema()); END $$",
-      `CREATE TRIGGER plants_arrive AFTER INSERT ON plants REFERENCING NEW TABLE AS arrived
-       FOR EACH STATEMENT EXECUTE FUNCTION plants_arrive()`,
+      `CREATE TABLE plant_arrivals (
+         position bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id bigint NOT NULL, created_at bigint, token text
+       )`,
+      "CREATE INDEX plant_arrivals_by_id ON plant_arrivals (id)",
+      ...arrivalTriggers,
       // Every role that can read plants can read their order.
       `DO $$ DECLARE reader text; BEGIN
          FOR reader IN
@@ -50,9 +80,22 @@ const indexes: Readonly<Record<IndexName, Index>> = {
          LOOP EXECUTE 'GRANT SELECT ON plant_arrivals TO ' || reader; END LOOP;
        END $$`,
     ],
+    // Of plants that were deleted, and created again, only the last entry is kept.
+    upgrade: [
+      "DROP TRIGGER plants_arrive ON plants",
+      "DROP FUNCTION plants_arrive",
+      "ALTER TABLE plant_arrivals ADD COLUMN created_at bigint, ADD COLUMN token text",
+      "CREATE INDEX plant_arrivals_by_id ON plant_arrivals (id)",
+      `DELETE FROM plant_arrivals AS entry
+       WHERE NOT EXISTS (SELECT FROM plants WHERE plants.id = entry.id)
+          OR EXISTS (SELECT FROM plant_arrivals AS later WHERE later.id = entry.id AND later.position > entry.position)`,
+      ...arrivalTriggers,
+    ],
     drop: [
       "DROP TRIGGER plants_arrive ON plants",
       "DROP FUNCTION plants_arrive",
+      "DROP TRIGGER IF EXISTS plants_depart ON plants",
+      "DROP FUNCTION IF EXISTS plants_depart",
       "DROP TABLE plant_arrivals",
     ],
     isConcurrent: false,
@@ -73,6 +116,16 @@ const indexes: Readonly<Record<IndexName, Index>> = {
     drop: ["DROP INDEX CONCURRENTLY plants_by_tag"],
     isConcurrent: true,
   },
+  text: {
+    relation: "plants_by_text",
+    create: [
+      // Trusted since PostgreSQL 13: the owner of the database may create it.
+      "CREATE EXTENSION IF NOT EXISTS pg_trgm",
+      "CREATE INDEX CONCURRENTLY plants_by_text ON plants USING gin (name gin_trgm_ops, tag gin_trgm_ops)",
+    ],
+    drop: ["DROP INDEX CONCURRENTLY plants_by_text"],
+    isConcurrent: true,
+  },
 };
 
 export class PostgresIndexes implements PlantIndexes {
@@ -91,9 +144,9 @@ export class PostgresIndexes implements PlantIndexes {
     assertUnchanging(name, state);
     if (state === "broken")
       throw new OperatorError(`the index ${name} is broken; drop it, and create it again`);
-    if (state !== "none") return;
     if (name === "newest") await this.#primary.once(assertTriggers).catch(rejectForOperator);
-    await this.#change(indexes[name], "create");
+    if (state === "none") await this.#change(indexes[name], "create");
+    if (state === "outdated") await this.#change(indexes[name], "upgrade");
   }
 
   async drop(name: IndexName): Promise<void> {
@@ -103,10 +156,10 @@ export class PostgresIndexes implements PlantIndexes {
     if (state !== "none") await this.#change(indexes[name], "drop");
   }
 
-  async #change(index: Index, change: "create" | "drop"): Promise<void> {
+  async #change(index: Index, change: "create" | "upgrade" | "drop"): Promise<void> {
     const changing = this.#primary.onceOnConnection(async (connection) => {
       if (!index.isConcurrent) await begin(connection, "", { statementMs: indexMsMax, lockMs: lockMsMax });
-      for (const sql of index[change]) await runLong(connection, sql);
+      for (const sql of index[change] ?? []) await runLong(connection, sql);
       if (!index.isConcurrent) await connection.query("COMMIT");
     });
     await changing.catch(explainLock).catch(rejectForOperator);
@@ -139,7 +192,10 @@ async function runLong(connection: PoolClient, text: string): Promise<void> {
 }
 
 async function indexStates(pool: Pool): Promise<IndexStates> {
-  const relations = Object.values(indexes).map(({ relation }) => relation);
+  const relations = Object.values(indexes).flatMap(({ relation, currentRelation = [] }) => [
+    relation,
+    ...[currentRelation].flat(),
+  ]);
   const { rows } = await pool.query<{ relation: string; is_valid: boolean }>(
     `SELECT relname AS relation, coalesce(indisvalid, true) AS is_valid
      FROM pg_class LEFT JOIN pg_index ON indexrelid = pg_class.oid
@@ -150,9 +206,13 @@ async function indexStates(pool: Pool): Promise<IndexStates> {
   const state = (name: IndexName): IndexState => {
     const found = rows.find(({ relation }) => relation === indexes[name].relation);
     if (found === undefined) return "none";
-    return found.is_valid ? "ready" : (changing.get(found.relation) ?? "broken");
+    if (!found.is_valid) return changing.get(found.relation) ?? "broken";
+    const { currentRelation } = indexes[name];
+    const isCurrent =
+      currentRelation === undefined || rows.some(({ relation }) => relation === currentRelation);
+    return isCurrent ? "ready" : "outdated";
   };
-  return { newest: state("newest"), name: state("name"), tag: state("tag") };
+  return { newest: state("newest"), name: state("name"), tag: state("tag"), text: state("text") };
 }
 
 /**

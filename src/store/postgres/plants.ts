@@ -2,21 +2,24 @@
 // Citus, CockroachDB and YugabyteDB have in common.
 
 import type { NewPlant } from "../../contract/plant.ts";
+import type { EditOutcome, PlantEdit } from "../plant-edit.ts";
 import {
   compareWithStored,
   type ExportFilter,
+  noCreations,
   type OnUnavailable,
   type Outcome,
   type StoredPlant,
 } from "../plant-store.ts";
 import { toInt8Array, toTextArray } from "./binary-array.ts";
 import { begin, type HostPool, socketOf, timerMsMax, withLockLimit } from "./connection.ts";
-import { fromCopyText, toCopyText } from "./copy-format.ts";
+import { fromCopyText, fromCopyTextWithCreations, toCopyText } from "./copy-format.ts";
 import {
   copyFrom,
   copyTo,
   DatabaseError,
   escapeLiteral,
+  type Pool,
   type PoolClient,
   type QueryConfig,
 } from "./driver.ts";
@@ -69,18 +72,40 @@ const exportMsMax = timerMsMax;
 /** How long an export or count waits for a lock on the table. */
 const exportLockMsMax = 5_000;
 
+/** How often a server looks whether the index that records tokens was created or dropped. */
+const recordingCheckMs = 10_000;
+
 export class PostgresPlants {
   readonly #primary: Commits;
   readonly #onUnavailable: OnUnavailable;
   readonly #locked = new LockedIds();
+  #recordsTokens = false;
+  #checkedAt = Number.NEGATIVE_INFINITY;
 
   constructor(primary: Commits, onUnavailable: OnUnavailable) {
     this.#primary = primary;
     this.#onUnavailable = onUnavailable;
   }
 
+  /** Whether the index "newest" existed at most some seconds ago. */
+  get recordsTokens(): boolean {
+    const now = performance.now();
+    if (now - this.#checkedAt > recordingCheckMs) {
+      this.#checkedAt = now;
+      // A failure is reported by the next batch.
+      void this.checkRecording().catch(() => undefined);
+    }
+    return this.#recordsTokens;
+  }
+
+  /** Looks whether the index "newest" exists. */
+  async checkRecording(): Promise<void> {
+    this.#recordsTokens = await this.#primary.once(recordsCreations);
+  }
+
   /** Commits a batch, and after an error of some row each plant by itself. See PlantStore.create. */
-  async create(batch: readonly NewPlant[]): Promise<Outcome[]> {
+  async create(plants: readonly NewPlant[], tokens?: readonly string[]): Promise<Outcome[]> {
+    const batch = tokens === undefined ? plants : withTokens(plants, tokens);
     try {
       return await this.#primary.withRetry((pool) => this.#commit(pool, batch));
     } catch (error) {
@@ -96,6 +121,29 @@ export class PostgresPlants {
     const selecting = this.#primary.withRetry((pool) => select(pool, [id]));
     const { plants } = await selecting.catch(rejectForOperator);
     return plants.get(id);
+  }
+
+  /** Edits one plant in one statement. See PlantStore.edit. It is not repeated, as it may have been made without a response. */
+  async edit({ id, expected, replacement }: PlantEdit): Promise<EditOutcome> {
+    const isExpected = `id = $1::int8 AND name COLLATE "C" = $2 AND tag COLLATE "C" IS NOT DISTINCT FROM $3`;
+    const values = [String(id), expected.name, expected.tag ?? null];
+    const statement =
+      replacement === undefined
+        ? { text: `DELETE FROM plants WHERE ${isExpected}`, values }
+        : {
+            text: `UPDATE plants SET name = $4, tag = $5 WHERE ${isExpected}`,
+            values: [...values, replacement.name, replacement.tag ?? null],
+          };
+    const editing = this.#primary.once(async (pool) => {
+      const { rowCount } = await pool.query(withLockLimit(statement, batchLockMsMax));
+      if (rowCount === 1) return "done";
+      const { plants } = await select(pool, [id]);
+      const stored = plants.get(id);
+      if (stored === undefined) return "missing";
+      // Another transaction may have restored it meanwhile; the operator has to look again either way.
+      return "changed";
+    });
+    return editing.catch(rejectForOperator);
   }
 
   async #commit(pool: HostPool, batch: readonly NewPlant[]): Promise<Outcome[]> {
@@ -133,6 +181,29 @@ export class PostgresPlants {
       return "unavailable";
     }
   }
+}
+
+/** A plant of a batch whose tokens are recorded. */
+interface PlantWithToken extends NewPlant {
+  readonly token?: string;
+}
+
+function withTokens(plants: readonly NewPlant[], tokens: readonly string[]): PlantWithToken[] {
+  return plants.map((plant, index) => ({ ...plant, token: tokens[index] ?? "" }));
+}
+
+/** What the triggers of the index "newest" read; undefined if no token is to be recorded. */
+function tokensOf(rows: readonly PlantWithToken[]): string | undefined {
+  if (rows[0]?.token === undefined) return undefined;
+  return JSON.stringify(Object.fromEntries(rows.map(({ id, token }) => [String(id), token])));
+}
+
+/** Whether the index "newest" exists with its current columns. */
+export async function recordsCreations(pool: Pick<Pool, "query">): Promise<boolean> {
+  const { rows } = await pool.query<{ exists: boolean }>(
+    "SELECT to_regclass('plant_arrivals_by_id') IS NOT NULL AS exists",
+  );
+  return rows[0]?.exists ?? false;
 }
 
 /** The ids whose rows were locked by other transactions in the last 30 seconds. */
@@ -328,7 +399,7 @@ async function copyAll(
 async function copy(pool: HostPool, rows: readonly NewPlant[], lockMs: number): Promise<boolean> {
   const connection = await pool.connect();
   try {
-    await begin(connection, "", { lockMs });
+    await begin(connection, "", { lockMs, tokens: tokensOf(rows) });
     const stream = connection.query(copyFrom("COPY plants (id, name, tag) FROM STDIN"));
     await new Promise<void>((resolve, reject) => {
       stream
@@ -357,7 +428,9 @@ function toIds(rows: readonly NewPlant[]): Set<bigint> {
 /** Inserts rows by one statement, and returns the ids that were created. */
 async function insert(pool: HostPool, rows: readonly NewPlant[], lockMs: number): Promise<string[]> {
   const statement = { ...insertStatement(pool, rows), rowMode: "array" as const };
-  const { rows: inserted } = await pool.query<[string]>(withLockLimit(statement, lockMs));
+  const tokens = tokensOf(rows);
+  const limited = withLockLimit(tokens === undefined ? statement : { ...statement, tokens }, lockMs);
+  const { rows: inserted } = await pool.query<[string]>(limited);
   return inserted.map(([id]) => id);
 }
 
@@ -441,6 +514,7 @@ export async function* exportPlants(primary: Primary, filter: ExportFilter): Asy
   const connection = await primary.once((pool) => pool.connect()).catch(rejectForOperator);
   try {
     await begin(connection, "READ ONLY", { statementMs: exportMsMax, lockMs: exportLockMsMax });
+    if (filter.withCreation && !(await recordsCreations(connection))) throw noCreations();
     yield* copyOut(connection, filter);
   } catch (error) {
     await rejectForOperator(error);
@@ -466,7 +540,18 @@ export async function countPlants(primary: Primary, filter: ExportFilter): Promi
 }
 
 async function* copyOut(connection: PoolClient, filter: ExportFilter): AsyncGenerator<StoredPlant[]> {
-  const sql = `COPY (SELECT id, name, tag FROM plants ${whereClause(filter)} ORDER BY id) TO STDOUT`;
+  const [columns, creation] = filter.withCreation
+    ? [
+        ", position, created_at, token",
+        `LEFT JOIN LATERAL (
+         SELECT position, created_at, token FROM plant_arrivals WHERE plant_arrivals.id = plants.id
+         ORDER BY position DESC LIMIT 1
+       ) AS arrival ON true`,
+      ]
+    : ["", ""];
+  const sql = `COPY (SELECT plants.id, name, tag${columns} FROM plants ${creation} ${whereClause(filter)}
+                     ORDER BY plants.id) TO STDOUT`;
+  const parse = filter.withCreation ? fromCopyTextWithCreations : fromCopyText;
   const query = Object.assign(copyTo(sql), { query_timeout: exportMsMax, callback: () => undefined });
   const decoder = new TextDecoder("utf-8", { fatal: true });
   let rest: string[] = [];
@@ -475,7 +560,7 @@ async function* copyOut(connection: PoolClient, filter: ExportFilter): AsyncGene
       const text = decoder.decode(chunk, { stream: true });
       const end = text.lastIndexOf("\n") + 1;
       if (end > 0) {
-        yield fromCopyText(rest.join("") + text.slice(0, end));
+        yield parse(rest.join("") + text.slice(0, end));
         rest = [];
       }
       rest.push(text.slice(end));
@@ -489,7 +574,7 @@ async function* copyOut(connection: PoolClient, filter: ExportFilter): AsyncGene
 /** The values are part of the text, as COPY takes no parameters. */
 function whereClause({ tag, sinceId }: ExportFilter): string {
   const conditions = [
-    ...(sinceId === undefined ? [] : [`id > ${sinceId}`]),
+    ...(sinceId === undefined ? [] : [`plants.id > ${sinceId}`]),
     ...(tag === undefined ? [] : [`tag = ${escapeLiteral(tag)}`]),
   ];
   return conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;

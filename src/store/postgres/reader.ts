@@ -1,13 +1,21 @@
 // Reads plants of a PostgreSQL store on connections of its own, so that it uses none of those of the batches.
 
 import type { NewPlant } from "../../contract/plant.ts";
-import type { IndexStates, PlantReader, PlantSummary, Search, SearchResult } from "../plant-reader.ts";
-import { findSummaries, searchPlants } from "../plant-search.ts";
+import type {
+  CountedPart,
+  Creation,
+  IndexStates,
+  PlantReader,
+  PlantSummary,
+  Search,
+  SearchResult,
+} from "../plant-reader.ts";
+import { countCreatedSince, findSummaries, searchPlants } from "../plant-search.ts";
 import type { PostgresUrl } from "./connection-url.ts";
 import { rejectForOperator } from "./errors.ts";
 import { PostgresIndexes } from "./indexes.ts";
 import { PostgresPlantQueries } from "./plant-queries.ts";
-import { PostgresPlants } from "./plants.ts";
+import { PostgresPlants, recordsCreations } from "./plants.ts";
 import { Primary } from "./primary.ts";
 
 /** The pool has one more, see Primary. */
@@ -38,6 +46,23 @@ export class PostgresReader implements PlantReader {
 
   get(id: bigint): Promise<NewPlant | undefined> {
     return this.#plants.get(id);
+  }
+
+  async creations(ids: readonly bigint[]): Promise<Creation[]> {
+    return (await this.#recordsCreations()) ? this.#queries.creations(ids).catch(rejectForOperator) : [];
+  }
+
+  async createdSince(times: readonly number[]): Promise<number[] | undefined> {
+    if (!(await this.#recordsCreations())) return undefined;
+    return countCreatedSince(this.#queries, times).catch(rejectForOperator);
+  }
+
+  countPart(afterId: bigint | undefined, plantsMax: number): Promise<CountedPart> {
+    return this.#queries.countPart(afterId, plantsMax).catch(rejectForOperator);
+  }
+
+  #recordsCreations(): Promise<boolean> {
+    return this.#primary.once(recordsCreations).catch(rejectForOperator);
   }
 
   indexStates(): Promise<IndexStates> {

@@ -2,6 +2,8 @@
 
 import type { NewPlant } from "../../contract/plant.ts";
 import { OperatorError } from "../../operator-error.ts";
+import type { EditOutcome, PlantEdit } from "../plant-edit.ts";
+import type { PlantIndexes } from "../plant-reader.ts";
 import type {
   Distribution,
   ExportFilter,
@@ -33,7 +35,7 @@ export class PostgresStore implements ReadablePlantStore {
   readonly location: string;
   readonly wasCreated: boolean;
   readonly tokens: PostgresTokens;
-  readonly indexes: PostgresIndexes;
+  readonly indexes: PlantIndexes;
   readonly batchesInFlightMax: number;
   /** Those of Citus, for a server. */
   readonly lanes: CitusLanes | undefined;
@@ -56,7 +58,13 @@ export class PostgresStore implements ReadablePlantStore {
     this.#primary = primary;
     this.#plants = new PostgresPlants(primary, onUnavailable);
     this.tokens = new PostgresTokens(primary);
-    this.indexes = new PostgresIndexes(primary);
+    const indexes = new PostgresIndexes(primary);
+    this.indexes = {
+      states: () => indexes.states(),
+      // The plants after it come with their tokens.
+      create: (name) => indexes.create(name).then(() => this.#plants.checkRecording()),
+      drop: (name) => indexes.drop(name).then(() => this.#plants.checkRecording()),
+    };
   }
 
   /** Opens the store at a URL without its scheme, see parsePostgresUrl; `create` creates or upgrades the schema. Rejects with an OperatorError. */
@@ -105,9 +113,18 @@ export class PostgresStore implements ReadablePlantStore {
     }
   }
 
-  create(batch: readonly NewPlant[], lane?: string): Promise<Outcome[]> {
+  create(batch: readonly NewPlant[], tokens?: readonly string[], lane?: string): Promise<Outcome[]> {
+    // Citus rejects the index that records tokens.
     const inLane = lane === undefined ? undefined : this.lanes?.create(batch, lane);
-    return inLane ?? this.#plants.create(batch);
+    return inLane ?? this.#plants.create(batch, tokens);
+  }
+
+  get recordsTokens(): boolean {
+    return this.#plants.recordsTokens;
+  }
+
+  edit(edit: PlantEdit): Promise<EditOutcome> {
+    return this.#plants.edit(edit);
   }
 
   async assertWritable(lane?: string): Promise<void> {
@@ -138,7 +155,7 @@ export class PostgresStore implements ReadablePlantStore {
   }
 
   bytesOnDisk(): Promise<number | undefined> {
-    return this.#primary.once(bytesOfTables);
+    return this.#primary.once(bytesOfTables).catch(rejectForOperator);
   }
 
   walBytes(): undefined {
@@ -147,8 +164,7 @@ export class PostgresStore implements ReadablePlantStore {
 
   async size(): Promise<StoreSize> {
     const plants = await this.count({});
-    const bytes = await this.bytesOnDisk().catch(rejectForOperator);
-    return { plants, bytes, schemaVersion: newestVersion };
+    return { plants, bytes: await this.bytesOnDisk(), schemaVersion: newestVersion };
   }
 
   distribute(): Promise<Distribution> {

@@ -1,6 +1,7 @@
 // The worker that holds the SQLite file open for writing, so that the network never waits for the disk.
 
 import type { NewPlant } from "../../contract/plant.ts";
+import type { EditOutcome, PlantEdit } from "../plant-edit.ts";
 import type { PlantIndexes } from "../plant-reader.ts";
 import type { OpenMode, Outcome } from "../plant-store.ts";
 import type { TokenStore } from "../token-store.ts";
@@ -18,7 +19,8 @@ export interface CommitWorker {
      */
     open(path: string, mode: OpenMode, memory: SharedArrayBuffer, signals: SharedArrayBuffer): Promise<void>;
     /** For a batch that does not fit into the memory. */
-    create(batch: readonly NewPlant[]): Promise<Outcome[]>;
+    create(batch: readonly NewPlant[], tokens?: readonly string[]): Promise<Outcome[]>;
+    edit(edit: PlantEdit): Promise<EditOutcome>;
     assertWritable(): Promise<void>;
     close(): Promise<void>;
   };
@@ -28,6 +30,9 @@ export interface CommitWorker {
 
 /** Why a batch could not be committed: the worker's notification. */
 export type Unavailable = string;
+
+/** How often the thread looks whether another process has created the index that records tokens, or dropped it: it takes 3 µs. */
+const recordingCheckMs = 1_000;
 
 let opened: SqliteStore | undefined;
 let isClosed = false;
@@ -41,7 +46,8 @@ const calls = serveCalls<CommitWorker>({
       });
       void serveBatches(opened, new BatchReceiver(memory));
     },
-    create: (batch) => store().create(batch),
+    create: (batch, tokens) => store().create(batch, tokens),
+    edit: (edit) => store().edit(edit),
     assertWritable: () => store().assertWritable(),
     async close() {
       await store().close();
@@ -65,16 +71,25 @@ function store(): SqliteStore {
 async function serveBatches(store: SqliteStore, batches: BatchReceiver): Promise<void> {
   // The response to the call that opened the store comes first.
   await calls.next;
+  let checkedAt = Number.NEGATIVE_INFINITY;
   while (!isClosed) {
-    if (batches.wait(calls.count) === "message") await calls.next;
-    else await commit(store, batches);
+    const now = performance.now();
+    if (now - checkedAt > recordingCheckMs) {
+      batches.setRecordsTokens(store.recordsTokens);
+      checkedAt = now;
+    }
+    if (batches.wait(calls.count) === "message") {
+      await calls.next;
+      // The call may have created the index or dropped it.
+      checkedAt = Number.NEGATIVE_INFINITY;
+    } else await commit(store, batches);
   }
 }
 
 async function commit(store: SqliteStore, batches: BatchReceiver): Promise<void> {
   const { batch } = batches;
   try {
-    batch.writeOutcomes(await store.create(batch.readBatch()));
+    batch.writeOutcomes(await store.create(batch.readBatch(), batch.readTokens()));
   } catch (error) {
     batch.writeFailure(JSON.stringify(toSentError(error)));
   }

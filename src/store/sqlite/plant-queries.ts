@@ -1,8 +1,25 @@
 // The queries of a search. Their promises are settled when they are returned: each query blocks its thread.
 
 import type { NewPlant } from "../../contract/plant.ts";
-import { type Cursor, indexedCharacters, previewLength } from "../plant-reader.ts";
-import type { DeletedEntry, PlantAtCursor, PlantQueries, Prefix, SearchFilter } from "../plant-search.ts";
+import {
+  type CountedPart,
+  type Creation,
+  type Cursor,
+  indexedCharacters,
+  previewLength,
+  textCharactersMin,
+} from "../plant-reader.ts";
+import {
+  type CreationEntry,
+  type CreationQueries,
+  type DeletedEntry,
+  type IdRange,
+  type PlantAtCursor,
+  type PlantQueries,
+  type Prefix,
+  type SearchFilter,
+  toCountedPart,
+} from "../plant-search.ts";
 import type { Database } from "./driver.ts";
 import { type PlantRow, toPlant } from "./plants.ts";
 
@@ -13,7 +30,7 @@ interface Row {
   readonly name_length: bigint;
   readonly tag_length: bigint | null;
   readonly position?: bigint;
-  readonly name_key?: string;
+  readonly sort_key?: string;
 }
 
 /** An entry of the index "newest" whose plant was deleted. */
@@ -24,12 +41,25 @@ interface DeletedRow {
 
 type Value = bigint | string;
 
-const summaryColumns = `id, substr(name, 1, ${previewLength}) AS name, substr(tag, 1, ${previewLength}) AS tag,
-               length(name) AS name_length, length(tag) AS tag_length`;
-const nameKey = `substr(name, 1, ${indexedCharacters})`;
-const tagKey = `substr(tag, 1, ${indexedCharacters})`;
+const summaryColumns = `plants.id, substr(plants.name, 1, ${previewLength}) AS name,
+               substr(plants.tag, 1, ${previewLength}) AS tag, length(plants.name) AS name_length,
+               length(plants.tag) AS tag_length`;
 
-export class SqlitePlantQueries implements PlantQueries {
+/** The expressions of the indexes, and the condition of the one on tags. */
+const keys = {
+  name: { key: `substr(name, 1, ${indexedCharacters})`, condition: "" },
+  tag: { key: `substr(tag, 1, ${indexedCharacters})`, condition: "AND tag IS NOT NULL" },
+} as const;
+
+/**
+ * The characters of a tag by which FTS5 finds it; the whole tag is compared then. A phrase of 5,000 times the same character took
+ * it a second for each plant that has it.
+ */
+const matchedTagCharacters = 30;
+
+export class SqlitePlantQueries implements PlantQueries, CreationQueries {
+  /** FTS5 merges the lists of rowids as they are read. */
+  readonly findsTextInOrder = true;
   readonly #database: Database;
 
   constructor(database: Database) {
@@ -40,74 +70,117 @@ export class SqlitePlantQueries implements PlantQueries {
     return ids.flatMap((id) => this.#all(`SELECT ${summaryColumns} FROM plants WHERE id = ?`, [id]));
   }
 
-  async byId(idMax: bigint, plantsMax: number): Promise<PlantAtCursor[]> {
-    return this.#all(`SELECT ${summaryColumns} FROM plants WHERE id <= ? ORDER BY id DESC LIMIT ?`, [
-      idMax,
-      BigInt(plantsMax),
-    ]);
+  async byId(from: bigint, isDescending: boolean, plantsMax: number): Promise<PlantAtCursor[]> {
+    const { reached, direction } = sqlOf(isDescending);
+    return this.#all(
+      `SELECT ${summaryColumns} FROM plants WHERE id ${reached} ? ORDER BY id ${direction} LIMIT ?`,
+      [from, BigInt(plantsMax)],
+    );
   }
 
-  async newest(before: bigint | undefined, plantsMax: number): Promise<(PlantAtCursor | DeletedEntry)[]> {
+  async byCreation(
+    after: bigint | undefined,
+    isDescending: boolean,
+    plantsMax: number,
+  ): Promise<(PlantAtCursor | DeletedEntry)[]> {
+    const { passed, direction } = sqlOf(isDescending);
     const arrivals = this.#database.query<Row | DeletedRow, Value[]>(
       `SELECT position, ${summaryColumns} FROM (
-         SELECT position, id AS arrived FROM plant_arrivals WHERE position < ? ORDER BY position DESC LIMIT ?
-       ) LEFT JOIN plants ON plants.id = arrived ORDER BY position DESC`,
+         SELECT position, id AS arrived FROM plant_arrivals WHERE position ${passed} ? ORDER BY position ${direction} LIMIT ?
+       ) LEFT JOIN plants ON plants.id = arrived ORDER BY position ${direction}`,
     );
+    const start = after ?? (isDescending ? 2n ** 63n - 1n : -(2n ** 63n));
     return arrivals
-      .all(before ?? 2n ** 63n - 1n, BigInt(plantsMax))
-      .map((row) => (row.id === null ? { cursor: { number: row.position } } : toPlantAtCursor(row)));
+      .all(start, BigInt(plantsMax))
+      .map((row) =>
+        row.id === null
+          ? { cursor: { order: "created", number: row.position } }
+          : toPlantAtCursor(row, "created"),
+      );
   }
 
   /** Two statements, as each is one range scan of the index: SQLite uses no expression index for a comparison of row values. */
-  async byName(
+  async byKey(
+    column: "name" | "tag",
     { text, end }: Prefix,
     after: Cursor | undefined,
+    isDescending: boolean,
     plantsMax: number,
   ): Promise<PlantAtCursor[]> {
-    const select = `SELECT ${nameKey} AS name_key, ${summaryColumns} FROM plants WHERE`;
-    const order = `ORDER BY ${nameKey}, id LIMIT ?`;
+    const { passed, direction } = sqlOf(isDescending);
+    const { key, condition } = keys[column];
+    const select = `SELECT ${key} AS sort_key, ${summaryColumns} FROM plants WHERE`;
+    const order = `${condition} ORDER BY ${key} ${direction}, id ${direction} LIMIT ?`;
+    const limit = (found: readonly PlantAtCursor[]) => BigInt(plantsMax - found.length);
     const sameKey =
       after === undefined
         ? []
-        : this.#all(`${select} ${nameKey} = ? AND id > ? ${order}`, [
-            after.key ?? "",
-            after.number,
-            BigInt(plantsMax),
-          ]);
-    const [from, operator] = after === undefined ? [text, ">="] : [after.key ?? "", ">"];
-    const upTo = end === undefined ? [] : [end];
+        : this.#all(
+            `${select} ${key} = ? AND id ${passed} ? ${order}`,
+            [after.key ?? "", after.number, limit([])],
+            column,
+          );
+    const [first, last] = isDescending ? [undefined, after?.key] : [after?.key, undefined];
+    const bounds: [sql: string, value: string | undefined][] = [
+      [`${key} ${first === undefined ? ">=" : ">"} ?`, first ?? text],
+      [`${key} < ?`, last ?? end],
+    ];
+    const given = bounds.filter(([, value]) => value !== undefined);
     const rest = this.#all(
-      `${select} ${nameKey} ${operator} ? ${end === undefined ? "" : `AND ${nameKey} < ?`} ${order}`,
-      [from, ...upTo, BigInt(plantsMax - sameKey.length)],
+      `${select} ${given.map(([sql]) => sql).join(" AND ")} ${order}`,
+      [...given.map(([, value]) => value ?? ""), limit(sameKey)],
+      column,
     );
     return [...sameKey, ...rest];
   }
 
-  async byTag(tag: string, idMax: bigint, plantsMax: number): Promise<PlantAtCursor[]> {
+  async byText(
+    { text, tag }: SearchFilter & { readonly text: string },
+    from: bigint,
+    isDescending: boolean,
+    plantsMax: number,
+  ): Promise<PlantAtCursor[]> {
+    const { reached, direction } = sqlOf(isDescending);
+    const tagStart = Array.from(tag ?? "").slice(0, matchedTagCharacters);
+    const isTagIndexed = tagStart.length >= textCharactersMin;
+    const match = isTagIndexed ? `${phrase(text)} AND tag : ${phrase(tagStart.join(""))}` : phrase(text);
     return this.#all(
-      `SELECT ${summaryColumns} FROM plants
-       WHERE ${tagKey} = substr(?1, 1, ${indexedCharacters}) AND tag = ?1 AND id <= ?2 ORDER BY id DESC LIMIT ?3`,
-      [tag, idMax, BigInt(plantsMax)],
+      `SELECT ${summaryColumns} FROM plants_text CROSS JOIN plants ON plants.id = plants_text.rowid
+       WHERE plants_text MATCH ? AND plants_text.rowid ${reached} ? ${tag === undefined ? "" : "AND plants.tag = ?"}
+       ORDER BY plants_text.rowid ${direction} LIMIT ?`,
+      [match, from, ...(tag === undefined ? [] : [tag]), BigInt(plantsMax)],
     );
   }
 
-  async idRangeEnd(idMax: bigint, plants: number): Promise<bigint | undefined> {
+  async idRangeEnd(
+    from: bigint,
+    isDescending: boolean,
+    plants: number,
+    tag: string | undefined,
+  ): Promise<bigint | undefined> {
+    const { reached, direction, last } = sqlOf(isDescending);
+    const ofTag =
+      tag === undefined
+        ? ""
+        : `${keys.tag.key} = substr(?3, 1, ${indexedCharacters}) AND tag IS NOT NULL AND`;
     const ends = this.#database.query<{ end: bigint | null }, Value[]>(
-      "SELECT min(id) AS end FROM (SELECT id FROM plants WHERE id <= ? ORDER BY id DESC LIMIT ?)",
+      `SELECT ${last}(id) AS end
+       FROM (SELECT id FROM plants WHERE ${ofTag} id ${reached} ?1 ORDER BY id ${direction} LIMIT ?2)`,
     );
-    return ends.get(idMax, BigInt(plants))?.end ?? undefined;
+    return ends.get(from, BigInt(plants), ...(tag === undefined ? [] : [tag]))?.end ?? undefined;
   }
 
   async inIdRange(
     filter: SearchFilter,
-    idMin: bigint,
-    idMax: bigint,
+    { min, max, usesTagIndex }: IdRange,
+    isDescending: boolean,
     plantsMax: number,
   ): Promise<PlantAtCursor[]> {
-    const [matches, values] = filterSql(filter);
+    const [matches, values] = filterSql(filter, usesTagIndex);
     return this.#all(
-      `SELECT ${summaryColumns} FROM plants WHERE id BETWEEN ? AND ? AND ${matches} ORDER BY id DESC LIMIT ?`,
-      [idMin, idMax, ...values, BigInt(plantsMax)],
+      `SELECT ${summaryColumns} FROM plants WHERE id BETWEEN ? AND ? AND ${matches}
+       ORDER BY id ${sqlOf(isDescending).direction} LIMIT ?`,
+      [min, max, ...values, BigInt(plantsMax)],
     );
   }
 
@@ -118,22 +191,71 @@ export class SqlitePlantQueries implements PlantQueries {
     return row === null ? undefined : toPlant(row);
   }
 
-  #all(sql: string, values: readonly Value[]): PlantAtCursor[] {
+  creations(ids: readonly bigint[]): Creation[] {
+    const arrivals = this.#database.query<{ created_at: bigint | null; token: string | null }, [bigint]>(
+      "SELECT created_at, token FROM plant_arrivals WHERE id = ? ORDER BY position DESC LIMIT 1",
+    );
+    return ids.flatMap((id) => {
+      const row = arrivals.get(id);
+      if (row === null) return [];
+      return [{ id, createdAt: row.created_at === null ? null : Number(row.created_at), token: row.token }];
+    });
+  }
+
+  async entryFrom(number: bigint | undefined): Promise<CreationEntry | undefined> {
+    const [where, direction] = number === undefined ? ["", "DESC"] : ["WHERE position >= ?", "ASC"];
+    const entries = this.#database.query<{ position: bigint; created_at: bigint | null }, bigint[]>(
+      `SELECT position, created_at FROM plant_arrivals ${where} ORDER BY position ${direction} LIMIT 1`,
+    );
+    const row = entries.get(...(number === undefined ? [] : [number]));
+    if (row === null) return undefined;
+    return { number: row.position, createdAt: row.created_at === null ? null : Number(row.created_at) };
+  }
+
+  countPart(afterId: bigint | undefined, plantsMax: number): CountedPart {
+    const groups = this.#database.query<{ tag: string | null; plants: bigint; last: bigint }, bigint[]>(
+      `SELECT ${keys.tag.key} AS tag, count(*) AS plants, max(id) AS last
+       FROM (SELECT id, tag FROM plants ${afterId === undefined ? "" : "WHERE id > ?"} ORDER BY id LIMIT ?) GROUP BY 1`,
+    );
+    const rows = groups.all(...(afterId === undefined ? [] : [afterId]), BigInt(plantsMax));
+    return toCountedPart(rows.map(({ tag, plants, last }) => ({ tag, plants: Number(plants), last })));
+  }
+
+  #all(sql: string, values: readonly Value[], order: Cursor["order"] = "id"): PlantAtCursor[] {
     return this.#database
       .query<Row, Value[]>(sql)
       .all(...values)
-      .map(toPlantAtCursor);
+      .map((row) => toPlantAtCursor(row, order));
   }
 }
 
-/** The unary plus keeps SQLite from using an index on name or tag that was just created: a range is read by its ids. */
-function filterSql(filter: SearchFilter): [sql: string, values: Value[]] {
-  if ("tag" in filter) return ["+tag = ?", [filter.tag]];
-  const { text, end } = filter.prefix;
-  return end === undefined ? ["+name >= ?", [text]] : ["+name >= ? AND +name < ?", [text, end]];
+/** The operators and words of a direction. */
+function sqlOf(isDescending: boolean) {
+  return isDescending
+    ? ({ passed: "<", reached: "<=", direction: "DESC", last: "min" } as const)
+    : ({ passed: ">", reached: ">=", direction: "ASC", last: "max" } as const);
 }
 
-function toPlantAtCursor({ id, name, tag, name_length, tag_length, position, name_key }: Row): PlantAtCursor {
+/** A text as a phrase of FTS5's query language, in which nothing else is special. */
+function phrase(text: string): string {
+  return `"${text.replaceAll('"', '""')}"`;
+}
+
+/** The unary plus keeps SQLite from using an index that was just created: a range is read by its ids. */
+function filterSql({ prefix, tag }: SearchFilter, usesTagIndex: boolean): [sql: string, values: Value[]] {
+  const conditions: [sql: string, ...values: Value[]][] = [];
+  if (usesTagIndex && tag !== undefined)
+    conditions.push([`${keys.tag.key} = substr(?, 1, ${indexedCharacters}) AND tag IS NOT NULL`, tag]);
+  if (tag !== undefined) conditions.push(["+tag = ?", tag]);
+  if (prefix !== undefined) conditions.push(["+name >= ?", prefix.text]);
+  if (prefix?.end !== undefined) conditions.push(["+name < ?", prefix.end]);
+  return [conditions.map(([sql]) => sql).join(" AND "), conditions.flatMap(([, ...values]) => values)];
+}
+
+function toPlantAtCursor(
+  { id, name, tag, name_length, tag_length, position, sort_key }: Row,
+  order: Cursor["order"],
+): PlantAtCursor {
   const isTruncated = name_length > previewLength || (tag_length ?? 0n) > previewLength;
   const number = position ?? id;
   return {
@@ -141,6 +263,6 @@ function toPlantAtCursor({ id, name, tag, name_length, tag_length, position, nam
     name,
     tag,
     isTruncated,
-    cursor: name_key === undefined ? { number } : { number, key: name_key },
+    cursor: sort_key === undefined ? { order, number } : { order, number, key: sort_key },
   };
 }

@@ -1,9 +1,20 @@
 // The plants table: commits batches, reads single plants, exports and counts.
 
-import type { NewPlant } from "../../contract/plant.ts";
-import { compareWithStored, type ExportFilter, type OnUnavailable, type Outcome } from "../plant-store.ts";
+import { type NewPlant, plantsEqual } from "../../contract/plant.ts";
+import type { EditOutcome, PlantEdit } from "../plant-edit.ts";
+import type { Creation } from "../plant-reader.ts";
+import {
+  compareWithStored,
+  type ExportFilter,
+  noCreations,
+  type OnUnavailable,
+  type Outcome,
+  type StoredPlant,
+} from "../plant-store.ts";
+import { runImmediateTransaction } from "./connection.ts";
 import type { Database } from "./driver.ts";
 import { batchFailure } from "./errors.ts";
+import { recordsCreations } from "./indexes.ts";
 import { Wal } from "./wal.ts";
 
 export interface PlantRow {
@@ -44,16 +55,32 @@ export class SqlitePlants {
    * Commits a batch in one transaction, and if that fails each plant by itself. See PlantStore.create. Throws SQLite's
    * own error if an fsync has failed; the connection must not be used afterwards.
    */
-  create(batch: readonly NewPlant[]): Outcome[] {
+  create(batch: readonly NewPlant[], tokens?: readonly string[]): Outcome[] {
     if (!this.#wal.ensureSynced()) return batch.map(() => "unavailable");
-    if (!this.#wal.makeRoom()) return batch.map((plant) => this.#commitSingly(plant, false));
+    if (!this.#wal.makeRoom()) return batch.map((plant) => this.#commitSingly(plant, undefined, false));
     try {
-      return this.#commit(batch);
+      return this.#commit(batch, tokens);
     } catch (error) {
       const { reason, mayCommitSingly } = batchFailure(error);
       this.#onUnavailable(reason);
-      return batch.map((plant) => this.#commitSingly(plant, mayCommitSingly && batch.length > 1));
+      const mayWrite = mayCommitSingly && batch.length > 1;
+      return batch.map((plant, index) => this.#commitSingly(plant, tokens?.[index], mayWrite));
     }
+  }
+
+  /** Edits one plant in a transaction of its own. See PlantStore.edit. Throws as runImmediateTransaction does. */
+  edit({ id, expected, replacement }: PlantEdit): EditOutcome {
+    return runImmediateTransaction(this.#database, () => {
+      const stored = this.get(id);
+      if (stored === undefined) return "missing";
+      if (!plantsEqual(stored, expected)) return "changed";
+      if (replacement === undefined) this.#database.run("DELETE FROM plants WHERE id = ?", [id]);
+      else {
+        const values = [replacement.name, replacement.tag ?? null, id];
+        this.#database.run("UPDATE plants SET name = ?, tag = ? WHERE id = ?", values);
+      }
+      return "done";
+    });
   }
 
   get(id: bigint): NewPlant | undefined {
@@ -71,21 +98,25 @@ export class SqlitePlants {
    * Commits one plant of a batch that failed. Replays and conflicts need no disk, and a small plant may fit where a large
    * one does not.
    */
-  #commitSingly(plant: NewPlant, mayWrite: boolean): Outcome {
+  #commitSingly(plant: NewPlant, token: string | undefined, mayWrite: boolean): Outcome {
     try {
       const stored = this.get(plant.id);
       if (stored !== undefined) return compareWithStored(stored, plant);
-      return mayWrite ? (this.#commit([plant])[0] ?? "unavailable") : "unavailable";
+      return mayWrite
+        ? (this.#commit([plant], token === undefined ? undefined : [token])[0] ?? "unavailable")
+        : "unavailable";
     } catch (error) {
       this.#onUnavailable(batchFailure(error).reason);
       return "unavailable";
     }
   }
 
-  #commit(batch: readonly NewPlant[]): Outcome[] {
+  #commit(batch: readonly NewPlant[], tokens: readonly string[] | undefined): Outcome[] {
     this.#begin.run();
     try {
+      const recorder = tokens === undefined ? undefined : TokenRecorder.start(this.#database);
       const outcomes = batch.map((plant) => this.#insertOne(plant));
+      if (tokens !== undefined) recorder?.record(tokens, outcomes);
       this.#commitTransaction.run();
       return outcomes;
     } catch (error) {
@@ -104,17 +135,61 @@ export class SqlitePlants {
   }
 }
 
+/**
+ * Records the tokens of a batch in the index "newest", whose trigger adds one entry for each plant that is created. In a
+ * transaction that only this connection writes in, they have the positions after the last one.
+ */
+class TokenRecorder {
+  readonly #database: Database;
+  readonly #last: bigint;
+
+  private constructor(database: Database, last: bigint) {
+    this.#database = database;
+    this.#last = last;
+  }
+
+  /** Before the batch is inserted. Undefined if the index was dropped since the tokens were asked for. */
+  static start(database: Database): TokenRecorder | undefined {
+    if (!recordsCreations(database)) return undefined;
+    const last = database.query<{ last: bigint | null }, []>(
+      "SELECT max(position) AS last FROM plant_arrivals",
+    );
+    return new TokenRecorder(database, last.get()?.last ?? 0n);
+  }
+
+  /** One statement for plants in a row with the same token. */
+  record(tokens: readonly string[], outcomes: readonly Outcome[]): void {
+    const update = this.#database.query<never, [string, bigint, bigint]>(
+      "UPDATE plant_arrivals SET token = ? WHERE position BETWEEN ? AND ?",
+    );
+    const created = tokens.filter((_, index) => outcomes[index] === "created");
+    for (let start = 0, end = 0; start < created.length; start = end) {
+      const token = created[start] as string;
+      while (created[end] === token) end++;
+      update.run(token, this.#last + BigInt(start + 1), this.#last + BigInt(end));
+    }
+  }
+}
+
+/** A plant of an export, with its id as a bigint. */
+export type SqliteStoredPlant = StoredPlant & { readonly id: bigint };
+
 /** Exports plants ordered by id. One statement is one snapshot, however long it takes. */
-export function* exportPlants(database: Database, filter: ExportFilter): Generator<NewPlant[]> {
+export function* exportPlants(database: Database, filter: ExportFilter): Generator<SqliteStoredPlant[]> {
   const { where, values } = whereClause(filter);
-  const select = database.prepare<PlantRow, (bigint | string)[]>(
-    `SELECT id, name, tag FROM plants ${where} ORDER BY id`,
+  if (filter.withCreation && !recordsCreations(database)) throw noCreations();
+  const columns = filter.withCreation ? "id, name, tag, position, created_at, token" : "id, name, tag";
+  const creation = filter.withCreation
+    ? `LEFT JOIN plant_arrivals ON position = (SELECT max(position) FROM plant_arrivals WHERE id = plants.id)`
+    : "";
+  const select = database.prepare<PlantRow & Partial<CreationColumns>, (bigint | string)[]>(
+    `SELECT ${columns.replace("id", "plants.id")} FROM plants ${creation} ${where} ORDER BY plants.id`,
   );
   try {
-    let plants: NewPlant[] = [];
+    let plants: SqliteStoredPlant[] = [];
     let codeUnits = 0;
     for (const row of select.iterate(...values)) {
-      plants.push(toPlant(row));
+      plants.push(filter.withCreation ? { ...toPlant(row), creation: toCreation(row) } : toPlant(row));
       codeUnits += row.name.length + (row.tag?.length ?? 0);
       if (plants.length < exportRowsMax && codeUnits < exportCodeUnitsMax) continue;
       yield plants;
@@ -135,11 +210,27 @@ export function countPlants(database: Database, filter: ExportFilter): number {
 
 function whereClause({ tag, sinceId }: ExportFilter): { where: string; values: (bigint | string)[] } {
   const conditions = [
-    ...(sinceId === undefined ? [] : ["id > ?"]),
+    ...(sinceId === undefined ? [] : ["plants.id > ?"]),
     ...(tag === undefined ? [] : ["tag = ?"]),
   ];
   const values = [sinceId, tag].filter((value) => value !== undefined);
   return { where: conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`, values };
+}
+
+interface CreationColumns {
+  /** Null if the creation was not recorded. */
+  readonly position: bigint | null;
+  readonly created_at: bigint | null;
+  readonly token: string | null;
+}
+
+function toCreation({
+  position,
+  created_at,
+  token = null,
+}: Partial<CreationColumns>): Omit<Creation, "id"> | null {
+  if (typeof position !== "bigint") return null;
+  return { createdAt: typeof created_at === "bigint" ? Number(created_at) : null, token };
 }
 
 /** The plant of a row. */

@@ -3,9 +3,9 @@
 
 import { OperatorError } from "../../operator-error.ts";
 import type { PlantReader } from "../plant-reader.ts";
-import { findSummaries, searchPlants } from "../plant-search.ts";
+import { countCreatedSince, findSummaries, searchPlants } from "../plant-search.ts";
 import { Database, SQLiteError } from "./driver.ts";
-import { indexStates } from "./indexes.ts";
+import { indexStates, recordsCreations } from "./indexes.ts";
 import { SqlitePlantQueries } from "./plant-queries.ts";
 import { serveCalls } from "./worker-rpc.ts";
 
@@ -30,6 +30,10 @@ serveCalls<ReaderWorker>(
       search: (search) => searchPlants(store().queries, states, search, () => performance.now()),
       withIds: (ids) => findSummaries(store().queries, ids),
       get: async (id) => store().queries.get(id),
+      creations: async (ids) => (recordsCreations(store().database) ? store().queries.creations(ids) : []),
+      createdSince: async (times) =>
+        recordsCreations(store().database) ? countCreatedSince(store().queries, times) : undefined,
+      countPart: async (afterId, plantsMax) => store().queries.countPart(afterId, plantsMax),
       indexStates: states,
       close: async () => store().database.close(true),
     },

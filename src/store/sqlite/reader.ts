@@ -2,7 +2,15 @@
 
 import type { NewPlant } from "../../contract/plant.ts";
 import { OperatorError } from "../../operator-error.ts";
-import type { IndexStates, PlantReader, PlantSummary, Search, SearchResult } from "../plant-reader.ts";
+import type {
+  CountedPart,
+  Creation,
+  IndexStates,
+  PlantReader,
+  PlantSummary,
+  Search,
+  SearchResult,
+} from "../plant-reader.ts";
 import type { ReaderWorker } from "./reader-worker.ts";
 import { WorkerClient } from "./worker-rpc.ts";
 
@@ -35,6 +43,18 @@ export class SqliteReader implements PlantReader {
 
   get(id: bigint): Promise<NewPlant | undefined> {
     return this.#worker.call("reader", "get", id);
+  }
+
+  creations(ids: readonly bigint[]): Promise<Creation[]> {
+    return this.#worker.call("reader", "creations", ids);
+  }
+
+  createdSince(times: readonly number[]): Promise<number[] | undefined> {
+    return this.#worker.call("reader", "createdSince", times);
+  }
+
+  countPart(afterId: bigint | undefined, plantsMax: number): Promise<CountedPart> {
+    return this.#worker.call("reader", "countPart", afterId, plantsMax);
   }
 
   indexStates(): Promise<IndexStates> {

@@ -5,6 +5,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { NewPlant } from "../../contract/plant.ts";
 import { OperatorError } from "../../operator-error.ts";
+import type { EditOutcome, PlantEdit } from "../plant-edit.ts";
 import type { PlantIndexes } from "../plant-reader.ts";
 import type {
   ExportFilter,
@@ -17,12 +18,12 @@ import type {
 import { type TokenStore, tokenStoreMethods } from "../token-store.ts";
 import type { CheckpointSignals } from "./checkpoint-signals.ts";
 import { openDatabase } from "./connection.ts";
-import type { Database } from "./driver.ts";
+import { type Database, SQLiteError } from "./driver.ts";
 import { diskFailure, isFailedFsync, writeFailureMarker } from "./errors.ts";
 import { bytesOnDisk, OpenFiles, walBytes } from "./files.ts";
-import { SqliteIndexes } from "./indexes.ts";
+import { recordsCreations, SqliteIndexes } from "./indexes.ts";
 import { probeCommit, schemaVersion } from "./migrations.ts";
-import { countPlants, exportPlants, SqlitePlants } from "./plants.ts";
+import { countPlants, exportPlants, SqlitePlants, type SqliteStoredPlant } from "./plants.ts";
 import { SqliteReader } from "./reader.ts";
 import { SqliteTokens } from "./tokens.ts";
 import { heldBytesMax, Wal, type WalOptions, walFullReason } from "./wal.ts";
@@ -71,12 +72,29 @@ export class SqliteStore implements ReadablePlantStore {
     this.#indexes = new SqliteIndexes(this.#database);
   }
 
-  create(batch: readonly NewPlant[]): Promise<Outcome[]> {
+  get recordsTokens(): boolean {
+    try {
+      return recordsCreations(this.#database);
+    } catch (error) {
+      // A store that cannot be read reports it with the next batch.
+      if (error instanceof SQLiteError) return false;
+      throw error;
+    }
+  }
+
+  create(batch: readonly NewPlant[], tokens?: readonly string[]): Promise<Outcome[]> {
     return this.#onDisk(async () => {
       const replaced = this.#files.findReplaced();
-      if (replaced === undefined) return this.#plants.create(batch);
+      if (replaced === undefined) return this.#plants.create(batch, tokens);
       this.#onUnavailable(replacedMessage(replaced));
       return batch.map(() => "unavailable");
+    });
+  }
+
+  edit(edit: PlantEdit): Promise<EditOutcome> {
+    return this.#write(async (hasRoom) => {
+      if (!hasRoom) throw new OperatorError(walFullReason);
+      return this.#plants.edit(edit);
     });
   }
 
@@ -92,7 +110,7 @@ export class SqliteStore implements ReadablePlantStore {
   }
 
   /** Ends with an OperatorError, also while its reader does not read, before its snapshot makes creates fail. */
-  async *export(filter: ExportFilter): AsyncGenerator<NewPlant[]> {
+  async *export(filter: ExportFilter): AsyncGenerator<SqliteStoredPlant[]> {
     const chunks = exportPlants(this.#database, filter);
     let hasEnded = false;
     const watch = setInterval(() => {

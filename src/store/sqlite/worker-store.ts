@@ -1,6 +1,7 @@
 // The SQLite engine of a server: SqliteStore in a worker thread of its own.
 
 import type { NewPlant } from "../../contract/plant.ts";
+import type { EditOutcome, PlantEdit } from "../plant-edit.ts";
 import { type PlantIndexes, plantIndexMethods } from "../plant-reader.ts";
 import type { OpenMode, Outcome, PlantStore, StoreEvents } from "../plant-store.ts";
 import { type TokenStore, tokenStoreMethods } from "../token-store.ts";
@@ -65,16 +66,25 @@ export class SqliteWorkerStore implements PlantStore {
     return store;
   }
 
-  async create(batch: readonly NewPlant[]): Promise<Outcome[]> {
+  get recordsTokens(): boolean {
+    return this.#batches.recordsTokens;
+  }
+
+  async create(batch: readonly NewPlant[], tokens?: readonly string[]): Promise<Outcome[]> {
     try {
-      if (!this.#batches.accepts(batch)) return await this.#worker.call("store", "create", batch);
-      return await this.#batches.send(batch, (failure) => toError(JSON.parse(failure)));
+      if (!this.#batches.accepts(batch, tokens))
+        return await this.#worker.call("store", "create", batch, tokens);
+      return await this.#batches.send(batch, tokens, (failure) => toError(JSON.parse(failure)));
     } catch (error) {
       if (!(error instanceof DiskFailureError)) throw error;
       this.#worker.fail(error);
       // The server is about to exit; responses that are still sent must say that the plant may not be stored.
       return batch.map(() => "unavailable");
     }
+  }
+
+  edit(edit: PlantEdit): Promise<EditOutcome> {
+    return this.#worker.call("store", "edit", edit);
   }
 
   async bytesOnDisk(): Promise<number> {

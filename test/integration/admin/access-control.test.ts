@@ -140,7 +140,14 @@ test("with a password the API requires a session, and probes do not", async () =
   await withServer(["--admin-password-hash", hash, "--admin-host", "0.0.0.0"], async (server) => {
     const url = (await server.adminUrl()).replace("0.0.0.0", "127.0.0.1");
     const anonymous = new ConsoleClient(url);
-    for (const path of ["history", "plants?by=id", "plants/export?by=id", "plant?id=1", "tokens", "indexes"])
+    for (const path of [
+      "history",
+      "plants?sort=id",
+      "plants/export?sort=id",
+      "plant?id=1",
+      "tokens",
+      "indexes",
+    ])
       expect([path, (await anonymous.read(path)).status]).toEqual([path, 401]);
     expect((await anonymous.write("tokens", { name: "x", expires: "" })).status).toBe(401);
     expect((await anonymous.read("session")).json).toEqual({

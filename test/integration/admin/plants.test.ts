@@ -6,12 +6,24 @@ import { engines, testIndex } from "../../support/engines.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { RunningServer, withStore } from "../../support/server.ts";
+import { exported, storePlants } from "../../support/stored-plants.ts";
 
 interface PlantPage {
-  readonly plants: readonly { id: string; name: string; tag: string | null; isTruncated: boolean }[];
+  readonly plants: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly tag: string | null;
+    readonly isTruncated: boolean;
+    readonly createdAt: string | null;
+    readonly token: string | null;
+  }[];
   readonly order: string;
   readonly from: string;
+  readonly match: string | null;
+  readonly previous: string | null;
   readonly next: string | null;
+  readonly hasPlantWithId: boolean;
+  readonly unavailableOrders: Record<string, string>;
 }
 
 async function list(client: ConsoleClient, query: Record<string, string>): Promise<PlantPage> {
@@ -24,30 +36,45 @@ const getIds = ({ plants }: PlantPage) => plants.map(({ id }) => id);
 
 for (const engine of engines) {
   describe(`${engine.name}: the console`, () => {
-    test("lists the creates of this server newest first, and after a restart the highest ids first", async () => {
+    test("lists all plants by id, also those that this server did not create, and its last creates without an index", async () => {
       await using place = await engine.createTestStore();
-      {
-        await using server = await RunningServer.start(place);
-        const target = { url: server.url, token: await server.createToken() };
-        const client = await ConsoleClient.of(server);
-        const ids = Array.from({ length: 60 }, (_, index) => BigInt((index * 37) % 61));
-        for (const id of ids) await post(target, plantJson(id, `plant ${id}`));
-        // Replays and conflicts are not creates.
-        await post(target, plantJson(ids[0] ?? 0n, `plant ${ids[0]}`));
-        await post(target, plantJson(ids[1] ?? 0n, "another"));
-        const first = await list(client, { by: "newest" });
-        expect(first).toMatchObject({ order: "newest", from: "memory" });
-        const second = await list(client, { by: "newest", after: first.next ?? "" });
-        expect([...getIds(first), ...getIds(second)]).toEqual(ids.toReversed().map(String));
-        expect(second.next).toBeNull();
-        await server.stop();
-      }
+      const stored = Array.from({ length: 120 }, (_, index) => ({
+        id: BigInt(index * 1_000),
+        name: "stored",
+      }));
+      await storePlants(place.database, stored);
       await using server = await RunningServer.start(place);
+      const target = { url: server.url, token: await server.createToken() };
       const client = await ConsoleClient.of(server);
-      const first = await list(client, { by: "newest" });
-      expect(first).toMatchObject({ order: "id", from: "store" });
-      expect(getIds(first)[0]).toBe("60");
-      expect(getIds(await list(client, { by: "newest", after: first.next ?? "" })).at(-1)).toBe("0");
+      const empty = await list(client, { sort: "created" });
+      expect([empty.plants, empty.from, empty.next]).toEqual([[], "memory", null]);
+      const ids = Array.from({ length: 60 }, (_, index) => BigInt((index * 37) % 61) + 1n);
+      for (const id of ids) await post(target, plantJson(id, `plant ${id}`));
+      // Replays and conflicts are not creates.
+      await post(target, plantJson(ids[0] ?? 0n, `plant ${ids[0]}`));
+      await post(target, plantJson(ids[1] ?? 0n, "another"));
+
+      const first = await list(client, { sort: "created" });
+      expect(first).toMatchObject({ order: "created", from: "memory", previous: null });
+      const second = await list(client, { sort: "created", after: first.next ?? "" });
+      expect([...getIds(first), ...getIds(second)]).toEqual(ids.toReversed().map(String));
+      expect(second.next).toBeNull();
+      expect(await list(client, { sort: "created", after: second.previous ?? "" })).toEqual(first);
+
+      const all = [...stored.map(({ id }) => id), ...ids].toSorted((one, other) => (one < other ? 1 : -1));
+      const listed: string[] = [];
+      for (let after: string | null = ""; after !== null; ) {
+        const page: PlantPage = await list(client, after === "" ? {} : { after });
+        expect(page).toMatchObject({ order: "id", from: "store" });
+        listed.push(...getIds(page));
+        after = page.next;
+      }
+      expect(listed).toEqual(all.map(String));
+      const inventory = async () => (await client.read("inventory")).json as Record<string, unknown>;
+      let figures = await inventory();
+      while (figures.plants === null) figures = await inventory();
+      expect(figures).toMatchObject({ plants: 180, createdHere: 60, created: null, tags: [] });
+      expect(figures.bytes).toBeGreaterThan(0);
     });
 
     testIndex(engine, "newest")(
@@ -55,27 +82,134 @@ for (const engine of engines) {
       async () => {
         await using place = await engine.createTestStore();
         await using server = await RunningServer.start(place);
-        const target = { url: server.url, token: await server.createToken() };
+        const target = { url: server.url, token: await server.createToken("ci") };
         const client = await ConsoleClient.of(server);
         const create = async (from: bigint, to: bigint) => {
           for (let id = from; id <= to; id++) await post(target, plantJson(id, "Hoya"));
         };
         await create(1n, 60n);
-        const firstPage = await list(client, { by: "newest" });
-        await withStore(place.database, "writable", ({ indexes }) => indexes.create("newest"));
+        const firstPage = await list(client, { sort: "created" });
+        expect((await client.write("indexes", { name: "newest", change: "create" })).status).toBe(202);
+        const changing = async () => ((await client.read("indexes")).json as { changing: unknown }).changing;
+        while ((await changing()) !== null) await Bun.sleep(5);
         await create(61n, 120n);
-        const rest = getIds(await list(client, { by: "newest", after: firstPage.next ?? "" }));
+        const rest = getIds(await list(client, { sort: "created", after: firstPage.next ?? "" }));
         expect(rest).toEqual(Array.from({ length: 10 }, (_, index) => String(10 - index)));
 
-        const indexed = await list(client, { by: "newest" });
-        expect(getIds(indexed)[0]).toBe("120");
+        const indexed = await list(client, { sort: "created" });
+        expect(indexed.plants[0]).toMatchObject({ id: "120", createdAt: expect.any(String), token: "ci" });
+        expect((await client.read("plant?id=120")).json).toMatchObject({
+          createdAt: expect.any(String),
+          token: "ci",
+        });
+        expect((await client.read("plant?id=60")).json).toMatchObject({ createdAt: null, token: null });
+        expect((await client.read("inventory")).json).toMatchObject({
+          created: { hour: 60, day: 60, week: 60, month: 60 },
+        });
         await withStore(place.database, "writable", ({ indexes }) => indexes.drop("newest"));
         const dropped = await client.read(
-          `plants?${new URLSearchParams({ by: "newest", after: indexed.next ?? "" })}`,
+          `plants?${new URLSearchParams({ sort: "created", after: indexed.next ?? "" })}`,
         );
         expect(dropped.status).toBe(400);
       },
     );
+
+    test("a plant is changed and deleted only while it is what the operator was shown, and each edit is logged", async () => {
+      await using place = await engine.createTestStore();
+      await using server = await RunningServer.start(place);
+      const target = { url: server.url, token: await server.createToken() };
+      const client = await ConsoleClient.of(server);
+      const id = 9007199254740993n;
+      const [old, changed] = [plantJson(id, "Monstera", "tropical"), plantJson(id, "Ficus \u{1f331}")];
+      expect((await post(target, old)).status).toBe(200);
+      const change = (expected: string, replacement: string) =>
+        client.write("plant/change", { expected, replacement });
+      expect((await change(plantJson(id, "Monstera"), changed)).status).toBe(409);
+      expect((await change(old, changed)).status).toBe(200);
+      // The change is what a client's create is compared with.
+      expect((await post(target, old)).json).toMatchObject({ error: 40009 });
+      expect((await post(target, changed)).status).toBe(200);
+      expect((await server.command("get", String(id))).stdout).toBe(
+        `${changed.replaceAll(/([:,]) /g, "$1")}\n`,
+      );
+      expect((await change(old, changed)).status).toBe(409);
+      const line = await server.logged(({ msg }) => msg === "plant updated");
+      expect(line).toMatchObject({ level: "info", id: String(id), by: "console", client: "127.0.0.1" });
+      expect(JSON.stringify(line)).not.toContain("Ficus");
+
+      expect((await client.write("plant/delete", { expected: old })).status).toBe(409);
+      expect((await client.write("plant/delete", { expected: changed })).status).toBe(200);
+      expect((await client.write("plant/delete", { expected: changed })).status).toBe(404);
+      expect(await server.logged(({ msg }) => msg === "plant deleted")).toMatchObject({ id: String(id) });
+      expect((await client.read(`plant?id=${id}`)).json).toBeNull();
+      // The id is free again.
+      expect((await post(target, old)).status).toBe(200);
+      expect((await post(target, changed)).json).toMatchObject({ error: 40009 });
+
+      for (const invalid of [
+        plantJson(1n, "another id"),
+        old,
+        `{"id": ${id}}`,
+        `{"id": ${id}, "name": "\\u0000"}`,
+        `{"id": ${id}, "name": "x", "tag": null}`,
+        `{"id": ${id}, "name": "\\ud800"}`,
+        "{",
+        plantJson(id, "x".repeat(1_100_000)),
+      ])
+        expect((await change(old, invalid)).status).toBe(400);
+
+      // A confirmed edit survives kill -9.
+      expect((await change(old, changed)).status).toBe(200);
+      await server.stop("SIGKILL");
+      expect(await exported(place.database)).toBe(`${changed.replaceAll(/([:,]) /g, "$1")}\n`);
+    });
+
+    test("edits beside creates of the same ids leave what was confirmed last", async () => {
+      await using place = await engine.createTestStore();
+      await using server = await RunningServer.start(place);
+      const target = { url: server.url, token: await server.createToken() };
+      const client = await ConsoleClient.of(server);
+      const ids = [1n, 2n, 3n, 4n];
+      const names = ["a", "b", "c"];
+      let isOver = false;
+      const clients = names.flatMap((name) =>
+        ids.map(async (id) => {
+          while (!isOver) {
+            const { status, json } = await post(target, plantJson(id, name));
+            if (status === 200) expect(json).toEqual({ name });
+            else expect(json).toMatchObject({ error: 40009 });
+          }
+        }),
+      );
+      const outcomes = new Map<string, number>();
+      // Each operator counts what it has confirmed: a change to a name of its own is never undone by a client's create.
+      const operators = ids.map(async (id) => {
+        for (let round = 0; round < 15; round++) {
+          const stored = (await client.read(`plant?id=${id}`)).json as { name: string } | null;
+          if (stored === null) continue;
+          const own = plantJson(id, `own ${round}`);
+          const changed = await client.write("plant/change", {
+            expected: plantJson(id, stored.name),
+            replacement: own,
+          });
+          expect(changed.status).toBeOneOf([200, 404, 409]);
+          outcomes.set(`change ${changed.status}`, (outcomes.get(`change ${changed.status}`) ?? 0) + 1);
+          if (changed.status !== 200) continue;
+          expect((await client.read(`plant?id=${id}`)).json).toMatchObject({ name: `own ${round}` });
+          expect((await post(target, plantJson(id, "a"))).json).toMatchObject({ error: 40009 });
+          expect((await post(target, own)).status).toBe(200);
+          expect((await client.write("plant/delete", { expected: own })).status).toBe(200);
+        }
+      });
+      await Promise.all(operators);
+      isOver = true;
+      await Promise.all(clients);
+      expect(outcomes.get("change 200")).toBeGreaterThan(0);
+      for (const id of ids) {
+        const stored = await withStore(place.database, "existing", (store) => store.get(id));
+        if (stored !== undefined) expect((await post(target, plantJson(id, stored.name))).status).toBe(200);
+      }
+    });
 
     test("ids are exact, and the export of a page is in the format of import", async () => {
       await using place = await engine.createTestStore();
@@ -88,21 +222,26 @@ for (const engine of engines) {
         plantJson(-9223372036854775808n, "", ""),
       ];
       for (const line of lines) await post(target, line);
-      expect(getIds(await list(client, { by: "id" }))).toEqual([
+      expect(getIds(await list(client, {}))).toEqual([
         "9223372036854775807",
         "9007199254740993",
         "-9223372036854775808",
       ]);
-      expect((await list(client, { by: "id", text: "9223372036854775807" })).plants).toEqual([
-        { id: "9223372036854775807", name: "x".repeat(300), tag: "long", isTruncated: true },
+      expect((await list(client, { text: "9223372036854775807" })).plants).toEqual([
+        {
+          ...{ id: "9223372036854775807", name: "x".repeat(300), tag: "long", isTruncated: true },
+          ...{ createdAt: null, token: null },
+        },
       ]);
       expect((await client.read("plant?id=9007199254740993")).json).toEqual({
         id: "9007199254740993",
         name: "\u202e<script>\n",
         tag: null,
+        createdAt: null,
+        token: null,
       });
       expect((await client.read("plant?id=5")).json).toBeNull();
-      const exported = await fetch(`${await server.adminUrl()}/console/api/plants/export?by=id`);
+      const exported = await fetch(`${await server.adminUrl()}/console/api/plants/export`);
       expect(exported.headers.get("content-disposition")).toBe('attachment; filename="plants.ndjson"');
       expect(await exported.text()).toBe(lines.map((line) => `${line}\n`).join(""));
     });
@@ -141,11 +280,21 @@ for (const engine of engines) {
         if (change === "create" && engine.indexNames.includes("newest")) {
           // The index is empty at first, and holds the plants created since.
           await post(target, plantJson(-1n, "Pilea"));
-          expect(await list(client, { by: "newest" })).toMatchObject({ order: "newest", from: "store" });
+          expect(await list(client, { sort: "created" })).toMatchObject({ order: "created", from: "store" });
+          expect(getIds(await list(client, { text: "ILE" }))).toEqual(["-1"]);
         }
-        const found = await list(client, { by: "name", text: "Hoya 19" });
+        const found = await list(client, { text: "Hoya 19", tag: "wax" });
         expect(found.plants.length).toBe(11);
-        expect(found.order).toBe(change === "create" ? "name" : "id");
+        expect(found.match).toBe(change === "create" ? "contains" : "begins");
+        const byName = await list(client, { sort: "name", direction: "ascending" });
+        expect(byName.order).toBe(change === "create" ? "name" : "id");
+        expect(byName.unavailableOrders).toEqual(
+          change === "create"
+            ? engine.indexNames.includes("newest")
+              ? {}
+              : { created: expect.stringContaining('Build the index "newest"') }
+            : expect.objectContaining({ name: 'Sorting by name needs the index "name". Build it below.' }),
+        );
       }
     });
 
@@ -163,7 +312,7 @@ for (const engine of engines) {
         const created = await server.command("index", "create", "tag");
         expect(created).toEqual({ exitCode: 0, stdout: "", stderr: "Index tag created.\n" });
         expect((await server.command("index", "list")).stdout).toBe(
-          "INDEX   STATE\nnewest  none\nname    none\ntag     ready\n",
+          "INDEX   STATE\nnewest  none\nname    none\ntag     ready\ntext    none\n",
         );
         expect((await server.command("index", "drop", "tag")).stderr).toBe("Index tag dropped.\n");
         expect(await server.command("index", "create", "id")).toMatchObject({ exitCode: 2, stdout: "" });
@@ -226,13 +375,14 @@ test("requests that the page does not send are rejected with a sentence", async 
   await using server = await RunningServer.start(place);
   const client = await ConsoleClient.of(server);
   const bad = [
-    "plants?by=colour",
-    "plants?by=id&text=9223372036854775808",
-    "plants?by=id&text=1.5",
-    `plants?by=name&text=${"x".repeat(101)}`,
-    "plants?by=name&text=%00",
-    "plants?by=id&after=id.9223372036854775808",
-    "plants?by=id&after=nonsense",
+    "plants?sort=colour",
+    "plants?direction=sideways",
+    `plants?text=${"x".repeat(101)}`,
+    "plants?text=%00",
+    "plants?tag=%00",
+    "plants?after=id.9223372036854775808",
+    "plants?after=nonsense",
+    "plants?before=nonsense",
     "plant?id=",
     "history?since=-1",
   ];

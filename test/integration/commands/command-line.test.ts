@@ -242,10 +242,13 @@ const usageErrors: readonly [args: string[], message: string][] = [
   [["serve", "--cors", "docs.example"], "is not *, off, or a list of origins"],
   [["serve", "--public-url", "plants.example"], "is not a URL such as"],
   [["serve", "--admin-host", "0.0.0.0"], "so a console password is required"],
-  [["serve", "--database", "postgres://a@b/c?sslmode=maybe"], 'sslmode is "maybe", but must be one of'],
+  [
+    ["serve", "--database", "postgres://a@b/c?sslmode=maybe"],
+    'sslmode is "maybe", but must be disable, prefer, require, verify-ca or verify-full',
+  ],
   [
     ["serve", "--database", "postgres://a@b/c?citus=yes"],
-    'citus is "yes", but must be one of direct, coordinator',
+    'citus is "yes", but must be direct or coordinator',
   ],
   [["serve", "--database", "postgres://a@b/c?pool=3"], "it has no parameter pool; there are sslmode"],
   [["serve", "--database", "postgres://a@b:x/c"], "its host 1 is not NAME or NAME:PORT"],

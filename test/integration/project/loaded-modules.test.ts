@@ -102,6 +102,6 @@ test("--version loads no command, and a command no other one", async () => {
   expect((await run(["get", "--help"], env)).exitCode).toBe(0);
   const get = parseReport(report);
   expect(get.packages).toEqual(["commander", "leven"]);
-  expect(get.filesOf("src/commands/")).toEqual(["get.ts", "with-store.ts"]);
+  expect(get.filesOf("src/commands/")).toEqual(["get.ts", "id-argument.ts", "with-store.ts"]);
   expect(get.filesOf("src/store/sqlite/")).toEqual([]);
 });

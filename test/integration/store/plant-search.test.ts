@@ -6,7 +6,12 @@ import { Client } from "pg";
 import type { NewPlant } from "../../../src/contract/plant.ts";
 import { openStore } from "../../../src/store/open-store.ts";
 import type { Page, PlantReader, Search } from "../../../src/store/plant-reader.ts";
-import { endOfPrefix, type PlantQueries, searchPlants } from "../../../src/store/plant-search.ts";
+import {
+  endOfPrefix,
+  type IdRange,
+  type PlantQueries,
+  searchPlants,
+} from "../../../src/store/plant-search.ts";
 import type { ReadablePlantStore } from "../../../src/store/plant-store.ts";
 import { engines, testIndex } from "../../support/engines.ts";
 
@@ -59,28 +64,45 @@ function byName(one: NewPlant, other: NewPlant): number {
   return order === 0 ? -byId(one, other) : order;
 }
 
-/** All plants of a search, page by page. */
-async function found(
-  reader: PlantReader,
-  by: Search["by"],
-  text: string,
-  plantsMax: number,
-  hasGaps = false,
-) {
-  const all: Page["plants"][number][] = [];
-  let after: Search["after"];
-  let order: Page["order"] | undefined;
+function byTag(one: NewPlant, other: NewPlant): number {
+  return byName({ ...one, name: one.tag ?? "" }, { ...other, name: other.tag ?? "" });
+}
+
+/** A search of all plants by id, highest first, but for what is given. */
+const searchFor = (given: Partial<Search>): Search => ({
+  ...{ text: "", tag: undefined, order: "id", isDescending: true, cursor: undefined, isBackward: false },
+  plantsMax: 50,
+  ...given,
+});
+
+async function pageOf(reader: PlantReader, given: Partial<Search>): Promise<Page> {
+  const page = await reader.search(searchFor(given));
+  if (page === "noIndex") throw new Error("there is no index");
+  return page;
+}
+
+/** All plants of a search, page by page; then back from the last page to the first, which must be the same. */
+async function found(reader: PlantReader, given: Partial<Search>, hasGaps = false) {
+  const plantsMax = given.plantsMax ?? 50;
+  const pages: Page[] = [];
+  let cursor: Search["cursor"];
   do {
-    const page = await reader.search({ by, text, after, plantsMax });
-    if (page === "noIndex") throw new Error("there is no index");
+    const page = await pageOf(reader, { ...given, cursor });
     expect(page.plants.length).toBeLessThanOrEqual(plantsMax);
-    if (page.next !== undefined && page.searchedDownTo === undefined && !hasGaps)
+    if (page.next !== undefined && page.searchedTo === undefined && !hasGaps)
       expect(page.plants.length).toBe(plantsMax);
-    all.push(...page.plants);
-    order = page.order;
-    after = page.next;
-  } while (after !== undefined);
-  return { order, ids: all.map(({ id }) => id), plants: all };
+    expect(page.previous === undefined).toBe(cursor === undefined);
+    pages.push(page);
+    cursor = page.next;
+  } while (cursor !== undefined);
+  for (let index = pages.length - 1; index > 0 && !hasGaps; index--) {
+    const back = await pageOf(reader, { ...given, cursor: pages[index]?.previous, isBackward: true });
+    expect(back.plants).toEqual(pages[index - 1]?.plants ?? []);
+    expect(back.next === undefined).toBe(false);
+    expect(back.previous === undefined).toBe(index === 1);
+  }
+  const { order, isDescending, match } = pages[0] as Page;
+  return { order, isDescending, match, ids: pages.flatMap(({ plants }) => plants.map(({ id }) => id)) };
 }
 
 async function runSql(database: string, sql: string): Promise<void> {
@@ -97,23 +119,90 @@ async function runSql(database: string, sql: string): Promise<void> {
 
 const prefixes = ["", "F", "Ficus", "Ficus\u{10ffff}", "\ud7ff", "\u{10ffff}", "%", "a'b", "x".repeat(100)];
 
+const texts = [
+  "fic",
+  "FICUS",
+  "cus e",
+  "seedling",
+  "a'b\"c\\",
+  "tro",
+  "ROPICAL",
+  "xxx",
+  "%",
+  "Fi%",
+  "no plant's",
+];
+
+const foldedIncludes = (text: string | undefined, part: string) =>
+  text?.toLowerCase().includes(part.toLowerCase()) ?? false;
+
 async function expectRightFinds(reader: PlantReader, plants: readonly NewPlant[]): Promise<void> {
   const states = await reader.indexStates();
-  for (const plantsMax of [1, 7, 200]) {
-    expect((await found(reader, "id", "", plantsMax)).ids).toEqual(plants.toSorted(byId).map(({ id }) => id));
-    for (const prefix of prefixes) {
-      const matching = plants.filter(({ name }) => name.startsWith(prefix));
-      const { order, ids } = await found(reader, "name", prefix, plantsMax);
-      expect(order).toBe(states.name === "ready" ? "name" : "id");
-      expect(ids).toEqual(matching.toSorted(order === "name" ? byName : byId).map(({ id }) => id));
+  const idsOf = (
+    some: readonly NewPlant[],
+    order: (one: NewPlant, other: NewPlant) => number,
+    isDescending: boolean,
+  ) => {
+    const ascending = some
+      .toSorted(order === byId ? (one, other) => -byId(one, other) : order)
+      .map(({ id }) => id);
+    return isDescending ? ascending.toReversed() : ascending;
+  };
+  for (const [plantsMax, isDescending] of [
+    [1, true],
+    [7, false],
+    [7, true],
+    [200, false],
+  ] as const) {
+    const paging = { plantsMax, isDescending };
+    expect((await found(reader, paging)).ids).toEqual(idsOf(plants, byId, isDescending));
+    for (const [order, compare] of [
+      ["name", byName],
+      ["tag", byTag],
+    ] as const) {
+      if (states[order] !== "ready") expect(await reader.search(searchFor({ order }))).toBe("noIndex");
+      else {
+        const listed = order === "tag" ? plants.filter(({ tag }) => tag !== undefined) : plants;
+        expect((await found(reader, { ...paging, order })).ids).toEqual(idsOf(listed, compare, isDescending));
+      }
+    }
+    // Single plants to a page are turned without a search: each page is a query.
+    for (const text of plantsMax === 1 ? [] : [...prefixes, ...texts].filter((each) => each !== "")) {
+      for (const tag of plantsMax === 7 ? [undefined, "tropical", "", "t".repeat(5_000)] : [undefined]) {
+        const { order, isDescending: isDown, match, ids } = await found(reader, { ...paging, text, tag });
+        expect(isDown).toBe(order === "id" ? isDescending : false);
+        const isContained = states.text === "ready" && Array.from(text).length >= 3;
+        expect(match).toBe(isContained ? "contains" : "begins");
+        expect(order).toBe(!isContained && states.name === "ready" && tag === undefined ? "name" : "id");
+        const matching = plants.filter(
+          (plant) =>
+            (tag === undefined || plant.tag === tag) &&
+            (isContained
+              ? foldedIncludes(plant.name, text) || foldedIncludes(plant.tag, text)
+              : plant.name.startsWith(text)),
+        );
+        expect(ids).toEqual(idsOf(matching, order === "name" ? byName : byId, isDown));
+      }
     }
     for (const tag of [...tags, "nobody's"]) {
       const matching = plants.filter((plant) => plant.tag === (tag ?? "tag"));
-      const { ids } = await found(reader, "tag", tag ?? "tag", plantsMax);
-      expect(ids).toEqual(matching.toSorted(byId).map(({ id }) => id));
+      const { ids } = await found(reader, { ...paging, tag: tag ?? "tag" });
+      expect(ids).toEqual(idsOf(matching, byId, isDescending));
     }
   }
 }
+
+/** The index "newest" as earlier versions built it. */
+const earlierIndex = {
+  sqlite: `CREATE TABLE plant_arrivals (position INTEGER PRIMARY KEY, id INTEGER NOT NULL) STRICT;
+           CREATE TRIGGER plants_arrive AFTER INSERT ON plants
+           BEGIN INSERT INTO plant_arrivals (id) VALUES (new.id); END`,
+  postgres: `CREATE TABLE plant_arrivals (position bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, id bigint NOT NULL);
+             CREATE FUNCTION plants_arrive() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $$
+             BEGIN INSERT INTO plant_arrivals (id) SELECT id FROM arrived; RETURN NULL; END $$;
+             CREATE TRIGGER plants_arrive AFTER INSERT ON plants REFERENCING NEW TABLE AS arrived
+             FOR EACH STATEMENT EXECUTE FUNCTION plants_arrive()`,
+} as const;
 
 for (const engine of engines) {
   describe(`${engine.name}: searching plants`, () => {
@@ -137,18 +226,28 @@ for (const engine of engines) {
       await withStore(async (store, reader) => {
         const plants = plantsOf();
         await store.create(plants.slice(0, 75));
-        expect(await reader.indexStates()).toEqual({ newest: "none", name: "none", tag: "none" });
+        expect(await reader.indexStates()).toEqual({
+          newest: "none",
+          name: "none",
+          tag: "none",
+          text: "none",
+        });
         const { indexNames } = engine;
         for (const name of indexNames) await store.indexes.create(name);
         // Plants that exist when an index is created are in it, and later ones too.
         await store.create(plants.slice(75));
         const newest = indexNames.includes("newest") ? "ready" : "none";
-        expect(await reader.indexStates()).toEqual({ newest, name: "ready", tag: "ready" });
+        expect(await reader.indexStates()).toEqual({ newest, name: "ready", tag: "ready", text: "ready" });
         await expectRightFinds(reader, plants);
         for (const name of indexNames) await store.indexes.create(name);
         for (const name of indexNames) await store.indexes.drop(name);
         for (const name of indexNames) await store.indexes.drop(name);
-        expect(await reader.indexStates()).toEqual({ newest: "none", name: "none", tag: "none" });
+        expect(await reader.indexStates()).toEqual({
+          newest: "none",
+          name: "none",
+          tag: "none",
+          text: "none",
+        });
         await expectRightFinds(reader, plants);
       });
     });
@@ -156,8 +255,7 @@ for (const engine of engines) {
     testNewest("newest first is the order of creation since the index was created", async () => {
       await withStore(async (store, reader) => {
         const plants = plantsOf();
-        const search = { by: "newest", text: "", after: undefined, plantsMax: 200 } as const;
-        expect(await reader.search(search)).toBe("noIndex");
+        expect(await reader.search(searchFor({ order: "created" }))).toBe("noIndex");
         await store.create(plants.slice(0, 50));
         await store.indexes.create("newest");
         await store.create(plants.slice(50, 100));
@@ -165,8 +263,8 @@ for (const engine of engines) {
         await store.create(plants.slice(40, 60));
         await store.create(plants.slice(60, 62).map((plant) => ({ ...plant, name: "another" })));
         for (const plant of plants.slice(100)) await store.create([plant]);
-        const { order, ids } = await found(reader, "newest", "", 7);
-        expect(order).toBe("newest");
+        const { order, ids } = await found(reader, { order: "created", plantsMax: 7 });
+        expect(order).toBe("created");
         const batch = new Set(plants.slice(50, 100).map(({ id }) => id));
         expect(ids.slice(0, 50)).toEqual(
           plants
@@ -183,28 +281,148 @@ for (const engine of engines) {
       await withStore(async (store, reader) => {
         const plants = plantsOf();
         await store.create(plants);
-        const first = await reader.search({ by: "name", text: "", after: undefined, plantsMax: 40 });
-        if (first === "noIndex") throw new Error("that is not asked of names");
+        const matching = plants.filter(({ name }) => name.startsWith("F"));
+        const search = { text: "F", plantsMax: 10 };
+        const first = await pageOf(reader, search);
         await store.indexes.create("name");
         const ids = first.plants.map(({ id }) => id);
-        for (let after = first.next; after !== undefined; ) {
-          const page = await reader.search({ by: "name", text: "", after, plantsMax: 40 });
-          if (page === "noIndex") throw new Error("that is not asked of names");
+        for (let cursor = first.next; cursor !== undefined; ) {
+          const page = await pageOf(reader, { ...search, cursor });
           ids.push(...page.plants.map(({ id }) => id));
-          expect(ids.length).toBeLessThanOrEqual(plants.length);
-          after = page.next;
+          expect(ids.length).toBeLessThanOrEqual(matching.length);
+          cursor = page.next;
         }
-        expect(ids).toEqual(plants.toSorted(byId).map(({ id }) => id));
+        expect(ids).toEqual(matching.toSorted(byId).map(({ id }) => id));
       });
     });
 
-    testNewest("deleted plants do not end the list of the newest", async () => {
+    testNewest(
+      "a plant that is deleted leaves the list of creations, and one that is created again has a new entry",
+      async () => {
+        await withStore(async (store, reader, database) => {
+          await store.indexes.create("newest");
+          for (let id = 1n; id <= 9n; id++) await store.create([{ id, name: "" }], ["ci"]);
+          await runSql(database, "DELETE FROM plants WHERE id IN (9, 4, 5)");
+          await store.create([{ id: 4n, name: "again" }]);
+          const { ids } = await found(reader, { order: "created", plantsMax: 2 });
+          expect(ids).toEqual([4, 8, 7, 6, 3, 2, 1].map(BigInt));
+          const created = await reader.creations([4n, 5n, 8n]);
+          expect(created.toSorted((one, other) => Number(one.id - other.id))).toEqual([
+            { id: 4n, createdAt: expect.any(Number), token: null },
+            { id: 8n, createdAt: expect.any(Number), token: "ci" },
+          ]);
+        });
+      },
+    );
+
+    testNewest(
+      "the tokens of a batch are recorded with the plants that it creates, and counted by their time",
+      async () => {
+        await withStore(async (store, reader) => {
+          expect(await reader.createdSince([0])).toBeUndefined();
+          expect(await reader.creations([1n])).toEqual([]);
+          const startedAt = Date.now();
+          await store.indexes.create("newest");
+          expect(await reader.createdSince([0])).toEqual([0]);
+          await store.create([{ id: 1n, name: "a" }], ["first"]);
+          const hostile = `a "b" \\ ' {"c": 1}`;
+          const batch = [5n, 1n, 3n, 2n, 4n].map((id) => ({ id, name: "a" }));
+          await store.create(batch, [hostile, "ignored", hostile, "other", "\u{1f331}"]);
+          const many = Array.from({ length: 3_000 }, (_, index) => ({
+            id: BigInt(1_000 + index),
+            name: "x",
+          }));
+          await store.create(
+            many,
+            many.map((_, index) => `token ${index % 7}`),
+          );
+          const recorded = await reader.creations([1n, 2n, 3n, 4n, 5n, 1_000n, 3_999n]);
+          const tokens = new Map(recorded.map(({ id, token }) => [id, token]));
+          expect([1n, 2n, 3n, 4n, 5n, 1_000n, 3_999n].map((id) => tokens.get(id))).toEqual([
+            ...["first", "other", hostile, "\u{1f331}", hostile],
+            ...["token 0", `token ${2_999 % 7}`],
+          ]);
+          // The clock of the store may have ticked on from that of the test, but not by a minute.
+          for (const { createdAt } of recorded)
+            expect(Math.abs((createdAt ?? 0) - startedAt)).toBeLessThan(60_000);
+          expect(await reader.createdSince([0, startedAt + 3_600_000])).toEqual([3_005, 0]);
+        });
+      },
+    );
+
+    testNewest(
+      "an index of an earlier version lists creations, and is upgraded by creating it again",
+      async () => {
+        await withStore(async (store, reader, database) => {
+          await store.create([1n, 2n].map((id) => ({ id, name: "before" })));
+          await runSql(database, earlierIndex[engine.name as keyof typeof earlierIndex]);
+          for (const id of [5n, 3n, 4n]) await store.create([{ id, name: "old" }]);
+          await runSql(database, "DELETE FROM plants WHERE id = 3");
+          await store.create([{ id: 3n, name: "again" }]);
+          await runSql(database, "DELETE FROM plants WHERE id = 4");
+          expect((await reader.indexStates()).newest).toBe("outdated");
+          expect((await found(reader, { order: "created", plantsMax: 1 }, true)).ids.slice(0, 1)).toEqual([
+            3n,
+          ]);
+          expect(await reader.creations([5n])).toEqual([]);
+          await store.indexes.create("newest");
+          expect((await reader.indexStates()).newest).toBe("ready");
+          await store.create([{ id: 6n, name: "new" }], ["ci"]);
+          expect((await found(reader, { order: "created", plantsMax: 2 })).ids).toEqual([6n, 3n, 5n]);
+          expect(
+            (await reader.creations([5n, 6n])).toSorted((one, other) => Number(one.id - other.id)),
+          ).toEqual([
+            { id: 5n, createdAt: null, token: null },
+            { id: 6n, createdAt: expect.any(Number), token: "ci" },
+          ]);
+          await store.indexes.drop("newest");
+          expect((await reader.indexStates()).newest).toBe("none");
+        });
+      },
+    );
+
+    test("plants and their tags are counted in parts", async () => {
+      await withStore(async (store, reader) => {
+        expect(await reader.countPart(undefined, 10)).toEqual({ plants: 0, lastId: undefined, tags: [] });
+        const plants = plantsOf();
+        await store.create(plants);
+        const counts = new Map<string, number>();
+        let [total, afterId]: [number, bigint | undefined] = [0, undefined];
+        for (;;) {
+          const { plants: some, lastId, tags: groups } = await reader.countPart(afterId, 40);
+          if (lastId === undefined) break;
+          expect(some).toBeLessThanOrEqual(40);
+          total += some;
+          for (const [tag, number] of groups) counts.set(tag, (counts.get(tag) ?? 0) + number);
+          afterId = lastId;
+        }
+        expect(total).toBe(plants.length);
+        const expected = Map.groupBy(
+          plants.filter(({ tag }) => tag !== undefined),
+          ({ tag = "" }) => [...tag].slice(0, 100).join(""),
+        );
+        expect([...counts].toSorted()).toEqual(
+          [...expected].map(([tag, some]): [string, number] => [tag, some.length]).toSorted(),
+        );
+      });
+    });
+
+    test("the index of texts follows changes and deletions by SQL, and ignores case", async () => {
       await withStore(async (store, reader, database) => {
-        await store.indexes.create("newest");
-        for (let id = 1n; id <= 20n; id++) await store.create([{ id, name: "" }]);
-        await runSql(database, "DELETE FROM plants WHERE id IN (20, 12, 11)");
-        const { ids } = await found(reader, "newest", "", 5, true);
-        expect(ids).toEqual([19, 18, 17, 16, 15, 14, 13, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1].map(BigInt));
+        await store.create([
+          { id: -5n, name: "Monstera deliciosa" },
+          { id: 2n ** 62n, name: "x", tag: "MONSTER" },
+        ]);
+        await store.indexes.create("text");
+        await store.create([{ id: 7n, name: "a monsterous plant", tag: "b" }]);
+        const idsOf = async (text: string) => (await found(reader, { text })).ids;
+        expect(await idsOf("onster")).toEqual([2n ** 62n, 7n, -5n]);
+        await runSql(database, "UPDATE plants SET name = 'Ficus' WHERE id = -5");
+        await runSql(database, "DELETE FROM plants WHERE id = 7");
+        expect(await idsOf("oNSTER")).toEqual([2n ** 62n]);
+        expect(await idsOf("FICUS")).toEqual([-5n]);
+        await store.create([{ id: 7n, name: "monster" }]);
+        expect(await idsOf("monster")).toEqual([2n ** 62n, 7n]);
       });
     });
 
@@ -250,32 +468,36 @@ test("a search without an index ends at its time limit, reports how far it came,
   };
   const all = Array.from({ length: 20_000 }, (_, index) => BigInt(20_000 - index));
   const ranges: number[] = [];
-  const states = async () => ({ newest: "none", name: "none", tag: "none" }) as const;
+  const states = async () => ({ newest: "none", name: "none", tag: "none", text: "none" }) as const;
   const rows = {
-    async idRangeEnd(idMax: bigint, plants: number) {
+    async idRangeEnd(idMax: bigint, _: boolean, plants: number) {
       const range = all.filter((id) => id <= idMax).slice(0, plants);
       ranges.push(range.length);
       return range.at(-1);
     },
-    async inIdRange(_: unknown, idMin: bigint, idMax: bigint, plantsMax: number) {
-      const matching = all
-        .filter((id) => id >= idMin && id <= idMax && id % 1_000n === 0n)
-        .slice(0, plantsMax);
-      return matching.map((id) => ({ id, name: "", tag: "t", isTruncated: false, cursor: { number: id } }));
+    async inIdRange(_: unknown, { min, max }: IdRange, __: boolean, plantsMax: number) {
+      const matching = all.filter((id) => id >= min && id <= max && id % 1_000n === 0n).slice(0, plantsMax);
+      return matching.map((id) => ({
+        id,
+        name: "",
+        tag: "t",
+        isTruncated: false,
+        cursor: { order: "id", number: id },
+      }));
     },
   } as unknown as PlantQueries;
   const found: bigint[] = [];
   let searches = 0;
-  let after: Search["after"];
+  let cursor: Search["cursor"];
   do {
-    const page = await searchPlants(rows, states, { by: "tag", text: "t", after, plantsMax: 3 }, now);
+    const page = await searchPlants(rows, states, searchFor({ tag: "t", cursor, plantsMax: 3 }), now);
     if (page === "noIndex") throw new Error("that is not asked of tags");
     expect(page.plants.length).toBeLessThanOrEqual(3);
-    if (page.searchedDownTo !== undefined) expect(page.next?.number).toBe(page.searchedDownTo);
+    if (page.searchedTo !== undefined) expect(page.next?.number).toBe(page.searchedTo);
     found.push(...page.plants.map(({ id }) => id));
-    after = page.next;
+    cursor = page.next;
     searches++;
-  } while (after !== undefined);
+  } while (cursor !== undefined);
   expect(found).toEqual(all.filter((id) => id % 1_000n === 0n));
   expect(searches).toBeGreaterThan(7);
   // A slow range makes the next one smaller.

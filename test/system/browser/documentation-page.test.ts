@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { errorRegistry } from "../../../src/contract/errors.ts";
 import { accessibilityFaults, TestBrowser } from "../../support/browser.ts";
-import { revokeToken, row, searchBy } from "../../support/console-page.ts";
+import { revokeToken, row, searchFor } from "../../support/console-page.ts";
 import { shown, tryIt } from "../../support/documentation-page.ts";
 import { post } from "../../support/http.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
@@ -165,8 +165,8 @@ test("a create on the documentation page appears in the console, and a token rev
 
       await console.bringToFront();
       await row(console, 9007199254740995n).waitFor();
-      await searchBy(console, "Id", "9007199254740995");
-      await console.getByText("1 plant with this id.").waitFor();
+      await searchFor(console, "9007199254740995");
+      await console.getByText("The plant with the id 9007199254740995.").waitFor();
       expect(await row(console, 9007199254740995n).textContent()).toContain("Calathea orbifoliatropical");
 
       await revokeToken(console, "reader of the documentation");

@@ -208,8 +208,8 @@ suite(citusMissing === undefined ? title : `${title} (skipped: ${citusMissing})`
       expect(new Set(created)).toEqual(new Set(["created"]));
       for (const worker of cluster.workers) {
         const sql =
-          // But for the search for transactions left behind, which each node does every minute.
-          "SELECT application_name FROM pg_stat_activity WHERE application_name LIKE 'citus_internal%' AND datname = current_database() AND query NOT LIKE '%pg_prepared_xacts%'";
+          // But for the searches of each node for transactions left behind, and for deadlocks.
+          "SELECT application_name, query FROM pg_stat_activity WHERE application_name LIKE 'citus_internal%' AND datname = current_database() AND query !~ 'pg_prepared_xacts|dump_local_wait_edges'";
         expect(await worker.query(name, sql)).toEqual([]);
       }
       const again = ids.map((id) => service.create({ id, name: "Fern", tag: id % 2n === 0n ? "a" : "b" }));

@@ -185,7 +185,7 @@ test("at the limit of descriptors connections are shed, and the server continues
     counts = (await session.openConnections()) > 110 ? 0 : counts + 1;
   // Bun ends the process if a thread starts when no descriptor is free: the console's thread has started before.
   const opened = storeFilesOpen(session.server);
-  expect((await (await ConsoleClient.of(session.server)).read("plants?by=id")).status).toBe(200);
+  expect((await (await ConsoleClient.of(session.server)).read("plants?sort=id")).status).toBe(200);
   expect(storeFilesOpen(session.server)).toBe(opened);
   await session.load.acknowledgedMore(20);
   const before = await session.server.metric("process_cpu_seconds_total");

@@ -314,7 +314,7 @@ class LanedEngine {
     },
   };
 
-  create(batch: readonly NewPlant[], lane?: string): Promise<Outcome[]> {
+  create(batch: readonly NewPlant[], _tokens?: readonly string[], lane?: string): Promise<Outcome[]> {
     const end = Promise.withResolvers<Outcome[]>();
     this.batches.push({ ids: batch.map(({ id }) => Number(id)), lane, end });
     return end.promise;

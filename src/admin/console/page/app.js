@@ -16,10 +16,9 @@ import { Tokens } from "./tokens.js";
 
 /**
  * @typedef {import("./charts.js").History} History
- * @typedef {import("./export.js").Search} Search
  * @typedef {{ version: string, engine: string, run: string }} About
  * @typedef {{ session: "unknown" | "loggedOut" | "loggedIn", requiresPassword: boolean, isReachable: boolean, tick: number,
- *   slowTick: number, history: History, about: About | null, token: string, search: Search | null,
+ *   slowTick: number, history: History, about: About | null, token: string, query: string,
  *   dialog: "add" | "import" | "export" | null, file: File | null, isDropTarget: boolean }} State
  */
 
@@ -41,7 +40,8 @@ class App extends Component {
     history: emptyHistory,
     about: null,
     token: "",
-    search: null,
+    /** The search that is shown, as typed. */
+    query: "",
     dialog: null,
     file: null,
     isDropTarget: false,
@@ -124,7 +124,7 @@ class App extends Component {
       this.setState({ isReachable: false });
       return;
     }
-    this.setState({ session: "loggedOut", token: "", dialog: null, search: null });
+    this.setState({ session: "loggedOut", token: "", dialog: null, query: "" });
   }
 
   /** @override */
@@ -160,7 +160,7 @@ class App extends Component {
           <${Plants}
             tick=${tick}
             onAdd=${open("add")}
-            onSearch=${(/** @type {Search} */ search) => this.setState({ search: search.text === "" ? null : search })}
+            onSearch=${(/** @type {string} */ query) => this.setState({ query })}
           />
           <div class="side">
             <${Charts} history=${history} />
@@ -177,12 +177,12 @@ class App extends Component {
   }
 
   dialog() {
-    const { dialog, tick, token, search, file } = this.state;
+    const { dialog, tick, token, query, file } = this.state;
     const onClose = () => this.setState({ dialog: null });
     const reload = () => this.setState({ tick: tick + 1 });
     if (dialog === "import")
       return html`<${ImportDialog} file=${file} onImported=${reload} onClose=${onClose} />`;
-    if (dialog === "export") return html`<${ExportDialog} search=${search} onClose=${onClose} />`;
+    if (dialog === "export") return html`<${ExportDialog} query=${query} onClose=${onClose} />`;
     if (dialog === null) return null;
     return html`<${AddPlant}
       token=${token}

@@ -1,5 +1,6 @@
 // The export dialog: all plants or those of the search, in a format, downloaded by the browser with the progress beside it.
 
+import { parseQuery } from "./address.js";
 import { apiUrl, download, errorMessage, get } from "./api.js";
 import { Dialog, ErrorMessage } from "./dialogs.js";
 import { html, untrustedText } from "./format.js";
@@ -7,7 +8,6 @@ import { Component } from "./library/preact.js";
 import { formatBytes, formatCount } from "./units.js";
 
 /**
- * @typedef {{ by: string, text: string }} Search
  * @typedef {{ plants: number, bytes: number, state: "running" | "complete" | "interrupted" }} Progress
  * @typedef {{ scope: "all" | "search", format: "csv" | "ndjson", progress: Progress | null, isBusy: boolean, error: string }} State
  */
@@ -17,11 +17,12 @@ const pollMs = 500;
 /** How long the browser may take to begin the download. */
 const startMsMax = 30_000;
 
-/** @extends {Component<{ search: Search | null, onClose: () => void }, State>} */
+/** `query` is the search as typed; empty for all plants. */
+/** @extends {Component<{ query: string, onClose: () => void }, State>} */
 export class ExportDialog extends Component {
   /** @override @type {State} */
   state = {
-    scope: this.props.search === null ? "all" : "search",
+    scope: this.props.query === "" ? "all" : "search",
     format: "csv",
     progress: null,
     isBusy: false,
@@ -39,10 +40,9 @@ export class ExportDialog extends Component {
     const run = crypto
       .getRandomValues(new Uint8Array(12))
       .reduce((text, byte) => text + byte.toString(16).padStart(2, "0"), "");
-    const search =
-      scope === "search" && this.props.search !== null ? this.props.search : { by: "id", text: "" };
+    const { text, tag } = parseQuery(scope === "search" ? this.props.query : "");
     this.setState({ isBusy: true, progress: null, error: "" });
-    download(apiUrl("export", { run, format, ...search }));
+    download(apiUrl("export", { run, format, text, ...(tag !== null && { tag }) }));
     await this.follow(run);
     this.setState({ isBusy: false });
   }
@@ -71,7 +71,7 @@ export class ExportDialog extends Component {
 
   /** @override */
   render() {
-    const { search, onClose } = this.props;
+    const { query, onClose } = this.props;
     const { scope, format, progress, isBusy, error } = this.state;
     return html`
       <${Dialog} title="Export plants" onClose=${onClose}>
@@ -79,10 +79,10 @@ export class ExportDialog extends Component {
           <legend>Plants</legend>
           <label><input type="radio" name="scope" autofocus checked=${scope === "all"} onChange=${() => this.setState({ scope: "all" })} /> All plants</label>
           ${
-            search !== null &&
+            query !== "" &&
             html`<label>
               <input type="radio" name="scope" checked=${scope === "search"} onChange=${() => this.setState({ scope: "search" })} />
-              ${" "}The search: ${searchText(search)}
+              ${" "}The search: ${untrustedText(query)}
             </label>`
           }
         </fieldset>
@@ -113,11 +113,4 @@ function ProgressText({ plants, bytes, state }) {
     return html`<p>${amount} so far. This dialog may be closed; the download continues.</p>`;
   if (state === "interrupted") return html`<p class="error">Interrupted after ${amount}. Export again.</p>`;
   return html`<p class="response ok">${amount} exported.</p>`;
-}
-
-/** @param {Search} search */
-function searchText({ by, text }) {
-  if (by === "tag") return html`tag ${untrustedText(text)}`;
-  if (by === "name") return html`name begins with ${untrustedText(text)}`;
-  return untrustedText(text);
 }

@@ -6,7 +6,7 @@ import { html } from "./format.js";
 import { ReloadingSection } from "./reloading-section.js";
 
 /**
- * @typedef {"newest" | "name" | "tag"} IndexName
+ * @typedef {"newest" | "name" | "tag" | "text"} IndexName
  * @typedef {{ name: IndexName, change: "create" | "drop" }} Change
  * @typedef {{ states: Record<IndexName, string>, changing: Change | null, failure: string | null }} IndexList
  * @typedef {{ list: IndexList | null, error: string, confirming: Change | null }} State
@@ -14,9 +14,10 @@ import { ReloadingSection } from "./reloading-section.js";
 
 /** @type {Record<IndexName, string>} */
 const descriptions = {
-  newest: "Records the order of creation, starting when it is built.",
-  name: "Finds names by their beginning, sorted by name.",
-  tag: "Finds tags.",
+  newest: "Records when and with which token plants are created, starting when it is built.",
+  name: "Sorts by name, and finds names by their beginning.",
+  tag: "Sorts by tag, and finds tags.",
+  text: "Finds names and tags by any part of them, whatever its case.",
 };
 
 const names = /** @type {IndexName[]} */ (Object.keys(descriptions));
@@ -37,7 +38,7 @@ export class Indexes extends ReloadingSection {
     return html`
       <section class="card indexes" aria-labelledby="indexes-title">
         <header><h2 id="indexes-title">Indexes</h2></header>
-        <p class="note">Indexes speed up search; each slows creates slightly.</p>
+        <p class="note">Indexes speed up search; each slows creates, “text” to a sixth on SQLite.</p>
         <${ErrorMessage} text=${error === "" ? (list?.failure ?? "") : error} />
         <ul class="rows">
           ${list !== null && names.map((name) => this.row(name, list))}
@@ -55,8 +56,8 @@ export class Indexes extends ReloadingSection {
     const isChanging = changing?.name === name;
     const state = isChanging ? (changing.change === "create" ? "building" : "dropping") : states[name];
     const isChangedElsewhere = states[name] === "building" || states[name] === "dropping";
-    const change = states[name] === "none" ? "create" : "drop";
-    const label = changeLabel(change);
+    const change = states[name] === "none" || states[name] === "outdated" ? "create" : "drop";
+    const label = states[name] === "outdated" ? "Upgrade" : changeLabel(change);
     return html`
       <li key=${name}>
         <div class="grow">
@@ -96,7 +97,7 @@ export class Indexes extends ReloadingSection {
 }
 
 const blockedCreates =
-  "Creates wait until this is done, about a second for each million plants in the store. Once the queue is full, creates get " +
+  "Creates wait until this is done, about a second for each million plants in the store, and at least ten for the index “text”. Once the queue is full, creates get " +
   "503; retrying them is safe.";
 
 /** @param {Change["change"]} change */

@@ -1,54 +1,69 @@
-// The list of plants: search, pages, export, and a dialog with one plant in full.
+// The list of plants: search, orders, pages and export. What is shown is in the address, see address.js.
 
+import { formatQuery, linkTo, parseQuery, readAddress, showAddress } from "./address.js";
 import { apiUrl, errorMessage, get, RequestError } from "./api.js";
-import { Dialog, ErrorMessage } from "./dialogs.js";
-import { html, untrustedText } from "./format.js";
+import { ErrorMessage } from "./dialogs.js";
+import { formatDate, html, untrustedText } from "./format.js";
+import { Inventory } from "./inventory.js";
 import { Component } from "./library/preact.js";
+import { PlantDialog } from "./plant.js";
 
 /**
- * @typedef {{ id: string, name: string, tag: string | null }} Plant
- * @typedef {Plant & { isTruncated: boolean }} PlantSummary
- * @typedef {{ plants: PlantSummary[], order: "newest" | "id" | "name", from: "store" | "memory", next: string | null,
- *   searchedDownTo: string | null }} Page
- * @typedef {{ by: string, text: string }} Search
- * @typedef {{ form: Search, search: Search, page: Page | null, cursors: (string | null)[], error: string,
- *   reloadError: string, isBusy: boolean, newIds: Set<string>, opened: Plant | null }} State
+ * @typedef {import("./address.js").Address} Address
+ * @typedef {import("./address.js").Order} Order
+ * @typedef {{ id: string, name: string, tag: string | null, isTruncated: boolean, createdAt: string | null,
+ *   token: string | null }} PlantSummary
+ * @typedef {{ plants: PlantSummary[], order: Order, isDescending: boolean, from: "store" | "memory", match: "contains" | "begins" | null,
+ *   previous: string | null, next: string | null, searchedTo: string | null, hasPlantWithId: boolean,
+ *   unavailableOrders: Partial<Record<Order, string>>, recordsCreations: boolean }} Page
+ * @typedef {{ address: Address, query: string, shown: Address, page: Page | null, error: string, isBusy: boolean,
+ *   isSlow: boolean, newIds: Set<string>, reason: string, edits: number }} State
  */
 
-const newest = { by: "newest", text: "" };
+/** Results appear while the operator types if the last search took less than this; otherwise with Enter. */
+const quickMs = 400;
 
-const searchKinds = {
-  newest: { label: "Newest first", placeholder: "" },
-  id: { label: "Id", placeholder: "42, or empty for highest first" },
-  name: { label: "Name begins with", placeholder: "Mons" },
-  tag: { label: "Tag is", placeholder: "tropical" },
-};
+/** How long the operator must have stopped typing. */
+const typingMs = 150;
 
-/** Characters of a name or tag that the dialog shows; the export has all. */
-const shownCharactersMax = 100_000;
+/** A search that takes longer shows that it is running. */
+const visibleMs = 250;
 
-/** @extends {Component<{ tick: number, onAdd: () => void, onSearch: (search: Search) => void }, State>} */
+/** @type {Record<Order, string>} */
+const columnNames = { id: "Id", name: "Name", tag: "Tag", created: "Created" };
+
+/** @extends {Component<{ tick: number, onAdd: () => void, onSearch: (query: string) => void }, State>} */
 export class Plants extends Component {
   /** @override @type {State} */
   state = {
-    /** The search in the form, which may not have been submitted. */
-    form: newest,
-    /** The search of the page that is shown. */
-    search: newest,
+    /** What is to be shown. */
+    address: readAddress(),
+    /** The search field, which may not have been submitted. */
+    query: readAddress().query,
+    /** What `page` is of. */
+    shown: readAddress(),
     page: null,
-    /** The cursors of all pages up to the one that is shown. */
-    cursors: [null],
     error: "",
-    /** Why the last reload failed. */
-    reloadError: "",
     isBusy: false,
+    /** Whether the running search has taken so long that it is to be seen. */
+    isSlow: false,
     newIds: new Set(),
-    opened: null,
+    /** Why an order that was chosen is not available. */
+    reason: "",
+    /** Edits in this page, which the figures are loaded again after. */
+    edits: 0,
   };
 
   /** @override */
   componentDidMount() {
-    void this.reload(newest, [null]);
+    addEventListener("popstate", this.follow);
+    void this.load();
+  }
+
+  /** @override */
+  componentWillUnmount() {
+    removeEventListener("popstate", this.follow);
+    clearTimeout(this.typing);
   }
 
   /**
@@ -58,152 +73,264 @@ export class Plants extends Component {
    * @param {{ tick: number }} previous
    */
   componentDidUpdate(previous) {
-    const { search, cursors, isBusy } = this.state;
-    const isLive =
-      (search.by === "newest" || search.by === "id") && search.text === "" && cursors.length === 1;
-    if (previous.tick !== this.props.tick && isLive && !isBusy) void this.reload(search, cursors);
+    const { query, after, before } = this.state.shown;
+    const isLive = query === "" && after === "" && before === "";
+    if (previous.tick !== this.props.tick && isLive && !this.state.isBusy) void this.reload();
   }
 
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  typing = undefined;
   /** Counts requests for pages. Only the response to the last one is shown. */
   requests = 0;
   isReloading = false;
+  /** How long the last search took. */
+  lastMs = 0;
+
+  /** Shows what the address of the browser says: after a step in its history, or a link. */
+  follow = () => {
+    const address = readAddress();
+    const { shown } = this.state;
+    this.setState({ address, query: address.query });
+    if (apiParameters(address) !== apiParameters(shown)) void this.load(address);
+  };
 
   /**
-   * Loads the same page again, and marks its new plants.
-   *
-   * @param {Search} search
-   * @param {(string | null)[]} cursors
+   * @param {Partial<Address>} change
+   * @param {"push" | "replace"} how
    */
-  async reload(search, cursors) {
+  go(change, how = "push") {
+    const address = { ...this.state.address, ...change };
+    showAddress(address, how);
+    this.setState({ address });
+    return address;
+  }
+
+  /** Loads the same page again, and marks its new plants. */
+  async reload() {
     if (this.isReloading) return;
     this.isReloading = true;
     const request = ++this.requests;
+    const { shown } = this.state;
     try {
       /** @type {Page} */
-      const page = await get("plants", searchParameters(search, cursors));
+      const page = await get(`plants?${apiParameters(shown)}`);
       const previous = this.state.page ?? page;
       const previousIds = new Set(previous.plants.map(({ id }) => id));
       const added = page.plants.map(({ id }) => id).filter((id) => !previousIds.has(id));
       // A page of new plants only is not marked: its animation with every reload took a browser half of a processor.
       const newIds = new Set(added.length < page.plants.length ? added : []);
-      if (request === this.requests) this.setState({ page, newIds, reloadError: "" });
+      if (request === this.requests) this.setState({ page, newIds, error: "" });
     } catch (error) {
       // The header of the page shows whether the server is reachable.
       const isReachable = !(error instanceof RequestError) || error.status !== 0;
-      if (request === this.requests && isReachable) this.setState({ reloadError: errorMessage(error) });
+      if (request === this.requests && isReachable) this.setState({ error: errorMessage(error) });
     }
     this.isReloading = false;
   }
 
-  /**
-   * @param {Search} search
-   * @param {(string | null)[]} cursors
-   */
-  async load(search, cursors) {
+  /** @param {Address} address */
+  async load(address = this.state.address) {
     const request = ++this.requests;
-    this.setState({ isBusy: true });
+    this.setState({ isBusy: true, reason: "" });
+    const startedAt = performance.now();
+    const slow = setTimeout(() => request === this.requests && this.setState({ isSlow: true }), visibleMs);
     try {
       /** @type {Page} */
-      const page = await get("plants", searchParameters(search, cursors));
-      if (request !== this.requests) return;
-      this.setState({ search, cursors, page, newIds: new Set(), error: "", reloadError: "", isBusy: false });
-      this.props.onSearch(search);
+      const page = await get(`plants?${apiParameters(address)}`);
+      if (request === this.requests) this.setState({ shown: address, page, newIds: new Set(), error: "" });
+      this.props.onSearch(address.query);
     } catch (error) {
-      if (request === this.requests) this.setState({ error: errorMessage(error), isBusy: false });
+      // In place of the results, which would be those of another search.
+      if (request === this.requests)
+        this.setState({ shown: address, page: null, error: errorMessage(error) });
     }
+    clearTimeout(slow);
+    if (address.query !== "") this.lastMs = performance.now() - startedAt;
+    if (request === this.requests) this.setState({ isBusy: false, isSlow: false });
   }
 
-  /** @param {SubmitEvent} event */
-  submit(event) {
-    event.preventDefault();
-    const { by, text } = this.state.form;
-    const isInteger = /^\s*-?\d{1,19}\s*$/.test(text);
-    if (by === "id" && text.trim() !== "" && !isInteger) {
-      this.setState({ error: "An id must be a 64-bit integer, such as 42 or -7." });
+  /** @param {string} query */
+  type(query) {
+    this.setState({ query });
+    clearTimeout(this.typing);
+    if (this.lastMs < quickMs) this.typing = setTimeout(() => this.search("replace"), typingMs);
+  }
+
+  /** @param {"push" | "replace"} how */
+  search(how) {
+    clearTimeout(this.typing);
+    const { query } = this.state;
+    void this.load(this.go({ query, after: "", before: "" }, how));
+  }
+
+  /** @param {string | null} tag */
+  searchTag(tag) {
+    const { text } = parseQuery(this.state.query);
+    this.setState({ query: formatQuery(text, tag) }, () => this.search("push"));
+  }
+
+  /** @param {Order} order */
+  sort(order) {
+    const { page, address } = this.state;
+    const reason = page?.unavailableOrders[order];
+    // The last creates of this server are listed without an index, newest first.
+    if (reason !== undefined && (order !== "created" || address.query !== "")) {
+      this.setState({ reason });
       return;
     }
-    void this.load({ by, text: by === "newest" ? "" : by === "id" ? text.trim() : text }, [null]);
+    const isDescending =
+      address.order === order ? !address.isDescending : order === "id" || order === "created";
+    void this.load(this.go({ order, isDescending, after: "", before: "" }));
   }
 
-  /** @param {string} id */
-  async open(id) {
-    try {
-      const opened = await get("plant", { id });
-      this.setState({ opened: opened ?? { id, name: "", tag: null } });
-    } catch (error) {
-      this.setState({ error: errorMessage(error) });
-    }
+  /** @param {{ after?: string, before?: string }} position */
+  turn({ after = "", before = "" }) {
+    void this.load(this.go({ after, before })).then(() => {
+      const section = /** @type {Element} */ (this.base);
+      section.querySelector(".results")?.scrollIntoView({ block: "nearest" });
+      section.scrollIntoView({ block: "start" });
+    });
+  }
+
+  edited() {
+    this.setState(({ edits }) => ({ edits: edits + 1 }));
+    void this.reload();
   }
 
   /** @override */
   render() {
-    const { search, page, cursors, error, reloadError, opened } = this.state;
+    const { address, page, error, isSlow, reason, edits } = this.state;
+    const { tick, onAdd } = this.props;
     return html`
       <section class="card plants" aria-labelledby="plants-title">
         <header>
           <h2 id="plants-title">Plants</h2>
-          <button type="button" class="main" onClick=${this.props.onAdd}>Add a plant</button>
+          <button type="button" class="main" onClick=${onAdd}>Add a plant</button>
         </header>
+        <${Inventory} tick=${tick + edits} onTag=${(/** @type {string} */ tag) => this.searchTag(tag)} />
         ${this.form()}
-        <${ErrorMessage} text=${error === "" ? reloadError : error} />
-        <p class="note" role="status">${page === null ? "Loading…" : listCaption(search, page, cursors)}</p>
-        ${page !== null && this.table(page)}
-        ${page !== null && this.pageControls(page)}
-        ${opened !== null && html`<${PlantDialog} plant=${opened} onClose=${() => this.setState({ opened: null })} />`}
+        <${ErrorMessage} text=${error} />
+        <div class="results">
+          <p class="note" role="status">
+            ${isSlow ? html`Searching… <progress aria-label="Searching"></progress>` : page === null ? (error === "" ? "Loading…" : "") : this.caption(page)}
+          </p>
+          ${reason !== "" && html`<p class="note reason" role="alert">${reason}</p>`}
+          ${page !== null && this.table(page)}
+          ${page !== null && this.pageControls(page)}
+        </div>
+        ${
+          address.plant !== "" &&
+          html`<${PlantDialog}
+            key=${address.plant}
+            id=${address.plant}
+            onEdited=${() => this.edited()}
+            onClose=${() => this.go({ plant: "" })}
+          />`
+        }
       </section>
     `;
   }
 
   form() {
-    const { form, isBusy } = this.state;
-    const kind = searchKinds[/** @type {keyof typeof searchKinds} */ (form.by)];
+    const { query, shown } = this.state;
+    const { tag } = parseQuery(query);
+    const waitsForEnter = this.lastMs >= quickMs && query !== shown.query;
     return html`
-      <form class="search" role="search" aria-label="Plants" onSubmit=${(/** @type {SubmitEvent} */ event) => this.submit(event)}>
-        <select
-          name="by"
-          aria-label="Search by"
-          value=${form.by}
-          onChange=${(/** @type {Event & { currentTarget: HTMLSelectElement }} */ event) =>
-            this.setState({ form: { ...form, by: event.currentTarget.value } })}
-        >
-          ${Object.entries(searchKinds).map(([by, { label }]) => html`<option value=${by}>${label}</option>`)}
-        </select>
+      <form
+        class="search"
+        role="search"
+        aria-label="Plants"
+        onSubmit=${(/** @type {SubmitEvent} */ event) => {
+          event.preventDefault();
+          this.search("push");
+        }}
+      >
         <input
-          name="text"
+          name="query"
           type="search"
-          aria-label=${kind.label}
-          placeholder=${kind.placeholder}
-          disabled=${form.by === "newest"}
-          value=${form.by === "newest" ? "" : form.text}
+          aria-label="Search plants"
+          aria-describedby="search-help"
+          placeholder="Name, id or tag:tropical"
+          value=${query}
           autocomplete="off"
           spellcheck=${false}
-          onInput=${(/** @type {InputEvent & { currentTarget: HTMLInputElement }} */ event) =>
-            this.setState({ form: { ...form, text: event.currentTarget.value } })}
+          onInput=${(/** @type {InputEvent & { currentTarget: HTMLInputElement }} */ event) => this.type(event.currentTarget.value)}
         />
-        <button disabled=${isBusy}>Search</button>
+        <button>Search</button>
       </form>
+      <p class="note" id="search-help">
+        ${waitsForEnter && "Press Enter to search. "}
+        ${
+          tag === null
+            ? html`Add <code>tag:tropical</code> for plants with that tag.`
+            : html`
+                Only plants with the tag <span class="chip">${untrustedText(tag)}</span>
+                <button type="button" class="link" onClick=${() => this.searchTag(null)}>All tags</button>
+              `
+        }
+      </p>
     `;
   }
 
   /** @param {Page} page */
-  table({ plants }) {
-    const { newIds, search } = this.state;
-    if (plants.length === 0) return html`<p class="empty">${emptyListText(search)}</p>`;
+  caption({ plants, order, isDescending, from, match, searchedTo, hasPlantWithId, recordsCreations }) {
+    const { shown } = this.state;
+    const { text, tag } = parseQuery(shown.query);
+    const count = plants.length === 1 ? "1 plant" : `${plants.length} plants`;
+    const way = isDescending ? "descending" : "ascending";
+    if (from === "memory")
+      return `The last plants that this server created, newest first. To record the order of all creates, build the index "newest".`;
+    if (searchedTo !== null)
+      return `${count} found with ids ${isDescending ? "from" : "up to"} ${searchedTo}${isDescending ? " up" : ""}. Without an index the search stopped at its time limit.`;
+    const sorted =
+      order === "created"
+        ? `by creation${recordsCreations ? "" : ", as far as it was recorded"}`
+        : `by ${order}`;
+    if (text === "" && tag === null)
+      return order === "tag"
+        ? `Sorted by tag, ${way}; plants without a tag are not in this order.`
+        : `Sorted ${sorted}, ${way}.`;
+    const how = { contains: "with this text in the name or tag", begins: "with names that begin so" };
+    const found = match === null ? "with this tag" : `${how[match]}${tag === null ? "" : ", with this tag"}`;
+    if (hasPlantWithId && plants.length === 1 && match === null) return `The plant with the id ${text}.`;
+    const hint = match === "begins" ? beginsHint(text) : "";
+    return `${count} on this page ${found}, sorted ${sorted}.${hint}`;
+  }
+
+  /** @param {Page} page */
+  table({ plants, order, isDescending, unavailableOrders, recordsCreations }) {
+    const { newIds, shown, address } = this.state;
+    if (plants.length === 0) return html`<p class="empty">${emptyListText(shown)}</p>`;
+    const columns = /** @type {Order[]} */ (["id", "name", "tag", "created"]);
     return html`
       <div class="scroll" tabindex="0" role="region" aria-label="List of plants">
-        <table>
+        <table class=${recordsCreations ? "with-creation" : ""}>
           <thead>
-            <tr><th scope="col" class="number">Id</th><th scope="col">Name</th><th scope="col">Tag</th></tr>
+            <tr>
+              ${columns.map((column) => this.columnHeader(column, column === order ? isDescending : null, unavailableOrders[column]))}
+            </tr>
           </thead>
           <tbody>
             ${plants.map(
-              ({ id, name, tag, isTruncated }) => html`
-                <tr key=${id} class=${newIds.has(id) ? "new" : ""}>
+              ({ id, name, tag, isTruncated, createdAt, token }) => html`
+                <tr key=${id} class=${newIds.has(id) ? "new" : ""} onClick=${(/** @type {MouseEvent} */ event) => this.openRow(event, id)}>
                   <td class="number">
-                    <button type="button" class="link" aria-label=${`Plant ${id}`} onClick=${() => this.open(id)}>${id}</button>
+                    <a
+                      href=${linkTo({ ...address, plant: id })}
+                      aria-label=${`Plant ${id}`}
+                      onClick=${(/** @type {MouseEvent} */ event) => this.openLink(event, id)}
+                    >${id}</a>
                   </td>
-                  <td class="text"><span>${untrustedText(name)}${isTruncated && html`<span class="faint"> …</span>`}</span></td>
-                  <td class="text tag">${tag !== null && html`<span class="chip">${untrustedText(tag)}</span>`}</td>
+                  <td class="text"><span title=${name}>${untrustedText(name)}${isTruncated && html`<span class="faint"> …</span>`}</span></td>
+                  <td class="text tag">
+                    ${
+                      tag !== null &&
+                      html`<button type="button" class="chip" title=${tag} aria-label=${`Search for the tag ${tag}`} onClick=${() => this.searchTag(tag)}>${untrustedText(tag)}</button>`
+                    }
+                  </td>
+                  <td class="text created">
+                    ${createdAt !== null && html`<span title=${token === null ? formatDate(createdAt) : `${formatDate(createdAt)} by ${token}`}>${formatDate(createdAt)}${token !== null && html` <span class="faint">by ${untrustedText(token)}</span>`}</span>`}
+                  </td>
                 </tr>
               `,
             )}
@@ -213,82 +340,102 @@ export class Plants extends Component {
     `;
   }
 
+  /**
+   * @param {Order} column
+   * @param {boolean | null} isDescending null if the plants are not sorted by this column.
+   * @param {string | undefined} reason
+   */
+  columnHeader(column, isDescending, reason) {
+    const [direction, arrow] =
+      isDescending === null ? ["none", ""] : isDescending ? ["descending", " ↓"] : ["ascending", " ↑"];
+    return html`
+      <th scope="col" class=${column === "id" ? "number" : column} aria-sort=${direction}>
+        <button
+          type="button"
+          class=${reason === undefined ? "link" : "link unavailable"}
+          title=${reason ?? `Sort by ${columnNames[column].toLowerCase()}`}
+          onClick=${() => this.sort(column)}
+        >
+          ${columnNames[column]}<span aria-hidden="true">${arrow}</span>
+        </button>
+      </th>
+    `;
+  }
+
+  /**
+   * A click anywhere on a row opens its plant, but for one on a control, or one that ends a selection of text.
+   *
+   * @param {MouseEvent} event
+   * @param {string} id
+   */
+  openRow(event, id) {
+    const target = /** @type {Element} */ (event.target);
+    if (target.closest("a, button") !== null || String(getSelection()) !== "") return;
+    this.go({ plant: id });
+  }
+
+  /**
+   * @param {MouseEvent} event
+   * @param {string} id
+   */
+  openLink(event, id) {
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    this.go({ plant: id });
+  }
+
   /** @param {Page} page */
-  pageControls({ next, searchedDownTo }) {
-    const { search, cursors, isBusy } = this.state;
-    const exportUrl = apiUrl("plants/export", searchParameters(search, cursors));
+  pageControls({ previous, next, searchedTo }) {
+    const { shown, isBusy } = this.state;
+    const isFirst = shown.after === "" && shown.before === "";
     return html`
       <nav class="pages" aria-label="Pages">
-        <button type="button" disabled=${cursors.length === 1 || isBusy} onClick=${() => this.load(search, cursors.slice(0, -1))}>
-          Previous
+        <button type="button" disabled=${isFirst || isBusy} onClick=${() => this.turn({})}>First</button>
+        <button type="button" disabled=${previous === null || isBusy} onClick=${() => this.turn({ before: previous ?? "" })}>Previous</button>
+        <button type="button" disabled=${next === null || isBusy} onClick=${() => this.turn({ after: next ?? "" })}>
+          ${searchedTo === null ? "Next" : "Continue the search"}
         </button>
-        <span class="faint">Page ${cursors.length}</span>
-        <button type="button" disabled=${next === null || isBusy} onClick=${() => this.load(search, [...cursors, next])}>
-          ${searchedDownTo === null ? "Next" : "Continue the search"}
-        </button>
-        <a class="button" download="plants.ndjson" href=${exportUrl}>Export this page (NDJSON)</a>
+        <a class="button" download="plants.ndjson" href=${apiUrl(`plants/export?${apiParameters(shown)}`, {})}>
+          Export this page (NDJSON)
+        </a>
       </nav>
     `;
   }
 }
 
-/** @param {{ plant: Plant, onClose: () => void }} properties */
-function PlantDialog({ plant: { id, name, tag }, onClose }) {
-  return html`
-    <${Dialog} title=${`Plant ${id}`} isWide onClose=${onClose}>
-      <dl>
-        <dt>Name <span class="faint">${formatLength(name)}</span></dt>
-        <dd class="full-text" tabindex="0" dir="auto">${untrustedText(name.slice(0, shownCharactersMax))}</dd>
-        <dt>Tag <span class="faint">${tag === null ? "" : formatLength(tag)}</span></dt>
-        <dd class="full-text" dir="auto">${tag === null ? html`<span class="faint">none</span>` : untrustedText(tag.slice(0, shownCharactersMax))}</dd>
-      </dl>
-    <//>
-  `;
-}
-
 /** @param {string} text */
-function formatLength(text) {
-  const length = Array.from(text).length;
-  const truncated =
-    text.length > shownCharactersMax
-      ? `, the first ${shownCharactersMax.toLocaleString("en-US")} are shown`
-      : "";
-  return `${length.toLocaleString("en-US")} ${length === 1 ? "character" : "characters"}${truncated}`;
+function beginsHint(text) {
+  return Array.from(text).length < 3
+    ? " With three characters and the index “text” it searches inside names and tags."
+    : " To search inside names and tags, build the index “text”.";
 }
 
-/**
- * @param {Search} search
- * @param {Page} page
- * @param {(string | null)[]} cursors
- */
-function listCaption({ by, text }, { plants, order, from, next, searchedDownTo }, cursors) {
-  const count = plants.length === 1 ? "1 plant" : `${plants.length} plants`;
-  if (by === "newest" && from === "memory")
-    return next === null
-      ? `${count} created by this server, newest first. To record the order of all creates, build the index "newest".`
-      : `${count} created by this server, newest first.`;
-  if (by === "newest" && order === "id") return "Creation order is not recorded. Showing highest ids first.";
-  if (searchedDownTo !== null)
-    return `${count} with ids from ${searchedDownTo} up. Without an index the search stopped at its time limit.`;
-  if (by === "id" && text !== "") return `${count} with this id.`;
-  const orders = { newest: "newest first", id: "highest id first", name: "sorted by name" };
-  return `${count} on page ${cursors.length}, ${orders[order]}.`;
-}
-
-/** @param {Search} search */
-function emptyListText({ by, text }) {
-  if (by === "name") return html`No plant here has a name that begins with ${untrustedText(text)}.`;
-  if (by === "tag") return html`No plant here has the tag ${untrustedText(text)}.`;
-  if (by === "id" && text !== "") return `No plant has the id ${text}.`;
+/** @param {Address} address */
+function emptyListText({ query, order }) {
+  const { text, tag } = parseQuery(query);
+  const ofTag = tag === null ? "" : html` and the tag ${untrustedText(tag)}`;
+  if (text !== "")
+    return html`No plant was found for ${untrustedText(text)}${ofTag}. Try fewer characters, or another tag.`;
+  if (tag !== null) return html`No plant has the tag ${untrustedText(tag)}.`;
+  if (order === "created") return "This server has not created a plant yet.";
+  if (order === "tag") return "No plant has a tag.";
   return "There are no plants yet. Add one here, or send POST /plants.";
 }
 
 /**
- * @param {Search} search
- * @param {(string | null)[]} cursors
- * @returns {Record<string, string>}
+ * The parameters of the request for what an address shows.
+ *
+ * @param {Address} address
  */
-function searchParameters({ by, text }, cursors) {
-  const after = cursors.at(-1) ?? null;
-  return { by, ...(text === "" ? {} : { text }), ...(after === null ? {} : { after }) };
+function apiParameters({ query, order, isDescending, after, before }) {
+  const { text, tag } = parseQuery(query);
+  const parameters = new URLSearchParams({
+    sort: order,
+    direction: isDescending ? "descending" : "ascending",
+  });
+  if (text !== "") parameters.set("text", text);
+  if (tag !== null) parameters.set("tag", tag);
+  if (after !== "") parameters.set("after", after);
+  else if (before !== "") parameters.set("before", before);
+  return String(parameters);
 }

@@ -135,6 +135,6 @@ test("a role that can only read and insert plants can use the index newest of th
   });
   const target = { url: server.url, token: await server.createToken() };
   expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
-  const { status, json } = await (await ConsoleClient.of(server)).read("plants?by=newest");
-  expect([status, json]).toEqual([200, expect.objectContaining({ order: "newest", from: "store" })]);
+  const { status, json } = await (await ConsoleClient.of(server)).read("plants?sort=created");
+  expect([status, json]).toEqual([200, expect.objectContaining({ order: "created", from: "store" })]);
 });

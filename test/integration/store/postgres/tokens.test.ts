@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { openStore } from "../../../../src/store/open-store.ts";
+import { ConsoleClient } from "../../../support/console.ts";
 import { freshId, plantJson, post } from "../../../support/http.ts";
 import { logLines } from "../../../support/output.ts";
 import { type PostgresDatabases, PostgresServer, sharedPostgres } from "../../../support/postgres.ts";
@@ -159,11 +160,20 @@ test("a server that cannot store last uses logs it when it stops, and works othe
   expect((await listedTokens(address)).map(({ lastUsed }) => lastUsed)).toEqual([null, null]);
 });
 
-test("a server stops with exit code 0 while its database is down", async () => {
+test("while its database is down, a server's console says so, and it stops with exit code 0", async () => {
   await using own = await PostgresServer.start();
-  const server = await RunningServer.start({ database: own.address("postgres") });
+  const server = await RunningServer.start({ database: `${own.address("postgres")}?retry_timeout=1` });
   const target = { url: server.url, token: await server.createToken() };
   expect((await post(target, plantJson(freshId(), "Monstera"))).status).toBe(200);
+  const client = await ConsoleClient.of(server);
+  expect((await client.read("inventory")).status).toBe(200);
   await own.stop("SIGQUIT");
+  for (const call of ["inventory", "plants", "plant?id=1"]) {
+    const { status, json } = await client.read(call);
+    expect({ call, status, json }).toMatchObject({
+      status: 503,
+      json: { message: expect.stringContaining("database") },
+    });
+  }
   expect((await server.stop()).exitCode).toBe(0);
 });

@@ -334,7 +334,17 @@ test("closing a reader waits for the search in flight, and rejects those that wa
   const store = new SqliteStore(folder.file("plants.db"), "create", unexpected);
   await store.create([plant(1n, "a")]);
   const reader = await store.openReader();
-  const search = { by: "name", text: "b", after: undefined, plantsMax: 50 } as const;
+  const search = {
+    ...{
+      text: "b",
+      tag: undefined,
+      order: "id" as const,
+      isDescending: true,
+      cursor: undefined,
+      isBackward: false,
+    },
+    plantsMax: 50,
+  } as const;
   const searches = Promise.allSettled(Array.from({ length: 50 }, () => reader.search(search)));
   await reader.close();
   const results = (await searches).map((result) =>
@@ -356,7 +366,7 @@ test("an index that does not fit on the disk is not created, with an error in on
       "the store could not be changed: database or disk is full; fix the cause, and try again",
     ),
   );
-  expect(await indexes.states()).toEqual({ newest: "none", name: "none", tag: "none" });
+  expect(await indexes.states()).toEqual({ newest: "none", name: "none", tag: "none", text: "none" });
   expect(plants.create([plant(1n, "a", "b")])).toEqual(["unchanged"]);
   plants.finalize();
   database.close();

@@ -43,6 +43,22 @@ test("a batch comes back as it was, absent and empty tags apart", () => {
   );
 });
 
+test("the names of tokens come back beside the plants, and a batch without them has none", () => {
+  const shared = new SharedArrayBuffer(8 * 2 ** 20);
+  const [writer, reader] = [new BatchMemory(shared, 64), new BatchMemory(shared, 64)];
+  const anyToken = fc.oneof(fc.constantFrom("ci", "", "\u{1f331}"), fc.string({ unit: "binary" }));
+  fc.assert(
+    fc.property(fc.array(fc.tuple(anyNewPlant, anyToken), { maxLength: 20 }), (pairs) => {
+      const [batch, tokens] = [pairs.map(([plant]) => plant), pairs.map(([, token]) => token)];
+      writer.writeBatch(batch, tokens);
+      expect(reader.readBatch()).toEqual(batch);
+      expect(reader.readTokens()).toEqual(tokens);
+      writer.writeBatch(batch);
+      expect(reader.readTokens()).toBeUndefined();
+    }),
+  );
+});
+
 test("a batch is accepted if its names and tags fit, however many bytes their characters take", () => {
   const memory = new BatchMemory();
   const name = "€".repeat(1_300);
@@ -60,9 +76,9 @@ test("two batches are sent at a time, committed in their order, and each resolve
   for (let first = 1n; first < 40n; first += 8n) {
     const [one, other] = [plantsFrom(first), plantsFrom(first + 4n)];
     expect(sender.accepts(one)).toBe(true);
-    const sent = sender.send(one, neverFails);
+    const sent = sender.send(one, undefined, neverFails);
     expect(sender.accepts(other)).toBe(true);
-    const next = sender.send(other, neverFails);
+    const next = sender.send(other, undefined, neverFails);
     expect(sender.accepts(one)).toBe(false);
     expect(commit()).toEqual(one);
     expect(sender.accepts(one)).toBe(true);
@@ -74,8 +90,10 @@ test("two batches are sent at a time, committed in their order, and each resolve
 
 test("a batch that fails rejects with the error of its text, and the next one is committed", async () => {
   const { sender, receiver, commit } = connected();
-  const failed = sender.send(fourPlants, (failure) => new Error(failure)).catch((error) => error.message);
-  const sent = sender.send(fourPlants, neverFails);
+  const failed = sender
+    .send(fourPlants, undefined, (failure) => new Error(failure))
+    .catch((error) => error.message);
+  const sent = sender.send(fourPlants, undefined, neverFails);
   receiver.batch.writeFailure("the disk is gone: ü");
   receiver.finish();
   expect(await failed).toBe("the disk is gone: ü");
@@ -93,16 +111,19 @@ test("fewer outcomes than plants are an error, not those of an earlier batch", (
 
 test("batches that are with a thread which fails reject, and so does every later one", async () => {
   const { sender } = connected();
-  const sent = [sender.send(fourPlants, neverFails), sender.send(fourPlants, neverFails)];
+  const sent = [
+    sender.send(fourPlants, undefined, neverFails),
+    sender.send(fourPlants, undefined, neverFails),
+  ];
   const messages: Promise<string>[] = sent.map((batch) => batch.then(String, (error) => error.message));
   sender.fail(new Error("the thread has ended"));
-  messages.push(sender.send(fourPlants, neverFails).then(String, (error) => error.message));
+  messages.push(sender.send(fourPlants, undefined, neverFails).then(String, (error) => error.message));
   expect(await Promise.all(messages)).toEqual(Array<string>(3).fill("the thread has ended"));
 });
 
 test("a message wakes the receiver once, and before a batch", () => {
   const { sender, receiver } = connected();
-  void sender.send(fourPlants, neverFails);
+  void sender.send(fourPlants, undefined, neverFails);
   sender.announceMessage();
   expect(receiver.wait(0)).toBe("message");
   expect(receiver.wait(1)).toBe("batch");

@@ -1,0 +1,85 @@
+// The address of what is shown, after the # of the page's own: a search, its order and page, and an open plant. It survives a
+// reload, and can be sent to another operator.
+
+/**
+ * @typedef {"id" | "name" | "tag" | "created"} Order
+ * @typedef {{ query: string, order: Order, isDescending: boolean, after: string, before: string, plant: string }} Address
+ */
+
+/** @type {Address} */
+const start = { query: "", order: "id", isDescending: true, after: "", before: "", plant: "" };
+
+const orders = ["id", "name", "tag", "created"];
+
+/** @returns {Address} */
+export function readAddress() {
+  const parameters = new URLSearchParams(location.hash.slice(1));
+  const order = parameters.get("sort") ?? "";
+  return {
+    query: parameters.get("q") ?? "",
+    order: /** @type {Order} */ (orders.includes(order) ? order : "id"),
+    isDescending: parameters.get("direction") !== "ascending",
+    after: parameters.get("after") ?? "",
+    before: parameters.get("before") ?? "",
+    plant: parameters.get("plant") ?? "",
+  };
+}
+
+/**
+ * The address as a link of this page.
+ *
+ * @param {Partial<Address>} address
+ */
+export function linkTo(address) {
+  const { query, order, isDescending, after, before, plant } = { ...start, ...address };
+  const parameters = new URLSearchParams();
+  if (query !== "") parameters.set("q", query);
+  if (order !== "id") parameters.set("sort", order);
+  if (!isDescending) parameters.set("direction", "ascending");
+  if (after !== "") parameters.set("after", after);
+  if (before !== "") parameters.set("before", before);
+  if (plant !== "") parameters.set("plant", plant);
+  return `#${parameters}`;
+}
+
+/**
+ * Shows an address in the browser, as a new entry of its history or in place of the last one.
+ *
+ * @param {Address} address
+ * @param {"push" | "replace"} how
+ */
+export function showAddress(address, how) {
+  const link = linkTo(address);
+  if (link === (location.hash || "#")) return;
+  if (how === "push") history.pushState(null, "", link);
+  else history.replaceState(null, "", link);
+}
+
+const tagPattern = /(?:^|\s)tag:(?:"((?:[^"\\]|\\.)*)"|([^\s"]\S*))/;
+
+/**
+ * The parts of a search as typed: `monst tag:tropical`, `tag:"two words"`.
+ *
+ * @param {string} query
+ * @returns {{ text: string, tag: string | null }}
+ */
+export function parseQuery(query) {
+  const match = tagPattern.exec(query);
+  if (match === null) return { text: query.trim(), tag: null };
+  const [whole, quoted, plain] = match;
+  const tag = quoted === undefined ? (plain ?? "") : quoted.replaceAll(/\\(.)/gs, "$1");
+  return { text: query.replace(whole, " ").trim(), tag };
+}
+
+/**
+ * A search as it would be typed.
+ *
+ * @param {string} text
+ * @param {string | null} tag
+ */
+export function formatQuery(text, tag) {
+  if (tag === null) return text;
+  const isPlain = /^[^\s"]\S*$/.test(tag);
+  const typed = isPlain ? tag : `"${tag.replaceAll(/["\\]/g, "\\$&")}"`;
+  return `${text === "" ? "" : `${text} `}tag:${typed}`;
+}

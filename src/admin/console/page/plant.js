@@ -1,0 +1,269 @@
+// The dialog of one plant: all of its name and tag, when and by whom it was created, and its change or deletion.
+
+import { errorMessage, get, post, RequestError } from "./api.js";
+import { Dialog, ErrorMessage } from "./dialogs.js";
+import { formatDate, html, untrustedText } from "./format.js";
+import { Component } from "./library/preact.js";
+
+/**
+ * @typedef {{ id: string, name: string, tag: string | null, createdAt: string | null, token: string | null }} Plant
+ * @typedef {{ name: string, tag: string, hasTag: boolean }} Draft
+ * @typedef {{ plant: Plant | null, isLoaded: boolean, mode: "shown" | "edited" | "confirmed" | "deleted",
+ *   draft: Draft, error: string, isBusy: boolean }} State
+ */
+
+/** Characters of a name or tag that the dialog shows; the export has all. */
+const shownCharactersMax = 100_000;
+
+/**
+ * @extends {Component<{ id: string, onEdited: () => void, onClose: () => void }, State>}
+ */
+export class PlantDialog extends Component {
+  /** @override @type {State} */
+  state = {
+    plant: null,
+    isLoaded: false,
+    mode: "shown",
+    draft: { name: "", tag: "", hasTag: false },
+    error: "",
+    isBusy: false,
+  };
+
+  /** @override */
+  componentDidMount() {
+    void this.load();
+  }
+
+  /**
+   * @override
+   * @param {{ id: string }} previous
+   */
+  componentDidUpdate(previous) {
+    if (previous.id !== this.props.id) void this.load();
+  }
+
+  async load() {
+    try {
+      /** @type {Plant | null} */
+      const plant = await get("plant", { id: this.props.id });
+      this.setState({ plant, isLoaded: true });
+    } catch (error) {
+      this.setState({ error: errorMessage(error), isLoaded: true });
+    }
+  }
+
+  edit() {
+    const { plant } = this.state;
+    if (plant === null) return;
+    const draft = { name: plant.name, tag: plant.tag ?? "", hasTag: plant.tag !== null };
+    this.setState({ mode: "edited", draft, error: "" });
+  }
+
+  /** The plant as the draft has it. */
+  get replacement() {
+    const { plant, draft } = this.state;
+    return { id: plant?.id ?? "", name: draft.name, tag: draft.hasTag ? draft.tag : null };
+  }
+
+  /**
+   * Sends a change or a deletion with what this dialog shows: the server makes it only if that is still stored.
+   *
+   * @param {string} path
+   * @param {Record<string, string>} body
+   */
+  async send(path, body) {
+    const { plant } = this.state;
+    if (plant === null) return;
+    this.setState({ isBusy: true, error: "" });
+    try {
+      await post(path, { expected: bodyOf(plant), ...body });
+      this.props.onEdited();
+      if (path === "plant/delete") {
+        this.props.onClose();
+        return;
+      }
+      this.setState({ mode: "shown" });
+      await this.load();
+    } catch (error) {
+      this.setState({ error: errorMessage(error) });
+      // It was changed or deleted meanwhile: show what is stored now.
+      if (error instanceof RequestError && (error.status === 409 || error.status === 404)) {
+        this.setState({ mode: "shown" });
+        await this.load();
+      } else if (this.state.mode === "confirmed") this.setState({ mode: "edited" });
+    }
+    this.setState({ isBusy: false });
+  }
+
+  /** @override */
+  render() {
+    const { id, onClose } = this.props;
+    const { plant, isLoaded, mode, error } = this.state;
+    const titles = {
+      shown: `Plant ${id}`,
+      edited: `Edit plant ${id}`,
+      confirmed: `Change plant ${id}?`,
+      deleted: `Delete plant ${id}?`,
+    };
+    return html`
+      <${Dialog} title=${titles[mode]} isWide onClose=${onClose}>
+        ${!isLoaded && html`<p class="note" role="status">Loading…</p>`}
+        ${isLoaded && plant === null && error === "" && html`<p class="empty">No plant has the id ${id}.</p>`}
+        ${isLoaded && plant === null && html`<${ErrorMessage} text=${error} />`}
+        ${plant !== null && this.body(plant)}
+      <//>
+    `;
+  }
+
+  /** @param {Plant} plant */
+  body(plant) {
+    switch (this.state.mode) {
+      case "shown":
+        return this.shown(plant);
+      case "edited":
+        return this.form();
+      case "confirmed":
+        return this.confirmation(plant);
+      case "deleted":
+        return this.deletion(plant);
+    }
+  }
+
+  /** @param {Plant} plant */
+  shown(plant) {
+    const { createdAt, token } = plant;
+    return html`
+      ${texts(plant)}
+      <dl>
+        ${createdAt !== null && html`<dt>Created</dt><dd>${formatDate(createdAt)}${token === null ? "" : html` with the token ${untrustedText(token)}`}</dd>`}
+      </dl>
+      <${ErrorMessage} text=${this.state.error} />
+      <div class="actions">
+        <button type="button" class="danger" onClick=${() => this.setState({ mode: "deleted", error: "" })}>Delete</button>
+        <button type="button" onClick=${() => this.edit()}>Edit</button>
+      </div>
+    `;
+  }
+
+  form() {
+    const { draft, error, plant } = this.state;
+    const { name, tag } = this.replacement;
+    const isUnchanged = name === plant?.name && tag === plant?.tag;
+    const set = (/** @type {Partial<Draft>} */ change) => this.setState({ draft: { ...draft, ...change } });
+    const submit = (/** @type {SubmitEvent} */ event) => {
+      event.preventDefault();
+      if (!isUnchanged) this.setState({ mode: "confirmed", error: "" });
+    };
+    return html`
+      <form onSubmit=${submit}>
+        <${TextArea} label="Name" name="name" value=${draft.name} onText=${(/** @type {string} */ text) => set({ name: text })} />
+        <label class="check">
+          <input
+            type="checkbox"
+            name="hasTag"
+            checked=${draft.hasTag}
+            onChange=${(/** @type {Event & { currentTarget: HTMLInputElement }} */ event) => set({ hasTag: event.currentTarget.checked })}
+          />
+          It has a tag
+        </label>
+        ${draft.hasTag && html`<${TextArea} label="Tag" name="tag" value=${draft.tag} onText=${(/** @type {string} */ text) => set({ tag: text })} />`}
+        <${ErrorMessage} text=${error} />
+        <div class="actions">
+          <button type="button" onClick=${() => this.setState({ mode: "shown", error: "" })}>Cancel</button>
+          <button class="main" disabled=${isUnchanged}>Continue</button>
+        </div>
+      </form>
+    `;
+  }
+
+  /** @param {Plant} plant */
+  confirmation(plant) {
+    const { isBusy, error } = this.state;
+    const replacement = { ...plant, ...this.replacement };
+    return html`
+      <h3>Now</h3>
+      ${texts(plant)}
+      <h3>After the change</h3>
+      ${texts(replacement)}
+      <p class="note">A client that sends this id again is answered by comparing with the changed plant. The change is logged.</p>
+      <${ErrorMessage} text=${error} />
+      <div class="actions">
+        <button type="button" onClick=${() => this.setState({ mode: "edited" })}>Back</button>
+        <button
+          type="button"
+          class="main"
+          disabled=${isBusy}
+          onClick=${() => this.send("plant/change", { replacement: bodyOf(replacement) })}
+        >
+          Change the plant
+        </button>
+      </div>
+    `;
+  }
+
+  /** @param {Plant} plant */
+  deletion(plant) {
+    const { isBusy, error } = this.state;
+    return html`
+      ${texts(plant)}
+      <p class="note">This cannot be undone. A client that sends this id again creates the plant again. The deletion is logged.</p>
+      <${ErrorMessage} text=${error} />
+      <div class="actions">
+        <button type="button" onClick=${() => this.setState({ mode: "shown", error: "" })}>Cancel</button>
+        <button type="button" class="danger" disabled=${isBusy} onClick=${() => this.send("plant/delete", {})}>Delete the plant</button>
+      </div>
+    `;
+  }
+}
+
+/** @param {Pick<Plant, "name" | "tag">} plant */
+function texts({ name, tag }) {
+  return html`
+    <dl>
+      <dt>Name <span class="faint">${formatLength(name)}</span></dt>
+      <dd class="full-text" tabindex="0" dir="auto">${untrustedText(name.slice(0, shownCharactersMax))}</dd>
+      <dt>Tag <span class="faint">${tag === null ? "" : formatLength(tag)}</span></dt>
+      <dd class="full-text" tabindex="0" dir="auto">${tag === null ? html`<span class="faint">none</span>` : untrustedText(tag.slice(0, shownCharactersMax))}</dd>
+    </dl>
+  `;
+}
+
+/**
+ * A field for text of several lines: one of a single line would remove the line ends of a name.
+ *
+ * @param {{ label: string, name: string, value: string, onText: (text: string) => void }} properties
+ */
+function TextArea({ label, name, value, onText }) {
+  return html`
+    <label>
+      ${label}
+      <textarea
+        name=${name}
+        rows="2"
+        dir="auto"
+        spellcheck=${false}
+        value=${value}
+        onInput=${(/** @type {InputEvent & { currentTarget: HTMLTextAreaElement }} */ event) => onText(event.currentTarget.value)}
+      ></textarea>
+    </label>
+  `;
+}
+
+/**
+ * The plant as a body of POST /plants: the id has digits that a number in JavaScript would lose.
+ *
+ * @param {Pick<Plant, "id" | "name" | "tag">} plant
+ */
+function bodyOf({ id, name, tag }) {
+  return `{"id":${id},${JSON.stringify(tag === null ? { name } : { name, tag }).slice(1)}`;
+}
+
+/** @param {string} text */
+function formatLength(text) {
+  const length = Array.from(text).length;
+  const truncated =
+    text.length > shownCharactersMax
+      ? `, the first ${shownCharactersMax.toLocaleString("en-US")} are shown`
+      : "";
+  return `${length.toLocaleString("en-US")} ${length === 1 ? "character" : "characters"}${truncated}`;
+}

@@ -1,0 +1,46 @@
+// plantstore update ID: changes the name or the tag of a plant.
+
+import { Command } from "commander";
+import { withSettings } from "../config/command-options.ts";
+import { ApiError } from "../contract/errors.ts";
+import { type NewPlant, parseNewPlantFields, plantsEqual } from "../contract/plant.ts";
+import { OperatorError } from "../operator-error.ts";
+import { editPlants, editStored } from "./edit-plants.ts";
+import { parseIdArgument } from "./id-argument.ts";
+
+export function updateCommand(): Command {
+  const command = new Command("update")
+    .description(
+      "change the name or the tag of a plant; works while the server runs, and logs it with its time and user to standard error",
+    )
+    .argument("<id>", "id of the plant, a 64-bit integer")
+    .addHelpText("after", "\nA later create with this id is compared with the changed plant.");
+  return withSettings(
+    command,
+    ["newName", "newTag", "removeTag", "database"],
+    async ({ newName, newTag, removeTag, database }, text: string) => {
+      const id = parseIdArgument(text);
+      if (newName === undefined && newTag === undefined && !removeTag)
+        throw new OperatorError("nothing to change: give --name, --tag or --remove-tag", 2);
+      if (newTag !== undefined && removeTag)
+        throw new OperatorError("--tag and --remove-tag contradict each other; give one of them", 2);
+      await editPlants(database, async (store, edited) => {
+        let isChanged = false;
+        await editStored(store, id, (stored) => {
+          const tag = removeTag ? undefined : (newTag ?? stored.tag);
+          const replacement = validated(id, newName ?? stored.name, tag);
+          isChanged = !plantsEqual(stored, replacement);
+          return replacement;
+        });
+        if (isChanged) edited("updated", id);
+      });
+    },
+  );
+}
+
+/** The plant as a create would store it. */
+function validated(id: bigint, name: string, tag: string | undefined): NewPlant {
+  const plant = parseNewPlantFields({ id: String(id), name, tag });
+  if (plant instanceof ApiError) throw new OperatorError(plant.message, 2);
+  return plant;
+}
