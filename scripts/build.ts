@@ -76,8 +76,12 @@ function options(definitions: Readonly<Record<string, string>>) {
     minify: { syntax: true, whitespace: true },
     // All in one folder, where `new URL("./commit-worker.ts", import.meta.url)` looks for a thread.
     naming: { entry: "[name].[ext]" },
+    // Two packages name threads by their folder, which are never started; it would be that of this machine.
     define: Object.fromEntries(
-      Object.entries(definitions).map(([name, value]) => [name, JSON.stringify(value)]),
+      Object.entries({ ...definitions, __dirname: "/" }).map(([name, value]) => [
+        name,
+        JSON.stringify(value),
+      ]),
     ),
     metafile: true,
   } as const satisfies Bun.BuildConfig;

@@ -64,7 +64,7 @@ async function tagVersion(version: string): Promise<void> {
   });
   // The names of tarballs, and the banner.
   const named = new RegExp(`(plantstore-(?:client-)?|Plant Store )${RegExp.escape(old)}`, "g");
-  for (const file of ["README.md", "docs/client.md"]) {
+  for (const file of ["README.md", "docs/client.md", "docs/operating.md"]) {
     await rewrite(file, (text) => text.replaceAll(named, `$1${version}`));
   }
   await git("commit", "--quiet", "--all", "--message", `Release ${version}`);
@@ -104,11 +104,10 @@ async function provenance(
 | package-lock.json | SHA-256 ${lockFile} |
 | Built with | Bun ${Bun.version}, Node ${node.replace("v", "")}, npm ${npm}, on ${process.platform} ${process.arch} |
 
-To build the same files, byte for byte, with these versions:
+To build the same files, byte for byte, with these versions; the hashes in dist/release/${sums} are then those of this release:
 
 \`\`\`sh
 git checkout v${version} && npm ci && npm run release -- ${targets.join(" ")}
-sha256sum --check ${sums}
 \`\`\`
 `;
 }

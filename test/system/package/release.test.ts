@@ -103,6 +103,7 @@ describe("a release", () => {
       "CHANGELOG.md",
       "README.md",
       "docs/client.md",
+      "docs/operating.md",
       "package-lock.json",
       "package.json",
       "packages/client/package.json",
@@ -124,7 +125,8 @@ describe("a release", () => {
     const sums = await Bun.file(join(artefacts, "SHA256SUMS")).text();
     expect(sums.match(/^[0-9a-f]{64} {2}\S+$/gm)).toHaveLength(names.length - 1);
     const commit = (await succeed(copy, ["git", "rev-parse", "HEAD"])).trim();
-    const { stdout } = await runIn(folder.path, [join(artefacts, `plantstore-${hostTarget()}`), "--version"]);
+    const executable = join(artefacts, `plantstore-${hostTarget()}`);
+    const { stdout } = await runIn(folder.path, [executable, "--version"]);
     expect(stdout).toStartWith(`${version} (commit ${commit.slice(0, 12)}, `);
     expect(await Bun.file(join(artefacts, "PROVENANCE.md")).text()).toContain(`| Commit | ${commit} of `);
   });
@@ -156,6 +158,12 @@ describe("a release", () => {
     visit(metadata.component["bom-ref"]);
     expect([...reached].toSorted()).toEqual([...edges.keys()].toSorted());
     expect(reached.size).toBe(components.length + 1);
+  });
+
+  // Both builds have the packages of the repository that is tested: its path would not make them differ.
+  test("the executable contains no path of this machine", async () => {
+    const bytes = Buffer.from(await Bun.file(join(artefacts, `plantstore-${hostTarget()}`)).arrayBuffer());
+    expect([root, folder.path].filter((path) => bytes.includes(path))).toEqual([]);
   });
 
   test("a second build, in another folder, is the same byte for byte; the tag cannot be made again", async () => {
