@@ -36,7 +36,7 @@ const parameterDefaults = {
   connect_timeout: "2",
   statement_timeout: "5",
   retry_timeout: "10",
-  pool_size: "4",
+  pool_size: "2",
   full_page_writes: "on",
   load_balance_hosts: "disable",
   statements: "auto",
