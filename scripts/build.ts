@@ -3,6 +3,7 @@
 
 import { mkdirSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
+import { joinLicenses, licenseSeparator, packageFolders, vendoredLicenses } from "./vendored.ts";
 
 const root = join(import.meta.dir, "..");
 
@@ -80,8 +81,12 @@ function options(definitions: Readonly<Record<string, string>>) {
     minify: { syntax: true, whitespace: true },
     // All in one folder, where `new URL("./commit-worker.ts", import.meta.url)` looks for a thread.
     naming: { entry: "[name].[ext]" },
+    // Two packages name threads by their folder, which are never started; it would be that of this machine.
     define: Object.fromEntries(
-      Object.entries(definitions).map(([name, value]) => [name, JSON.stringify(value)]),
+      Object.entries({ ...definitions, __dirname: "/" }).map(([name, value]) => [
+        name,
+        JSON.stringify(value),
+      ]),
     ),
     metafile: true,
   } as const satisfies Bun.BuildConfig;
@@ -89,21 +94,12 @@ function options(definitions: Readonly<Record<string, string>>) {
 
 /** @param inputs the files of a bundle, relative to the current folder. */
 async function readLicenses(inputs: readonly string[]): Promise<string> {
-  const packages = new Set(
-    inputs.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []),
-  );
-  const texts = [`Plant Store\n\n${await Bun.file(join(root, "LICENSE")).text()}`];
-  for (const folder of [...packages, "node_modules/bun"].toSorted()) texts.push(await readLicense(folder));
-  return texts.join(`\n${"-".repeat(80)}\n\n`);
-}
-
-/** The name, the version and the licence of a package. Throws if it has none. */
-async function readLicense(folder: string): Promise<string> {
-  const { name, version, license } = await Bun.file(join(folder, "package.json")).json();
-  const file = [...new Bun.Glob("{LICENSE,LICENCE,License,license}*").scanSync(folder)].toSorted()[0];
-  const text = file === undefined ? license : await Bun.file(join(folder, file)).text();
-  if (typeof text !== "string") throw new Error(`${folder} has no licence`);
-  return `${name} ${version}\n\n${text.trim()}\n`;
+  const texts = [
+    `Plant Store\n\n${await Bun.file(join(root, "LICENSE")).text()}`,
+    await Bun.file(join(root, vendoredLicenses)).text(),
+    await joinLicenses([...packageFolders(inputs), "node_modules/bun"]),
+  ];
+  return texts.join(licenseSeparator);
 }
 
 async function readCommit(): Promise<string> {
@@ -117,7 +113,8 @@ export function executableName(target: Target): string {
   return `plantstore-${target}${target.startsWith("windows") ? ".exe" : ""}`;
 }
 
-function parseTargets(args: readonly string[]): readonly Target[] {
+/** The targets that arguments name: this machine's if there are none. Throws for an unknown name. */
+export function parseTargets(args: readonly string[]): readonly Target[] {
   if (args.length === 0) return [hostTarget()];
   return args.includes("all") ? targets : args.map(parseTarget);
 }

@@ -1,4 +1,4 @@
-// The public interface of `plantstore/client`.
+// The public interface of `@plantstore/client`.
 
 export { type CreatePlantOptions, PlantStoreClient } from "./client.ts";
 export {

@@ -1,12 +1,13 @@
 // Traces: a span for each request, with a child span for its commit, exported to an OpenTelemetry collector.
 //
 // Spans are made from events after a request is completed, so request handling does not depend on tracing. The
-// OpenTelemetry packages are imported only if tracing is started.
+// OpenTelemetry is imported only if tracing is started.
 
-import type { Context, Tracer } from "@opentelemetry/api";
-import type { BasicTracerProvider } from "@opentelemetry/sdk-trace-base";
 import { errorRegistry } from "../contract/errors.ts";
+import type { BasicTracerProvider, Context, Tracer } from "./opentelemetry.js";
 import type { BatchCommitted, Clock, RequestRecord, ServerEvent } from "./server-event.ts";
+
+type OpenTelemetry = typeof import("./opentelemetry.js");
 
 export interface TraceOptions {
   /** The collector's base address, such as http://127.0.0.1:4318; spans go to its /v1/traces. */
@@ -23,18 +24,14 @@ export interface TraceOptions {
 const shutdownMsMax = 2_000;
 
 export class Tracing {
-  readonly #api: typeof import("@opentelemetry/api");
+  readonly #api: OpenTelemetry;
   readonly #provider: BasicTracerProvider;
   readonly #tracer: Tracer;
   /** When the clock of the events was 0, in milliseconds since the epoch. */
   readonly #epochMs: () => number;
   #lastCommit: BatchCommitted | undefined;
 
-  private constructor(
-    api: typeof import("@opentelemetry/api"),
-    provider: BasicTracerProvider,
-    { now, wallNow }: TraceOptions,
-  ) {
+  private constructor(api: OpenTelemetry, provider: BasicTracerProvider, { now, wallNow }: TraceOptions) {
     this.#api = api;
     this.#provider = provider;
     this.#tracer = provider.getTracer("plantstore");
@@ -43,24 +40,18 @@ export class Tracing {
 
   /** Starts tracing. All other options of OpenTelemetry come from its own environment variables, OTEL_*. */
   static async start(options: TraceOptions): Promise<Tracing> {
-    const [api, { BasicTracerProvider, BatchSpanProcessor }, { OTLPTraceExporter }, resources] =
-      await Promise.all([
-        import("@opentelemetry/api"),
-        import("@opentelemetry/sdk-trace-base"),
-        import("@opentelemetry/exporter-trace-otlp-http"),
-        import("@opentelemetry/resources"),
-      ]);
+    const api = await import("./opentelemetry.js");
     const ignore = () => undefined;
     api.diag.setLogger(
       { error: options.onExportFailed, warn: ignore, info: ignore, debug: ignore, verbose: ignore },
       api.DiagLogLevel.ERROR,
     );
-    const exporter = new OTLPTraceExporter({ url: `${options.endpoint}/v1/traces` });
-    const provider = new BasicTracerProvider({
-      resource: resources
+    const exporter = new api.OTLPTraceExporter({ url: `${options.endpoint}/v1/traces` });
+    const provider = new api.BasicTracerProvider({
+      resource: api
         .resourceFromAttributes({ "service.name": "plantstore", "service.version": options.version })
-        .merge(resources.detectResources({ detectors: [resources.envDetector] })),
-      spanProcessors: [new BatchSpanProcessor(exporter)],
+        .merge(api.detectResources({ detectors: [api.envDetector] })),
+      spanProcessors: [new api.BatchSpanProcessor(exporter)],
     });
     return new Tracing(api, provider, options);
   }

@@ -1,10 +1,6 @@
 // The files of the page and of its libraries, which a compiled executable contains. Loaded when the page is first
 // requested. JavaScript, as TypeScript takes an imported script for code, and not for a path.
 
-import htm from "htm" with { type: "file" };
-import preact from "preact" with { type: "file" };
-import uplotScript from "uplot/dist/uPlot.iife.min.js" with { type: "file" };
-import uplotStyle from "uplot/dist/uPlot.min.css" with { type: "file" };
 import addPlantScript from "./page/add-plant.js" with { type: "file" };
 import addressScript from "./page/address.js" with { type: "file" };
 import apiScript from "./page/api.js" with { type: "file" };
@@ -20,6 +16,10 @@ import importScript from "./page/import.js" with { type: "file" };
 import indexPage from "./page/index.html" with { type: "file" };
 import indexesScript from "./page/indexes.js" with { type: "file" };
 import inventoryScript from "./page/inventory.js" with { type: "file" };
+import htm from "./page/library/htm.js" with { type: "file" };
+import preact from "./page/library/preact.js" with { type: "file" };
+import uplotStyle from "./page/library/uplot.css" with { type: "file" };
+import uplotScript from "./page/library/uplot.js" with { type: "file" };
 import logInScript from "./page/log-in.js" with { type: "file" };
 import plantScript from "./page/plant.js" with { type: "file" };
 import plantsScript from "./page/plants.js" with { type: "file" };

@@ -1,60 +1,45 @@
 // Schema upgrades: a store of an earlier version is upgraded with all its data, or is an error that says what to do.
 
-import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
+import { copyFileSync, existsSync } from "node:fs";
+import { join } from "node:path";
 import { Client } from "pg";
+import { newestVersion as newestPostgres } from "../../../src/store/postgres/migrations.ts";
+import { newestVersion as newestSqlite } from "../../../src/store/sqlite/migrations.ts";
 import { engines } from "../../support/engines.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { RunningServer, run } from "../../support/server.ts";
 import { listedTokens } from "../../support/token-list.ts";
+import tokens from "./stores/tokens.json";
 
-const token = "pst_0123456789012345678901234567890123456789012";
-const revoked = "pst_revoked890123456789012345678901234567890123";
-const hashOf = (text: string) => Bun.SHA256.hash(text, "base64url");
+/**
+ * A store of each schema version, written by the commands of that version's last commit: migrate, token create, revoke and rotate,
+ * and import. Those of PostgreSQL are dumps of pg_dump --inserts.
+ */
+const stores = join(import.meta.dir, "stores");
 
-const contents = `
-  INSERT INTO plants (id, name, tag) VALUES (9007199254740993, 'Monstera', 'tropical');
-  INSERT INTO tokens (hash, name, created_at, expires_at, revoked_at) VALUES
-    ('${hashOf(revoked)}', 'old', 1700000000000, NULL, 1700000000001),
-    ('${hashOf(token)}', 'ci', 1700000000002, 4100000000000, NULL);`;
+/** Of every store, as an export prints them. */
+const plants = [
+  '{"id":-9223372036854775808,"name":"Ficus 🌿"}',
+  '{"id":0,"name":"Aloe","tag":""}',
+  '{"id":9007199254740993,"name":"Monstera deliciosa","tag":"tropical"}\n',
+].join("\n");
 
-type OldVersion = 1 | 2;
+const newestVersions: Readonly<Record<string, number>> = { sqlite: newestSqlite, postgres: newestPostgres };
 
-/** The migration of version 2 as released; the engines differ in the type. */
-const version2 = (type: "INTEGER" | "bigint") => `
-  ALTER TABLE tokens ADD COLUMN predecessors_end_at ${type};
-  ALTER TABLE tokens ADD COLUMN last_used_at ${type};`;
+/** A released version of the schema. */
+type OldVersion = 1 | 2 | 3;
+const oldVersions: readonly OldVersion[] = [1, 2, 3];
 
-/** Creates a store with an earlier version of the schema: the statements of its release, and the rows of a server. */
-const makeOld: Readonly<Record<string, (database: string, version: OldVersion) => Promise<void>>> = {
+/** Loads a store into an address where there is none. */
+const load: Readonly<Record<string, (database: string, version: OldVersion) => Promise<void>>> = {
   async sqlite(database, version) {
-    const file = new Database(database.slice("sqlite:".length), { create: true, readwrite: true });
-    file.run("PRAGMA journal_mode = WAL");
-    file.run(`
-      CREATE TABLE plants (id INTEGER PRIMARY KEY, name TEXT NOT NULL, tag TEXT) STRICT;
-      CREATE TABLE tokens (
-        hash TEXT PRIMARY KEY, name TEXT NOT NULL, created_at INTEGER NOT NULL, expires_at INTEGER,
-        revoked_at INTEGER
-      ) STRICT, WITHOUT ROWID;
-      PRAGMA application_id = 1886154356;
-      PRAGMA user_version = ${version};
-      ${version === 2 ? version2("INTEGER") : ""}
-      ${contents}`);
-    file.close();
+    copyFileSync(join(stores, `sqlite-${version}.db`), database.slice("sqlite:".length));
   },
   async postgres(database, version) {
     const client = new Client({ connectionString: database });
     await client.connect();
-    await client.query(`
-      CREATE TABLE plantstore_schema (only_row bool PRIMARY KEY, version int4 NOT NULL, CHECK (only_row));
-      INSERT INTO plantstore_schema VALUES (true, ${version});
-      CREATE TABLE plants (id bigint PRIMARY KEY, name text NOT NULL, tag text);
-      CREATE TABLE tokens (
-        hash text PRIMARY KEY, name text NOT NULL, created_at bigint NOT NULL, expires_at bigint,
-        revoked_at bigint
-      );
-      ${version === 2 ? version2("bigint") : ""}
-      ${contents}`);
+    await client.query(await Bun.file(join(stores, `postgres-${version}.sql`)).text());
     await client.end();
   },
 };
@@ -63,11 +48,25 @@ for (const engine of engines) {
   describe(engine.name, () => {
     async function old(version: OldVersion): Promise<Awaited<ReturnType<typeof engine.createTestStore>>> {
       const place = await engine.createTestStore();
-      await makeOld[engine.name]?.(place.database, version);
+      await load[engine.name]?.(place.database, version);
       return place;
     }
 
-    test.each([1, 2] as const)(
+    test("every earlier schema version has a store here", () => {
+      const earlier = Array.from(
+        { length: (newestVersions[engine.engine] ?? 0) - 1 },
+        (_, index) => index + 1,
+      );
+      expect(earlier.length).toBeGreaterThan(0);
+      const extension = engine.engine === "sqlite" ? "db" : "sql";
+      const missing = earlier.filter(
+        (version) => !existsSync(join(stores, `${engine.engine}-${version}.${extension}`)),
+      );
+      expect(missing).toEqual([]);
+      expect(earlier.filter((version) => !oldVersions.some((old) => old === version))).toEqual([]);
+    });
+
+    test.each(oldVersions)(
       "a store of version %d keeps its plants and tokens when several processes upgrade it at once",
       async (version) => {
         await using place = await old(version);
@@ -76,33 +75,29 @@ for (const engine of engines) {
           Array.from({ length: 4 }, () => run(["migrate", "--database", database])),
         );
         expect(migrated.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0]);
-        expect(await listedTokens(database)).toMatchObject([
-          {
-            name: "old",
-            state: "revoked",
-            expires: null,
-            revoked: "2023-11-14T22:13:20.001Z",
-            lastUsed: null,
-          },
-          {
-            name: "ci",
-            state: "active",
-            created: "2023-11-14T22:13:20.002Z",
-            revoked: null,
-            lastUsed: null,
-          },
+        const { ci, old: revoked } = tokens[`${engine.name}-${version}` as keyof typeof tokens];
+        const listed = await listedTokens(database);
+        const expected = { expires: null, lastUsed: null };
+        expect(listed).toMatchObject([
+          { ...expected, name: "ci", state: "active", created: ci.created, revoked: null },
+          { ...expected, name: "old", state: "revoked", created: revoked.created, revoked: revoked.revoked },
+          // Rotated, which version 1 did not know.
+          ...(version === 1 ? [] : [{ name: "worker" }, { name: "worker", state: "active", expires: null }]),
         ]);
+        const exported = await run(["export", "--database", database]);
+        expect(exported.stdout).toBe(plants);
 
         const server = await RunningServer.start({ database, args: ["--migrate", "off"] });
         const { url } = server;
-        expect(
-          (await post({ url, token }, plantJson(9007199254740993n, "Monstera", "tropical"))).status,
-        ).toBe(200);
-        expect((await post({ url, token }, plantJson(9007199254740993n, "Ficus"))).status).toBe(400);
-        expect((await post({ url, token: revoked }, plantJson(1n, "Ficus"))).status).toBe(401);
+        const same = plantJson(9007199254740993n, "Monstera deliciosa", "tropical");
+        expect((await post({ url, token: ci.token }, same)).status).toBe(200);
+        const other = plantJson(9007199254740993n, "Ficus");
+        expect((await post({ url, token: ci.token }, other)).status).toBe(400);
+        expect((await post({ url, token: revoked.token }, plantJson(1n, "Ficus"))).status).toBe(401);
         expect((await server.command("token", "rotate", "ci")).exitCode).toBe(0);
         expect((await server.stop()).stdout).not.toContain("pst_");
-        expect((await listedTokens(database))[1]).toMatchObject({
+        expect((await listedTokens(database))[0]).toMatchObject({
+          name: "ci",
           state: "rotated",
           lastUsed: expect.any(String),
         });
@@ -112,6 +107,7 @@ for (const engine of engines) {
     test("serve upgrades the store", async () => {
       await using place = await old(2);
       await using server = await RunningServer.start(place);
+      const { token } = tokens[`${engine.name}-2` as keyof typeof tokens].ci;
       expect((await post({ url: server.url, token }, plantJson(1n, "Ficus"))).status).toBe(200);
     });
 
@@ -121,8 +117,8 @@ for (const engine of engines) {
       for (const command of [serve, ["token", "list"], ["token", "rotate", "ci"], ["export"]]) {
         const { exitCode, stdout, stderr } = await run([...command, "--database", place.database]);
         expect({ command, exitCode, stdout }).toEqual({ command, exitCode: 1, stdout: "" });
-        expect(stderr).toMatch(
-          /^plantstore: [^\n]+ has schema version 1, but this program needs 3; run "plantstore migrate" first\n$/,
+        expect(stderr.match(/^plantstore: .+ (has schema version 1, but .+)\n$/)?.[1]).toBe(
+          `has schema version 1, but this program needs ${newestVersions[engine.engine]}; run "plantstore migrate" first`,
         );
       }
     });

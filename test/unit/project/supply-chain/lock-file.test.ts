@@ -4,6 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Glob } from "bun";
+import { readVendored } from "../../../../scripts/vendored.ts";
 
 const root = new URL("../../../..", import.meta.url).pathname;
 const readJson = (path: string) => JSON.parse(readFileSync(join(root, path), "utf8"));
@@ -17,6 +18,8 @@ interface LockedPackage {
   readonly hasInstallScript?: boolean;
   /** That of a package which is installed under another name. */
   readonly name?: string;
+  /** Whether it is a package of this repository. */
+  readonly link?: boolean;
 }
 
 /** Ask for no more than a notice; may be linked with MIT and shipped. */
@@ -30,13 +33,22 @@ function isAllowed(expression: string, allowed: readonly string[]): boolean {
   return choices.some((choice) => choice.split(" AND ").every((name) => allowed.includes(name)));
 }
 
+test("what is copied into the source tree is what the locked packages have", async () => {
+  const differing: string[] = [];
+  for (const [path, text] of await readVendored()) {
+    if (text !== readFileSync(join(root, path), "utf8"))
+      differing.push(`${path}: run npm run update:vendored`);
+  }
+  expect(differing).toEqual([]);
+});
+
 describe.each([
   [".", 100],
   ["test/support/postgres-versions", 10],
 ])("%s", (folder, lockedMin) => {
-  /** Every package of the lock file, those for other platforms too; without the project itself. */
+  /** Every package of the lock file, those for other platforms too; without the project's own. */
   const locked = Object.entries<LockedPackage>(readJson(`${folder}/package-lock.json`).packages).filter(
-    ([path]) => path !== "",
+    ([path, { link = false }]) => path.includes("node_modules/") && !link,
   );
 
   test("every locked package has its hash, and is fetched from whatever registry npm is set to", () => {

@@ -1,0 +1,66 @@
+// The packages of this repository as npm packs them, and npm in folders of its own.
+
+import { cpSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { collectResult, type TemporaryFolder } from "./server.ts";
+
+const root = new URL("../..", import.meta.url).pathname;
+
+/** Packs the client, and returns the path of the tarball. */
+export async function packClient(folder: TemporaryFolder): Promise<string> {
+  // A copy, since the package's prepack script writes its dist/; what is not needed for that stays out.
+  const copy = folder.file("copy");
+  for (const path of ["package.json", "tsconfig.json", "scripts", "src/client", "packages/client"]) {
+    cpSync(join(root, path), join(copy, path), { recursive: true });
+  }
+  symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
+  return pack(join(copy, "packages/client"), folder);
+}
+
+/** Packs the server, and returns the path of the tarball. */
+export function packServer(folder: TemporaryFolder): Promise<string> {
+  return pack(root, folder);
+}
+
+async function pack(cwd: string, folder: TemporaryFolder): Promise<string> {
+  const destination = folder.file("tarballs");
+  mkdirSync(destination);
+  await succeed(cwd, ["npm", "pack", "--pack-destination", destination]);
+  const [tarball = ""] = readdirSync(destination);
+  return join(destination, tarball);
+}
+
+/** Unpacks a tarball of npm. */
+export async function unpack(tarball: string, folder: string): Promise<void> {
+  mkdirSync(folder, { recursive: true });
+  await succeed(folder, ["tar", "xzf", tarball, "--strip-components=1"]);
+}
+
+/** The environment of npm: packages come from its cache where they are in it, and without a report of what is newer. */
+export const npmEnvironment = {
+  npm_config_audit: "false",
+  npm_config_fund: "false",
+  npm_config_prefer_offline: "true",
+  npm_config_update_notifier: "false",
+};
+
+/** The settings that let npx install into a folder, from npm's own cache of what it has downloaded. */
+export function npxCacheIn(folder: TemporaryFolder): Record<string, string> {
+  const cache = folder.file("npm-cache");
+  mkdirSync(cache);
+  symlinkSync(
+    join(process.env.npm_config_cache ?? join(homedir(), ".npm"), "_cacache"),
+    join(cache, "_cacache"),
+  );
+  return { npm_config_cache: cache, npm_config_yes: "true" };
+}
+
+/** Runs a program to its end, and returns its standard output. Throws if it fails. */
+export async function succeed(cwd: string, command: readonly string[]): Promise<string> {
+  const env = { ...process.env, ...npmEnvironment };
+  const streams = { stdin: new Blob([]), stdout: "pipe", stderr: "pipe" } as const;
+  const { exitCode, stdout, stderr } = await collectResult(Bun.spawn([...command], { cwd, env, ...streams }));
+  if (exitCode !== 0) throw new Error(`${command.join(" ")} failed:\n${stdout}${stderr}`);
+  return stdout;
+}

@@ -1,0 +1,62 @@
+// The workflows of GitHub Actions: actionlint finds nothing in them, and their commands are those of this repository.
+
+import { expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import packageJson from "../../../package.json";
+import { pathOf } from "../../support/programs.ts";
+import { runIn } from "../../support/server.ts";
+
+const root = new URL("../../..", import.meta.url).pathname;
+const actionlint = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12";
+
+/** Why actionlint cannot run here; undefined if it can. */
+async function missing(): Promise<string | undefined> {
+  if (pathOf("go") === null) return "install golang-go";
+  const child = Bun.spawn(["go", "mod", "download", actionlint.replace("/cmd/actionlint", "")], {
+    env: process.env,
+    stdout: "ignore",
+    stderr: "ignore",
+  });
+  return (await child.exited) === 0 ? undefined : "go cannot download actionlint";
+}
+
+const reason = await missing();
+test.skipIf(reason !== undefined)(
+  `actionlint finds nothing${reason === undefined ? "" : ` (skipped: ${reason})`}`,
+  async () => {
+    const child = Bun.spawn(["go", "run", actionlint, "-no-color"], {
+      cwd: root,
+      env: process.env,
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+    expect({ exitCode: await child.exited, stdout }).toEqual({ exitCode: 0, stdout: "" });
+    expect(stderr).not.toContain("no project was found");
+  },
+  120_000,
+);
+
+test("the scripts that they run are there, with the oldest Node that is supported", async () => {
+  const texts = await Promise.all(
+    ["ci", "release"].map((name) => Bun.file(join(root, `.github/workflows/${name}.yml`)).text()),
+  );
+  const scripts = texts.flatMap((text) => [...text.matchAll(/npm run (\S+)/g)].map(([, name = ""]) => name));
+  expect(scripts).toContain("release");
+  expect(Object.keys(packageJson.scripts)).toEqual(expect.arrayContaining([...new Set(scripts)]));
+  expect(existsSync(join(root, ".ci/run"))).toBe(true);
+  for (const text of texts) {
+    const versions = [...text.matchAll(/node-version: (\S+)/g)].map(([, version]) => `>=${version}`);
+    expect(versions).toEqual([packageJson.engines.node]);
+  }
+});
+
+test("the notes of a release are the part of the changelog that its version has", async () => {
+  const workflow = await Bun.file(join(root, ".github/workflows/release.yml")).text();
+  const program = /awk -v \S+ ('[^']+')/.exec(workflow)?.[1];
+  const changelog =
+    "# Changelog\n\n## Unreleased\n\n- c\n\n## 1.10.0 - 2026-02-01\n\n- b\n\n## 1.1.0 - 2026-01-01\n\n- a\n";
+  const { stdout } = await runIn(root, ["sh", "-c", `awk -v version=1.10.0 ${program}`], changelog);
+  expect(stdout).toBe("\n- b\n\n");
+});

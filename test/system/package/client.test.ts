@@ -1,0 +1,188 @@
+// The client as a consumer gets it: packed by npm, installed into an empty project, on Node, Bun and in a browser's realm, and
+// through the eyes of tsc.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import vm from "node:vm";
+import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
+import { publint } from "publint";
+import { formatMessage } from "publint/utils";
+import type * as Client from "../../../src/client/index.ts";
+import { ClientTarget } from "../../integration/client/setup.ts";
+import { npmEnvironment, packClient, succeed } from "../../support/npm-packages.ts";
+import { TemporaryFolder } from "../../support/server.ts";
+
+const root = new URL("../../..", import.meta.url).pathname;
+const folder = new TemporaryFolder();
+const consumer = folder.file("consumer");
+const installed = join(consumer, "node_modules/@plantstore/client");
+let tarball: string;
+let target: ClientTarget;
+
+beforeAll(async () => {
+  [tarball, target] = await Promise.all([packClient(folder), ClientTarget.start()]);
+  mkdirSync(consumer);
+  writeFileSync(join(consumer, "package.json"), "{}");
+  await succeed(consumer, ["npm", "install", "--offline", tarball]);
+}, 60_000);
+
+afterAll(async () => {
+  await target[Symbol.asyncDispose]();
+  folder[Symbol.dispose]();
+});
+
+/** Newer releases of Node, from npm: the newest of each line that it had. Undefined where it could not be downloaded. */
+const newerNodes = await Promise.all(
+  ["24.9.0", "26.9.0"].map(async (version) => {
+    const name = `node-${process.platform.replace("win32", "win")}-${process.arch}@${version}`;
+    // npx keeps what it has installed.
+    const npx = ["npx", "--yes", `--package=${name}`, "--", "sh", "-c", "command -v node"];
+    const child = Bun.spawn(npx, {
+      env: { ...process.env, ...npmEnvironment },
+      stdout: "pipe",
+      stderr: "ignore",
+    });
+    const [path] = await Promise.all([child.stdout.text(), child.exited]);
+    return { name, path: child.exitCode === 0 ? path.trim() : undefined };
+  }),
+);
+
+/** A program that creates a plant and prints what came of it. */
+function program(id: string): string {
+  return `
+    import { PlantStoreClient, PlantStoreError } from "@plantstore/client";
+
+    const baseUrl: string = ${JSON.stringify(target.server.url)};
+    const client = new PlantStoreClient({ baseUrl, token: ${JSON.stringify(target.token)} });
+    async function main(): Promise<void> {
+      const plant = await client.createPlant({ id: ${id}, name: "Monstera 🌱", tag: "tropical" });
+      const name: string = plant.name;
+      const tag: string | undefined = plant.tag;
+      const code: number = await client.createPlant({ id: ${id}, name: "other" }).then(
+        () => 0,
+        (error: unknown) => (error instanceof PlantStoreError ? error.code : -1),
+      );
+      console.log(JSON.stringify({ name, tag, code }));
+    }
+    void main();
+  `;
+}
+
+/** The same without its types. */
+function esModule(typeScript: string): string {
+  return new Bun.Transpiler({ loader: "ts", target: "node" }).transformSync(typeScript);
+}
+
+function commonJs(typeScript: string): string {
+  const script = esModule(typeScript).replace(/import (\{.+?\}) from (".+?");/, "const $1 = require($2);");
+  expect(script).toContain('require("@plantstore/client")');
+  return script;
+}
+
+const printed = '{"name":"Monstera 🌱","tag":"tropical","code":40009}\n';
+
+test("it has no dependencies, and takes less than 30 KB installed", async () => {
+  const manifest = await Bun.file(join(installed, "package.json")).json();
+  expect(Object.keys(manifest).filter((key) => /dependencies/i.test(key))).toEqual([]);
+  expect(readdirSync(join(consumer, "node_modules")).toSorted()).toEqual([
+    ".package-lock.json",
+    "@plantstore",
+  ]);
+  const files = readdirSync(installed, { recursive: true }).map((file) =>
+    statSync(join(installed, String(file))),
+  );
+  const bytes = files.filter((file) => file.isFile()).reduce((sum, { size }) => sum + size, 0);
+  expect(bytes).toBeLessThan(30_000);
+});
+
+test("publint and are-the-types-wrong find nothing", async () => {
+  const { messages, pkg } = await publint({ pkgDir: installed, pack: false, strict: true });
+  expect(messages.map((message) => formatMessage(message, pkg))).toEqual([]);
+
+  const analysis = await checkPackage(createPackageFromTarballData(await Bun.file(tarball).bytes()));
+  if (analysis.types === false) throw new Error("The package has no types");
+  expect(analysis.problems).toEqual([]);
+  expect(Object.keys(analysis.entrypoints["."]?.resolutions ?? {})).toContain("node16-cjs");
+});
+
+describe.each([
+  { name: "node on PATH", path: "node", ids: 1n },
+  ...newerNodes.map(({ name, path }, index) => ({ name, path, ids: 100n * BigInt(index + 1) })),
+])("$name", ({ path, ids }) => {
+  const runs = path === undefined ? test.skip : test;
+  const reason = path === undefined ? " (skipped: npm could not download it)" : "";
+  runs.each([
+    ["an ES module", "mjs", esModule, 9007199254740993n],
+    ["CommonJS", "cjs", commonJs, -9007199254750993n],
+  ] as const)(`runs it from %s, and its ids are exact${reason}`, async (_, extension, compile, firstId) => {
+    const id = String(firstId + 2n * ids);
+    const file = `on-node-${ids}.${extension}`;
+    writeFileSync(join(consumer, file), compile(program(`${id}n`)));
+    expect(await succeed(consumer, [path ?? "", file])).toBe(printed);
+    expect(await target.stored(id)).toStartWith(`{"id":${id},`);
+  });
+});
+
+test("Bun installs and runs it", async () => {
+  const project = folder.file("bun-project");
+  mkdirSync(project);
+  writeFileSync(join(project, "package.json"), "{}");
+  await succeed(project, [process.execPath, "add", tarball]);
+  writeFileSync(join(project, "main.ts"), program("9007199254740995n"));
+  expect(await succeed(project, [process.execPath, "main.ts"])).toBe(printed);
+  expect(await target.stored("9007199254740995")).toStartWith('{"id":9007199254740995,');
+});
+
+describe.each([
+  ["typescript", "bundler", "esnext", "mts"],
+  ["typescript", "nodenext", "nodenext", "mts"],
+  ["typescript", "nodenext", "nodenext", "cts"],
+  ["typescript-5", "node10", "commonjs", "ts"],
+])("%s with module resolution %s and module %s", (compiler, moduleResolution, module, extension) => {
+  test(`accepts its types in a .${extension}, strictly`, async () => {
+    const options = { strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, noEmit: true };
+    const file = `types.${extension}`;
+    const compilerOptions = {
+      ...options,
+      module,
+      moduleResolution,
+      target: "es2022",
+      lib: ["es2022", "dom"],
+      types: [],
+    };
+    const project = join(consumer, `${compiler}-${moduleResolution}-${extension}.json`);
+    writeFileSync(project, JSON.stringify({ compilerOptions, files: [file] }));
+    const tsc = ["node", join(root, "node_modules", compiler, "bin/tsc"), "-p", project];
+    writeFileSync(join(consumer, file), program("1n"));
+    expect(await succeed(consumer, tsc)).toBe("");
+
+    // And they are types, not any.
+    writeFileSync(join(consumer, file), program('"1"'));
+    expect(succeed(consumer, tsc)).rejects.toThrow(
+      "Type 'string' is not assignable to type 'number | bigint'",
+    );
+  });
+});
+
+test("a browser's bundle imports nothing, and works in a realm that has nothing of Bun's or Node's", async () => {
+  const entry = join(consumer, "page.js");
+  writeFileSync(entry, 'import * as client from "@plantstore/client"; globalThis.client = client;');
+  const built = await Bun.build({ entrypoints: [entry], target: "browser", format: "iife", minify: true });
+  const code = (await built.outputs[0]?.text()) ?? "";
+  expect(code).not.toMatch(/\bimport\b|\brequire\(|\bBun\b|\bprocess\b|\bBuffer\b|\bglobal\b/);
+
+  const browserHas = { fetch, URL, AbortController, AbortSignal, setTimeout, clearTimeout, performance };
+  const realm = vm.createContext({ ...browserHas });
+  expect(vm.runInContext("typeof Bun + typeof process + typeof Buffer", realm)).toBe("undefined".repeat(3));
+
+  const page: typeof Client = vm.runInContext(`${code}; globalThis.client`, realm);
+  const { PlantStoreClient, PlantStoreError } = page;
+  const client = new PlantStoreClient({ baseUrl: target.server.url, token: target.token });
+  const id = -9007199254740993n;
+  expect({ ...(await client.createPlant({ id, name: "Monstera" })) }).toEqual({ name: "Monstera" });
+  expect(await target.stored(String(id))).toBe(`{"id":${id},"name":"Monstera"}\n`);
+  const refused = await client.createPlant({ id, name: "other" }).catch((error: unknown) => error);
+  expect(refused).toBeInstanceOf(PlantStoreError);
+  expect(refused).toMatchObject({ code: 40009 });
+});

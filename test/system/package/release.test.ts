@@ -1,0 +1,180 @@
+// npm run release, in a copy of the repository: what it changes, commits, tags and builds, and that a second build of the commit
+// is the same.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { appendFileSync, copyFileSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
+import { dirname, join } from "node:path";
+import packageJson from "../../../package.json";
+import { hostTarget } from "../../../scripts/build.ts";
+import { succeed } from "../../support/npm-packages.ts";
+import { type CommandResult, collectResult, runIn, TemporaryFolder } from "../../support/server.ts";
+
+const root = new URL("../../..", import.meta.url).pathname;
+const folder = new TemporaryFolder();
+const copy = folder.file("copy");
+const version = "99.1.0";
+afterAll(() => folder[Symbol.dispose]());
+
+/** Copies the files as they are now, also those that are not committed yet. */
+beforeAll(async () => {
+  const files = await succeed(root, ["git", "ls-files", "--cached", "--others", "--exclude-standard"]);
+  for (const file of files.trim().split("\n").filter(isThere)) {
+    mkdirSync(dirname(join(copy, file)), { recursive: true });
+    copyFileSync(join(root, file), join(copy, file));
+  }
+  // There is nothing to release right after a release.
+  const changelog = await Bun.file(join(copy, "CHANGELOG.md")).text();
+  await Bun.write(join(copy, "CHANGELOG.md"), changelog.replace("## Unreleased\n", "$&\n- A change.\n"));
+  await succeed(copy, ["git", "init", "--quiet"]);
+  await prepare(copy);
+  await succeed(copy, ["git", "add", "--all"]);
+  await succeed(copy, ["git", "commit", "--quiet", "--message", "Start"]);
+}, 60_000);
+
+function isThere(file: string): boolean {
+  return Bun.file(join(root, file)).size > 0;
+}
+
+/** Gives a repository an author, and what `npm ci` installs. */
+async function prepare(repository: string): Promise<void> {
+  for (const [name, value] of [
+    ["user.name", "Tester"],
+    ["user.email", "tester@example.com"],
+    ["commit.gpgsign", "false"],
+    ["tag.gpgsign", "false"],
+  ] as const)
+    await succeed(repository, ["git", "config", name, value]);
+  symlinkSync(join(root, "node_modules"), join(repository, "node_modules"));
+  // .gitignore names the folder, and not a link.
+  appendFileSync(join(repository, ".git/info/exclude"), "node_modules\n");
+}
+
+function release(repository: string, ...args: string[]): Promise<CommandResult> {
+  const streams = { stdin: new Blob([]), stdout: "pipe", stderr: "pipe" } as const;
+  // With HOME, where Bun keeps the runtimes that it has downloaded.
+  const command = [process.execPath, "scripts/release.ts", ...args];
+  return collectResult(Bun.spawn(command, { cwd: repository, env: process.env, ...streams }));
+}
+
+describe("a release that cannot be made changes nothing, and says what to do", () => {
+  test.each([
+    ["an older version", "0.0.1", "older than"],
+    ["a commit without a tag", "", `this commit has no tag v${packageJson.version}`],
+  ])("%s", async (_, given, message) => {
+    const { exitCode, stderr } = await release(copy, ...(given === "" ? [] : [given]));
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringContaining(message) });
+    expect(stderr).toMatch(/^release: [^\n]+\n$/);
+    expect(await succeed(copy, ["git", "status", "--porcelain"])).toBe("");
+  });
+
+  test("changes that are not committed", async () => {
+    appendFileSync(join(copy, "README.md"), "\n");
+    const { exitCode, stderr } = await release(copy, version);
+    expect({ exitCode, stderr }).toEqual({
+      exitCode: 1,
+      stderr: "release: commit or remove these changes first:\nM README.md\n",
+    });
+    await succeed(copy, ["git", "checkout", "--", "README.md"]);
+  });
+});
+
+describe("a release", () => {
+  const artefacts = join(copy, "dist/release");
+  const names = [
+    "PROVENANCE.md",
+    "SHA256SUMS",
+    `plantstore-${version}.cdx.json`,
+    `plantstore-${version}.tgz`,
+    `plantstore-${hostTarget()}`,
+    `plantstore-client-${version}.tgz`,
+  ];
+  let result: CommandResult;
+  beforeAll(async () => {
+    result = await release(copy, version);
+  }, 120_000);
+
+  test("writes the version and the date, commits, and tags", async () => {
+    expect(result).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(await succeed(copy, ["git", "status", "--porcelain"])).toBe("");
+    expect(await succeed(copy, ["git", "log", "-1", "--format=%s"])).toBe(`Release ${version}\n`);
+    expect(await succeed(copy, ["git", "describe"])).toBe(`v${version}\n`);
+    const changed = await succeed(copy, ["git", "show", "--format=", "--name-only"]);
+    expect(changed.trim().split("\n")).toEqual([
+      "CHANGELOG.md",
+      "README.md",
+      "docs/client.md",
+      "docs/operating.md",
+      "package-lock.json",
+      "package.json",
+      "packages/client/package.json",
+    ]);
+    const { dependencies: _, ...lock } = await Bun.file(join(copy, "package-lock.json")).json();
+    expect([lock.version, lock.packages[""].version, lock.packages["packages/client"].version]).toEqual(
+      Array(3).fill(version),
+    );
+    const changelog = await Bun.file(join(copy, "CHANGELOG.md")).text();
+    expect(changelog).toMatch(
+      new RegExp(`^## Unreleased\\n\\n## ${RegExp.escape(version)} - \\d{4}-\\d\\d-\\d\\d\\n\\n\\S`, "m"),
+    );
+    expect(await Bun.file(join(copy, "README.md")).text()).not.toContain(packageJson.version);
+  });
+
+  test("builds the packages, the executable, the bill of materials and the provenance, with their hashes", async () => {
+    expect(readdirSync(artefacts).toSorted()).toEqual(names.toSorted());
+    await succeed(artefacts, ["sha256sum", "--check", "--strict", "SHA256SUMS"]);
+    const sums = await Bun.file(join(artefacts, "SHA256SUMS")).text();
+    expect(sums.match(/^[0-9a-f]{64} {2}\S+$/gm)).toHaveLength(names.length - 1);
+    const commit = (await succeed(copy, ["git", "rev-parse", "HEAD"])).trim();
+    const executable = join(artefacts, `plantstore-${hostTarget()}`);
+    const { stdout } = await runIn(folder.path, [executable, "--version"]);
+    expect(stdout).toStartWith(`${version} (commit ${commit.slice(0, 12)}, `);
+    expect(await Bun.file(join(artefacts, "PROVENANCE.md")).text()).toContain(`| Commit | ${commit} of `);
+  });
+
+  test("the bill of materials has every package that is installed or copied, and no other", async () => {
+    const { components, dependencies, metadata } = await Bun.file(
+      join(artefacts, `plantstore-${version}.cdx.json`),
+    ).json();
+    const { packages } = await Bun.file(join(root, "package-lock.json")).json();
+    const found = new Set(components.map(({ name }: { name: string }) => name));
+    const installed = Object.entries<{ dev?: boolean; link?: boolean }>(packages)
+      .filter(([path, { dev, link }]) => path.startsWith("node_modules/") && !dev && !link)
+      .map(([path]) => path.replace(/^.*node_modules\//, ""));
+    expect(installed).toContain("pg-protocol");
+    const copied = ["preact", "htm", "uplot", "@opentelemetry/api", "@opentelemetry/otlp-transformer"];
+    expect([...installed, ...copied].filter((name) => !found.has(name))).toEqual([]);
+    for (const name of ["typescript", "knip", "fast-check"]) expect(found).not.toContain(name);
+
+    // Everything is reachable from the service.
+    const edges = new Map<string, string[]>(
+      dependencies.map(({ ref, dependsOn }: { ref: string; dependsOn: string[] }) => [ref, dependsOn]),
+    );
+    const reached = new Set<string>();
+    const visit = (ref: string) => {
+      if (reached.has(ref)) return;
+      reached.add(ref);
+      edges.get(ref)?.forEach(visit);
+    };
+    visit(metadata.component["bom-ref"]);
+    expect([...reached].toSorted()).toEqual([...edges.keys()].toSorted());
+    expect(reached.size).toBe(components.length + 1);
+  });
+
+  // Both builds have the packages of the repository that is tested: its path would not make them differ.
+  test("the executable contains no path of this machine", async () => {
+    const bytes = Buffer.from(await Bun.file(join(artefacts, `plantstore-${hostTarget()}`)).arrayBuffer());
+    expect([root, folder.path].filter((path) => bytes.includes(path))).toEqual([]);
+  });
+
+  test("a second build, in another folder, is the same byte for byte; the tag cannot be made again", async () => {
+    const clone = folder.file("clone");
+    await succeed(folder.path, ["git", "clone", "--quiet", copy, clone]);
+    await prepare(clone);
+    expect(await release(clone)).toMatchObject({ exitCode: 0, stderr: "" });
+    const sumsOf = (repository: string) => Bun.file(join(repository, "dist/release/SHA256SUMS")).text();
+    expect(await sumsOf(clone)).toBe(await sumsOf(copy));
+
+    const again = await release(clone, version);
+    expect(again).toMatchObject({ exitCode: 1, stderr: `release: the tag v${version} exists\n` });
+  }, 120_000);
+});

@@ -1,0 +1,118 @@
+// The server as a user gets it: packed by npm, started by npx, and installed without install scripts.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { cpSync, mkdirSync, readdirSync } from "node:fs";
+import { join, relative } from "node:path";
+import { publint } from "publint";
+import { formatMessage } from "publint/utils";
+import packageJson from "../../../package.json";
+import { freshId, plantJson, post } from "../../support/http.ts";
+import { npmEnvironment, npxCacheIn, packServer, succeed, unpack } from "../../support/npm-packages.ts";
+import { Output } from "../../support/output.ts";
+import { RunningServer, runIn, TemporaryFolder } from "../../support/server.ts";
+
+const root = new URL("../../..", import.meta.url).pathname;
+const folder = new TemporaryFolder();
+const unpacked = folder.file("unpacked");
+let tarball: string;
+
+beforeAll(async () => {
+  tarball = await packServer(folder);
+  await unpack(tarball, unpacked);
+}, 60_000);
+afterAll(() => folder[Symbol.dispose]());
+
+test("publint finds nothing, and neither the client nor tests are in it", async () => {
+  const { messages, pkg } = await publint({ pkgDir: unpacked, pack: false, strict: true });
+  expect(messages.map((message) => formatMessage(message, pkg))).toEqual([]);
+  expect(readdirSync(unpacked).toSorted()).toEqual(
+    [
+      "CHANGELOG.md",
+      "LICENSE",
+      "README.md",
+      "SECURITY.md",
+      "bin",
+      "openapi.yaml",
+      "package.json",
+      "src",
+    ].toSorted(),
+  );
+  expect(readdirSync(join(unpacked, "src"))).not.toContain("client");
+});
+
+test("in an empty folder, npx with the tarball starts it; a plant is created and read back; Ctrl+C ends it", async () => {
+  const empty = folder.file("empty");
+  mkdirSync(empty);
+  const env = { ...process.env, ...npmEnvironment, ...npxCacheIn(folder) };
+  // npx runs a path as a program, unless it is relative.
+  const relativeTarball = relative(empty, tarball);
+  const child = Bun.spawn(["npx", relativeTarball, "serve", "--port", "0", "--admin-port", "off"], {
+    cwd: empty,
+    env,
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+    // The leader of a process group, to which a terminal sends its signals.
+    detached: true,
+  });
+  try {
+    const output = new Output(child.stdout);
+    const errors = new Output(child.stderr);
+    const printed = output.until(
+      (text) => /^(http\S+)[\s\S]*(pst_\S{43})[\s\S]*\nor in a browser/.exec(text) ?? undefined,
+    );
+    const [, url = "", token = ""] = await printed.catch(async () => {
+      throw new Error(await errors.ended);
+    });
+    const id = freshId();
+    expect((await post({ url, token }, plantJson(id, "Monstera"))).status).toBe(200);
+    const get = Bun.spawn(["npx", relativeTarball, "get", String(id)], {
+      cwd: empty,
+      env,
+      stdout: "pipe",
+      stderr: "ignore",
+    });
+    expect(JSON.parse(await get.stdout.text())).toMatchObject({ name: "Monstera" });
+    expect(readdirSync(empty)).toContain("plantstore.db");
+    process.kill(-child.pid, "SIGINT");
+    await output.ended;
+    // A store that was closed has no write-ahead log.
+    expect(readdirSync(empty)).toEqual(["plantstore.db"]);
+  } finally {
+    killGroup(child.pid);
+  }
+}, 120_000);
+
+test("npm ci --omit=dev takes less than 120 MB with Bun, also without install scripts, and is enough to run it", async () => {
+  cpSync(join(root, "package-lock.json"), join(unpacked, "package-lock.json"));
+  cpSync(join(root, "packages/client/package.json"), join(unpacked, "packages/client/package.json"));
+  await succeed(unpacked, ["npm", "ci", "--omit=dev", "--ignore-scripts"]);
+  const [bytes] = (await succeed(unpacked, ["du", "--summarize", "--bytes", "node_modules"])).split("\t");
+  process.stdout.write(`npm ci --omit=dev: ${Math.round(Number(bytes) / 1e6)} MB\n`);
+  expect(Number(bytes)).toBeLessThan(120e6);
+
+  const program = join(unpacked, "bin/plantstore");
+  const { stdout } = await runIn(folder.path, [program, "--version"]);
+  expect(stdout).toBe(`${packageJson.version} (Bun ${Bun.version}, SQLite ${process.versions.sqlite})\n`);
+  await using server = await RunningServer.start({
+    program,
+    database: `sqlite:${folder.file("plants.db")}`,
+    // Loads tracing, of which no package is installed.
+    args: ["--otlp-endpoint", "http://127.0.0.1:1"],
+  });
+  const target = { url: server.url, token: await server.createToken() };
+  expect((await post(target, plantJson(freshId(), "Monstera"))).status).toBe(200);
+  for (const path of ["", "library/preact.js", "library/uplot.css"]) {
+    expect((await fetch(`${await server.adminUrl()}/console/${path}`)).status).toBe(200);
+  }
+  expect((await server.stop()).exitCode).toBe(0);
+}, 120_000);
+
+function killGroup(leader: number): void {
+  try {
+    process.kill(-leader, "SIGKILL");
+  } catch (error) {
+    // All its processes have ended.
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}
