@@ -41,6 +41,15 @@ async function release(args: readonly string[]): Promise<void> {
   if (isVersion) process.stdout.write(`Publish it with "git push origin HEAD v${version}".\n`);
 }
 
+/** Files with the version in a name, beside those of npm. */
+const versionedFiles = [
+  "README.md",
+  "docs/client.md",
+  "docs/operating.md",
+  "deploy/container/compose.yaml",
+  "deploy/helm/plantstore/Chart.yaml",
+];
+
 /** Writes the version and the date into the files that have them, commits, and tags. */
 async function tagVersion(version: string): Promise<void> {
   const old = packageJson.version;
@@ -62,9 +71,12 @@ async function tagVersion(version: string): Promise<void> {
     for (const own of [lock, lock.packages[""], lock.packages["packages/client"]]) own.version = version;
     return `${JSON.stringify(lock, undefined, 2)}\n`;
   });
-  // The names of tarballs, and the banner.
-  const named = new RegExp(`(plantstore-(?:client-)?|Plant Store )${RegExp.escape(old)}`, "g");
-  for (const file of ["README.md", "docs/client.md", "docs/operating.md"]) {
+  // The names of tarballs, of the Debian package and of the image, the banner, and the chart's own versions.
+  const named = new RegExp(
+    `(plantstore[-_:](?:client-)?|Plant Store |^(?:version|appVersion): )${RegExp.escape(old)}`,
+    "gm",
+  );
+  for (const file of versionedFiles) {
     await rewrite(file, (text) => text.replaceAll(named, `$1${version}`));
   }
   await git("commit", "--quiet", "--all", "--message", `Release ${version}`);

@@ -102,6 +102,8 @@ describe("a release", () => {
     expect(changed.trim().split("\n")).toEqual([
       "CHANGELOG.md",
       "README.md",
+      "deploy/container/compose.yaml",
+      "deploy/helm/plantstore/Chart.yaml",
       "docs/client.md",
       "docs/operating.md",
       "package-lock.json",
@@ -115,6 +117,16 @@ describe("a release", () => {
     const changelog = await Bun.file(join(copy, "CHANGELOG.md")).text();
     expect(changelog).toMatch(
       new RegExp(`^## Unreleased\\n\\n## ${RegExp.escape(version)} - \\d{4}-\\d\\d-\\d\\d\\n\\n\\S`, "m"),
+    );
+    for (const file of changed
+      .trim()
+      .split("\n")
+      .filter((path) => !/CHANGELOG|lock/.test(path)))
+      expect(await Bun.file(join(copy, file)).text()).not.toContain(`plantstore-${packageJson.version}`);
+    const chart = await Bun.file(join(copy, "deploy/helm/plantstore/Chart.yaml")).text();
+    expect(chart).toContain(`version: ${version}\nappVersion: ${version}\n`);
+    expect(await Bun.file(join(copy, "docs/operating.md")).text()).toContain(
+      `plantstore_${version}-1_amd64.deb`,
     );
     expect(await Bun.file(join(copy, "README.md")).text()).not.toContain(packageJson.version);
   });
