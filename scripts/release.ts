@@ -16,6 +16,15 @@ const sums = "SHA256SUMS";
 
 const versionPattern = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/;
 
+/** Files with the version in a name, beside those of npm. */
+const versionedFiles = [
+  "README.md",
+  "docs/client.md",
+  "docs/operating.md",
+  "deploy/container/compose.yaml",
+  "deploy/helm/plantstore/Chart.yaml",
+];
+
 try {
   await release(process.argv.slice(2));
 } catch (error) {
@@ -40,15 +49,6 @@ async function release(args: readonly string[]): Promise<void> {
   for (const file of await hashFiles()) process.stdout.write(`${file}\n`);
   if (isVersion) process.stdout.write(`Publish it with "git push origin HEAD v${version}".\n`);
 }
-
-/** Files with the version in a name, beside those of npm. */
-const versionedFiles = [
-  "README.md",
-  "docs/client.md",
-  "docs/operating.md",
-  "deploy/container/compose.yaml",
-  "deploy/helm/plantstore/Chart.yaml",
-];
 
 /** Writes the version and the date into the files that have them, commits, and tags. */
 async function tagVersion(version: string): Promise<void> {
