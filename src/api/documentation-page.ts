@@ -1,11 +1,10 @@
 // The documentation page: its addresses, headers and files. The HTML is that of documentation-html.ts.
 
 import { readFileSync } from "node:fs";
-import { unavailable } from "../contract/errors.ts";
 import { Assets } from "./assets.ts";
 import scriptFile from "./docs/page.js" with { type: "file" };
 import styleFile from "./docs/style.css" with { type: "file" };
-import { errorResponse, type ResponseValue } from "./responses.ts";
+import type { ResponseValue } from "./responses.ts";
 
 interface DocumentationPageOptions {
   /** "" or a path such as "/v1", without a slash at its end. */
@@ -58,10 +57,7 @@ export class DocumentationPage {
    */
   async serve(path: string, request: Request, url: string): Promise<ResponseValue> {
     if (!this.#files.has(path)) return this.#page(path, url);
-    const response = await this.#files.respond(path, request);
-    return response === undefined
-      ? errorResponse(unavailable("The server is sending too many copies of its documentation at present"))
-      : { ...response, outcome: "served", isJson: false };
+    return { ...(await this.#files.respond(path, request)), outcome: "served", isJson: false };
   }
 
   async #page(path: string, url: string): Promise<ResponseValue> {

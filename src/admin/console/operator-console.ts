@@ -148,14 +148,11 @@ export class OperatorConsole {
     this.#pageFiles ??= new Assets({
       files: (await import("./page-files.js")).pageFiles,
       caching: "revalidate",
-      compress: true,
       headers: securityHeaders,
     });
     if (!this.#pageFiles.has(path)) return respondError(404, "There is no such file.");
     const file = await this.#pageFiles.respond(path, request);
-    return file === undefined
-      ? respondError(503, "Too many files are being sent; try again.")
-      : new Response(file.body, file);
+    return new Response(file.body, file);
   }
 
   async #api(request: Request, name: string, parameters: URLSearchParams, peer: string): Promise<Response> {

@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import packageJson from "../../../package.json";
-import { pathOf } from "../../support/programs.ts";
+import { pathOf, programPath } from "../../support/programs.ts";
 import { runIn } from "../../support/server.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
@@ -13,7 +13,7 @@ const actionlint = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.12";
 /** Why actionlint cannot run here; undefined if it can. */
 async function missing(): Promise<string | undefined> {
   if (pathOf("go") === null) return "install golang-go";
-  const child = Bun.spawn(["go", "mod", "download", actionlint.replace("/cmd/actionlint", "")], {
+  const child = Bun.spawn([programPath("go"), "mod", "download", actionlint.replace("/cmd/actionlint", "")], {
     env: process.env,
     stdout: "ignore",
     stderr: "ignore",
@@ -25,7 +25,7 @@ const reason = await missing();
 test.skipIf(reason !== undefined)(
   `actionlint finds nothing${reason === undefined ? "" : ` (skipped: ${reason})`}`,
   async () => {
-    const child = Bun.spawn(["go", "run", actionlint, "-no-color"], {
+    const child = Bun.spawn([programPath("go"), "run", actionlint, "-no-color"], {
       cwd: root,
       env: process.env,
       stdout: "pipe",

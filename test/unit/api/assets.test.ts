@@ -1,7 +1,7 @@
-// Assets: content types, revalidation, HEAD, and files that are stored with gzip.
+// Assets: content types, revalidation, HEAD, and gzip.
 
 import { afterAll, expect, test } from "bun:test";
-import { gunzipSync, gzipSync } from "node:zlib";
+import { gunzipSync } from "node:zlib";
 import { Assets } from "../../../src/api/assets.ts";
 import { TemporaryFolder } from "../../support/server.ts";
 
@@ -9,12 +9,12 @@ const folder = new TemporaryFolder();
 afterAll(() => folder[Symbol.dispose]());
 const script = "export const answer = 42;\n".repeat(20_000);
 await Bun.write(folder.file("style.css"), "p { color: green; }");
-await Bun.write(folder.file("script.js.gz"), gzipSync(script));
+await Bun.write(folder.file("script.js"), script);
 
 const assets = new Assets({
   files: new Map([
     ["/style.css", folder.file("style.css")],
-    ["/script.js", folder.file("script.js.gz")],
+    ["/script.js", folder.file("script.js")],
   ]),
   caching: "revalidate",
   headers: { "X-Content-Type-Options": "nosniff" },
@@ -22,13 +22,11 @@ const assets = new Assets({
 
 async function request(path: string, init: RequestInit = {}): Promise<Response> {
   const response = await assets.respond(path, new Request(`http://localhost${path}`, init));
-  if (response === undefined) throw new Error("the memory for streams is used up");
   return new Response(response.body, response);
 }
 
 test("only listed paths are served", () => {
   expect(assets.has("/style.css")).toBe(true);
-  expect(assets.has("/script.js.gz")).toBe(false);
   expect(assets.has("/toString")).toBe(false);
 });
 
@@ -37,7 +35,6 @@ test("a file has its content type, its headers and an ETag, with which it is not
   expect(response.headers.get("content-type")).toBe("text/css; charset=utf-8");
   expect(response.headers.get("x-content-type-options")).toBe("nosniff");
   expect(response.headers.get("cache-control")).toBe("no-cache");
-  expect(response.headers.has("vary")).toBe(false);
   expect(await response.text()).toBe("p { color: green; }");
   const etag = response.headers.get("etag") ?? "";
   const revalidated = await request("/style.css", { headers: { "If-None-Match": etag } });
@@ -46,7 +43,7 @@ test("a file has its content type, its headers and an ETag, with which it is not
   expect(await revalidated.text()).toBe("");
 });
 
-test("a file stored with gzip is sent with it to clients that accept it, under an ETag of its own", async () => {
+test("a file is sent with gzip to clients that accept it, under an ETag of its own", async () => {
   const compressed = await request("/script.js", { headers: { "Accept-Encoding": "br, gzip" } });
   const plain = await request("/script.js", { headers: { "Accept-Encoding": "identity" } });
   for (const response of [compressed, plain]) {

@@ -6,13 +6,19 @@ import { RawConnection } from "../../support/raw-connection.ts";
 
 const content = new Uint8Array(20_000_000).map((_, index) => index % 251);
 
+/** The content, which all responses share. */
+function* pieces(): Generator<Uint8Array> {
+  for (let start = 0; start < content.length; start += pieceBytes)
+    yield content.subarray(start, start + pieceBytes);
+}
+
 let streams = new ResponseStreams({ bytesMax: 1, sendMsMax: 60_000 });
 const server = Bun.serve({
   hostname: "127.0.0.1",
   port: 0,
   development: false,
   fetch: () => {
-    const body = streams.streamShared(content);
+    const body = streams.stream(pieces(), pieceBytes);
     return body === undefined ? new Response(null, { status: 503 }) : new Response(body);
   },
 });
