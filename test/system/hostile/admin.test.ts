@@ -12,7 +12,10 @@ import { HostileSession } from "./hostile-session.ts";
 const statusPaths = ["/livez", "/readyz", "/metrics"];
 
 /** Calls of the console for which a NewPlant, or a similar body, is invalid. */
-const calls = ["/console/api/plants", "/console/api/tokens/revoke", "/console/api/indexes"];
+const calls = [
+  ...["plants", "plant/change", "plant/delete", "import", "import/end", "import/cancel", "tokens"],
+  ...["tokens/rotate", "tokens/revoke", "indexes", "requests/bodies"],
+].map((call) => `/console/api/${call}`);
 
 test("hostile requests are rejected, and the public listener is not affected", async () => {
   await using session = await HostileSession.start();
