@@ -102,6 +102,15 @@ const leaf =
 const [introduction = "", ...chapters] = info.description.split(/^## /m);
 const [lead = "", ...notes] = introduction.split("\n\n");
 
+/** What is the same at every address. Made once, as it takes 0.5 ms, ten times what the rest takes. */
+const reference = [
+  section("Fields", renderFields()),
+  section("Responses", renderResponses()),
+  ...chapters.map(renderChapter),
+].join("");
+const about = section("About", markdown([operation.description, ...notes].join("\n\n")));
+const navigation = renderNavigation();
+
 /** The page, as one document without inline scripts and styles. */
 export function renderDocumentation({ prefix, style, script, url }: PageLinks): string {
   const link = (path: string) => escapeHTML(prefix + path);
@@ -129,13 +138,11 @@ export function renderDocumentation({ prefix, style, script, url }: PageLinks): 
     <main>
       ${renderForm(link("plants"), url)}
       <div class="reference">
-        ${renderNavigation()}
+        ${navigation}
         <div class="sections">
           ${renderSamples(url)}
-          ${section("Fields", renderFields())}
-          ${section("Responses", renderResponses())}
-          ${chapters.map(renderChapter).join("")}
-          ${section("About", withDocumentLinks(markdown([operation.description, ...notes].join("\n\n")), prefix))}
+          ${reference}
+          ${withDocumentLinks(about, prefix)}
         </div>
       </div>
     </main>

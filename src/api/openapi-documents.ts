@@ -6,17 +6,28 @@ import { openapi } from "../contract/plant.ts";
 /** The address that openapi.yaml has in place of this server's. */
 const placeholder = openapi.servers[0]?.url ?? "";
 
-/** The documents by their names, with the placeholder. They are made when they are first requested. */
-const templates = {
+/** Make the documents, with the placeholder. That takes up to some ms, so it is done once, when one is first requested. */
+const makers = {
   "openapi.json": () => JSON.stringify(openapi),
   // Not the file's text: a bundle has one module for a file, which is its value.
   "openapi.yaml": () => Bun.YAML.stringify(openapi, null, 2),
   "openapi-3.0.json": () => JSON.stringify(toOpenApi30(openapi)),
 };
 
-export type DocumentName = keyof typeof templates;
+export type DocumentName = keyof typeof makers;
 
-export const documentNames = Object.keys(templates) as DocumentName[];
+export const documentNames = Object.keys(makers) as DocumentName[];
+
+const templates = new Map<DocumentName, string>();
+
+function templateOf(name: DocumentName): string {
+  let template = templates.get(name);
+  if (template === undefined) {
+    template = makers[name]();
+    templates.set(name, template);
+  }
+  return template;
+}
 
 /** RFC 9512, section 2. */
 export const contentTypes: Readonly<Record<DocumentName, string>> = {
@@ -38,7 +49,7 @@ export class OpenApiDocuments {
     }
     let body = this.#bodies.get(name);
     if (body === undefined) {
-      body = new Blob([templates[name]().replaceAll(placeholder, () => escapeUrl(url))]);
+      body = new Blob([templateOf(name).replaceAll(placeholder, () => escapeUrl(url))]);
       this.#bodies.set(name, body);
     }
     return body;
