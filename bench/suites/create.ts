@@ -55,7 +55,6 @@ async function creates(setup: Setup): Promise<Scenario<HttpSubject>> {
         ...{ subject, metric: metrics.userCpu, over: ofBun, loads: [most] },
         thresholds: { [most]: { atMost: 1.8 } },
       },
-      { subject, metric: metrics.cpu, over: ofNginx, loads: [many] },
       { subject, metric: metrics.cpu, over: ofNginx, loads: [most], thresholds: { [most]: { atMost: 2.2 } } },
       { subject, metric: metrics.memory, loads: [most], thresholds: { [most]: { atMost: 200 } } },
     ],

@@ -38,7 +38,6 @@ async function observed(setup: Setup): Promise<Scenario<HttpSubject>> {
     metrics: [metrics.creates, metrics.p50, metrics.p99, metrics.cpu],
     claims: [
       { subject: defaults, metric: creates, over: { subject: unobserved }, thresholds },
-      { subject: defaults, metric: metrics.cpu, over: { subject: unobserved }, loads },
       { subject: "every request logged", metric: creates, over: { subject: defaults }, loads },
       { subject: "traced", metric: creates, over: { subject: defaults }, loads },
     ],

@@ -41,7 +41,7 @@ async function singleServers(setup: Setup): Promise<Scenario<HttpSubject>> {
     };
   });
   const [subject, metric] = ["plantstore", metrics.creates];
-  const twice = { "64 connections": { atLeast: 2 }, "256 connections": { atLeast: 2 } };
+  const ofPgbench = { "64 connections": { atLeast: 2 }, "256 connections": { atLeast: 3 } };
   return {
     name: "Creates on PostgreSQL",
     subjects: [
@@ -54,7 +54,7 @@ async function singleServers(setup: Setup): Promise<Scenario<HttpSubject>> {
     claims: [
       { subject, metric },
       ...baselines.map(({ name, thresholds }) => ({ subject, metric, over: { subject: name }, thresholds })),
-      { subject, metric, over: { subject: "pgbench" }, thresholds: twice },
+      { subject, metric, over: { subject: "pgbench" }, thresholds: ofPgbench },
     ],
   };
 }
@@ -91,11 +91,7 @@ async function severalServers(setup: Setup): Promise<Scenario<HttpSubject> | und
     subjects: [...proxies, { ...direct, stop: stopAll }],
     loads: wrkLoads(256).map((load) => postgres.countTransactions(load)),
     metrics: shown,
-    claims: [
-      ["1 behind nginx", "1 by itself"],
-      ["2 behind nginx", "1 behind nginx"],
-      ["3 behind nginx", "1 behind nginx"],
-    ].map(([subject = "", other = ""]) => ({ subject, metric: metrics.creates, over: { subject: other } })),
+    claims: [{ subject: "3 behind nginx", metric: metrics.creates, over: { subject: "1 behind nginx" } }],
   };
 }
 
