@@ -1,6 +1,6 @@
 // Classifies errors of SQLite, and recovers a store after an fsync that failed.
 
-import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { OperatorError } from "../../operator-error.ts";
 import { Database, SQLiteError } from "./driver.ts";
 import { resolvedPath } from "./files.ts";
@@ -53,6 +53,15 @@ export function writeFailureMarker(path: string, reason: string): void {
     writeFileSync(markerPath(path), `${reason}\n`, { mode: statSync(path).mode & 0o666 });
   } catch {
     // A disk that cannot store the marker stores no plant either until it is mounted again, with an empty page cache.
+  }
+}
+
+/** The reason in the failure marker of a store, if it has one that can be read. */
+export function readFailureMarker(path: string): string | undefined {
+  try {
+    return readFileSync(markerPath(path), "utf8").trim() || undefined;
+  } catch {
+    return undefined;
   }
 }
 

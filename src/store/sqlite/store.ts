@@ -19,7 +19,7 @@ import { type TokenStore, tokenStoreMethods } from "../token-store.ts";
 import type { CheckpointSignals } from "./checkpoint-signals.ts";
 import { openDatabase } from "./connection.ts";
 import { type Database, SQLiteError } from "./driver.ts";
-import { diskFailure, isFailedFsync, writeFailureMarker } from "./errors.ts";
+import { diskFailure, isFailedFsync, readFailureMarker, writeFailureMarker } from "./errors.ts";
 import { bytesOnDisk, OpenFiles, walBytes } from "./files.ts";
 import { recordsCreations, SqliteIndexes } from "./indexes.ts";
 import { probeCommit, schemaVersion } from "./migrations.ts";
@@ -54,7 +54,8 @@ export class SqliteStore implements ReadablePlantStore {
   readonly #checkpointThread: CheckpointSignals | undefined;
   readonly #plants: SqlitePlants;
   readonly #indexes: SqliteIndexes;
-  #hasDiskFailed = false;
+  /** Why an fsync failed in this thread. */
+  #diskFailure: string | undefined;
 
   /** Opens a store file, see openDatabase. After one call has rejected with DiskFailureError, all others do. */
   constructor(path: string, mode: OpenMode, onUnavailable: OnUnavailable, walOptions: WalOptions = {}) {
@@ -158,7 +159,7 @@ export class SqliteStore implements ReadablePlantStore {
   async close(): Promise<void> {
     this.#files.close();
     // Closing runs a checkpoint, from pages that may not be on the disk.
-    if (this.#hasDiskFailed || this.#checkpointThread?.hasDiskFailed) return;
+    if (this.#diskFailure !== undefined || this.#checkpointThread?.hasDiskFailed) return;
     this.#plants.finalize();
     this.#database.close();
   }
@@ -199,9 +200,9 @@ export class SqliteStore implements ReadablePlantStore {
       return result;
     } catch (error) {
       if (!isFailedFsync(error)) throw error;
-      this.#hasDiskFailed = true;
-      this.#checkpointThread?.failDisk();
       const reason = `${error.message} (${error.code})`;
+      this.#diskFailure = reason;
+      this.#checkpointThread?.failDisk();
       writeFailureMarker(this.#path, reason);
       throw diskFailure(this.#path, reason);
     }
@@ -213,8 +214,10 @@ export class SqliteStore implements ReadablePlantStore {
    * to each descriptor that was open when it happened (`errseq_t`, since 4.13), so the other thread's fsync hides none.
    */
   #assertDiskWorks(): void {
-    if (this.#hasDiskFailed || this.#checkpointThread?.hasDiskFailed)
-      throw diskFailure(this.#path, "an fsync failed before");
+    if (this.#diskFailure === undefined && !this.#checkpointThread?.hasDiskFailed) return;
+    // With the first reason, as this error may reach the log before the one that was first.
+    const reason = this.#diskFailure ?? readFailureMarker(this.#path) ?? "an fsync failed before";
+    throw diskFailure(this.#path, reason);
   }
 }
 
