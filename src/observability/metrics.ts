@@ -186,7 +186,7 @@ export class Metrics {
       ),
       gauge(
         "plantstore_wal_bytes",
-        "Size of SQLite's write-ahead log; absent on PostgreSQL.",
+        "Size of SQLite's write-ahead log; absent on PostgreSQL, and while it cannot be measured.",
         this.#gauges.walBytes(),
       ),
       gauge("plantstore_build_info", "Always 1; the versions and the engine are labels.", [

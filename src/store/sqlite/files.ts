@@ -45,9 +45,13 @@ export function bytesOnDisk(path: string): number {
     .reduce((sum, bytes) => sum + bytes, 0);
 }
 
-/** The size of the WAL beside a database file. */
-export function walBytes(path: string): number {
-  return statSync(`${resolvedPath(path)}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+/** The size of the WAL beside a database file; undefined if it cannot be measured, as while no descriptor is free. */
+export function walBytes(path: string): number | undefined {
+  try {
+    return statSync(`${resolvedPath(path)}-wal`, { throwIfNoEntry: false })?.size ?? 0;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Device and inode of a file; undefined if there is none. A file that replaces it has another id. */

@@ -129,7 +129,7 @@ export class SqliteStore implements ReadablePlantStore {
 
   /** Whether the WAL has half of the length at which creates fail. */
   #isWalHeldLong(): boolean {
-    return walBytes(this.#path) > heldBytesMax(this.#path, this.#walOptions.heldBytesMin) / 2;
+    return (walBytes(this.#path) ?? 0) > heldBytesMax(this.#path, this.#walOptions.heldBytesMin) / 2;
   }
 
   async count(filter: ExportFilter): Promise<number> {
@@ -140,7 +140,7 @@ export class SqliteStore implements ReadablePlantStore {
     return bytesOnDisk(this.#path);
   }
 
-  walBytes(): number {
+  walBytes(): number | undefined {
     return walBytes(this.#path);
   }
 

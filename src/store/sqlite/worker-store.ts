@@ -92,7 +92,7 @@ export class SqliteWorkerStore implements PlantStore {
     return bytesOnDisk(this.#path);
   }
 
-  walBytes(): number {
+  walBytes(): number | undefined {
     return walBytes(this.#path);
   }
 

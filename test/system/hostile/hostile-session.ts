@@ -110,7 +110,7 @@ export class HostileSession {
         .map(([status, count]) => `${count} times ${status}`),
       ...unanswered.map((error) => `unanswered: ${error}`),
       ...this.load.audit(exported.stdout),
-      ...(exitCode === 0 ? [] : [`exit code ${exitCode}`]),
+      ...(exitCode === 0 ? [] : [`exit code ${exitCode}: ${stderr.slice(-2_000)}`]),
       ...stderr.split("\n").filter((line) => line.includes('"level":"error"')),
     ];
   }
