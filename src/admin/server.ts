@@ -20,6 +20,8 @@ export interface AdminOptions {
   readonly connections: ConnectionShedder;
   /** Called when connections are closed because too many are open, with their number. */
   readonly onShed: (open: number) => void;
+  /** Called with an exception of a route: without a handler Bun prints it, and makes the exit code of the process 1. */
+  readonly onInternalError: (error: unknown) => void;
 }
 
 /** An open admin listener. */
@@ -47,6 +49,7 @@ export function startAdminServer({
   operatorConsole,
   connections,
   onShed,
+  onInternalError,
 }: AdminOptions): AdminServer {
   const pacer = new RequestPacer(setImmediate, () => performance.now());
   const metricsText = new CoalescedWork(() => metrics.text());
@@ -77,6 +80,10 @@ export function startAdminServer({
       "/metrics": { GET: (request) => pacer.run(request, renderMetrics) },
     },
     fetch: (request, server) => pacer.run(request, () => consoleOrNotFound(request, server)),
+    error(error) {
+      onInternalError(error);
+      return respondText(500, "internal error; see the server's log");
+    },
   });
   const shed = connections.watch({
     name: "admin",

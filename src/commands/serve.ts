@@ -206,6 +206,7 @@ export async function serve(config: ServeConfig): Promise<void> {
             operatorConsole,
             connections,
             onShed: (open) => emit({ kind: "connectionsShed", listener: "admin", open }),
+            onInternalError: (error) => emit({ kind: "internalError", requestId: "admin", error }),
           });
         });
   if (admin !== undefined) resources.defer(() => admin.stop());
