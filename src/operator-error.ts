@@ -10,3 +10,8 @@ export class OperatorError extends Error {
     this.exitCode = exitCode;
   }
 }
+
+/** The message of what was thrown, which need not be an Error. */
+export function errorMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -2,6 +2,7 @@
 
 import type { ConnectionShedder } from "../api/connection-shedder.ts";
 import type { Metrics } from "../observability/metrics.ts";
+import { errorMessage } from "../operator-error.ts";
 import type { LaneFailure } from "../store/readiness.ts";
 import type { OperatorConsole } from "./console/operator-console.ts";
 import { respond, respondText } from "./responses.ts";
@@ -57,7 +58,7 @@ export function startAdminServer({
   const readyz = () =>
     assertReady().then(
       (failures) => respondText(200, readyText(failures)),
-      (reason) => respondText(503, `not ready: ${reason instanceof Error ? reason.message : reason}`),
+      (reason) => respondText(503, `not ready: ${errorMessage(reason)}`),
     );
   const renderMetrics = async () =>
     respond(await metricsText.run(), 200, { "Content-Type": metrics.contentType });

@@ -1,7 +1,7 @@
 // The TLS certificate of the public listener: read from files, and reloaded when they change.
 
 import { readFile } from "node:fs/promises";
-import { OperatorError } from "../operator-error.ts";
+import { errorMessage, OperatorError } from "../operator-error.ts";
 
 /** Paths of PEM files. */
 export interface CertificateFiles {
@@ -77,7 +77,7 @@ export class CertificateReloader {
       this.#current = found;
       this.#callbacks.onReload(found);
     } catch (error) {
-      this.#handleError(error instanceof Error ? error.message : String(error));
+      this.#handleError(errorMessage(error));
     }
   }
 
@@ -103,7 +103,7 @@ function parseFile<T>(path: string, parse: () => T): T {
   try {
     return parse();
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = errorMessage(error);
     throw new OperatorError(`${path} cannot be used (${reason}); it must be PEM, a key without a passphrase`);
   }
 }

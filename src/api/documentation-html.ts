@@ -91,12 +91,11 @@ const { escapeHTML } = Bun;
 /** A value that openapi.yaml has in place of this server's address. */
 const placeholder = description.servers[0].url;
 
-const icon =
-  "%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='%232e7d32' " +
-  "d='M7 15V9C2 9 1 6 1 2c5 0 7 2 7 5 0-2 2-4 7-4 0 4-2 7-6 7v5z'/%3E%3C/svg%3E";
+const leafPath = "M7 15V9C2 9 1 6 1 2c5 0 7 2 7 5 0-2 2-4 7-4 0 4-2 7-6 7v5z";
 
-const leaf =
-  '<svg viewBox="0 0 16 16" aria-hidden="true"><path d="M7 15V9C2 9 1 6 1 2c5 0 7 2 7 5 0-2 2-4 7-4 0 4-2 7-6 7v5z"/></svg>';
+const icon = `%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='%232e7d32' d='${leafPath}'/%3E%3C/svg%3E`;
+
+const leaf = `<svg viewBox="0 0 16 16" aria-hidden="true"><path d="${leafPath}"/></svg>`;
 
 /** The first paragraph is the page's; from the first heading on, the rest is a section for each heading. */
 const [introduction = "", ...chapters] = info.description.split(/^## /m);

@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 import { isConfidential } from "../loopback.ts";
+import { errorMessage } from "../operator-error.ts";
 import type { Caller } from "./authenticator.ts";
 
 /** Where the keys are: at an address, or where the issuer's metadata say. */
@@ -224,5 +225,5 @@ async function readJson(url: string, response: Response): Promise<unknown> {
 }
 
 function fetchError(url: string, error: unknown): Error {
-  return new Error(`${url}: ${error instanceof Error ? error.message : error}`, { cause: error });
+  return new Error(`${url}: ${errorMessage(error)}`, { cause: error });
 }

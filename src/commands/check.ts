@@ -2,7 +2,7 @@
 
 import { Command } from "commander";
 import { withSettings } from "../config/command-options.ts";
-import { OperatorError } from "../operator-error.ts";
+import { errorMessage, OperatorError } from "../operator-error.ts";
 import { printLines } from "../output.ts";
 import { withStore } from "./with-store.ts";
 
@@ -16,7 +16,7 @@ export function checkCommand(): Command {
       "existing",
       async (store) => {
         await store.assertWritable().catch((error) => {
-          throw new OperatorError(`not ready: ${error instanceof Error ? error.message : error}`);
+          throw new OperatorError(`not ready: ${errorMessage(error)}`);
         });
         await printLines(["ready"]);
       },

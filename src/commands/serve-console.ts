@@ -24,6 +24,7 @@ import { HistoryFile } from "../observability/history-file.ts";
 import { RecentRequests } from "../observability/recent-requests.ts";
 import { RecentSamples, sampleMs } from "../observability/recent-samples.ts";
 import type { Clock, Emit } from "../observability/server-event.ts";
+import { errorMessage } from "../operator-error.ts";
 import type { GroupCommit } from "../store/group-commit.ts";
 import type { PlantReader } from "../store/plant-reader.ts";
 import type { PlantStore } from "../store/plant-store.ts";
@@ -140,7 +141,7 @@ function startHistory(
   const path = consoleHistory ?? (store === undefined ? "off" : `${store}${historySuffix}`);
   if (path === "off") return history;
   const file = new HistoryFile(path, history, now(), (error) => {
-    emit({ kind: "historyFileFailed", reason: error instanceof Error ? error.message : String(error) });
+    emit({ kind: "historyFileFailed", reason: errorMessage(error) });
   });
   const timer = setInterval(() => void file.update(now()), sampleMs);
   resources.defer(() => {

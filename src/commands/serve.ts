@@ -20,7 +20,7 @@ import { Log } from "../observability/log.ts";
 import { Metrics } from "../observability/metrics.ts";
 import type { Clock, Emit, ServerEvent } from "../observability/server-event.ts";
 import { Tracing } from "../observability/tracing.ts";
-import { OperatorError } from "../operator-error.ts";
+import { errorMessage, OperatorError } from "../operator-error.ts";
 import { isErrorTerminal, outputColumns, printLines } from "../output.ts";
 import { type FinishedBatch, GroupCommit, scheduleWithSetImmediate } from "../store/group-commit.ts";
 import { openServerStore, storeLocation } from "../store/open-store.ts";
@@ -322,10 +322,6 @@ function reloadCertificate(
   });
   resources.defer(() => reloader.stop());
   emitInUse(current);
-}
-
-function errorMessage(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** Starts a listener. Throws an OperatorError if the address cannot be bound. */

@@ -2,6 +2,7 @@
 // suffice.
 
 import type { Clock } from "../observability/server-event.ts";
+import { errorMessage } from "../operator-error.ts";
 import type { FinishedBatch } from "./group-commit.ts";
 import type { PlantStore } from "./plant-store.ts";
 
@@ -66,7 +67,7 @@ export class Readiness {
       await this.#readinessOf(lane).assertReady();
       return undefined;
     } catch (error) {
-      return { lane, reason: error instanceof Error ? error.message : String(error) };
+      return { lane, reason: errorMessage(error) };
     }
   }
 

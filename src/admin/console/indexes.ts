@@ -1,5 +1,6 @@
 // The console's calls that show, build and drop the optional indexes.
 
+import { errorMessage } from "../../operator-error.ts";
 import {
   type IndexName,
   type IndexStates,
@@ -47,7 +48,7 @@ export class Indexes {
     this.#failure = undefined;
     void this.#indexes[change](name)
       .catch((error) => {
-        this.#failure = error instanceof Error ? error.message : String(error);
+        this.#failure = errorMessage(error);
       })
       .then(() => {
         this.#running = undefined;

@@ -1,7 +1,7 @@
 // Remote calls from the main thread to a worker, over postMessage. Calls run one at a time in the order in which they
 // were made, and their responses come in the same order, so neither carries a number.
 
-import { OperatorError } from "../../operator-error.ts";
+import { errorMessage, OperatorError } from "../../operator-error.ts";
 import { DiskFailureError } from "./errors.ts";
 
 declare const self: Worker;
@@ -190,7 +190,7 @@ export function notify(notification: unknown): void {
 
 /** An error as it is sent between threads. */
 export function toSentError(error: unknown): SentError {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorMessage(error);
   if (error instanceof DiskFailureError) return { errorClass: "DiskFailureError", message };
   return { errorClass: error instanceof OperatorError ? "OperatorError" : "Error", message };
 }
