@@ -18,7 +18,8 @@ export class ProcessMetrics {
   /** The metrics now; the delays of the event loop are those since the last call. */
   async read(): Promise<Metric[]> {
     const { user, system } = process.cpuUsage();
-    const { rss, heapTotal, heapUsed, external } = process.memoryUsage();
+    // Bun reads /proc for it.
+    const memory = orUndefined(() => process.memoryUsage());
     const delays = this.#delays;
     const metrics = [
       counter("process_cpu_user_seconds_total", "Total user CPU time spent in seconds.", user / 1e6),
@@ -33,7 +34,7 @@ export class ProcessMetrics {
         "Start time of the process since unix epoch in seconds.",
         this.#startedAt,
       ),
-      gauge("process_resident_memory_bytes", "Resident memory size in bytes.", rss),
+      gauge("process_resident_memory_bytes", "Resident memory size in bytes.", memory?.rss),
       ...(isLinux ? linuxMetrics() : []),
       gauge("nodejs_eventloop_lag_seconds", "Lag of event loop in seconds.", await measureLag()),
       gauge("nodejs_eventloop_lag_max_seconds", "The maximum recorded event loop delay.", delays.max / 1e9),
@@ -42,9 +43,9 @@ export class ProcessMetrics {
         "The 99th percentile of the recorded event loop delays.",
         delays.percentile(99) / 1e9,
       ),
-      gauge("nodejs_heap_size_total_bytes", "Process heap size from Node.js in bytes.", heapTotal),
-      gauge("nodejs_heap_size_used_bytes", "Process heap size used from Node.js in bytes.", heapUsed),
-      gauge("nodejs_external_memory_bytes", "Node.js external memory size in bytes.", external),
+      gauge("nodejs_heap_size_total_bytes", "Process heap size from Node.js in bytes.", memory?.heapTotal),
+      gauge("nodejs_heap_size_used_bytes", "Process heap size used from Node.js in bytes.", memory?.heapUsed),
+      gauge("nodejs_external_memory_bytes", "Node.js external memory size in bytes.", memory?.external),
     ];
     delays.reset();
     return metrics;
