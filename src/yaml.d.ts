@@ -2,6 +2,7 @@
 interface ObjectSchema {
   readonly $ref?: string;
   readonly allOf?: readonly ObjectSchema[];
+  readonly required?: readonly string[];
   readonly properties?: Readonly<Record<string, { readonly type: string; readonly format?: string }>>;
 }
 

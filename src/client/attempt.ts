@@ -8,7 +8,7 @@ import {
   PlantStoreTimeoutError,
 } from "./errors.ts";
 import type { Settings } from "./options.ts";
-import type { Plant } from "./plant.ts";
+import { optionalFields, type Plant } from "./plant.ts";
 import { parseRetryAfter } from "./retry.ts";
 
 /**
@@ -103,10 +103,10 @@ async function parseResponse(
 
 function toPlant(json: unknown): Plant | undefined {
   if (!isRecord(json)) return undefined;
-  const { name, tag } = json;
-  if (typeof name !== "string") return undefined;
-  if (tag === undefined) return { name };
-  return typeof tag === "string" ? { name, tag } : undefined;
+  if (typeof json.name !== "string") return undefined;
+  const present = optionalFields.filter((field) => json[field] !== undefined);
+  if (present.some((field) => typeof json[field] !== "string")) return undefined;
+  return { name: json.name, ...Object.fromEntries(present.map((field) => [field, json[field]])) };
 }
 
 function toError(json: unknown): { code: number; message: string } | undefined {

@@ -1,14 +1,16 @@
 // The types of plants, and the exact JSON of a NewPlant.
 
-/** A created plant, as in the response: without its id. */
-export interface Plant {
+/** The optional fields of a plant, which are texts; a test compares them with openapi.yaml. */
+export const optionalFields = ["tag"] as const;
+type OptionalField = (typeof optionalFields)[number];
+
+/** A created plant, as in the response: without its id. A field that it was created without is absent; "" is a tag. */
+export interface Plant extends Readonly<Partial<Record<OptionalField, string>>> {
   readonly name: string;
-  /** Absent if the plant was created without a tag; "" is a tag. */
-  readonly tag?: string;
 }
 
-/** A plant to create. */
-export interface NewPlant {
+/** A plant to create. Optional fields are as the name; absent or undefined for none. */
+export interface NewPlant extends Readonly<Partial<Record<OptionalField, string | undefined>>> {
   /**
    * Any int64, also negative. A number must be a safe integer, because a larger one has already lost digits: use a bigint
    * for those, such as `9007199254740993n`.
@@ -16,14 +18,12 @@ export interface NewPlant {
   readonly id: bigint | number;
   /** Any string, also an empty one. The server rejects U+0000 and unpaired surrogates with 40003. */
   readonly name: string;
-  /** As the name; absent or undefined for no tag. */
-  readonly tag?: string | undefined;
 }
 
 /** The JSON of a plant with its exact id. Throws a TypeError for an inexact id; the server validates everything else. */
-export function newPlantJson({ id, name, tag }: NewPlant): string {
-  // JSON.stringify throws for a bigint, so the id is added separately. It omits an undefined tag.
-  const rest = JSON.stringify({ name, tag }).slice(1);
+export function newPlantJson({ id, ...plant }: NewPlant): string {
+  // JSON.stringify throws for a bigint, so the id is added separately. It writes these fields only, and no undefined one.
+  const rest = JSON.stringify(plant, ["name", ...optionalFields]).slice(1);
   return `{"id":${exactId(id)}${rest === "}" ? "" : ","}${rest}`;
 }
 

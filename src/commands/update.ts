@@ -3,7 +3,7 @@
 import { Command } from "commander";
 import { withSettings } from "../config/command-options.ts";
 import { ApiError } from "../contract/errors.ts";
-import { type NewPlant, parseNewPlantFields, plantsEqual } from "../contract/plant.ts";
+import { type NewPlant, type NewPlantFields, parseNewPlantFields, plantsEqual } from "../contract/plant.ts";
 import { OperatorError } from "../operator-error.ts";
 import { editPlants, editStored } from "./edit-plants.ts";
 import { parseIdArgument } from "./id-argument.ts";
@@ -28,7 +28,7 @@ export function updateCommand(): Command {
         let isChanged = false;
         await editStored(store, id, (stored) => {
           const tag = removeTag ? undefined : (newTag ?? stored.tag);
-          const replacement = validated(id, newName ?? stored.name, tag);
+          const replacement = validated({ ...stored, id: String(id), name: newName ?? stored.name, tag });
           isChanged = !plantsEqual(stored, replacement);
           return replacement;
         });
@@ -39,8 +39,8 @@ export function updateCommand(): Command {
 }
 
 /** The plant as a create would store it. */
-function validated(id: bigint, name: string, tag: string | undefined): NewPlant {
-  const plant = parseNewPlantFields({ id: String(id), name, tag });
+function validated(fields: NewPlantFields): NewPlant {
+  const plant = parseNewPlantFields(fields);
   if (plant instanceof ApiError) throw new OperatorError(plant.message, 2);
   return plant;
 }

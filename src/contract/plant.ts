@@ -11,10 +11,19 @@ import { decodeUtf8, validUtf8Prefix } from "./utf8.ts";
 /** The interface description, openapi.yaml. */
 export const openapi = openapiYaml;
 
-/** A plant as it is returned: without its id, and without a tag where none was sent. */
-export interface Plant {
+/**
+ * The optional fields of a plant, which are texts. Tables, batches, formats and the console have them all, in this order; a
+ * test compares them with openapi.yaml.
+ */
+export const optionalFields = ["tag"] as const;
+export type OptionalField = (typeof optionalFields)[number];
+
+/** The fields of a plant that are texts: all but the id. */
+export const textFields = ["name", ...optionalFields] as const;
+
+/** A plant as it is returned: without its id, and without the optional fields that were not sent. */
+export interface Plant extends Readonly<Partial<Record<OptionalField, string>>> {
   readonly name: string;
-  readonly tag?: string;
 }
 
 /** A plant as it is sent and stored. Its id is an int64; its strings contain no U+0000 and no unpaired surrogate. */
@@ -22,14 +31,50 @@ export interface NewPlant extends Plant {
   readonly id: bigint;
 }
 
+/** The texts of a plant as the columns of a table: null for a field that it does not have. */
+export type PlantColumns = { readonly name: string } & Readonly<Record<OptionalField, string | null>>;
+
+type Mutable<Fields> = { -readonly [Field in keyof Fields]: Fields[Field] };
+
 /** The Plant of a NewPlant, or of any other object with its fields. */
-export function toPlant({ name, tag }: Plant): Plant {
-  return tag === undefined ? { name } : { name, tag };
+export function toPlant(fields: Plant): Plant {
+  const plant: Mutable<Plant> = { name: fields.name };
+  for (const field of optionalFields) {
+    const value = fields[field];
+    if (value !== undefined) plant[field] = value;
+  }
+  return plant;
 }
 
-/** The UTF-16 code units of a plant's name and tag, by which the memory that it takes is limited. */
-export function countCodeUnits({ name, tag }: Plant): number {
-  return name.length + (tag?.length ?? 0);
+/** The NewPlant with an id, and with the columns that are neither null nor undefined. */
+export function toNewPlant<Id extends bigint | string>(
+  id: Id,
+  columns: PlantColumns | Plant,
+): Plant & { readonly id: Id } {
+  const plant: Mutable<Plant & { readonly id: Id }> = { id, name: columns.name };
+  for (const field of optionalFields) {
+    const value = columns[field];
+    if (value !== undefined && value !== null) plant[field] = value;
+  }
+  return plant;
+}
+
+/** The id and the columns of a NewPlant. */
+export function toColumns(plant: NewPlant): PlantColumns & { readonly id: bigint } {
+  const optional = Object.fromEntries(optionalFields.map((field) => [field, plant[field] ?? null]));
+  return { id: plant.id, name: plant.name, ...(optional as Record<OptionalField, string | null>) };
+}
+
+/** The texts of a plant in the order of textFields; undefined for a field that it does not have. */
+export function toTexts(plant: Plant): (string | undefined)[] {
+  return textFields.map((field) => plant[field]);
+}
+
+/** The UTF-16 code units of a plant's texts, by which the memory that it takes is limited. */
+export function countCodeUnits(plant: Plant): number {
+  let codeUnits = 0;
+  for (const field of textFields) codeUnits += plant[field]?.length ?? 0;
+  return codeUnits;
 }
 
 /** A NewPlant as one line of JSON, its id exact to the last digit. An engine that reads the id as text may pass the text. */
@@ -48,7 +93,7 @@ export function conflictError({ id }: NewPlant): ApiError {
 
 /** Whether two plants are equal in everything but their ids. */
 export function plantsEqual(one: Plant, other: Plant): boolean {
-  return one.name === other.name && one.tag === other.tag;
+  return textFields.every((field) => one[field] === other[field]);
 }
 
 /** Parses and validates a body: the NewPlant, or invalidJson, invalidPlant or unstorableText. */
@@ -75,7 +120,7 @@ export function parseNewPlantJson(text: string): NewPlant | ApiError {
  */
 const parsedCodeUnitsMax = 4_096;
 
-const fields = ["id", "name", "tag"];
+const fields: readonly string[] = ["id", ...textFields];
 
 function parseLongJson(text: string): NewPlant | ApiError {
   const scan = scanJson(text, fields);
@@ -101,16 +146,17 @@ function findIdText(text: string): string | undefined {
 }
 
 /** The fields of a NewPlant as strings, such as the cells of a CSV record; an absent field is undefined. */
-export interface NewPlantFields {
-  readonly id: string | undefined;
-  readonly name: string | undefined;
-  readonly tag: string | undefined;
-}
+export type NewPlantFields = Readonly<Partial<Record<"id" | "name" | OptionalField, string | undefined>>>;
 
 /** Parses and validates fields: the NewPlant, or invalidPlant or unstorableText. */
-export function parseNewPlantFields({ id, name, tag }: NewPlantFields): NewPlant | ApiError {
+export function parseNewPlantFields(texts: NewPlantFields): NewPlant | ApiError {
+  const { id } = texts;
   // As in JSON, digits are a number; any other text is a string, which is not an id.
-  const candidate = { id: id !== undefined && isDecimal(id) ? Number(id) : id, name, tag };
+  const candidate: Record<string, unknown> = {
+    id: id !== undefined && isDecimal(id) ? Number(id) : id,
+    name: texts.name,
+  };
+  for (const field of optionalFields) candidate[field] = texts[field];
   return validate(candidate, id ?? "", () => id);
 }
 
@@ -133,22 +179,21 @@ function validate(json: unknown, text: string, getIdText: () => string | undefin
     );
   }
 
-  const { name, tag } = json as Plant;
-  const newPlant = tag === undefined ? { id, name } : { id, name, tag };
+  const newPlant = toNewPlant(id, json as Plant);
   return unstorableText(newPlant) ?? newPlant;
 }
 
 /** The error of a plant whose strings cannot be stored exactly, or undefined. */
-function unstorableText({ name, tag }: Plant): ApiError | undefined {
-  if (isStorable(name) && (tag === undefined || isStorable(tag))) return undefined;
-  const reasons = Object.entries({ name, tag: tag ?? "" })
-    .filter(([, value]) => !isStorable(value))
-    .map(([field, value]) => {
-      const index = value.search(/\0|\p{Surrogate}/u);
-      const codeUnit = value.charCodeAt(index).toString(16).toUpperCase().padStart(4, "0");
-      const character = codeUnit === "0000" ? "U+0000" : `the unpaired surrogate U+${codeUnit}`;
-      return `"${field}" holds ${character} at index ${index}, which cannot be stored`;
-    });
+function unstorableText(plant: Plant): ApiError | undefined {
+  const unstorable = textFields.filter((field) => !isStorable(plant[field] ?? ""));
+  if (unstorable.length === 0) return undefined;
+  const reasons = unstorable.map((field) => {
+    const value = plant[field] ?? "";
+    const index = value.search(/\0|\p{Surrogate}/u);
+    const codeUnit = value.charCodeAt(index).toString(16).toUpperCase().padStart(4, "0");
+    const character = codeUnit === "0000" ? "U+0000" : `the unpaired surrogate U+${codeUnit}`;
+    return `"${field}" holds ${character} at index ${index}, which cannot be stored`;
+  });
   return new ApiError("unstorableText", `${reasons.join("; ")}: remove it.`);
 }
 

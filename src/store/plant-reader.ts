@@ -1,6 +1,6 @@
 // The interface by which an operator reads plants while a server runs: page by page, without delaying creates.
 
-import type { NewPlant } from "../contract/plant.ts";
+import type { NewPlant, PlantColumns } from "../contract/plant.ts";
 
 /**
  * The indexes that a search can use. Each slows every create, so an operator creates and drops them as needed:
@@ -45,7 +45,7 @@ export const indexedCharacters = 100;
 /** The index "text" finds texts of at least this many characters: SQLite's and PostgreSQL's trigrams have three. */
 export const textCharactersMin = 3;
 
-/** Longer names and tags are truncated to this many characters in a list. */
+/** Longer texts are truncated to this many characters in a list. */
 export const previewLength = 300;
 
 /** The orders of a list; plants with the same name or tag are ordered by id. `tag` lists only plants that have one. */
@@ -81,11 +81,9 @@ export interface Cursor {
 }
 
 /** A plant as a list shows it. */
-export interface PlantSummary {
+export interface PlantSummary extends PlantColumns {
   readonly id: bigint;
-  readonly name: string;
-  readonly tag: string | null;
-  /** Whether name or tag is truncated. */
+  /** Whether a text is truncated. */
   readonly isTruncated: boolean;
 }
 
@@ -128,7 +126,7 @@ export interface PlantReader {
   search(search: Search): Promise<SearchResult>;
   /** Summaries of the stored plants with these ids, in the order of the ids. */
   withIds(ids: readonly bigint[]): Promise<PlantSummary[]>;
-  /** One plant with its complete name and tag. */
+  /** One plant with its complete texts. */
   get(id: bigint): Promise<NewPlant | undefined>;
   /** The recorded creations of plants with these ids, in any order; none without the index "newest". */
   creations(ids: readonly bigint[]): Promise<Creation[]>;

@@ -320,8 +320,8 @@ export async function findSummaries(queries: PlantQueries, ids: readonly bigint[
 }
 
 /** The plant without its position. */
-function toSummary({ id, name, tag, isTruncated }: PlantAtCursor): PlantSummary {
-  return { id, name, tag, isTruncated };
+function toSummary({ cursor: _, ...summary }: PlantAtCursor): PlantSummary {
+  return summary;
 }
 
 /** An entry of the index "newest": the number of a create, and its time. */

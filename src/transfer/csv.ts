@@ -1,7 +1,12 @@
 // CSV import: a header that names the columns, then a record per plant.
 
 import { ApiError } from "../contract/errors.ts";
-import { parseNewPlantFields } from "../contract/plant.ts";
+import {
+  type NewPlantFields,
+  type OptionalField,
+  optionalFields,
+  parseNewPlantFields,
+} from "../contract/plant.ts";
 import { decodeUtf8 } from "../contract/utf8.ts";
 import { OperatorError } from "../operator-error.ts";
 import { type CsvCells, type Delimiter, parseCsvRecords } from "./csv-records.ts";
@@ -17,11 +22,10 @@ export const delimiterNames: ReadonlyMap<string, Delimiter> = new Map([
   ["tab", "\t"],
 ]);
 
-/** The index of each column; -1 if it is missing. */
-interface ColumnIndexes {
+/** The index of each column; -1 or undefined if it is missing. */
+interface ColumnIndexes extends Readonly<Partial<Record<OptionalField, number>>> {
   readonly id: number;
   readonly name: number;
-  readonly tag: number;
 }
 
 /** Columns that are chosen, in place of those that a header names. */
@@ -154,15 +158,16 @@ class CsvReader {
       );
     }
     if (isLongerThan(text, this.#recordBytesMax)) return recordTooLong(this.#recordBytesMax);
-    return parseNewPlantFields({
+    const fields: { -readonly [Field in keyof NewPlantFields]: NewPlantFields[Field] } = {
       id: cells[columns.id],
       name: cells[columns.name],
-      tag: cells[columns.tag],
-    });
+    };
+    for (const field of optionalFields) fields[field] = cells[columns[field] ?? -1];
+    return parseNewPlantFields(fields);
   }
 }
 
-const headerAdvice = "its first line must name the columns: id, name, and tag if there are tags";
+const headerAdvice = `its first line must name the columns id and name, and may name ${optionalFields.join(", ")}`;
 
 /** @param text The header as it is in the file. */
 function parseHeader(cells: CsvCells, text: string, delimiter: Delimiter): Columns {
@@ -179,7 +184,7 @@ function parseHeader(cells: CsvCells, text: string, delimiter: Delimiter): Colum
   return {
     id: names.indexOf("id"),
     name: names.indexOf("name"),
-    tag: names.indexOf("tag"),
+    ...Object.fromEntries(optionalFields.map((field) => [field, names.indexOf(field)])),
     count: names.length,
   };
 }
@@ -191,7 +196,9 @@ function headerError(cells: CsvCells): string | undefined {
   const missing = ["id", "name"].filter((name) => !names.includes(name));
   if (missing.length > 0)
     return `the header has no column ${missing.join(" and no ")}; it has ${describeColumns(cells)}`;
-  const twice = ["id", "name", "tag"].filter((name) => names.indexOf(name) !== names.lastIndexOf(name));
+  const twice = ["id", "name", ...optionalFields].filter(
+    (name) => names.indexOf(name) !== names.lastIndexOf(name),
+  );
   if (twice.length > 0) return `the header has the column ${twice.join(" and ")} twice`;
   return undefined;
 }

@@ -1,6 +1,6 @@
 // The formats of import and export.
 
-import { newPlantJson } from "../contract/plant.ts";
+import { newPlantJson, textFields } from "../contract/plant.ts";
 import type { StoredPlant } from "../store/plant-store.ts";
 import { type ChosenColumns, csvRecords } from "./csv.ts";
 import { type Delimiter, formatCsvCell, formatCsvRecord } from "./csv-records.ts";
@@ -26,7 +26,7 @@ interface TransferFormat {
   readonly text: (plants: readonly StoredPlant[], delimiter: Delimiter) => string;
 }
 
-const csvHeader = ["id", "name", "tag"];
+const csvHeader = ["id", ...textFields];
 
 /** Every format, by its name. */
 export const formats = {
@@ -59,7 +59,7 @@ function ndjsonText(plants: readonly StoredPlant[]): string {
 
 function csvText(plants: readonly StoredPlant[], delimiter: Delimiter): string {
   let text = "";
-  for (const { id, name, tag } of plants) text += `${formatCsvRecord(id, name, tag, delimiter)}\n`;
+  for (const plant of plants) text += `${formatCsvRecord(plant, delimiter)}\n`;
   return text;
 }
 
@@ -76,11 +76,10 @@ function ndjsonTextWithCreation(plants: readonly StoredPlant[]): string {
 function csvTextWithCreation(plants: readonly StoredPlant[], delimiter: Delimiter): string {
   let text = "";
   for (const plant of plants) {
-    const { id, name, tag, creation } = plant;
-    const cells = [createdAt(plant), creation?.token].map((value) =>
+    const cells = [createdAt(plant), plant.creation?.token].map((value) =>
       formatCsvCell(value ?? undefined, delimiter),
     );
-    text += `${[formatCsvRecord(id, name, tag, delimiter), ...cells].join(delimiter)}\n`;
+    text += `${[formatCsvRecord(plant, delimiter), ...cells].join(delimiter)}\n`;
   }
   return text;
 }

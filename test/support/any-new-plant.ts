@@ -1,7 +1,7 @@
 // Arbitrary plants for property tests.
 
 import fc from "fast-check";
-import type { NewPlant } from "../../src/contract/plant.ts";
+import { type NewPlant, type OptionalField, optionalFields } from "../../src/contract/plant.ts";
 
 // Full Unicode scalar values, with those over-represented that text handling gets wrong.
 const unit = fc.oneof(
@@ -30,8 +30,13 @@ export const anyInt64 = fc.oneof(
   fc.constantFrom(-(2n ** 63n), 2n ** 63n - 1n, 0n, 2n ** 53n + 1n, 2n ** 51n + 1n, -(2n ** 52n) - 1n),
 );
 
+const anyOptionalTexts = Object.fromEntries(optionalFields.map((field) => [field, anyText])) as Record<
+  OptionalField,
+  fc.Arbitrary<string>
+>;
+
 /** Any plant that the contract accepts. */
 export const anyNewPlant: fc.Arbitrary<NewPlant> = fc.record(
-  { id: anyInt64, name: anyText, tag: anyText },
+  { id: anyInt64, name: anyText, ...anyOptionalTexts },
   { requiredKeys: ["id", "name"] },
 );

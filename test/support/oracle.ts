@@ -21,11 +21,13 @@ export function isNewPlant(value: unknown): boolean {
   return validator(value as Parameters<typeof validator>[0]).valid;
 }
 
+/** A plant with the optional fields that it has. */
 export interface OraclePlant {
   readonly id: bigint;
   readonly name: string;
-  readonly tag?: string;
 }
+
+const textFields = Object.keys(openapi.components.schemas.Plant.properties ?? {});
 
 /** The plant of a body, or the error that it is to be refused with; undefined where the parser cannot go so deep. */
 export function parseBody(
@@ -48,21 +50,19 @@ export function parseBody(
 
 function parseValue(json: unknown): OraclePlant | "invalidPlant" | "unstorableText" {
   if (typeof json !== "object" || json === null || Array.isArray(json)) return "invalidPlant";
-  const { id, name, tag } = Object.fromEntries(
-    ["id", "name", "tag"]
-      .filter((field) => Object.hasOwn(json, field))
-      .map((field) => [field, json[field as keyof typeof json]]),
-  ) as Record<string, unknown>;
+  const { id, ...texts } = Object.fromEntries(
+    ["id", ...textFields]
+      .filter((field) => Object.hasOwn(json, field) && json[field as keyof typeof json] !== undefined)
+      .map((field) => [field, json[field as keyof typeof json] as unknown]),
+  );
   const exactId = isLosslessNumber(id) ? int64(id.toString()) : undefined;
   const forSchema = {
     ...(id === undefined ? {} : { id: exactId === undefined ? "no int64" : 1 }),
-    ...(name === undefined ? {} : { name: shallow(name) }),
-    ...(tag === undefined ? {} : { tag: shallow(tag) }),
+    ...Object.fromEntries(Object.entries(texts).map(([field, value]) => [field, shallow(value)])),
   };
-  if (!isNewPlant(forSchema) || exactId === undefined || typeof name !== "string") return "invalidPlant";
-  if (!isStorable(name)) return "unstorableText";
-  if (typeof tag !== "string") return { id: exactId, name };
-  return isStorable(tag) ? { id: exactId, name, tag } : "unstorableText";
+  if (!isNewPlant(forSchema) || exactId === undefined) return "invalidPlant";
+  if (!Object.values(texts).every((value) => isStorable(String(value)))) return "unstorableText";
+  return { id: exactId, ...(texts as { readonly name: string }) };
 }
 
 /** A value of the same type that the validator can take: it knows no numbers as texts, however deep. */

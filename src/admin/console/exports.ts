@@ -1,7 +1,7 @@
 // The console's export: all plants or those of a search, as a download, page by page of the list. Each page is a short read,
 // so that neither a large store nor a slow download keeps a snapshot, which would keep SQLite from restarting its WAL.
 
-import type { NewPlant } from "../../contract/plant.ts";
+import { countCodeUnits, type NewPlant, toNewPlant } from "../../contract/plant.ts";
 import type { Cursor, PlantReader, PlantSummary, Search } from "../../store/plant-reader.ts";
 import { exportText } from "../../transfer/export.ts";
 import { formatNames } from "../../transfer/format.ts";
@@ -109,19 +109,15 @@ async function* inFull(reader: PlantReader, summaries: readonly PlantSummary[]):
   let plants: NewPlant[] = [];
   let codeUnits = 0;
   for (const summary of summaries) {
-    const plant = summary.isTruncated ? await reader.get(summary.id) : toPlant(summary);
+    const plant = summary.isTruncated ? await reader.get(summary.id) : toNewPlant(summary.id, summary);
     // A plant that was deleted meanwhile.
     if (plant === undefined) continue;
     plants.push(plant);
-    codeUnits += plant.name.length + (plant.tag?.length ?? 0);
+    codeUnits += countCodeUnits(plant);
     if (codeUnits < chunkCodeUnitsMax) continue;
     yield plants;
     plants = [];
     codeUnits = 0;
   }
   if (plants.length > 0) yield plants;
-}
-
-function toPlant({ id, name, tag }: PlantSummary): NewPlant {
-  return tag === null ? { id, name } : { id, name, tag };
 }

@@ -2,7 +2,13 @@
 
 import { ApiError } from "../../contract/errors.ts";
 import { parseInt64 } from "../../contract/int64.ts";
-import { type NewPlant, newPlantJson, parseNewPlantJson, plantsEqual } from "../../contract/plant.ts";
+import {
+  type NewPlant,
+  newPlantJson,
+  parseNewPlantJson,
+  plantsEqual,
+  toColumns,
+} from "../../contract/plant.ts";
 import type { EditOutcome, PlantEdit } from "../../store/plant-edit.ts";
 import {
   type Creation,
@@ -113,7 +119,7 @@ export class Plants {
     const reader = await this.#dependencies.reader();
     const plant = await reader.get(id);
     if (plant === undefined) return respondJson(null);
-    const [shown] = await withCreations(reader, [{ ...plant, tag: plant.tag ?? null }]);
+    const [shown] = await withCreations(reader, [toColumns(plant)]);
     return respondJson(shown);
   }
 

@@ -607,7 +607,7 @@ class Lane implements Commits {
  */
 async function commitNothing(pool: HostPool, node: CitusNode | undefined): Promise<void> {
   // The privilege is checked though no row is inserted.
-  await pool.query({ text: "INSERT INTO plants (id, name, tag) SELECT 0, '', '' WHERE false" });
+  await pool.query({ text: "INSERT INTO plants (id, name) SELECT 0, '' WHERE false" });
   const statement = {
     text: `SELECT pg_logical_emit_message(true, 'plantstore', ''),
                   (SELECT count(*) FROM pg_dist_local_group JOIN pg_dist_node USING (groupid)

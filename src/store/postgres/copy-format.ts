@@ -1,7 +1,7 @@
 // Plants in the text format of COPY (PostgreSQL manual, "COPY", "Text Format"): columns are separated by tabs, rows end with
 // a line feed, \N is null, and backslash, tab, line feed and carriage return are escaped with a backslash.
 
-import type { NewPlant } from "../../contract/plant.ts";
+import { type NewPlant, type Plant, textFields, toNewPlant } from "../../contract/plant.ts";
 import type { StoredPlant } from "../plant-store.ts";
 
 const special = /[\\\t\n\r]/;
@@ -18,44 +18,55 @@ const unescaped: Readonly<Record<string, string>> = {
   v: "\v",
 };
 
+const lastField = textFields.length - 1;
+
 /** Formats plants as rows. */
 export function toCopyText(plants: readonly NewPlant[]): string {
   let text = "";
-  for (const { id, name, tag } of plants)
-    text += `${id}\t${escapeText(name)}\t${tag === undefined ? "\\N" : escapeText(tag)}\n`;
+  for (const plant of plants) {
+    text += plant.id;
+    for (const field of textFields) {
+      const value = plant[field];
+      text += value === undefined ? "\t\\N" : `\t${escapeText(value)}`;
+    }
+    text += "\n";
+  }
   return text;
 }
 
-/** Parses complete rows of id, name and tag. */
+/** Parses complete rows of an id and the texts of a plant. */
 export function fromCopyText(text: string): StoredPlant[] {
   const plants: StoredPlant[] = [];
-  // Most texts contain no backslash; then no tag is null, and no value is escaped.
+  // Most texts contain no backslash; then no value is null or escaped.
   const isPlain = !text.includes("\\");
   for (let start = 0; start < text.length; ) {
-    const idEnd = text.indexOf("\t", start);
-    const nameEnd = text.indexOf("\t", idEnd + 1);
-    const end = text.indexOf("\n", nameEnd + 1);
-    const id = text.slice(start, idEnd);
-    const name = text.slice(idEnd + 1, nameEnd);
-    const tag = text.slice(nameEnd + 1, end);
-    if (isPlain) plants.push({ id, name, tag });
-    else if (tag === "\\N") plants.push({ id, name: unescapeText(name) });
-    else plants.push({ id, name: unescapeText(name), tag: unescapeText(tag) });
+    let end = text.indexOf("\t", start);
+    const plant: { id: string; name: string } = { id: text.slice(start, end), name: "" };
+    for (let field = 0; field < textFields.length; field++) {
+      start = end + 1;
+      end = text.indexOf(field === lastField ? "\n" : "\t", start);
+      const value = text.slice(start, end);
+      if (isPlain) plant[textFields[field] as "name"] = value;
+      else if (value !== "\\N") plant[textFields[field] as "name"] = unescapeText(value);
+    }
+    plants.push(plant);
     start = end + 1;
   }
   return plants;
 }
 
-/** Parses complete rows of id, name, tag, and the number, time and token of the creation. */
+/** The same, each row with the number, time and token of the creation. */
 export function fromCopyTextWithCreations(text: string): StoredPlant[] {
   const lines = text.split("\n").slice(0, -1);
   return lines.map((line) => {
-    const [id = "", name = "", tag, position, createdAt, token] = line.split("\t").map(fromCopyValue);
+    const [id, ...values] = line.split("\t").map(fromCopyValue);
+    const [position, createdAt, token] = values.slice(textFields.length);
+    const columns = Object.fromEntries(textFields.map((field, index) => [field, values[index]]));
     const creation =
       typeof position === "string"
         ? { createdAt: typeof createdAt === "string" ? Number(createdAt) : null, token: token ?? null }
         : null;
-    return { id: id ?? "", name: name ?? "", ...(typeof tag === "string" ? { tag } : {}), creation };
+    return { ...toNewPlant(id ?? "", columns as unknown as Plant), creation };
   });
 }
 

@@ -1,5 +1,6 @@
 // The queries of a search.
 
+import { type PlantColumns, textFields } from "../../contract/plant.ts";
 import {
   type CountedPart,
   type Creation,
@@ -22,10 +23,8 @@ import { begin } from "./connection.ts";
 import { DatabaseError } from "./driver.ts";
 import type { Primary } from "./primary.ts";
 
-interface Row {
+interface Row extends PlantColumns {
   readonly id: string;
-  readonly name: string;
-  readonly tag: string | null;
   readonly is_truncated: boolean;
   readonly position?: string;
   readonly sort_key?: string;
@@ -39,8 +38,14 @@ interface DeletedRow {
 
 type Value = string | number | bigint;
 
-const summaryColumns = `id, left(name, ${previewLength}) AS name, left(tag, ${previewLength}) AS tag,
-               length(name) > ${previewLength} OR coalesce(length(tag), 0) > ${previewLength} AS is_truncated`;
+const summaryColumns = [
+  "id",
+  ...textFields.map((field) => `left(${field}, ${previewLength}) AS ${field}`),
+  `${textFields.map((field) => `coalesce(length(${field}), 0) > ${previewLength}`).join(" OR ")} AS is_truncated`,
+].join(", ");
+
+const plantColumns = ["id", ...textFields].join(", ");
+
 /** The expressions of the indexes, in the order of code points, whatever the database's collation; and the condition of the one on tags. */
 const keys = {
   name: { key: `left(name, ${indexedCharacters}) COLLATE "C"`, condition: "" },
@@ -130,7 +135,7 @@ export class PostgresPlantQueries implements PlantQueries, CreationQueries {
   ): Promise<PlantAtCursor[] | undefined> {
     const { reached, direction } = sqlOf(isDescending);
     const values: Value[] = [from, plantsMax];
-    const text = `WITH found AS MATERIALIZED (SELECT id, name, tag FROM plants WHERE ${filterSql(filter, values)})
+    const text = `WITH found AS MATERIALIZED (SELECT ${plantColumns} FROM plants WHERE ${filterSql(filter, values)})
                   SELECT ${summaryColumns} FROM found WHERE id ${reached} $1 ORDER BY id ${direction} LIMIT $2`;
     try {
       const rows = await this.#primary.onceOnConnection(async (connection) => {
@@ -180,7 +185,7 @@ export class PostgresPlantQueries implements PlantQueries, CreationQueries {
     const { direction } = sqlOf(isDescending);
     const values: Value[] = [min, max, plantsMax];
     const matches = filterSql(filter, values);
-    const range = `SELECT id, name, tag FROM plants WHERE id BETWEEN $1 AND $2`;
+    const range = `SELECT ${plantColumns} FROM plants WHERE id BETWEEN $1 AND $2`;
     const ofTag =
       usesTagIndex && filter.tag !== undefined
         ? `AND ${keys.tag.key} = $${values.push(keyOf(filter.tag))} AND tag IS NOT NULL
@@ -276,10 +281,10 @@ function filterSql({ prefix, text, tag }: SearchFilter, values: Value[]): string
 }
 
 function toPlantAtCursor(
-  { id, name, tag, is_truncated, position, sort_key }: Row,
+  { id, is_truncated, position, sort_key, ...columns }: Row,
   order: Cursor["order"],
 ): PlantAtCursor {
   const number = BigInt(position ?? id);
   const cursor: Cursor = sort_key === undefined ? { order, number } : { order, number, key: sort_key };
-  return { id: BigInt(id), name, tag, isTruncated: is_truncated, cursor };
+  return { ...columns, id: BigInt(id), isTruncated: is_truncated, cursor };
 }

@@ -1,7 +1,14 @@
 // The plants table: commits batches, reads single plants, exports and counts. The statements are those that PostgreSQL,
 // Citus, CockroachDB and YugabyteDB have in common.
 
-import type { NewPlant } from "../../contract/plant.ts";
+import {
+  type NewPlant,
+  type Plant,
+  type PlantColumns,
+  textFields,
+  toNewPlant,
+  toTexts,
+} from "../../contract/plant.ts";
 import type { EditOutcome, PlantEdit } from "../plant-edit.ts";
 import {
   compareWithStored,
@@ -32,12 +39,14 @@ import {
 } from "./errors.ts";
 import type { Commits, Primary } from "./primary.ts";
 
-interface PlantRow {
+interface PlantRow extends PlantColumns {
   /** The client returns int8 as decimal digits. */
   readonly id: string;
-  readonly name: string;
-  readonly tag: string | null;
 }
+
+/** The columns of a plant, in the order in which they are written and read. */
+const columns = ["id", ...textFields];
+const columnList = columns.join(", ");
 
 /** The result of inserting rows: the ids that were created, and the plants that were already stored. */
 interface InsertResult {
@@ -48,8 +57,8 @@ interface InsertResult {
 /** From this many rows on, as an import has them, a batch is sent by COPY: 500,000 rows a second, and 100,000 by INSERT. */
 const copyRowsMin = 2_000;
 
-/** Rows of one INSERT: the protocol counts the parameters, three for each row, in 16 bits. */
-const insertRowsMax = 20_000;
+/** Rows of one INSERT: the protocol counts the parameters, one for each column of each row, in 16 bits. */
+const insertRowsMax = Math.floor(60_000 / columns.length);
 
 const uniqueViolation = "23505";
 
@@ -125,15 +134,19 @@ export class PostgresPlants {
 
   /** Edits one plant in one statement. See PlantStore.edit. It is not repeated, as it may have been made without a response. */
   async edit({ id, expected, replacement }: PlantEdit): Promise<EditOutcome> {
-    const isExpected = `id = $1::int8 AND name COLLATE "C" = $2 AND tag COLLATE "C" IS NOT DISTINCT FROM $3`;
-    const values = [String(id), expected.name, expected.tag ?? null];
-    const statement =
+    const values: (string | null)[] = [String(id)];
+    /** A condition or an assignment for each text of a plant. */
+    const forEachText = (plant: Plant, sql: (field: string, parameter: string) => string) =>
+      toTexts(plant).map((text, index) => sql(textFields[index] ?? "", `$${values.push(text ?? null)}`));
+    const isExpected = [
+      "id = $1::int8",
+      ...forEachText(expected, (field, value) => `${field} COLLATE "C" IS NOT DISTINCT FROM ${value}`),
+    ].join(" AND ");
+    const text =
       replacement === undefined
-        ? { text: `DELETE FROM plants WHERE ${isExpected}`, values }
-        : {
-            text: `UPDATE plants SET name = $4, tag = $5 WHERE ${isExpected}`,
-            values: [...values, replacement.name, replacement.tag ?? null],
-          };
+        ? `DELETE FROM plants WHERE ${isExpected}`
+        : `UPDATE plants SET ${forEachText(replacement, (field, value) => `${field} = ${value}`).join(", ")} WHERE ${isExpected}`;
+    const statement = { text, values };
     const editing = this.#primary.once(async (pool) => {
       const { rowCount } = await pool.query(withLockLimit(statement, batchLockMsMax));
       if (rowCount === 1) return "done";
@@ -267,7 +280,7 @@ async function commitOrDivide(division: Division, batch: readonly NewPlant[]): P
   const outcomes = await commitUnlessLocked(pool, batch, batchLockMsMax);
   if (outcomes !== undefined) return outcomes;
   // A lock on the whole table blocks every part; this statement then fails as the batch did.
-  const probe = { text: "INSERT INTO plants (id, name, tag) SELECT 0, '', '' WHERE false" };
+  const probe = { text: "INSERT INTO plants (id, name) SELECT 0, '' WHERE false" };
   await pool.query(withLockLimit(probe, partLockMsMax));
   return commitParts(division, halve(batch));
 }
@@ -400,7 +413,7 @@ async function copy(pool: HostPool, rows: readonly NewPlant[], lockMs: number): 
   const connection = await pool.connect();
   try {
     await begin(connection, "", { lockMs, tokens: tokensOf(rows) });
-    const stream = connection.query(copyFrom("COPY plants (id, name, tag) FROM STDIN"));
+    const stream = connection.query(copyFrom(`COPY plants (${columnList}) FROM STDIN`));
     await new Promise<void>((resolve, reject) => {
       stream
         .once("finish", resolve)
@@ -440,23 +453,25 @@ async function insert(pool: HostPool, rows: readonly NewPlant[], lockMs: number)
  * table was small.
  */
 function insertStatement(pool: HostPool, rows: readonly NewPlant[]): QueryConfig {
-  const [into, conflict] = ["INSERT INTO plants (id, name, tag)", "ON CONFLICT (id) DO NOTHING RETURNING id"];
+  const [into, conflict] = [`INSERT INTO plants (${columnList})`, "ON CONFLICT (id) DO NOTHING RETURNING id"];
   if (pool.insertMethod === "values") {
-    const tuples = rows.map(
-      (_, row) => `($${3 * row + 1}::int8,$${3 * row + 2}::text,$${3 * row + 3}::text)`,
-    );
+    const tuples = rows.map((_, row) => {
+      const parameters = columns.map(
+        (_, column) => `$${columns.length * row + column + 1}::${column === 0 ? "int8" : "text"}`,
+      );
+      return `(${parameters.join(",")})`;
+    });
     return {
       text: `${into} VALUES ${tuples.join(",")} ${conflict}`,
-      values: rows.flatMap(({ id, name, tag }) => [String(id), name, tag ?? null]),
+      values: rows.flatMap((plant) => [String(plant.id), ...toTexts(plant).map((text) => text ?? null)]),
     };
   }
   return {
     ...(pool.namesStatements ? { name: "plantstore_insert" } : {}),
-    text: `${into} SELECT * FROM unnest($1::int8[], $2::text[], $3::text[]) ${conflict}`,
+    text: `${into} SELECT * FROM unnest($1::int8[]${textFields.map((_, field) => `, $${field + 2}::text[]`).join("")}) ${conflict}`,
     values: [
       toInt8Array(rows.map(({ id }) => id)),
-      toTextArray(rows.map(({ name }) => name)),
-      toTextArray(rows.map(({ tag }) => tag)),
+      ...textFields.map((field) => toTextArray(rows.map((plant) => plant[field]))),
     ],
   };
 }
@@ -492,18 +507,14 @@ async function select(
   ids: readonly bigint[],
 ): Promise<{ plants: Map<bigint, NewPlant>; hasStandbys: boolean }> {
   const { rows } = await pool.query<PlantRow & { standbys: string | null }>(
-    `SELECT id, name, tag, current_setting('synchronous_standby_names', true) AS standbys
+    `SELECT ${columnList}, current_setting('synchronous_standby_names', true) AS standbys
      FROM plants WHERE id = ANY ($1::int8[])`,
     [ids.map(String)],
   );
   return {
-    plants: new Map(rows.map((row) => [BigInt(row.id), toPlant(row)])),
+    plants: new Map(rows.map((row) => [BigInt(row.id), toNewPlant(BigInt(row.id), row)])),
     hasStandbys: (rows[0]?.standbys ?? "") !== "",
   };
-}
-
-function toPlant({ id, name, tag }: PlantRow): NewPlant {
-  return tag === null ? { id: BigInt(id), name } : { id: BigInt(id), name, tag };
 }
 
 /**
@@ -540,16 +551,16 @@ export async function countPlants(primary: Primary, filter: ExportFilter): Promi
 }
 
 async function* copyOut(connection: PoolClient, filter: ExportFilter): AsyncGenerator<StoredPlant[]> {
-  const [columns, creation] = filter.withCreation
+  const [creationColumns, creation] = filter.withCreation
     ? [
-        ", position, created_at, token",
+        ", arrival.position, arrival.created_at, arrival.token",
         `LEFT JOIN LATERAL (
          SELECT position, created_at, token FROM plant_arrivals WHERE plant_arrivals.id = plants.id
          ORDER BY position DESC LIMIT 1
        ) AS arrival ON true`,
       ]
     : ["", ""];
-  const sql = `COPY (SELECT plants.id, name, tag${columns} FROM plants ${creation} ${whereClause(filter)}
+  const sql = `COPY (SELECT ${columns.map((column) => `plants.${column}`).join(", ")}${creationColumns} FROM plants ${creation} ${whereClause(filter)}
                      ORDER BY plants.id) TO STDOUT`;
   const parse = filter.withCreation ? fromCopyTextWithCreations : fromCopyText;
   const query = Object.assign(copyTo(sql), { query_timeout: exportMsMax, callback: () => undefined });

@@ -1,6 +1,6 @@
 // The queries of a search. Their promises are settled when they are returned: each query blocks its thread.
 
-import type { NewPlant } from "../../contract/plant.ts";
+import { type NewPlant, type PlantColumns, textFields, toNewPlant } from "../../contract/plant.ts";
 import {
   type CountedPart,
   type Creation,
@@ -21,14 +21,12 @@ import {
   toCountedPart,
 } from "../plant-search.ts";
 import type { Database } from "./driver.ts";
-import { type PlantRow, toPlant } from "./plants.ts";
+import { type PlantRow, plantColumns } from "./plants.ts";
 
-interface Row {
+interface Row extends PlantColumns {
   readonly id: bigint;
-  readonly name: string;
-  readonly tag: string | null;
-  readonly name_length: bigint;
-  readonly tag_length: bigint | null;
+  /** 0 or 1. */
+  readonly is_truncated: bigint;
   readonly position?: bigint;
   readonly sort_key?: string;
 }
@@ -41,9 +39,11 @@ interface DeletedRow {
 
 type Value = bigint | string;
 
-const summaryColumns = `plants.id, substr(plants.name, 1, ${previewLength}) AS name,
-               substr(plants.tag, 1, ${previewLength}) AS tag, length(plants.name) AS name_length,
-               length(plants.tag) AS tag_length`;
+const summaryColumns = [
+  "plants.id",
+  ...textFields.map((field) => `substr(plants.${field}, 1, ${previewLength}) AS ${field}`),
+  `(${textFields.map((field) => `coalesce(length(plants.${field}), 0) > ${previewLength}`).join(" OR ")}) AS is_truncated`,
+].join(", ");
 
 /** The expressions of the indexes, and the condition of the one on tags. */
 const keys = {
@@ -184,11 +184,13 @@ export class SqlitePlantQueries implements PlantQueries, CreationQueries {
     );
   }
 
-  /** One plant with its complete name and tag. */
+  /** One plant with its complete texts. */
   get(id: bigint): NewPlant | undefined {
-    const plants = this.#database.query<PlantRow, [bigint]>("SELECT id, name, tag FROM plants WHERE id = ?");
+    const plants = this.#database.query<PlantRow, [bigint]>(
+      `SELECT ${plantColumns} FROM plants WHERE id = ?`,
+    );
     const row = plants.get(id);
-    return row === null ? undefined : toPlant(row);
+    return row === null ? undefined : toNewPlant(row.id, row);
   }
 
   creations(ids: readonly bigint[]): Creation[] {
@@ -253,16 +255,14 @@ function filterSql({ prefix, tag }: SearchFilter, usesTagIndex: boolean): [sql: 
 }
 
 function toPlantAtCursor(
-  { id, name, tag, name_length, tag_length, position, sort_key }: Row,
+  { id, is_truncated, position, sort_key, ...columns }: Row,
   order: Cursor["order"],
 ): PlantAtCursor {
-  const isTruncated = name_length > previewLength || (tag_length ?? 0n) > previewLength;
   const number = position ?? id;
   return {
+    ...columns,
     id,
-    name,
-    tag,
-    isTruncated,
+    isTruncated: is_truncated === 1n,
     cursor: sort_key === undefined ? { order, number } : { order, number, key: sort_key },
   };
 }

@@ -1,6 +1,14 @@
 // The plants table: commits batches, reads single plants, exports and counts.
 
-import { type NewPlant, plantsEqual } from "../../contract/plant.ts";
+import {
+  countCodeUnits,
+  type NewPlant,
+  type Plant,
+  type PlantColumns,
+  plantsEqual,
+  textFields,
+  toNewPlant,
+} from "../../contract/plant.ts";
 import type { EditOutcome, PlantEdit } from "../plant-edit.ts";
 import type { Creation } from "../plant-reader.ts";
 import {
@@ -17,16 +25,22 @@ import { batchFailure } from "./errors.ts";
 import { recordsCreations } from "./indexes.ts";
 import { Wal } from "./wal.ts";
 
-export interface PlantRow {
-  readonly id: bigint;
-  readonly name: string;
-  readonly tag: string | null;
+export type PlantRow = PlantColumns & { readonly id: bigint };
+
+/** The columns of a plant, as they are selected. */
+export const plantColumns = ["id", ...textFields].map((column) => `plants.${column}`).join(", ");
+
+/** A text, or null for a field that a plant does not have, for each of textFields. */
+function toValues(plant: Plant): (string | null)[] {
+  const values: (string | null)[] = [];
+  for (const field of textFields) values.push(plant[field] ?? null);
+  return values;
 }
 
 /** Plants that an export reads at a time: 100 to 10,000 cost the same for each plant. */
 const exportRowsMax = 1_000;
 
-/** UTF-16 code units of names and tags that an export holds at a time: the bound on its memory where plants are large. */
+/** UTF-16 code units of texts that an export holds at a time: the bound on its memory where plants are large. */
 const exportCodeUnitsMax = 2 ** 20;
 
 export class SqlitePlants {
@@ -45,10 +59,11 @@ export class SqlitePlants {
     this.#wal = wal;
     this.#begin = database.prepare("BEGIN IMMEDIATE");
     this.#commitTransaction = database.prepare("COMMIT");
-    this.#insert = database.prepare<never, [bigint, string, string | null]>(
-      "INSERT INTO plants (id, name, tag) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING",
+    this.#insert = database.prepare<never, [bigint, ...(string | null)[]]>(
+      `INSERT INTO plants (id, ${textFields.join(", ")}) VALUES (?${", ?".repeat(textFields.length)})
+       ON CONFLICT (id) DO NOTHING`,
     );
-    this.#select = database.prepare<PlantRow, [bigint]>("SELECT id, name, tag FROM plants WHERE id = ?");
+    this.#select = database.prepare<PlantRow, [bigint]>(`SELECT ${plantColumns} FROM plants WHERE id = ?`);
   }
 
   /**
@@ -76,8 +91,8 @@ export class SqlitePlants {
       if (!plantsEqual(stored, expected)) return "changed";
       if (replacement === undefined) this.#database.run("DELETE FROM plants WHERE id = ?", [id]);
       else {
-        const values = [replacement.name, replacement.tag ?? null, id];
-        this.#database.run("UPDATE plants SET name = ?, tag = ? WHERE id = ?", values);
+        const columns = textFields.map((field) => `${field} = ?`).join(", ");
+        this.#database.run(`UPDATE plants SET ${columns} WHERE id = ?`, [...toValues(replacement), id]);
       }
       return "done";
     });
@@ -85,7 +100,7 @@ export class SqlitePlants {
 
   get(id: bigint): NewPlant | undefined {
     const row = this.#select.get(id);
-    return row === null ? undefined : toPlant(row);
+    return row === null ? undefined : toNewPlant(row.id, row);
   }
 
   /** Finalizes the statements: an open one would keep SQLite from removing the WAL when the database is closed. */
@@ -127,7 +142,7 @@ export class SqlitePlants {
   }
 
   #insertOne(plant: NewPlant): Outcome {
-    const { changes } = this.#insert.run(plant.id, plant.name, plant.tag ?? null);
+    const { changes } = this.#insert.run(plant.id, ...toValues(plant));
     if (Number(changes) === 1) return "created";
     const stored = this.get(plant.id);
     if (stored === undefined) throw new Error(`SQLite neither inserted nor found the plant ${plant.id}`);
@@ -178,19 +193,22 @@ export type SqliteStoredPlant = StoredPlant & { readonly id: bigint };
 export function* exportPlants(database: Database, filter: ExportFilter): Generator<SqliteStoredPlant[]> {
   const { where, values } = whereClause(filter);
   if (filter.withCreation && !recordsCreations(database)) throw noCreations();
-  const columns = filter.withCreation ? "id, name, tag, position, created_at, token" : "id, name, tag";
+  const columns = filter.withCreation
+    ? `${plantColumns}, arrival.position, arrival.created_at, arrival.token`
+    : plantColumns;
   const creation = filter.withCreation
-    ? `LEFT JOIN plant_arrivals ON position = (SELECT max(position) FROM plant_arrivals WHERE id = plants.id)`
+    ? `LEFT JOIN plant_arrivals AS arrival ON arrival.position = (SELECT max(position) FROM plant_arrivals WHERE id = plants.id)`
     : "";
   const select = database.prepare<PlantRow & Partial<CreationColumns>, (bigint | string)[]>(
-    `SELECT ${columns.replace("id", "plants.id")} FROM plants ${creation} ${where} ORDER BY plants.id`,
+    `SELECT ${columns} FROM plants ${creation} ${where} ORDER BY plants.id`,
   );
   try {
     let plants: SqliteStoredPlant[] = [];
     let codeUnits = 0;
     for (const row of select.iterate(...values)) {
-      plants.push(filter.withCreation ? { ...toPlant(row), creation: toCreation(row) } : toPlant(row));
-      codeUnits += row.name.length + (row.tag?.length ?? 0);
+      const plant = toNewPlant(row.id, row);
+      plants.push(filter.withCreation ? { ...plant, creation: toCreation(row) } : plant);
+      codeUnits += countCodeUnits(plant);
       if (plants.length < exportRowsMax && codeUnits < exportCodeUnitsMax) continue;
       yield plants;
       plants = [];
@@ -231,9 +249,4 @@ function toCreation({
 }: Partial<CreationColumns>): Omit<Creation, "id"> | null {
   if (typeof position !== "bigint") return null;
   return { createdAt: typeof created_at === "bigint" ? Number(created_at) : null, token };
-}
-
-/** The plant of a row. */
-export function toPlant({ id, name, tag }: PlantRow): NewPlant {
-  return tag === null ? { id, name } : { id, name, tag };
 }

@@ -1,14 +1,12 @@
 // A simulated PostgreSQL cluster: a primary, with or without a synchronous standby, their rows and their faults.
 
-import { newPlantJson } from "../../../src/contract/plant.ts";
+import { newPlantJson, type PlantColumns, textFields, toNewPlant } from "../../../src/contract/plant.ts";
 import type { SimulationParts } from "./environment.ts";
 import type { Rows, Statement } from "./postgres-protocol.ts";
 import type { SimulatedSocket } from "./postgres-socket.ts";
 
-interface Row {
+interface Row extends PlantColumns {
   readonly id: bigint;
-  readonly name: string;
-  readonly tag: string | null;
 }
 
 type HostState = "up" | "down" | "hangs";
@@ -24,8 +22,9 @@ export interface Fate {
 const states = ["40001", "40P01", "53300", "57P01", "57014", "53100", "08006", "54000"];
 
 /** The statements of PostgresPlants and Primary. */
-const isInsert = /^INSERT INTO plants \(id, name, tag\) (?:VALUES|SELECT \* FROM unnest)/;
-const isSelect = /^SELECT id, name, tag, current_setting/;
+const columnNames = ["id", ...textFields];
+const isInsert = /^INSERT INTO plants \([a-z, ]+\) (?:VALUES|SELECT \* FROM unnest)/i;
+const isSelect = /^SELECT [a-z, ]+, current_setting\('synchronous_standby_names'/i;
 const isLock = /FOR KEY SHARE/;
 const isCheck = /^SELECT current_setting\('transaction_read_only'\)/;
 const isSettingsCheck = /^SELECT current_setting\('synchronous_commit'\)/;
@@ -182,8 +181,8 @@ export class PostgresCluster {
     const standbys = this.hasStandby && this.#parts.mutation.concealsStandbys !== true ? "one" : "";
     const found = this.#log.filter(({ id }) => wanted.has(id));
     return {
-      columns: ["*id", "name", "tag", "standbys"],
-      rows: found.map(({ id, name, tag }) => [String(id), name, tag, standbys]),
+      columns: ["*id", ...textFields, "standbys"],
+      rows: found.map((row) => [String(row.id), ...textFields.map((field) => row[field]), standbys]),
     };
   }
 
@@ -231,28 +230,24 @@ export class PostgresCluster {
   }
 }
 
-function toJson({ id, name, tag }: Row): string {
-  return newPlantJson(tag === null ? { id, name } : { id, name, tag });
+function toJson(row: Row): string {
+  return newPlantJson(toNewPlant(row.id, row));
 }
 
 const calm = { cut: 0, error: 0, stall: 0 };
 
-/** The rows of a list of VALUES, or of three arrays. */
+/** The rows of a list of VALUES, or of an array for each column. */
 function toRows(values: Statement["values"]): Row[] {
-  const [ids, names, tags] = values;
-  const isArrays = Array.isArray(ids) && Array.isArray(names) && Array.isArray(tags);
-  const columns = (isArrays ? [ids, names, tags] : [0, 1, 2].map((column) => everyThird(values, column))) as [
-    string[],
-    string[],
-    (string | null)[],
-  ];
-  return columns[0].map((id, index) => {
-    const [name, tag] = [columns[1][index], columns[2][index] ?? null];
-    if (id === null || name === undefined || name === null) throw new Error("A row without an id or a name");
-    return { id: BigInt(id), name, tag };
+  const width = columnNames.length;
+  const columns = (
+    values.every(Array.isArray)
+      ? values
+      : columnNames.map((_, column) => values.filter((_, index) => index % width === column))
+  ) as (string | null)[][];
+  return (columns[0] ?? []).map((id, index) => {
+    const texts = textFields.map((field, column) => [field, columns[column + 1]?.[index] ?? null]);
+    const row = Object.fromEntries(texts) as PlantColumns;
+    if (id === null || row.name === null) throw new Error("A row without an id or a name");
+    return { ...row, id: BigInt(id) };
   });
-}
-
-function everyThird<Value>(values: readonly Value[], first: number): Value[] {
-  return values.filter((_, index) => index % 3 === first);
 }

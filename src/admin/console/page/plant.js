@@ -6,7 +6,8 @@ import { formatDate, html, untrustedText } from "./format.js";
 import { Component } from "./library/preact.js";
 
 /**
- * @typedef {{ id: string, name: string, tag: string | null, createdAt: string | null, token: string | null }} Plant
+ * @typedef {{ id: string, name: string, tag: string | null } & Readonly<Record<string, string | null>>} Fields an absent optional field is null
+ * @typedef {Fields & { createdAt: string | null, token: string | null }} Plant
  * @typedef {{ name: string, tag: string, hasTag: boolean }} Draft
  * @typedef {{ plant: Plant | null, isLoaded: boolean, mode: "shown" | "edited" | "confirmed" | "deleted",
  *   draft: Draft, error: string, isBusy: boolean }} State
@@ -62,7 +63,8 @@ export class PlantDialog extends Component {
   /** The plant as the draft has it. */
   get replacement() {
     const { plant, draft } = this.state;
-    return { id: plant?.id ?? "", name: draft.name, tag: draft.hasTag ? draft.tag : null };
+    const fields = plant === null ? { id: "" } : fieldsOf(plant);
+    return { ...fields, name: draft.name, tag: draft.hasTag ? draft.tag : null };
   }
 
   /**
@@ -76,7 +78,7 @@ export class PlantDialog extends Component {
     if (plant === null) return;
     this.setState({ isBusy: true, error: "" });
     try {
-      await post(path, { expected: bodyOf(plant), ...body });
+      await post(path, { expected: bodyOf(fieldsOf(plant)), ...body });
       this.props.onEdited();
       if (path === "plant/delete") {
         this.props.onClose();
@@ -133,7 +135,7 @@ export class PlantDialog extends Component {
   shown(plant) {
     const { createdAt, token } = plant;
     return html`
-      ${texts(plant)}
+      ${texts(fieldsOf(plant))}
       <dl>
         ${createdAt !== null && html`<dt>Created</dt><dd>${formatDate(createdAt)}${token === null ? "" : html` with the token ${untrustedText(token)}`}</dd>`}
       </dl>
@@ -179,10 +181,10 @@ export class PlantDialog extends Component {
   /** @param {Plant} plant */
   confirmation(plant) {
     const { isBusy, error } = this.state;
-    const replacement = { ...plant, ...this.replacement };
+    const { replacement } = this;
     return html`
       <h3>Now</h3>
-      ${texts(plant)}
+      ${texts(fieldsOf(plant))}
       <h3>After the change</h3>
       ${texts(replacement)}
       <p class="note">A client that sends this id again is answered by comparing with the changed plant. The change is logged.</p>
@@ -205,7 +207,7 @@ export class PlantDialog extends Component {
   deletion(plant) {
     const { isBusy, error } = this.state;
     return html`
-      ${texts(plant)}
+      ${texts(fieldsOf(plant))}
       <p class="note">This cannot be undone. A client that sends this id again creates the plant again. The deletion is logged.</p>
       <${ErrorMessage} text=${error} />
       <div class="actions">
@@ -216,14 +218,26 @@ export class PlantDialog extends Component {
   }
 }
 
-/** @param {Pick<Plant, "name" | "tag">} plant */
-function texts({ name, tag }) {
+/**
+ * The plant without its creation.
+ *
+ * @param {Plant} plant
+ * @returns {Fields}
+ */
+function fieldsOf({ createdAt: _at, token: _token, ...fields }) {
+  return fields;
+}
+
+/** @param {Fields} fields */
+function texts({ id: _, ...fields }) {
   return html`
     <dl>
-      <dt>Name <span class="faint">${formatLength(name)}</span></dt>
-      <dd class="full-text" tabindex="0" dir="auto">${untrustedText(name.slice(0, shownCharactersMax))}</dd>
-      <dt>Tag <span class="faint">${tag === null ? "" : formatLength(tag)}</span></dt>
-      <dd class="full-text" tabindex="0" dir="auto">${tag === null ? html`<span class="faint">none</span>` : untrustedText(tag.slice(0, shownCharactersMax))}</dd>
+      ${Object.entries(fields).map(
+        ([field, text]) => html`
+          <dt>${field[0]?.toUpperCase()}${field.slice(1)} <span class="faint">${text === null ? "" : formatLength(text)}</span></dt>
+          <dd class="full-text" tabindex="0" dir="auto">${text === null ? html`<span class="faint">none</span>` : untrustedText(text.slice(0, shownCharactersMax))}</dd>
+        `,
+      )}
     </dl>
   `;
 }
@@ -252,10 +266,11 @@ function TextArea({ label, name, value, onText }) {
 /**
  * The plant as a body of POST /plants: the id has digits that a number in JavaScript would lose.
  *
- * @param {Pick<Plant, "id" | "name" | "tag">} plant
+ * @param {Fields} fields
  */
-function bodyOf({ id, name, tag }) {
-  return `{"id":${id},${JSON.stringify(tag === null ? { name } : { name, tag }).slice(1)}`;
+function bodyOf({ id, ...fields }) {
+  const present = Object.fromEntries(Object.entries(fields).filter(([, text]) => text !== null));
+  return `{"id":${id},${JSON.stringify(present).slice(1)}`;
 }
 
 /** @param {string} text */
