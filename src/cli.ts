@@ -5,6 +5,7 @@ import { commandName, nameCommands } from "./command-name.ts";
 import { redactPasswords } from "./config/redact.ts";
 import { OperatorError } from "./operator-error.ts";
 import { printError, printLines } from "./output.ts";
+import { failClosedStreams } from "./standard-streams.ts";
 
 const usageExitCode = 2;
 
@@ -37,6 +38,7 @@ const describing: readonly string[] = ["completion", "man"];
 
 if (import.meta.main) {
   try {
+    failClosedStreams();
     await runCommandLine(process.argv.slice(2));
   } catch (error) {
     const { exitCode, line } = describeError(error);

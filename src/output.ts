@@ -44,7 +44,7 @@ export async function printLines(lines: Iterable<string>): Promise<void> {
 export function outputError(error: unknown, name: string, retry: string): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (syscall !== "write") return error;
-  // bin/plantstore leaves a closed standard output in this state.
+  // bin/plantstore and standard-streams.ts leave a closed standard output in this state.
   const advice = code === "EBADF" ? "standard output is closed: redirect it" : "free some space";
   return new OperatorError(`${name} could not be written (${code}); ${advice}, and ${retry}`);
 }

@@ -6,6 +6,7 @@ import { citusSuite } from "./citus.ts";
 import { consoleSuite } from "./console.ts";
 import { coresSuite } from "./cores.ts";
 import { createSuite, peersSuite } from "./create.ts";
+import { footprintSuite } from "./footprint.ts";
 import { largeStoreSuite } from "./large-store.ts";
 import { latencySuite } from "./latency.ts";
 import { operatingSuite } from "./operating.ts";
@@ -28,4 +29,5 @@ export const suites: readonly Suite[] = [
   operatingSuite,
   consoleSuite,
   startSuite,
+  footprintSuite,
 ];

@@ -17,24 +17,20 @@ export const startSuite: Suite = {
   scenarios: [starts],
 };
 
-interface Starter extends Subject {
+export interface Starter extends Subject {
   readonly version: Plantstore;
   readonly database: string;
   readonly token: string;
 }
 
-const elapsed = "ms elapsed";
-const processor = "processor ms";
+export const elapsed = "ms elapsed";
+export const processor = "processor ms";
 
 async function starts({ folder, versions }: Setup): Promise<Scenario<Starter>> {
   const subjects: Starter[] = [];
   for (const [index, version] of versions.entries()) {
-    const file = `${folder}/store-${index}.db`;
     const name = `plantstore${version.suffix}`;
-    const database = `sqlite:${file}`;
-    const token = await createToken(version, database);
-    const store = new CountedStore(name, () => countSqliteRows(file));
-    subjects.push({ name, version, database, token, store, durability: "journal_mode wal" });
+    subjects.push(await createStarter({ name, version, file: `${folder}/store-${index}.db` }));
   }
   const serve = "serve";
   const printing = ["--version", "--help"];
@@ -53,7 +49,21 @@ async function starts({ folder, versions }: Setup): Promise<Scenario<Starter>> {
   };
 }
 
-async function startServer(
+/** A subject that is started again for each run, on a new store in a file. */
+export async function createStarter(options: {
+  readonly name: string;
+  readonly version: Plantstore;
+  readonly file: string;
+}): Promise<Starter> {
+  const { name, version, file } = options;
+  const database = `sqlite:${file}`;
+  const token = await createToken(version, database);
+  const store = new CountedStore(name, () => countSqliteRows(file));
+  return { name, version, database, token, store, durability: "journal_mode wal" };
+}
+
+/** From exec to the first create that is answered with 200. */
+export async function startServer(
   { name, version, database, token }: Starter,
   { firstId }: { firstId: number },
 ): Promise<Run> {

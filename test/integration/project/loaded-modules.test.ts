@@ -96,6 +96,7 @@ test("--version loads no command, and a command no other one", async () => {
     "config/redact.ts",
     "operator-error.ts",
     "output.ts",
+    "standard-streams.ts",
   ]);
 
   renameSync(report, `${report}.version`);

@@ -7,6 +7,7 @@ import packageJson from "../../../package.json";
 import { build, hostTarget } from "../../../scripts/build.ts";
 import { freshId, plantJson, post } from "../../support/http.ts";
 import { RunningServer, runIn, TemporaryFolder } from "../../support/server.ts";
+import { testStandardStreams } from "../../support/standard-streams.ts";
 
 const folder = new TemporaryFolder();
 const executable = folder.file("plantstore");
@@ -44,6 +45,8 @@ test("neither .env nor bunfig.toml of the current folder is read", async () => {
   expect(stdout).toContain("PLANTSTORE_PORT");
   expect(stdout).not.toMatch(/PLANTSTORE_PORT\W+1\b/);
 });
+
+describe("with standard streams that are closed or not writable", () => testStandardStreams(executable));
 
 /** A user and group that no account needs to have. */
 const unprivileged = 65_532;

@@ -21,6 +21,7 @@ const layers: readonly (readonly string[])[] = [
     "src/loopback.ts",
     "src/terminal.ts",
     "src/command-name.ts",
+    "src/standard-streams.ts",
   ],
   ["src/observability"],
   ["src/store"],
