@@ -13,6 +13,7 @@ const usageExitCode = 2;
 const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import("./commands/serve-command.ts")).serveCommand(),
   demo: async () => (await import("./commands/demo.ts")).demoCommand(),
+  sandbox: async () => (await import("./commands/sandbox.ts")).sandboxCommand(),
   token: async () => (await import("./commands/token.ts")).tokenCommand(),
   get: async () => (await import("./commands/get.ts")).getCommand(),
   update: async () => (await import("./commands/update.ts")).updateCommand(),

@@ -4,9 +4,18 @@ import type { ConnectionShedder } from "../api/connection-shedder.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import { errorMessage } from "../operator-error.ts";
 import type { LaneFailure } from "../store/readiness.ts";
-import type { OperatorConsole } from "./console/operator-console.ts";
 import { respond, respondText } from "./responses.ts";
 import { CoalescedWork, RequestPacer } from "./throttling.ts";
+
+/** Routes beside those for liveness, readiness and metrics: the console. */
+export interface AdminRoutes {
+  /** Whether requests wait for their period, see RequestPacer. */
+  readonly isPaced: boolean;
+  /** Whether a path belongs to these routes. */
+  matches(path: string): boolean;
+  /** @param peer the address at the other end of the connection. */
+  handle(request: Request, url: URL, peer: string): Promise<Response>;
+}
 
 export interface AdminOptions {
   readonly host: string;
@@ -15,8 +24,8 @@ export interface AdminOptions {
   /** Rejects with the reason if the store could not commit now; resolves with the lanes that could not. */
   readonly assertReady: () => Promise<readonly LaneFailure[]>;
   readonly metrics: Metrics;
-  /** Undefined if the console is off. */
-  readonly operatorConsole: OperatorConsole | undefined;
+  /** The first that match a path handle its requests. */
+  readonly routes: readonly AdminRoutes[];
   /** Counts the connections of all listeners. */
   readonly connections: ConnectionShedder;
   /** Called when connections are closed because too many are open, with their number. */
@@ -47,7 +56,7 @@ export function startAdminServer({
   port,
   assertReady,
   metrics,
-  operatorConsole,
+  routes,
   connections,
   onShed,
   onInternalError,
@@ -62,11 +71,15 @@ export function startAdminServer({
     );
   const renderMetrics = async () =>
     respond(await metricsText.run(), 200, { "Content-Type": metrics.contentType });
-  const consoleOrNotFound = (request: Request, server: Bun.Server<undefined>) => {
+  const route = (request: Request, server: Bun.Server<undefined>) => {
     const url = parseUrl(request);
-    if (!operatorConsole?.matches(url.pathname))
-      return respondText(404, "not found; there are GET /livez, GET /readyz and GET /metrics");
-    return operatorConsole.handle(request, url, server.requestIP(request)?.address ?? "");
+    const routed = routes.find((each) => each.matches(url.pathname));
+    if (routed === undefined)
+      return pacer.run(request, () =>
+        respondText(404, "not found; there are GET /livez, GET /readyz and GET /metrics"),
+      );
+    const handle = () => routed.handle(request, url, server.requestIP(request)?.address ?? "");
+    return routed.isPaced ? pacer.run(request, handle) : handle();
   };
   const listener = Bun.serve({
     hostname: host,
@@ -80,7 +93,7 @@ export function startAdminServer({
       "/readyz": { GET: (request) => pacer.run(request, readyz) },
       "/metrics": { GET: (request) => pacer.run(request, renderMetrics) },
     },
-    fetch: (request, server) => pacer.run(request, () => consoleOrNotFound(request, server)),
+    fetch: route,
     error(error) {
       onInternalError(error);
       return respondText(500, "internal error; see the server's log");

@@ -26,12 +26,15 @@ export interface ListenerOptions {
  */
 const tls12Ciphers = "ECDHE+AESGCM:ECDHE+CHACHA20";
 
+/** An open public listener, as a server uses it. */
+export type PublicServer = Pick<PublicListener, "url" | "reloadCertificate" | "stop">;
+
 /** Opens the public listener. Throws the error of Bun.serve if the address cannot be bound. */
 export function startPublicListener(handler: PublicHandler, options: ListenerOptions): PublicListener {
   return new PublicListener(handler, options);
 }
 
-export class PublicListener {
+class PublicListener {
   readonly #handler: PublicHandler;
   readonly #options: ListenerOptions;
   readonly #shed: ShedListener;

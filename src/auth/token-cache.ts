@@ -124,6 +124,13 @@ export class TokenCache {
     ]);
   }
 
+  /** Reads all tokens of the store again, so that a change is effective when it resolves. Rejects if they cannot be read. */
+  async reload(): Promise<void> {
+    await this.#untilIdle();
+    this.#revision = undefined;
+    await this.#poll();
+  }
+
   /** The caller of an active token that was looked up with these credentials before; undefined if it must be looked up. */
   recall(credentials: string): Caller | undefined {
     const cached = this.#byCredentials.get(credentials);
@@ -242,11 +249,19 @@ export class TokenCache {
 
   /** A poll that starts after this call. Calls before its start share it. */
   #pollSoon(): Promise<void> {
-    this.#nextPoll ??= this.#polling
-      .catch(() => undefined)
+    this.#nextPoll ??= this.#untilIdle()
       .then(() => Bun.sleep(Math.max(0, this.#lastPollEnd + pollPauseMs - performance.now())))
+      .then(() => this.#untilIdle())
       .then(() => this.#poll());
     return this.#nextPoll;
+  }
+
+  /** Resolves when no poll is running. */
+  async #untilIdle(): Promise<void> {
+    for (let last: Promise<void> | undefined; last !== this.#polling; ) {
+      last = this.#polling;
+      await last.catch(() => undefined);
+    }
   }
 
   /** One at a time, so that an earlier result never replaces a later one. */

@@ -23,34 +23,52 @@ export interface Terminal {
   readonly style: TextStyle;
 }
 
+/** A label of at most the length of the longest, and its value. */
+export type Row = readonly [label: string, value: string];
+
 /** The longest label and two spaces. */
 const labelWidth = "Documentation  ".length;
 const indent = "  ";
 
 /** The lines for a terminal: where the server is, and how to use its first token. */
-export function bannerLines(
-  server: StartedServer,
-  token: string | undefined,
-  { columns, style }: Terminal,
-): string[] {
+export function bannerLines(server: StartedServer, token: string | undefined, terminal: Terminal): string[] {
   const { version, url, publicUrl, documentationUrl, consoleUrl, store, changed } = server;
-  const valueWidth = columns - indent.length - labelWidth;
-  const rows: (readonly [label: string, value: string])[] = [
+  const { style } = terminal;
+  const rows: Row[] = [
     ["Interface", `${url}/plants`],
     ...(publicUrl === undefined ? [] : [["Public URL", publicUrl] as const]),
     ["Documentation", documentationUrl ?? "off"],
     ["Console", consoleUrl ?? "off"],
     ["Store", printable(store, style)],
-    ["Settings", printable(formatChanged(changed, valueWidth), style)],
+    ["Settings", printable(formatChanged(changed, valueWidth(terminal)), style)],
   ];
-  return [
-    "",
-    paint(`Plant Store ${version}`, "bold", style),
-    "",
-    ...rows.flatMap(([label, value]) => formatRow(label, value, valueWidth, style)),
-    ...(token === undefined ? [] : firstTokenLines(token, url)),
-    "",
-  ];
+  return formatBanner(
+    `Plant Store ${version}`,
+    rows,
+    terminal,
+    token === undefined ? [] : firstTokenLines(token, url),
+  );
+}
+
+/** A title, rows of a label and a value, and other lines. */
+export function formatBanner(
+  title: string,
+  rows: readonly Row[],
+  terminal: Terminal,
+  others: readonly string[] = [],
+): string[] {
+  return ["", paint(title, "bold", terminal.style), "", ...formatRows(rows, terminal), ...others, ""];
+}
+
+/** For a terminal, or for a program: then each row is a line without an indent and without a style. */
+export function formatRows(rows: readonly Row[], terminal: Terminal | undefined): string[] {
+  if (terminal === undefined) return rows.map(([label, value]) => label.padEnd(labelWidth) + value);
+  const width = valueWidth(terminal);
+  return rows.flatMap(([label, value]) => formatRow(label, value, width, terminal.style));
+}
+
+function valueWidth({ columns }: Terminal): number {
+  return columns - indent.length - labelWidth;
 }
 
 /** The lines for a program: the URL is the first one. */

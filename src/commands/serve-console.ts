@@ -13,7 +13,7 @@ import { NewPlants } from "../admin/console/new-plant.ts";
 import { OperatorConsole } from "../admin/console/operator-console.ts";
 import { Plants, type PlantsDependencies } from "../admin/console/plants.ts";
 import { Requests } from "../admin/console/requests.ts";
-import { Sessions } from "../admin/console/sessions.ts";
+import type { Sessions } from "../admin/console/sessions.ts";
 import { Tokens } from "../admin/console/tokens.ts";
 import type { BodyCapture } from "../api/create-plant.ts";
 import type { PublicHandler } from "../api/handler.ts";
@@ -45,6 +45,9 @@ export interface ConsoleResources {
   /** The handlers of events; the console's charts are added. */
   readonly subscribers: Emit[];
   readonly now: Clock;
+  /** Milliseconds since the epoch: the clock by which tokens expire. */
+  readonly wallNow: () => number;
+  readonly sessions: Sessions;
   readonly authenticator: Pick<Authenticator, "lookupHash">;
   readonly groupCommit: GroupCommit;
   readonly bodyCapture: BodyCapture;
@@ -52,8 +55,8 @@ export interface ConsoleResources {
 }
 
 export function createConsole(config: ServeConfig, parts: ConsoleResources): OperatorConsole {
-  const { adminNames, trustedProxies, adminPasswordHash, bodyBytesMax, database } = config;
-  const { store, recentCreates, resources, emit, subscribers, now, create, groupCommit } = parts;
+  const { adminNames, trustedProxies, bodyBytesMax, database } = config;
+  const { store, recentCreates, resources, emit, subscribers, now, wallNow, create, groupCommit } = parts;
   const lookupHash = (hash: string) => parts.authenticator.lookupHash(hash);
   const history = startHistory(config, parts);
   const recent = new RecentRequests(recentRequestsMax);
@@ -87,7 +90,7 @@ export function createConsole(config: ServeConfig, parts: ConsoleResources): Ope
           wallNow: Date.now,
         });
   resources.defer(() => backups?.close());
-  const consoleToken = new ConsoleToken({ store: store.tokens, lookupHash, wallNow: Date.now, randomBytes });
+  const consoleToken = new ConsoleToken({ store: store.tokens, lookupHash, wallNow, randomBytes });
   const inventory = new Inventory({
     ...{ reader, recentCreates, now },
     bytesOnDisk: () => store.bytesOnDisk(),
@@ -107,7 +110,7 @@ export function createConsole(config: ServeConfig, parts: ConsoleResources): Ope
   return new OperatorConsole({
     names: adminNames ?? [],
     trustedProxies: new TrustedProxies(trustedProxies ?? []),
-    sessions: new Sessions({ passwordHash: adminPasswordHash, now, randomBytes }),
+    sessions: parts.sessions,
     plants: new Plants({
       reader,
       recentCreates,
@@ -121,7 +124,7 @@ export function createConsole(config: ServeConfig, parts: ConsoleResources): Ope
     exports: new Exports(reader),
     backups,
     requests,
-    tokens: new Tokens(store.tokens, Date.now),
+    tokens: new Tokens(store.tokens, wallNow),
     indexes: new Indexes(store.indexes, reader),
     history,
     now,

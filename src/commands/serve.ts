@@ -1,7 +1,8 @@
 // The server: starts the components of a server in the order of this file, and runs until a signal.
 
 import packageJson from "../../package.json";
-import { startAdminServer } from "../admin/server.ts";
+import { Sessions } from "../admin/console/sessions.ts";
+import { type AdminRoutes, startAdminServer } from "../admin/server.ts";
 import { BodyReader } from "../api/body-reader.ts";
 import {
   type Certificate,
@@ -10,12 +11,19 @@ import {
   readCertificate,
 } from "../api/certificate.ts";
 import { ConnectionShedder } from "../api/connection-shedder.ts";
-import { createHandler } from "../api/handler.ts";
-import { type PublicListener, startPublicListener } from "../api/listener.ts";
+import { createHandler, type PublicHandler } from "../api/handler.ts";
+import { type PublicServer, startPublicListener } from "../api/listener.ts";
 import { RateLimit } from "../api/rate-limit.ts";
 import { Authenticator } from "../auth/authenticator.ts";
+import { randomBytes } from "../auth/token.ts";
 import { TokenCache } from "../auth/token-cache.ts";
-import { changedSettings, effectiveConfig, type ServeConfig } from "../config/resolve.ts";
+import {
+  changedSettings,
+  type EffectiveSetting,
+  effectiveConfig,
+  type ServeConfig,
+} from "../config/resolve.ts";
+import { serverSettingNames } from "../config/settings.ts";
 import { Log } from "../observability/log.ts";
 import { Metrics } from "../observability/metrics.ts";
 import type { Clock, Emit, ServerEvent } from "../observability/server-event.ts";
@@ -47,8 +55,59 @@ const recentCreatesMax = 1_000;
 
 const now: Clock = performance.now.bind(performance);
 
+/** What a command changes in the server that it runs. */
+export interface ServerVariant {
+  /** The settings of the command, for the log: all of them, and as flags those that differ from their defaults. */
+  readonly configured: {
+    readonly settings: readonly EffectiveSetting[];
+    readonly changed: readonly string[];
+  };
+  /** Milliseconds since the epoch: the clock by which tokens expire. */
+  readonly wallNow: () => number;
+  /** Opens the store, in place of --database. */
+  openStore(events: StoreEvents): Promise<PlantStore>;
+  /** Resolves with the reason to stop, as a signal does. */
+  readonly stopRequest: Promise<string>;
+  /** Called once, before a listener is opened. */
+  extend(core: ServerCore): ServerExtension;
+  /** Called when the listeners are open, in place of printing the addresses and a first token. */
+  announce(addresses: ServerAddresses): Promise<void>;
+}
+
+/** The parts of a server that a variant builds on. */
+interface ServerCore {
+  readonly handler: PublicHandler;
+  /** Reads the tokens of the store again: a change is effective when it resolves. */
+  readonly reloadTokens: () => Promise<void>;
+  /** Makes the console forget what it knows of plants: to be called when all of them were replaced. */
+  readonly forgetPlants: () => void;
+  /** Of the console's password. */
+  readonly sessions: Sessions;
+  /** Released when the server stops, the latest first. */
+  readonly resources: AsyncDisposableStack;
+  readonly emit: Emit;
+  readonly now: Clock;
+}
+
+/** The parts of a server that a variant adds or replaces. */
+interface ServerExtension {
+  /** What the public listener calls. */
+  readonly handler: PublicHandler;
+  /** Routes of the admin listener, which come before those of the console. */
+  readonly adminRoutes: AdminRoutes;
+  readonly startPublicListener: (...args: Parameters<typeof startPublicListener>) => PublicServer;
+}
+
+/** The base URLs of a server; undefined for what is off. */
+export interface ServerAddresses {
+  readonly url: string;
+  readonly adminUrl: string | undefined;
+  readonly documentationUrl: string | undefined;
+  readonly consoleUrl: string | undefined;
+}
+
 /** Runs the server until a signal stops it. */
-export async function serve(config: ServeConfig): Promise<void> {
+export async function serve(config: ServeConfig, variant?: ServerVariant): Promise<void> {
   // Validate settings before opening anything.
   const bodyReader = new BodyReader({
     bodyBytesMax: config.bodyBytesMax,
@@ -84,7 +143,8 @@ export async function serve(config: ServeConfig): Promise<void> {
     emit(reason);
     void log.end().then(() => process.exit(1));
   };
-  const stopSignal = waitForStopSignal(now, (signal) => exitImmediately({ kind: "forcedExit", signal }));
+  const signal = waitForStopSignal(now, (second) => exitImmediately({ kind: "forcedExit", signal: second }));
+  const stopSignal = variant === undefined ? signal : Promise.race([signal, variant.stopRequest]);
   let isStopping = false;
 
   // Released in the reverse order, also if the start fails.
@@ -108,16 +168,15 @@ export async function serve(config: ServeConfig): Promise<void> {
   }
 
   // Store
-  const store = await openStoreUnlessStopped(
-    config,
-    stopSignal,
-    {
-      onUnavailable: (reason) => emit({ kind: "storeUnavailable", reason }),
-      onDegraded: (reason) => emit({ kind: "storeDegraded", reason }),
-      onFailed: ({ message }) => exitImmediately({ kind: "storeFailed", reason: message }),
-    },
-    (waitingFor) => emit({ kind: "storeWaiting", waitingFor }),
-  );
+  const storeEvents: StoreEvents = {
+    onUnavailable: (reason) => emit({ kind: "storeUnavailable", reason }),
+    onDegraded: (reason) => emit({ kind: "storeDegraded", reason }),
+    onFailed: ({ message }) => exitImmediately({ kind: "storeFailed", reason: message }),
+  };
+  const store = await (variant?.openStore(storeEvents) ??
+    openStoreUnlessStopped(config, stopSignal, storeEvents, (waitingFor) =>
+      emit({ kind: "storeWaiting", waitingFor }),
+    ));
   if (store === undefined) {
     emit({ kind: "shuttingDown", signal: await stopSignal });
     isStopping = true;
@@ -126,7 +185,13 @@ export async function serve(config: ServeConfig): Promise<void> {
   resources.defer(() => store.close());
 
   // Creates: authentication, group commit
-  const authenticator = await startAuthenticator(config, store, resources, emit);
+  const wallNow = variant?.wallNow ?? Date.now;
+  const tokens = new TokenCache(store.tokens, wallNow, (kind, error) =>
+    emit({ kind, reason: errorMessage(error) }),
+  );
+  await tokens.start();
+  resources.defer(() => tokens.stop());
+  const authenticator = await createAuthenticator(config, tokens, { wallNow, resources, emit });
   const readiness = new Readiness(store, now);
   const hasConsole = config.console === "on" && config.adminPort !== "off";
   const recentCreates = hasConsole ? new RecentCreates(recentCreatesMax) : undefined;
@@ -170,12 +235,21 @@ export async function serve(config: ServeConfig): Promise<void> {
   // Admin listener. Without it nothing collects metrics.
   const connections = new ConnectionShedder();
   const { create } = handler;
+  const sessions = new Sessions({ passwordHash: config.adminPasswordHash, now, randomBytes });
   const operatorConsole =
     recentCreates &&
     createConsole(config, {
-      ...{ store, recentCreates, resources, emit, subscribers, now },
-      ...{ authenticator, groupCommit, bodyCapture, create },
+      ...{ store, recentCreates, resources, emit, subscribers, now, wallNow },
+      ...{ authenticator, groupCommit, bodyCapture, create, sessions },
     });
+  const extension = variant?.extend({
+    ...{ handler, sessions, resources, emit, now },
+    reloadTokens: () => tokens.reload(),
+    forgetPlants() {
+      recentCreates?.clear();
+      operatorConsole?.forgetPlants();
+    },
+  });
   const { adminHost, adminPort } = config;
   const admin =
     adminPort === "off"
@@ -203,7 +277,7 @@ export async function serve(config: ServeConfig): Promise<void> {
               return readiness.assertReady();
             },
             metrics,
-            operatorConsole,
+            routes: [extension?.adminRoutes, operatorConsole].filter((routes) => routes !== undefined),
             connections,
             onShed: (open) => emit({ kind: "connectionsShed", listener: "admin", open }),
             onInternalError: (error) => emit({ kind: "internalError", requestId: "admin", error }),
@@ -212,8 +286,9 @@ export async function serve(config: ServeConfig): Promise<void> {
   if (admin !== undefined) resources.defer(() => admin.stop());
 
   // Public listener
+  const startListener = extension?.startPublicListener ?? startPublicListener;
   const listener = listen(config.host, config.port, "--port", () =>
-    startPublicListener(handler, {
+    startListener(extension?.handler ?? handler, {
       host: config.host,
       port: config.port,
       certificate,
@@ -228,8 +303,11 @@ export async function serve(config: ServeConfig): Promise<void> {
 
   // Logged after the listeners are open, so that a failed start prints nothing but its error.
   const { version } = packageJson;
-  const changed = changedSettings(config);
-  emit({ kind: "configured", version, settings: effectiveConfig(config), changed });
+  const { settings, changed } = variant?.configured ?? {
+    settings: effectiveConfig(config),
+    changed: changedSettings(config, serverSettingNames),
+  };
+  emit({ kind: "configured", version, settings, changed });
   if (connections.shortage !== undefined) emit({ kind: "openFileLimitTooLow", ...connections.shortage });
   if (admin !== undefined) emit({ kind: "listening", listener: "admin", url: admin.url });
   emit({ kind: "listening", listener: "public", url });
@@ -237,10 +315,33 @@ export async function serve(config: ServeConfig): Promise<void> {
     reloadCertificate(certificateFiles, certificate, { listener, resources, emit });
 
   // Last, because a first token that is not shown could not be issued again.
-  const started = {
-    ...{ version, url, changed, publicUrl: config.publicUrl, store: storeLocation(config.database) },
+  const addresses: ServerAddresses = {
+    url,
+    adminUrl: admin?.url,
     documentationUrl: config.docs === "on" ? `${url}/` : undefined,
     consoleUrl: admin === undefined || operatorConsole === undefined ? undefined : `${admin.url}/console/`,
+  };
+  if (variant === undefined) await printServerStart(config, addresses, store);
+  else await variant.announce(addresses);
+  emit({ kind: "shuttingDown", signal: await stopSignal });
+  isStopping = true;
+}
+
+/** Prints the addresses, and a first token if the store never had one. */
+async function printServerStart(
+  config: ServeConfig,
+  addresses: ServerAddresses,
+  store: PlantStore,
+): Promise<void> {
+  const columns = outputColumns();
+  const started = {
+    ...addresses,
+    ...{
+      version: packageJson.version,
+      publicUrl: config.publicUrl,
+      changed: changedSettings(config, serverSettingNames),
+    },
+    store: storeLocation(config.database),
   };
   const render = (token: string | undefined) =>
     columns === undefined
@@ -248,8 +349,6 @@ export async function serve(config: ServeConfig): Promise<void> {
       : bannerLines(started, token, { columns, style: textStyle(true, process.env) });
   if (config.bootstrapToken === "on") await printStart(store.tokens, render);
   else await printLines(render(undefined));
-  emit({ kind: "shuttingDown", signal: await stopSignal });
-  isStopping = true;
 }
 
 function createRateLimit({ tokenRate, tokenBurst }: ServeConfig): RateLimit | undefined {
@@ -281,23 +380,21 @@ async function openStoreUnlessStopped(
   }
 }
 
-async function startAuthenticator(
+async function createAuthenticator(
   { jwtIssuer: issuer, jwtAudience: audience, jwksUrl, jwksAgeSecondsMax }: ServeConfig,
-  store: PlantStore,
-  resources: AsyncDisposableStack,
-  emit: Emit,
+  tokens: TokenCache,
+  {
+    wallNow,
+    resources,
+    emit,
+  }: { readonly wallNow: () => number; readonly resources: AsyncDisposableStack; readonly emit: Emit },
 ): Promise<Authenticator> {
-  const tokens = new TokenCache(store.tokens, Date.now, (kind, error) =>
-    emit({ kind, reason: errorMessage(error) }),
-  );
-  await tokens.start();
-  resources.defer(() => tokens.stop());
   if (issuer === undefined || audience === undefined) return new Authenticator(tokens, undefined);
 
   // Loading it takes 11 ms of processor time.
   const { JwtVerifier } = await import("../auth/jwt-verifier.ts");
   const identityProvider = { issuer, audience, jwksUrl, keysAgeMsMax: jwksAgeSecondsMax * 1_000 };
-  const jwts = new JwtVerifier(identityProvider, Date.now, (error) =>
+  const jwts = new JwtVerifier(identityProvider, wallNow, (error) =>
     emit({ kind: "jwksRefreshFailed", reason: errorMessage(error) }),
   );
   jwts.start();
@@ -309,7 +406,7 @@ async function startAuthenticator(
 function reloadCertificate(
   files: CertificateFiles,
   current: Certificate,
-  { listener, resources, emit }: { listener: PublicListener; resources: AsyncDisposableStack; emit: Emit },
+  { listener, resources, emit }: { listener: PublicServer; resources: AsyncDisposableStack; emit: Emit },
 ): void {
   const emitInUse = ({ subject, expiresAt }: Certificate) =>
     emit({ kind: "certificateLoaded", subject, expiresAt });

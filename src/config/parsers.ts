@@ -2,6 +2,7 @@
 
 import { parseAddressRange } from "../admin/client-address.ts";
 import type { CorsOrigins } from "../api/cors.ts";
+import { isBearerToken } from "../auth/authenticator.ts";
 import { isTokenName } from "../auth/token.ts";
 import { parseInt64 } from "../contract/int64.ts";
 import { parseDurationMs, parseTimestamp } from "../duration.ts";
@@ -24,6 +25,12 @@ export function parseTag(text: string): string {
 
 export function parseTokenName(text: string): string {
   if (!isTokenName(text)) throw new InvalidValueError("is not one line of text without control characters");
+  return text;
+}
+
+export function parseToken(text: string): string {
+  if (!isBearerToken(text))
+    throw new InvalidValueError("is not a bearer token: letters, digits and the characters - . _ ~ + /");
   return text;
 }
 

@@ -69,21 +69,34 @@ export interface EffectiveSetting {
 
 /** The configuration of the server, with secrets hidden. */
 export function effectiveConfig(config: ServeConfig): EffectiveSetting[] {
-  return (["config", ...serverSettingNames] as const).map((name) => {
+  return effectiveSettings(config, serverSettingNames);
+}
+
+/** Some settings, with secrets hidden. */
+export function effectiveSettings<Name extends SettingName>(
+  config: Config<Name>,
+  names: readonly Name[],
+): EffectiveSetting[] {
+  return (["config", ...names] as const).map((name) => {
     const { environment: variable, secret, display } = settings[name];
-    const value = config[name] ?? null;
+    const value: unknown = config[name] ?? null;
     const shown = value !== null && secret ? (display?.(value) ?? "***") : value;
     return { name: variable, value: shown, source: config.sources[name] };
   });
 }
 
 /** The settings that differ from their defaults, each as its flag and value: `--port 9000`. Secrets are hidden. */
-export function changedSettings(config: ServeConfig): string[] {
-  const names = (["config", ...serverSettingNames] as const).filter(
+export function changedSettings<Name extends SettingName>(
+  config: Config<Name>,
+  names: readonly Name[],
+): string[] {
+  const changed = (["config", ...names] as const).filter(
     (name) => JSON.stringify(config[name]) !== JSON.stringify(defaultValue(name)),
   );
-  const shown = new Map(effectiveConfig(config).map(({ name, value }) => [name, formatValue(value)]));
-  return names.map((name) => {
+  const shown = new Map(
+    effectiveSettings(config, names).map(({ name, value }) => [name, formatValue(value)]),
+  );
+  return changed.map((name) => {
     const text = shown.get(settings[name].environment) ?? "";
     return `${flagName(name)} ${/\s/.test(text) ? JSON.stringify(text) : text}`;
   });

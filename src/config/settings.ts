@@ -21,6 +21,7 @@ import {
   parseSwitch,
   parseTag,
   parseText,
+  parseToken,
   parseTokenName,
   parseUrl,
 } from "./parsers.ts";
@@ -397,6 +398,31 @@ const commandSettings = {
     flag: "--remove-tag",
     default: "off",
     description: "remove the tag of the plant",
+    parse: parseSwitch,
+  },
+  sandboxToken: {
+    flag: "--token <token>",
+    default: "sandbox",
+    description: "the token that the sandbox accepts: letters, digits and the characters - . _ ~ + /",
+    parse: parseToken,
+  },
+  sandboxSeed: {
+    flag: "--seed <file>",
+    description:
+      "plants that the sandbox starts with, and that a reset brings back: NDJSON, or CSV if it ends in .csv",
+    parse: parseText,
+  },
+  sandboxReadyPath: {
+    flag: "--ready-file <file>",
+    description:
+      "file that is written, as JSON with the addresses, when the sandbox is ready, and removed when it ends",
+    parse: parseText,
+  },
+  exitWithParent: {
+    flag: "--exit-with-parent",
+    default: "off",
+    description:
+      "end when standard input ends, as it does when the program that holds its other end exits or is killed",
     parse: parseSwitch,
   },
   recordBytesMax: {

@@ -20,6 +20,11 @@ export class RecentCreates {
     });
   }
 
+  /** Forgets all ids, as after all plants were replaced. */
+  clear(): void {
+    this.#created = 0;
+  }
+
   /** The number of plants that this server has created. */
   get created(): number {
     return this.#created;

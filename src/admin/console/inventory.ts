@@ -57,6 +57,8 @@ export class Inventory {
   #countedSoFar = 0;
   #failure: unknown;
   #deleted = 0;
+  /** Counts of before the plants were last replaced are dropped. */
+  #replacements = 0;
 
   constructor(dependencies: InventoryDependencies) {
     this.#dependencies = dependencies;
@@ -66,6 +68,14 @@ export class Inventory {
   /** Call it for each plant that this server has deleted. */
   addDeleted(): void {
     this.#deleted++;
+  }
+
+  /** Call it when all plants were replaced, and the recent creates forgotten. */
+  clear(): void {
+    this.#replacements++;
+    this.#deleted = 0;
+    this.#count = undefined;
+    this.#counting = undefined;
   }
 
   async figures(): Promise<Response> {
@@ -111,10 +121,11 @@ export class Inventory {
   async #recount(): Promise<void> {
     const { now } = this.#dependencies;
     const startedAt = now();
-    const [changes, edits] = [this.#netChanges(), this.#edits()];
+    const [changes, edits, replacements] = [this.#netChanges(), this.#edits(), this.#replacements];
     this.#countedSoFar = 0;
     try {
       const { tags, tagsAreExact } = await this.#countParts();
+      if (this.#replacements !== replacements) return;
       const isExact = this.#edits() === edits;
       const top = [...tags].toSorted(([, one], [, other]) => other - one).slice(0, shownTagsMax);
       this.#count = {
@@ -123,6 +134,7 @@ export class Inventory {
         durationMs: now() - startedAt,
       };
     } catch (error) {
+      if (this.#replacements !== replacements) return;
       this.#failure = error;
     }
     this.#counting = undefined;

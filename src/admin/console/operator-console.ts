@@ -14,6 +14,7 @@ import {
 import { OperatorError } from "../../operator-error.ts";
 import type { TrustedProxies } from "../client-address.ts";
 import { BadRequestError, respond, respondError, respondJson, securityHeaders } from "../responses.ts";
+import type { AdminRoutes } from "../server.ts";
 import type { Backups } from "./backups.ts";
 import type { Exports } from "./exports.ts";
 import type { Imports } from "./imports.ts";
@@ -70,7 +71,8 @@ type Calls<Input> = ReadonlyMap<string, Call<Input>>;
 /** @param client the address of the operator's browser. */
 type Call<Input> = (input: Input, client: string) => Response | Promise<Response>;
 
-export class OperatorConsole {
+export class OperatorConsole implements AdminRoutes {
+  readonly isPaced = true;
   readonly #dependencies: ConsoleDependencies;
   /** Created when the page is first requested. */
   #pageFiles: Assets | undefined;
@@ -117,9 +119,13 @@ export class OperatorConsole {
     ]);
   }
 
-  /** Whether a path belongs to the console. */
   matches(path: string): boolean {
     return path === "/" || path === basePath.slice(0, -1) || path.startsWith(basePath);
+  }
+
+  /** Forgets what it has counted: call it when all plants were replaced, and the recent creates forgotten. */
+  forgetPlants(): void {
+    this.#dependencies.inventory.clear();
   }
 
   /** @param peer the address at the other end of the connection. */

@@ -28,12 +28,8 @@ export function checkHost(request: Request, names: readonly string[]): HttpRejec
 /** Rejects a request to the API that a page of another site sent or could have sent. */
 export function checkSameOrigin(request: Request): HttpRejection | undefined {
   const { headers, method } = request;
-  const site = headers.get("sec-fetch-site");
-  if (method === "GET")
-    return site === null || site === "same-origin" || site === "none" ? undefined : crossOrigin;
-  if (site !== null && site !== "same-origin") return crossOrigin;
-  const origin = headers.get("origin");
-  if (origin !== null && URL.parse(origin)?.host !== headers.get("host")) return crossOrigin;
+  const rejection = checkOrigin(request);
+  if (rejection !== undefined || method === "GET") return rejection;
   if (
     headers.get(writeHeader) === null ||
     !/^application\/(?:json|octet-stream) *(?:;|$)/i.test(headers.get("content-type") ?? "")
@@ -43,4 +39,17 @@ export function checkSameOrigin(request: Request): HttpRejection | undefined {
       message: `A write needs Content-Type: application/json and the header ${writeHeader}: 1.`,
     };
   return undefined;
+}
+
+/**
+ * Rejects a request that a browser says is from a page of another site. All browsers send Origin with such a write; they
+ * and other clients need no header of their own.
+ */
+export function checkOrigin({ headers, method }: Request): HttpRejection | undefined {
+  const site = headers.get("sec-fetch-site");
+  if (method === "GET")
+    return site === null || site === "same-origin" || site === "none" ? undefined : crossOrigin;
+  if (site !== null && site !== "same-origin") return crossOrigin;
+  const origin = headers.get("origin");
+  return origin !== null && URL.parse(origin)?.host !== headers.get("host") ? crossOrigin : undefined;
 }

@@ -44,11 +44,17 @@ export class Sessions {
     return expiresAt !== undefined && this.#options.now() < expiresAt;
   }
 
+  /** Whether the password is right; `tooMany`: see LoginQueue. It takes some 0.3 seconds. */
+  async checkPassword(password: string, address: string): Promise<boolean | "tooMany"> {
+    const { passwordHash } = this.#options;
+    if (passwordHash === undefined) return false;
+    return this.#queue.run(address, () => Bun.password.verify(password, passwordHash));
+  }
+
   /** Starts a session if the password is right. @param isSecure whether the browser uses TLS. */
   async logIn(password: string, address: string, isSecure: boolean): Promise<LogInResult> {
-    const { passwordHash, now } = this.#options;
-    if (passwordHash === undefined) return "wrong";
-    const isRight = await this.#queue.run(address, () => Bun.password.verify(password, passwordHash));
+    const { now } = this.#options;
+    const isRight = await this.checkPassword(password, address);
     if (isRight !== true) return isRight === "tooMany" ? "tooMany" : "wrong";
     for (const [hash, expiresAt] of this.#expiries) if (expiresAt <= now()) this.#expiries.delete(hash);
     const id = toBase64url(this.#options.randomBytes(idBytes));

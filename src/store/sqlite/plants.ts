@@ -43,17 +43,24 @@ const exportRowsMax = 1_000;
 /** UTF-16 code units of texts that an export holds at a time: the bound on its memory where plants are large. */
 const exportCodeUnitsMax = 2 ** 20;
 
+/** What creates need of the write-ahead log. */
+type WalGuard = Pick<Wal, "ensureSynced" | "makeRoom">;
+
 export class SqlitePlants {
   readonly #database: Database;
   readonly #onUnavailable: OnUnavailable;
-  readonly #wal: Wal;
+  readonly #wal: WalGuard;
   /** Prepared once: to parse the two statements took 11 µs a batch. */
   readonly #begin;
   readonly #commitTransaction;
   readonly #insert;
   readonly #select;
 
-  constructor(database: Database, onUnavailable: OnUnavailable, wal: Wal = new Wal(database, onUnavailable)) {
+  constructor(
+    database: Database,
+    onUnavailable: OnUnavailable,
+    wal: WalGuard = new Wal(database, onUnavailable),
+  ) {
     this.#database = database;
     this.#onUnavailable = onUnavailable;
     this.#wal = wal;

@@ -16,7 +16,7 @@ test("an exception of a route is answered 500 and reported, and does not change 
   };
   const reported: unknown[] = [];
   const server = startAdminServer({
-    ...{ host: "127.0.0.1", port: 0, operatorConsole: undefined },
+    ...{ host: "127.0.0.1", port: 0, routes: [] },
     ...{ connections: new ConnectionShedder(), onShed: () => undefined },
     assertReady: async () => [],
     metrics: new Metrics(gauges, { version: "0", bun: "0", engine: "none" }, () => 0),

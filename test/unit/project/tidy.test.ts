@@ -27,6 +27,7 @@ const layers: readonly (readonly string[])[] = [
   ["src/store"],
   ["src/auth", "src/transfer"],
   ["src/api", "src/admin"],
+  ["src/sandbox"],
   ["src/config", "src/output.ts", "src/password-prompt.ts"],
   ["src/commands"],
   ["src/cli.ts"],

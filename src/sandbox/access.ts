@@ -1,0 +1,48 @@
+// Who may use control: any client of this machine, and from elsewhere those that have the password of the console.
+
+import type { TrustedProxies } from "../admin/client-address.ts";
+import type { Sessions } from "../admin/console/sessions.ts";
+import { ControlError } from "./control.ts";
+
+/** Fields that were accepted: one for each user name that came with the password. */
+const acceptedMax = 100;
+
+/**
+ * Authenticates a request by the session of the console, or by HTTP Basic authentication (RFC 7617) with any user name. To
+ * check a password takes 0.3 seconds, so a field that was accepted is known by its hash from then on.
+ */
+export function passwordCheck(
+  sessions: Sessions,
+  proxies: TrustedProxies,
+): (request: Request, peer: string) => Promise<ControlError | undefined> {
+  const accepted = new Set<string>();
+  return async (request, peer) => {
+    if (sessions.isAuthenticated(request)) return undefined;
+    const field = request.headers.get("authorization") ?? "";
+    const password = parsePassword(field);
+    if (password === undefined)
+      return unauthenticated("Log in to the console, or send the password by HTTP Basic.");
+    const hash = Bun.SHA256.hash(field, "base64url");
+    if (accepted.has(hash)) return undefined;
+    const result = await sessions.checkPassword(password, proxies.clientAddress(request, peer));
+    if (result === "tooMany") return new ControlError(429, "Too many attempts; try again in a minute.");
+    if (!result) return unauthenticated("Wrong password.");
+    if (accepted.size < acceptedMax) accepted.add(hash);
+    return undefined;
+  };
+}
+
+function unauthenticated(message: string): ControlError {
+  return new ControlError(401, message, {
+    "WWW-Authenticate": 'Basic realm="plantstore sandbox", charset="UTF-8"',
+  });
+}
+
+/** The password of a Basic field; undefined for any other field. */
+function parsePassword(field: string): string | undefined {
+  const [, base64] = /^basic +([A-Za-z0-9+/]+=*)$/i.exec(field) ?? [];
+  if (base64 === undefined) return undefined;
+  const credentials = Buffer.from(base64, "base64").toString("utf8");
+  const colon = credentials.indexOf(":");
+  return colon === -1 ? undefined : credentials.slice(colon + 1);
+}

@@ -1,0 +1,40 @@
+// The clock of a sandbox, by which tokens expire: the real one, set forward or back by an offset.
+
+/** RFC 3339 writes years of four digits. */
+const firstMs = Date.parse("0000-01-01T00:00:00Z");
+const lastMs = Date.parse("9999-12-31T23:59:59Z");
+
+/** Times are milliseconds since the epoch. */
+export class SandboxClock {
+  readonly #realNow: () => number;
+  #offsetMs = 0;
+
+  constructor(realNow: () => number) {
+    this.#realNow = realNow;
+  }
+
+  get offsetMs(): number {
+    return this.#offsetMs;
+  }
+
+  now(): number {
+    return this.#realNow() + this.#offsetMs;
+  }
+
+  /** Sets the offset to the real clock; false, and nothing changed, if the year would not have four digits. */
+  setOffset(offsetMs: number): boolean {
+    const now = this.#realNow() + offsetMs;
+    if (!(now >= firstMs && now <= lastMs)) return false;
+    this.#offsetMs = offsetMs;
+    return true;
+  }
+
+  /** Sets the time; it continues from there. */
+  setNow(now: number): boolean {
+    return this.setOffset(now - this.#realNow());
+  }
+
+  reset(): void {
+    this.#offsetMs = 0;
+  }
+}

@@ -1,0 +1,129 @@
+// Control of the plants: reading them back, and named snapshots of all of them.
+
+import { parseInt64 } from "../contract/int64.ts";
+import { countCodeUnits, type NewPlant } from "../contract/plant.ts";
+import type { MemoryStore, PlantsCopy } from "../store/sqlite/memory-store.ts";
+import { ControlError, respondControl, respondDone, type SandboxPart } from "./control.ts";
+
+/** Plants of one response. */
+const plantsMax = 1_000;
+
+/** UTF-16 code units of names and tags, from which on a response has no more plants. */
+const codeUnitsMax = 4 * 2 ** 20;
+
+const snapshotsMax = 100;
+const snapshotBytesMax = 256 * 2 ** 20;
+
+interface Snapshot {
+  readonly plants: number;
+  readonly createdAt: string;
+  readonly copy: PlantsCopy;
+}
+
+/** @param onReplaced called after a snapshot was restored. */
+export function plantsPart(store: MemoryStore, onReplaced: () => void): SandboxPart {
+  const snapshots = new Map<string, Snapshot>();
+
+  function list(query: URLSearchParams): Response {
+    const after = query.get("after");
+    const limit = query.get("limit") ?? String(plantsMax);
+    if (!/^\d{1,9}$/.test(limit) || Number(limit) < 1)
+      throw new ControlError(
+        400,
+        `limit must be a number from 1 on; at most ${plantsMax} plants are returned.`,
+      );
+    const filter = {
+      sinceId: after === null ? undefined : parseId(after, "after"),
+      tag: query.get("tag") ?? undefined,
+    };
+    return respondControl(readPage(store.plants(filter), Math.min(Number(limit), plantsMax)));
+  }
+
+  function get(id: bigint): Response {
+    const plant = store.get(id);
+    if (plant === undefined) throw new ControlError(404, `There is no plant with the id ${id}.`);
+    return respondControl(plant);
+  }
+
+  function take(name: string): Response {
+    if (!/^[\w.~-]{1,64}$/.test(name))
+      throw new ControlError(
+        400,
+        "The name of a snapshot is 1 to 64 letters, digits and the characters . _ ~ -",
+      );
+    const copy = store.copyPlants();
+    const others = [...snapshots].filter(([other]) => other !== name);
+    const bytes = others.reduce((sum, [, other]) => sum + other.copy.length, copy.length);
+    if (others.length >= snapshotsMax || bytes > snapshotBytesMax)
+      throw new ControlError(
+        409,
+        `There may be ${snapshotsMax} snapshots, of ${snapshotBytesMax / 2 ** 20} MiB in all; DELETE one first.`,
+      );
+    snapshots.set(name, { plants: store.count(), createdAt: new Date().toISOString(), copy });
+    return respondDone();
+  }
+
+  function find(name: string): Snapshot {
+    const snapshot = snapshots.get(name);
+    if (snapshot === undefined) throw new ControlError(404, `There is no snapshot ${JSON.stringify(name)}.`);
+    return snapshot;
+  }
+
+  const names = ({ name = "" }: Readonly<Record<string, string>>) => name;
+  const described = () =>
+    Array.from(snapshots, ([name, { plants, createdAt }]) => ({ name, plants, createdAt }));
+  return {
+    routes: [
+      { method: "GET", path: "/plants", handle: ({ query }) => list(query) },
+      {
+        method: "GET",
+        path: "/plants/{id}",
+        handle: ({ parameters }) => get(parseId(parameters.id ?? "", "The id")),
+      },
+      { method: "GET", path: "/snapshots", handle: () => respondControl({ snapshots: described() }) },
+      { method: "PUT", path: "/snapshots/{name}", handle: ({ parameters }) => take(names(parameters)) },
+      {
+        method: "POST",
+        path: "/snapshots/{name}/restore",
+        handle({ parameters }) {
+          store.replacePlants(find(names(parameters)).copy);
+          onReplaced();
+          return respondDone();
+        },
+      },
+      {
+        method: "DELETE",
+        path: "/snapshots/{name}",
+        handle({ parameters }) {
+          find(names(parameters));
+          snapshots.delete(names(parameters));
+          return respondDone();
+        },
+      },
+    ],
+    describe: () => ({ plants: store.count(), snapshots: described() }),
+  };
+}
+
+/** The first plants, and the id of the last of them if there are more. */
+function readPage(
+  pages: Iterable<readonly NewPlant[]>,
+  limit: number,
+): { plants: readonly NewPlant[]; next: bigint | null } {
+  const plants: NewPlant[] = [];
+  let codeUnits = 0;
+  for (const some of pages)
+    for (const plant of some) {
+      if (plants.length === limit || codeUnits >= codeUnitsMax)
+        return { plants, next: plants.at(-1)?.id ?? null };
+      plants.push(plant);
+      codeUnits += countCodeUnits(plant);
+    }
+  return { plants, next: null };
+}
+
+function parseId(text: string, name: string): bigint {
+  const id = parseInt64(text);
+  if (id === undefined) throw new ControlError(400, `${name} must be a 64-bit integer in decimal digits.`);
+  return id;
+}

@@ -1,0 +1,34 @@
+// The seeds of a sandbox: plants that it starts with and that a reset brings back, from a file of NDJSON or CSV.
+
+import { ApiError } from "../contract/errors.ts";
+import { conflictError, type NewPlant } from "../contract/plant.ts";
+import { OperatorError } from "../operator-error.ts";
+import type { PlantStore } from "../store/plant-store.ts";
+import { formatOfFile, formats } from "../transfer/format.ts";
+import { openSource } from "../transfer/source.ts";
+
+/** Larger records are rejected; a plant of the interface is smaller by default. */
+const recordBytesMax = 64 * 2 ** 20;
+
+/** Creates the plants of a file, or of standard input for `-`. Rejects with an OperatorError that names the first invalid line. */
+export async function loadSeeds(file: string, store: Pick<PlantStore, "create">): Promise<void> {
+  using source = openSource(file, new AbortController().signal);
+  for await (const records of formats[formatOfFile(file)].records(source.chunks, recordBytesMax, ",")) {
+    const plants: NewPlant[] = records.map(({ line, plant }) => {
+      if (plant instanceof ApiError) throw invalidSeed(file, line, plant);
+      return plant;
+    });
+    const outcomes = await store.create(plants);
+    for (const [index, outcome] of outcomes.entries()) {
+      const { line, plant } = records[index] ?? {};
+      if (line === undefined || plant === undefined || plant instanceof ApiError) continue;
+      if (outcome === "conflict") throw invalidSeed(file, line, conflictError(plant));
+      if (outcome === "unavailable")
+        throw new OperatorError(`${file}, line ${line}: the store in memory is full; use fewer seeds`);
+    }
+  }
+}
+
+function invalidSeed(file: string, line: number, { message }: ApiError): OperatorError {
+  return new OperatorError(`${file}, line ${line}: ${message}`);
+}

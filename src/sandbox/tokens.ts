@@ -1,0 +1,123 @@
+// Control of the tokens, and of the clock by which they expire.
+
+import { hashToken, isTokenName, makeToken, randomBytes } from "../auth/token.ts";
+import type { MemoryStore } from "../store/sqlite/memory-store.ts";
+import type { SandboxClock } from "./clock.ts";
+import { ControlError, respondControl, respondDone, type SandboxPart } from "./control.ts";
+
+/** The name of the fixed token. */
+const fixedTokenName = "sandbox";
+
+const tokensMax = 1_000;
+
+/** Some 100 years. */
+const secondsMax = 3_200_000_000;
+
+export interface TokensDependencies {
+  readonly store: MemoryStore;
+  readonly clock: SandboxClock;
+  /** The text of the fixed token. */
+  readonly token: string;
+  /** Makes the server read the tokens of the store again. */
+  readonly reloadTokens: () => Promise<void>;
+}
+
+/** Stores the fixed token in place of all others. */
+export function storeFixedToken({
+  store,
+  clock,
+  token,
+}: Omit<TokensDependencies, "reloadTokens">): Promise<void> {
+  return store.replaceTokens({
+    hash: hashToken(token),
+    name: fixedTokenName,
+    createdAt: clock.now(),
+    expiresAt: null,
+  });
+}
+
+export function tokensPart(dependencies: TokensDependencies): SandboxPart {
+  const { store, clock, token: fixedToken, reloadTokens } = dependencies;
+
+  async function issue({ name, expiresInSeconds }: Readonly<Record<string, unknown>>): Promise<Response> {
+    if (typeof name !== "string" || !isTokenName(name))
+      throw new ControlError(400, "name must be a text without control characters.");
+    const seconds =
+      expiresInSeconds === undefined ? undefined : parseSeconds(expiresInSeconds, "expiresInSeconds");
+    if ((await store.tokens.list()).length >= tokensMax)
+      throw new ControlError(
+        409,
+        `There may be ${tokensMax} tokens, revoked ones included; a reset removes them.`,
+      );
+    const now = clock.now();
+    const expiresAt = seconds === undefined ? null : Math.round(now + seconds * 1_000);
+    const { token, record } = makeToken({ name, expiresAt }, { now, randomBytes });
+    if (!(await store.tokens.add(record)))
+      throw new ControlError(409, `There is a token named ${JSON.stringify(name)}; DELETE it first.`);
+    await reloadTokens();
+    return respondControl({ token }, 201);
+  }
+
+  async function revoke(name: string): Promise<Response> {
+    if (!(await store.tokens.revoke(name, clock.now())))
+      throw new ControlError(404, `There is no token named ${JSON.stringify(name)}.`);
+    await reloadTokens();
+    return respondDone();
+  }
+
+  function setClock({
+    now,
+    advanceSeconds,
+    offsetSeconds,
+    ...others
+  }: Readonly<Record<string, unknown>>): Response {
+    const given = [now, advanceSeconds, offsetSeconds].filter((value) => value !== undefined);
+    if (given.length !== 1 || Object.keys(others).length > 0)
+      throw new ControlError(400, "The body must have one of now, advanceSeconds and offsetSeconds.");
+    const isSet =
+      now !== undefined
+        ? clock.setNow(parseTime(now))
+        : clock.setOffset(
+            advanceSeconds !== undefined
+              ? clock.offsetMs + parseSeconds(advanceSeconds, "advanceSeconds") * 1_000
+              : parseSeconds(offsetSeconds, "offsetSeconds") * 1_000,
+          );
+    if (!isSet) throw new ControlError(400, "The time must be in the years 0000 to 9999.");
+    return respondControl(describeClock());
+  }
+
+  const describeClock = () => ({
+    now: new Date(clock.now()).toISOString(),
+    offsetSeconds: clock.offsetMs / 1_000,
+  });
+  return {
+    routes: [
+      { method: "POST", path: "/tokens", handle: async ({ json }) => issue(await json()) },
+      { method: "DELETE", path: "/tokens/{name}", handle: ({ parameters }) => revoke(parameters.name ?? "") },
+      { method: "GET", path: "/clock", handle: () => respondControl(describeClock()) },
+      { method: "PUT", path: "/clock", handle: async ({ json }) => setClock(await json()) },
+    ],
+    async reset() {
+      clock.reset();
+      await storeFixedToken(dependencies);
+      await reloadTokens();
+    },
+    describe: () => ({ token: fixedToken, clock: describeClock() }),
+  };
+}
+
+function parseSeconds(value: unknown, name: string): number {
+  if (typeof value !== "number" || Math.abs(value) > secondsMax)
+    throw new ControlError(400, `${name} must be a number of seconds, at most ${secondsMax}.`);
+  return value;
+}
+
+/** RFC 3339, with a time zone. */
+function parseTime(value: unknown): number {
+  const isTime =
+    typeof value === "string" &&
+    /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/i.test(value);
+  const time = isTime ? Date.parse(value) : Number.NaN;
+  if (Number.isNaN(time)) throw new ControlError(400, 'now must be a time such as "2027-01-01T00:00:00Z".');
+  return time;
+}

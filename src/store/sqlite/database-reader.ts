@@ -1,0 +1,31 @@
+// Reads plants on one connection, in the thread that has it.
+
+import { OperatorError } from "../../operator-error.ts";
+import type { PlantReader } from "../plant-reader.ts";
+import { countCreatedSince, findSummaries, searchPlants } from "../plant-search.ts";
+import { type Database, SQLiteError } from "./driver.ts";
+import { indexStates, recordsCreations } from "./indexes.ts";
+import { SqlitePlantQueries } from "./plant-queries.ts";
+
+/** A reader of the database that `current` returns, which may be another one for each call. Every call blocks the thread. */
+export function databaseReader(current: () => Database): Omit<PlantReader, "close"> {
+  const queries = () => new SqlitePlantQueries(current());
+  const indexStatesNow = async () => indexStates(current());
+  return {
+    search: (search) => searchPlants(queries(), indexStatesNow, search, () => performance.now()),
+    withIds: (ids) => findSummaries(queries(), ids),
+    get: async (id) => queries().get(id),
+    creations: async (ids) => (recordsCreations(current()) ? queries().creations(ids) : []),
+    createdSince: async (times) =>
+      recordsCreations(current()) ? countCreatedSince(queries(), times) : undefined,
+    countPart: async (afterId, plantsMax) => queries().countPart(afterId, plantsMax),
+    indexStates: indexStatesNow,
+  };
+}
+
+/** The error of a failed read as an operator sees it; any other error unchanged. */
+export function readError(error: unknown): unknown {
+  return error instanceof SQLiteError
+    ? new OperatorError(`the store cannot be read: ${error.message}`)
+    : error;
+}
