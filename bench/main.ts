@@ -6,6 +6,7 @@ import { killAll } from "./processes.ts";
 import { renderPage, renderReport } from "./report.ts";
 import { readResults, writeResult } from "./result.ts";
 import { runSuite } from "./runner.ts";
+import { renderSizing } from "./sizing.ts";
 import { requirementsOf } from "./suite.ts";
 import { suites } from "./suites/index.ts";
 
@@ -15,6 +16,7 @@ const roundsMax = 100;
 const plantsMax = 100_000_000;
 
 const page = new URL("../docs/benchmarks.md", import.meta.url).pathname;
+const guide = new URL("../docs/guides/run-an-inventory.md", import.meta.url).pathname;
 const createsPlot = new URL("../docs/images/creates.svg", import.meta.url).pathname;
 
 let interruptedBy: string | undefined;
@@ -46,6 +48,7 @@ async function run(args: string[]): Promise<void> {
     const results = await readResults();
     await Bun.write(page, renderPage(suites, results));
     const creates = results.get("create");
+    await Bun.write(guide, renderSizing(await Bun.file(guide).text(), results));
     if (creates !== undefined) await Bun.write(createsPlot, plotCreates(creates));
     return;
   }

@@ -1,4 +1,4 @@
-// Tables in the documents.
+// Tables and code in the documents.
 
 /** The cells of the Markdown table rows that match. */
 export function rowsOf(markdown: string, first: RegExp): string[][] {
@@ -11,4 +11,23 @@ export function rowsOf(markdown: string, first: RegExp): string[][] {
         .slice(1, -1)
         .map((cell) => cell.trim().replaceAll("\\|", "|")),
     );
+}
+
+export interface CodeBlock {
+  /** The heading that it is under. */
+  readonly heading: string;
+  /** What stands after the fence, such as "sh"; "" if nothing does. */
+  readonly language: string;
+  readonly text: string;
+}
+
+/** The fenced blocks of code, in their order. */
+export function codeBlocks(markdown: string): CodeBlock[] {
+  const blocks: CodeBlock[] = [];
+  let heading = "";
+  for (const [, title, language = "", text] of markdown.matchAll(/^#+ (.+)$|^```(.*)\n([\s\S]*?)^```$/gm)) {
+    if (text === undefined) heading = title ?? "";
+    else blocks.push({ heading, language, text });
+  }
+  return blocks;
 }

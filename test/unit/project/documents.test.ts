@@ -47,26 +47,62 @@ test("docs/operating.md lists every line that the log may hold, but for those of
   expect(listed.toSorted()).toEqual([...logged, ...listening].toSorted());
 });
 
-test("links between the documents lead to files that are there", async () => {
-  const documents = ["*.md", "docs/*.md"].flatMap((pattern) => [
+test("docs/guides/run-an-inventory.md says what to do about every alert, and names metrics that exist", async () => {
+  const guide = await read("docs/guides/run-an-inventory.md");
+  const rules = await read("deploy/prometheus/plantstore-rules.yml");
+  const alerts = [...rules.matchAll(/^ +- alert: (\w+)$/gm)].map(([, name = ""]) => name);
+  const listed = rowsOf(guide, /^\| `PlantStore/).flatMap(([names = ""]) => names.match(/\w+/g) ?? []);
+  expect(listed.toSorted()).toEqual(alerts.toSorted());
+  const metrics = rowsOf(await read("docs/operating.md"), /^\| `(?:plantstore|process)_/);
+  const known = metrics.map(([name = ""]) => name.replaceAll("`", ""));
+  const named = guide.match(/\b(?:plantstore|process)_[a-z_]+\b/g) ?? [];
+  expect(named.length).toBeGreaterThan(5);
+  expect(named.filter((name) => !known.includes(name))).toEqual([]);
+});
+
+/** The links of all documents to files of the project: the document, the file and the heading, "" where there is none. */
+async function documentLinks() {
+  const documents = ["*.md", "docs/**/*.md"].flatMap((pattern) => [
     ...new Glob(pattern).scanSync({ cwd: root }),
   ]);
   const links = await Promise.all(
     documents.map(async (document) =>
-      [...(await read(document)).matchAll(/\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)/g)].map(
-        ([, target = ""]) => ({
+      [...(await read(document)).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)].map(
+        ([, target = "", heading = ""]) => ({
           document,
-          target,
+          file: target === "" ? document : join(dirname(document), target),
+          heading,
         }),
       ),
     ),
   );
-  const dead = links
-    .flat()
-    .filter(({ document, target }) => !existsSync(join(root, dirname(document), target)));
-  expect(links.flat().length).toBeGreaterThan(20);
+  return links.flat();
+}
+
+test("links between the documents lead to files that are there", async () => {
+  const links = await documentLinks();
+  expect(links.length).toBeGreaterThan(20);
+  expect(links.filter(({ file }) => !existsSync(join(root, file)))).toEqual([]);
+});
+
+test("links between the documents lead to headings that are there", async () => {
+  const links = (await documentLinks()).filter(({ heading }) => heading !== "");
+  expect(links.length).toBeGreaterThan(20);
+  const dead: typeof links = [];
+  for (const link of links) {
+    const titles = (await read(link.file)).matchAll(/^#+ (.+)$/gm);
+    if (![...titles].some(([, title = ""]) => anchor(title) === link.heading)) dead.push(link);
+  }
   expect(dead).toEqual([]);
 });
+
+/** The name by which a link finds a heading, as GitHub makes it. */
+function anchor(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
+    .replaceAll(" ", "-");
+}
 
 test("ARCHITECTURE.md justifies every runtime dependency, and no other", async () => {
   const text = await read("ARCHITECTURE.md");
