@@ -62,7 +62,8 @@ export class PostgresStore implements ReadablePlantStore {
     this.indexes = {
       states: () => indexes.states(),
       // The plants after it come with their tokens.
-      create: (name) => indexes.create(name).then(() => this.#plants.checkRecording()),
+      create: (name, onProgress) =>
+        indexes.create(name, onProgress).then(() => this.#plants.checkRecording()),
       drop: (name) => indexes.drop(name).then(() => this.#plants.checkRecording()),
     };
   }

@@ -42,7 +42,7 @@ export class SqliteStore implements ReadablePlantStore {
   readonly tokens: TokenStore;
   readonly indexes: PlantIndexes = {
     states: () => this.#indexes.states(),
-    create: (name) => this.#write(() => this.#indexes.create(name)),
+    create: (name, onProgress) => this.#write(() => this.#indexes.create(name, onProgress)),
     drop: (name) => this.#write(() => this.#indexes.drop(name)),
   };
   readonly #path: string;

@@ -232,7 +232,22 @@ for (const engine of engines) {
       expect((await client.read("export/progress?run=one")).json).toEqual({
         plants: 2,
         bytes: Buffer.byteLength(csv),
+        plantsTotal: null,
         state: "complete",
+      });
+      // Counted when the page asks for its figures: of all plants, and of the tags that most plants have.
+      const counted = async () => (await client.read("inventory")).json as { plants: number | null };
+      while ((await counted()).plants === null) await Bun.sleep(50);
+      const { plants } = await counted();
+      await exportText(url, { run: "all", format: "csv" });
+      expect((await client.read("export/progress?run=all")).json).toMatchObject({
+        plants,
+        plantsTotal: plants,
+      });
+      await exportText(url, { run: "tag", format: "csv", tag: "export" });
+      expect((await client.read("export/progress?run=tag")).json).toMatchObject({
+        plants: 2,
+        plantsTotal: 2,
       });
       const all = await exportText(url, { run: "two", format: "ndjson" });
       expect(all).toBe((await server.command("export", "--quiet")).stdout);
