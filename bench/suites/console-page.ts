@@ -240,10 +240,9 @@ async function measure(
   figures[firstPaint] = await page.evaluate<number>(
     "performance.getEntriesByName('first-contentful-paint')[0].startTime",
   );
-  // The request of the list, and the frame that shows it.
-  figures["opened, ms"] = await page.evaluate<number>(
-    `performance.getEntriesByType("resource").find(({ name }) => name.includes(${JSON.stringify(list)})).responseEnd`,
-  );
+  const opened = `performance.getEntriesByType("resource").find(({ name }) => name.includes(${JSON.stringify(list)}))`;
+  await page.waitForFunction(`${opened} !== undefined`);
+  figures["opened, ms"] = await page.evaluate<number>(`${opened}.responseEnd`);
   await page.evaluate(watchRequests);
   const silences: number[] = [];
   for (const [name, view] of Object.entries(views)) {

@@ -12,7 +12,7 @@ import { formatBytes, formatCount } from "./units.js";
  * @typedef {{ import: string, created: number, unchanged: number, rejected: number, ending: string | null, message: string | null,
  *   bytes: number, reported: number, rejections: { line: number, error: number, message: string, text: string }[] }} ImportStatus
  * @typedef {{ file: File | null, start: string, isUtf8: boolean, format: "csv" | "ndjson", delimiter: string, hasHeader: boolean,
- *   columns: Columns, status: ImportStatus | null, isRunning: boolean, isDropTarget: boolean, error: string }} State
+ *   columns: Columns, status: ImportStatus | null, isRunning: boolean, isRetrying: boolean, isDropTarget: boolean, error: string }} State
  */
 
 const previewBytes = 64 * 1024;
@@ -52,6 +52,8 @@ export class ImportDialog extends Component {
     columns: { id: 0, name: 1, tag: 2 },
     status: null,
     isRunning: false,
+    /** Whether the last request had no response, and is sent again. */
+    isRetrying: false,
     isDropTarget: false,
     error: "",
   };

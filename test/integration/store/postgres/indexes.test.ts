@@ -134,7 +134,10 @@ test("the console shows the phase of an index that it builds, also while that wa
   await besideTransaction(address, "INSERT INTO plants VALUES (1, '', 'x')", async () => {
     expect((await client.write("indexes", { name: "tag", change: "create" })).status).toBe(202);
     while (((await indexes()).changing?.phase ?? null) === null) await Bun.sleep(50);
-    expect((await indexes()).changing).toMatchObject({ name: "tag", phase: expect.stringMatching(/^waiting for writers/) });
+    expect((await indexes()).changing).toMatchObject({
+      name: "tag",
+      phase: expect.stringMatching(/^waiting for writers/),
+    });
   });
   while ((await indexes()).changing !== null) await Bun.sleep(50);
   expect((await indexes()).states.tag).toBe("ready");
