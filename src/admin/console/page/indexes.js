@@ -130,7 +130,7 @@ export class Indexes extends ReloadingSection {
   /** @param {Change} change */
   blocksCreates({ name, change }) {
     const isUpgrade = name === "newest" && this.state.list?.states.newest === "outdated";
-    return this.props.engine === "sqlite" && (change === "drop" || name !== "newest" || isUpgrade);
+    return this.props.engine !== "postgres" && (change === "drop" || name !== "newest" || isUpgrade);
   }
 
   /** @param {Change} change */
