@@ -4,6 +4,7 @@ import type { Suite } from "../suite.ts";
 import { allocationsSuite } from "./allocations.ts";
 import { citusSuite } from "./citus.ts";
 import { consoleSuite } from "./console.ts";
+import { consolePageSuite } from "./console-page.ts";
 import { coresSuite } from "./cores.ts";
 import { createSuite, peersSuite } from "./create.ts";
 import { footprintSuite } from "./footprint.ts";
@@ -28,6 +29,7 @@ export const suites: readonly Suite[] = [
   overloadSuite,
   operatingSuite,
   consoleSuite,
+  consolePageSuite,
   startSuite,
   footprintSuite,
 ];

@@ -8,6 +8,7 @@ import { printError, standardError } from "../output.ts";
 import type { ReadablePlantStore } from "../store/plant-store.ts";
 import { formatOfFile, formats } from "../transfer/format.ts";
 import { type ImportCounts, importPlants, StoreUnavailable } from "../transfer/import.ts";
+import { ImportedCount } from "../transfer/imported-count.ts";
 import { operatorProgress } from "../transfer/progress.ts";
 import { RejectedFile, type Report } from "../transfer/rejected-file.ts";
 import { openSource } from "../transfer/source.ts";
@@ -49,6 +50,7 @@ async function importFile(config: ImportConfig, file: string): Promise<void> {
 
   async function importInto(store: ReadablePlantStore): Promise<void> {
     isOpen = true;
+    const count = new ImportedCount(store, () => performance.now());
     const progress = operatorProgress(quiet ? undefined : standardError());
     // After the store is open: without a store, the report of an earlier import is kept.
     const rejectedFile = new RejectedFile(file === "-" ? undefined : file, source.access);
@@ -59,11 +61,13 @@ async function importFile(config: ImportConfig, file: string): Promise<void> {
         onRejected: (record) => rejectedFile.add(record),
         onBatch: (soFar) => {
           counts = soFar;
+          count.update(soFar.created);
           progress.update(soFar.created + soFar.unchanged + soFar.rejected, source.fractionRead());
         },
       });
     } finally {
       progress.end();
+      await count.flush();
       report = rejectedFile.finish();
     }
   }

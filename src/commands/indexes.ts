@@ -2,8 +2,9 @@
 
 import { Argument, Command } from "commander";
 import { withSettings } from "../config/command-options.ts";
-import { formatTable, printError, printLines } from "../output.ts";
-import { type IndexName, indexNames } from "../store/plant-reader.ts";
+import { formatTable, printError, printLines, standardError } from "../output.ts";
+import { type IndexName, indexNames, type PlantIndexes } from "../store/plant-reader.ts";
+import { operatorProgress } from "../transfer/progress.ts";
 import { withStore } from "./with-store.ts";
 
 export function indexCommand(): Command {
@@ -34,7 +35,19 @@ function changeCommand(change: "create" | "drop", description: string): Command 
     .description(description)
     .addArgument(new Argument("<name>", "newest, name, tag or text").choices(indexNames));
   return withSettings(command, ["database"], async ({ database }, name: IndexName) => {
-    await withStore(database, "writable", ({ indexes }) => indexes[change](name));
+    await withStore(database, "writable", ({ indexes }) =>
+      change === "drop" ? indexes.drop(name) : create(indexes, name),
+    );
     printError(`Index ${name} ${change === "create" ? "created" : "dropped"}.`);
   });
+}
+
+/** With the progress, where the engine tells it, on standard error. */
+async function create(indexes: PlantIndexes, name: IndexName): Promise<void> {
+  const progress = operatorProgress(standardError());
+  try {
+    await indexes.create(name, ({ share }) => progress.updateShare(share ?? 0));
+  } finally {
+    progress.end();
+  }
 }

@@ -75,6 +75,8 @@ export function createConsole(config: ServeConfig, parts: ConsoleResources): Ope
   reader().catch(() => undefined);
   resources.defer(async () => (await opening?.catch(() => undefined))?.close());
 
+  const stopWatching = watchImports(reader, emit, now);
+  resources.defer(stopWatching);
   const imports = new Imports({ groupCommit, recordBytesMax: bodyBytesMax, emit, now });
   resources.defer(() => imports.close());
   const requests = new Requests({ recent, bodyCapture: parts.bodyCapture, emit, now, wallNow: Date.now });
@@ -121,16 +123,36 @@ export function createConsole(config: ServeConfig, parts: ConsoleResources): Ope
     inventory,
     newPlants: new NewPlants({ consoleToken, lookupHash, create }),
     imports,
-    exports: new Exports(reader),
+    exports: new Exports({
+      reader,
+      plants: () => inventory.plants,
+      plantsOfTag: (tag) => inventory.plantsOfTag(tag),
+    }),
     backups,
     requests,
     tokens: new Tokens(store.tokens, wallNow),
-    indexes: new Indexes(store.indexes, reader),
+    indexes: new Indexes({ indexes: store.indexes, reader, plants: () => inventory.plants, now }),
     history,
     now,
     about: { version: packageJson.version, engine: store.engine, run: crypto.randomUUID() },
     onInternalError: (error) => emit({ kind: "internalError", requestId: "console", error }),
   });
+}
+
+/** Emits what imports by the command have created, in time for each sample; returns a function that ends it. */
+function watchImports(reader: () => Promise<PlantReader>, emit: Emit, now: Clock): () => void {
+  let last: number | undefined;
+  const look = async () => {
+    const total = await (await reader()).importedTotal();
+    if (last !== undefined && total > last)
+      emit({ kind: "plantsImportedElsewhere", created: total - last, endedAt: now() });
+    last = total;
+  };
+  // A store that cannot be read is reported by what needs it.
+  const tryLook = () => void look().catch(() => undefined);
+  tryLook();
+  const timer = setInterval(tryLook, sampleMs);
+  return () => clearInterval(timer);
 }
 
 /** The samples of the charts, which a file stores from one start to the next. */

@@ -53,7 +53,12 @@ export class Log {
   handle(event: ServerEvent): void {
     if (this.#hasEnded) return;
     if (event.kind === "requestCompleted") this.#logRequest(event.request);
-    else if (event.kind !== "batchCommitted" && event.kind !== "plantsImported") this.#write(event);
+    else if (
+      event.kind !== "batchCommitted" &&
+      event.kind !== "plantsImported" &&
+      event.kind !== "plantsImportedElsewhere"
+    )
+      this.#write(event);
   }
 
   /**
@@ -108,7 +113,9 @@ interface Line {
 
 type LoggedEvent = Exclude<
   ServerEvent,
-  { readonly kind: "requestCompleted" | "batchCommitted" | "plantsImported" }
+  {
+    readonly kind: "requestCompleted" | "batchCommitted" | "plantsImported" | "plantsImportedElsewhere";
+  }
 >;
 
 /** The line of each kind of event. */

@@ -90,6 +90,8 @@ export class Metrics {
       case "certificateLoaded":
         this.#certificateExpiresAt = event.expiresAt;
         break;
+      // One import, and as many servers that see it.
+      case "plantsImportedElsewhere":
       case "configured":
       case "storeDegraded":
       case "connectionsShed":

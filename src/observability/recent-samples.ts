@@ -20,7 +20,7 @@ export interface Sample {
   /** Plants created by requests, and creates of plants that were already stored. */
   readonly created: number;
   readonly unchanged: number;
-  /** Plants created by imports into the running server. */
+  /** Plants created by imports: into the running server, and by the command. */
   readonly imported: number;
   /** Errors by their number, without those that did not occur. */
   readonly errors: Readonly<Record<string, number>>;
@@ -95,6 +95,7 @@ export class RecentSamples {
     if (event.kind === "requestCompleted") this.#countRequest(event.request);
     else if (event.kind === "batchCommitted") this.#countBatch(event);
     else if (event.kind === "plantsImported") this.#countImport(event);
+    else if (event.kind === "plantsImportedElsewhere") this.#countImport({ ...event, unchanged: 0 });
   }
 
   /** The samples that have ended, from a number on. */
@@ -151,7 +152,7 @@ export class RecentSamples {
     this.#batchPlants += plants;
   }
 
-  #countImport({ created, unchanged, endedAt }: PlantsImported): void {
+  #countImport({ created, unchanged, endedAt }: Omit<PlantsImported, "kind">): void {
     if (endedAt >= this.#endsAt) this.#endSamples(endedAt);
     this.#imported += created;
     this.#unchanged += unchanged;

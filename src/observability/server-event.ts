@@ -20,6 +20,7 @@ export type ServerEvent =
   | { readonly kind: "requestCompleted"; readonly request: Readonly<RequestRecord> }
   | BatchCommitted
   | PlantsImported
+  | PlantsImportedElsewhere
   | ImportEnded
   /** `expiresAt` is in milliseconds since the epoch. */
   | { readonly kind: "certificateLoaded"; readonly subject: string; readonly expiresAt: number }
@@ -67,6 +68,13 @@ export interface PlantsImported {
   readonly kind: "plantsImported";
   readonly created: number;
   readonly unchanged: number;
+  readonly endedAt: number;
+}
+
+/** Plants that the command `plantstore import` has created in the last seconds: in a process of its own, which every server of the store sees. */
+interface PlantsImportedElsewhere {
+  readonly kind: "plantsImportedElsewhere";
+  readonly created: number;
   readonly endedAt: number;
 }
 

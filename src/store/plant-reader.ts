@@ -20,6 +20,17 @@ export type IndexName = (typeof indexNames)[number];
 export type IndexState = "none" | "ready" | "outdated" | "building" | "dropping" | "broken";
 export type IndexStates = Readonly<Record<IndexName, IndexState>>;
 
+/** How far an index is that is being built. */
+export interface IndexProgress {
+  /** From 0 to 1, of the phase if there is one; undefined where the phase has no length. */
+  readonly share: number | undefined;
+  /** The phase of PostgreSQL, which builds in several, and waits in some for other transactions. */
+  readonly phase?: string;
+}
+
+/** Called while an index is being built, at least some times in a minute, by the engines and for the indexes that can tell. */
+export type OnIndexProgress = (progress: IndexProgress) => void;
+
 /** Creates and drops indexes. Each change is on stable storage when its promise resolves. */
 export interface PlantIndexes {
   states(): Promise<IndexStates>;
@@ -27,17 +38,10 @@ export interface PlantIndexes {
    * Creates an index, or upgrades an outdated one; does nothing if it exists. On SQLite creates of plants wait meanwhile, on
    * PostgreSQL they continue.
    */
-  create(name: IndexName): Promise<void>;
+  create(name: IndexName, onProgress?: OnIndexProgress): Promise<void>;
   /** Drops an index; does nothing if it does not exist. */
   drop(name: IndexName): Promise<void>;
 }
-
-/** Every method of PlantIndexes. */
-export const plantIndexMethods = {
-  states: true,
-  create: true,
-  drop: true,
-} as const satisfies Readonly<Record<keyof PlantIndexes, true>>;
 
 /** Names and tags are indexed, and so ordered, by this many characters: PostgreSQL rejects a row whose key is longer than 2,704 bytes. */
 export const indexedCharacters = 100;
@@ -137,6 +141,8 @@ export interface PlantReader {
   createdSince(times: readonly number[]): Promise<number[] | undefined>;
   /** Counts at most `plantsMax` plants with greater ids than `afterId`. */
   countPart(afterId: bigint | undefined, plantsMax: number): Promise<CountedPart>;
+  /** How many plants the command `plantstore import` has created so far. */
+  importedTotal(): Promise<number>;
   indexStates(): Promise<IndexStates>;
   close(): Promise<void>;
 }

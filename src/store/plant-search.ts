@@ -42,8 +42,8 @@ export interface PlantQueries {
     plantsMax: number,
   ): Promise<PlantAtCursor[]>;
   /**
-   * In the order of ids, beginning with the id `from`, by the index "text"; undefined if that would take too long, where
-   * the engine finds all plants with the text before it orders them.
+   * In the order of ids, beginning with the id `from`, by the index "text"; undefined if that would take too long, because very
+   * many plants have each part of the text.
    */
   byText(
     filter: SearchFilter & { readonly text: string },
@@ -51,8 +51,6 @@ export interface PlantQueries {
     isDescending: boolean,
     plantsMax: number,
   ): Promise<PlantAtCursor[] | undefined>;
-  /** Whether byText reads in the order of ids, and so finds the first plants as fast where there are many. */
-  readonly findsTextInOrder: boolean;
   /**
    * The last id of a range that begins with the id `from`: of so many plants, or of all that are left; undefined if none
    * are. With a tag, of so many plants with that tag, by the index "tag".
@@ -103,8 +101,8 @@ const int64Max = 2n ** 63n - 1n;
 const scanMsMax = 800;
 
 /**
- * How long all plants are scanned for a text that the index "text" would find, where it finds all plants with the text
- * before the first: a text that many plants have is found sooner by the scan, and any other one by the index.
+ * How long plants are scanned for a text that the index "text" would find: a text that many plants have is found sooner by the
+ * scan, and any other one by the index. With a tag those that have it are scanned, if there is the index "tag".
  */
 const commonTextMsMax = 60;
 
@@ -204,14 +202,14 @@ interface Plan {
 function planSearch({ text, tag, order, cursor }: Search, states: IndexStates): Plan {
   const tagFilter = tag === undefined ? {} : { tag };
   if (text === "" && tag === undefined) return { order, read: readAll };
-  if (text !== "" && containsText(text, states))
-    return { order: "id", read: (reading) => readText(reading, { ...tagFilter, text }) };
+  const usesTagIndex = tag !== undefined && states.tag === "ready";
   const prefix = { text, end: endOfPrefix(text) };
+  if (text !== "" && containsText(text, states))
+    return { order: "id", read: (reading) => readText(reading, { ...tagFilter, text }, usesTagIndex) };
   // A search that began without the index continues without it.
   if (text !== "" && tag === undefined && states.name === "ready" && cursor?.order !== "id")
     return { order: "name", read: (reading) => readByKey(reading, "name", prefix) };
   const filter = text === "" ? tagFilter : { ...tagFilter, prefix };
-  const usesTagIndex = tag !== undefined && states.tag === "ready";
   return { order: "id", read: (reading) => scan(reading, filter, { usesTagIndex, msMax: scanMsMax }) };
 }
 
@@ -231,18 +229,20 @@ async function readByKey(
   return { rows: await queries.byKey(column, prefix, after, isDescending, plantsMax) };
 }
 
-async function readText(reading: Reading, filter: SearchFilter & { readonly text: string }): Promise<Rows> {
+async function readText(
+  reading: Reading,
+  filter: SearchFilter & { readonly text: string },
+  usesTagIndex: boolean,
+): Promise<Rows> {
   const { queries, isDescending, plantsMax, now } = reading;
   const startedAt = now();
-  const scanned = queries.findsTextInOrder
-    ? { rows: [], rest: firstId(reading) }
-    : await scanRanges(reading, filter, { usesTagIndex: false, msMax: commonTextMsMax });
+  const scanned = await scanRanges(reading, filter, { usesTagIndex, msMax: commonTextMsMax });
   if (scanned.rest === undefined) return scanned;
   const rest = await queries.byText(filter, scanned.rest, isDescending, plantsMax - scanned.rows.length);
   if (rest !== undefined) return { rows: [...scanned.rows, ...rest] };
   const msMax = Math.max(0, scanMsMax - (now() - startedAt));
   const continued = { ...reading, plantsMax: plantsMax - scanned.rows.length };
-  const further = await scan(continued, filter, { usesTagIndex: false, msMax, from: scanned.rest });
+  const further = await scan(continued, filter, { usesTagIndex, msMax, from: scanned.rest });
   return { ...further, rows: [...scanned.rows, ...further.rows] };
 }
 

@@ -36,10 +36,19 @@ export class Progress {
 
   /** @param fraction The completed part of the whole, from 0 to 1; undefined if the whole is not known. */
   update(plants: number, fraction: number | undefined): void {
+    this.#write(fraction, (seconds) => progressText(plants, fraction, seconds));
+  }
+
+  /** @param fraction The completed part of something else than plants, from 0 to 1. */
+  updateShare(fraction: number): void {
+    this.#write(fraction, (seconds) => formatShare(fraction, seconds));
+  }
+
+  #write(fraction: number | undefined, format: (seconds: number) => string): void {
     const now = this.#options.now();
     if (this.#options.style === "none" || now - this.#last < this.#everyMs) return;
     this.#last = now;
-    const text = progressText(plants, fraction, (now - this.#start) / 1_000);
+    const text = format((now - this.#start) / 1_000);
     this.#options.write(
       this.#options.style === "bar" ? `\r\x1b[K${formatBar(fraction)}${text}` : `${text}\n`,
     );
@@ -56,8 +65,13 @@ export function progressText(plants: number, fraction: number | undefined, secon
   const rate = Math.round(plants / Math.max(seconds, 0.001));
   const text = `${plants.toLocaleString("en")} plants, ${rate.toLocaleString("en")} a second`;
   if (fraction === undefined || fraction <= 0) return text;
+  return `${text}, ${formatShare(fraction, seconds)}`;
+}
+
+function formatShare(fraction: number, seconds: number): string {
+  if (fraction <= 0) return "0 %";
   const left = Math.ceil((seconds / fraction) * (1 - fraction));
-  return `${text}, ${Math.floor(fraction * 100)} %, ${left} s left`;
+  return `${Math.floor(fraction * 100)} %, ${left} s left`;
 }
 
 function formatBar(fraction: number | undefined): string {

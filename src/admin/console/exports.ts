@@ -26,26 +26,38 @@ const runsMax = 20;
 interface Run {
   plants: number;
   bytes: number;
+  /** About how many plants it will have, from the last count of the store; null where that is not known. */
+  readonly plantsTotal: number | null;
   state: "running" | "complete" | "interrupted";
 }
 
+export interface ExportsDependencies {
+  readonly reader: () => Promise<PlantReader>;
+  /** The number of plants, and of those with a tag, as far as they are known. */
+  readonly plants: () => number | undefined;
+  readonly plantsOfTag: (tag: string) => number | undefined;
+}
+
 export class Exports {
-  readonly #reader: () => Promise<PlantReader>;
+  readonly #dependencies: ExportsDependencies;
   /** By the id that the page has chosen. */
   readonly #runs = new Map<string, Run>();
 
-  constructor(reader: () => Promise<PlantReader>) {
-    this.#reader = reader;
+  constructor(dependencies: ExportsDependencies) {
+    this.#dependencies = dependencies;
   }
 
   /** Starts an export; its progress has the name `run`. */
   async start(parameters: URLSearchParams, search: ExportedSearch): Promise<Response> {
     const format = formatNames.find((one) => one === parameters.get("format"));
     if (format === undefined) throw new BadRequestError("The format must be ndjson or csv.");
-    const run: Run = { plants: 0, bytes: 0, state: "running" };
+    const { reader, plants, plantsOfTag } = this.#dependencies;
+    const { text, tag } = search;
+    const total = text !== "" ? undefined : tag === undefined ? plants() : plantsOfTag(tag);
+    const run: Run = { plants: 0, bytes: 0, plantsTotal: total ?? null, state: "running" };
     this.#add(parameters.get("run") ?? "", run);
-    const texts = exportText(readPlants(await this.#reader(), search), format, ",", (plants) => {
-      run.plants = plants;
+    const texts = exportText(readPlants(await reader(), search), format, ",", (exported) => {
+      run.plants = exported;
     });
     return respondDownload(encode(texts, run), exportedBytes, {
       "Content-Type": format === "csv" ? "text/csv; charset=utf-8" : "application/x-ndjson",

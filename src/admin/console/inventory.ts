@@ -2,7 +2,7 @@
 // in parts, so that no list waits for more than one of them.
 
 import type { Clock } from "../../observability/server-event.ts";
-import type { PlantReader } from "../../store/plant-reader.ts";
+import { indexedCharacters, type PlantReader } from "../../store/plant-reader.ts";
 import type { RecentCreates } from "../../store/recent-creates.ts";
 import { respondJson } from "../responses.ts";
 
@@ -17,6 +17,9 @@ export interface InventoryDependencies {
 
 /** Tags that are shown. */
 const shownTagsMax = 20;
+
+/** Tags whose counts are kept, for the progress of exports. */
+const keptTagsMax = 1_000;
 
 /** Tags that are counted at a time. Beyond it those with the fewest plants are forgotten, and counts become estimates. */
 const countedTagsMax = 100_000;
@@ -40,6 +43,7 @@ interface Count {
   readonly plants: number;
   /** Whether no plant was created or deleted meanwhile by this server. */
   readonly isExact: boolean;
+  /** Those that most plants have, in this order. */
   readonly tags: readonly (readonly [tag: string, plants: number])[];
   readonly tagsAreExact: boolean;
   /** The changes by this server until the count began. */
@@ -78,6 +82,19 @@ export class Inventory {
     this.#counting = undefined;
   }
 
+  /** The number of plants; undefined before the first count. */
+  get plants(): number | undefined {
+    const count = this.#count;
+    return count && Math.max(0, count.plants + this.#netChanges() - count.changes);
+  }
+
+  /** About how many plants have a tag; undefined if it is not one of those that most plants have. */
+  plantsOfTag(tag: string): number | undefined {
+    // Counted by these characters: that of a longer tag may be of several.
+    if (Array.from(tag).length >= indexedCharacters) return undefined;
+    return this.#count?.tags.find(([counted]) => counted === tag)?.[1];
+  }
+
   async figures(): Promise<Response> {
     const { reader, bytesOnDisk, now, wallNow, recentCreates } = this.#dependencies;
     if (this.#isStale(now())) this.#counting ??= this.#recount();
@@ -92,12 +109,11 @@ export class Inventory {
       reader().then((each) => each.createdSince(times)),
     ]);
     const count = this.#count;
-    const changes = this.#netChanges() - (count?.changes ?? 0);
     return respondJson({
-      plants: count === undefined ? null : Math.max(0, count.plants + changes),
+      plants: this.plants ?? null,
       isExact: count?.isExact ?? false,
       countedSoFar: this.#counting === undefined ? null : this.#countedSoFar,
-      tags: count?.tags ?? null,
+      tags: count?.tags.slice(0, shownTagsMax) ?? null,
       tagsAreExact: count?.tagsAreExact ?? false,
       ageSeconds: count === undefined ? null : Math.round((now() - count.endedAt) / 1_000),
       bytes: bytes ?? null,
@@ -127,7 +143,7 @@ export class Inventory {
       const { tags, tagsAreExact } = await this.#countParts();
       if (this.#replacements !== replacements) return;
       const isExact = this.#edits() === edits;
-      const top = [...tags].toSorted(([, one], [, other]) => other - one).slice(0, shownTagsMax);
+      const top = [...tags].toSorted(([, one], [, other]) => other - one).slice(0, keptTagsMax);
       this.#count = {
         ...{ plants: this.#countedSoFar, isExact, tags: top, tagsAreExact, changes },
         endedAt: now(),

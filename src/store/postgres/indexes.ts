@@ -6,6 +6,7 @@ import {
   type IndexState,
   type IndexStates,
   indexedCharacters,
+  type OnIndexProgress,
   type PlantIndexes,
 } from "../plant-reader.ts";
 import { begin, tokensSetting } from "./connection.ts";
@@ -139,13 +140,13 @@ export class PostgresIndexes implements PlantIndexes {
     return this.#primary.once(indexStates).catch(rejectForOperator);
   }
 
-  async create(name: IndexName): Promise<void> {
+  async create(name: IndexName, onProgress?: OnIndexProgress): Promise<void> {
     const state = (await this.states())[name];
     assertUnchanging(name, state);
     if (state === "broken")
       throw new OperatorError(`the index ${name} is broken; drop it, and create it again`);
     if (name === "newest") await this.#primary.once(assertTriggers).catch(rejectForOperator);
-    if (state === "none") await this.#change(indexes[name], "create");
+    if (state === "none") await this.#withProgress(onProgress, this.#change(indexes[name], "create"));
     if (state === "outdated") await this.#change(indexes[name], "upgrade");
   }
 
@@ -154,6 +155,24 @@ export class PostgresIndexes implements PlantIndexes {
     // A drop would wait until the other session has finished.
     assertUnchanging(name, state);
     if (state !== "none") await this.#change(indexes[name], "drop");
+  }
+
+  /** Reports the progress that PostgreSQL shows of a build, until the build has ended. */
+  async #withProgress(onProgress: OnIndexProgress | undefined, building: Promise<void>): Promise<void> {
+    if (onProgress === undefined) return building;
+    const report = async () => {
+      const { rows } = await this.#primary.once((pool) => pool.query<ProgressRow>(progressQuery));
+      const [row] = rows;
+      if (row === undefined) return;
+      onProgress({ share: row.total > 0 ? row.done / row.total : undefined, phase: row.phase });
+    };
+    // A database that cannot be reached fails the build itself, which says so.
+    const timer = setInterval(() => void report().catch(() => undefined), progressMs);
+    try {
+      await building;
+    } finally {
+      clearInterval(timer);
+    }
   }
 
   async #change(index: Index, change: "create" | "upgrade" | "drop"): Promise<void> {
@@ -165,6 +184,19 @@ export class PostgresIndexes implements PlantIndexes {
     await changing.catch(explainLock).catch(rejectForOperator);
   }
 }
+
+interface ProgressRow {
+  readonly phase: string;
+  readonly done: number;
+  readonly total: number;
+}
+
+const progressMs = 500;
+
+const progressQuery = `SELECT phase, (CASE WHEN blocks_total > 0 THEN blocks_done ELSE tuples_done END)::float8 AS done,
+    (CASE WHEN blocks_total > 0 THEN blocks_total ELSE tuples_total END)::float8 AS total
+  FROM pg_stat_progress_create_index
+  WHERE datname = current_database() AND relid = 'plants'::regclass`;
 
 function assertUnchanging(name: IndexName, state: IndexState): void {
   if (state !== "building" && state !== "dropping") return;

@@ -58,8 +58,6 @@ const textMsMax = 700;
 const queryCanceled = "57014";
 
 export class PostgresPlantQueries implements PlantQueries, CreationQueries {
-  /** A GIN index finds all rows before they can be ordered. */
-  readonly findsTextInOrder = false;
   readonly #primary: Primary;
 
   constructor(primary: Primary) {
@@ -124,7 +122,7 @@ export class PostgresPlantQueries implements PlantQueries, CreationQueries {
   }
 
   /**
-   * All plants with the text by the index, and of these the first: the planner would often scan the primary key instead, as it
+   * All plants with the text by the index, and of these the first, as a GIN index finds all rows before they can be ordered: the planner would often scan the primary key instead, as it
    * does not know how few have it.
    */
   async byText(

@@ -21,6 +21,7 @@ import { type PostgresUrl, parsePostgresUrl, toLocation } from "./connection-url
 import { citusVersion, distribute } from "./distribution.ts";
 import { DatabaseError, type Pool } from "./driver.ts";
 import { classifyError, errorReason, rejectForOperator } from "./errors.ts";
+import { addImported } from "./imported-plants.ts";
 import { PostgresIndexes } from "./indexes.ts";
 import { assertSchema, migrate, newestVersion } from "./migrations.ts";
 import { countPlants, exportPlants, PostgresPlants } from "./plants.ts";
@@ -62,7 +63,8 @@ export class PostgresStore implements ReadablePlantStore {
     this.indexes = {
       states: () => indexes.states(),
       // The plants after it come with their tokens.
-      create: (name) => indexes.create(name).then(() => this.#plants.checkRecording()),
+      create: (name, onProgress) =>
+        indexes.create(name, onProgress).then(() => this.#plants.checkRecording()),
       drop: (name) => indexes.drop(name).then(() => this.#plants.checkRecording()),
     };
   }
@@ -165,6 +167,10 @@ export class PostgresStore implements ReadablePlantStore {
   async size(): Promise<StoreSize> {
     const plants = await this.count({});
     return { plants, bytes: await this.bytesOnDisk(), schemaVersion: newestVersion };
+  }
+
+  addImported(created: number): Promise<void> {
+    return this.#primary.once((pool) => addImported(pool, created));
   }
 
   distribute(): Promise<Distribution> {

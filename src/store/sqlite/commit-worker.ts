@@ -2,7 +2,7 @@
 
 import type { NewPlant } from "../../contract/plant.ts";
 import type { EditOutcome, PlantEdit } from "../plant-edit.ts";
-import type { PlantIndexes } from "../plant-reader.ts";
+import type { IndexName, IndexProgress, IndexStates } from "../plant-reader.ts";
 import type { OpenMode, Outcome } from "../plant-store.ts";
 import type { TokenStore } from "../token-store.ts";
 import { CheckpointSignals } from "./checkpoint-signals.ts";
@@ -25,11 +25,16 @@ export interface CommitWorker {
     close(): Promise<void>;
   };
   readonly tokens: TokenStore;
-  readonly indexes: PlantIndexes;
+  /** PlantIndexes; progress comes as notifications. */
+  readonly indexes: {
+    states(): Promise<IndexStates>;
+    create(name: IndexName): Promise<void>;
+    drop(name: IndexName): Promise<void>;
+  };
 }
 
-/** Why a batch could not be committed: the worker's notification. */
-export type Unavailable = string;
+/** The worker's notifications: why a batch could not be committed, and how far the index is that is being built. */
+export type CommitNotification = { readonly unavailable: string } | { readonly indexProgress: IndexProgress };
 
 /** How often the thread looks whether another process has created the index that records tokens, or dropped it: it takes 3 µs. */
 const recordingCheckMs = 1_000;
@@ -40,7 +45,7 @@ let isClosed = false;
 const calls = serveCalls<CommitWorker>({
   store: {
     async open(path, mode, memory, signals) {
-      const onUnavailable = (reason: Unavailable) => notify(reason);
+      const onUnavailable = (unavailable: string) => notifyOf({ unavailable });
       opened = new SqliteStore(path, mode, onUnavailable, {
         checkpointThread: new CheckpointSignals(signals),
       });
@@ -57,10 +62,16 @@ const calls = serveCalls<CommitWorker>({
   get tokens() {
     return store().tokens;
   },
-  get indexes() {
-    return store().indexes;
+  indexes: {
+    states: () => store().indexes.states(),
+    create: (name) => store().indexes.create(name, (indexProgress) => notifyOf({ indexProgress })),
+    drop: (name) => store().indexes.drop(name),
   },
 });
+
+function notifyOf(notification: CommitNotification): void {
+  notify(notification);
+}
 
 function store(): SqliteStore {
   if (opened === undefined) throw new Error("The store was called before it was opened");

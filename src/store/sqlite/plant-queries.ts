@@ -7,7 +7,6 @@ import {
   type Cursor,
   indexedCharacters,
   previewLength,
-  textCharactersMin,
 } from "../plant-reader.ts";
 import {
   type CreationEntry,
@@ -22,6 +21,7 @@ import {
 } from "../plant-search.ts";
 import type { Database } from "./driver.ts";
 import { type PlantRow, plantColumns } from "./plants.ts";
+import { foldedSql, isAscii, phrase, planTextMatch } from "./text-match.ts";
 
 interface Row extends PlantColumns {
   readonly id: bigint;
@@ -51,15 +51,7 @@ const keys = {
   tag: { key: `substr(tag, 1, ${indexedCharacters})`, condition: "AND tag IS NOT NULL" },
 } as const;
 
-/**
- * The characters of a tag by which FTS5 finds it; the whole tag is compared then. A phrase of 5,000 times the same character took
- * it a second for each plant that has it.
- */
-const matchedTagCharacters = 30;
-
 export class SqlitePlantQueries implements PlantQueries, CreationQueries {
-  /** FTS5 merges the lists of rowids as they are read. */
-  readonly findsTextInOrder = true;
   readonly #database: Database;
 
   constructor(database: Database) {
@@ -139,16 +131,16 @@ export class SqlitePlantQueries implements PlantQueries, CreationQueries {
     from: bigint,
     isDescending: boolean,
     plantsMax: number,
-  ): Promise<PlantAtCursor[]> {
+  ): Promise<PlantAtCursor[] | undefined> {
+    const match = planTextMatch(this.#database, text, tag);
+    if (match === undefined) return undefined;
     const { reached, direction } = sqlOf(isDescending);
-    const tagStart = Array.from(tag ?? "").slice(0, matchedTagCharacters);
-    const isTagIndexed = tagStart.length >= textCharactersMin;
-    const match = isTagIndexed ? `${phrase(text)} AND tag : ${phrase(tagStart.join(""))}` : phrase(text);
+    const [matches, values] = filterSql({ text, ...(tag !== undefined && { tag }) }, undefined);
     return this.#all(
       `SELECT ${summaryColumns} FROM plants_text CROSS JOIN plants ON plants.id = plants_text.rowid
-       WHERE plants_text MATCH ? AND plants_text.rowid ${reached} ? ${tag === undefined ? "" : "AND plants.tag = ?"}
+       WHERE plants_text MATCH ? AND plants_text.rowid ${reached} ? AND ${matches}
        ORDER BY plants_text.rowid ${direction} LIMIT ?`,
-      [match, from, ...(tag === undefined ? [] : [tag]), BigInt(plantsMax)],
+      [match, from, ...values, BigInt(plantsMax)],
     );
   }
 
@@ -172,11 +164,12 @@ export class SqlitePlantQueries implements PlantQueries, CreationQueries {
 
   async inIdRange(
     filter: SearchFilter,
-    { min, max, usesTagIndex }: IdRange,
+    range: IdRange,
     isDescending: boolean,
     plantsMax: number,
   ): Promise<PlantAtCursor[]> {
-    const [matches, values] = filterSql(filter, usesTagIndex);
+    const { min, max } = range;
+    const [matches, values] = filterSql(filter, range);
     return this.#all(
       `SELECT ${summaryColumns} FROM plants WHERE id BETWEEN ? AND ? AND ${matches}
        ORDER BY id ${sqlOf(isDescending).direction} LIMIT ?`,
@@ -238,20 +231,39 @@ function sqlOf(isDescending: boolean) {
     : ({ passed: ">", reached: ">=", direction: "ASC", last: "max" } as const);
 }
 
-/** A text as a phrase of FTS5's query language, in which nothing else is special. */
-function phrase(text: string): string {
-  return `"${text.replaceAll('"', '""')}"`;
-}
-
-/** The unary plus keeps SQLite from using an index that was just created: a range is read by its ids. */
-function filterSql({ prefix, tag }: SearchFilter, usesTagIndex: boolean): [sql: string, values: Value[]] {
+/**
+ * The condition that a plant matches a filter. The unary plus keeps SQLite from using an index that was just created: a range is
+ * read by its ids.
+ *
+ * @param range undefined if the plants are found by the index "text" already.
+ */
+function filterSql(
+  { prefix, text, tag }: SearchFilter,
+  range: IdRange | undefined,
+): [sql: string, values: Value[]] {
   const conditions: [sql: string, ...values: Value[]][] = [];
-  if (usesTagIndex && tag !== undefined)
+  if (range?.usesTagIndex && tag !== undefined)
     conditions.push([`${keys.tag.key} = substr(?, 1, ${indexedCharacters}) AND tag IS NOT NULL`, tag]);
-  if (tag !== undefined) conditions.push(["+tag = ?", tag]);
+  if (tag !== undefined) conditions.push(["+plants.tag = ?", tag]);
+  if (text !== undefined) conditions.push(textSql(text, range));
   if (prefix !== undefined) conditions.push(["+name >= ?", prefix.text]);
   if (prefix?.end !== undefined) conditions.push(["+name < ?", prefix.end]);
   return [conditions.map(([sql]) => sql).join(" AND "), conditions.flatMap(([, ...values]) => values)];
+}
+
+/** The condition that the name or the tag has a text, as FTS5 would find it. */
+function textSql(text: string, range: IdRange | undefined): [sql: string, ...values: Value[]] {
+  if (isAscii(text)) {
+    const pattern = `%${text.replaceAll(/[\\%_]/g, "\\$&")}%`;
+    const matches = (column: string) => `${foldedSql(column, text)} LIKE ? ESCAPE '\\'`;
+    return [`(${matches("plants.name")} OR ${matches("plants.tag")})`, pattern, pattern];
+  }
+  // FTS5 folds the case of other characters, which LIKE does not. Without a range the index has compared the whole text.
+  if (range === undefined) return ["true"];
+  return [
+    "plants.id IN (SELECT rowid FROM plants_text WHERE plants_text MATCH ? AND rowid BETWEEN ? AND ?)",
+    ...[phrase(text), range.min, range.max],
+  ];
 }
 
 function toPlantAtCursor(

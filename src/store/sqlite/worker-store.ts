@@ -2,12 +2,12 @@
 
 import type { NewPlant } from "../../contract/plant.ts";
 import type { EditOutcome, PlantEdit } from "../plant-edit.ts";
-import { type PlantIndexes, plantIndexMethods } from "../plant-reader.ts";
+import type { OnIndexProgress, PlantIndexes } from "../plant-reader.ts";
 import type { OpenMode, Outcome, PlantStore, StoreEvents } from "../plant-store.ts";
 import { type TokenStore, tokenStoreMethods } from "../token-store.ts";
 import { CheckpointSignals } from "./checkpoint-signals.ts";
 import { Checkpointer } from "./checkpointer.ts";
-import type { CommitWorker, Unavailable } from "./commit-worker.ts";
+import type { CommitNotification, CommitWorker } from "./commit-worker.ts";
 import { DiskFailureError } from "./errors.ts";
 import { bytesOnDisk, walBytes } from "./files.ts";
 import { SqliteReader } from "./reader.ts";
@@ -24,18 +24,23 @@ export class SqliteWorkerStore implements PlantStore {
   /** In the thread that commits: creates wait in the queue while an index is built, and none fails for a lock. */
   readonly indexes: PlantIndexes;
   readonly #path: string;
-  readonly #worker: WorkerClient<CommitWorker, Unavailable>;
+  readonly #worker: WorkerClient<CommitWorker, CommitNotification>;
   readonly #batches = new BatchSender();
   #checkpointer: Checkpointer | undefined;
+  /** Of the index that was asked for last. */
+  #onIndexProgress: OnIndexProgress | undefined;
 
   private constructor(path: string, { onUnavailable, onFailed }: StoreEvents) {
     this.#path = path;
-    this.#worker = new WorkerClient<CommitWorker, Unavailable>(
+    this.#worker = new WorkerClient<CommitWorker, CommitNotification>(
       new URL("./commit-worker.ts", import.meta.url),
       {
         name: "commit",
         callsInFlightMax,
-        onNotification: onUnavailable,
+        onNotification: (notification) => {
+          if ("unavailable" in notification) onUnavailable(notification.unavailable);
+          else this.#onIndexProgress?.(notification.indexProgress);
+        },
         onPosted: () => this.#batches.announceMessage(),
         onFailed: (error) => {
           this.#batches.fail(error);
@@ -44,7 +49,14 @@ export class SqliteWorkerStore implements PlantStore {
       },
     );
     this.tokens = this.#worker.proxy("tokens", tokenStoreMethods);
-    this.indexes = this.#worker.proxy("indexes", plantIndexMethods);
+    this.indexes = {
+      states: () => this.#worker.call("indexes", "states"),
+      create: (name, onProgress) => {
+        this.#onIndexProgress = onProgress;
+        return this.#worker.call("indexes", "create", name);
+      },
+      drop: (name) => this.#worker.call("indexes", "drop", name),
+    };
   }
 
   /** Opens a store file, see openDatabase. */

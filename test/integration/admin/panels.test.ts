@@ -2,7 +2,7 @@
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { ConsoleClient } from "../../support/console.ts";
 import { engines } from "../../support/engines.ts";
 import { plantJson, post } from "../../support/http.ts";
@@ -232,7 +232,22 @@ for (const engine of engines) {
       expect((await client.read("export/progress?run=one")).json).toEqual({
         plants: 2,
         bytes: Buffer.byteLength(csv),
+        plantsTotal: null,
         state: "complete",
+      });
+      // Counted when the page asks for its figures: of all plants, and of the tags that most plants have.
+      const counted = async () => (await client.read("inventory")).json as { plants: number | null };
+      while ((await counted()).plants === null) await Bun.sleep(50);
+      const { plants } = await counted();
+      await exportText(url, { run: "all", format: "csv" });
+      expect((await client.read("export/progress?run=all")).json).toMatchObject({
+        plants,
+        plantsTotal: plants,
+      });
+      await exportText(url, { run: "tag", format: "csv", tag: "export" });
+      expect((await client.read("export/progress?run=tag")).json).toMatchObject({
+        plants: 2,
+        plantsTotal: 2,
       });
       const all = await exportText(url, { run: "two", format: "ndjson" });
       expect(all).toBe((await server.command("export", "--quiet")).stdout);
@@ -337,29 +352,53 @@ describe("the console", () => {
     expect(copies()).toEqual([]);
   });
 
-  test("the charts continue after a restart, and imports are counted", async () => {
-    const counted = async () => {
-      const { json } = await client.read("history?length=minute");
-      const { samples } = json as { samples: ({ imported?: number; created?: number } | null)[] };
-      return samples.reduce((sum, sample) => sum + (sample?.imported ?? 0), 0);
-    };
+  test("the charts continue after a restart, and imports are counted, also those of the command", async () => {
     const id = await startImport(client, "", "ndjson");
     await sendPart(await server.adminUrl(), id, 0, `${plantJson(900n, "A")}\n${plantJson(901n, "B")}\n`);
     await endImport(client, id);
     await server.stop();
     server = resources.use(await RunningServer.start({ database: server.database }));
     client = await ConsoleClient.of(server);
-    while ((await counted()) !== 2) await Bun.sleep(50);
+    while ((await importedIn(client)) !== 2) await Bun.sleep(50);
+    const file = folder.file("plants.ndjson");
+    writeFileSync(file, [900n, 902n, 903n].map((each) => plantJson(each, "A")).join("\n"));
+    expect((await server.command("import", file)).exitCode).toBe(0);
+    // Two of the three are new; and the server itself has imported none.
+    while ((await importedIn(client)) !== 4) await Bun.sleep(50);
+    expect(await server.metrics(['plantstore_imported_plants_total{outcome="created"}'])).toEqual([0]);
   });
 });
 
-test("on PostgreSQL a backup names the tool, and the charts are in memory unless a file is named", async () => {
+/** The plants of imports in the charts of the last day. */
+async function importedIn(client: ConsoleClient): Promise<number> {
+  const { json } = await client.read("history?length=minute");
+  const { samples } = json as { samples: ({ imported?: number } | null)[] };
+  return samples.reduce((sum, sample) => sum + (sample?.imported ?? 0), 0);
+}
+
+test("on PostgreSQL a backup names the tool, and the charts survive a restart in a file that is named", async () => {
   const postgres = engines.find(({ name }) => name === "postgres");
   if (postgres === undefined) throw new Error("There is no such engine");
+  using folder = new TemporaryFolder();
   await using place = await postgres.createTestStore();
-  await using server = await RunningServer.start(place);
-  const client = await ConsoleClient.of(server);
-  const { status, text } = await client.write("backup", {});
+  const args = ["--console-history", folder.file("charts")];
+  await using first = await RunningServer.start({ ...place, args });
+  const before = await ConsoleClient.of(first);
+  const { status, text } = await before.write("backup", {});
   expect(status).toBe(404);
   expect(text).toContain("pg_dump");
+  const file = folder.file("plants.ndjson");
+  writeFileSync(file, [1n, 2n, 3n].map((id) => plantJson(id, "Aloe")).join("\n"));
+  // The server has looked at what was imported before its start.
+  while (((await before.read("history")).json as { samples: unknown[] }).samples.length === 0)
+    await Bun.sleep(50);
+  expect((await first.command("import", file)).exitCode).toBe(0);
+  while ((await importedIn(before)) !== 3) await Bun.sleep(50);
+  await first.stop();
+  expect(statSync(folder.file("charts")).mode & 0o777).toBe(0o600);
+  await using second = await RunningServer.start({ ...place, args });
+  const after = await ConsoleClient.of(second);
+  while ((await importedIn(after)) !== 3) await Bun.sleep(50);
+  await using without = await RunningServer.start({ ...place, args: ["--console-history", "off"] });
+  expect(await importedIn(await ConsoleClient.of(without))).toBe(0);
 });

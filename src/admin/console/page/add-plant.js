@@ -55,16 +55,19 @@ export class AddPlant extends Component {
     try {
       /** @type {CreateResponse} */
       const response = await post("plants", { token, body: newPlantJson(id, name, tag) });
-      this.showResponse(response);
+      this.showResponse(response, { id, name, tag });
     } catch (error) {
       this.setState({ error: errorMessage(error) });
     }
     this.setState({ isBusy: false });
   }
 
-  /** @param {CreateResponse} response */
-  showResponse(response) {
-    const { id, name, tag, usesOwnToken } = this.state;
+  /**
+   * @param {CreateResponse} response
+   * @param {{ id: string, name: string, tag: string }} plant that was sent.
+   */
+  showResponse(response, { id, name, tag }) {
+    const { usesOwnToken } = this.state;
     const fieldErrors = response.status === 200 ? {} : explain(response, { id, name, tag, usesOwnToken });
     const hasField = Object.keys(fieldErrors).length > 0;
     const error =
@@ -74,6 +77,9 @@ export class AddPlant extends Component {
     this.setState({ response, sent: { id: id.trim(), name }, fieldErrors, error });
     if (response.status === 200) {
       this.props.onCreated();
+      // What was typed while the response was on its way is of the next plant.
+      const isTyping = this.state.id !== id || this.state.name !== name || this.state.tag !== tag;
+      if (isTyping) return;
       this.setState({ id: "", name: "", tag: "" });
       this.focus("id");
     } else if (hasField) this.focus(Object.keys(fieldErrors)[0] ?? "id");

@@ -145,7 +145,7 @@ class App extends Component {
     return html`
       <header class="top">
         <${Brand} />
-        <p class="version">${about !== null && `${about.version} on ${about.engine === "sqlite" ? "SQLite" : "PostgreSQL"}`}</p>
+        <p class="version">${about !== null && `${about.version} ${engineNames[about.engine] ?? ""}`}</p>
         <p class=${`connection ${isReachable ? "up" : "down"}`} role="status">
           <i aria-hidden="true"></i>${isReachable ? "Live" : "The server is unreachable; retrying."}
         </p>
@@ -166,7 +166,7 @@ class App extends Component {
             <${Charts} history=${history} />
             <${Tokens} slowTick=${slowTick} onIssued=${(/** @type {string} */ issued) => this.setState({ token: issued })} />
             <${Indexes} slowTick=${slowTick} engine=${about?.engine ?? ""} />
-            <${Backup} engine=${about?.engine ?? ""} />
+            ${about?.engine !== "memory" && html`<${Backup} engine=${about?.engine ?? ""} />`}
           </div>
           <${Requests} slowTick=${slowTick} />
         </div>
@@ -192,6 +192,13 @@ class App extends Component {
     />`;
   }
 }
+
+/** @type {Record<string, string>} */
+const engineNames = {
+  sqlite: "on SQLite",
+  postgres: "on PostgreSQL",
+  memory: "in memory: a sandbox, nothing is kept",
+};
 
 function Brand() {
   return html`<h1><img src="icon.svg" alt="" width="28" height="28" /> Plant Store</h1>`;

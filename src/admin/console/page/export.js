@@ -5,10 +5,10 @@ import { apiUrl, download, errorMessage, get } from "./api.js";
 import { Dialog, ErrorMessage } from "./dialogs.js";
 import { html, untrustedText } from "./format.js";
 import { Component } from "./library/preact.js";
-import { formatBytes, formatCount } from "./units.js";
+import { formatBytes, formatCount, percent } from "./units.js";
 
 /**
- * @typedef {{ plants: number, bytes: number, state: "running" | "complete" | "interrupted" }} Progress
+ * @typedef {{ plants: number, bytes: number, plantsTotal: number | null, state: "running" | "complete" | "interrupted" }} Progress
  * @typedef {{ scope: "all" | "search", format: "csv" | "ndjson", progress: Progress | null, isBusy: boolean, error: string }} State
  */
 
@@ -95,7 +95,7 @@ export class ExportDialog extends Component {
           </label>
         </fieldset>
         <div role="status">${progress !== null && html`<${ProgressText} ...${progress} />`}</div>
-        ${isBusy && html`<progress aria-label="Export"></progress>`}
+        ${isBusy && html`<progress aria-label="Export" max="1" value=${progress === null ? undefined : shareOf(progress)}></progress>`}
         <${ErrorMessage} text=${error} />
         <div class="actions">
           <button type="button" onClick=${onClose}>Close</button>
@@ -106,11 +106,24 @@ export class ExportDialog extends Component {
   }
 }
 
+/**
+ * How much of an export is sent, from 0 to 1; undefined where the number of plants is not known. The count is of a time before
+ * the export, in which more plants may have been created.
+ *
+ * @param {Pick<Progress, "plants" | "plantsTotal">} progress
+ */
+function shareOf({ plants, plantsTotal }) {
+  return plantsTotal === null ? undefined : Math.min(1, plants / Math.max(1, plantsTotal));
+}
+
 /** @param {Progress} progress */
-function ProgressText({ plants, bytes, state }) {
+function ProgressText({ plants, bytes, plantsTotal, state }) {
   const amount = `${formatCount(plants, "plant")}, ${formatBytes(bytes)}`;
   if (state === "running")
-    return html`<p>${amount} so far. This dialog may be closed; the download continues.</p>`;
+    return html`<p>
+      ${amount} so far${plantsTotal !== null && `, ${percent(shareOf({ plants, plantsTotal }) ?? 0)} of about ${formatCount(plantsTotal, "plant")}`}.
+      ${" "}This dialog may be closed; the download continues.
+    </p>`;
   if (state === "interrupted") return html`<p class="error">Interrupted after ${amount}. Export again.</p>`;
   return html`<p class="response ok">${amount} exported.</p>`;
 }

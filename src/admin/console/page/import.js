@@ -12,7 +12,7 @@ import { formatBytes, formatCount } from "./units.js";
  * @typedef {{ import: string, created: number, unchanged: number, rejected: number, ending: string | null, message: string | null,
  *   bytes: number, reported: number, rejections: { line: number, error: number, message: string, text: string }[] }} ImportStatus
  * @typedef {{ file: File | null, start: string, isUtf8: boolean, format: "csv" | "ndjson", delimiter: string, hasHeader: boolean,
- *   columns: Columns, status: ImportStatus | null, isRunning: boolean, isDropTarget: boolean, error: string }} State
+ *   columns: Columns, status: ImportStatus | null, isRunning: boolean, isRetrying: boolean, isDropTarget: boolean, error: string }} State
  */
 
 const previewBytes = 64 * 1024;
@@ -52,6 +52,8 @@ export class ImportDialog extends Component {
     columns: { id: 0, name: 1, tag: 2 },
     status: null,
     isRunning: false,
+    /** Whether the last request had no response, and is sent again. */
+    isRetrying: false,
     isDropTarget: false,
     error: "",
   };
@@ -127,7 +129,7 @@ export class ImportDialog extends Component {
     } catch (error) {
       this.setState({ error: errorMessage(error) });
     }
-    this.setState({ isRunning: false });
+    this.setState({ isRunning: false, isRetrying: false });
   }
 
   /**
@@ -138,17 +140,39 @@ export class ImportDialog extends Component {
     for (let offset = 0; offset < file.size; offset += partBytes) {
       if (this.isCancelled) break;
       const part = file.slice(offset, offset + partBytes);
-      const status = await withRetries(() =>
+      const status = await this.withRetries(() =>
         postBytes("import/part", { import: id, offset: String(offset) }, part),
       );
       this.setState({ status });
       if (status.ending !== null) return;
     }
     this.setState({
-      status: await withRetries(() =>
+      status: await this.withRetries(() =>
         post(this.isCancelled ? "import/cancel" : "import/end", { import: id }),
       ),
     });
+  }
+
+  /**
+   * Repeats a call that the server could not be reached for, or that it was too busy for.
+   *
+   * @param {() => Promise<ImportStatus>} call
+   */
+  async withRetries(call) {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const status = await call();
+        this.setState({ isRetrying: false });
+        return status;
+      } catch (error) {
+        const isTransient =
+          error instanceof RequestError &&
+          (error.status === 0 || error.status === 503 || error.status === 408);
+        if (!isTransient || attempt === retries) throw error;
+        this.setState({ isRetrying: true });
+        await new Promise((resolve) => setTimeout(resolve, retryMs));
+      }
+    }
   }
 
   /** @override */
@@ -279,12 +303,12 @@ export class ImportDialog extends Component {
 
   /** @param {File} file */
   progress(file) {
-    const { status } = this.state;
+    const { status, isRetrying } = this.state;
     const bytes = status?.bytes ?? 0;
     return html`
       <p class="file"><b class="cut" title=${file.name}>${untrustedText(file.name)}</b> <span class="faint">${formatBytes(bytes)} of ${formatBytes(file.size)}</span></p>
       <progress aria-label="Import" value=${bytes} max=${Math.max(1, file.size)}></progress>
-      <p role="status">${status === null ? "Starting…" : countsText(status)}</p>
+      <p role="status">${isRetrying ? "The server does not answer; trying again." : status === null ? "Starting…" : countsText(status)}</p>
       <div class="actions">
         <button
           type="button"
@@ -427,22 +451,4 @@ function guessDelimiter(text) {
   const line = text.slice(0, Math.max(0, text.search(/[\r\n]|$/)));
   const counts = delimiters.map(([delimiter = ","]) => ({ delimiter, count: line.split(delimiter).length }));
   return counts.reduce((most, each) => (each.count > most.count ? each : most)).delimiter;
-}
-
-/**
- * Repeats a call that the server could not be reached for, or that it was too busy for.
- *
- * @param {() => Promise<ImportStatus>} call
- */
-async function withRetries(call) {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await call();
-    } catch (error) {
-      const isTransient =
-        error instanceof RequestError && (error.status === 0 || error.status === 503 || error.status === 408);
-      if (!isTransient || attempt === retries) throw error;
-      await new Promise((resolve) => setTimeout(resolve, retryMs));
-    }
-  }
 }

@@ -4,11 +4,13 @@ import { get, post } from "./api.js";
 import { Confirmation, ErrorMessage } from "./dialogs.js";
 import { html } from "./format.js";
 import { ReloadingSection } from "./reloading-section.js";
+import { formatCount, formatDuration, percent } from "./units.js";
 
 /**
  * @typedef {"newest" | "name" | "tag" | "text"} IndexName
  * @typedef {{ name: IndexName, change: "create" | "drop" }} Change
- * @typedef {{ states: Record<IndexName, string>, changing: Change | null, failure: string | null }} IndexList
+ * @typedef {Change & { seconds: number, share: number | null, phase: string | null }} RunningChange
+ * @typedef {{ states: Record<IndexName, string>, changing: RunningChange | null, failure: string | null, plants: number | null }} IndexList
  * @typedef {{ list: IndexList | null, error: string, confirming: Change | null }} State
  */
 
@@ -20,6 +22,22 @@ const descriptions = {
   text: "Finds names and tags by any part of them, whatever its case.",
 };
 
+/** While an index is being built or dropped, the list is loaded again after this time. */
+const changingMs = 1_000;
+
+/**
+ * Seconds that creates wait for each million plants on SQLite, as the suite `console` of the benchmarks measures it on a small
+ * machine, and a little more.
+ *
+ * @type {Record<IndexName, Record<Change["change"], number>>}
+ */
+const secondsPerMillion = {
+  newest: { create: 0, drop: 0.1 },
+  name: { create: 1, drop: 0.2 },
+  tag: { create: 1, drop: 0.2 },
+  text: { create: 8, drop: 0.5 },
+};
+
 const names = /** @type {IndexName[]} */ (Object.keys(descriptions));
 
 /** @extends {ReloadingSection<{ slowTick: number, engine: string }, State>} */
@@ -27,9 +45,21 @@ export class Indexes extends ReloadingSection {
   /** @override @type {State} */
   state = { list: null, error: "", confirming: null };
 
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  timer = undefined;
+
+  /** @override */
+  componentWillUnmount() {
+    clearTimeout(this.timer);
+  }
+
   /** @override */
   async fetchData() {
-    return { list: await get("indexes") };
+    /** @type {IndexList} */
+    const list = await get("indexes");
+    clearTimeout(this.timer);
+    if (list.changing !== null) this.timer = setTimeout(() => void this.load(), changingMs);
+    return { list };
   }
 
   /** @override */
@@ -64,6 +94,7 @@ export class Indexes extends ReloadingSection {
           <span class="name">${name}</span>
           <span class=${`badge ${states[name]}`}>${state}</span>
           <small>${descriptions[name]}</small>
+          ${isChanging && this.progress(changing)}
         </div>
         <button
           type="button"
@@ -77,9 +108,34 @@ export class Indexes extends ReloadingSection {
     `;
   }
 
+  /** @param {RunningChange} change */
+  progress({ name, change, seconds, share, phase }) {
+    const left = share !== null && share > 0.05 ? (seconds / share) * (1 - share) : null;
+    const parts = [
+      ...(share === null ? [] : [percent(share)]),
+      ...(phase === null ? [] : [phase]),
+      ...(seconds < 1 ? [] : [`${formatDuration(seconds)} so far`]),
+      // PostgreSQL counts each of its phases by itself.
+      ...(left === null || phase !== null ? [] : [`about ${formatDuration(left)} left`]),
+      ...(this.blocksCreates({ name, change }) ? ["creates wait"] : []),
+    ];
+    return html`
+      <div class="building" role="status">
+        <progress max="1" value=${share ?? undefined} aria-label=${`Index "${name}"`}></progress>
+        <span>${parts.join(" · ")}</span>
+      </div>
+    `;
+  }
+
+  /** @param {Change} change */
+  blocksCreates({ name, change }) {
+    const isUpgrade = name === "newest" && this.state.list?.states.newest === "outdated";
+    return this.props.engine !== "postgres" && (change === "drop" || name !== "newest" || isUpgrade);
+  }
+
   /** @param {Change} change */
   confirmation({ name, change }) {
-    const blocksCreates = this.props.engine === "sqlite" && (change === "drop" || name !== "newest");
+    const blocksCreates = this.blocksCreates({ name, change });
     return html`
       <${Confirmation}
         title=${`${changeLabel(change)} the index "${name}"?`}
@@ -90,15 +146,24 @@ export class Indexes extends ReloadingSection {
         }}
         onClose=${() => this.setState({ confirming: null })}
       >
-        <p>${blocksCreates ? blockedCreates : `Creates continue while it ${change === "create" ? "builds" : "is dropped"}.`}</p>
+        <p>${blocksCreates ? blockedCreates({ name, change }, this.state.list?.plants ?? null) : `Creates continue while it ${change === "create" ? "builds" : "is dropped"}.`}</p>
       <//>
     `;
   }
 }
 
-const blockedCreates =
-  "Creates wait until this is done, about a second for each million plants in the store, and at least ten for the index “text”. Once the queue is full, creates get " +
-  "503; retrying them is safe.";
+/**
+ * @param {Change} change
+ * @param {number | null} plants
+ */
+function blockedCreates({ name, change }, plants) {
+  const perMillion = secondsPerMillion[name][change];
+  const estimate =
+    plants === null
+      ? `about ${formatDuration(perMillion)} for each million plants`
+      : `about ${formatDuration((perMillion * plants) / 1e6)} for the ${formatCount(plants, "plant")} of this store`;
+  return html`<b>Creates wait until this is done</b>, ${estimate}. Once the queue is full they get 503; retrying them is safe.`;
+}
 
 /** @param {Change["change"]} change */
 function changeLabel(change) {

@@ -57,6 +57,24 @@ export function formatBytes(bytes) {
   return `${value >= 100 || unit === 1 ? Math.round(value) : value.toFixed(1)} ${name}`;
 }
 
+/**
+ * Such as "42 %": 100 only for the whole.
+ *
+ * @param {number} share from 0 to 1.
+ */
+export function percent(share) {
+  return `${Math.floor(share * 100)} %`;
+}
+
+/**
+ * A length of time while something lasts: "12 s", "3 min".
+ *
+ * @param {number} seconds
+ */
+export function formatDuration(seconds) {
+  return seconds < 100 ? `${Math.max(1, Math.round(seconds))} s` : `${Math.round(seconds / 60)} min`;
+}
+
 /** @param {number} ms */
 export function formatMs(ms) {
   return ms >= 1_000

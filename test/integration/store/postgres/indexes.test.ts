@@ -122,6 +122,27 @@ test("an index that another session builds or drops is shown as such, and not ch
   expect(await stateOf(address, "tag")).toBe("none");
 });
 
+test("the console shows the phase of an index that it builds, also while that waits for a transaction", async () => {
+  const { address } = await database.newDatabase();
+  await using server = await RunningServer.start({ database: address });
+  const client = await ConsoleClient.of(server);
+  const indexes = async () =>
+    (await client.read("indexes")).json as {
+      changing: { name: string; phase: string | null } | null;
+      states: Record<string, string>;
+    };
+  await besideTransaction(address, "INSERT INTO plants VALUES (1, '', 'x')", async () => {
+    expect((await client.write("indexes", { name: "tag", change: "create" })).status).toBe(202);
+    while (((await indexes()).changing?.phase ?? null) === null) await Bun.sleep(50);
+    expect((await indexes()).changing).toMatchObject({
+      name: "tag",
+      phase: expect.stringMatching(/^waiting for writers/),
+    });
+  });
+  while ((await indexes()).changing !== null) await Bun.sleep(50);
+  expect((await indexes()).states.tag).toBe("ready");
+});
+
 test("a role that can only read and insert plants can use the index newest of the owner", async () => {
   const { name, address } = await database.newDatabase();
   await createStore(address);
