@@ -11,7 +11,7 @@ import {
   readCertificate,
 } from "../api/certificate.ts";
 import { ConnectionShedder } from "../api/connection-shedder.ts";
-import { createHandler, type PublicHandler } from "../api/handler.ts";
+import { createHandler, type HandlerDependencies, type PublicHandler } from "../api/handler.ts";
 import { type PublicServer, startPublicListener } from "../api/listener.ts";
 import { RateLimit } from "../api/rate-limit.ts";
 import { Authenticator } from "../auth/authenticator.ts";
@@ -77,6 +77,8 @@ export interface ServerVariant {
 /** The parts of a server that a variant builds on. */
 interface ServerCore {
   readonly handler: PublicHandler;
+  /** Of the handler. */
+  readonly handlerDependencies: HandlerDependencies;
   /** Reads the tokens of the store again: a change is effective when it resolves. */
   readonly reloadTokens: () => Promise<void>;
   /** Makes the console forget what it knows of plants: to be called when all of them were replaced. */
@@ -217,7 +219,7 @@ export async function serve(config: ServeConfig, variant?: ServerVariant): Promi
 
   // The handler, which both listeners call
   const bodyCapture = { isOn: false };
-  const handler = createHandler({
+  const handlerDependencies: HandlerDependencies = {
     bodyCapture,
     authenticator,
     rateLimit,
@@ -230,7 +232,8 @@ export async function serve(config: ServeConfig, variant?: ServerVariant): Promi
     requestIdPrefix: crypto.randomUUID().slice(0, 8),
     now,
     emit,
-  });
+  };
+  const handler = createHandler(handlerDependencies);
 
   // Admin listener. Without it nothing collects metrics.
   const connections = new ConnectionShedder();
@@ -243,7 +246,7 @@ export async function serve(config: ServeConfig, variant?: ServerVariant): Promi
       ...{ authenticator, groupCommit, bodyCapture, create, sessions },
     });
   const extension = variant?.extend({
-    ...{ handler, sessions, resources, emit, now },
+    ...{ handler, handlerDependencies, sessions, resources, emit, now },
     reloadTokens: () => tokens.reload(),
     forgetPlants() {
       recentCreates?.clear();

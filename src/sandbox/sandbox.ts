@@ -2,7 +2,7 @@
 
 import { TrustedProxies } from "../admin/client-address.ts";
 import type { Sessions } from "../admin/console/sessions.ts";
-import type { PublicHandler } from "../api/handler.ts";
+import type { HandlerDependencies, PublicHandler } from "../api/handler.ts";
 import { type PublicServer, startPublicListener } from "../api/listener.ts";
 import type { Emit } from "../observability/server-event.ts";
 import type { OnUnavailable } from "../store/plant-store.ts";
@@ -28,6 +28,8 @@ export interface SandboxOptions {
 /** The parts of the server that a sandbox builds on. */
 export interface SandboxServer {
   readonly handler: PublicHandler;
+  /** Of the handler. */
+  readonly handlerDependencies: HandlerDependencies;
   readonly sessions: Sessions;
   readonly reloadTokens: () => Promise<void>;
   readonly forgetPlants: () => void;
