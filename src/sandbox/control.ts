@@ -134,8 +134,13 @@ export class Control implements AdminRoutes {
   async #readJson(request: Request, peer: string): Promise<Readonly<Record<string, unknown>>> {
     // Rejects if the client disconnects before its body has arrived.
     const bytes = await this.#bodies.read(request, { key: peer, name: peer }).catch(() => undefined);
-    if (bytes instanceof ApiError)
-      throw new ControlError(statusOf(bytes.code), bytes.message, { Connection: "close" });
+    if (bytes instanceof ApiError) {
+      const isTooLarge = bytes.code === "contentTooLarge";
+      const message = isTooLarge
+        ? `The body is larger than ${bodyLimits.bodyBytesMax} bytes.`
+        : bytes.message;
+      throw new ControlError(statusOf(bytes.code), message, { Connection: "close" });
+    }
     if (bytes === undefined) throw new ControlError(400, "The body has not arrived.");
     const value = parseJson(bytes);
     if (typeof value !== "object" || value === null || Array.isArray(value))

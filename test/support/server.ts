@@ -208,7 +208,7 @@ export class RunningServer {
 }
 
 /** With the command on PATH, as where it is installed: messages name commands as they can be typed. */
-function environment(env: Record<string, string>): Record<string, string> {
+export function environment(env: Record<string, string>): Record<string, string> {
   return { PATH: `${dirname(plantstore)}:${process.env.PATH}`, ...env };
 }
 

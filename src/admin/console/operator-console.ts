@@ -210,7 +210,10 @@ export class OperatorConsole implements AdminRoutes {
 }
 
 function noBackups(): Response {
-  return respondError(404, "For PostgreSQL use pg_dump, or pg_basebackup for the whole cluster.");
+  return respondError(
+    404,
+    "This store has no backup here: for PostgreSQL use pg_dump, or pg_basebackup for the whole cluster; a store in memory is not kept.",
+  );
 }
 
 function notFound(): Response {

@@ -6,7 +6,7 @@ import type { PlantIndexes, PlantReader } from "../plant-reader.ts";
 import type { ExportFilter, OnUnavailable, Outcome, PlantStore } from "../plant-store.ts";
 import type { NewToken, TokenStore } from "../token-store.ts";
 import { databaseReader, readError } from "./database-reader.ts";
-import { Database } from "./driver.ts";
+import { Database, sizeLimitOperation } from "./driver.ts";
 import { recordsCreations, SqliteIndexes } from "./indexes.ts";
 import { migrate, probeCommit } from "./migrations.ts";
 import { countPlants, exportPlants, SqlitePlants } from "./plants.ts";
@@ -30,10 +30,10 @@ const databaseOptions = { strict: true, safeIntegers: true } as const;
 /** There is no log that could be unsynced or full. */
 const noWal = { ensureSynced: () => true, makeRoom: () => true };
 
-/**
- * Plants and tokens are in two databases: the one of the plants is replaced as a whole. SQLite limits its size to 1 GiB; from
- * then on a create is `unavailable`.
- */
+/** The size of all plants with their indexes. */
+const bytesMaxDefault = 1_024 * 2 ** 20;
+
+/** Plants and tokens are in two databases: the one of the plants is replaced as a whole. */
 export class MemoryStore implements PlantStore {
   readonly engine = "memory";
   readonly batchesInFlightMax = 1;
@@ -44,11 +44,14 @@ export class MemoryStore implements PlantStore {
     drop: (name) => this.#current.indexes.drop(name),
   };
   readonly #onUnavailable: OnUnavailable;
+  readonly #bytesMax: number;
   readonly #tokensDatabase: Database;
   #current: PlantsDatabase;
 
-  constructor(onUnavailable: OnUnavailable) {
+  /** @param bytesMax the size of all plants; from then on a create is `unavailable`. */
+  constructor(onUnavailable: OnUnavailable, bytesMax = bytesMaxDefault) {
     this.#onUnavailable = onUnavailable;
+    this.#bytesMax = bytesMax;
     this.#tokensDatabase = emptyDatabase();
     this.tokens = withoutRemoval(new SqliteTokens(this.#tokensDatabase));
     using empty = emptyDatabase();
@@ -137,6 +140,7 @@ export class MemoryStore implements PlantStore {
 
   #open(copy: PlantsCopy): PlantsDatabase {
     const database = Database.deserialize(copy, databaseOptions);
+    database.fileControl(sizeLimitOperation, new BigInt64Array([BigInt(this.#bytesMax)]));
     return {
       database,
       plants: new SqlitePlants(database, this.#onUnavailable, noWal),

@@ -1,0 +1,415 @@
+// Control of a sandbox: reset, plants, snapshots, tokens, the clock, and who may use it.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { connect } from "node:net";
+import { plantJson, post } from "../../support/http.ts";
+import { RunningSandbox } from "../../support/sandbox.ts";
+import { TemporaryFolder } from "../../support/server.ts";
+
+const int64Max = 2n ** 63n - 1n;
+const seeds = `{"id": 1, "name": "Monstera deliciosa", "tag": "tropical"}
+{"id": ${int64Max}, "name": "Ficus lyrata"}
+`;
+const seeded = [
+  { id: 1n, name: "Monstera deliciosa", tag: "tropical" },
+  { id: int64Max, name: "Ficus lyrata" },
+];
+
+const folder = new TemporaryFolder();
+let sandbox: RunningSandbox;
+beforeAll(async () => {
+  await Bun.write(folder.file("seeds.ndjson"), seeds);
+  sandbox = await RunningSandbox.start({ args: ["--seed", folder.file("seeds.ndjson")] });
+});
+beforeEach(async () => {
+  expect((await sandbox.control("POST", "/reset")).status).toBe(204);
+});
+afterAll(async () => {
+  await sandbox[Symbol.asyncDispose]();
+  folder[Symbol.dispose]();
+});
+
+const create = (id: bigint, name = "Aloe vera", token = sandbox.token) =>
+  post({ url: sandbox.url, token }, plantJson(id, name));
+
+test("the description of a sandbox has its addresses, its token, its plants, the clock and the snapshots", async () => {
+  const { json } = await sandbox.control("GET");
+  expect(json).toMatchObject({
+    url: sandbox.url,
+    plantsUrl: `${sandbox.url}/plants`,
+    token: "sandbox",
+    plants: 2n,
+    clock: { offsetSeconds: 0n },
+    snapshots: [],
+  });
+});
+
+describe("reset", () => {
+  test("brings back the seeds: what was created is gone, and what was changed or deleted is as it was", async () => {
+    expect((await create(2n)).status).toBe(200);
+    expect((await create(1n)).json).toMatchObject({ error: 40009 });
+    expect(await sandbox.plants()).toHaveLength(3);
+    expect((await sandbox.control("POST", "/reset")).text).toBe("");
+    expect(await sandbox.plants()).toEqual(seeded);
+    expect((await create(2n, "Another name")).status).toBe(200);
+  });
+
+  test("leaves only the fixed token, and sets the clock back", async () => {
+    const { json } = await sandbox.control("POST", "/tokens", { name: "ci" });
+    const { token } = json as { token: string };
+    expect((await create(5n, "x", token)).status).toBe(200);
+    await sandbox.control("DELETE", "/tokens/sandbox");
+    expect((await create(6n)).status).toBe(401);
+    await sandbox.control("PUT", "/clock", { advanceSeconds: 60 });
+    await sandbox.control("POST", "/reset");
+    expect((await create(7n)).status).toBe(200);
+    expect((await create(8n, "x", token)).status).toBe(401);
+    expect((await sandbox.control("GET", "/clock")).json).toMatchObject({ offsetSeconds: 0n });
+    expect((await sandbox.control("POST", "/tokens", { name: "ci" })).status).toBe(201);
+  });
+
+  test("every create that runs meanwhile is before it or after it", async () => {
+    let time = 0;
+    let lastId = 1_000n;
+    let isLoaded = true;
+    const creates: { id: bigint; status: number; sentAt: number; answeredAt: number }[] = [];
+    const clients = Array.from({ length: 8 }, async () => {
+      while (isLoaded) {
+        const id = ++lastId;
+        const sentAt = ++time;
+        const { status } = await create(id, "under load");
+        creates.push({ id, status, sentAt, answeredAt: ++time });
+      }
+    });
+    let reset = { sentAt: 0, answeredAt: 0 };
+    for (let round = 0; round < 30; round++) {
+      const sentAt = ++time;
+      expect((await sandbox.control("POST", "/reset")).status).toBe(204);
+      reset = { sentAt, answeredAt: ++time };
+      // Creates that are sent after it.
+      const count = creates.length;
+      while (creates.length < count + 20) await Bun.sleep(1);
+    }
+    isLoaded = false;
+    await Promise.all(clients);
+
+    const stored = new Set((await sandbox.plants()).map(({ id }) => id));
+    expect(new Set(creates.map(({ status }) => status))).toEqual(new Set([200]));
+    const [before, after] = [
+      creates.filter(({ answeredAt }) => answeredAt < reset.sentAt),
+      creates.filter(({ sentAt }) => sentAt > reset.answeredAt),
+    ];
+    expect(after.length).toBeGreaterThanOrEqual(20 - clients.length);
+    expect(before.filter(({ id }) => stored.has(id))).toEqual([]);
+    expect(after.filter(({ id }) => !stored.has(id))).toEqual([]);
+    for (const { id } of seeded) expect(stored).toContain(id);
+    // Those that crossed it are stored for the interface, too, or are not.
+    const crossed = creates.filter((each) => !before.includes(each) && !after.includes(each));
+    for (const { id } of crossed)
+      expect((await create(id, "another name")).status).toBe(stored.has(id) ? 400 : 200);
+  });
+});
+
+describe("plants", () => {
+  test("are listed in the order of ids, page by page, with exact ids and by tag", async () => {
+    for (const [id, tag] of [
+      [-int64Max - 1n, "tree"],
+      [9_007_199_254_740_993n, "tree"],
+    ] as const)
+      await post(sandbox, plantJson(id, "Quercus", tag));
+    const all = [
+      { id: -int64Max - 1n, name: "Quercus", tag: "tree" },
+      { id: 1n, name: "Monstera deliciosa", tag: "tropical" },
+      { id: 9_007_199_254_740_993n, name: "Quercus", tag: "tree" },
+      { id: int64Max, name: "Ficus lyrata" },
+    ];
+    const { json } = await sandbox.control("GET", "/plants");
+    expect(json).toEqual({ plants: all, next: null });
+    for (const plant of all)
+      expect((await sandbox.control("GET", `/plants/${plant.id}`)).json).toEqual(plant);
+    const paged: unknown[] = [];
+    for (let next: bigint | null | undefined; next !== null; ) {
+      const after: string = next === undefined ? "" : `&after=${next}`;
+      const page = (await sandbox.control("GET", `/plants?limit=1${after}`)).json as {
+        plants: unknown[];
+        next: bigint | null;
+      };
+      expect(page.plants).toHaveLength(1);
+      paged.push(...page.plants);
+      next = page.next;
+    }
+    expect(paged).toEqual(all);
+    const trees = await sandbox.control("GET", "/plants?tag=tree");
+    expect(trees.json).toMatchObject({ plants: [{ id: all[0]?.id }, { id: all[2]?.id }], next: null });
+  });
+
+  test("a page ends at 1,000 plants, and sooner where they are large", async () => {
+    const ids = Array.from({ length: 1_500 }, (_, index) => BigInt(index + 10));
+    for (let start = 0; start < ids.length; start += 100)
+      await Promise.all(ids.slice(start, start + 100).map((id) => create(id)));
+    const first = (await sandbox.control("GET", "/plants?limit=5000")).json as {
+      plants: unknown[];
+      next: bigint;
+    };
+    expect(first.plants).toHaveLength(1_000);
+    const rest = (await sandbox.control("GET", `/plants?after=${first.next}`)).json;
+    expect(rest).toMatchObject({ plants: { length: 502 }, next: null });
+
+    await sandbox.control("POST", "/reset");
+    for (let id = 2n; id < 10n; id++) await create(id, "x".repeat(1_000_000));
+    const large = (await sandbox.control("GET", "/plants")).json as { plants: unknown[]; next: bigint };
+    expect(large).toMatchObject({ plants: { length: 6 }, next: 6n });
+  });
+
+  test("that cannot be are errors with what is right", async () => {
+    expect(await sandbox.control("GET", "/plants/2")).toMatchObject({
+      status: 404,
+      json: { message: "There is no plant with the id 2." },
+    });
+    for (const [path, message] of [
+      ["/plants/x", "The id must be a 64-bit integer in decimal digits."],
+      ["/plants/9223372036854775808", "The id must be a 64-bit integer in decimal digits."],
+      ["/plants?after=1.5", "after must be a 64-bit integer in decimal digits."],
+      ["/plants?limit=0", "limit must be a number from 1 on; at most 1000 plants are returned."],
+      ["/plants?limit=ten", "limit must be a number from 1 on; at most 1000 plants are returned."],
+    ])
+      expect(await sandbox.control("GET", path)).toMatchObject({ status: 400, json: { message } });
+  });
+});
+
+describe("snapshots", () => {
+  test("are taken, listed, restored and deleted; a reset leaves them", async () => {
+    await create(2n);
+    expect((await sandbox.control("PUT", "/snapshots/with%20two")).status).toBe(400);
+    expect((await sandbox.control("PUT", "/snapshots/three")).status).toBe(204);
+    await create(3n);
+    await sandbox.control("PUT", "/snapshots/four");
+    await sandbox.control("POST", "/reset");
+    const { json } = await sandbox.control("GET", "/snapshots");
+    expect(json).toMatchObject({
+      snapshots: [
+        { name: "three", plants: 3n },
+        { name: "four", plants: 4n },
+      ],
+    });
+    const ids = async () => (await sandbox.plants()).map(({ id }) => id);
+    expect((await sandbox.control("POST", "/snapshots/four/restore")).status).toBe(204);
+    expect(await ids()).toEqual([1n, 2n, 3n, int64Max]);
+    await create(4n);
+    await sandbox.control("POST", "/snapshots/three/restore");
+    expect(await ids()).toEqual([1n, 2n, int64Max]);
+    // A snapshot of the same name replaces it.
+    await sandbox.control("POST", "/reset");
+    await sandbox.control("PUT", "/snapshots/three");
+    await create(9n);
+    await sandbox.control("POST", "/snapshots/three/restore");
+    expect(await ids()).toEqual([1n, int64Max]);
+    for (const name of ["three", "four"])
+      expect((await sandbox.control("DELETE", `/snapshots/${name}`)).status).toBe(204);
+    expect((await sandbox.control("GET", "/snapshots")).json).toEqual({ snapshots: [] });
+    for (const [method, path] of [
+      ["POST", "/snapshots/three/restore"],
+      ["DELETE", "/snapshots/three"],
+    ] as const)
+      expect(await sandbox.control(method, path)).toMatchObject({
+        status: 404,
+        json: { message: 'There is no snapshot "three".' },
+      });
+  });
+
+  test("are at most 100", async () => {
+    const names = Array.from({ length: 100 }, (_, index) => `/snapshots/s${index}`);
+    for (const name of names) expect((await sandbox.control("PUT", name)).status).toBe(204);
+    expect(await sandbox.control("PUT", "/snapshots/another")).toMatchObject({
+      status: 409,
+      json: { message: "There may be 100 snapshots, of 256 MiB in all; DELETE one first." },
+    });
+    expect((await sandbox.control("PUT", "/snapshots/s7")).status).toBe(204);
+    for (const name of names) await sandbox.control("DELETE", name);
+  });
+});
+
+describe("tokens and the clock", () => {
+  const issue = async (body: unknown) =>
+    ((await sandbox.control("POST", "/tokens", body)).json as { token: string }).token;
+
+  test("a token expires by the clock, which is effective at once in both directions", async () => {
+    const token = await issue({ name: "short", expiresInSeconds: 60 });
+    expect((await create(10n, "x", token)).status).toBe(200);
+    expect((await sandbox.control("PUT", "/clock", { advanceSeconds: 61 })).json).toMatchObject({
+      offsetSeconds: 61n,
+    });
+    expect(await create(11n, "x", token)).toMatchObject({ status: 401, json: { error: 40101 } });
+    expect((await create(11n)).status).toBe(200);
+    await sandbox.control("PUT", "/clock", { advanceSeconds: -10 });
+    expect((await create(12n, "x", token)).status).toBe(200);
+    // Years later it has expired, however often the server looks, and today it has not.
+    await sandbox.control("PUT", "/clock", { now: "2126-01-01T00:00:00+01:00" });
+    expect((await create(13n, "x", token)).status).toBe(401);
+    const later = (await sandbox.control("GET", "/clock")).json as { now: string };
+    expect(later.now).toStartWith("2125-12-31T23:0");
+    await sandbox.control("PUT", "/clock", { offsetSeconds: 0 });
+    expect((await create(13n, "x", token)).status).toBe(200);
+    // A token that is issued in the past has expired now.
+    await sandbox.control("PUT", "/clock", { now: "2000-01-01T00:00:00Z" });
+    const past = await issue({ name: "past", expiresInSeconds: 1.5 });
+    expect((await create(14n, "x", past)).status).toBe(200);
+    await sandbox.control("PUT", "/clock", { offsetSeconds: 0 });
+    expect((await create(15n, "x", past)).status).toBe(401);
+  });
+
+  test("a revoked token is rejected at once, also one that was used before", async () => {
+    const token = await issue({ name: "ci / tests" });
+    expect((await create(20n, "x", token)).status).toBe(200);
+    expect((await sandbox.control("DELETE", "/tokens/ci%20%2F%20tests")).status).toBe(204);
+    expect((await create(20n, "x", token)).status).toBe(401);
+    expect((await sandbox.control("DELETE", "/tokens/ci%20%2F%20tests")).status).toBe(404);
+    expect((await create(20n, "x", await issue({ name: "ci / tests" }))).status).toBe(200);
+  });
+
+  test("what is not a token or a time is an error with what is right", async () => {
+    await issue({ name: "taken" });
+    for (const [method, path, body, status, message] of [
+      ["POST", "/tokens", { name: "taken" }, 409, 'There is a token named "taken"; DELETE it first.'],
+      ["POST", "/tokens", { name: "" }, 400, "name must be a text without control characters."],
+      ["POST", "/tokens", {}, 400, "name must be a text without control characters."],
+      [
+        "POST",
+        "/tokens",
+        { name: "x", expiresInSeconds: "1" },
+        400,
+        "expiresInSeconds must be a number of seconds, at most 3200000000.",
+      ],
+      ["POST", "/tokens", [], 400, "The body must be a JSON object."],
+      ["POST", "/tokens", "{", 400, "The body must be a JSON object."],
+      ["POST", "/tokens", { name: "x".repeat(2 ** 20) }, 413, "The body is larger than 1048576 bytes."],
+      ["PUT", "/clock", { now: "tomorrow" }, 400, 'now must be a time such as "2027-01-01T00:00:00Z".'],
+      [
+        "PUT",
+        "/clock",
+        { now: "2027-13-01T00:00:00Z" },
+        400,
+        'now must be a time such as "2027-01-01T00:00:00Z".',
+      ],
+      [
+        "PUT",
+        "/clock",
+        { advanceSeconds: 1e12 },
+        400,
+        "advanceSeconds must be a number of seconds, at most 3200000000.",
+      ],
+      ["PUT", "/clock", {}, 400, "The body must have one of now, advanceSeconds and offsetSeconds."],
+      [
+        "PUT",
+        "/clock",
+        { offsetSeconds: 0, other: 1 },
+        400,
+        "The body must have one of now, advanceSeconds and offsetSeconds.",
+      ],
+    ] as const) {
+      const { status: answered, json } = await sandbox.control(method, path, body);
+      expect([answered, json]).toEqual([status, { message }]);
+    }
+    for (let count = 0; count < 40; count++)
+      await sandbox.control("PUT", "/clock", { advanceSeconds: -3_200_000_000 });
+    expect(await sandbox.control("PUT", "/clock", { advanceSeconds: -3_200_000_000 })).toMatchObject({
+      status: 400,
+      json: { message: "The time must be in the years 0000 to 9999." },
+    });
+  });
+});
+
+describe("access", () => {
+  test("an unknown path is 404, and a method that a path does not offer 405 with those that it does", async () => {
+    expect(await sandbox.control("GET", "/nothing")).toMatchObject({
+      status: 404,
+      json: {
+        message: "There is nothing at /sandbox/nothing; GET /sandbox/openapi.json lists what there is.",
+      },
+    });
+    const answer = await sandbox.control("POST", "/clock");
+    expect([answer.status, answer.headers.get("allow"), answer.json]).toEqual([
+      405,
+      "GET, PUT",
+      { message: "POST is not offered at /sandbox/clock; it has GET, PUT." },
+    ]);
+    expect((await sandbox.control("DELETE", "/snapshots/%ff")).status).toBe(400);
+  });
+
+  test("requests of pages from other sites are rejected, also by a name that points at this machine", async () => {
+    await create(30n);
+    const { host } = new URL(sandbox.controlUrl);
+    for (const [headers, status] of [
+      [{ Origin: "https://evil.example" }, 403],
+      [{ Origin: "null" }, 403],
+      [{ "Sec-Fetch-Site": "cross-site" }, 403],
+      [{ "Sec-Fetch-Site": "same-site" }, 403],
+      [{ Host: "evil.example" }, 421],
+      [{ Origin: `http://${host}`, "Sec-Fetch-Site": "same-origin" }, 204],
+    ] as const)
+      expect([headers, (await sandbox.control("POST", "/reset", undefined, { ...headers })).status]).toEqual([
+        headers,
+        status,
+      ]);
+    for (const [headers, status] of [
+      [{ "Sec-Fetch-Site": "cross-site" }, 403],
+      [{ "Sec-Fetch-Site": "none" }, 200],
+    ] as const)
+      expect((await sandbox.control("GET", "/plants", undefined, { ...headers })).status).toBe(status);
+  });
+
+  test("the page of the console reaches control below the path of its API", async () => {
+    const { origin } = new URL(sandbox.controlUrl);
+    const response = await fetch(`${origin}/console/api/sandbox/plants/1`);
+    expect(await response.json()).toEqual({ id: 1, name: "Monstera deliciosa", tag: "tropical" });
+  });
+
+  test("a client that stops in the middle of a body does not hold control up", async () => {
+    const { hostname, port } = new URL(sandbox.controlUrl);
+    const socket = connect(Number(port), hostname);
+    socket.write(`PUT /sandbox/clock HTTP/1.1\r\nHost: ${hostname}\r\nContent-Length: 100\r\n\r\n{`);
+    expect((await sandbox.control("GET", "/clock")).status).toBe(200);
+    socket.destroy();
+    expect((await sandbox.control("POST", "/reset")).status).toBe(204);
+  });
+});
+
+test("with a password control requires it: by a session of the console, or by HTTP Basic with any user name", async () => {
+  const hash = await Bun.password.hash("correct horse", {
+    algorithm: "argon2id",
+    memoryCost: 8,
+    timeCost: 1,
+  });
+  await using locked = await RunningSandbox.start({ env: { PLANTSTORE_ADMIN_PASSWORD_HASH: hash } });
+  const rejected = await locked.control("GET", "/plants");
+  expect([rejected.status, rejected.headers.get("www-authenticate"), rejected.json]).toEqual([
+    401,
+    'Basic realm="plantstore sandbox", charset="UTF-8"',
+    { message: "Log in to the console, or send the password by HTTP Basic." },
+  ]);
+
+  const { origin } = new URL(locked.controlUrl);
+  const logIn = await fetch(`${origin}/console/api/session`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "X-Plantstore-Console": "1" },
+    body: JSON.stringify({ password: "correct horse" }),
+  });
+  const cookie = logIn.headers.get("set-cookie")?.split(";")[0] ?? "";
+  const inSession = (headers: Record<string, string>) =>
+    fetch(`${origin}/console/api/sandbox`, { headers }).then((response) => response.status);
+  expect([await inSession({}), await inSession({ Cookie: cookie })]).toEqual([401, 200]);
+
+  const status = async (headers: Record<string, string>) =>
+    (await locked.control("GET", "/plants", undefined, headers)).status;
+  const basic = (password: string) => ({
+    Authorization: `Basic ${Buffer.from(`me:${password}`).toString("base64")}`,
+  });
+  expect(await status(basic("correct horse"))).toBe(200);
+  expect(await status({ Authorization: "Bearer sandbox" })).toBe(401);
+  expect(await status({ Authorization: "Basic ?" })).toBe(401);
+  // Five attempts a minute, of which two were right.
+  for (let attempt = 0; attempt < 3; attempt++) expect(await status(basic("wrong"))).toBe(401);
+  expect(await status(basic("wrong"))).toBe(429);
+  // A field that was accepted before needs no check.
+  expect(await status(basic("correct horse"))).toBe(200);
+});
