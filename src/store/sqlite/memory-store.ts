@@ -40,7 +40,7 @@ export class MemoryStore implements PlantStore {
   readonly tokens: TokenStore;
   readonly indexes: PlantIndexes = {
     states: () => this.#current.indexes.states(),
-    create: (name) => this.#current.indexes.create(name),
+    create: (name, onProgress) => this.#current.indexes.create(name, onProgress),
     drop: (name) => this.#current.indexes.drop(name),
   };
   readonly #onUnavailable: OnUnavailable;
