@@ -79,12 +79,14 @@ const basePaths = ["/sandbox", "/console/api/sandbox"];
 export class Control implements AdminRoutes {
   /** A test suite calls control between any two of its tests. */
   readonly isPaced = false;
-  readonly #routes: readonly { readonly route: ControlRoute; readonly pattern: RegExp }[];
+  readonly routes: readonly ControlRoute[];
+  readonly #patterns: readonly { readonly route: ControlRoute; readonly pattern: RegExp }[];
   readonly #access: ControlAccess;
   readonly #bodies = new BodyReader(bodyLimits);
 
   constructor(routes: readonly ControlRoute[], access: ControlAccess) {
-    this.#routes = routes.map((route) => ({ route, pattern: toPattern(route.path) }));
+    this.routes = [{ method: "GET", path: "/openapi.json", handle: describeControl }, ...routes];
+    this.#patterns = this.routes.map((route) => ({ route, pattern: toPattern(route.path) }));
     this.#access = access;
   }
 
@@ -110,7 +112,7 @@ export class Control implements AdminRoutes {
   async #route(request: Request, url: URL, peer: string): Promise<Response> {
     const base = basePaths.find((each) => url.pathname.startsWith(each)) ?? "";
     const path = url.pathname.slice(base.length);
-    const found = this.#routes.filter(({ pattern }) => pattern.test(path));
+    const found = this.#patterns.filter(({ pattern }) => pattern.test(path));
     if (found.length === 0)
       throw new ControlError(
         404,
@@ -147,6 +149,11 @@ export class Control implements AdminRoutes {
       throw new ControlError(400, "The body must be a JSON object.");
     return value as Readonly<Record<string, unknown>>;
   }
+}
+
+/** Imported when it is first requested: to parse it takes some milliseconds. */
+async function describeControl(): Promise<Response> {
+  return respondControl((await import("./openapi-control.yaml")).default);
 }
 
 /** A response of control with a JSON body, in which a bigint is a number with all of its digits. */

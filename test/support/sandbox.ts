@@ -1,6 +1,7 @@
 // A sandbox as a process of its own on free ports.
 
 import { parse } from "lossless-json";
+import { controlDifferences } from "./control-description.ts";
 import type { Target } from "./http.ts";
 import { Output } from "./output.ts";
 import { environment, plantstore } from "./server.ts";
@@ -79,7 +80,7 @@ export class RunningSandbox implements Target {
     return this.#stderr.until(find);
   }
 
-  /** Sends a request to control; a body is sent as JSON. */
+  /** Sends a request to control; a body is sent as JSON. Rejects if the response is not as the document of control has it. */
   async control(
     method: string,
     path = "",
@@ -92,6 +93,12 @@ export class RunningSandbox implements Target {
       ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
+    const differences = controlDifferences(method, new URL(response.url).pathname, {
+      status: response.status,
+      headers: response.headers,
+      text,
+    });
+    if (differences.length > 0) throw new Error(differences.join("\n"));
     const json = text === "" ? undefined : parse(text, null, parseNumber);
     return { status: response.status, headers: response.headers, text, json };
   }

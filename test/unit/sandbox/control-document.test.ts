@@ -1,0 +1,36 @@
+// The OpenAPI document of control, and the routes of a sandbox: each is in the other.
+
+import { expect, test } from "bun:test";
+import { Sessions } from "../../../src/admin/console/sessions.ts";
+import { BodyReader } from "../../../src/api/body-reader.ts";
+import { createHandler } from "../../../src/api/handler.ts";
+import { Sandbox } from "../../../src/sandbox/sandbox.ts";
+import { describedOperations } from "../../support/control-description.ts";
+
+test("the document describes every route, and nothing else", async () => {
+  const sandbox = new Sandbox({ token: "sandbox", seed: undefined, adminNames: [], trustedProxies: [] });
+  const store = await sandbox.openStore(() => undefined);
+  const handlerDependencies = {
+    authenticator: { authenticate: () => ({ key: "", name: "" }) },
+    rateLimit: undefined,
+    bodyReader: new BodyReader({ bodyBytesMax: 1, inFlightBytesMax: 1, arrivalMsMax: 1 }),
+    groupCommit: { create: () => undefined, isFullFor: () => false },
+    ...({ basePath: "", publicUrl: undefined, corsOrigins: "*", docs: false } as const),
+    ...{ requestIdPrefix: "", now: () => 0, emit: () => undefined },
+  };
+  const { adminRoutes } = sandbox.extend({
+    handler: createHandler(handlerDependencies),
+    handlerDependencies,
+    sessions: new Sessions({
+      passwordHash: undefined,
+      now: () => 0,
+      randomBytes: (count) => new Uint8Array(count),
+    }),
+    reloadTokens: async () => undefined,
+    forgetPlants: () => undefined,
+    emit: () => undefined,
+  });
+  const routes = adminRoutes.routes.map(({ method, path }) => `${method} /sandbox${path}`);
+  expect(routes.toSorted()).toEqual(describedOperations.toSorted());
+  await store.close();
+});
