@@ -246,6 +246,16 @@ function suite(): void {
       expect(JSON.parse(plant)).toMatchObject({ name: "Monstera" });
 
       await machine.succeed("sh", "-c", "echo PLANTSTORE_PORT=8082 >/etc/plantstore/b.env");
+      // A process of the user, which cannot be removed then.
+      await using process = Bun.spawn([...machine.as("plantstore"), "sleep", "infinity"]);
+      const purgedBeside = await machine.run("/var/lib/dpkg/info/plantstore.postrm", "purge");
+      expect(purgedBeside).toMatchObject({
+        exitCode: 0,
+        stderr: expect.stringContaining("deluser --system plantstore"),
+      });
+      process.kill();
+      await process.exited;
+
       await machine.succeed("dpkg", "--purge", "plantstore");
       expect(await machine.changedFiles("plantstore")).toEqual([]);
       expect((await machine.run("getent", "passwd", "plantstore")).exitCode).toBe(2);
