@@ -8,7 +8,11 @@ import packageJson from "../package.json";
 import { build, bundledLicenses, executableName, hostTarget } from "./build.ts";
 
 const root = join(import.meta.dir, "..");
-const maintainer = "Plant Store developers <plantstore@example.com>";
+
+/** Of this project, which has no address; DEBFULLNAME and DEBEMAIL name another, as for Debian's own tools. */
+function maintainer({ DEBFULLNAME, DEBEMAIL }: NodeJS.ProcessEnv): string {
+  return `${DEBFULLNAME ?? "Plant Store developers"} <${DEBEMAIL ?? "plantstore@example.com"}>`;
+}
 
 /** Debian's names of the architectures that have an executable on glibc. */
 const architectures = { "linux-x64": "amd64", "linux-arm64": "arm64" } as const;
@@ -84,7 +88,7 @@ async function putFiles(deb: Deb, put: Put, epoch: number): Promise<void> {
   const entry = [
     `plantstore (${debianVersion(deb.version)}) unstable; urgency=medium`,
     `  * See ${documents}/changelog.gz.`,
-    ` -- ${maintainer}  ${date}`,
+    ` -- ${maintainer(process.env)}  ${date}`,
   ];
   put(`${documents}/changelog.Debian.gz`, compress(`${entry.join("\n\n")}\n`));
 }
@@ -106,7 +110,7 @@ async function putControlFiles(deb: Deb, put: Put, tree: string): Promise<void> 
     Package: "plantstore",
     Version: debianVersion(deb.version),
     Architecture: architectures[deb.target],
-    Maintainer: maintainer,
+    Maintainer: maintainer(process.env),
     "Installed-Size": Math.ceil(bytes / 1_024),
     // glibc 2.17 of 2012 is the oldest that Bun's runtime starts on.
     Depends: "adduser, libc6 (>= 2.17)",

@@ -56,9 +56,13 @@ export function npxCacheIn(folder: TemporaryFolder): Record<string, string> {
   return { npm_config_cache: cache, npm_config_yes: "true" };
 }
 
-/** Runs a program to its end, and returns its standard output. Throws if it fails. */
-export async function succeed(cwd: string, command: readonly string[]): Promise<string> {
-  const env = { ...process.env, ...npmEnvironment };
+/** Runs a program to its end, and returns its standard output. Throws if it fails. `variables` are added to its environment. */
+export async function succeed(
+  cwd: string,
+  command: readonly string[],
+  variables: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const env = { ...process.env, ...npmEnvironment, ...variables };
   const streams = { stdin: new Blob([]), stdout: "pipe", stderr: "pipe" } as const;
   const { exitCode, stdout, stderr } = await collectResult(Bun.spawn([...command], { cwd, env, ...streams }));
   if (exitCode !== 0) throw new Error(`${command.join(" ")} failed:\n${stdout}${stderr}`);

@@ -95,6 +95,20 @@ class MachineCopy implements AsyncDisposable {
   }
 }
 
+/** Sets variables of this process until it goes out of scope. */
+function withEnvironment(variables: Readonly<Record<string, string>>): Disposable {
+  const before = Object.keys(variables).map((name) => [name, process.env[name]] as const);
+  Object.assign(process.env, variables);
+  return {
+    [Symbol.dispose]: () => {
+      for (const [name, value] of before) {
+        if (value === undefined) delete process.env[name];
+        else process.env[name] = value;
+      }
+    },
+  };
+}
+
 function suite(): void {
   const folder = new TemporaryFolder();
   let packages: readonly [installed: string, rebuilt: string, upgrade: string];
@@ -105,7 +119,9 @@ function suite(): void {
       mkdirSync(folder.file(name));
       return buildDeb({ target, executable, version, compression: "none" }, folder.file(name));
     };
-    packages = [await create("a", "0.1.0-rc.1"), await create("b", "0.1.0-rc.1"), await create("c", "0.1.0")];
+    const [first, rebuilt] = [await create("a", "0.1.0-rc.1"), await create("b", "0.1.0-rc.1")];
+    using _ = withEnvironment({ DEBFULLNAME: "Ada Lovelace", DEBEMAIL: "ada@plants.test" });
+    packages = [first, rebuilt, await create("c", "0.1.0")];
   }, testMsMax);
   afterAll(() => folder[Symbol.dispose]());
 
@@ -130,6 +146,14 @@ function suite(): void {
       "./usr/share/man/man1/plantstore.1.gz",
       "./usr/share/zsh/vendor-completions/_plantstore",
     ]);
+  });
+
+  test("its maintainer is this project, or the one that the builder's environment names", async () => {
+    const [first, , upgrade] = packages;
+    const read = async (file: string) =>
+      (await runIn("/", [programPath("dpkg-deb"), "--field", file, "Maintainer"])).stdout;
+    expect(await read(first)).toBe("Plant Store developers <plantstore@example.com>\n");
+    expect(await read(upgrade)).toBe("Ada Lovelace <ada@plants.test>\n");
   });
 
   describeIfInstalled("lintian", "lintian", () => {
@@ -222,6 +246,16 @@ function suite(): void {
       expect(JSON.parse(plant)).toMatchObject({ name: "Monstera" });
 
       await machine.succeed("sh", "-c", "echo PLANTSTORE_PORT=8082 >/etc/plantstore/b.env");
+      // A process of the user, which cannot be removed then.
+      await using process = Bun.spawn([...machine.as("plantstore"), "sleep", "infinity"]);
+      const purgedBeside = await machine.run("/var/lib/dpkg/info/plantstore.postrm", "purge");
+      expect(purgedBeside).toMatchObject({
+        exitCode: 0,
+        stderr: expect.stringContaining("deluser --system plantstore"),
+      });
+      process.kill();
+      await process.exited;
+
       await machine.succeed("dpkg", "--purge", "plantstore");
       expect(await machine.changedFiles("plantstore")).toEqual([]);
       expect((await machine.run("getent", "passwd", "plantstore")).exitCode).toBe(2);
