@@ -14,6 +14,13 @@ export function renderReport({ title }: Suite, result: Result): string {
   return `# ${title}\n\n${scenarios.join("\n\n")}\n\n${environmentLines(result).join("\n")}\n`;
 }
 
+const introduction = [
+  "Each claim is a median (min–max) over interleaved rounds, and ratios are taken round by round. They hold better than absolute",
+  "figures, which drift from machine to machine and from hour to hour. A load well above 0 before the start means that other",
+  "work took its share. `npm run bench` lists the suites; `--output bench/results/SUITE.json` keeps a result with all its figures,",
+  "and `npm run bench -- report` makes this page and its plot from what is there.",
+].join(" ");
+
 /** docs/benchmarks.md from the committed results. */
 export function renderPage(suites: readonly Suite[], results: ReadonlyMap<string, Result>): string {
   const measured = suites.flatMap((suite) => {

@@ -44,12 +44,15 @@ export interface PlantQueries {
   /**
    * In the order of ids, beginning with the id `from`, by the index "text"; undefined if that would take too long, because very
    * many plants have each part of the text.
+   *
+   * @param isQuick only where the engine can tell beforehand that it takes some milliseconds.
    */
   byText(
     filter: SearchFilter & { readonly text: string },
     from: bigint,
     isDescending: boolean,
     plantsMax: number,
+    isQuick: boolean,
   ): Promise<PlantAtCursor[] | undefined>;
   /**
    * The last id of a range that begins with the id `from`: of so many plants, or of all that are left; undefined if none
@@ -236,12 +239,16 @@ async function readText(
 ): Promise<Rows> {
   const { queries, isDescending, plantsMax, now } = reading;
   const startedAt = now();
+  const first = firstId(reading);
+  const quick = first === undefined ? [] : await queries.byText(filter, first, isDescending, plantsMax, true);
+  if (quick !== undefined) return { rows: quick };
   const scanned = await scanRanges(reading, filter, { usesTagIndex, msMax: commonTextMsMax });
   if (scanned.rest === undefined) return scanned;
-  const rest = await queries.byText(filter, scanned.rest, isDescending, plantsMax - scanned.rows.length);
+  const missing = plantsMax - scanned.rows.length;
+  const rest = await queries.byText(filter, scanned.rest, isDescending, missing, false);
   if (rest !== undefined) return { rows: [...scanned.rows, ...rest] };
   const msMax = Math.max(0, scanMsMax - (now() - startedAt));
-  const continued = { ...reading, plantsMax: plantsMax - scanned.rows.length };
+  const continued = { ...reading, plantsMax: missing };
   const further = await scan(continued, filter, { usesTagIndex, msMax, from: scanned.rest });
   return { ...further, rows: [...scanned.rows, ...further.rows] };
 }

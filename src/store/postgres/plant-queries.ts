@@ -130,7 +130,9 @@ export class PostgresPlantQueries implements PlantQueries, CreationQueries {
     from: bigint,
     isDescending: boolean,
     plantsMax: number,
+    isQuick: boolean,
   ): Promise<PlantAtCursor[] | undefined> {
+    if (isQuick) return undefined;
     const { reached, direction } = sqlOf(isDescending);
     const values: Value[] = [from, plantsMax];
     const text = `WITH found AS MATERIALIZED (SELECT ${plantColumns} FROM plants WHERE ${filterSql(filter, values)})

@@ -21,7 +21,7 @@ import {
 } from "../plant-search.ts";
 import type { Database } from "./driver.ts";
 import { type PlantRow, plantColumns } from "./plants.ts";
-import { foldedSql, isAscii, phrase, planTextMatch } from "./text-match.ts";
+import { foldedSql, isAscii, pagesMax, phrase, planTextMatch, quickPagesMax } from "./text-match.ts";
 
 interface Row extends PlantColumns {
   readonly id: bigint;
@@ -131,8 +131,9 @@ export class SqlitePlantQueries implements PlantQueries, CreationQueries {
     from: bigint,
     isDescending: boolean,
     plantsMax: number,
+    isQuick: boolean,
   ): Promise<PlantAtCursor[] | undefined> {
-    const match = planTextMatch(this.#database, text, tag);
+    const match = planTextMatch(this.#database, text, tag, isQuick ? quickPagesMax : pagesMax);
     if (match === undefined) return undefined;
     const { reached, direction } = sqlOf(isDescending);
     const [matches, values] = filterSql({ text, ...(tag !== undefined && { tag }) }, undefined);

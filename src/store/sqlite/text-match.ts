@@ -7,7 +7,10 @@ import type { Database } from "./driver.ts";
  * Pages of 4 KB that one statement may read of the index, some 600 plants each: about 200 ms. A text whose rarest part is in
  * more of them takes longer.
  */
-const pagesMax = 2_000;
+export const pagesMax = 2_000;
+
+/** The same for a statement that takes some 30 ms. */
+export const quickPagesMax = 300;
 
 /** Parts that are in up to so many times as many pages as the rarest one are asked for, too: they leave fewer plants to compare. */
 const rareFactor = 4;
@@ -27,7 +30,7 @@ export function planTextMatch(
   database: Database,
   text: string,
   tag: string | undefined,
-  limit = pagesMax,
+  limit: number,
 ): string | undefined {
   const sizes = new TermSizes(database);
   const tagStart = Array.from(tag ?? "")

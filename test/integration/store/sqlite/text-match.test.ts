@@ -71,7 +71,7 @@ test("the parts of a text find the plants that the whole text does, of every cas
       for (const tag of [undefined, "kiwi 3", "\u212aIWI 6"]) {
         const filter = { text, ...(tag !== undefined && { tag }) };
         const matching = ids.filter((id) => tag === undefined || plants[Number(id)]?.[1] === tag);
-        const byText = await queries.byText(filter, 2n ** 63n - 1n, true, 4_000);
+        const byText = await queries.byText(filter, 2n ** 63n - 1n, true, 4_000, false);
         expect({ text, tag, ids: byText?.map(({ id }) => id) }).toEqual({ text, tag, ids: matching });
         // As a search without time for the index continues.
         const range = { min: 0n, max: 3_000n, usesTagIndex: false };
@@ -89,7 +89,7 @@ test("a text is searched for by its rarest parts, and not at all if each of them
     (_, id) => [`Hoya carnosa ${id}`, `tag ${id % 100}`] as const,
   );
   await withPlants(plants, async (database) => {
-    const parts = planTextMatch(database, "Hoya carnosa 1777", undefined)?.split(" AND ") ?? [];
+    const parts = planTextMatch(database, "Hoya carnosa 1777", undefined, 1_000)?.split(" AND ") ?? [];
     expect(parts.length).toBeGreaterThan(0);
     expect(parts.filter((part) => !/7/.test(part))).toEqual([]);
     // A part that no plant has is read at once.
