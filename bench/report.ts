@@ -18,7 +18,8 @@ const introduction = [
   "Each claim is a median (min–max) over interleaved rounds, and ratios are taken round by round. They hold better than absolute",
   "figures, which drift from machine to machine and from hour to hour. A load well above 0 before the start means that other",
   "work took its share. `npm run bench` lists the suites; `--output bench/results/SUITE.json` keeps a result with all its figures,",
-  "and `npm run bench -- report` makes this page and its plot from what is there.",
+  "and `npm run bench -- report` makes this page, its plot and the table of [guides/run-an-inventory.md](guides/run-an-inventory.md#size-it)",
+  "from what is there.",
 ].join(" ");
 
 /** docs/benchmarks.md from the committed results. */
@@ -37,7 +38,7 @@ export function renderPage(suites: readonly Suite[], results: ReadonlyMap<string
   );
   return `# Benchmarks
 
-Each claim is a median (min–max) over interleaved rounds, and ratios are taken round by round. They hold better than absolute figures, which drift from machine to machine and from hour to hour. A load well above 0 before the start means that other work took its share. \`npm run bench\` lists the suites; \`--output bench/results/SUITE.json\` keeps a result with all its figures, and \`npm run bench -- report\` makes this page, its plot and the table of [guides/run-an-inventory.md](guides/run-an-inventory.md#size-it) from what is there.
+${introduction}
 
 ![Creates a second of this server and of others, over 1, 64 and 256 connections](images/creates.svg)
 

@@ -41,7 +41,7 @@ async function allocations(setup: Setup): Promise<Scenario<CountedSubject>> {
     loads: wrkLoads(1, 64).map(countAllocations),
     metrics: [objects, promises, ...shownTypes.map(typeMetric), metrics.creates],
     claims: [
-      { subject, metric: objects },
+      { subject, metric: objects, loads: ["64 connections"] },
       // The runner adds that of the first metric.
       ...setup.versions
         .slice(1)
