@@ -86,6 +86,8 @@ export function startAdminServer({
     port,
     // In development mode Bun sends the stack of an exception to the client.
     development: false,
+    // Outside of it Bun would share the port with any other process that does the same.
+    reusePort: false,
     idleTimeout: idleSecondsMax,
     maxRequestBodySize: requestBytesMax,
     routes: {

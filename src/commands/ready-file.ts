@@ -1,6 +1,7 @@
 // The file by which a program that starts a sandbox learns its addresses.
 
-import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { accessSync, constants, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { OperatorError } from "../operator-error.ts";
 
 export interface ReadyState {
@@ -8,9 +9,9 @@ export interface ReadyState {
   readonly url: string;
   readonly plantsUrl: string;
   readonly token: string;
-  /** Undefined where the admin listener is off, as for controlUrl. */
-  readonly adminUrl: string | undefined;
-  readonly controlUrl: string | undefined;
+  /** Null where the admin listener is off, as for controlUrl. */
+  readonly adminUrl: string | null;
+  readonly controlUrl: string | null;
   readonly pid: number;
 }
 
@@ -28,7 +29,12 @@ export class ReadyFile implements Disposable {
         `--ready-file ${path} is not a file that a sandbox has written; name another`,
         2,
       );
-    rmSync(path, { force: true });
+    try {
+      accessSync(dirname(path), constants.W_OK);
+      rmSync(path, { force: true });
+    } catch (error) {
+      throw cannot("written", path, error);
+    }
     // Also if a second signal ends the process.
     process.on("exit", this.#remove);
   }

@@ -48,13 +48,13 @@ export function sandboxCommand(): Command {
 }
 
 async function runSandbox(config: SandboxConfig): Promise<void> {
+  const { sandboxToken: token, sandboxSeed: seed, adminNames = [], trustedProxies = [] } = config;
+  using readyFile =
+    config.sandboxReadyPath === undefined ? undefined : new ReadyFile(config.sandboxReadyPath);
   printError(
     'A sandbox: nothing is kept, and all plants are gone when it ends. "plantstore serve" keeps them.',
   );
   if (namesStore(config)) printError("PLANTSTORE_DATABASE is ignored: a sandbox has its store in memory.");
-  const { sandboxToken: token, sandboxSeed: seed, adminNames = [], trustedProxies = [] } = config;
-  using readyFile =
-    config.sandboxReadyPath === undefined ? undefined : new ReadyFile(config.sandboxReadyPath);
   using parent = config.exitWithParent ? new StandardInput() : undefined;
   const [{ serve }, { Sandbox }] = await Promise.all([import("./serve.ts"), import("../sandbox/sandbox.ts")]);
   const sandbox = new Sandbox({ token, seed, adminNames, trustedProxies });
@@ -68,8 +68,8 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
     stopRequest: parent?.ended ?? new Promise(() => undefined),
     extend: (core) => sandbox.extend(core),
     async announce(addresses) {
-      const { url, adminUrl } = addresses;
-      const controlUrl = adminUrl === undefined ? undefined : `${adminUrl}/sandbox`;
+      const { url, adminUrl = null } = addresses;
+      const controlUrl = adminUrl === null ? null : `${adminUrl}/sandbox`;
       readyFile?.write({ url, plantsUrl: `${url}/plants`, token, adminUrl, controlUrl, pid: process.pid });
       await printLines(startLines(config, addresses, controlUrl));
     },
@@ -107,7 +107,7 @@ function namesStore({ config }: SandboxConfig): boolean {
 function startLines(
   { sandboxToken, sandboxSeed, publicUrl }: SandboxConfig,
   { url, documentationUrl, consoleUrl }: ServerAddresses,
-  controlUrl: string | undefined,
+  controlUrl: string | null,
 ): string[] {
   const columns = outputColumns();
   const style = textStyle(columns !== undefined, process.env);

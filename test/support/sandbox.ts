@@ -9,6 +9,8 @@ import { environment, plantstore } from "./server.ts";
 export interface SandboxSetup {
   readonly args?: readonly string[];
   readonly env?: Record<string, string>;
+  /** The folder that it is started in. */
+  readonly cwd?: string;
   /** The command to run instead of `plantstore`. */
   readonly program?: string;
 }
@@ -54,9 +56,11 @@ export class RunningSandbox implements Target {
   static async start({
     args = [],
     env = {},
+    cwd,
     program = plantstore,
   }: SandboxSetup = {}): Promise<RunningSandbox> {
     const child = Bun.spawn([program, "sandbox", "--port", "0", "--admin-port", "0", ...args], {
+      ...(cwd === undefined ? {} : { cwd }),
       env: environment(env),
       stdin: "pipe",
       stdout: "pipe",

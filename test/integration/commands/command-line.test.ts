@@ -338,19 +338,15 @@ test("a port in use is an error of one line, and the next start prints the first
   await using holder = await newServer(folder);
   using other = new TemporaryFolder();
   const database = `sqlite:${other.file("plants.db")}`;
-  const { exitCode, stderr } = await run([
-    "serve",
-    "--admin-port",
-    "off",
-    "--port",
-    new URL(holder.url).port,
-    "--database",
-    database,
-  ]);
-  expect(exitCode).toBe(1);
-  expect(stderr).toMatch(
-    /^plantstore: cannot listen on 127\.0\.0\.1:\d+ \(EADDRINUSE\); stop the program that uses it, or choose another with --port\n$/,
-  );
+  const adminPort = new URL(await holder.adminUrl()).port;
+  for (const [flag, port, otherFlags] of [
+    ["--port", new URL(holder.url).port, ["--admin-port", "off"]],
+    ["--admin-port", adminPort, ["--port", "0"]],
+  ] as const)
+    expect(await run(["serve", flag, port, ...otherFlags, "--database", database])).toMatchObject({
+      exitCode: 1,
+      stderr: `plantstore: cannot listen on 127.0.0.1:${port} (EADDRINUSE); stop the program that uses it, or choose another with ${flag}\n`,
+    });
   const next = await RunningServer.start({ database });
   expect((await next.stop()).stdout).toContain("pst_");
 });

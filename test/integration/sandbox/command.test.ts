@@ -1,0 +1,374 @@
+// plantstore sandbox: what it prints and writes, its seeds, and its end.
+
+import { describe, expect, test } from "bun:test";
+import { existsSync, readdirSync, readFileSync, watch, writeFileSync } from "node:fs";
+import { commandError } from "../../support/command-error.ts";
+import { plantJson, post } from "../../support/http.ts";
+import { Output } from "../../support/output.ts";
+import { describeIfInstalled, programPath } from "../../support/programs.ts";
+import { RunningSandbox } from "../../support/sandbox.ts";
+import { plantstore, run, TemporaryFolder } from "../../support/server.ts";
+
+const notice =
+  'A sandbox: nothing is kept, and all plants are gone when it ends. "plantstore serve" keeps them.\n';
+
+describe("a start", () => {
+  test("prints the base URL first, then all addresses and the token, and says that nothing is kept", async () => {
+    await using sandbox = await RunningSandbox.start({ args: ["--base-path", "/v1"] });
+    const origin = new URL(sandbox.controlUrl).origin;
+    expect(sandbox.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1$/);
+    expect(sandbox.lines).toEqual([
+      sandbox.url,
+      `Interface      ${sandbox.url}/plants`,
+      "Token          sandbox",
+      `Documentation  ${sandbox.url}/`,
+      `Console        ${origin}/console/`,
+      `Control        ${origin}/sandbox`,
+      "Seeds          none",
+      "Store          in memory; nothing is kept",
+    ]);
+    expect((await fetch(`${sandbox.url}/`)).status).toBe(200);
+    expect((await fetch(`${origin}/console/`)).status).toBe(200);
+    expect(await fetch(`${origin}/readyz`).then((response) => response.text())).toBe("ready\n");
+    expect((await post(sandbox, plantJson(1n, "Monstera"))).status).toBe(200);
+    const { exitCode, stderr } = await sandbox.stop();
+    expect(exitCode).toBe(0);
+    expect(stderr).toStartWith(notice);
+  });
+
+  test("has the token of the flag or the variable, which must be one that a client can send", async () => {
+    await using sandbox = await RunningSandbox.start({
+      env: { PLANTSTORE_SANDBOX_TOKEN: "a-b.c_d~e+f/g==" },
+    });
+    expect(sandbox.token).toBe("a-b.c_d~e+f/g==");
+    expect((await post(sandbox, plantJson(1n, "Monstera"))).status).toBe(200);
+    expect(
+      (await post({ ...sandbox, url: sandbox.url, token: "sandbox" }, plantJson(2n, "Ficus"))).status,
+    ).toBe(401);
+    expect(await commandError(["sandbox", "--token", "two words"])).toEqual({
+      exitCode: 2,
+      stderr:
+        'plantstore: --token: "two words" is not a bearer token: letters, digits and the characters - . _ ~ + /\n',
+    });
+  });
+
+  test("cannot be pointed at a store: it has no --database, and ignores the setting with a word", async () => {
+    using folder = new TemporaryFolder();
+    const database = `sqlite:${folder.file("plants.db")}`;
+    expect(await commandError(["sandbox", "--database", database])).toEqual({
+      exitCode: 2,
+      stderr: "plantstore: unknown option '--database'; see --help\n",
+    });
+    writeFileSync(folder.file("config"), `PLANTSTORE_DATABASE=${database}\n`);
+    for (const setup of [
+      { env: { PLANTSTORE_DATABASE: database } },
+      { args: ["--config", folder.file("config")] },
+    ]) {
+      await using sandbox = await RunningSandbox.start(setup);
+      expect((await post(sandbox, plantJson(1n, "Monstera"))).status).toBe(200);
+      const { stderr } = await sandbox.stop();
+      expect(stderr).toStartWith(
+        `${notice}PLANTSTORE_DATABASE is ignored: a sandbox has its store in memory.\n`,
+      );
+    }
+    expect(readdirSync(folder.path)).toEqual(["config"]);
+  });
+
+  test("without an admin listener there is no control", async () => {
+    using folder = new TemporaryFolder();
+    const ready = folder.file("ready.json");
+    await using sandbox = await RunningSandbox.start({
+      args: ["--admin-port", "off", "--ready-file", ready],
+    });
+    expect(sandbox.lines).toContain("Control        off");
+    expect(JSON.parse(readFileSync(ready, "utf8"))).toEqual({
+      url: sandbox.url,
+      plantsUrl: `${sandbox.url}/plants`,
+      token: "sandbox",
+      adminUrl: null,
+      controlUrl: null,
+      pid: sandbox.pid,
+    });
+  });
+
+  test("on ports that are in use is an error of one line", async () => {
+    await using sandbox = await RunningSandbox.start();
+    const [port, adminPort] = [sandbox.url, sandbox.controlUrl].map((url) => new URL(url).port);
+    for (const [flags, at] of [
+      [
+        ["--port", `${port}`, "--admin-port", "0"],
+        `127.0.0.1:${port} (EADDRINUSE); stop the program that uses it, or choose another with --port`,
+      ],
+      [
+        ["--port", "0", "--admin-port", `${adminPort}`],
+        `127.0.0.1:${adminPort} (EADDRINUSE); stop the program that uses it, or choose another with --admin-port`,
+      ],
+    ] as const)
+      expect(await run(["sandbox", ...flags])).toEqual({
+        exitCode: 1,
+        stdout: "",
+        stderr: `${notice}plantstore: cannot listen on ${at}\n`,
+      });
+  });
+
+  test("two at once have plants and tokens of their own", async () => {
+    await using one = await RunningSandbox.start();
+    await using other = await RunningSandbox.start();
+    const { json } = await one.control("POST", "/tokens", { name: "ci" });
+    const { token } = json as { token: string };
+    expect((await post({ url: one.url, token }, plantJson(1n, "Monstera"))).status).toBe(200);
+    expect((await post({ url: other.url, token }, plantJson(1n, "Monstera"))).status).toBe(401);
+    expect([await one.plants(), await other.plants()]).toEqual([[{ id: 1n, name: "Monstera" }], []]);
+  });
+});
+
+describeIfInstalled("script", "on a terminal", () => {
+  test("a start prints a banner", async () => {
+    const child = Bun.spawn(
+      [
+        programPath("script"),
+        "-qec",
+        `stty cols 80; exec ${plantstore} sandbox --port 0 --admin-port 0`,
+        "/dev/null",
+      ],
+      {
+        env: { PATH: process.env.PATH ?? "", TERM: "xterm", NO_COLOR: "1" },
+        stdin: "pipe",
+        stdout: "pipe",
+        stderr: "ignore",
+      },
+    );
+    const shown = await new Output(child.stdout).until((raw) =>
+      raw.includes("nothing is kept\r\n") ? raw.replaceAll("\r\n", "\n") : undefined,
+    );
+    expect(shown.replaceAll(/:\d+/g, ":PORT")).toContain(`
+Plant Store 0.1.0 sandbox
+
+  Interface      http://127.0.0.1:PORT/plants
+  Token          sandbox
+  Documentation  http://127.0.0.1:PORT/
+  Console        http://127.0.0.1:PORT/console/
+  Control        http://127.0.0.1:PORT/sandbox
+  Seeds          none
+  Store          in memory; nothing is kept
+`);
+    child.stdin.write("\x03");
+    await child.stdin.flush();
+    expect(await child.exited).toBe(0);
+  });
+});
+
+describe("seeds", () => {
+  const seedFile = (folder: TemporaryFolder, name: string, text: string) => {
+    writeFileSync(folder.file(name), text);
+    return ["--seed", folder.file(name)];
+  };
+
+  test("are NDJSON or CSV, with exact ids", async () => {
+    using folder = new TemporaryFolder();
+    const plants = [
+      { id: -(2n ** 63n), name: "Ficus", tag: "tree" },
+      { id: 9_007_199_254_740_993n, name: "Monstera, large" },
+      { id: 2n ** 63n - 1n, name: "Aloe", tag: "" },
+    ];
+    const ndjson = `{"name":"Aloe","tag":"","id":9223372036854775807}
+
+{"id":-9223372036854775808,"name":"Ficus","tag":"tree"}
+{"id":9007199254740993,"name":"Monstera, large"}`;
+    const csv = `id,name,tag
+9223372036854775807,Aloe,""
+-9223372036854775808,Ficus,tree
+9007199254740993,"Monstera, large",
+`;
+    for (const args of [seedFile(folder, "seeds.ndjson", ndjson), seedFile(folder, "seeds.csv", csv)]) {
+      await using sandbox = await RunningSandbox.start({ args });
+      expect(sandbox.lines).toContain(`Seeds          ${args[1]}`);
+      expect(await sandbox.plants()).toEqual(plants);
+      expect((await post(sandbox, plantJson(2n ** 63n - 1n, "Aloe", ""))).status).toBe(200);
+      expect((await post(sandbox, plantJson(2n ** 63n - 1n, "Aloe"))).json).toMatchObject({ error: 40009 });
+    }
+  });
+
+  test("that are invalid are an error with the line and the reason, and nothing starts", async () => {
+    using folder = new TemporaryFolder();
+    const failed = async (args: string[]) => {
+      const { exitCode, stdout, stderr } = await run([
+        "sandbox",
+        "--port",
+        "0",
+        "--admin-port",
+        "0",
+        ...args,
+      ]);
+      expect({ exitCode, stdout, notice: stderr.slice(0, notice.length) }).toEqual({
+        exitCode: 1,
+        stdout: "",
+        notice,
+      });
+      return stderr.slice(notice.length).replaceAll(folder.path, "");
+    };
+    const monstera = '{"id":1,"name":"Monstera"}\n';
+    expect(await failed(seedFile(folder, "a.ndjson", `${monstera}{"id":2}\n`))).toBe(
+      'plantstore: /a.ndjson, line 2: The body is not a NewPlant: "name" is required and must be a string, but is missing.\n',
+    );
+    expect(await failed(seedFile(folder, "b.ndjson", `${monstera}\n{"id":1,"name":"Ficus"}\n`))).toBe(
+      "plantstore: /b.ndjson, line 3: The id 1 already holds a different plant, which is unchanged; choose another id.\n",
+    );
+    expect(
+      await failed(seedFile(folder, "c.csv", "id,name\n1,Monstera\n9223372036854775808,Ficus\n")),
+    ).toStartWith("plantstore: /c.csv, line 3: ");
+    expect(await failed(["--seed", folder.file("none.ndjson")])).toBe(
+      "plantstore: there is no file /none.ndjson; give its path, or - for standard input\n",
+    );
+  });
+
+  test("may be 100,000, of which a reset brings back all", async () => {
+    using folder = new TemporaryFolder();
+    const lines = Array.from({ length: 100_000 }, (_, id) =>
+      plantJson(BigInt(id), "Monstera deliciosa", "tropical"),
+    );
+    await using sandbox = await RunningSandbox.start({
+      args: seedFile(folder, "seeds.ndjson", lines.join("\n")),
+    });
+    await post(sandbox, plantJson(-1n, "Ficus"));
+    expect((await sandbox.control("GET")).json).toMatchObject({ plants: 100_001n });
+    expect((await sandbox.control("POST", "/reset")).status).toBe(204);
+    expect((await sandbox.control("GET")).json).toMatchObject({ plants: 100_000n });
+    expect((await sandbox.control("GET", "/plants/99999")).json).toMatchObject({ id: 99_999n });
+  });
+});
+
+describe("the ready file", () => {
+  test("has the addresses, appears as a whole, and is gone after the end", async () => {
+    using folder = new TemporaryFolder();
+    const file = folder.file("ready.json");
+    // A rename into place is one event; a file that is written in place has others.
+    const events: string[] = [];
+    const watcher = watch(folder.path, (kind, name) => {
+      if (name === "ready.json") events.push(kind);
+    });
+    const sandbox = await RunningSandbox.start({ args: ["--ready-file", file] });
+    const { origin } = new URL(sandbox.controlUrl);
+    expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({
+      url: sandbox.url,
+      plantsUrl: `${sandbox.url}/plants`,
+      token: "sandbox",
+      adminUrl: origin,
+      controlUrl: `${origin}/sandbox`,
+      pid: sandbox.pid,
+    });
+    expect(readdirSync(folder.path)).toEqual(["ready.json"]);
+    await sandbox.stop();
+    watcher.close();
+    expect(new Set(events)).toEqual(new Set(["rename"]));
+    expect(readdirSync(folder.path)).toEqual([]);
+  });
+
+  test("replaces that of a sandbox that was killed, and an empty file; any other file is an error", async () => {
+    using folder = new TemporaryFolder();
+    const file = folder.file("ready.json");
+    const args = ["--ready-file", file];
+    writeFileSync(file, "");
+    const killed = await RunningSandbox.start({ args });
+    await killed.stop("SIGKILL");
+    expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ pid: killed.pid });
+    await using sandbox = await RunningSandbox.start({ args });
+    expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ pid: sandbox.pid, url: sandbox.url });
+
+    for (const text of ["precious", "{}", "[]", "null"]) {
+      writeFileSync(folder.file("notes"), text);
+      expect(await commandError(["sandbox", "--ready-file", folder.file("notes")])).toEqual({
+        exitCode: 2,
+        stderr: `plantstore: --ready-file ${folder.file("notes")} is not a file that a sandbox has written; name another\n`,
+      });
+      expect(readFileSync(folder.file("notes"), "utf8")).toBe(text);
+    }
+    expect(await commandError(["sandbox", "--ready-file", "/nowhere/ready.json"])).toEqual({
+      exitCode: 1,
+      stderr:
+        "plantstore: --ready-file /nowhere/ready.json cannot be written (ENOENT); name a file in a folder that is writable\n",
+    });
+  });
+
+  test("is not removed by a sandbox whose file another one has replaced", async () => {
+    using folder = new TemporaryFolder();
+    const args = ["--ready-file", folder.file("ready.json")];
+    await using one = await RunningSandbox.start({ args });
+    await using other = await RunningSandbox.start({ args });
+    await one.stop();
+    expect(JSON.parse(readFileSync(folder.file("ready.json"), "utf8"))).toMatchObject({ pid: other.pid });
+  });
+});
+
+describe("the end", () => {
+  test("comes with --exit-with-parent when standard input ends, and not without it", async () => {
+    await using stays = await RunningSandbox.start();
+    await stays.endInput();
+    const ends = await RunningSandbox.start({ args: ["--exit-with-parent"] });
+    await ends.endInput();
+    const { exitCode, stderr } = await ends.ended();
+    expect(exitCode).toBe(0);
+    expect(stderr).toContain('"signal":"end of standard input"');
+    expect((await post(stays, plantJson(1n, "Monstera"))).status).toBe(200);
+    // A signal ends it as well, while its input is open.
+    const stopped = await RunningSandbox.start({ args: ["--exit-with-parent"] });
+    expect((await stopped.stop()).exitCode).toBe(0);
+  });
+
+  test("comes after kill -9 of the program that started it, and leaves nothing", async () => {
+    using folder = new TemporaryFolder();
+    const file = folder.file("ready.json");
+    const command = [
+      plantstore,
+      "sandbox",
+      "--port",
+      "0",
+      "--admin-port",
+      "0",
+      "--exit-with-parent",
+      "--ready-file",
+      file,
+    ];
+    const parent = Bun.spawn(
+      [
+        process.execPath,
+        "-e",
+        `Bun.spawn(${JSON.stringify(command)}, { stdin: "pipe", stdout: "ignore", stderr: "ignore" })`,
+      ],
+      {
+        env: { PATH: process.env.PATH ?? "", TMPDIR: folder.path },
+        stdin: "ignore",
+        stdout: "ignore",
+        stderr: "inherit",
+      },
+    );
+    while (!existsSync(file)) await Bun.sleep(5);
+    const { pid, url, token } = JSON.parse(readFileSync(file, "utf8"));
+    expect((await post({ url, token }, plantJson(1n, "Monstera"))).status).toBe(200);
+    parent.kill("SIGKILL");
+    while (isRunning(pid)) await Bun.sleep(5);
+    expect(readdirSync(folder.path)).toEqual([]);
+    expect(await fetch(url).catch(({ code }) => code)).toMatch(/REFUSED/i);
+  });
+
+  test("by kill -9 leaves no file, neither in the current folder nor among temporary files", async () => {
+    using current = new TemporaryFolder();
+    using temporary = new TemporaryFolder();
+    await using sandbox = await RunningSandbox.start({
+      cwd: current.path,
+      env: { TMPDIR: temporary.path },
+    });
+    expect((await post(sandbox, plantJson(1n, "x".repeat(900_000)))).status).toBe(200);
+    await sandbox.control("PUT", "/snapshots/one");
+    await sandbox.stop("SIGKILL");
+    expect([readdirSync(current.path), readdirSync(temporary.path)]).toEqual([[], []]);
+  });
+});
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
