@@ -125,10 +125,10 @@ export class TokenCache {
   }
 
   /** Reads all tokens of the store again, so that a change is effective when it resolves. Rejects if they cannot be read. */
-  async reload(): Promise<void> {
-    await this.#untilIdle();
-    this.#revision = undefined;
-    await this.#poll();
+  reload(): Promise<void> {
+    return this.#pollWhenIdle(() => {
+      this.#revision = undefined;
+    });
   }
 
   /** The caller of an active token that was looked up with these credentials before; undefined if it must be looked up. */
@@ -249,19 +249,21 @@ export class TokenCache {
 
   /** A poll that starts after this call. Calls before its start share it. */
   #pollSoon(): Promise<void> {
-    this.#nextPoll ??= this.#untilIdle()
+    this.#nextPoll ??= this.#polling
+      .catch(() => undefined)
       .then(() => Bun.sleep(Math.max(0, this.#lastPollEnd + pollPauseMs - performance.now())))
-      .then(() => this.#untilIdle())
-      .then(() => this.#poll());
+      .then(() => this.#pollWhenIdle());
     return this.#nextPoll;
   }
 
-  /** Resolves when no poll is running. */
-  async #untilIdle(): Promise<void> {
+  /** Polls when no poll is running. @param prepare called just before. */
+  async #pollWhenIdle(prepare?: () => void): Promise<void> {
     for (let last: Promise<void> | undefined; last !== this.#polling; ) {
       last = this.#polling;
       await last.catch(() => undefined);
     }
+    prepare?.();
+    await this.#poll();
   }
 
   /** One at a time, so that an earlier result never replaces a later one. */

@@ -374,3 +374,47 @@ test("a token whose row was deleted by hand is not recalled after the next reloa
   fixture.sql.run("ALTER TABLE hidden RENAME TO tokens");
   await fixture.until(() => fixture.cache.recall(token) === undefined);
 });
+
+test("a reload makes changes effective that no poll sees: removed tokens, and one with an old revision", async () => {
+  await using fixture = new TestCache();
+  const before = await fixture.issue("before");
+  await fixture.cache.start();
+  expect(await fixture.cache.lookup(before)).toMatchObject({ name: "before" });
+  // All tokens are replaced by one with the same revision, as by a reset of a sandbox.
+  fixture.sql.run("DELETE FROM tokens");
+  const after = await fixture.issue("after");
+  // Also while a look-up waits for a poll.
+  const waiting = fixture.cache.lookup(`${before}x`);
+  const [first, second] = [fixture.cache.reload(), fixture.cache.reload()];
+  await first;
+  expect(fixture.cache.lookup(before)).toBeInstanceOf(Promise);
+  expect(fixture.cache.lookup(after)).toMatchObject({ name: "after" });
+  expect(fixture.cache.recall(before)).toBeUndefined();
+  await second;
+  expect(await waiting).toBe(unknownToken);
+  expect(await fixture.cache.lookup(before)).toBe(unknownToken);
+});
+
+test("polls and reloads run one at a time, so that an earlier result never replaces a later one", async () => {
+  await using fixture = new TestCache();
+  let running = 0;
+  let runningMax = 0;
+  const { readActive, readChanges } = fixture.stored;
+  const slowly = async <T>(read: () => Promise<T>): Promise<T> => {
+    runningMax = Math.max(runningMax, ++running);
+    await Bun.sleep(5);
+    const result = await read();
+    running--;
+    return result;
+  };
+  fixture.stored.readActive = (now) => slowly(() => readActive.call(fixture.stored, now));
+  fixture.stored.readChanges = (since) => slowly(() => readChanges.call(fixture.stored, since));
+  await fixture.cache.start();
+  await Promise.all([
+    ...Array.from({ length: 5 }, (_, index) => fixture.cache.lookup(`unknown ${index}`)),
+    ...Array.from({ length: 5 }, () => fixture.cache.reload()),
+    Bun.sleep(20).then(() => fixture.cache.lookup("another")),
+    Bun.sleep(60).then(() => fixture.cache.reload()),
+  ]);
+  expect(runningMax).toBe(1);
+});

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
+import document from "../../../src/sandbox/openapi-control.yaml";
 import { plantJson, post } from "../../support/http.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
 import { TemporaryFolder } from "../../support/server.ts";
@@ -317,6 +318,11 @@ describe("tokens and the clock", () => {
       json: { message: "The time must be in the years 0000 to 9999." },
     });
   });
+});
+
+test("the document of control is served, and is what the responses are validated against", async () => {
+  const { status, text } = await sandbox.control("GET", "/openapi.json");
+  expect([status, JSON.parse(text)]).toEqual([200, document]);
 });
 
 describe("access", () => {

@@ -9,6 +9,7 @@ import packageJson from "../../../package.json";
 import { freshId, plantJson, post } from "../../support/http.ts";
 import { npmEnvironment, npxCacheIn, packServer, succeed, unpack } from "../../support/npm-packages.ts";
 import { Output } from "../../support/output.ts";
+import { RunningSandbox } from "../../support/sandbox.ts";
 import { RunningServer, runIn, TemporaryFolder } from "../../support/server.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
@@ -122,6 +123,10 @@ test("npm ci --omit=dev takes less than 120 MB with Bun, also without install sc
     expect((await fetch(`${await server.adminUrl()}/console/${path}`)).status).toBe(200);
   }
   expect((await server.stop()).exitCode).toBe(0);
+
+  await using sandbox = await RunningSandbox.start({ program });
+  expect((await post(sandbox, plantJson(freshId(), "Monstera"))).status).toBe(200);
+  expect((await sandbox.control("GET", "/openapi.json")).json).toMatchObject({ openapi: "3.1.0" });
 }, 120_000);
 
 function killGroup(leader: number): void {

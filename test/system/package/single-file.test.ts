@@ -7,6 +7,7 @@ import packageJson from "../../../package.json";
 import { build, hostTarget } from "../../../scripts/build.ts";
 import { newestVersion } from "../../../src/store/sqlite/migrations.ts";
 import { freshId, plantJson, post } from "../../support/http.ts";
+import { RunningSandbox } from "../../support/sandbox.ts";
 import { RunningServer, runIn, TemporaryFolder } from "../../support/server.ts";
 import { testStandardStreams } from "../../support/standard-streams.ts";
 
@@ -69,6 +70,20 @@ test("a store of each earlier version is upgraded by it, with its plants", async
 });
 
 describe("with standard streams that are closed or not writable", () => testStandardStreams(executable));
+
+test("a sandbox of it has seeds, and control with its description", async () => {
+  writeFileSync(folder.file("seeds.csv"), "id,name,tag\n9007199254740993,Monstera,tropical\n");
+  await using sandbox = await RunningSandbox.start({
+    program: executable,
+    args: ["--seed", folder.file("seeds.csv"), "--exit-with-parent"],
+  });
+  expect((await post(sandbox, plantJson(1n, "Ficus"))).status).toBe(200);
+  expect((await sandbox.control("POST", "/reset")).status).toBe(204);
+  expect(await sandbox.plants()).toEqual([{ id: 9_007_199_254_740_993n, name: "Monstera", tag: "tropical" }]);
+  expect((await sandbox.control("GET", "/openapi.json")).json).toMatchObject({ openapi: "3.1.0" });
+  await sandbox.endInput();
+  expect((await sandbox.ended()).exitCode).toBe(0);
+});
 
 /** A user and group that no account needs to have. */
 const unprivileged = 65_532;
