@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import packageJson from "../../../package.json";
 import { build, hostTarget } from "../../../scripts/build.ts";
 import { newestVersion } from "../../../src/store/sqlite/migrations.ts";
+import { ConsoleClient } from "../../support/console.ts";
 import { freshId, plantJson, post } from "../../support/http.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
 import { RunningServer, runIn, TemporaryFolder } from "../../support/server.ts";
@@ -67,6 +68,30 @@ test("a store of each earlier version is upgraded by it, with its plants", async
       '{"id":9007199254740993,"name":"Monstera deliciosa","tag":"tropical"}\n',
     );
   }
+});
+
+test("replaced under a running server by `install`, which then still loads what it has not used yet; the next start has the plants", async () => {
+  const program = folder.file("installed");
+  const install = () => runIn(folder.path, ["install", executable, program]);
+  await install();
+  const database = `sqlite:${folder.file("installed.db")}`;
+  await using before = await RunningServer.start({ database, program });
+  const id = freshId();
+  const target = { url: before.url, token: await before.createToken() };
+  expect((await install()).exitCode).toBe(0);
+  expect((await post(target, plantJson(id, "Monstera"))).status).toBe(200);
+  // The page, and the thread that searches.
+  const adminUrl = await before.adminUrl();
+  expect((await fetch(`${adminUrl}/console/`)).status).toBe(200);
+  const { status, text } = await new ConsoleClient(adminUrl).read("plants?limit=10");
+  expect([status, text]).toEqual([200, expect.stringContaining(String(id))]);
+  expect((await before.stop()).exitCode).toBe(0);
+  await using after = await RunningServer.start({ database, program });
+  expect((await post({ ...target, url: after.url }, plantJson(id, "Monstera"))).status).toBe(200);
+  expect((await runIn(folder.path, [program, "get", String(id), "--database", database])).stdout).toContain(
+    "Monstera",
+  );
+  expect((await after.stop()).exitCode).toBe(0);
 });
 
 describe("with standard streams that are closed or not writable", () => testStandardStreams(executable));
