@@ -60,6 +60,11 @@ export class BodyReader {
     return this.#memory.used;
   }
 
+  /** The error of a body that does not arrive in time. */
+  get timeoutError(): ApiError {
+    return this.#timeouts.error;
+  }
+
   /**
    * Starts to read the body of a request, or returns the limit that it exceeds.
    *
@@ -236,14 +241,14 @@ class BodyTimeouts {
     this.currentTick++;
     for (const reading of this.#pending) {
       if (this.currentTick - reading.startTick <= ticksMax) break;
-      reading.timeOut(this.#error());
+      reading.timeOut(this.error);
     }
     if (this.#pending.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
   }
 
-  #error(): ApiError {
+  get error(): ApiError {
     const seconds = this.#timeoutMs / 1_000;
     const message = `The body did not arrive within ${seconds} ${seconds === 1 ? "second" : "seconds"}; sending it again is safe.`;
     return new ApiError("requestTimeout", message);

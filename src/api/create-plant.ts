@@ -11,8 +11,8 @@ import { type PublicRequestRecord, plantResponse, type ResponseValue } from "./r
 export interface CreatePlantDependencies {
   readonly authenticator: Pick<Authenticator, "authenticate">;
   /** Undefined where callers have no rate. */
-  readonly rateLimit: RateLimit | undefined;
-  readonly bodyReader: BodyReader;
+  readonly rateLimit: Pick<RateLimit, "consume"> | undefined;
+  readonly bodyReader: Pick<BodyReader, "start">;
   readonly groupCommit: Pick<GroupCommit, "create" | "isFullFor">;
   /** Undefined where there is no console. */
   readonly bodyCapture?: BodyCapture | undefined;

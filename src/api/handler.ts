@@ -2,14 +2,18 @@
 
 import { ApiError } from "../contract/errors.ts";
 import type { Clock, Emit, Result } from "../observability/server-event.ts";
+import type { BodyReader } from "./body-reader.ts";
 import { allowOrigin, type CorsOrigins, isPreflight, preflightResponse } from "./cors.ts";
 import { type CreatePlantDependencies, createPlant, type Responder } from "./create-plant.ts";
 import { DocumentationPage } from "./documentation-page.ts";
 import { contentTypes, type DocumentName, documentNames, OpenApiDocuments } from "./openapi-documents.ts";
+import type { RateLimit } from "./rate-limit.ts";
 import { errorResponse, type PublicRequestRecord, ResponseSender, type ResponseValue } from "./responses.ts";
 import { TickBudget } from "./tick-budget.ts";
 
 export interface HandlerDependencies extends CreatePlantDependencies {
+  readonly rateLimit: RateLimit | undefined;
+  readonly bodyReader: BodyReader;
   /** "" or a path such as "/v1", without a slash at its end. */
   readonly basePath: string;
   /** The base address that clients use, where it is not the listener's own. */
@@ -29,6 +33,8 @@ export interface RequestContext {
   readonly origin: string;
   /** Whether the connection is closed after the response. */
   readonly shouldClose: () => boolean;
+  /** Sets for how long the connection of a request may be without traffic; 0 for any time. */
+  readonly setIdleSeconds?: (request: Request, seconds: number) => void;
 }
 
 export interface PublicHandler {
@@ -36,8 +42,16 @@ export interface PublicHandler {
   /** The path of the one operation, such as /v1/plants. */
   readonly plantsPath: string;
   handle(request: Request, context: RequestContext): Promise<Response>;
-  /** Handles a POST to the path of the operation: request.url takes 0.5 µs, and a router of the listener knows the path. */
-  handleCreate(request: Request, context: RequestContext): Promise<Response>;
+  /**
+   * Handles a POST to the path of the operation: request.url takes 0.5 µs, and a router of the listener knows the path.
+   *
+   * @param dependencies of this create, in place of those of the handler.
+   */
+  handleCreate(
+    request: Request,
+    context: RequestContext,
+    dependencies?: CreatePlantDependencies,
+  ): Promise<Response>;
   /**
    * Handles POST {base}/plants with these headers and this body, as if it had come over the network.
    *
@@ -301,7 +315,7 @@ function recordStarter(
 }
 
 /** The path of a request target, which Bun returns as an absolute URL, or as it was sent where there is no Host. */
-function pathOf(url: string): string {
+export function pathOf(url: string): string {
   const start = url.startsWith("/") ? 0 : url.indexOf("/", url.indexOf("://") + 3);
   if (start === -1) return "/";
   const end = url.indexOf("?", start);

@@ -111,6 +111,7 @@ class PublicListener {
     const context: RequestContext = {
       origin: server.url.origin,
       shouldClose: () => this.#isStopping || server !== this.#current || this.#shed.isOverLimit,
+      setIdleSeconds: (request, seconds) => server.timeout(request, seconds),
     };
     return server;
   }

@@ -58,12 +58,16 @@ export class RateLimit {
     this.policy = `${policyName};q=${limits.burst};w=${Math.ceil(this.#windowMs / 1_000)}`;
   }
 
-  /** Counts one create of a caller. */
-  consume({ key }: Caller): RateLimitResult {
+  get limits(): { readonly createsPerSecond: number; readonly burst: number } {
+    return { createsPerSecond: this.#createsPerSecond, burst: this.#burst };
+  }
+
+  /** Counts one create of a caller, or several as one. */
+  consume({ key }: Caller, creates = 1): RateLimitResult {
     // Whole milliseconds, so that sums and differences of times are exact.
     const now = Math.floor(this.#now());
     const window = this.#getWindow(key, now);
-    window.creates++;
+    window.creates += creates;
     const remaining = Math.max(0, this.#burst - window.creates);
     const seconds = Math.max(1, Math.ceil((window.endsAt - now) / 1_000));
     const field = `${policyName};r=${remaining};t=${seconds}`;

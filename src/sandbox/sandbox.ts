@@ -3,14 +3,20 @@
 import { TrustedProxies } from "../admin/client-address.ts";
 import type { Sessions } from "../admin/console/sessions.ts";
 import type { HandlerDependencies, PublicHandler } from "../api/handler.ts";
-import { type PublicServer, startPublicListener } from "../api/listener.ts";
+import type { PublicServer, startPublicListener } from "../api/listener.ts";
 import type { Emit } from "../observability/server-event.ts";
 import type { OnUnavailable } from "../store/plant-store.ts";
 import { MemoryStore, type PlantsCopy } from "../store/sqlite/memory-store.ts";
 import { passwordCheck } from "./access.ts";
 import { SandboxClock } from "./clock.ts";
 import { Control, type ControlRoute, respondControl, respondDone, type SandboxPart } from "./control.ts";
+import { ForcedOutcomes } from "./forced-outcomes.ts";
 import { plantsPart } from "./plants.ts";
+import { startRecordedListener } from "./recorded-listener.ts";
+import { RequestLog } from "./request-log.ts";
+import { requestsPart } from "./requests.ts";
+import { Rules } from "./rules.ts";
+import { rulesPart } from "./rules-control.ts";
 import { loadSeeds } from "./seeds.ts";
 import { storeFixedToken, tokensPart } from "./tokens.ts";
 
@@ -49,6 +55,7 @@ export class Sandbox {
   #opened: { readonly store: MemoryStore; readonly seeds: PlantsCopy } | undefined;
   /** The base URL; empty until the public listener is open. */
   #url = "";
+  #origin: string | undefined;
 
   constructor(options: SandboxOptions) {
     this.#options = options;
@@ -65,13 +72,22 @@ export class Sandbox {
   }
 
   /** Call it once, when the store is open. */
-  extend({ handler, sessions, reloadTokens, forgetPlants, emit }: SandboxServer): SandboxExtension {
+  extend(server: SandboxServer): SandboxExtension {
+    const { handlerDependencies, sessions, reloadTokens, forgetPlants, emit } = server;
     if (this.#opened === undefined) throw new Error("The sandbox was extended before its store was open");
     const { store, seeds } = this.#opened;
     const { token, adminNames, trustedProxies } = this.#options;
+    const log = new RequestLog();
+    const rules = new Rules();
+    const handler = new ForcedOutcomes({
+      ...{ handler: server.handler, server: handlerDependencies, rules },
+      origin: () => this.#origin,
+    });
     const parts: SandboxPart[] = [
       plantsPart(store, forgetPlants),
       tokensPart({ store, clock: this.clock, token, reloadTokens }),
+      requestsPart(log),
+      rulesPart(rules),
     ];
     const reset = async () => {
       store.replacePlants(seeds);
@@ -98,9 +114,13 @@ export class Sandbox {
         authenticate: passwordCheck(sessions, new TrustedProxies(trustedProxies)),
         onInternalError: (error) => emit({ kind: "internalError", requestId: "sandbox", error }),
       }),
-      startPublicListener: (...args) => {
-        const listener = startPublicListener(...args);
+      startPublicListener: (listened, options) => {
+        const listener = startRecordedListener(listened, options, {
+          log,
+          mark: (head) => handler.mark(head),
+        });
         this.#url = listener.url;
+        this.#origin = listener.origin;
         return listener;
       },
     };

@@ -1,0 +1,273 @@
+// Control of the log of requests: a list with a cursor, a stream of server-sent events, and the bytes of each message.
+
+import { securityHeaders } from "../admin/responses.ts";
+import { decodeUtf8 } from "../contract/utf8.ts";
+import { ControlError, respondControl, respondDone, type SandboxPart } from "./control.ts";
+import {
+  decodeChunked,
+  type Fields,
+  fieldValues,
+  parseRequestHead,
+  parseResponseHead,
+} from "./http-framing.ts";
+import type { RecordedRequest, RequestLog } from "./request-log.ts";
+import type { StoredMessage } from "./stored-bytes.ts";
+
+/** Requests of one response. */
+const requestsMax = 1_000;
+const requestsDefault = 100;
+
+/** Bytes of requests and responses, from which on a response has no more of them. */
+const pageBytesMax = 8 * 2 ** 20;
+
+const waitSecondsMax = 30;
+
+/** The admin listener closes a connection that is idle for a minute. */
+const keepAliveMs = 15_000;
+
+/** Streams that are open at a time, each of which waits for requests. */
+const streamsMax = 64;
+
+export function requestsPart(log: RequestLog): SandboxPart {
+  let streams = 0;
+
+  async function list(query: URLSearchParams, signal: AbortSignal): Promise<Response> {
+    const after = parseNumber(query, "after", { least: 0, default: 0 });
+    const limit = parseNumber(query, "limit", { least: 1, default: requestsDefault });
+    const wait = parseNumber(query, "wait", { least: 0, most: waitSecondsMax, default: 0 });
+    if (wait > 0) await log.waitFor(after, AbortSignal.any([signal, AbortSignal.timeout(wait * 1_000)]));
+    const page = readPage(log, after, Math.min(limit, requestsMax));
+    return respondControl({
+      requests: page.map(describeRequest),
+      next: page.at(-1)?.number ?? after,
+      dropped: Math.max(0, (page[0]?.number ?? log.last + 1) - 1 - after),
+    });
+  }
+
+  function stream(query: URLSearchParams, request: Request): Response {
+    const header = request.headers.get("last-event-id");
+    const from = header === null ? query : new URLSearchParams({ after: header });
+    const after = parseNumber(from, "after", { least: 0, default: 0 });
+    if (streams >= streamsMax)
+      throw new ControlError(503, `There are ${streamsMax} streams of requests; close one first.`);
+    streams++;
+    const body = eventStream(log, after, request.signal, () => streams--);
+    const headers = { ...securityHeaders, "Content-Type": "text/event-stream", "Cache-Control": "no-store" };
+    return new Response(body, { headers });
+  }
+
+  function bytes(number: string, kind: "request" | "response"): Response {
+    const found = /^\d{1,15}$/.test(number) ? log.get(Number(number)) : undefined;
+    if (found === undefined)
+      throw new ControlError(
+        404,
+        `There is no request ${number} in the log, which has ${log.first} to ${log.last}.`,
+      );
+    const message = found[kind];
+    if (message.length === 0) throw new ControlError(404, `Request ${number} has no ${kind}.`);
+    return new Response(new Uint8Array(message.bytes), {
+      headers: {
+        ...securityHeaders,
+        "Content-Type": "application/octet-stream",
+        "Cache-Control": "no-store",
+      },
+    });
+  }
+
+  return {
+    routes: [
+      { method: "GET", path: "/requests", handle: ({ query, request }) => list(query, request.signal) },
+      {
+        method: "DELETE",
+        path: "/requests",
+        handle() {
+          log.clear();
+          return respondDone();
+        },
+      },
+      { method: "GET", path: "/requests/stream", handle: ({ query, request }) => stream(query, request) },
+      {
+        method: "GET",
+        path: "/requests/{number}/request",
+        handle: ({ parameters }) => bytes(parameters.number ?? "", "request"),
+      },
+      {
+        method: "GET",
+        path: "/requests/{number}/response",
+        handle: ({ parameters }) => bytes(parameters.number ?? "", "response"),
+      },
+    ],
+    reset: () => log.clear(),
+    describe: () => ({ requests: { first: log.first, next: log.last } }),
+  };
+}
+
+function parseNumber(
+  query: URLSearchParams,
+  name: string,
+  range: { readonly least: number; readonly most?: number; readonly default: number },
+): number {
+  const text = query.get(name);
+  if (text === null) return range.default;
+  const { least, most = Number.MAX_SAFE_INTEGER } = range;
+  const number = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (number >= least && number <= most) return number;
+  const limits = range.most === undefined ? `from ${least} on` : `from ${least} to ${most}`;
+  throw new ControlError(400, `${name} must be a whole number ${limits}, but is ${JSON.stringify(text)}.`);
+}
+
+function readPage(log: RequestLog, after: number, limit: number): RecordedRequest[] {
+  const page: RecordedRequest[] = [];
+  let bytes = 0;
+  for (const request of log.after(after)) {
+    if (page.length === limit || bytes >= pageBytesMax) break;
+    page.push(request);
+    bytes += request.request.bytes.length + request.response.bytes.length;
+  }
+  return page;
+}
+
+/**
+ * Server-sent events (HTML, section 9.2): one `request` for each request after a number, and `dropped` where the reader
+ * was so slow that the log no longer has some. An event is made when the reader has taken the one before.
+ */
+function eventStream(
+  log: RequestLog,
+  after: number,
+  signal: AbortSignal,
+  onEnd: () => void,
+): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  const ended = new AbortController();
+  let cursor = after;
+  const end = () => {
+    if (ended.signal.aborted) return;
+    ended.abort();
+    onEnd();
+  };
+  signal.addEventListener("abort", end, { once: true });
+  return new ReadableStream<Uint8Array>(
+    {
+      start: (controller) => controller.enqueue(encoder.encode(": requests\n\n")),
+      async pull(controller) {
+        await log.waitFor(cursor, AbortSignal.any([ended.signal, AbortSignal.timeout(keepAliveMs)]));
+        if (ended.signal.aborted) return;
+        const [next] = log.after(cursor);
+        if (next === undefined) {
+          controller.enqueue(encoder.encode(": still open\n\n"));
+          return;
+        }
+        const dropped = next.number - 1 - cursor;
+        cursor = next.number;
+        const gap = dropped === 0 ? "" : `event: dropped\ndata: {"requests":${dropped}}\n\n`;
+        const data = JSON.stringify(describeRequest(next));
+        controller.enqueue(encoder.encode(`${gap}id: ${next.number}\nevent: request\ndata: ${data}\n\n`));
+      },
+      cancel: end,
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/** A request as control describes it. */
+function describeRequest(recorded: RecordedRequest): Readonly<Record<string, unknown>> {
+  const { number, connection, startedAt, durationMs, request, response, forced, ended } = recorded;
+  const answer = describeResponseMessage(response);
+  return {
+    number,
+    connection,
+    startedAt: new Date(startedAt).toISOString(),
+    durationMs: Math.round(durationMs * 1_000) / 1_000,
+    request: describeRequestMessage(request, ended),
+    response: answer,
+    error: findErrorCode(answer),
+    forced: forced ?? null,
+    ended,
+  };
+}
+
+interface ParsedMessage {
+  readonly head: Fields | undefined;
+  /** Behind the head, and behind the framing of chunks. */
+  readonly body: Buffer;
+}
+
+/** The fields, and the body as text if it is UTF-8. */
+function describeMessage(
+  { bytes, length }: StoredMessage,
+  { head, body }: ParsedMessage,
+): Readonly<Record<string, unknown>> {
+  const text = decodeUtf8(body, "kept");
+  return {
+    headers: head?.headers ?? [],
+    body: text ?? null,
+    ...(text === undefined ? { bodyBase64: body.toString("base64") } : {}),
+    bytes: length,
+    ...(bytes.length < length ? { isTruncated: true } : {}),
+  };
+}
+
+function describeRequestMessage(
+  message: StoredMessage,
+  ended: RecordedRequest["ended"],
+): Readonly<Record<string, unknown>> {
+  const headEnd = ended === "notHttp" ? undefined : findHeadEnd(message.bytes);
+  const head = parseHead(parseRequestHead, message, 0, headEnd);
+  const { method = null, target = null, version = null } = head ?? {};
+  return {
+    method,
+    target,
+    version,
+    ...describeMessage(message, { head, body: bodyOf(message, head, headEnd) }),
+  };
+}
+
+/** The final response; interim ones before it are in the bytes only. Null if nothing was sent. */
+function describeResponseMessage(message: StoredMessage): Readonly<Record<string, unknown>> | null {
+  if (message.length === 0) return null;
+  let start = 0;
+  for (;;) {
+    const headEnd = findHeadEnd(message.bytes, start);
+    const head = parseHead(parseResponseHead, message, start, headEnd);
+    const isInterim = head !== undefined && head.status < 200 && head.status !== 101;
+    if (!isInterim || headEnd === undefined || headEnd === message.bytes.length) {
+      const body = bodyOf(message, head, headEnd);
+      return { status: head?.status ?? null, ...describeMessage(message, { head, body }) };
+    }
+    start = headEnd;
+  }
+}
+
+/** The index behind the empty line of a head that starts at an index; undefined if the head is not complete. */
+function findHeadEnd(bytes: Buffer, start = 0): number | undefined {
+  // Empty lines before a request are not its head.
+  let from = start;
+  while (bytes[from] === 0x0d && bytes[from + 1] === 0x0a) from += 2;
+  const emptyLine = bytes.indexOf("\r\n\r\n", from);
+  return emptyLine === -1 ? undefined : emptyLine + 4;
+}
+
+function parseHead<Head>(
+  parse: (text: string) => Head | undefined,
+  { bytes }: StoredMessage,
+  start: number,
+  end: number | undefined,
+): Head | undefined {
+  return end === undefined ? undefined : parse(bytes.toString("latin1", start, end));
+}
+
+function bodyOf({ bytes }: StoredMessage, head: Fields | undefined, headEnd: number | undefined): Buffer {
+  if (head === undefined) return bytes;
+  const body = bytes.subarray(headEnd);
+  return fieldValues(head, "transfer-encoding").join().toLowerCase() === "chunked"
+    ? decodeChunked(body)
+    : body;
+}
+
+/** The number of the error in a body of the contract, or null. */
+function findErrorCode(response: Readonly<Record<string, unknown>> | null): number | null {
+  const { status, body } = response ?? {};
+  if (typeof status !== "number" || status < 400 || typeof body !== "string") return null;
+  const code = /^\{"error":(\d{5}),/.exec(body)?.[1];
+  return code === undefined ? null : Number(code);
+}

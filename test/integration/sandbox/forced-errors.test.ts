@@ -1,0 +1,290 @@
+// Forced errors are those of the real fault: status, header fields and body, for every code of the registry.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { BodyReader } from "../../../src/api/body-reader.ts";
+import { createHandler, type HandlerDependencies } from "../../../src/api/handler.ts";
+import { type ErrorCode, errorRegistry } from "../../../src/contract/errors.ts";
+import { ForcedOutcomes } from "../../../src/sandbox/forced-outcomes.ts";
+import { Rules } from "../../../src/sandbox/rules.ts";
+import { freshId, plantJson, type Target } from "../../support/http.ts";
+import { type RawAnswer, rawAnswers } from "../../support/raw-answers.ts";
+import { RawConnection } from "../../support/raw-connection.ts";
+import { RunningSandbox } from "../../support/sandbox.ts";
+import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+
+const resources = new AsyncDisposableStack();
+/** One with a rate and a short time for bodies, and one with the defaults. */
+let limited: RunningSandbox;
+let unlimited: RunningSandbox;
+beforeAll(async () => {
+  const limits = ["--token-rate", "1000", "--token-burst", "3000", "--arrival-seconds-max", "1"];
+  limited = resources.use(await RunningSandbox.start({ args: limits }));
+  unlimited = resources.use(await RunningSandbox.start());
+});
+afterAll(() => resources.disposeAsync());
+
+interface Sent {
+  readonly line?: string;
+  /** In place of the token of the sandbox; "" for none. */
+  readonly authorization?: string;
+  readonly contentType?: string;
+  /** In place of the length of the body. */
+  readonly framing?: string;
+  readonly body?: string;
+  readonly prefer?: string;
+}
+
+const requestId = "the-same";
+const origin = "https://a.example";
+
+function bytesOf(target: Target, sent: Sent): string {
+  const { body = plantJson(freshId(), "Monstera"), contentType = "application/json" } = sent;
+  const { authorization = `Bearer ${target.token}`, line = "POST /plants HTTP/1.1" } = sent;
+  const fields = [
+    "Host: x",
+    `X-Request-Id: ${requestId}`,
+    `Origin: ${origin}`,
+    ...(authorization === "" ? [] : [`Authorization: ${authorization}`]),
+    ...(contentType === "" ? [] : [`Content-Type: ${contentType}`]),
+    ...(sent.prefer === undefined ? [] : [`Prefer: ${sent.prefer}`]),
+    sent.framing ?? `Content-Length: ${body.length}`,
+  ];
+  return `${line}\r\n${fields.join("\r\n")}\r\n\r\n${body}`;
+}
+
+/** The first response, and whether the connection is closed after it, for which the test waits. */
+async function send(target: Target, sent: Sent): Promise<RawAnswer & { readonly closes: boolean }> {
+  const connection = await RawConnection.open(target.url);
+  connection.write(bytesOf(target, sent));
+  const answer = await connection.until((received) => rawAnswers(received).answers[0]);
+  if (answer === undefined)
+    throw new Error(`There was no response, but ${JSON.stringify(connection.received)}`);
+  const closes = answer.headers.get("connection") === "close";
+  if (closes) await connection.closed;
+  else connection.terminate();
+  return { ...answer, closes };
+}
+
+/** Without the time, and the numbers of the rate, which depend on the creates before. */
+function comparable({ headers, ...rest }: RawAnswer & { readonly closes: boolean }) {
+  const { date: _, ratelimit = "", ...others } = Object.fromEntries(headers);
+  return { ...rest, headers: { ...others, ratelimit: ratelimit.replaceAll(/\d+/g, "n") } };
+}
+
+/** How each error really comes about; undefined for those that have a test of their own. */
+const faults: Record<ErrorCode, Sent | undefined> = {
+  badRequest: { framing: "Content-Length: 26\r\nContent-Length: 26", body: "x".repeat(26) },
+  invalidJson: { body: '{"name": }' },
+  invalidPlant: { body: '{"id": "1"}' },
+  unstorableText: { body: '{"id": 1, "name": "Monst\\u0000era"}' },
+  conflict: { body: plantJson(7n, "other") },
+  missingToken: { authorization: "" },
+  invalidToken: { authorization: "Bearer pst_unknown" },
+  notFound: { line: "POST /plant HTTP/1.1" },
+  methodNotAllowed: { line: "GET /plants HTTP/1.1" },
+  requestTimeout: { framing: "Content-Length: 100" },
+  contentTooLarge: { framing: `Content-Length: ${2 ** 20 + 1}`, body: "" },
+  unsupportedMediaType: { contentType: "" },
+  tooManyRequests: undefined,
+  internalError: undefined,
+  unavailable: undefined,
+};
+
+const codes = Object.entries(errorRegistry).map(([code, { error }]) => [error, code as ErrorCode] as const);
+
+test.each(codes.filter(([, code]) => faults[code] !== undefined))(
+  "%d, forced by Prefer and by a rule, equals that of the real fault",
+  async (error, code) => {
+    await send(limited, { body: plantJson(7n, "first") });
+    const real = await send(limited, faults[code] ?? {});
+    expect(JSON.parse(real.body).error).toBe(error);
+
+    const body = code === "conflict" ? plantJson(7n, "first") : plantJson(freshId(), "Monstera");
+    const preferred = await send(limited, { body, prefer: `code=${error}` });
+    expect(comparable(preferred)).toEqual(comparable(real));
+    await limited.control("PUT", "/rules", { rules: [{ times: 1, outcome: { error } }] });
+    expect(comparable(await send(limited, { body }))).toEqual(comparable(real));
+    expect((await send(limited, { body })).status).toBe(200);
+  },
+);
+
+test("42900 equals that of a token over its rate, at the same second of its window", async () => {
+  await using sandbox = await RunningSandbox.start({ args: ["--token-rate", "2", "--token-burst", "4"] });
+  const forced = await send(sandbox, { prefer: "code=429" });
+  expect((await send(sandbox, {})).headers.get("ratelimit")).toBe('"token";r=3;t=2');
+  let real = await send(sandbox, {});
+  while (real.status === 200) real = await send(sandbox, {});
+  const seconds = (text: string) =>
+    text.replaceAll(/(?<=t=)[12]|[12](?= seconds?\.)/g, "n").replace("seconds", "second");
+  const masked = (answer: typeof real) => ({
+    ...comparable(answer),
+    body: seconds(answer.body),
+    headers: Object.fromEntries(
+      Array.from(answer.headers)
+        .filter(([name]) => name !== "date" && name !== "content-length" && name !== "retry-after")
+        .map(([name, value]) => [name, seconds(value)]),
+    ),
+  });
+  expect(masked(forced)).toEqual(masked(real));
+  expect(forced.headers.get("retry-after")).toBe("2");
+  expect(forced.headers.get("ratelimit")).toBe('"token";r=0;t=2');
+  expect(real.headers.get("retry-after")).toMatch(/^[12]$/);
+});
+
+test("42900 without a rate is that of the example in openapi.yaml", async () => {
+  const forced = await send(unlimited, { prefer: "code=429" });
+  expect(JSON.parse(forced.body)).toEqual({
+    error: 42900,
+    message: "This token is over its rate of 10 creates a second; try again in 1 second.",
+  });
+  expect(forced.headers.get("ratelimit-policy")).toBe('"token";q=10;w=1');
+  expect((await send(unlimited, {})).headers.has("ratelimit")).toBe(false);
+});
+
+test("50300 equals that of a full queue", async () => {
+  // The store of a sandbox commits at once, so that its queue does not fill.
+  using folder = new TemporaryFolder();
+  const args = ["--queue-plants-max", "2"];
+  await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args });
+  const target = { url: server.url, token: await server.createToken() };
+  const forced = await send(unlimited, { prefer: "code=503" });
+  for (;;) {
+    const answers = await Promise.all(Array.from({ length: 100 }, () => send(target, {})));
+    const real = answers.find(({ status }) => status !== 200);
+    if (real === undefined) continue;
+    expect(comparable(forced)).toEqual(comparable(real));
+    return;
+  }
+});
+
+/** Parts of a handler with a caller whom every token belongs to, and with a store that does not work. */
+function brokenDependencies(events: unknown[]): HandlerDependencies {
+  return {
+    authenticator: { authenticate: () => ({ key: "caller", name: "caller" }) },
+    rateLimit: undefined,
+    bodyReader: new BodyReader({ bodyBytesMax: 1_000, inFlightBytesMax: 1_000, arrivalMsMax: 1_000 }),
+    groupCommit: {
+      isFullFor: () => false,
+      create: (_plant, _caller, listener) => listener.reject(new Error("a fault of the store")),
+    },
+    ...{ basePath: "", publicUrl: undefined, corsOrigins: "*", docs: false, requestIdPrefix: "x" },
+    ...{ now: () => 0, emit: (event) => events.push(event) },
+  };
+}
+
+test("50000 equals that of an exception in the store, in its response and in its events", async () => {
+  const [realEvents, forcedEvents]: [unknown[], unknown[]] = [[], []];
+  const context = { origin: "http://x", shouldClose: () => false };
+  const request = (headers: Record<string, string> = {}) =>
+    new Request("http://x/plants", {
+      method: "POST",
+      headers: { "Content-Type": "application/json", "X-Request-Id": requestId, ...headers },
+      body: plantJson(1n, "Monstera"),
+    });
+  const real = await createHandler(brokenDependencies(realEvents)).handleCreate(request(), context);
+
+  const server = brokenDependencies(forcedEvents);
+  const working: HandlerDependencies = {
+    ...server,
+    groupCommit: {
+      isFullFor: () => false,
+      create: (_plant, _caller, listener) => listener.resolve("created"),
+    },
+  };
+  const forcing = new ForcedOutcomes({
+    ...{ server: working, handler: createHandler(working), rules: new Rules() },
+    origin: () => undefined,
+  });
+  const head = { method: "POST", target: "/plants", version: "HTTP/1.1", headers: [["Prefer", ""]] } as const;
+  const [name = "", value = ""] = (forcing.mark(head)?.field ?? "").trim().split(": ");
+  const forced = await forcing.handleCreate(request({ Prefer: "code=500", [name]: value }), context);
+
+  const parts = async (response: Response) => [response.status, [...response.headers], await response.text()];
+  expect(await parts(forced)).toEqual(await parts(real));
+  const shape = (events: unknown[]) => events.map((event) => ({ ...(event as object), error: "an error" }));
+  expect(shape(forcedEvents)).toEqual(shape(realEvents));
+  expect(realEvents).toMatchObject([{ kind: "internalError", requestId }, { kind: "requestCompleted" }]);
+});
+
+test("50000 in a sandbox, with its line in the log", async () => {
+  const forced = await send(limited, { prefer: "code=50000" });
+  expect(forced.status).toBe(500);
+  expect(JSON.parse(forced.body).message).toStartWith("Internal error; the server's log has the details.");
+  expect(
+    await limited.logged((text) => (text.includes('"error":"forced by the sandbox"') ? text : undefined)),
+  ).toContain('"requestId":"the-same"');
+});
+
+test("a request without a valid token gets its own error, and so does one that cannot be committed", async () => {
+  expect((await send(limited, { prefer: "code=503", authorization: "" })).status).toBe(401);
+  expect((await send(limited, { prefer: "code=409, code=40009", body: "{}" })).status).toBe(400);
+  const invalid = await send(limited, { prefer: "code=40009", body: "{}" });
+  expect(JSON.parse(invalid.body).error).toBe(40002);
+  const example = await send(limited, { prefer: "example=withTag", body: "{}" });
+  expect(JSON.parse(example.body).error).toBe(40002);
+});
+
+test("errors of requests that are not creates", async () => {
+  const forced = (prefer: string, line = "GET /plants HTTP/1.1") =>
+    send(limited, { line, prefer, contentType: "", framing: "X: y", body: "" });
+  for (const [error, code] of codes) {
+    const answer = await forced(`code=${error}`);
+    expect([code, JSON.parse(answer.body).error]).toEqual([code, error]);
+  }
+  expect((await forced("example=withTag")).body).toBe('{"name":"Monstera deliciosa","tag":"tropical"}');
+  // Only requests to the path of the operation are changed.
+  expect((await forced("code=503", "GET /nowhere HTTP/1.1")).status).toBe(404);
+  expect((await forced("code=503", "GET /openapi.json HTTP/1.1")).status).toBe(200);
+});
+
+test("examples of openapi.yaml are sent with the status and the fields of their response", async () => {
+  const withTag = await send(limited, { prefer: "example=withTag" });
+  expect([withTag.status, withTag.body]).toEqual([200, '{"name":"Monstera deliciosa","tag":"tropical"}']);
+  const plain = await send(limited, {});
+  expect([...withTag.headers.keys()]).toEqual([...plain.headers.keys()]);
+  const conflict = await send(limited, { prefer: "code=400, example=conflict" });
+  expect([conflict.status, JSON.parse(conflict.body)]).toEqual([
+    400,
+    {
+      error: 40009,
+      message: "The id 1 already holds a different plant, which is unchanged; choose another id.",
+    },
+  ]);
+  const rated = await send(limited, { prefer: "example=tooManyRequests" });
+  expect(rated.headers.get("retry-after")).toMatch(/^\d$/);
+  expect(JSON.parse(rated.body).message).toContain("its rate of 10 creates");
+  const unauthorized = await send(limited, { prefer: "example=notAccepted" });
+  expect(unauthorized.headers.get("www-authenticate")).toContain('error="invalid_token"');
+});
+
+test("without the sandbox's secret its field does nothing, and it is not seen by the server", async () => {
+  const guessed = await send(limited, {
+    framing: "X-Plantstore-Sandbox-Request: 1\r\nContent-Length: 22",
+    body: '{"id":12,"name":"abc"}',
+  });
+  expect(guessed.status).toBe(200);
+});
+
+test("a page of another origin may send Prefer, and read the forced error", async () => {
+  const preflight = await fetch(`${limited.url}/plants`, {
+    method: "OPTIONS",
+    headers: {
+      Origin: origin,
+      "Access-Control-Request-Method": "POST",
+      "Access-Control-Request-Headers": "authorization,content-type,prefer",
+    },
+  });
+  expect(preflight.status).toBe(204);
+  expect(preflight.headers.get("access-control-allow-headers")).toBe("authorization,content-type,prefer");
+  // A rule for every request does not change the preflight, and is not used up by it.
+  await limited.control("PUT", "/rules", { rules: [{ times: 1, outcome: { error: 50300 } }] });
+  const again = await fetch(`${limited.url}/plants`, {
+    method: "OPTIONS",
+    headers: { Origin: origin, "Access-Control-Request-Method": "POST", Prefer: "code=500" },
+  });
+  expect(again.status).toBe(204);
+  const forced = await send(limited, {});
+  expect(forced.status).toBe(503);
+  expect(forced.headers.get("access-control-allow-origin")).toBe("*");
+  expect(forced.headers.get("access-control-expose-headers")).toContain("Retry-After");
+});

@@ -1,0 +1,338 @@
+// What forced outcomes do to the store and to the connection: exactly what they say.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { type Answer, freshId, plantJson, post } from "../../support/http.ts";
+import { rawAnswers } from "../../support/raw-answers.ts";
+import { createHead, RawConnection } from "../../support/raw-connection.ts";
+import { loggedBytes, loggedRequests, requestPage } from "../../support/requests.ts";
+import { RunningSandbox } from "../../support/sandbox.ts";
+
+const resources = new AsyncDisposableStack();
+let sandbox: RunningSandbox;
+beforeAll(async () => {
+  sandbox = resources.use(await RunningSandbox.start());
+});
+afterAll(() => resources.disposeAsync());
+beforeEach(async () => {
+  expect((await sandbox.control("POST", "/reset")).status).toBe(204);
+});
+
+/** Sets the only rule. */
+async function force(rule: object): Promise<void> {
+  const { status, text } = await sandbox.control("PUT", "/rules", { rules: [rule] });
+  expect([status, text]).toEqual([200, expect.anything()]);
+}
+
+async function isStored(id: bigint): Promise<boolean> {
+  return (await sandbox.control("GET", `/plants/${id}`)).status === 200;
+}
+
+/** Everything that comes back to one create on a connection of its own, until it is closed or the response is complete. */
+async function createRaw(id: bigint, more = ""): Promise<{ received: string; isClosed: boolean }> {
+  const connection = await RawConnection.open(sandbox.url);
+  const body = plantJson(id, "Monstera", "tropical");
+  connection.write(createHead(sandbox, `Content-Length: ${body.length}${more}`) + body);
+  const answer = await connection.until((received) => rawAnswers(received).answers[0]);
+  const isClosed = answer === undefined;
+  connection.terminate();
+  return { received: connection.received, isClosed };
+}
+
+const retried = (id: bigint) => post(sandbox, plantJson(id, "Monstera", "tropical"));
+const statusOf = ({ status }: Answer) => status;
+const plantBody = '{"name":"Monstera","tag":"tropical"}';
+
+async function lastRequest() {
+  const [entry] = await loggedRequests(sandbox, 1);
+  return entry;
+}
+
+describe("the store", () => {
+  test.each([
+    ["an error", { error: 50300 }, false, "complete"],
+    ["a conflict of a new id", { error: 40009 }, false, "complete"],
+    ["an internal error", { error: 50000 }, false, "complete"],
+    ["an error after the commit", { error: 50300, commit: true }, true, "complete"],
+    ["an example", { example: "withoutTag" }, false, "complete"],
+    ["an example after the commit", { example: "withoutTag", commit: true }, true, "complete"],
+    ["an example of an error after the commit", { example: "overloaded", commit: true }, true, "complete"],
+    ["a delay before the commit", { delay: { seconds: 0.05 } }, true, "complete"],
+    ["a delay after the commit", { delay: { seconds: 0.05, when: "after" } }, true, "complete"],
+    ["a connection dropped before the commit", { drop: "beforeCommit" }, false, "dropped"],
+    ["a connection dropped after the commit", { drop: "afterCommit" }, true, "dropped"],
+    [
+      "a connection dropped after a delay",
+      { drop: "beforeCommit", delay: { seconds: 0.05 } },
+      false,
+      "dropped",
+    ],
+    ["a truncated body", { body: "truncated" }, true, "truncated"],
+    ["a wrong length", { body: "wrongLength" }, true, "complete"],
+    ["slow bytes", { bytesPerSecond: 5_000 }, true, "complete"],
+    ["a truncated error", { error: 50300, body: "truncated" }, false, "truncated"],
+  ])("%s: stored or not as documented, and a retry succeeds", async (_, outcome, isStoredAfter, ended) => {
+    const id = freshId();
+    await force({ times: 1, outcome });
+    const { received } = await createRaw(id);
+    expect(await lastRequest()).toMatchObject({ ended, forced: { rule: expect.stringMatching(/^r\d+$/) } });
+    expect(
+      (await loggedBytes(sandbox, (await lastRequest())?.number ?? 0, "response")).toString("latin1"),
+    ).toBe(received);
+    expect(await isStored(id)).toBe(isStoredAfter);
+    expect(await retried(id).then(statusOf)).toBe(200);
+    expect(await isStored(id)).toBe(true);
+    const conflict = await post(sandbox, plantJson(id, "other"));
+    expect(conflict.json).toMatchObject({ error: 40009 });
+    expect(await sandbox.plants()).toEqual([{ id, name: "Monstera", tag: "tropical" }]);
+  });
+
+  test("an error after the commit of an equal plant, and of a conflict, which gets its own error", async () => {
+    const id = freshId();
+    await retried(id);
+    await force({ outcome: { error: 50300, commit: true } });
+    expect(await retried(id).then(statusOf)).toBe(503);
+    const conflict = await post(sandbox, plantJson(id, "other"));
+    expect(conflict.json).toMatchObject({ error: 40009 });
+    expect(await sandbox.plants()).toEqual([{ id, name: "Monstera", tag: "tropical" }]);
+    // What cannot be stored gets its own error as well.
+    expect((await post(sandbox, "{}")).json).toMatchObject({ error: 40002 });
+    expect(await post(sandbox, plantJson(1n, "a"), { Authorization: "" }).then(statusOf)).toBe(401);
+    const get = await fetch(`${sandbox.url}/plants`, {
+      headers: { Authorization: `Bearer ${sandbox.token}` },
+    });
+    expect(get.status).toBe(405);
+  });
+
+  test("40009 with a commit names the id of the plant that was stored", async () => {
+    await force({ outcome: { error: 40009, commit: true } });
+    const answer = await post(sandbox, plantJson(2n ** 62n + 1n, "Monstera"));
+    expect(answer.json).toMatchObject({
+      message: `The id ${2n ** 62n + 1n} already holds a different plant, which is unchanged; choose another id.`,
+    });
+    expect(await isStored(2n ** 62n + 1n)).toBe(true);
+  });
+
+  test("a plant is not stored before the delay has passed, and is stored after it, whether the client waits or not", async () => {
+    const id = freshId();
+    await force({ outcome: { delay: { seconds: 0.5 } } });
+    const waiting = retried(id);
+    const gone = RawConnection.open(sandbox.url);
+    const other = freshId();
+    const body = plantJson(other, "Monstera");
+    const connection = await gone;
+    connection.write(createHead(sandbox, `Content-Length: ${body.length}`) + body);
+    await Bun.sleep(50);
+    connection.terminate();
+    expect(await isStored(id)).toBe(false);
+    expect(await waiting.then(statusOf)).toBe(200);
+    expect(await isStored(id)).toBe(true);
+    while (!(await isStored(other))) await Bun.sleep(20);
+  });
+
+  test("with a delay after the commit the plant is stored while the client waits", async () => {
+    const id = freshId();
+    await force({ outcome: { delay: { seconds: 60, when: "after" } } });
+    const connection = await RawConnection.open(sandbox.url);
+    const body = plantJson(id, "Monstera");
+    connection.write(createHead(sandbox, `Content-Length: ${body.length}`) + body);
+    while (!(await isStored(id))) await Bun.sleep(5);
+    expect(connection.received).toBe("");
+    connection.terminate();
+    expect(await lastRequest()).toMatchObject({ ended: "clientAborted", response: null });
+  });
+});
+
+describe("the connection", () => {
+  test.each(["beforeCommit", "afterCommit"])("drop %s closes it without a byte", async (drop) => {
+    await force({ outcome: { drop } });
+    expect(await createRaw(freshId())).toEqual({ received: "", isClosed: true });
+    await force({ outcome: { drop } });
+    expect(post(sandbox, plantJson(freshId(), "a"))).rejects.toThrow();
+  });
+
+  test("a truncated body has half of its bytes, and the length of all of them", async () => {
+    await force({ outcome: { body: "truncated" } });
+    const { received, isClosed } = await createRaw(freshId());
+    expect(isClosed).toBe(true);
+    expect(received).toContain(`\r\nContent-Length: ${plantBody.length}\r\n`);
+    expect(received).toEndWith(`\r\n\r\n${plantBody.slice(0, plantBody.length / 2)}`);
+    expect(post(sandbox, plantJson(freshId(), "a"))).rejects.toThrow();
+  });
+
+  test("a wrong length is one less than the body that is sent", async () => {
+    await force({ outcome: { body: "wrongLength" } });
+    const connection = await RawConnection.open(sandbox.url);
+    const body = plantJson(freshId(), "Monstera", "tropical");
+    connection.write(createHead(sandbox, `Content-Length: ${body.length}`) + body);
+    const received = await connection.closed;
+    expect(received).toContain(`\r\nContent-Length: ${plantBody.length - 1}\r\n`);
+    expect(received).toEndWith(`\r\n\r\n${plantBody}`);
+  });
+
+  test("slow bytes arrive one after another, and are all there in the end", async () => {
+    await force({ outcome: { bytesPerSecond: 2_000 } });
+    const connection = await RawConnection.open(sandbox.url);
+    const body = plantJson(freshId(), "Monstera", "tropical");
+    connection.write(createHead(sandbox, `Content-Length: ${body.length}`) + body);
+    const first = await connection.until((received) => (received === "" ? undefined : received.length));
+    const all = await connection.until((received) =>
+      rawAnswers(received).answers.length > 0 ? received : undefined,
+    );
+    expect(first).toBeLessThan(100);
+    expect(all).toEndWith(plantBody);
+    // The connection stays good.
+    connection.write(createHead(sandbox, `Content-Length: ${body.length}`) + body);
+    await connection.until((received) => (rawAnswers(received).answers.length === 2 ? true : undefined));
+    connection.terminate();
+    expect((await loggedRequests(sandbox, 2)).map(({ ended }) => ended)).toEqual(["complete", "complete"]);
+  });
+
+  test("a delay of over the idle time of a connection is waited for", async () => {
+    await force({ outcome: { error: 50300, delay: { seconds: 3_600 } } });
+    const connection = await RawConnection.open(sandbox.url);
+    const body = plantJson(freshId(), "Monstera");
+    connection.write(createHead(sandbox, `Content-Length: ${body.length}`) + body);
+    await Bun.sleep(20);
+    // Rules that change do not change the outcome of a request that has one.
+    await sandbox.control("DELETE", "/rules");
+    expect((await requestPage(sandbox)).requests).toEqual([]);
+    connection.terminate();
+    expect(await lastRequest()).toMatchObject({
+      ended: "clientAborted",
+      forced: { rule: expect.anything() },
+    });
+  });
+
+  test("every response of a connection is delayed, and comes in its order", async () => {
+    await force({ outcome: { delay: { uniform: [0, 0.02] } } });
+    const connection = await RawConnection.open(sandbox.url);
+    for (let id = 1; id <= 10; id++) {
+      const body = plantJson(BigInt(id), `plant ${id}`);
+      connection.write(createHead(sandbox, `Content-Length: ${body.length}`) + body);
+      await connection.until((received) => (rawAnswers(received).answers.length === id ? true : undefined));
+    }
+    const names = rawAnswers(connection.received).answers.map(({ body }) => JSON.parse(body).name);
+    expect(names).toEqual(Array.from({ length: 10 }, (_, index) => `plant ${index + 1}`));
+    connection.terminate();
+  });
+});
+
+describe("matching", () => {
+  test("by header, method, id and tag; ids are exact", async () => {
+    const id = 2n ** 60n + 1n;
+    const rules = `{"rules":[{"match":{"id":${id}},"outcome":{"error":50000}},{"match":{"tag":"rare"},"outcome":{"error":42900}},{"match":{"headers":{"X-Test":"a"}},"outcome":{"error":50300}},{"match":{"method":"GET"},"outcome":{"error":40400}}]}`;
+    const { status, text } = await sandbox.control("PUT", "/rules", rules);
+    expect(status).toBe(200);
+    expect(text).toContain(`"id":${id}`);
+    const statuses = await Promise.all([
+      post(sandbox, plantJson(id, "a")),
+      post(sandbox, plantJson(id - 1n, "a")),
+      post(sandbox, plantJson(3n, "a", "rare")),
+      post(sandbox, plantJson(4n, "a", "common")),
+      post(sandbox, plantJson(5n, "a"), { "X-Test": "a" }),
+      post(sandbox, plantJson(6n, "a"), { "X-Test": "b" }),
+      fetch(`${sandbox.url}/plants`, { headers: { Authorization: `Bearer ${sandbox.token}` } }),
+    ]);
+    expect(statuses.map(({ status: each }) => each)).toEqual([500, 200, 429, 200, 503, 200, 404]);
+    expect((await sandbox.plants()).map((plant) => plant.id)).toEqual([4n, 6n, id - 1n]);
+  });
+
+  test("where a rule depends on the plant, other requests have the errors that they have without it", async () => {
+    await force({ match: { id: 1 }, outcome: { error: 50300 } });
+    expect((await post(sandbox, "{")).json).toMatchObject({ error: 40001 });
+    expect((await post(sandbox, `"${"x".repeat(2 ** 20)}"`)).json).toMatchObject({ error: 41300 });
+    expect(await post(sandbox, plantJson(2n, "a"), { Authorization: "" }).then(statusOf)).toBe(401);
+    expect(await post(sandbox, plantJson(2n, "a"), { "Content-Type": "text/plain" }).then(statusOf)).toBe(
+      415,
+    );
+    const chunked = await fetch(`${sandbox.url}/plants`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${sandbox.token}`, "Content-Type": "application/json" },
+      body: new Blob([plantJson(2n, "é\u2028")]).stream(),
+    });
+    expect(await chunked.json()).toEqual({ name: "é\u2028" });
+    expect(await post(sandbox, plantJson(1n, "a")).then(statusOf)).toBe(503);
+  });
+
+  test("a share of the requests is the same in each run with the same seed", async () => {
+    const run = async () => {
+      await sandbox.control("PUT", "/rules", {
+        seed: 42,
+        rules: [{ match: { share: 0.4 }, outcome: { error: 50300 } }],
+      });
+      const statuses: number[] = [];
+      for (let count = 0; count < 30; count++) statuses.push(await retried(freshId()).then(statusOf));
+      return statuses;
+    };
+    const first = await run();
+    expect(new Set(first)).toEqual(new Set([200, 503]));
+    expect(await run()).toEqual(first);
+  });
+
+  test("Prefer comes before rules, which it does not use up", async () => {
+    await force({ times: 1, outcome: { error: 50000 } });
+    const prefer = { Prefer: 'respond-async, code="503"; x, delay=0.02' };
+    expect(await post(sandbox, plantJson(1n, "a"), prefer).then(statusOf)).toBe(503);
+    expect(await lastRequest()).toMatchObject({ forced: { prefer: "code=503, delay=0.02" }, error: 50300 });
+    expect(await post(sandbox, plantJson(1n, "a"), { Prefer: "return=minimal" }).then(statusOf)).toBe(500);
+    expect(await post(sandbox, plantJson(1n, "a"), { Prefer: "code=999, delay=soon" }).then(statusOf)).toBe(
+      200,
+    );
+  });
+});
+
+describe("control", () => {
+  test("rules are added, listed, removed, and gone after a reset", async () => {
+    const added = await sandbox.control("POST", "/rules", { outcome: { error: 50300 } });
+    expect(added.status).toBe(201);
+    expect(added.json).toMatchObject({ outcome: { error: 50300n }, applied: 0n });
+    const { id } = added.json as { id: string };
+    await retried(1n);
+    const listed = await sandbox.control("GET", "/rules");
+    expect(listed.json).toEqual({ seed: 1n, rules: [{ id, outcome: { error: 50300n }, applied: 1n }] });
+    expect((await sandbox.control("GET")).json).toMatchObject({ rules: 1n });
+    expect((await sandbox.control("DELETE", `/rules/${id}`)).status).toBe(204);
+    const unknown = await sandbox.control("DELETE", `/rules/${id}`);
+    expect([unknown.status, unknown.json]).toEqual([404, { message: `There is no rule "${id}".` }]);
+    await force({ outcome: { error: 50300 } });
+    await sandbox.control("POST", "/reset");
+    expect((await sandbox.control("GET", "/rules")).json).toEqual({ seed: 1n, rules: [] });
+  });
+
+  test("an invalid rule is rejected with the field, and changes nothing", async () => {
+    await force({ outcome: { error: 50300 } });
+    const put = await sandbox.control("PUT", "/rules", {
+      rules: [{ outcome: { error: 50300, drop: "afterCommit" } }],
+    });
+    expect([put.status, put.json]).toEqual([
+      400,
+      {
+        message:
+          "rules[0].outcome.drop and error exclude each other: a dropped connection gets no response. Remove one.",
+      },
+    ]);
+    expect(
+      (await sandbox.control("POST", "/rules", { match: { share: 2 }, outcome: { error: 50300 } })).status,
+    ).toBe(400);
+    expect((await sandbox.control("GET")).json).toMatchObject({ rules: 1n });
+  });
+
+  test("rules that change while requests are in flight: each request has one outcome or the other", async () => {
+    let isDone = false;
+    const sender = async () => {
+      const statuses: number[] = [];
+      while (!isDone) statuses.push(await retried(freshId()).then(statusOf));
+      return statuses;
+    };
+    const senders = Array.from({ length: 8 }, sender);
+    for (let round = 0; round < 30; round++) {
+      await sandbox.control("PUT", "/rules", {
+        rules: [{ outcome: { error: round % 2 === 0 ? 50300 : 42900 } }],
+      });
+      await sandbox.control("DELETE", "/rules");
+    }
+    isDone = true;
+    const statuses = new Set((await Promise.all(senders)).flat());
+    expect([...statuses].filter((status) => ![200, 429, 503].includes(status))).toEqual([]);
+  });
+});

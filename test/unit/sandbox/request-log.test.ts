@@ -1,0 +1,102 @@
+// The log of requests: its numbers, its bounds, and those that wait for the next request.
+
+import { expect, test } from "bun:test";
+import {
+  logBytesMax,
+  type RecordedRequest,
+  RequestLog,
+  requestsMax,
+} from "../../../src/sandbox/request-log.ts";
+import { InFlightBytes, messageBytesMax, StoredBytes } from "../../../src/sandbox/stored-bytes.ts";
+
+const message = (bytes: Buffer) => ({ bytes, length: bytes.length });
+const request = (bytes = Buffer.from("GET")): Omit<RecordedRequest, "number"> => ({
+  ...{ connection: 1, startedAt: 0, durationMs: 1, forced: undefined, ended: "complete" },
+  ...{ request: message(bytes), response: message(Buffer.alloc(0)) },
+});
+
+const numbers = (log: RequestLog, after = 0) => Array.from(log.after(after), ({ number }) => number);
+
+test("requests have the numbers from 1 on, also after the log was emptied", () => {
+  const log = new RequestLog();
+  expect([log.first, log.last]).toEqual([1, 0]);
+  for (let count = 0; count < 3; count++) log.add(request());
+  expect(numbers(log)).toEqual([1, 2, 3]);
+  expect(numbers(log, 2)).toEqual([3]);
+  expect(numbers(log, 3)).toEqual([]);
+  log.clear();
+  expect([log.first, log.last]).toEqual([4, 3]);
+  log.add(request());
+  expect(numbers(log)).toEqual([4]);
+  expect(log.get(3)).toBeUndefined();
+  expect(log.get(4)?.number).toBe(4);
+});
+
+test("past 10,000 requests the oldest are dropped", () => {
+  const log = new RequestLog();
+  for (let count = 0; count < requestsMax + 5; count++) log.add(request());
+  expect([log.first, log.last, numbers(log).length]).toEqual([6, requestsMax + 5, requestsMax]);
+});
+
+test("past 64 MiB the oldest are dropped", () => {
+  const log = new RequestLog();
+  const mebibyte = Buffer.alloc(2 ** 20);
+  for (let count = 0; count < 70; count++) log.add(request(mebibyte));
+  expect([log.first, log.last]).toEqual([70 - logBytesMax / 2 ** 20 + 1, 70]);
+  log.clear();
+  for (let count = 0; count < 64; count++) log.add(request(mebibyte));
+  expect(log.first).toBe(71);
+});
+
+test("waiting ends with the next request, or with the signal", async () => {
+  const log = new RequestLog();
+  const never = new AbortController().signal;
+  let resolved = 0;
+  const waiting = [log.waitFor(0, never), log.waitFor(0, never)].map((each) => each.then(() => resolved++));
+  const late = log.waitFor(1, never);
+  await Promise.resolve();
+  expect(resolved).toBe(0);
+  log.add(request());
+  await Promise.all(waiting);
+  await log.waitFor(0, never);
+  const aborting = new AbortController();
+  const aborted = log.waitFor(1, aborting.signal);
+  aborting.abort();
+  await aborted;
+  await log.waitFor(1, aborting.signal);
+  log.add(request());
+  await late;
+});
+
+test("a message is stored up to a limit, and all of its bytes are counted", () => {
+  const inFlight = new InFlightBytes();
+  const stored = new StoredBytes(inFlight);
+  for (const byte of "abc") stored.append(Buffer.from(byte));
+  expect(stored.length).toBe(3);
+  expect(stored.finish()).toEqual(message(Buffer.from("abc")));
+  expect(inFlight.used).toBe(0);
+
+  const long = new StoredBytes(inFlight);
+  const chunk = Buffer.alloc(1_000_000, "x");
+  for (let count = 0; count < 6; count++) long.append(chunk);
+  const { bytes, length } = long.finish();
+  expect([bytes.length, length]).toEqual([messageBytesMax, 6_000_000]);
+  expect(inFlight.used).toBe(0);
+});
+
+test("past the memory for messages in flight the start of a message is stored, without a gap", () => {
+  const inFlight = new InFlightBytes();
+  const chunk = Buffer.alloc(messageBytesMax, "x");
+  const full = Array.from({ length: 16 }, () => new StoredBytes(inFlight));
+  for (const each of full) each.append(chunk);
+  const late = new StoredBytes(inFlight);
+  late.append(Buffer.from("a"));
+  full[0]?.finish();
+  late.append(Buffer.from("b"));
+  expect(late.finish()).toEqual({ bytes: Buffer.alloc(0), length: 2 });
+  const next = new StoredBytes(inFlight);
+  next.append(Buffer.from("a"));
+  expect(next.finish().bytes.toString()).toBe("a");
+  for (const each of full.slice(1)) each.finish();
+  expect(inFlight.used).toBe(0);
+});

@@ -1,0 +1,266 @@
+// Rules: validation, matching, and the random sequence that repeats.
+
+import { describe, expect, test } from "bun:test";
+import { drawDelayMs } from "../../../src/sandbox/outcome.ts";
+import { Rules } from "../../../src/sandbox/rules.ts";
+import { SeededRandom } from "../../../src/sandbox/seeded-random.ts";
+
+const overloaded = { error: 50300 };
+
+const request = (
+  headers: Record<string, string> = {},
+  plant?: { readonly id: bigint; readonly name: string; readonly tag?: string },
+  method = "POST",
+) => ({ method, headers: new Headers(headers), plant });
+
+function rulesOf(...sources: readonly object[]): Rules {
+  const rules = new Rules();
+  rules.replace({ rules: sources });
+  return rules;
+}
+
+describe("validation", () => {
+  const errors =
+    "40000, 40001, 40002, 40003, 40009, 40100, 40101, 40400, 40500, 40800, 41300, 41500, 42900, 50000, 50300";
+  test.each([
+    [[], "The rule must be an object, but is []."],
+    [{}, 'outcome is missing; it says what happens, such as {"error": 50300}.'],
+    [{ outcome: 1 }, "outcome must be an object, but is 1."],
+    [{ outcome: overloaded, when: 1 }, "when is unknown; the fields there are match, times, outcome."],
+    [{ outcome: overloaded, times: 0 }, "times must be an integer from 1 to 1000000000, but is 0."],
+    [{ outcome: overloaded, times: 1.5 }, "times must be an integer from 1 to 1000000000, but is 1.5."],
+    [{ outcome: overloaded, match: "POST" }, 'match must be an object, but is "POST".'],
+    [
+      { outcome: overloaded, match: { path: "/" } },
+      "match.path is unknown; the fields there are method, headers, id, tag, share.",
+    ],
+    [
+      { outcome: overloaded, match: { method: "post" } },
+      'match.method must be a method in upper case, such as "POST", but is "post".',
+    ],
+    [{ outcome: overloaded, match: { headers: { a: 1 } } }, 'match.headers["a"] must be a string, but is 1.'],
+    [
+      { outcome: overloaded, match: { headers: { "a b": "" } } },
+      'match.headers has "a b", which is not the name of a header field.',
+    ],
+    [{ outcome: overloaded, match: { id: "1" } }, 'match.id must be an integer (int64), but is "1".'],
+    [{ outcome: overloaded, match: { id: 1.5 } }, "match.id must be an integer (int64), but is 1.5."],
+    [
+      { outcome: overloaded, match: { id: 2n ** 63n } },
+      "match.id must be an integer (int64), but is 9223372036854775808.",
+    ],
+    [{ outcome: overloaded, match: { tag: null } }, "match.tag must be a string, but is null."],
+    [{ outcome: overloaded, match: { share: 1.1 } }, "match.share must be a number from 0 to 1, but is 1.1."],
+    [
+      { outcome: {} },
+      "outcome must have at least one of error, example, delay, drop, body and bytesPerSecond.",
+    ],
+    [
+      { outcome: { status: 500 } },
+      "outcome.status is unknown; the fields there are error, commit, example, delay, drop, body, bytesPerSecond.",
+    ],
+    [{ outcome: { error: 500 } }, `outcome.error must be one of ${errors}, but is 500.`],
+    [{ outcome: { error: 50300, commit: "yes" } }, 'outcome.commit must be true or false, but is "yes".'],
+    [
+      { outcome: { example: "plant" } },
+      /^outcome\.example must be one of withTag, withoutTag, badRequest, .*, but is "plant"\.$/,
+    ],
+    [{ outcome: { drop: true } }, 'outcome.drop must be "beforeCommit" or "afterCommit", but is true.'],
+    [{ outcome: { body: "short" } }, 'outcome.body must be "truncated" or "wrongLength", but is "short".'],
+    [
+      { outcome: { bytesPerSecond: 0 } },
+      "outcome.bytesPerSecond must be an integer from 1 to 1000000000, but is 0.",
+    ],
+    [{ outcome: { delay: 2.5 } }, "outcome.delay must be an object, but is 2.5."],
+    [{ outcome: { delay: {} } }, "outcome.delay must have one of seconds, uniform, normal, exponential."],
+    [
+      { outcome: { delay: { ms: 5 } } },
+      "outcome.delay.ms is unknown; the fields there are seconds, uniform, normal, exponential, when.",
+    ],
+    [
+      { outcome: { delay: { seconds: 1, uniform: [0, 1] } } },
+      "outcome.delay must have one of seconds, uniform, normal, exponential.",
+    ],
+    [
+      { outcome: { delay: { seconds: -1 } } },
+      "outcome.delay.seconds must be a number from 0 to 3600, but is -1.",
+    ],
+    [
+      { outcome: { delay: { seconds: 1, when: "later" } } },
+      'outcome.delay.when must be "before" or "after", but is "later".',
+    ],
+    [
+      { outcome: { delay: { uniform: [1] } } },
+      "outcome.delay.uniform must be an array of two numbers, such as [0.1, 0.5], but is [1].",
+    ],
+    [
+      { outcome: { delay: { uniform: [1, 0.5] } } },
+      "outcome.delay.uniform[1] must be a number from 1 to 3600, but is 0.5.",
+    ],
+    [
+      { outcome: { delay: { normal: { mean: 1 } } } },
+      "outcome.delay.normal.deviation is missing; it must be a number from 0 to 3600.",
+    ],
+    [
+      { outcome: { delay: { exponential: { mean: 1, deviation: 1 } } } },
+      "outcome.delay.exponential.deviation is unknown; the fields there are mean.",
+    ],
+    [
+      { outcome: { error: 50300, example: "conflict" } },
+      "outcome.error and example exclude each other: an example has a status of its own. Remove one.",
+    ],
+    [
+      { outcome: { commit: true, body: "truncated" } },
+      "outcome.commit needs error or example: without them, the plant is stored anyway. Remove it.",
+    ],
+    [
+      { outcome: { drop: "afterCommit", error: 50300 } },
+      "outcome.drop and error exclude each other: a dropped connection gets no response. Remove one.",
+    ],
+    [
+      { outcome: { drop: "beforeCommit", body: "truncated" } },
+      "outcome.drop and body exclude each other: a dropped connection gets no response. Remove one.",
+    ],
+    [
+      { outcome: { drop: "beforeCommit", delay: { seconds: 1, when: "after" } } },
+      'outcome.delay.when cannot be "after": nothing is committed. Remove it, or set commit to true.',
+    ],
+    [
+      { outcome: { error: 50300, delay: { seconds: 1, when: "after" } } },
+      'outcome.delay.when cannot be "after": nothing is committed. Remove it, or set commit to true.',
+    ],
+  ])("invalid rule %#", (rule, message) => {
+    const rules = new Rules();
+    if (typeof message === "string") expect(() => rules.add(rule)).toThrow(new Error(message));
+    else expect(() => rules.add(rule)).toThrow(message);
+    expect(rules.size).toBe(0);
+  });
+
+  test("the place of a rule in a list is named, and a list with an invalid rule changes nothing", () => {
+    const rules = rulesOf({ outcome: overloaded });
+    const list = [{ outcome: overloaded }, { outcome: { error: 1 } }];
+    expect(() => rules.replace({ rules: list })).toThrow(/^rules\[1\]\.outcome\.error must be one of/);
+    expect(() => rules.replace({ rules: {} })).toThrow("rules must be an array of rules.");
+    expect(() => rules.replace({ rules: [], seed: -1 })).toThrow(
+      "seed must be an integer from 0 to 4294967295, but is -1.",
+    );
+    expect(() => rules.replace({ rules: [], times: 1 })).toThrow(
+      "times is unknown; the fields there are seed, rules.",
+    );
+    expect(() => rules.replace({ rules: Array(101).fill({ outcome: overloaded }) })).toThrow(
+      "rules must have at most 100 rules.",
+    );
+    expect(rules.describe()).toEqual([{ id: "r1", outcome: overloaded, applied: 0 }]);
+    for (let count = 1; count < 100; count++) rules.add({ outcome: overloaded });
+    expect(() => rules.add({ outcome: overloaded })).toThrow("There may be 100 rules; remove one first.");
+  });
+
+  test("rules that were read back can be set again", () => {
+    const rules = rulesOf(
+      { match: { id: 9007199254740993n, headers: { "X-Test": "a" } }, times: 2, outcome: overloaded },
+      { outcome: { delay: { normal: { mean: 1, deviation: 0.5 }, when: "after" }, bytesPerSecond: 20 } },
+    );
+    rules.match(request({ "x-test": "a" }, { id: 9007199254740993n, name: "" }));
+    const read = rules.describe();
+    rules.replace({ rules: read });
+    expect(rules.describe()).toEqual(
+      read.map((rule, index) => ({ ...rule, id: `r${index + 3}`, applied: 0 })),
+    );
+  });
+});
+
+describe("matching", () => {
+  test("every condition must hold", () => {
+    const match = { method: "POST", headers: { "X-Test": "a" }, id: 2n ** 60n + 1n, tag: "x" };
+    const rules = rulesOf({ match, outcome: overloaded });
+    const plant = { id: 2n ** 60n + 1n, name: "", tag: "x" };
+    expect(rules.match(request({ "x-test": "a" }, plant))).toMatchObject({
+      id: "r1",
+      outcome: { error: "unavailable" },
+    });
+    expect(rules.match(request({ "x-test": "A" }, plant))).toBeUndefined();
+    expect(rules.match(request({}, plant))).toBeUndefined();
+    expect(rules.match(request({ "x-test": "a" }, plant, "GET"))).toBeUndefined();
+    expect(rules.match(request({ "x-test": "a" }, { ...plant, id: 2n ** 60n }))).toBeUndefined();
+    expect(rules.match(request({ "x-test": "a" }, { id: plant.id, name: "" }))).toBeUndefined();
+    expect(rules.match(request({ "x-test": "a" }))).toBeUndefined();
+    expect(rules.describe()).toMatchObject([{ applied: 1 }]);
+  });
+
+  test("the first rule applies, as often as it says, and then the next one", () => {
+    const rules = rulesOf({ times: 2, outcome: overloaded }, { outcome: { error: 42900 } });
+    const ids = Array.from({ length: 4 }, () => rules.match(request())?.id);
+    expect(ids).toEqual(["r1", "r1", "r2", "r2"]);
+    expect(rules.delete("r2")).toBe(true);
+    expect(rules.delete("r2")).toBe(false);
+    expect(rules.match(request())).toBeUndefined();
+  });
+
+  test("the body is needed only for a rule that may match by it", () => {
+    const rules = rulesOf({ match: { headers: { a: "b" }, tag: "x" }, times: 1, outcome: overloaded });
+    expect(rules.dependOnPlant(request({ a: "b" }))).toBe(true);
+    expect(rules.dependOnPlant(request({ a: "c" }))).toBe(false);
+    rules.match(request({ a: "b" }, { id: 1n, name: "", tag: "x" }));
+    expect(rules.dependOnPlant(request({ a: "b" }))).toBe(false);
+  });
+});
+
+describe("the random sequence", () => {
+  const drawn = (seed: number | undefined) => {
+    const rules = new Rules();
+    const list = [{ match: { share: 0.3 }, outcome: overloaded }];
+    rules.replace({ ...(seed === undefined ? {} : { seed }), rules: list });
+    return Array.from({ length: 10_000 }, () => rules.match(request()) !== undefined);
+  };
+
+  test("the same seed gives the same run, another seed another run", () => {
+    expect(drawn(42)).toEqual(drawn(42));
+    expect(drawn(42)).not.toEqual(drawn(43));
+    expect(drawn(undefined)).toEqual(drawn(1));
+  });
+
+  test("a share is that share of the requests; 0 is none, and 1 is all", () => {
+    const applied = drawn(7).filter(Boolean).length;
+    expect(Math.abs(applied - 3_000)).toBeLessThan(250);
+    const none = rulesOf({ match: { share: 0 }, outcome: overloaded });
+    const all = rulesOf({ match: { share: 1 }, outcome: overloaded });
+    for (let count = 0; count < 1_000; count++) {
+      expect(none.match(request())).toBeUndefined();
+      expect(all.match(request())).toBeDefined();
+    }
+  });
+
+  test("nothing is drawn for a rule whose other conditions do not hold", () => {
+    const rules = rulesOf({ match: { method: "GET", share: 0.5 }, outcome: overloaded });
+    for (let count = 0; count < 10; count++) rules.match(request());
+    expect(rules.random.next()).toBe(new SeededRandom(1).next());
+  });
+
+  // Its first outputs for seed 0, computed with integers in another language.
+  test("the generator is SplitMix32", () => {
+    const random = new SeededRandom(0);
+    const outputs = Array.from({ length: 3 }, () => random.next() * 2 ** 32);
+    expect(outputs).toEqual([1684164658, 3653269916, 2939563536]);
+  });
+
+  const draws = (distribution: Parameters<typeof drawDelayMs>[0]) => {
+    const random = new SeededRandom(5);
+    return Array.from({ length: 20_000 }, () => drawDelayMs(distribution, random));
+  };
+  const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+
+  test("distributions have their mean and their bounds", () => {
+    expect(draws({ seconds: 2.5 })[0]).toBe(2_500);
+    const uniform = draws({ uniform: [0.1, 0.5] });
+    expect(Math.min(...uniform)).toBeGreaterThanOrEqual(100);
+    expect(Math.max(...uniform)).toBeLessThanOrEqual(500);
+    expect(Math.abs(mean(uniform) - 300)).toBeLessThan(5);
+    const normal = draws({ normal: { mean: 0.2, deviation: 0.05 } });
+    expect(Math.abs(mean(normal) - 200)).toBeLessThan(3);
+    expect(Math.abs(Math.sqrt(mean(normal.map((ms) => (ms - 200) ** 2))) - 50)).toBeLessThan(2);
+    const exponential = draws({ exponential: { mean: 0.2 } });
+    expect(Math.abs(mean(exponential) - 200)).toBeLessThan(6);
+    expect(Math.min(...draws({ normal: { mean: 0, deviation: 1 } }))).toBe(0);
+    expect(Math.max(...draws({ exponential: { mean: 3_600 } }))).toBe(3_600_000);
+  });
+});
