@@ -27,7 +27,8 @@ export function newPlantJson({ id, ...plant }: NewPlant): string {
   return `{"id":${exactId(id)}${rest === "}" ? "" : ","}${rest}`;
 }
 
-function exactId(id: unknown): bigint {
+/** The id as a bigint. Throws a TypeError for a number that is not a safe integer. */
+export function exactId(id: unknown): bigint {
   if (typeof id === "bigint") return id;
   if (typeof id !== "number") {
     throw new TypeError(

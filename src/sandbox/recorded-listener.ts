@@ -3,7 +3,7 @@
 
 import type { PublicHandler } from "../api/handler.ts";
 import { type ListenerOptions, type PublicServer, startPublicListener } from "../api/listener.ts";
-import { type RecorderOptions, startRecorder } from "./recorder.ts";
+import { type Recorder, type RecorderOptions, startRecorder } from "./recorder.ts";
 
 export interface RecordedListener extends PublicServer {
   /** Without a path. */
@@ -18,7 +18,15 @@ export function startRecordedListener(
 ): RecordedListener {
   const server = startPublicListener(handler, { ...options, host: "127.0.0.1", port: 0 });
   const { host, port } = options;
-  const recorder = startRecorder({ ...recording, host, port, serverPort: Number(new URL(server.url).port) });
+  const serverPort = Number(new URL(server.url).port);
+  let recorder: Recorder;
+  try {
+    recorder = startRecorder({ ...recording, host, port, serverPort });
+  } catch (error) {
+    // It would keep the process running.
+    void server.stop(0);
+    throw error;
+  }
   return {
     origin: recorder.origin,
     url: recorder.origin + handler.basePath,

@@ -40,7 +40,7 @@ export interface RecorderOptions {
 }
 
 /** An open recorder. */
-interface Recorder {
+export interface Recorder {
   /** Such as http://127.0.0.1:8080. */
   readonly origin: string;
   readonly stopAccepting: () => void;

@@ -81,7 +81,8 @@ export class RequestLog {
   waitFor(after: number, signal: AbortSignal): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const check = () => {
-      if (this.#last > after || signal.aborted) resolve();
+      // The log may be empty, though it had later requests.
+      if ((this.#requests.size > 0 && this.#last > after) || signal.aborted) resolve();
     };
     this.#listeners.add(check);
     signal.addEventListener("abort", check);

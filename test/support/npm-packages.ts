@@ -8,19 +8,24 @@ import { collectResult, type TemporaryFolder } from "./server.ts";
 const root = new URL("../..", import.meta.url).pathname;
 
 /** Packs the client, and returns the path of the tarball. */
-export async function packClient(folder: TemporaryFolder): Promise<string> {
-  // A copy, since the package's prepack script writes its dist/; what is not needed for that stays out.
-  const copy = folder.file("copy");
-  for (const path of ["package.json", "tsconfig.json", "scripts", "src/client", "packages/client"]) {
-    cpSync(join(root, path), join(copy, path), { recursive: true });
-  }
-  symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
-  return pack(join(copy, "packages/client"), folder);
+export function packClient(folder: TemporaryFolder): Promise<string> {
+  return packCopy(["src/client", "packages/client"], "packages/client", folder);
 }
 
 /** Packs the server, and returns the path of the tarball. */
 export function packServer(folder: TemporaryFolder): Promise<string> {
-  return pack(root, folder);
+  const documents = ["README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md", "openapi.yaml"];
+  return packCopy(["bin", "src", "packages", ...documents], ".", folder);
+}
+
+/** Packs a package in a copy, since its prepack script writes its dist/; what is not needed for that stays out. */
+function packCopy(paths: readonly string[], directory: string, folder: TemporaryFolder): Promise<string> {
+  const copy = folder.file("copy");
+  for (const path of ["package.json", "tsconfig.json", "scripts", ...paths]) {
+    cpSync(join(root, path), join(copy, path), { recursive: true });
+  }
+  symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
+  return pack(join(copy, directory), folder);
 }
 
 async function pack(cwd: string, folder: TemporaryFolder): Promise<string> {

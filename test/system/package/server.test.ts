@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { cpSync, mkdirSync, readdirSync } from "node:fs";
 import { join, relative } from "node:path";
+import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import packageJson from "../../../package.json";
@@ -23,7 +24,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => folder[Symbol.dispose]());
 
-test("publint finds nothing, and neither the client nor tests are in it", async () => {
+test("publint and are-the-types-wrong find nothing, and neither the client nor tests are in it", async () => {
   const { messages, pkg } = await publint({ pkgDir: unpacked, pack: false, strict: true });
   expect(messages.map((message) => formatMessage(message, pkg))).toEqual([]);
   expect(readdirSync(unpacked).toSorted()).toEqual(
@@ -33,12 +34,20 @@ test("publint finds nothing, and neither the client nor tests are in it", async 
       "README.md",
       "SECURITY.md",
       "bin",
+      "dist",
       "openapi.yaml",
       "package.json",
       "src",
     ].toSorted(),
   );
-  expect(readdirSync(join(unpacked, "src"))).not.toContain("client");
+  const sources = readdirSync(join(unpacked, "src"));
+  expect(sources).not.toContain("client");
+  expect(sources).not.toContain("sandbox-helper");
+
+  const analysis = await checkPackage(createPackageFromTarballData(await Bun.file(tarball).bytes()));
+  if (analysis.types === false) throw new Error("The package has no types");
+  expect(analysis.problems).toEqual([]);
+  expect(Object.keys(analysis.entrypoints)).toEqual(["./sandbox", "./package.json"]);
 });
 
 test("in an empty folder, npx with the tarball starts it; a plant is created and read back; Ctrl+C ends it", async () => {

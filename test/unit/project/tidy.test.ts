@@ -13,6 +13,7 @@ const sources = (await readFiles("src/**/*.{js,ts}")).filter(({ path }) => !isWi
 /** The layers from the lowest up: a file imports from its own layer and from those below. */
 const layers: readonly (readonly string[])[] = [
   ["src/client"],
+  ["src/sandbox-helper"],
   [
     "src/contract",
     "src/build-info.ts",

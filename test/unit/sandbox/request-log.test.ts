@@ -48,6 +48,21 @@ test("past 64 MiB the oldest are dropped", () => {
   expect(log.first).toBe(71);
 });
 
+test("after the log was emptied, waiting for requests over an earlier number ends with the next one", async () => {
+  const log = new RequestLog();
+  log.add(request());
+  log.clear();
+  let isResolved = false;
+  const waiting = log.waitFor(0, new AbortController().signal).then(() => {
+    isResolved = true;
+  });
+  await Bun.sleep(0);
+  expect(isResolved).toBe(false);
+  log.add(request());
+  await waiting;
+  expect(numbers(log)).toEqual([2]);
+});
+
 test("waiting ends with the next request, or with the signal", async () => {
   const log = new RequestLog();
   const never = new AbortController().signal;

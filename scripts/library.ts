@@ -1,0 +1,65 @@
+// Builds a library as an ES module and as CommonJS, with types for each: what npm run build:client and build:sandbox run.
+
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { basename, join } from "node:path";
+
+const root = join(import.meta.dir, "..");
+
+export interface Library {
+  /** The folder with index.ts and tsconfig.json. */
+  readonly source: string;
+  /** The folder for the build. Whatever is in it is removed. */
+  readonly dist: string;
+  /** The declarations that are published, index.d.ts first: it is the only one that a user imports. */
+  readonly types: readonly string[];
+  readonly target: "browser" | "node";
+  readonly minify?: boolean;
+}
+
+export async function buildLibrary({ source, dist, types, target, minify = false }: Library): Promise<void> {
+  rmSync(dist, { recursive: true, force: true });
+  mkdirSync(dist, { recursive: true });
+  await buildTypes(source, dist, types);
+
+  const { outputs } = await Bun.build({
+    entrypoints: [join(source, "index.ts")],
+    target,
+    // Names are kept.
+    minify: minify && { syntax: true, whitespace: true },
+  });
+  const module = (await outputs[0]?.text()) ?? "";
+  await Bun.write(join(dist, "index.js"), module);
+  await Bun.write(join(dist, "index.cjs"), toCommonJs(module));
+}
+
+async function buildTypes(source: string, dist: string, types: readonly string[]): Promise<void> {
+  const emitted = join(dist, "types");
+  await Bun.$`${join(root, "node_modules/.bin/tsc")} -p ${source} --outDir ${emitted}`;
+  // Below a folder of its own where the sources import others.
+  const folder = readdirSync(emitted).includes("index.d.ts") ? emitted : join(emitted, basename(source));
+  for (const file of types) {
+    const declarations = await Bun.file(join(folder, file)).text();
+    // TypeScript resolves an import of "./client.cjs" to client.d.cts.
+    const commonJs = declarations.replaceAll(/(from "\.\/[\w-]+)\.ts"/g, '$1.cjs"');
+    await Bun.write(join(dist, file.replace(/ts$/, "cts")), commonJs);
+  }
+  // One type for both: a class with private members is not assignable to a copy of it.
+  await Bun.write(join(dist, "index.d.ts"), 'export * from "./index.cjs";\n');
+  rmSync(emitted, { recursive: true });
+}
+
+/** Bun's own CommonJS takes 1.5 KB more, and Node finds no names in it to import. */
+function toCommonJs(module: string): string {
+  const [exported, names = ""] = /export\s*\{([\w,\s]+)\};\s*$/.exec(module) ?? [];
+  if (exported === undefined) throw new Error("The bundle does not end in one export");
+  const script = module
+    .slice(0, -exported.length)
+    .replaceAll(
+      /^import\s*(\{[^}]*\})\s*from\s*("node:[\w/]+");/gm,
+      (_, bindings: string, name) => `const ${bindings.replaceAll(" as ", ": ")} = require(${name});`,
+    )
+    .replaceAll("import.meta.url", 'require("node:url").pathToFileURL(__filename)');
+  if (/^import\b|import\.meta/m.test(script))
+    throw new Error("The bundle has an import that is not a built-in");
+  return `"use strict";${script}module.exports={${names}};\n`;
+}

@@ -1,0 +1,173 @@
+// The types of what the control interface accepts and returns.
+
+/** An int64. A number must be a safe integer: use a bigint for larger ids, such as `9007199254740993n`. */
+export type AnyId = bigint | number;
+
+/** A plant that a sandbox starts with, and has again after a reset. */
+export interface SeedPlant {
+  readonly id: AnyId;
+  readonly name: string;
+  /** Absent or undefined for no tag. */
+  readonly tag?: string | undefined;
+}
+
+/** A plant of the sandbox. */
+export interface StoredPlant {
+  readonly id: bigint;
+  readonly name: string;
+  /** Absent for a plant without a tag. */
+  readonly tag?: string;
+}
+
+/** The codes of the service's errors: the HTTP status times 100 plus a detail. */
+export type ErrorCode =
+  | 40000
+  | 40001
+  | 40002
+  | 40003
+  | 40009
+  | 40100
+  | 40101
+  | 40400
+  | 40500
+  | 40800
+  | 41300
+  | 41500
+  | 42900
+  | 50000
+  | 50300;
+
+/** The requests that a rule applies to: those that fulfil every condition. Without any it applies to all. */
+export interface Match {
+  readonly method?: string;
+  /** Names are compared without regard to case, values exactly. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** The id of the plant in the body. */
+  readonly id?: AnyId;
+  /** The tag of the plant in the body. */
+  readonly tag?: string;
+  /** The share of the other conditions' requests, from 0 to 1, drawn from a sequence that repeats after a reset. */
+  readonly share?: number;
+}
+
+/** A delay in seconds, fixed or drawn from a distribution. */
+export type Delay =
+  | { readonly seconds: number }
+  | { readonly uniform: readonly [min: number, max: number] }
+  | { readonly normal: { readonly mean: number; readonly deviation: number } }
+  | { readonly exponential: { readonly mean: number } };
+
+/** What happens to a request: one or several of these. */
+export interface Outcome {
+  /** The response is this error. */
+  readonly error?: ErrorCode;
+  /** Whether the plant is stored before the error is sent. Default: false. */
+  readonly commit?: boolean;
+  /** The response is the example with this name in openapi.yaml. */
+  readonly example?: string;
+  readonly delay?: Delay & {
+    /** Whether the delay is before or after the commit. Default: "before". */
+    readonly when?: "before" | "after";
+  };
+  /** The connection is closed without a response. */
+  readonly drop?: "beforeCommit" | "afterCommit";
+  /** The body is cut, or its Content-Length is not its length. */
+  readonly body?: "truncated" | "wrongLength";
+  /** The rate at which the response is sent. */
+  readonly bytesPerSecond?: number;
+}
+
+/** Which requests, and what happens to them. Of several rules that match, the one that was added first applies. */
+export interface Rule {
+  readonly match?: Match;
+  /** The number of requests that it applies to; then it ends. Default: without limit. */
+  readonly times?: number;
+  readonly outcome: Outcome;
+}
+
+/** A rule as the sandbox has it. */
+export interface StoredRule extends Rule {
+  readonly id: string;
+  /** The number of requests that it was applied to. One that was applied `times` times has ended. */
+  readonly applied: number;
+  readonly match?: Match & { readonly id?: bigint };
+}
+
+/** A rule that `force` added. */
+export interface ForcedRule extends AsyncDisposable {
+  readonly id: string;
+  /** Removes the rule; without effect if it is not in effect anymore. `await using` calls it. */
+  remove(): Promise<void>;
+}
+
+/** A message as it was on the connection. */
+export interface RecordedMessage {
+  /** Names and values in their order, as they were written. */
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  /** The body as text; null if it is not UTF-8. */
+  readonly body: string | null;
+  /** The body in Base64, if it is not UTF-8. */
+  readonly bodyBase64?: string;
+  /** The length of the whole message in bytes. */
+  readonly bytes: number;
+  /** Present if the log has only the start of the message: it is longer than what is recorded of one. */
+  readonly isTruncated?: true;
+}
+
+export interface RecordedResponse extends RecordedMessage {
+  /** Null if it does not start with a status line. */
+  readonly status: number | null;
+}
+
+/** A request as it arrived, and its response as it was sent. */
+export interface RecordedRequest {
+  /** Numbers ascend from 1, and continue after a reset. */
+  readonly number: number;
+  /** The number of the connection. */
+  readonly connection: number;
+  /** RFC 3339, in UTC. */
+  readonly startedAt: string;
+  readonly durationMs: number;
+  readonly request: RecordedMessage & {
+    /** Null, as target and version are, if it does not start with a request line. */
+    readonly method: string | null;
+    readonly target: string | null;
+    readonly version: string | null;
+  };
+  /** Null if no response was sent. */
+  readonly response: RecordedResponse | null;
+  /** The code of the error in the response. */
+  readonly error: ErrorCode | null;
+  /** What forced the outcome: a rule, or the request's Prefer header. */
+  readonly forced: { readonly rule: string } | { readonly prefer: string } | null;
+  readonly ended: "complete" | "clientAborted" | "dropped" | "truncated" | "notHttp";
+}
+
+export interface RequestsOptions {
+  /** Only requests with higher numbers. Default: 0, all that the log holds. */
+  readonly after?: number;
+  /** Waits so many seconds, a whole number up to 30, for a request if there is none yet. Default: 0. */
+  readonly waitSeconds?: number;
+}
+
+export interface Snapshot {
+  readonly name: string;
+  /** The number of its plants. */
+  readonly plants: number;
+  /** RFC 3339, in UTC. */
+  readonly createdAt: string;
+}
+
+/** The clock by which tokens expire. */
+export interface Clock {
+  /** RFC 3339, in UTC. */
+  readonly now: string;
+  /** The difference to the real time. */
+  readonly offsetSeconds: number;
+}
+
+export interface NewToken {
+  readonly name: string;
+  /** By the sandbox's clock. Default: it does not expire. */
+  readonly expiresInSeconds?: number;
+}

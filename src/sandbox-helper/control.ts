@@ -1,0 +1,73 @@
+// Calls of the control interface.
+
+import { Buffer } from "node:buffer";
+// Not fetch: tests replace it, and Jest's jsdom does not have it.
+import { type IncomingMessage, request } from "node:http";
+import { SandboxControlError, type SandboxError } from "./errors.ts";
+import { parseExactJson, toExactJson } from "./exact-json.ts";
+
+type Method = "GET" | "POST" | "PUT" | "DELETE";
+
+export class Control {
+  readonly #url: string;
+  readonly #onNetworkError: (error: Error) => Promise<SandboxError>;
+
+  /**
+   * @param url The address of the control interface.
+   * @param onNetworkError Returns the error of a call without a response.
+   */
+  constructor(url: string, onNetworkError: (error: Error) => Promise<SandboxError>) {
+    this.#url = url;
+    this.#onNetworkError = onNetworkError;
+  }
+
+  /** The JSON of the response, with integers as parseExactJson has them; undefined for a response without a body. */
+  async call(method: Method, path: string, body?: unknown): Promise<unknown> {
+    const bytes = await this.bytes(method, path, body);
+    return bytes.length === 0 ? undefined : parseExactJson(bytes.toString());
+  }
+
+  /** The body of the response. */
+  async bytes(method: Method, path: string, body?: unknown): Promise<Buffer> {
+    const { status, bytes } = await this.#send(method, path, body).catch(async (error) => {
+      throw await this.#onNetworkError(error);
+    });
+    if (status < 400) return bytes;
+    throw new SandboxControlError(
+      messageOf(bytes) ?? `${method} ${path} failed with status ${status}`,
+      status,
+    );
+  }
+
+  async #send(method: Method, path: string, body: unknown): Promise<{ status: number; bytes: Buffer }> {
+    const text = body === undefined ? undefined : toExactJson(body);
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      request(`${this.#url}${path}`, {
+        method,
+        // A connection of its own: one that is kept open would keep the test runner waiting.
+        agent: false,
+        headers:
+          text === undefined
+            ? {}
+            : { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(text) },
+      })
+        .once("response", resolve)
+        .once("error", reject)
+        .end(text);
+    });
+    const chunks: Buffer[] = [];
+    for await (const chunk of response) chunks.push(chunk);
+    return { status: response.statusCode ?? 0, bytes: Buffer.concat(chunks) };
+  }
+}
+
+/** The message of an error response. */
+function messageOf(bytes: Buffer): string | undefined {
+  try {
+    const { message } = JSON.parse(bytes.toString());
+    return typeof message === "string" ? message : undefined;
+  } catch {
+    // Not a response of the control interface.
+    return undefined;
+  }
+}

@@ -1,0 +1,56 @@
+// JSON with integers of any length: Node 20's JSON.parse does not give the digits of a number to its reviver.
+
+const number = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+
+/** One that a JavaScript number may not hold exactly. */
+const longInteger = /^-?\d{16,}$/;
+
+/** As JSON.parse, but an integer beyond the safe integers is a bigint. */
+export function parseExactJson(text: string): unknown {
+  return JSON.parse(wrapLongIntegers(text), unwrap);
+}
+
+/** As JSON.stringify, but a bigint is a number with its exact digits. */
+export function toExactJson(value: unknown): string {
+  if (typeof value === "bigint") return String(value);
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(toExactJson).join(",")}]`;
+  const members = Object.entries(value).filter(([, member]) => member !== undefined);
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${toExactJson(member)}`).join(",")}}`;
+}
+
+/** The name of the only member of an object that stands for a long integer. No object of the control interface is like it. */
+const wrapper = "\0integer";
+
+function wrapLongIntegers(text: string): string {
+  let wrapped = "";
+  let at = 0;
+  while (at < text.length) {
+    const quote = text.indexOf('"', at);
+    const end = quote === -1 ? text.length : quote;
+    wrapped += text.slice(at, end).replaceAll(number, wrapLongInteger);
+    at = stringEnd(text, end);
+    wrapped += text.slice(end, at);
+  }
+  return wrapped;
+}
+
+function wrapLongInteger(digits: string): string {
+  return longInteger.test(digits) ? `{${JSON.stringify(wrapper)}:"${digits}"}` : digits;
+}
+
+/** The index after the string whose quote is at `start`. */
+function stringEnd(text: string, start: number): number {
+  for (let at = start + 1; at < text.length; at++) {
+    if (text[at] === "\\") at++;
+    else if (text[at] === '"') return at + 1;
+  }
+  return text.length;
+}
+
+function unwrap(_: string, value: unknown): unknown {
+  if (typeof value !== "object" || value === null || !(wrapper in value)) return value;
+  const digits = String(value[wrapper]);
+  const number = Number(digits);
+  return Number.isSafeInteger(number) ? number : BigInt(digits);
+}

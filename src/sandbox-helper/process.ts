@@ -1,0 +1,95 @@
+// The process of a sandbox: starts it, reads its output, and ends it.
+
+import { type ChildProcess, spawn } from "node:child_process";
+import type { Socket } from "node:net";
+// Imported, since test runners replace the global functions with fake timers.
+import { clearTimeout, setTimeout } from "node:timers";
+
+/** The end of the output that is kept for the messages of errors, in UTF-16 code units. */
+const outputCodeUnitsMax = 65_536;
+
+/** How long an end by the end of standard input may take before the process is killed. */
+const endMsMax = 5_000;
+
+export class SandboxProcess {
+  /** Resolves when the process has ended and its output has been read; also when it could not be started. */
+  readonly ended: Promise<void>;
+  #child: ChildProcess;
+  #output = "";
+  #end: string | undefined;
+
+  /**
+   * @param seeds A descriptor that the process has as 3.
+   * @param log Called with each line of its standard error.
+   */
+  constructor(
+    executable: string,
+    args: readonly string[],
+    seeds: number | undefined,
+    log: (line: string) => void,
+  ) {
+    const stdio = ["pipe", "ignore", "pipe", ...(seeds === undefined ? [] : [seeds])] as const;
+    this.#child = spawn(executable, args, { stdio: [...stdio], env: environment() });
+    this.ended = new Promise((resolve) => {
+      this.#child.once("error", ({ message }) => {
+        this.#end ??= message;
+        // Without a process there is no other event.
+        if (this.#child.pid === undefined) resolve();
+      });
+      this.#child.once("close", (code, signal) => {
+        this.#end ??= signal ?? `exit code ${code}`;
+        resolve();
+      });
+    });
+    // The process has ended; its end is reported by itself.
+    this.#child.stdin?.on("error", () => undefined);
+    this.#readLines(log);
+  }
+
+  /** How the process ended: its exit code, its signal, or why it could not be started. Undefined while it runs. */
+  get end(): string | undefined {
+    return this.#end;
+  }
+
+  /** The end of what it wrote to its standard error. */
+  get output(): string {
+    return this.#output;
+  }
+
+  /** Lets the caller's process end while this one runs, which then ends as well. */
+  unref(): void {
+    this.#child.unref();
+    for (const stream of [this.#child.stdin, this.#child.stderr]) (stream as Socket | null)?.unref?.();
+  }
+
+  /** Ends the process by closing its standard input; kills it if that takes too long. */
+  async stop(): Promise<void> {
+    this.#child.ref();
+    this.#child.stdin?.end();
+    const timer = setTimeout(() => this.#child.kill("SIGKILL"), endMsMax);
+    await this.ended;
+    clearTimeout(timer);
+  }
+
+  /** Ends the process at once. */
+  async kill(): Promise<void> {
+    this.#child.kill("SIGKILL");
+    await this.ended;
+  }
+
+  #readLines(log: (line: string) => void): void {
+    let rest = "";
+    this.#child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      this.#output = (this.#output + text).slice(-outputCodeUnitsMax);
+      const lines = (rest + text).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) log(line);
+    });
+  }
+}
+
+/** Without the settings of another server: a sandbox has the options that it is started with, and no others. */
+function environment(): NodeJS.ProcessEnv {
+  const isSetting = (name: string) => name.startsWith("PLANTSTORE_");
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !isSetting(name)));
+}

@@ -1,0 +1,244 @@
+// startSandbox and the calls of a sandbox, on the real command.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { errorRegistry } from "../../../src/contract/errors.ts";
+import {
+  type ErrorCode,
+  type Sandbox,
+  SandboxControlError,
+  SandboxError,
+  startSandbox,
+} from "../../../src/sandbox-helper/index.ts";
+import { plantJson, post } from "../../support/http.ts";
+import { TemporaryFolder } from "../../support/server.ts";
+
+const int64Max = 2n ** 63n - 1n;
+const seeds = [
+  { id: -(2n ** 63n), name: "" },
+  { id: 1, name: "Ficus lyrata", tag: "tropical" },
+  { id: int64Max, name: "Monstera 🌱", tag: "" },
+];
+const seedPlants = [
+  { id: -(2n ** 63n), name: "" },
+  { id: 1n, name: "Ficus lyrata", tag: "tropical" },
+  { id: int64Max, name: "Monstera 🌱", tag: "" },
+];
+
+const logged: string[] = [];
+let sandbox: Sandbox;
+beforeAll(async () => {
+  sandbox = await startSandbox({ seed: seeds, log: (line) => logged.push(line) });
+});
+beforeEach(() => sandbox.reset());
+afterAll(() => sandbox.close());
+
+/** Creates a plant, and returns the status and the error. */
+async function create(id: bigint, name: string, tag?: string): Promise<number> {
+  const { status, json } = await post(sandbox, plantJson(id, name, tag));
+  return (json as { error?: number }).error ?? status;
+}
+
+test("it has the addresses and the documented token, and its log is passed on line by line", async () => {
+  expect(sandbox.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+  expect(sandbox.plantsUrl).toBe(`${sandbox.url}/plants`);
+  expect(sandbox.token).toBe("sandbox");
+  expect((await fetch(`${sandbox.adminUrl}/livez`)).status).toBe(200);
+  expect(process.kill(sandbox.pid, 0)).toBe(true);
+  expect(logged.length).toBeGreaterThan(0);
+  expect(logged.filter((line) => line === "" || line.includes("\n"))).toEqual([]);
+});
+
+test("a create is read back with its exact id, also by tag, and a reset brings the seeds back", async () => {
+  expect(await sandbox.plants()).toEqual(seedPlants);
+  expect(await create(9007199254740993n, "Aloe vera", "succulent")).toBe(200);
+  expect(await sandbox.plants({ tag: "succulent" })).toEqual([
+    { id: 9007199254740993n, name: "Aloe vera", tag: "succulent" },
+  ]);
+  expect(await sandbox.plant(9007199254740993n)).toEqual({
+    id: 9007199254740993n,
+    name: "Aloe vera",
+    tag: "succulent",
+  });
+  expect(await sandbox.plant(1)).toEqual({ id: 1n, name: "Ficus lyrata", tag: "tropical" });
+  await sandbox.reset();
+  expect(await sandbox.plants()).toEqual(seedPlants);
+  expect(await sandbox.plant(9007199254740993n)).toBeUndefined();
+});
+
+test("an id that is not exact is a TypeError", async () => {
+  const inexact = 9007199254740992;
+  expect(sandbox.plant(inexact)).rejects.toThrow(TypeError);
+  expect(sandbox.force({ match: { id: inexact }, outcome: { error: 50300 } })).rejects.toThrow(TypeError);
+  expect(startSandbox({ seed: [{ id: inexact, name: "" }] })).rejects.toThrow(
+    '"id" must be a bigint or a safe integer, but is the number 9007199254740992; use a bigint',
+  );
+});
+
+describe("requests", () => {
+  test("are returned as they arrived and as they were answered, after a number, with their bytes", async () => {
+    await create(2n, "Monstera");
+    await create(2n, "other");
+    const [first, second, ...others] = await sandbox.requests();
+    if (first === undefined || second === undefined) throw new Error("There are no requests");
+    expect(others).toEqual([]);
+    expect(first).toMatchObject({
+      request: { method: "POST", target: "/plants", version: "HTTP/1.1", body: plantJson(2n, "Monstera") },
+      response: { status: 200, body: '{"name":"Monstera"}' },
+      error: null,
+      forced: null,
+      ended: "complete",
+    });
+    expect(second).toMatchObject({ number: first.number + 1, response: { status: 400 }, error: 40009 });
+    expect(await sandbox.requests({ after: first.number })).toEqual([second]);
+
+    const bytes = async (part: Promise<Uint8Array>) => new TextDecoder().decode(await part);
+    const request = await bytes(sandbox.requestBytes(first.number));
+    expect(request).toStartWith("POST /plants HTTP/1.1\r\n");
+    expect(request).toEndWith(`\r\n\r\n${plantJson(2n, "Monstera")}`);
+    expect(request).toHaveLength(first.request.bytes);
+    expect(await bytes(sandbox.responseBytes(first.number))).toEndWith('\r\n\r\n{"name":"Monstera"}');
+
+    await sandbox.clearRequests();
+    expect(await sandbox.requests()).toEqual([]);
+    expect(sandbox.requestBytes(first.number)).rejects.toThrow(SandboxControlError);
+  });
+
+  test("are waited for", async () => {
+    const waiting = sandbox.requests({ waitSeconds: 30 });
+    await create(3n, "Monstera");
+    expect((await waiting).map(({ response }) => response?.status)).toEqual([200]);
+  });
+
+  test("of many pages are returned in one list", async () => {
+    const last = (await sandbox.requests()).at(-1)?.number ?? 0;
+    await Promise.all(Array.from({ length: 1_200 }, (_, index) => create(BigInt(index + 10), "Monstera")));
+    const requests = await sandbox.requests({ after: last });
+    expect(requests).toHaveLength(1_200);
+    expect(requests.map(({ number }) => number)).toEqual(
+      requests.map(({ number }) => number).toSorted((one, other) => one - other),
+    );
+    expect(await sandbox.plants()).toHaveLength(1_200 + seeds.length);
+  });
+});
+
+describe("forced outcomes", () => {
+  test("every error of the service can be named, and no other", () => {
+    // Types: the first assignment fails to compile if the union lacks a code, the second if it has one too many.
+    type Registered = (typeof errorRegistry)[keyof typeof errorRegistry]["error"];
+    const registered: readonly Registered[] = Object.values(errorRegistry).map(({ error }) => error);
+    const named: readonly ErrorCode[] = registered;
+    const both: readonly Registered[] = named;
+    expect(both).toHaveLength(15);
+  });
+
+  test("hold until they are removed, for an exact id and a number of requests", async () => {
+    const rule = await sandbox.force({ match: { id: 9007199254740993n }, outcome: { error: 50300 } });
+    expect(await sandbox.rules()).toEqual([
+      { id: rule.id, match: { id: 9007199254740993n }, outcome: { error: 50300 }, applied: 0 },
+    ]);
+    expect(await create(9007199254740992n, "Monstera")).toBe(200);
+    expect(await create(9007199254740993n, "Monstera")).toBe(50300);
+    const [, forced] = await sandbox.requests();
+    expect(forced).toMatchObject({ error: 50300, forced: { rule: rule.id } });
+    await rule.remove();
+    await rule.remove();
+    expect(await create(9007199254740993n, "Monstera")).toBe(200);
+
+    {
+      await using _ = await sandbox.force({ times: 1, outcome: { error: 42900 } });
+      expect(await create(5n, "Monstera")).toBe(42900);
+      expect(await create(5n, "Monstera")).toBe(200);
+    }
+    expect(await sandbox.rules()).toEqual([]);
+  });
+
+  test("are replaced, drawn from a seed, and cleared", async () => {
+    const shares = async () => {
+      await sandbox.setRules([{ match: { share: 0.5 }, outcome: { error: 50300 } }], { seed: 42 });
+      const statuses: number[] = [];
+      for (let index = 0; index < 20; index++) statuses.push(await create(100n, "Monstera"));
+      return statuses;
+    };
+    const first = await shares();
+    expect(new Set(first)).toEqual(new Set([200, 50300]));
+    expect(await shares()).toEqual(first);
+    await sandbox.clearRules();
+    expect(await sandbox.rules()).toEqual([]);
+  });
+
+  test("that are not valid are rejected with the reason", async () => {
+    const rule = { outcome: { error: 40404 as ErrorCode } };
+    const error = await sandbox.force(rule).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(SandboxControlError);
+    expect(error).toBeInstanceOf(SandboxError);
+    expect(error).toMatchObject({ status: 400, message: expect.stringContaining("error") });
+  });
+});
+
+test("snapshots are taken, listed, returned to and deleted", async () => {
+  const name = "one-plant";
+  await create(2n, "Monstera");
+  await sandbox.snapshot(name);
+  await create(3n, "Monstera");
+  await sandbox.reset();
+  await sandbox.restore(name);
+  expect((await sandbox.plants()).map(({ id }) => id)).toEqual([-(2n ** 63n), 1n, 2n, int64Max]);
+  expect(await sandbox.snapshots()).toEqual([{ name, plants: 4, createdAt: expect.any(String) }]);
+  await sandbox.deleteSnapshot(name);
+  expect(await sandbox.snapshots()).toEqual([]);
+  expect(sandbox.snapshot("one/plant?")).rejects.toMatchObject({
+    status: 400,
+    message: expect.stringContaining("The name of a snapshot"),
+  });
+  expect(sandbox.restore(name)).rejects.toMatchObject({ name: "SandboxControlError", status: 404 });
+});
+
+test("tokens expire by the clock, which is set, advanced and reset, and are revoked", async () => {
+  const token = await sandbox.createToken({ name: "ci", expiresInSeconds: 3600 });
+  const status = async () => (await post({ url: sandbox.url, token }, plantJson(1n, "other"))).status;
+  expect(await status()).toBe(400);
+  expect((await sandbox.clock.advance(3599)).offsetSeconds).toBe(3599);
+  expect(await status()).toBe(400);
+  await sandbox.clock.advance(2);
+  expect(await status()).toBe(401);
+  const { now } = await sandbox.clock.set(new Date("2020-01-01T00:00:00Z"));
+  expect(now).toStartWith("2020-01-01T00:0");
+  expect(await status()).toBe(400);
+  expect((await sandbox.clock.reset()).offsetSeconds).toBe(0);
+  expect((await sandbox.clock.get()).offsetSeconds).toBe(0);
+  await sandbox.revokeToken("ci");
+  expect(await status()).toBe(401);
+});
+
+describe("options", () => {
+  test("seeds are a file of NDJSON or CSV; the token, the ports and any flag can be given", async () => {
+    using folder = new TemporaryFolder();
+    writeFileSync(folder.file("plants.csv"), "id,name,tag\n9223372036854775807,Monstera,tropical\n");
+    writeFileSync(folder.file("plants.ndjson"), '{"id":-9223372036854775808,"name":"Aloe vera"}\n');
+    await using csv = await startSandbox({
+      seed: folder.file("plants.csv"),
+      token: "mine",
+      flags: ["--body-bytes-max", "100"],
+    });
+    await using ndjson = await startSandbox({ seed: folder.file("plants.ndjson") });
+    expect(await csv.plants()).toEqual([{ id: int64Max, name: "Monstera", tag: "tropical" }]);
+    expect(await ndjson.plants()).toEqual([{ id: -(2n ** 63n), name: "Aloe vera" }]);
+    expect(csv.token).toBe("mine");
+    expect((await post(csv, plantJson(1n, "Monstera"))).status).toBe(200);
+    expect((await post(csv, plantJson(2n, "Monstera".repeat(100)))).status).toBe(413);
+    expect((await post({ url: csv.url, token: "sandbox" }, plantJson(1n, "Monstera"))).status).toBe(401);
+  });
+
+  test("settings of the environment have no effect", async () => {
+    process.env.PLANTSTORE_DATABASE = "sqlite:/nowhere/plants.db";
+    process.env.PLANTSTORE_SANDBOX_TOKEN = "another";
+    try {
+      await using other = await startSandbox();
+      expect((await post({ url: other.url, token: "sandbox" }, plantJson(1n, "Monstera"))).status).toBe(200);
+    } finally {
+      delete process.env.PLANTSTORE_DATABASE;
+      delete process.env.PLANTSTORE_SANDBOX_TOKEN;
+    }
+  });
+});

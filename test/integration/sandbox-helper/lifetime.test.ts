@@ -1,0 +1,203 @@
+// The start and the end of a sandbox: errors of the start, instances side by side, and what is left, also after kill -9.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import {
+  SandboxEndedError,
+  SandboxError,
+  type SandboxOptions,
+  SandboxStartError,
+  startSandbox,
+} from "../../../src/sandbox-helper/index.ts";
+import { plantJson, post } from "../../support/http.ts";
+import { Output } from "../../support/output.ts";
+import { programPath } from "../../support/programs.ts";
+import { collectResult, plantstore, run, TemporaryFolder } from "../../support/server.ts";
+import { sessionOf } from "../../support/sessions.ts";
+
+const folder = new TemporaryFolder();
+afterAll(() => folder[Symbol.dispose]());
+
+/** A program that is not a sandbox. */
+function writeProgram(name: string, script: string): string {
+  writeFileSync(folder.file(name), `#!/bin/sh\n${script}\n`);
+  chmodSync(folder.file(name), 0o755);
+  return folder.file(name);
+}
+
+async function startError(options: SandboxOptions): Promise<SandboxStartError> {
+  const error = await startSandbox(options).catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(SandboxStartError);
+  expect(error).toBeInstanceOf(SandboxError);
+  return error as SandboxStartError;
+}
+
+describe("a start that fails rejects with the command's own line", () => {
+  test("a port that is in use", async () => {
+    await using other = await startSandbox();
+    const { port } = new URL(other.url);
+    const { stderr } = await run(["sandbox", "--port", port, "--admin-port", "0"]);
+    const { message, output } = await startError({ port: Number(port) });
+    expect(message).toMatch(/^plantstore: .*EADDRINUSE/);
+    expect(stderr).toEndWith(`${message}\n`);
+    expect(output).toEndWith(`${message}\n`);
+  });
+
+  test("a flag that does not exist", async () => {
+    const { message } = await startError({ flags: ["--databse", "x"] });
+    expect(message).toContain("--databse");
+  });
+
+  test("a seed that is not a plant", async () => {
+    const { message } = await startError({
+      seed: [
+        { id: 1, name: "Monstera" },
+        { id: 2, name: "\0" },
+      ],
+    });
+    expect(message).toContain("line 2");
+  });
+
+  test("an executable that does not exist, or fails without a line", async () => {
+    expect((await startError({ executable: "/nowhere/plantstore" })).message).toContain(
+      "/nowhere/plantstore",
+    );
+    const { message } = await startError({ executable: writeProgram("failing", "exit 3") });
+    expect(message).toBe("The sandbox ended before it was ready: exit code 3");
+  });
+
+  test("flags without the admin listener", async () => {
+    const { message } = await startError({ flags: ["--admin-port", "off"] });
+    expect(message).toBe("The sandbox has no admin listener; start it without --admin-port off.");
+  });
+
+  test("an executable that is never ready", async () => {
+    const executable = writeProgram("sleeping", "echo waiting >&2; exec sleep 600");
+    const { message } = await startError({ executable, startTimeoutMs: 200 });
+    expect(message).toStartWith("The sandbox was not ready within 200 ms.");
+  });
+});
+
+describe("a call after the end is a SandboxEndedError", () => {
+  test("of a sandbox that was closed, also twice, with a request that it has not answered", async () => {
+    const sandbox = await startSandbox();
+    await sandbox.force({ outcome: { delay: { seconds: 600 } } });
+    const unanswered = post(sandbox, plantJson(1n, "Monstera")).catch(() => "no response");
+    while ((await sandbox.rules())[0]?.applied === 0) await Bun.sleep(5);
+    await Promise.all([sandbox.close(), sandbox.close()]);
+    expect(await unanswered).toBe("no response");
+    expect(sandbox.plants()).rejects.toThrow(new SandboxEndedError("The sandbox is closed."));
+    expect(() => process.kill(sandbox.pid, 0)).toThrow("ESRCH");
+  });
+
+  test("of a sandbox that was killed", async () => {
+    await using sandbox = await startSandbox();
+    process.kill(sandbox.pid, "SIGKILL");
+    const error = await sandbox.reset().catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(SandboxEndedError);
+    expect(error).toMatchObject({ message: expect.stringContaining("The sandbox has ended (SIGKILL).") });
+  });
+});
+
+test("ten side by side do not see each other's plants", async () => {
+  const sandboxes = await Promise.all(Array.from({ length: 10 }, () => startSandbox()));
+  await Promise.all(sandboxes.map((sandbox, index) => post(sandbox, plantJson(BigInt(index), "Monstera"))));
+  const plants = await Promise.all(sandboxes.map((sandbox) => sandbox.plants()));
+  expect(plants).toEqual(sandboxes.map((_, index) => [{ id: BigInt(index), name: "Monstera" }]));
+  await Promise.all(sandboxes.map((sandbox) => sandbox.close()));
+});
+
+/** Programs that use the module, on each runtime. */
+describe.each([
+  ["bun", process.execPath],
+  ["node", programPath("node")],
+])("on %s", (runtime, runtimePath) => {
+  const temporary = folder.file(`${runtime}-tmp`);
+  let module: string;
+  beforeAll(async () => {
+    mkdirSync(temporary);
+    // JavaScript, which Node 20 runs.
+    const entrypoints = [new URL("../../../src/sandbox-helper/index.ts", import.meta.url).pathname];
+    const { outputs } = await Bun.build({ entrypoints, target: "node" });
+    module = folder.file(`${runtime}-module.mjs`);
+    await Bun.write(module, outputs[0] ?? "");
+  });
+
+  /** Runs a program in a session of its own, with a folder of its own for temporary files. */
+  function spawnProgram(source: string): Bun.Subprocess<"ignore", "pipe", "pipe"> {
+    const file = folder.file(`${runtime}-${crypto.randomUUID()}.mjs`);
+    writeFileSync(
+      file,
+      `import { startSandbox as start } from ${JSON.stringify(module)};
+       const startSandbox = (options) => start({ executable: ${JSON.stringify(plantstore)}, ...options });
+       const seed = [{ id: 9007199254740993n, name: "Monstera" }];
+       ${source}`,
+    );
+    return Bun.spawn([runtimePath, file], {
+      env: { PATH: process.env.PATH ?? "", TMPDIR: temporary },
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+      detached: true,
+    });
+  }
+
+  /** Waits until no process of a session is left, and expects no file to be. */
+  async function expectNothingLeft(leader: number): Promise<void> {
+    while (sessionOf(leader).length > 0) await Bun.sleep(5);
+    expect(readdirSync(temporary)).toEqual([]);
+  }
+
+  test("a program that does not close its sandbox ends, prints only its own lines, and leaves nothing", async () => {
+    const child = spawnProgram(
+      `const sandbox = await startSandbox({ seed });
+       console.log((await sandbox.plants())[0].id);`,
+    );
+    expect(await collectResult(child)).toEqual({ exitCode: 0, stdout: "9007199254740993n\n", stderr: "" });
+    await expectNothingLeft(child.pid);
+  });
+
+  test("it works while the test has replaced timers and fetch, and close() leaves nothing", async () => {
+    const child = spawnProgram(
+      `for (const name of ["setTimeout", "setInterval", "setImmediate", "fetch"])
+         globalThis[name] = () => { throw new Error(name); };
+       const sandbox = await startSandbox({ seed });
+       console.log((await sandbox.plant(9007199254740993n)).name);
+       await sandbox.close();
+       console.log(await sandbox.reset().catch((error) => error.name));`,
+    );
+    expect(await collectResult(child)).toEqual({
+      exitCode: 0,
+      stdout: "Monstera\nSandboxEndedError\n",
+      stderr: "",
+    });
+    await expectNothingLeft(child.pid);
+  });
+
+  test("after kill -9 of a program with three, and a child that lives on, nothing is left", async () => {
+    const child = spawnProgram(
+      `import { spawn } from "node:child_process";
+       const sandboxes = await Promise.all([1, 2, 3].map(() => startSandbox({ seed })));
+       const { pid } = spawn("sleep", ["600"], { stdio: "ignore" });
+       console.log(JSON.stringify([pid, ...sandboxes.map(({ url }) => url)]));
+       setInterval(() => undefined, 1_000);`,
+    );
+    const line = await new Output(child.stdout).until((text) => (text.endsWith("\n") ? text : undefined));
+    const [sleeping, ...urls] = JSON.parse(line) as [number, ...string[]];
+    child.kill("SIGKILL");
+    while (sessionOf(child.pid).some((pid) => pid !== sleeping)) await Bun.sleep(5);
+    process.kill(sleeping, "SIGKILL");
+    expect(urls).toHaveLength(3);
+    for (const url of urls) expect(fetch(url)).rejects.toThrow();
+    await expectNothingLeft(child.pid);
+  });
+
+  test("after kill -9 at any time of the start nothing is left", async () => {
+    for (let delayMs = 20; delayMs <= 300; delayMs += 40) {
+      const child = spawnProgram("await startSandbox({ seed }); setInterval(() => undefined, 1_000);");
+      await Bun.sleep(delayMs);
+      child.kill("SIGKILL");
+      await expectNothingLeft(child.pid);
+    }
+  });
+});

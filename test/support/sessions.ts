@@ -1,0 +1,13 @@
+// The processes of a session, by which those that a test has started can be found after their parents have ended.
+
+import { programPath } from "./programs.ts";
+
+/** The processes of a session that have not ended: those that its leader has started, and those that these have. */
+export function sessionOf(leader: number): number[] {
+  const { stdout } = Bun.spawnSync([programPath("ps"), "-o", "pid=,stat=", "-s", String(leader)]);
+  return stdout
+    .toString()
+    .split("\n")
+    .filter((line) => /^\s*\d+ +[^Z]/.test(line))
+    .map((line) => Number.parseInt(line, 10));
+}

@@ -1,0 +1,198 @@
+// plantstore/sandbox as a user gets it: packed by npm, installed into an empty project, under each test runner of
+// docs/sandbox-in-tests.md, whose examples are run as they stand there and checked by tsc.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { documentedCode } from "../../support/markdown.ts";
+import { npmEnvironment, packServer, succeed } from "../../support/npm-packages.ts";
+import { Output } from "../../support/output.ts";
+import { programPath } from "../../support/programs.ts";
+import { collectResult, TemporaryFolder } from "../../support/server.ts";
+import { sessionOf } from "../../support/sessions.ts";
+
+const root = new URL("../../..", import.meta.url).pathname;
+const page = await Bun.file(join(root, "docs/sandbox-in-tests.md")).text();
+
+/** The test runners by the headings of the page, and what each prints when two tests have passed. */
+const runners = {
+  Bun: / 2 pass\n 0 fail/,
+  "Node's test runner": /^# pass 2\n# fail 0$/m,
+  Vitest: /Tests +2 passed \(2\)/,
+  Jest: /Tests: +2 passed, 2 total/,
+  "Playwright Test": /^ +2 passed/m,
+} as const;
+const packages = ["vitest@4.1.12", "jest@30.5.2", "@playwright/test@1.65.1", "@types/bun@1.4.4"];
+
+const folder = new TemporaryFolder();
+const project = folder.file("project");
+afterAll(() => folder[Symbol.dispose]());
+
+mkdirSync(project);
+writeFileSync(join(project, "package.json"), "{}");
+const install = ["npm", "install", "--ignore-scripts"];
+/** Why npm could not install the test runners; undefined if it could. */
+const missing = await succeed(project, [...install, ...packages, await packServer(folder)]).then(
+  () => undefined,
+  (error) => error,
+);
+const suite = missing === undefined ? describe : describe.skip;
+// With packages that can be downloaded, it is an error of this package.
+if (
+  missing !== undefined &&
+  (await succeed(project, [...install, ...packages]).then(
+    () => true,
+    () => false,
+  ))
+)
+  throw missing;
+
+suite(`plantstore/sandbox${missing === undefined ? "" : " (skipped: npm could not download the test runners)"}`, () => {
+  beforeAll(() => {
+    for (const heading of Object.keys(runners)) {
+      mkdirSync(folderOf(heading));
+      writeFileSync(join(folderOf(heading), "package.json"), "{}");
+      for (const [name, code] of filesOf(heading)) writeFileSync(join(folderOf(heading), name), code);
+    }
+  });
+
+  test("the page has an example for each test runner", () => {
+    const headings = [...documentedCode(page).keys()];
+    expect(headings.slice(0, Object.keys(runners).length)).toEqual(Object.keys(runners));
+  });
+
+  test.each(Object.entries(runners))(
+    "%s runs the documented example with the documented command",
+    async (heading, passed) => {
+      const [command = "", ...others] = documentedCode(page).get(heading)?.commands ?? [];
+      expect(others).toEqual([]);
+      const { exitCode, stdout, stderr } = await collectResult(
+        Bun.spawn(["sh", "-ec", command], {
+          cwd: folderOf(heading),
+          env: environment(),
+          stdin: "ignore",
+          stdout: "pipe",
+          stderr: "pipe",
+        }),
+      );
+      const output = Bun.stripANSI(stdout + stderr);
+      if (exitCode !== 0) throw new Error(output);
+      expect(output).toMatch(passed);
+      // Nothing of the sandbox is printed.
+      expect(output).not.toMatch(/"level"|nothing is kept/);
+    },
+    60_000,
+  );
+
+  test.each(["typescript", "typescript-5"])(
+    "the examples compile with %s, strictly",
+    async (compiler) => {
+      const compilerOptions = {
+        ...{ strict: true, exactOptionalPropertyTypes: true, noEmit: true },
+        ...{ module: "preserve", target: "es2022", lib: ["es2022", "dom"], types: ["bun"] },
+        // The declarations of the test runners need further libraries.
+        skipLibCheck: true,
+      };
+      const files = Object.keys(runners).flatMap((heading) =>
+        [...filesOf(heading).keys()].map((name) => join(folderOf(heading), name)),
+      );
+      const typeScript = files.filter((file) => file.endsWith(".ts"));
+      expect(typeScript).toHaveLength(3);
+      const tsconfig = join(project, `${compiler}.json`);
+      writeFileSync(tsconfig, JSON.stringify({ compilerOptions, files: typeScript }));
+      const tsc = ["node", join(root, "node_modules", compiler, "bin/tsc"), "-p", tsconfig];
+      expect(await succeed(project, tsc)).toBe("");
+    },
+    60_000,
+  );
+
+  test.each([
+    ["typescript", "nodenext", "nodenext", "mts"],
+    ["typescript", "nodenext", "nodenext", "cts"],
+    ["typescript-5", "node10", "commonjs", "ts"],
+  ])(
+    "%s with module resolution %s and module %s accepts the types in a .%s, without those of Node",
+    async (compiler, moduleResolution, module, extension) => {
+      const name = `types-${compiler}-${moduleResolution}`;
+      const check = async (seedId: string) => {
+        writeFileSync(
+          join(project, `${name}.${extension}`),
+          `import { SandboxError, startSandbox, type Sandbox } from "plantstore/sandbox";
+           export async function main(): Promise<bigint | undefined> {
+             const sandbox: Sandbox = await startSandbox({ seed: [{ id: ${seedId}, name: "Monstera" }] });
+             const rule = await sandbox.force({ match: { id: 1n }, outcome: { error: 50300 } });
+             await rule[Symbol.asyncDispose]();
+             const [plant] = await sandbox.plants().catch((error: unknown) => {
+               throw error instanceof SandboxError ? error.message : error;
+             });
+             return plant?.id;
+           }`,
+        );
+        const compilerOptions = {
+          ...{ strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, noEmit: true },
+          ...{ module, moduleResolution, target: "es2022", lib: ["es2022"], types: [] },
+        };
+        writeFileSync(
+          join(project, `${name}.json`),
+          JSON.stringify({ compilerOptions, files: [`${name}.${extension}`] }),
+        );
+        return succeed(project, [
+          ...["node", join(root, "node_modules", compiler, "bin/tsc")],
+          ...["-p", join(project, `${name}.json`)],
+        ]);
+      };
+      expect(await check("9007199254740993n")).toBe("");
+      // And they are types, not any.
+      expect(check('"1"')).rejects.toThrow("Type 'string' is not assignable to type 'AnyId'");
+    },
+    60_000,
+  );
+
+  test("after kill -9 of a program that runs the command by npx nothing is left", async () => {
+    const temporary = folder.file("tmp");
+    mkdirSync(temporary);
+    const readyFile = join(temporary, "ready.json");
+    writeFileSync(
+      join(project, "npx.mjs"),
+      `import { spawn } from "node:child_process";
+       import { existsSync } from "node:fs";
+       const readyFile = ${JSON.stringify(readyFile)};
+       const flags = ["--port", "0", "--admin-port", "0", "--ready-file", readyFile, "--exit-with-parent"];
+       spawn("npx", ["plantstore", "sandbox", ...flags], { stdio: ["pipe", "ignore", "ignore"] });
+       while (!existsSync(readyFile)) await new Promise((resolve) => setTimeout(resolve, 5));
+       console.log("ready");`,
+    );
+    const child = Bun.spawn([programPath("node"), "npx.mjs"], {
+      cwd: project,
+      env: { ...environment(), TMPDIR: temporary },
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "inherit",
+      detached: true,
+    });
+    await new Output(child.stdout).until((text) => (text === "ready\n" ? text : undefined));
+    expect(sessionOf(child.pid).length).toBeGreaterThan(1);
+    child.kill("SIGKILL");
+    while (sessionOf(child.pid).length > 0) await Bun.sleep(5);
+    expect(readdirSync(temporary)).toEqual([]);
+  }, 60_000);
+});
+
+/** The folder of a test runner's example. */
+function folderOf(heading: string): string {
+  return join(project, heading.replaceAll(/\W/g, ""));
+}
+
+function filesOf(heading: string): ReadonlyMap<string, string> {
+  return documentedCode(page).get(heading)?.files ?? new Map();
+}
+
+/** Without the color of a terminal, and with Bun on PATH. */
+function environment(): Record<string, string> {
+  return {
+    ...npmEnvironment,
+    HOME: process.env.HOME ?? "",
+    PATH: `${join(root, "node_modules/.bin")}:${process.env.PATH}`,
+    NO_COLOR: "1",
+  };
+}

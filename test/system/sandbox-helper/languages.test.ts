@@ -1,0 +1,137 @@
+// The examples of docs/sandbox-in-tests.md for other languages, run as they stand there: pytest, go test and JUnit. Skipped where a
+// toolchain is missing or its registry cannot be reached. Those in JavaScript are in test/system/package.
+
+import { afterAll, describe, expect, test } from "bun:test";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { documentedCode } from "../../support/markdown.ts";
+import { pathOf } from "../../support/programs.ts";
+import { type CommandResult, collectResult, plantstore, TemporaryFolder } from "../../support/server.ts";
+import { sessionOf } from "../../support/sessions.ts";
+
+const page = await Bun.file(new URL("../../../docs/sandbox-in-tests.md", import.meta.url)).text();
+const documented = documentedCode(page);
+const folder = new TemporaryFolder();
+afterAll(() => folder[Symbol.dispose]());
+
+/** Temporary files of the examples. */
+const temporary = folder.file("tmp");
+mkdirSync(temporary);
+
+/** Runs a command with `plantstore` on PATH, in a session of its own. */
+async function run(command: readonly string[], directory = folder.path): Promise<CommandResult> {
+  const child = Bun.spawn([...command], {
+    cwd: directory,
+    env: {
+      ...process.env,
+      PATH: `${folder.file("python/bin")}:${dirname(plantstore)}:${process.env.PATH}`,
+      TMPDIR: temporary,
+    },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+    detached: true,
+  });
+  const result = await collectResult(child);
+  while (sessionOf(child.pid).length > 0) await Bun.sleep(5);
+  return result;
+}
+
+async function runOrThrow(command: readonly string[], directory?: string): Promise<string> {
+  const { exitCode, stdout, stderr } = await run(command, directory);
+  if (exitCode !== 0) throw new Error(`${command.join(" ")} failed:\n${stdout}${stderr}`);
+  return stdout + stderr;
+}
+
+async function fails(command: readonly string[]): Promise<boolean> {
+  return (await run(command)).exitCode !== 0;
+}
+
+/** Why pytest cannot be run here; undefined if it can. */
+async function withoutPytest(): Promise<string | undefined> {
+  if (pathOf("python3") === null) return "install python3";
+  if (!(await fails(["python3", "-m", "pytest", "--version"]))) return undefined;
+  if (await fails(["python3", "-m", "venv", folder.file("python")])) return "install python3-venv";
+  if (await fails(["python3", "-m", "pip", "install", "--quiet", "pytest"]))
+    return "pip cannot download pytest";
+  return undefined;
+}
+
+const junit = "junit-platform-console-standalone-1.14.4";
+
+/** Why JUnit cannot be run here; undefined if it can. */
+async function withoutJunit(): Promise<string | undefined> {
+  for (const [program, debianPackage] of [
+    ["javac", "default-jdk-headless"],
+    ["mvn", "maven"],
+  ] as const)
+    if (pathOf(program) === null) return `install ${debianPackage}`;
+  const copy = [
+    ...["mvn", "--quiet", "--batch-mode", "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"],
+    `-Dartifact=org.junit.platform:${junit.replace(/-(?=\d)/, ":")}`,
+    `-DoutputDirectory=${folder.path}`,
+  ];
+  return (await fails(copy)) ? "mvn cannot download JUnit" : undefined;
+}
+
+interface Language {
+  readonly missing: string | undefined;
+  /** The files beside those of the page. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** The command, where the page has none. */
+  readonly command?: string;
+  /** What is printed when two tests have passed. */
+  readonly passed: RegExp;
+  /** A change of the example that makes a test fail: the sandbox is really asked. */
+  readonly mistake: readonly [file: string, text: string, replacement: string];
+}
+
+const [missingPytest, missingJunit] = await Promise.all([withoutPytest(), withoutJunit()]);
+const languages: Readonly<Record<string, Language>> = {
+  pytest: {
+    missing: missingPytest,
+    passed: /^=+ 2 passed in /m,
+    mistake: ["test_plants.py", "== [plant]", "== []"],
+  },
+  "go test": {
+    missing: pathOf("go") === null ? "install golang-go" : undefined,
+    files: { "go.mod": "module example.com/plants\n\ngo 1.21\n" },
+    passed: /^ok\s+example\.com\/plants/m,
+    mistake: ["plants_test.go", "plant{9007199254740993,", "plant{9007199254740992,"],
+  },
+  JUnit: {
+    missing: missingJunit,
+    command: `javac -cp ../${junit}.jar *.java && java -jar ../${junit}.jar execute --class-path . --scan-class-path`,
+    passed: /2 tests successful/,
+    mistake: ["PlantsTest.java", "assertEquals(200,", "assertEquals(201,"],
+  },
+};
+
+test("the page has an example for each language", () => {
+  expect([...documented.keys()].slice(-Object.keys(languages).length)).toEqual(Object.keys(languages));
+});
+
+for (const [heading, { missing, files = {}, command, passed, mistake }] of Object.entries(languages)) {
+  const suite = () => {
+    test("runs the documented example, which leaves nothing, and fails with a mistake in it", async () => {
+      const directory = folder.file(heading.replace(" ", "-"));
+      mkdirSync(directory);
+      const { files: documentedFiles = new Map<string, string>(), commands = [] } =
+        documented.get(heading) ?? {};
+      for (const [name, text] of [...Object.entries(files), ...documentedFiles])
+        writeFileSync(join(directory, name), text);
+      const shell = ["sh", "-ec", command ?? commands.join("\n")];
+      expect(await runOrThrow(shell, directory)).toMatch(passed);
+      // Apart from caches of the toolchains.
+      expect(readdirSync(temporary).filter((name) => name.includes("sandbox"))).toEqual([]);
+
+      const [name, text, replacement] = mistake;
+      const example = documentedFiles.get(name) ?? "";
+      expect(example).toContain(text);
+      writeFileSync(join(directory, name), example.replace(text, replacement));
+      expect((await run(shell, directory)).exitCode).not.toBe(0);
+    }, 300_000);
+  };
+  if (missing === undefined) describe(heading, suite);
+  else describe.skip(`${heading} (skipped: ${missing})`, suite);
+}
