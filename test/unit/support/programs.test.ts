@@ -8,7 +8,7 @@ import { TemporaryFolder } from "../../support/server.ts";
 const root = new URL("../../..", import.meta.url).pathname;
 
 /** What every machine that runs the tests has on its PATH. */
-const always = ["sh", "node", "npm", "npx"];
+const always = ["sh", "sleep", "node", "npm", "npx"];
 
 test("no program is started by its name alone", async () => {
   const byName: string[] = [];
