@@ -10,7 +10,8 @@ import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import type * as Client from "../../../src/client/index.ts";
 import { ClientTarget } from "../../integration/client/setup.ts";
-import { npmEnvironment, packClient, succeed } from "../../support/npm-packages.ts";
+import { newerNodes } from "../../support/newer-nodes.ts";
+import { packClient, succeed } from "../../support/npm-packages.ts";
 import { TemporaryFolder } from "../../support/server.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
@@ -31,22 +32,6 @@ afterAll(async () => {
   await target[Symbol.asyncDispose]();
   folder[Symbol.dispose]();
 });
-
-/** Newer releases of Node, from npm: the newest of each line that it had. Undefined where it could not be downloaded. */
-const newerNodes = await Promise.all(
-  ["24.9.0", "26.9.0"].map(async (version) => {
-    const name = `node-${process.platform.replace("win32", "win")}-${process.arch}@${version}`;
-    // npx keeps what it has installed.
-    const npx = ["npx", "--yes", `--package=${name}`, "--", "sh", "-c", "command -v node"];
-    const child = Bun.spawn(npx, {
-      env: { ...process.env, ...npmEnvironment },
-      stdout: "pipe",
-      stderr: "ignore",
-    });
-    const [path] = await Promise.all([child.stdout.text(), child.exited]);
-    return { name, path: child.exitCode === 0 ? path.trim() : undefined };
-  }),
-);
 
 /** A program that creates a plant and prints what came of it. */
 function program(id: string): string {

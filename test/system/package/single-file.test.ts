@@ -5,6 +5,7 @@ import { chmodSync, chownSync, copyFileSync, mkdirSync, readdirSync, writeFileSy
 import { dirname, join } from "node:path";
 import packageJson from "../../../package.json";
 import { build, hostTarget } from "../../../scripts/build.ts";
+import { startSandbox } from "../../../src/sandbox-helper/index.ts";
 import { newestVersion } from "../../../src/store/sqlite/migrations.ts";
 import { ConsoleClient } from "../../support/console.ts";
 import { freshId, plantJson, post } from "../../support/http.ts";
@@ -92,6 +93,13 @@ test("replaced under a running server by `install`, which then still loads what 
     "Monstera",
   );
   expect((await after.stop()).exitCode).toBe(0);
+});
+
+test("startSandbox runs it, with seeds", async () => {
+  await using sandbox = await startSandbox({ executable, seed: [{ id: 2n ** 62n, name: "Ficus lyrata" }] });
+  expect((await post(sandbox, plantJson(1n, "Monstera"))).status).toBe(200);
+  expect((await sandbox.plants()).map(({ id }) => id)).toEqual([1n, 2n ** 62n]);
+  expect((await sandbox.requests()).map(({ response }) => response?.status)).toEqual([200]);
 });
 
 describe("with standard streams that are closed or not writable", () => testStandardStreams(executable));
