@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { copyFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { generateTypes } from "../../support/openapi-typescript.ts";
 import { TemporaryFolder } from "../../support/server.ts";
 import { ClientTarget } from "./setup.ts";
 
@@ -45,34 +45,13 @@ beforeAll(async () => {
   target = await ClientTarget.start();
   copyFileSync(join(root, "openapi.yaml"), folder.file("openapi.yaml"));
   symlinkSync(join(root, "node_modules"), folder.file("node_modules"));
-  const { default: generate, astToString } = await import(await generator());
-  const description = pathToFileURL(folder.file("openapi.yaml"));
-  writeFileSync(folder.file("plants.ts"), astToString(await generate(description)));
+  writeFileSync(folder.file("plants.ts"), await generateTypes(folder.file("openapi.yaml"), folder));
 }, 60_000);
 
 afterAll(async () => {
   await target[Symbol.asyncDispose]();
   folder[Symbol.dispose]();
 });
-
-/** The generator as one file. It needs the compiler API of TypeScript 5, which this project's TypeScript 7 lacks. */
-async function generator(): Promise<string> {
-  const { outputs } = await Bun.build({
-    entrypoints: [Bun.resolveSync("openapi-typescript", import.meta.dir)],
-    outdir: folder.file("generator"),
-    target: "bun",
-    plugins: [
-      {
-        name: "TypeScript 5",
-        setup(build) {
-          const path = Bun.resolveSync("typescript-5", import.meta.dir);
-          build.onResolve({ filter: /^typescript$/ }, () => ({ path }));
-        },
-      },
-    ],
-  });
-  return outputs[0]?.path ?? "";
-}
 
 async function typeErrors(source: string): Promise<string> {
   writeFileSync(folder.file("program.ts"), source);

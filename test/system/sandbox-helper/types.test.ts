@@ -1,0 +1,72 @@
+// The types of plantstore/sandbox against the OpenAPI document of control: the same members, with the same values.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { succeed } from "../../support/npm-packages.ts";
+import { generateTypes } from "../../support/openapi-typescript.ts";
+import { TemporaryFolder } from "../../support/server.ts";
+
+const root = new URL("../../..", import.meta.url).pathname;
+const folder = new TemporaryFolder();
+let documentTypes: string;
+beforeAll(async () => {
+  const document = join(root, "src/sandbox/openapi-control.yaml");
+  documentTypes = await generateTypes(document, folder, { arrayLength: true, defaultNonNullable: false });
+}, 60_000);
+afterAll(() => folder[Symbol.dispose]());
+
+/** Ids are numbers in the generated types, and codes are not those of errors alone. */
+const source = `
+import type * as Helper from "${root}src/sandbox-helper/index.ts";
+import type { components } from "./control.ts";
+
+type Schemas = components["schemas"];
+type SameKeys<A, B> = [keyof A] extends [keyof B] ? ([keyof B] extends [keyof A] ? true : false) : false;
+const same = <A, B>(_: SameKeys<A, B>): void => undefined;
+same<Helper.RecordedRequest, Schemas["RecordedRequest"]>(true);
+same<Helper.RecordedRequest["request"], Schemas["RecordedRequest"]["request"]>(true);
+same<Helper.RecordedResponse, NonNullable<Schemas["RecordedRequest"]["response"]>>(true);
+same<Helper.StoredRule, Schemas["AppliedRule"]>(true);
+same<Helper.Match, Schemas["Match"]>(true);
+same<Helper.Outcome, Schemas["Outcome"]>(true);
+same<Helper.StoredPlant, Schemas["StoredPlant"]>(true);
+same<Helper.Snapshot, Schemas["Snapshots"][number]>(true);
+same<Helper.Clock, Schemas["Clock"]>(true);
+
+export const accepted: [
+  (request: Omit<Schemas["RecordedRequest"], "error">) => Omit<Helper.RecordedRequest, "error">,
+  (rule: Omit<Schemas["AppliedRule"], "match" | "outcome">) => Omit<Helper.StoredRule, "match" | "outcome">,
+  (match: Omit<Helper.Match, "id">) => Omit<Schemas["Match"], "id">,
+  (match: Omit<Schemas["Match"], "id">) => Omit<Helper.Match, "id">,
+  (outcome: Omit<Schemas["Outcome"], "delay">) => Omit<Helper.Outcome, "delay">,
+  (snapshot: Schemas["Snapshots"][number]) => Helper.Snapshot,
+  (clock: Schemas["Clock"]) => Helper.Clock,
+] = [(each) => each, (each) => each, (each) => each, (each) => each, (each) => each, (each) => each, (each) => each];
+export const delay = ({ uniform, ...delay }: Helper.Delay & { uniform?: unknown }): Omit<NonNullable<Schemas["Outcome"]["delay"]>, "uniform"> => delay;
+`;
+
+async function check(types: string): Promise<string> {
+  writeFileSync(folder.file("control.ts"), types);
+  writeFileSync(folder.file("program.ts"), source);
+  const compilerOptions = {
+    ...{ strict: true, exactOptionalPropertyTypes: true, noEmit: true, skipLibCheck: true },
+    ...{ target: "esnext", module: "esnext", moduleResolution: "bundler", allowImportingTsExtensions: true },
+    ...{ types: ["bun"], typeRoots: [join(root, "node_modules/@types")] },
+  };
+  writeFileSync(folder.file("tsconfig.json"), JSON.stringify({ compilerOptions, files: ["program.ts"] }));
+  return succeed(folder.path, [join(root, "node_modules/.bin/tsc"), "-p", folder.path]);
+}
+
+test("each has the members and the values of the other", async () => {
+  expect(await check(documentTypes)).toBe("");
+  for (const [text, replacement] of [
+    ["isTruncated?:", "isCut?:"],
+    ['"clientAborted"', '"gone"'],
+    ["50300", "50400"],
+    ["bytesPerSecond?: number", "bytesPerSecond?: string"],
+  ] as const) {
+    expect(documentTypes).toContain(text);
+    expect(check(documentTypes.replaceAll(text, replacement))).rejects.toThrow("program.ts");
+  }
+});
