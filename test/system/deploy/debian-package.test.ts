@@ -3,10 +3,11 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
+import { basename } from "node:path";
 import { build, hostTarget } from "../../../scripts/build.ts";
 import { buildDeb } from "../../../scripts/build-deb.ts";
 import { freshId, plantJson, post } from "../../support/http.ts";
-import { describeIfInstalled, programPath } from "../../support/programs.ts";
+import { describeIfInstalled, pathOf, programPath } from "../../support/programs.ts";
 import { type CommandResult, RunningServer, runIn, TemporaryFolder } from "../../support/server.ts";
 
 const testMsMax = 120_000;
@@ -17,9 +18,15 @@ const program = "/usr/bin/plantstore";
 const mountOverlay = `set -e
 mount -t tmpfs tmpfs "$1"
 mkdir "$1/upper" "$1/work" "$1/root"
-mount -t overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" overlay "$1/root"
-mount -t proc proc "$1/root/proc"
+mount -t overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" overlay "$1/root"`;
+
+const mountSystemFiles = `mount -t proc proc "$1/root/proc"
 mount --bind /dev "$1/root/dev"`;
+
+/** Boots the overlay with systemd, without this machine's services, network, and images' ban on starting services. */
+const bootOverlay = `${mountOverlay}
+rm -f "$1/root/usr/sbin/policy-rc.d"
+exec systemd-nspawn --quiet --register=no --keep-unit --private-network --directory="$1/root" --machine="$2"`;
 
 /** Why there can be no copy of this machine. */
 function missing(): string | undefined {
@@ -29,7 +36,7 @@ function missing(): string | undefined {
     "--mount",
     "sh",
     "-c",
-    mountOverlay,
+    `${mountOverlay}\n${mountSystemFiles}`,
     "sh",
     folder.path,
   ]);
@@ -51,7 +58,7 @@ class MachineCopy implements AsyncDisposable {
   static async create(): Promise<MachineCopy> {
     const folder = new TemporaryFolder();
     // Keeps the namespace until its input ends.
-    const script = `${mountOverlay}\necho mounted\nexec cat`;
+    const script = `${mountOverlay}\n${mountSystemFiles}\necho mounted\nexec cat`;
     const namespace = Bun.spawn([programPath("unshare"), "--mount", "sh", "-c", script, "sh", folder.path], {
       stdin: "pipe",
       stdout: "pipe",
@@ -91,6 +98,77 @@ class MachineCopy implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#namespace.stdin.end();
     await this.#namespace.exited;
+    this.#folder[Symbol.dispose]();
+  }
+}
+
+/** Why no copy of this machine can be booted. */
+function missingBoot(): string | undefined {
+  const reason = missing();
+  if (reason !== undefined) return reason;
+  if (pathOf("systemd-nspawn") === null) return "install systemd-container";
+  if (pathOf("curl") === null) return "install curl";
+  using folder = new TemporaryFolder();
+  const script = `${bootOverlay} true`;
+  const args = ["--mount", "sh", "-c", script, "sh", folder.path, basename(folder.path)];
+  return spawnSync(programPath("unshare"), args).status === 0 ? undefined : "systemd-nspawn cannot run";
+}
+
+/** A copy of this machine that systemd has booted, with a network of its own. */
+class BootedCopy implements AsyncDisposable {
+  readonly #folder: TemporaryFolder;
+  readonly #nspawn: Bun.Subprocess;
+  /** The process id of its init on this machine. */
+  readonly #init: string;
+
+  private constructor(folder: TemporaryFolder, nspawn: Bun.Subprocess, init: string) {
+    this.#folder = folder;
+    this.#nspawn = nspawn;
+    this.#init = init;
+  }
+
+  static async boot(): Promise<BootedCopy> {
+    const folder = new TemporaryFolder();
+    const script = `${bootOverlay} --boot systemd.unit=basic.target`;
+    const streams = { stdin: "ignore", stdout: "ignore", stderr: "ignore" } as const;
+    const nspawn = Bun.spawn(
+      [programPath("unshare"), "--mount", "sh", "-c", script, "sh", folder.path, basename(folder.path)],
+      streams,
+    );
+    const children = Bun.file(`/proc/${nspawn.pid}/task/${nspawn.pid}/children`);
+    for (let attempt = 0; attempt < 600 && nspawn.exitCode === null; attempt++) {
+      const init = (await children.text()).trim();
+      const copy = new BootedCopy(folder, nspawn, init);
+      if (/^\d+$/.test(init)) {
+        const { stdout } = await copy.run("systemctl", "is-system-running");
+        if (/^(?:running|degraded)\n/.test(stdout)) return copy;
+      }
+      await Bun.sleep(100);
+    }
+    nspawn.kill();
+    throw new Error("systemd did not boot the copy");
+  }
+
+  run(...command: string[]): Promise<CommandResult> {
+    return runIn("/", [programPath("nsenter"), `--target=${this.#init}`, "--all", "--wdns=/", ...command]);
+  }
+
+  /** As run(), and throws if the command fails. */
+  async succeed(...command: string[]): Promise<string> {
+    const { exitCode, stdout, stderr } = await this.run(...command);
+    expect(exitCode, stderr + stdout).toBe(0);
+    return stdout.trimEnd();
+  }
+
+  async copy(file: string): Promise<void> {
+    const namespace = [programPath("nsenter"), "--mount", `--target=${this.#nspawn.pid}`];
+    await runIn("/", [...namespace, "cp", file, this.#folder.file("root/package.deb")]);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    // Ends everything in it.
+    process.kill(Number(this.#init), "SIGKILL");
+    await this.#nspawn.exited;
     this.#folder[Symbol.dispose]();
   }
 }
@@ -259,6 +337,46 @@ function suite(): void {
       await machine.succeed("dpkg", "--purge", "plantstore");
       expect(await machine.changedFiles("plantstore")).toEqual([]);
       expect((await machine.run("getent", "passwd", "plantstore")).exitCode).toBe(2);
+    },
+    testMsMax,
+  );
+
+  const reasonBoot = missingBoot();
+  test.skipIf(reasonBoot !== undefined)(
+    `under systemd the package starts the server, restarts it after an upgrade, and stops it for good${reasonBoot === undefined ? "" : ` (skipped: ${reasonBoot})`}`,
+    async () => {
+      await using machine = await BootedCopy.boot();
+      const install = async (file: string) => {
+        await machine.copy(file);
+        await machine.succeed("dpkg", "--install", "--force-unsafe-io", "--no-triggers", "/package.deb");
+      };
+      const [first, , upgrade] = packages;
+      const unit = "plantstore@a";
+      const pid = () => machine.succeed("systemctl", "show", "--property=MainPID", "--value", unit);
+
+      await install(first);
+      expect(await machine.succeed("systemctl", "is-active", unit)).toBe("active");
+      const token = await machine.succeed(
+        ...["runuser", "-u", "plantstore", "--", "env", "PLANTSTORE_DATABASE_FILE=/etc/plantstore/database"],
+        ...[program, "token", "create", "--name", "first"],
+      );
+      const create = () =>
+        machine.succeed(
+          ...["curl", "--silent", "--show-error", "--fail", "http://127.0.0.1:8080/plants"],
+          ...["--header", `Authorization: Bearer ${token}`, "--header", "Content-Type: application/json"],
+          ...["--data", plantJson(1n, "Monstera")],
+        );
+      expect(JSON.parse(await create())).toEqual({ name: "Monstera" });
+
+      const before = await pid();
+      await install(upgrade);
+      expect(await machine.succeed("systemctl", "is-active", unit)).toBe("active");
+      expect(await pid()).not.toBe(before);
+      expect(JSON.parse(await create())).toEqual({ name: "Monstera" });
+
+      await machine.succeed("dpkg", "--purge", "plantstore");
+      expect((await machine.run("systemctl", "is-active", unit)).stdout).toBe("inactive\n");
+      expect((await machine.run("ls", "/var/lib/plantstore")).exitCode).toBe(2);
     },
     testMsMax,
   );
