@@ -144,7 +144,8 @@ export class ForcedOutcomes implements PublicHandler {
     const wait = (action: () => void) => {
       hasWaited = true;
       context.setIdleSeconds?.(received, idleSeconds(delayMs));
-      setTimeout(action, delayMs);
+      // A sandbox that stops does not wait for it.
+      setTimeout(action, delayMs).unref();
     };
     const response = await this.#respond(
       delay?.when === "before" && delayMs > 0 ? delayCommits(attempt, wait) : attempt,

@@ -48,6 +48,9 @@ export interface Recorder {
   readonly stop: () => Promise<void>;
 }
 
+/** Requests of a connection without a response. Further ones are not read; the server accepts one. */
+const pipelinedMax = 64;
+
 /** The time within which a client must read the rest of a response after the server has closed the connection. */
 const unreadMsMax = 30_000;
 
@@ -134,15 +137,21 @@ class Recording {
   }
 }
 
-/** Writes to a socket; while it does not take more, the socket that the bytes come from is paused. */
+/** Writes to a socket what it takes, and the rest later. */
 class Outlet {
   socket: Socket<Connection> | undefined;
-  source: Socket<Connection> | undefined;
-  /** What the socket has not taken: less than what was read at once from the source. */
+  readonly #onChange: () => void;
+  /** What the socket has not taken: less than what was read at once from the other side, which is paused then. */
   #waiting: Buffer[] = [];
   #isEnding = false;
   #onFlushed: (() => void) | undefined;
 
+  /** @param onChange called when bytes wait, and when none do any more. */
+  constructor(onChange: () => void) {
+    this.#onChange = onChange;
+  }
+
+  /** Whether the socket is open and has taken everything. */
   get isFlushed(): boolean {
     return this.socket !== undefined && this.#waiting.length === 0;
   }
@@ -152,10 +161,10 @@ class Outlet {
     const written = this.isFlushed ? Math.max(0, this.socket?.write(bytes) ?? 0) : 0;
     if (written === bytes.length) return;
     this.#waiting.push(Buffer.from(bytes.subarray(written)));
-    this.source?.pause();
+    this.#onChange();
   }
 
-  /** Writes what is waiting; the source continues when nothing is. */
+  /** Writes what is waiting. */
   flush(): void {
     if (this.socket === undefined) return;
     while (this.#waiting.length > 0) {
@@ -167,7 +176,7 @@ class Outlet {
       }
       this.#waiting.shift();
     }
-    this.source?.resume();
+    this.#onChange();
     this.#onFlushed?.();
     this.#onFlushed = undefined;
   }
@@ -186,20 +195,25 @@ class Connection {
   readonly #shared: Shared;
   readonly #client: Socket<Connection>;
   #server: Socket<Connection> | undefined;
-  readonly #toClient = new Outlet();
-  readonly #toServer = new Outlet();
+  readonly #toClient = new Outlet(() => this.#pauseOrResume());
+  readonly #toServer = new Outlet(() => this.#pauseOrResume());
+  #clientIsPaused = false;
+  #serverIsPaused = false;
   /** The request that is being read. */
   #incoming: Recording | undefined;
   /** The requests whose heads are complete and whose responses are not, in their order. */
   readonly #unanswered: Recording[] = [];
   /** Whether the CR before the last byte of a head is withheld: a field is added before it. */
   #withholdsByte = false;
-  /** Whether a response is being held or slowed down; what the server sends after it waits here. */
+  /** What the client has sent behind so many unanswered requests; it is read when they are answered. */
+  #pipelined: Buffer[] = [];
+  /** Whether a response is being held or slowed down; what the server sends after it waits. */
   #isDelivering = false;
   #afterDelivery: Buffer[] = [];
   #serverHasEnded = false;
   #clientHasEnded = false;
   #isClosed = false;
+  /** Does not keep the process running. */
   #timer: Timer | undefined;
 
   constructor(number: number, client: Socket<Connection>, shared: Shared) {
@@ -208,12 +222,11 @@ class Connection {
     this.#shared = shared;
     shared.connections.add(this);
     this.#toClient.socket = client;
-    this.#toServer.source = client;
   }
 
   /** Connects to the public listener; the client is read when that is done. */
   connect(): void {
-    this.#client.pause();
+    this.#pauseOrResume();
     Bun.connect<Connection>({
       hostname: "127.0.0.1",
       port: this.#shared.options.serverPort,
@@ -238,9 +251,24 @@ class Connection {
     }
     this.#server = server;
     this.#toServer.socket = server;
-    this.#toClient.source = server;
-    this.#client.resume();
     this.#toServer.flush();
+  }
+
+  /** A side is read only while what it sends can be passed on. */
+  #pauseOrResume(): void {
+    if (this.#isClosed) return;
+    const pausesClient = !this.#toServer.isFlushed || this.#pipelined.length > 0;
+    if (pausesClient !== this.#clientIsPaused) {
+      this.#clientIsPaused = pausesClient;
+      if (pausesClient) this.#client.pause();
+      else this.#client.resume();
+    }
+    const pausesServer = !this.#toClient.isFlushed || this.#isDelivering;
+    if (pausesServer !== this.#serverIsPaused) {
+      this.#serverIsPaused = pausesServer;
+      if (pausesServer) this.#server?.pause();
+      else this.#server?.resume();
+    }
   }
 
   readClient(chunk: Buffer): void {
@@ -248,13 +276,17 @@ class Connection {
     let forwarded = 0;
     // The response is the last one: what follows is not read by the server.
     if (this.#serverHasEnded) return;
+    if (this.#pipelined.length > 0) {
+      this.#pipelined.push(Buffer.from(chunk));
+      return;
+    }
     if (this.#withholdsByte) {
       this.#withholdsByte = false;
       // The field that may be added goes before it.
       chunk = Buffer.concat([carriageReturn, chunk]);
       start = 1;
     }
-    while (start < chunk.length) {
+    while (start < chunk.length && this.#unanswered.length < pipelinedMax) {
       this.#incoming ??= new Recording(this.#shared.inFlight);
       const recording = this.#incoming;
       const reader = recording.requestReader;
@@ -277,7 +309,20 @@ class Connection {
       }
     }
     this.#withholdsByte = this.#incoming?.requestReader.isBeforeLastByteOfHead ?? false;
-    this.#toServer.write(chunk.subarray(forwarded, chunk.length - (this.#withholdsByte ? 1 : 0)));
+    this.#toServer.write(chunk.subarray(forwarded, start - (this.#withholdsByte ? 1 : 0)));
+    if (start === chunk.length) return;
+    this.#pipelined.push(Buffer.from(chunk.subarray(start)));
+    this.#pauseOrResume();
+  }
+
+  /** Reads what has waited for responses. */
+  #readPipelined(): void {
+    if (this.#pipelined.length === 0 || this.#unanswered.length > pipelinedMax / 2) return;
+    const chunk = Buffer.concat(this.#pipelined);
+    this.#pipelined = [];
+    this.readClient(chunk);
+    this.#pauseOrResume();
+    if (this.#clientHasEnded) this.endOfClient();
   }
 
   #mark(recording: Recording, head: RequestHead): Buffer | undefined {
@@ -294,6 +339,7 @@ class Connection {
   /** The client sends nothing more; it may still read. */
   endOfClient(): void {
     this.#clientHasEnded = true;
+    if (this.#pipelined.length > 0 && !this.#serverHasEnded && !this.#isDelivering) return;
     if (this.#withholdsByte) this.#toServer.write(carriageReturn);
     this.#withholdsByte = false;
     // As the server does: a client that ends its side before its response is one that has gone.
@@ -341,6 +387,7 @@ class Connection {
       }
     }
     this.#toClient.write(chunk.subarray(forwarded));
+    this.#readPipelined();
   }
 
   /** The recording that the next byte of the server belongs to. */
@@ -373,8 +420,7 @@ class Connection {
     const { delayMs = 0, isDropped = false, body, bytesPerSecond } = recording.mark?.effects ?? {};
     this.#isDelivering = true;
     if (rest.length > 0) this.#afterDelivery.push(Buffer.from(rest));
-    this.#toClient.source = undefined;
-    this.#server?.pause();
+    this.#pauseOrResume();
     this.#after(delayMs, () => {
       if (isDropped) {
         this.#finish(recording, "dropped");
@@ -422,18 +468,18 @@ class Connection {
       this.readServer(next);
       if (this.#isDelivering) return;
     }
-    this.#toClient.source = this.#server;
-    if (this.#toClient.isFlushed) this.#server?.resume();
+    this.#pauseOrResume();
     if (this.#serverHasEnded) this.#endClient();
+    else this.#readPipelined();
   }
 
   #after(ms: number, callback: () => void): void {
-    if (ms > 0) this.#timer = setTimeout(callback, ms);
+    if (ms > 0) this.#timer = setTimeout(callback, ms).unref();
     else callback();
   }
 
   #endOfServer(): void {
-    if (this.#serverHasEnded) return;
+    if (this.#serverHasEnded || this.#isClosed) return;
     this.#serverHasEnded = true;
     if (!this.#isDelivering) this.#endClient();
   }
@@ -441,13 +487,13 @@ class Connection {
   /** Ends the client's connection after what the server has sent. */
   #endClient(): void {
     this.#finishAll();
-    this.#timer = setTimeout(() => this.close(), unreadMsMax);
+    this.#timer = setTimeout(() => this.close(), unreadMsMax).unref();
     this.#toClient.end(() => {
       clearTimeout(this.#timer);
       if (this.#clientHasEnded) return this.close();
       // A close with unread bytes of the client would reset the connection, and the client might lose the response.
       this.#client.shutdown();
-      this.#timer = setTimeout(() => this.close(), lingerMsMax);
+      this.#timer = setTimeout(() => this.close(), lingerMsMax).unref();
     });
   }
 

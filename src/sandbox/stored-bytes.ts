@@ -60,14 +60,16 @@ export class StoredBytes {
 
   /** Returns the message, and releases the memory. */
   finish(): StoredMessage {
-    const bytes = Buffer.from(this.#buffer.subarray(0, this.#stored));
+    // Most messages arrive at once, and fill their buffer.
+    const isFull = this.#stored === this.#buffer.length;
+    const bytes = isFull ? this.#buffer : Buffer.from(this.#buffer.subarray(0, this.#stored));
     this.#inFlight.release(this.#buffer.length);
     this.#buffer = none;
     return { bytes, length: this.length };
   }
 
   #grow(needed: number): boolean {
-    const size = Math.min(messageBytesMax, Math.max(512, needed, 2 * this.#buffer.length));
+    const size = Math.min(messageBytesMax, Math.max(needed, 2 * this.#buffer.length));
     if (!this.#inFlight.reserve(size - this.#buffer.length)) return false;
     const larger = Buffer.allocUnsafeSlow(size);
     this.#buffer.copy(larger, 0, 0, this.#stored);

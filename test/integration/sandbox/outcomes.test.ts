@@ -336,3 +336,19 @@ describe("control", () => {
     expect([...statuses].filter((status) => ![200, 429, 503].includes(status))).toEqual([]);
   });
 });
+
+test("a sandbox with delayed requests stops, and answers those that are pending before", async () => {
+  await using other = await RunningSandbox.start({ args: ["--drain-seconds-max", "1"] });
+  const rules = [
+    { match: { id: 1 }, outcome: { delay: { seconds: 3_000 } } },
+    { match: { id: 2 }, outcome: { delay: { seconds: 3_000, when: "after" } } },
+    { match: { id: 3 }, outcome: { delay: { seconds: 0.3 } } },
+  ];
+  await other.control("PUT", "/rules", { rules });
+  const [before, after, short] = [1n, 2n, 3n].map((id) => post(other, plantJson(id, "Monstera")));
+  const failed = Promise.all([before, after].map((create) => create?.catch(() => "failed")));
+  while ((await other.plants()).length < 1) await Bun.sleep(5);
+  expect((await other.stop()).exitCode).toBe(0);
+  expect(await failed).toEqual(["failed", "failed"]);
+  expect((await short)?.status).toBe(200);
+});

@@ -159,12 +159,16 @@ test("streams that are closed make room for others, and there is a limit", async
   const open = async () => {
     const aborting = new AbortController();
     const response = await fetch(`${sandbox.controlUrl}/requests/stream`, { signal: aborting.signal });
-    return { status: response.status, aborting };
+    // A response that is collected as garbage closes its connection.
+    return { response, status: response.status, aborting };
   };
   const streams = await Promise.all(Array.from({ length: 64 }, open));
   expect(new Set(streams.map(({ status }) => status))).toEqual(new Set([200]));
   expect((await open()).status).toBe(503);
-  for (const { aborting } of streams) aborting.abort();
+  for (const { response, aborting } of streams) {
+    expect(response.bodyUsed).toBe(false);
+    aborting.abort();
+  }
   for (;;) {
     const { status, aborting } = await open();
     aborting.abort();

@@ -1,0 +1,195 @@
+// A sandbox under hostile clients: the recorder allows and rejects what the server does, and its memory is bounded.
+
+import { expect, test } from "bun:test";
+import { freshId, plantJson, post } from "../../support/http.ts";
+import { Load } from "../../support/load.ts";
+import { Random } from "../../support/random.ts";
+import { createHead, RawConnection, stuckCreate } from "../../support/raw-connection.ts";
+import { requestPage } from "../../support/requests.ts";
+import { RunningSandbox } from "../../support/sandbox.ts";
+import { badBodies } from "./bodies.ts";
+import { framing } from "./framing.ts";
+import { heads } from "./heads.ts";
+import { HostileClient } from "./hostile-client.ts";
+
+const MiB = 2 ** 20;
+
+/** The log of requests has 64 MiB, and the messages in flight as many. */
+const residentBytesMax = 450 * MiB;
+
+async function metric(sandbox: RunningSandbox, name: string): Promise<number> {
+  const text = await (await fetch(new URL("/metrics", sandbox.controlUrl))).text();
+  return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
+}
+
+const residentBytes = (sandbox: RunningSandbox) => metric(sandbox, "process_resident_memory_bytes");
+const descriptors = (sandbox: RunningSandbox) => metric(sandbox, "process_open_fds");
+
+async function expectServes(sandbox: RunningSandbox): Promise<void> {
+  expect((await post(sandbox, plantJson(freshId(), "Monstera"))).status).toBe(200);
+}
+
+/** Whether the parser or the store is faster decides on these two: a store in memory is. */
+const decidedByTime = ["a request in the trailers", "a second request behind the first"];
+const corpus = [...framing, ...heads, ...badBodies].filter(({ name }) => !decidedByTime.includes(name));
+
+test("the corpus of hostile requests has the outcomes that it has without a recorder", async () => {
+  // As long as one that is issued, by which the corpus counts bytes.
+  await using sandbox = await RunningSandbox.start({ args: ["--token", `pst_${"x".repeat(43)}`] });
+  // With a rule, so that the recorder adds its field to every request.
+  for (const rules of [[], [{ match: { headers: { "x-none": "" } }, outcome: { error: 50300 } }]]) {
+    await sandbox.control("PUT", "/rules", { rules });
+    const client = new HostileClient(sandbox, new Load());
+    expect(await client.unexpected(corpus)).toEqual([]);
+  }
+  expect((await requestPage(sandbox)).requests.length).toBeGreaterThan(50);
+}, 120_000);
+
+// Bun raises its own limit to the hard one.
+const hardLimit = Number((await Bun.$`sh -c "ulimit -Hn"`.text()).trim().replace("unlimited", "Infinity"));
+/** Three descriptors for each in the sandbox, and the one of the client is in this process. */
+const idleCount = Math.min(10_000, Math.floor((hardLimit - 500) / 3));
+
+test(`${idleCount} idle connections are held and released, and other clients are not affected`, async () => {
+  await using sandbox = await RunningSandbox.start({ args: ["--connections-max", "20000"] });
+  const before = await descriptors(sandbox);
+  const idle: RawConnection[] = [];
+  while (idle.length < idleCount) {
+    const count = Math.min(250, idleCount - idle.length);
+    const more = await Promise.all(Array.from({ length: count }, () => RawConnection.open(sandbox.url)));
+    // Half of them have received a response, the others never send anything.
+    const answered = more.slice(0, count / 2);
+    for (const connection of answered) connection.write(createHead({ token: "x" }, "Content-Length: 0"));
+    await Promise.all(
+      answered.map((each) => each.until((text) => (text.includes("40101") ? true : undefined))),
+    );
+    idle.push(...more);
+  }
+  expect(await residentBytes(sandbox)).toBeLessThan(residentBytesMax);
+  await expectServes(sandbox);
+  for (const connection of idle) connection.terminate();
+  while ((await descriptors(sandbox)) > before + 10) await Bun.sleep(50);
+  await expectServes(sandbox);
+}, 120_000);
+
+test("past connectionsMax the connections of the recorder are closed with those of the server", async () => {
+  await using sandbox = await RunningSandbox.start({ args: ["--connections-max", "20"] });
+  const before = await descriptors(sandbox);
+  const silent = await Promise.all(Array.from({ length: 200 }, () => RawConnection.open(sandbox.url)));
+  const closed = await Promise.all(silent.map(({ closed: end }) => end));
+  expect(closed).toEqual(Array(200).fill(""));
+  while ((await descriptors(sandbox)) > before + 10) await Bun.sleep(50);
+  await expectServes(sandbox);
+}, 60_000);
+
+test("heads that never end are closed as the server closes them, a megabyte of fields at once", async () => {
+  await using sandbox = await RunningSandbox.start();
+  const slow = await Promise.all(
+    Array.from({ length: 50 }, async () => {
+      const connection = await RawConnection.open(sandbox.url);
+      connection.write("POST /plants HTTP/1.1\r\nHost: x\r\nX-Slow: ");
+      return connection;
+    }),
+  );
+  const trickle = setInterval(() => {
+    for (const connection of slow) connection.write("a");
+  }, 500);
+  const large = await Promise.all(
+    Array.from({ length: 50 }, async () => {
+      const connection = await RawConnection.open(sandbox.url);
+      connection.write(`GET / HTTP/1.1\r\nHost: x\r\nX: ${"a".repeat(MiB)}\r\n\r\n`);
+      return connection.closed;
+    }),
+  );
+  expect(new Set(large)).toEqual(
+    new Set(["HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\n\r\n"]),
+  );
+  await expectServes(sandbox);
+  const ends = await Promise.all(slow.map(({ closed }) => closed));
+  clearInterval(trickle);
+  expect(new Set(ends)).toEqual(new Set([""]));
+  await expectServes(sandbox);
+}, 60_000);
+
+test("responses that are not read, and bodies that do not end, take bounded memory", async () => {
+  await using sandbox = await RunningSandbox.start();
+  const before = await descriptors(sandbox);
+  const greedy = await Promise.all(Array.from({ length: 20 }, () => RawConnection.open(sandbox.url)));
+  for (const connection of greedy) {
+    connection.pause();
+    connection.write("GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n".repeat(20_000));
+  }
+  const stuck = await Promise.all(
+    Array.from({ length: 200 }, () =>
+      stuckCreate({ url: sandbox.url, token: "x" }, "Content-Length: 1048576", "x".repeat(1_000_000)),
+    ),
+  );
+  await Bun.sleep(2_000);
+  for (let count = 0; count < 50; count++) await expectServes(sandbox);
+  expect(await residentBytes(sandbox)).toBeLessThan(residentBytesMax);
+  for (const connection of [...greedy, ...stuck]) connection.terminate();
+  while ((await descriptors(sandbox)) > before + 10) await Bun.sleep(50);
+  const { requests } = await requestPage(sandbox, "?limit=1000");
+  expect(requests.length).toBeGreaterThan(0);
+  await expectServes(sandbox);
+}, 60_000);
+
+test("a log that is full, and a stream that is not read, take bounded memory", async () => {
+  await using sandbox = await RunningSandbox.start();
+  const unread = await fetch(`${sandbox.controlUrl}/requests/stream?after=0`);
+  const name = "x".repeat(200_000);
+  for (let count = 0; count < 400; count++) await post(sandbox, plantJson(1n, name));
+  expect(await residentBytes(sandbox)).toBeLessThan(residentBytesMax);
+  const page = await requestPage(sandbox);
+  expect(page.dropped).toBeGreaterThan(100);
+  expect(page.requests[0]?.number).toBe(page.dropped + 1);
+  await unread.body?.cancel();
+}, 60_000);
+
+test("clients that reset their connections, resets of the sandbox and changing rules, all at once", async () => {
+  await using sandbox = await RunningSandbox.start();
+  const random = new Random(3);
+  const before = await descriptors(sandbox);
+  const outcomes = [
+    { error: 50300 },
+    { error: 50000, commit: true },
+    { drop: "beforeCommit" },
+    { drop: "afterCommit" },
+    { body: "truncated" },
+    { body: "wrongLength", bytesPerSecond: 2_000 },
+    { delay: { uniform: [0, 0.05] } },
+    { delay: { exponential: { mean: 0.02 }, when: "after" } },
+  ];
+  let isDone = false;
+  const client = async () => {
+    while (!isDone) {
+      const connection = await RawConnection.open(sandbox.url);
+      const body = plantJson(BigInt(random.below(50)), "Monstera");
+      const bytes = createHead(sandbox, `Content-Length: ${body.length}`) + body;
+      connection.write(bytes.slice(0, random.chance(0.3) ? random.below(bytes.length) : bytes.length));
+      await Bun.sleep(random.below(20));
+      connection.terminate();
+    }
+  };
+  const clients = Array.from({ length: 16 }, client);
+  const started = performance.now();
+  while (performance.now() - started < 5_000) {
+    const rules = outcomes.map((outcome) => ({ match: { share: 0.2 }, outcome }));
+    expect((await sandbox.control("PUT", "/rules", { seed: random.below(1_000), rules })).status).toBe(200);
+    await Bun.sleep(random.below(20));
+    expect((await sandbox.control("POST", "/reset")).status).toBe(204);
+  }
+  isDone = true;
+  await Promise.all(clients);
+  while ((await descriptors(sandbox)) > before + 10) await Bun.sleep(50);
+  // A create that is delayed may be committed after a reset.
+  do {
+    await sandbox.control("POST", "/reset");
+    await expectServes(sandbox);
+  } while ((await sandbox.plants()).length !== 1);
+  const { exitCode, stderr } = await sandbox.stop();
+  expect(exitCode).toBe(0);
+  expect(
+    stderr.match(/"level":"error".*/g)?.filter((line) => !line.includes("forced by the sandbox")),
+  ).toBeOneOf([undefined, []]);
+}, 60_000);
