@@ -61,6 +61,14 @@ export function npxCacheIn(folder: TemporaryFolder): Record<string, string> {
   return { npm_config_cache: cache, npm_config_yes: "true" };
 }
 
+/** Installs a package for npx, which keeps it. Returns why it cannot be installed; undefined if it is. */
+export async function npxMissing(specification: string): Promise<string | undefined> {
+  const npx = ["npx", "--yes", `--package=${specification}`, "--", "sh", "-c", "true"];
+  const env = { ...process.env, ...npmEnvironment };
+  const child = Bun.spawn(npx, { env, stdin: "ignore", stdout: "ignore", stderr: "ignore" });
+  return (await child.exited) === 0 ? undefined : `npm cannot download ${specification}`;
+}
+
 /** Runs a program to its end, and returns its standard output. Throws if it fails. `variables` are added to its environment. */
 export async function succeed(
   cwd: string,

@@ -27,6 +27,12 @@ export function testIfInstalled(
   else test(name, run);
 }
 
+/** A suite, or a skipped one whose name has the reason. */
+export function describeUnless(reason: string | undefined, name: string, suite: () => void): void {
+  if (reason === undefined) describe(name, suite);
+  else describe.skip(`${name} (skipped: ${reason})`, suite);
+}
+
 /** The path of a program, or null. */
 export function pathOf(program: string): string | null {
   return Bun.which(program, { PATH: `${process.env.PATH}:${systemFolders}` });

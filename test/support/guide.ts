@@ -1,0 +1,159 @@
+// The commands and files of a document, run as they stand but for addresses.
+
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { type CodeBlock, codeBlocks } from "./markdown.ts";
+import { npmEnvironment } from "./npm-packages.ts";
+import type { RunningSandbox } from "./sandbox.ts";
+import { collectResult } from "./server.ts";
+
+/** What is replaced in the text of a document, by what. */
+export type Replacements = readonly (readonly [from: string, to: string])[];
+
+/** The commands and files of one document. */
+export class Guide {
+  readonly text: string;
+  readonly #blocks: readonly CodeBlock[];
+
+  private constructor(text: string) {
+    this.text = text;
+    this.#blocks = codeBlocks(text);
+  }
+
+  /** Reads a document; its path starts at the root of the repository. */
+  static async read(path: string): Promise<Guide> {
+    return new Guide(await Bun.file(new URL(`../../${path}`, import.meta.url)).text());
+  }
+
+  /** The only code block in a language that contains a text, with replacements. Throws if there is not exactly one. */
+  block(language: string, contains: string, replacements: Replacements = []): string {
+    const blocks = this.#blocks.filter(
+      (block) => block.language === language && block.text.includes(contains),
+    );
+    const [block] = blocks;
+    if (block === undefined || blocks.length > 1)
+      throw new Error(`The document has ${blocks.length} ${language} blocks with ${contains}`);
+    return replacements.reduce((text, [from, to]) => text.replaceAll(from, to), block.text);
+  }
+
+  /** Writes a code block to a file. */
+  write(path: string, ...block: Parameters<Guide["block"]>): void {
+    writeFileSync(path, this.block(...block));
+  }
+}
+
+/** The addresses of a sandbox in place of those that the documents have. */
+export function addressesOf({ url, controlUrl }: RunningSandbox): Replacements {
+  return [
+    ["http://127.0.0.1:8080", url],
+    ["http://127.0.0.1:8081", new URL(controlUrl).origin],
+  ];
+}
+
+/** A folder for tools that a test has downloaded or built, kept between runs. */
+export function toolFolder(name: string): string {
+  const folder = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "plantstore-tools", name);
+  mkdirSync(folder, { recursive: true });
+  return folder;
+}
+
+/**
+ * Runs commands that install a tool in a folder, unless the same commands have succeeded there. Returns whether the tool is
+ * installed.
+ */
+export async function installOnce(
+  script: string,
+  folder: string,
+  env: Record<string, string> = {},
+): Promise<boolean> {
+  const done = join(folder, `installed-${Bun.hash(script).toString(36)}`);
+  if (existsSync(done)) return true;
+  const { exitCode } = await runScript(script, folder, env);
+  if (exitCode !== 0) return false;
+  writeFileSync(done, script);
+  return true;
+}
+
+/** The result of commands, with both streams in `output`. */
+export interface ScriptResult {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly output: string;
+}
+
+/** Runs commands in a shell to their end. npx installs without a question, from npm's cache where it can. */
+export async function runScript(
+  script: string,
+  cwd: string,
+  env: Record<string, string> = {},
+): Promise<ScriptResult> {
+  const streams = { stdin: new Blob([]), stdout: "pipe", stderr: "pipe" } as const;
+  const child = Bun.spawn(["sh", "-ec", script], { cwd, env: scriptEnvironment(env), ...streams });
+  const { exitCode, stdout, stderr } = await collectResult(child);
+  return { exitCode, stdout, output: stdout + stderr };
+}
+
+/** Runs commands in a shell, and returns their standard output. Throws with the whole output if they fail. */
+export async function runScriptOrThrow(...args: Parameters<typeof runScript>): Promise<string> {
+  const { exitCode, stdout, output } = await runScript(...args);
+  if (exitCode !== 0) throw new Error(`${args[0]}\nfailed with ${exitCode}:\n${output}`);
+  return stdout;
+}
+
+/** A command that runs until it goes out of scope, with everything that it starts. */
+export class BackgroundScript implements AsyncDisposable {
+  readonly #child: Bun.Subprocess<"ignore", "ignore", "ignore">;
+  readonly #log: Bun.BunFile;
+
+  /** Starts commands; their output goes to a file. */
+  constructor(script: string, cwd: string, logPath: string) {
+    this.#log = Bun.file(logPath);
+    writeFileSync(logPath, "");
+    // A process group of its own, as npx starts others.
+    this.#child = Bun.spawn(["sh", "-ec", `exec >>"$LOG" 2>&1\n${script}`], {
+      cwd,
+      detached: true,
+      env: scriptEnvironment({ LOG: logPath }),
+      stdin: "ignore",
+      stdout: "ignore",
+      stderr: "ignore",
+    });
+  }
+
+  /** Everything that it has printed. */
+  output(): Promise<string> {
+    return this.#log.text();
+  }
+
+  /** Waits until it accepts connections. Throws with its output if it ends. */
+  async listens(port: number): Promise<void> {
+    for (;;) {
+      if (this.#child.exitCode !== null) throw new Error(`The command ended: ${await this.output()}`);
+      const socket = await Bun.connect({
+        hostname: "127.0.0.1",
+        port,
+        socket: { data: () => undefined },
+      }).catch(() => undefined);
+      if (socket !== undefined) {
+        socket.end();
+        return;
+      }
+      await Bun.sleep(20);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      process.kill(-this.#child.pid, "SIGKILL");
+    } catch (error) {
+      // It has ended.
+      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+    }
+    await this.#child.exited;
+  }
+}
+
+function scriptEnvironment(env: Record<string, string>): Record<string, string | undefined> {
+  return { ...process.env, ...npmEnvironment, npm_config_yes: "true", ...env };
+}

@@ -1,0 +1,356 @@
+// The clients that docs/client.md tells to generate: its commands are run on a running server's description, and each client
+// is compiled, creates a plant with an id past 2^53, and reads a conflict and a rejected token. Skipped where a toolchain is missing or its
+// registry cannot be reached. Further JavaScript ones are in test/integration/client.
+
+import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { mkdirSync, writeFileSync } from "node:fs";
+import {
+  addressesOf,
+  Guide,
+  installOnce,
+  runScript,
+  runScriptOrThrow,
+  toolFolder,
+} from "../../support/guide.ts";
+import { npxMissing } from "../../support/npm-packages.ts";
+import { describeUnless, pathOf } from "../../support/programs.ts";
+import { RunningSandbox } from "../../support/sandbox.ts";
+import { TemporaryFolder } from "../../support/server.ts";
+import { slowToolsMissing } from "../../support/slow-tools.ts";
+
+const oapiCodegen = "github.com/oapi-codegen/oapi-codegen/v2@v2.8.2";
+const openapiGenerator = "org.openapitools:openapi-generator-cli:7.25.0";
+const guide = await Guide.read("docs/client.md");
+
+const resources = new AsyncDisposableStack();
+const folder = resources.use(new TemporaryFolder());
+const javaFolder = toolFolder("java");
+const jar = `${javaFolder}/openapi-generator-cli-7.25.0.jar`;
+let sandbox: RunningSandbox;
+beforeAll(async () => {
+  sandbox = resources.use(await RunningSandbox.start());
+});
+beforeEach(() => sandbox.control("POST", "/reset"));
+afterAll(() => resources.disposeAsync());
+
+/** The commands of the document that contain a text, for the sandbox. */
+function commands(contains: string): string {
+  return guide.block("sh", contains, [
+    ...addressesOf(sandbox),
+    ["openapi-generator-cli", `java -jar ${jar}`],
+  ]);
+}
+
+/** A new folder for one client. */
+function newFolder(name: string): string {
+  const path = folder.file(name);
+  mkdirSync(path);
+  return path;
+}
+
+/** Why a client cannot be generated here; undefined if it can. */
+async function missing(
+  programs: readonly (readonly [program: string, debianPackage: string])[],
+  fetch: string,
+  cwd = folder.path,
+): Promise<string | undefined> {
+  for (const [program, debianPackage] of programs)
+    if (pathOf(program) === null) return `install ${debianPackage}`;
+  const isInstalled = await installOnce(fetch, cwd);
+  return isInstalled ? undefined : `${programs[0]?.[0]} cannot download the generator`;
+}
+
+const exactId = 9007199254740993n;
+
+/** Runs a client's program, which takes the address, a token and the name of a plant, and prints what came of it. */
+async function expectOutcomes(program: string, cwd: string, id = exactId): Promise<void> {
+  const run = (token: string, name: string) =>
+    runScriptOrThrow(`${program} ${sandbox.url} ${token} '${name}'`, cwd);
+  expect(await run(sandbox.token, "Monstera deliciosa")).toBe("200 Monstera deliciosa tropical\n");
+  expect(await run(sandbox.token, "Ficus lyrata")).toBe("400 40009\n");
+  expect(await run("wrong", "Ficus lyrata")).toBe("401 40101\n");
+  expect(await sandbox.plants()).toEqual([{ id, name: "Monstera deliciosa", tag: "tropical" }]);
+}
+
+const heyApi = "@hey-api/openapi-ts@0.95.0";
+describeUnless(await npxMissing(heyApi), "@hey-api/openapi-ts", () => {
+  test("its TypeScript client compiles, and creates plants", async () => {
+    const place = newFolder("hey-api");
+    await runScriptOrThrow(commands(heyApi), place);
+    // The largest id that it can send.
+    const id = BigInt(Number.MAX_SAFE_INTEGER);
+    writeFileSync(
+      `${place}/create.ts`,
+      `import { createPlant, type Error as PlantError } from "./plants";
+import { client } from "./plants/client.gen";
+
+const [, , baseUrl = "", token = "", name = ""] = process.argv;
+client.setConfig({ baseUrl, auth: () => token });
+const { data, error, response } = await createPlant({ body: { id: ${id}, name, tag: "tropical" } });
+if (data !== undefined) console.log(response.status, data.name, data.tag);
+else console.log(response.status, (error as PlantError).error);
+`,
+    );
+    const types = new URL("../../../node_modules/@types", import.meta.url).pathname;
+    const options =
+      "--strict --noEmit --skipLibCheck --target esnext --module esnext --moduleResolution bundler";
+    await runScriptOrThrow(
+      `npx --package=typescript@5.9.3 -- tsc ${options} --typeRoots ${types} --types bun create.ts`,
+      place,
+    );
+    await expectOutcomes(`"${process.execPath}" create.ts`, place, id);
+  }, 300_000);
+});
+
+const go = ["go", "golang-go"] as const;
+
+describeUnless(await missing([go], `go mod download ${oapiCodegen}`), "oapi-codegen", () => {
+  test("its Go client compiles, and creates plants", async () => {
+    const module = newFolder("oapi-codegen");
+    await runScriptOrThrow(commands("oapi-codegen@"), module);
+    await buildGo(
+      module,
+      `package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"net/http"
+	"os"
+
+	"example.com/plants/plants"
+)
+
+func main() {
+	authorize := func(_ context.Context, request *http.Request) error {
+		request.Header.Set("Authorization", "Bearer "+os.Args[2])
+		return nil
+	}
+	client, err := plants.NewClientWithResponses(os.Args[1], plants.WithRequestEditorFn(authorize))
+	if err != nil {
+		log.Fatal(err)
+	}
+	tag := "tropical"
+	plant := plants.NewPlant{Id: ${exactId}, Name: os.Args[3], Tag: &tag}
+	response, err := client.CreatePlantWithResponse(context.Background(), plant)
+	switch {
+	case err != nil:
+		log.Fatal(err)
+	case response.JSON200 != nil:
+		fmt.Println(response.StatusCode(), response.JSON200.Name, *response.JSON200.Tag)
+	case response.JSON400 != nil:
+		fmt.Println(response.StatusCode(), response.JSON400.Error)
+	default:
+		fmt.Println(response.StatusCode(), response.JSON401.Error)
+	}
+}
+`,
+    );
+    await expectOutcomes("./program", module);
+  }, 300_000);
+});
+
+/** Compiles a Go program beside the generated client in a module. */
+async function buildGo(module: string, source: string): Promise<void> {
+  mkdirSync(`${module}/create`);
+  writeFileSync(`${module}/create/main.go`, source);
+  await runScriptOrThrow("go build -o program ./create", module);
+}
+
+const copyJar = [
+  "mvn --quiet --batch-mode org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy",
+  `-Dartifact=${openapiGenerator} -DoutputDirectory=${javaFolder}`,
+].join(" ");
+const withoutOpenapiGenerator = await missing(
+  [
+    ["mvn", "maven"],
+    ["java", "default-jre-headless"],
+  ],
+  copyJar,
+  javaFolder,
+);
+const withoutGo = pathOf(go[0]) === null ? `install ${go[1]}` : undefined;
+
+describeUnless(withoutOpenapiGenerator ?? withoutGo, "openapi-generator's Go client", () => {
+  /** Runs the documented command, with changes, in a folder of its own; where the module is. */
+  async function generate(name: string, change: (command: string) => string): Promise<string> {
+    const place = newFolder(name);
+    await runScriptOrThrow(change(commands("generate -g go")), place);
+    return `${place}/plants`;
+  }
+
+  test("compiles, and creates plants", async () => {
+    const module = await generate("openapi-generator", (command) => command);
+    await buildGo(
+      module,
+      `package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+
+	plants "github.com/GIT_USER_ID/GIT_REPO_ID"
+)
+
+func main() {
+	configuration := plants.NewConfiguration()
+	configuration.Servers = plants.ServerConfigurations{{URL: os.Args[1]}}
+	client := plants.NewAPIClient(configuration)
+	ctx := context.WithValue(context.Background(), plants.ContextAccessToken, os.Args[2])
+	plant := plants.NewPlantCreate(os.Args[3], ${exactId})
+	plant.SetTag("tropical")
+	created, response, err := client.PlantsAPI.CreatePlant(ctx).PlantCreate(*plant).Execute()
+	var failure *plants.GenericOpenAPIError
+	switch {
+	case err == nil:
+		fmt.Println(response.StatusCode, created.Name, created.GetTag())
+	case errors.As(err, &failure):
+		answer := failure.Model().(plants.Error)
+		fmt.Println(response.StatusCode, answer.Error)
+	default:
+		log.Fatal(err)
+	}
+}
+`,
+    );
+    await expectOutcomes("./program", module);
+  }, 300_000);
+
+  test("does not compile without the mapping, as docs/client.md says", async () => {
+    const module = await generate("unmapped", (command) =>
+      command.replace("--model-name-mappings NewPlant=PlantCreate", ""),
+    );
+    const { exitCode, output } = await runScript("go build ./...", module);
+    expect(exitCode).not.toBe(0);
+    expect(output).toContain("NewPlant redeclared");
+  }, 300_000);
+});
+
+describeUnless(withoutOpenapiGenerator ?? slowToolsMissing, "openapi-generator's Java client", () => {
+  test("compiles, and creates plants", async () => {
+    const place = newFolder("java");
+    await runScriptOrThrow(commands("generate -g java").replace("mvn ", "mvn --quiet --batch-mode "), place);
+    writeFileSync(
+      `${place}/Create.java`,
+      `import org.openapitools.client.ApiClient;
+import org.openapitools.client.ApiException;
+import org.openapitools.client.api.PlantsApi;
+import org.openapitools.client.model.NewPlant;
+import org.openapitools.client.model.Plant;
+
+class Create {
+  public static void main(String[] arguments) throws Exception {
+    ApiClient client = new ApiClient();
+    client.updateBaseUri(arguments[0]);
+    client.setRequestInterceptor(request -> request.header("Authorization", "Bearer " + arguments[1]));
+    NewPlant plant = new NewPlant().id(${exactId}L).name(arguments[2]).tag("tropical");
+    try {
+      Plant created = new PlantsApi(client).createPlant(plant);
+      System.out.println("200 " + created.getName() + " " + created.getTag());
+    } catch (ApiException failure) {
+      var error = client.getObjectMapper().readValue(failure.getResponseBody(), org.openapitools.client.model.Error.class);
+      System.out.println(failure.getCode() + " " + error.getError());
+    }
+  }
+}
+`,
+    );
+    const classPath = "plants/target/openapi-java-client-1.0.0.jar:plants/target/lib/*";
+    await runScriptOrThrow(`javac -cp '${classPath}' -d . Create.java`, place);
+    await expectOutcomes(`java -cp '${classPath}:.' Create`, place);
+  }, 600_000);
+});
+
+const withoutCargo = pathOf("cargo") === null ? "install cargo" : undefined;
+const withoutRust = withoutOpenapiGenerator ?? withoutCargo ?? slowToolsMissing;
+describeUnless(withoutRust, "openapi-generator's Rust client", () => {
+  test("compiles, and creates plants", async () => {
+    const place = newFolder("rust");
+    await runScriptOrThrow(commands("generate -g rust"), place);
+    mkdirSync(`${place}/src`);
+    writeFileSync(
+      `${place}/Cargo.toml`,
+      `[package]
+name = "create"
+version = "0.1.0"
+edition = "2021"
+
+[dependencies]
+plants = { path = "plants", default-features = false }
+serde_json = "1"
+tokio = { version = "1", features = ["macros", "rt"] }
+`,
+    );
+    writeFileSync(
+      `${place}/src/main.rs`,
+      `use plants::apis::configuration::Configuration;
+use plants::apis::{plants_api, Error};
+use plants::models::{self, NewPlant};
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() {
+    let arguments: Vec<String> = std::env::args().collect();
+    let configuration = Configuration {
+        base_path: arguments[1].clone(),
+        bearer_access_token: Some(arguments[2].clone()),
+        ..Default::default()
+    };
+    let plant = NewPlant {
+        tag: Some("tropical".to_string()),
+        ..NewPlant::new(arguments[3].clone(), ${exactId})
+    };
+    match plants_api::create_plant(&configuration, plant).await {
+        Ok(created) => println!("200 {} {}", created.name, created.tag.unwrap()),
+        Err(Error::ResponseError(response)) => {
+            let error: models::Error = serde_json::from_str(&response.content).unwrap();
+            println!("{} {}", response.status.as_u16(), error.error);
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+`,
+    );
+    await runScriptOrThrow("cargo build --quiet", place, { CARGO_TARGET_DIR: toolFolder("rust") });
+    await expectOutcomes(`${toolFolder("rust")}/debug/create`, place);
+  }, 600_000);
+});
+
+const pythonFolder = toolFolder("python");
+const withoutPython = await missing(
+  [["python3", "python3"]],
+  guide.block("sh", "pip install openapi-python-client"),
+  pythonFolder,
+);
+describeUnless(withoutPython, "openapi-python-client", () => {
+  test("its Python client creates plants", async () => {
+    const place = newFolder("python");
+    // With ruff, by which it formats the client.
+    const { PATH } = process.env;
+    await runScriptOrThrow(commands("openapi-python-client generate").replace("python/bin/", ""), place, {
+      PATH: `${pythonFolder}/python/bin:${PATH}`,
+    });
+    writeFileSync(
+      `${place}/create.py`,
+      `import sys
+
+from plants import AuthenticatedClient
+from plants.api.plants import create_plant
+from plants.models import NewPlant, Plant
+
+_, url, token, name = sys.argv
+client = AuthenticatedClient(base_url=url, token=token)
+plant = NewPlant(id=${exactId}, name=name, tag="tropical")
+response = create_plant.sync_detailed(client=client, body=plant)
+if isinstance(response.parsed, Plant):
+    print(int(response.status_code), response.parsed.name, response.parsed.tag)
+else:
+    print(int(response.status_code), response.parsed.error)
+`,
+    );
+    await expectOutcomes(`${pythonFolder}/python/bin/python create.py`, place);
+  }, 300_000);
+});
