@@ -55,6 +55,9 @@ export interface ConsoleDependencies {
 const basePath = "/console/";
 const apiPath = `${basePath}api/`;
 
+/** Of the names of the page's files that only a sandbox has. */
+const sandboxPrefix = "sandbox";
+
 /** Time for a body to arrive. */
 const arrivalMsMax = 20_000;
 
@@ -156,7 +159,8 @@ export class OperatorConsole implements AdminRoutes {
       caching: "revalidate",
       headers: securityHeaders,
     });
-    if (!this.#pageFiles.has(path)) return respondError(404, "There is no such file.");
+    const isElsewhere = path.startsWith(sandboxPrefix) && this.#dependencies.about.engine !== "memory";
+    if (isElsewhere || !this.#pageFiles.has(path)) return respondError(404, "There is no such file.");
     const file = await this.#pageFiles.respond(path, request);
     return new Response(file.body, file);
   }

@@ -9,6 +9,7 @@ import backupScript from "./page/backup.js" with { type: "file" };
 import chartsScript from "./page/charts.js" with { type: "file" };
 import csvPreviewScript from "./page/csv-preview.js" with { type: "file" };
 import dialogsScript from "./page/dialogs.js" with { type: "file" };
+import exactJsonScript from "./page/exact-json.js" with { type: "file" };
 import exportScript from "./page/export.js" with { type: "file" };
 import formatScript from "./page/format.js" with { type: "file" };
 import iconImage from "./page/icon.svg" with { type: "file" };
@@ -25,6 +26,9 @@ import plantScript from "./page/plant.js" with { type: "file" };
 import plantsScript from "./page/plants.js" with { type: "file" };
 import reloadingSectionScript from "./page/reloading-section.js" with { type: "file" };
 import requestsScript from "./page/requests.js" with { type: "file" };
+import sandboxScript from "./page/sandbox.js" with { type: "file" };
+import sandboxRequestsScript from "./page/sandbox-requests.js" with { type: "file" };
+import sandboxRulesScript from "./page/sandbox-rules.js" with { type: "file" };
 import styleSheet from "./page/style.css" with { type: "file" };
 import textFieldScript from "./page/text-field.js" with { type: "file" };
 import tokensScript from "./page/tokens.js" with { type: "file" };
@@ -53,6 +57,10 @@ export const pageFiles = new Map(
     "plant.js": plantScript,
     "plants.js": plantsScript,
     "reloading-section.js": reloadingSectionScript,
+    "sandbox.js": sandboxScript,
+    "sandbox-requests.js": sandboxRequestsScript,
+    "sandbox-rules.js": sandboxRulesScript,
+    "exact-json.js": exactJsonScript,
     "style.css": styleSheet,
     "text-field.js": textFieldScript,
     "tokens.js": tokensScript,

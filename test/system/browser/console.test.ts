@@ -183,6 +183,10 @@ test.concurrent("100,001 plants are all listed and counted, and found by any par
       await page.getByRole("searchbox").fill("eliciosa");
       await page.getByText("1 plant on this page with this text in the name or tag").waitFor();
       expect(await row(page, 1n).textContent()).toMatch(/by the shop/);
+      // What does not fit is in the tooltip.
+      expect(await row(page, 1n).locator(".created span").first().getAttribute("title")).toMatch(
+        /^\d+ \w+ \d{4} at \d\d:\d\d:\d\d by the shop$/,
+      );
       await searchFor(page, "");
       await row(page, 699_993n).waitFor();
       await page.getByRole("columnheader").getByRole("button", { name: "Name" }).click();

@@ -1,5 +1,7 @@
 // Requests to the console's API.
 
+import { parseExactJson } from "./exact-json.js";
+
 /** An error response, or no response at all. The message is a sentence for the operator. */
 export class RequestError extends Error {
   /**
@@ -51,6 +53,39 @@ export function postBytes(path, parameters, bytes) {
 }
 
 /**
+ * A call to the control of a sandbox. Returns null for a response without a body.
+ *
+ * @param {"GET" | "PUT" | "POST" | "DELETE"} method
+ * @param {string} path below that of control, such as /clock.
+ * @param {string} [body] JSON.
+ * @returns {Promise<any>}
+ */
+export function control(method, path, body) {
+  const init = {
+    method,
+    ...(body !== undefined && { headers: { "Content-Type": "application/json" }, body }),
+  };
+  return send(controlUrl(path), init, parseExactJson);
+}
+
+/**
+ * The exact bytes of a message that a sandbox has recorded.
+ *
+ * @param {string} path
+ * @returns {Promise<Uint8Array>}
+ */
+export async function controlBytes(path) {
+  const response = await sendRequest(controlUrl(path), {});
+  if (!response.ok) throw new RequestError(response.status, (await response.json()).message);
+  return new Uint8Array(await response.arrayBuffer());
+}
+
+/** @param {string} path */
+export function controlUrl(path) {
+  return `api/sandbox${path}`;
+}
+
+/**
  * Lets the browser download a response to its folder, without holding it in memory.
  *
  * @param {string} url
@@ -85,13 +120,26 @@ export function errorMessage(error) {
  * @param {string} url
  * @param {RequestInit} init
  */
-async function send(url, init) {
-  const response = await fetch(url, init).catch(() => {
+function sendRequest(url, init) {
+  return fetch(url, init).catch(() => {
     throw new RequestError(0, "The server is unreachable.");
   });
-  const json = await response.json().catch(() => {
-    throw new RequestError(response.status, "The server's response is not valid JSON.");
-  });
+}
+
+/**
+ * @param {string} url
+ * @param {RequestInit} init
+ * @param {(text: string) => any} [parse]
+ */
+async function send(url, init, parse = JSON.parse) {
+  const response = await sendRequest(url, init);
+  if (response.status === 204) return null;
+  const json = await response
+    .text()
+    .then((text) => parse(text))
+    .catch(() => {
+      throw new RequestError(response.status, "The server's response is not valid JSON.");
+    });
   if (!response.ok) throw new RequestError(response.status, json.message);
   return json;
 }

@@ -19,7 +19,7 @@ import { Tokens } from "./tokens.js";
  * @typedef {{ version: string, engine: string, run: string }} About
  * @typedef {{ session: "unknown" | "loggedOut" | "loggedIn", requiresPassword: boolean, isReachable: boolean, tick: number,
  *   slowTick: number, history: History, about: About | null, token: string, query: string,
- *   dialog: "add" | "import" | "export" | null, file: File | null, isDropTarget: boolean }} State
+ *   sandbox: typeof import("./sandbox.js") | null, changes: number, dialog: "add" | "import" | "export" | null, file: File | null, isDropTarget: boolean }} State
  */
 
 /** The duration of a sample of the server. */
@@ -39,6 +39,10 @@ class App extends Component {
     slowTick: 0,
     history: emptyHistory,
     about: null,
+    /** The sections of a sandbox, which other servers do not have. */
+    sandbox: null,
+    /** What the page has changed in the sandbox. */
+    changes: 0,
     token: "",
     /** The search that is shown, as typed. */
     query: "",
@@ -111,6 +115,8 @@ class App extends Component {
     try {
       const { about, ...newer } = await get("history", { since: String(next) });
       this.setState({ about, isReachable: true, history: appendSamples(history, newer) });
+      if (about.engine === "memory" && this.state.sandbox === null)
+        this.setState({ sandbox: await import("./sandbox.js") });
     } catch (error) {
       if (error instanceof RequestError && error.status === 401) this.setState({ session: "loggedOut" });
       else this.setState({ isReachable: false });
@@ -140,7 +146,8 @@ class App extends Component {
   }
 
   console() {
-    const { requiresPassword, isReachable, tick, slowTick, history, about, isDropTarget } = this.state;
+    const { requiresPassword, isReachable, tick, slowTick, history, about, isDropTarget, sandbox, changes } =
+      this.state;
     const open = (/** @type {State["dialog"]} */ dialog) => () => this.setState({ dialog, file: null });
     return html`
       <header class="top">
@@ -156,7 +163,7 @@ class App extends Component {
         </nav>
       </header>
       <main>
-        <div class="columns">
+        <div class=${`columns ${sandbox === null ? "" : "with-sandbox"}`}>
           <${Plants}
             tick=${tick}
             onAdd=${open("add")}
@@ -168,7 +175,17 @@ class App extends Component {
             <${Indexes} slowTick=${slowTick} engine=${about?.engine ?? ""} />
             ${about?.engine !== "memory" && html`<${Backup} engine=${about?.engine ?? ""} />`}
           </div>
-          <${Requests} slowTick=${slowTick} />
+          ${
+            sandbox === null
+              ? about !== null && about.engine !== "memory" && html`<${Requests} slowTick=${slowTick} />`
+              : html`
+                  <${sandbox.SandboxSection}
+                    slowTick=${slowTick}
+                    onChanged=${() => this.setState({ tick: tick + 1, slowTick: slowTick + 1, changes: changes + 1 })}
+                  />
+                  <${sandbox.SandboxRequests} changes=${changes} />
+                `
+          }
         </div>
       </main>
       ${isDropTarget && html`<div class="drop-anywhere" aria-hidden="true">Drop the file to import it</div>`}

@@ -20,10 +20,16 @@ export function formatTime(seconds) {
   return new Date(seconds * 1_000).toLocaleTimeString("en-GB");
 }
 
-/** @param {string} iso */
-export function formatDate(iso) {
+/**
+ * The day and the minute.
+ *
+ * @param {string} iso
+ * @param {"complete" | "short"} [style] short without the year, if it is this one.
+ */
+export function formatDate(iso, style = "complete") {
+  const isThisYear = new Date(iso).getFullYear() === new Date().getFullYear();
   const text = new Date(iso).toLocaleString("en-GB", {
-    year: "numeric",
+    ...(!(style === "short" && isThisYear) && { year: "numeric" }),
     month: "short",
     day: "numeric",
     hour: "2-digit",

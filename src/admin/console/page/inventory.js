@@ -67,7 +67,7 @@ export class Inventory extends Component {
     return html`
       <dl class="figures" aria-label="Inventory">
         <div><dt>Plants</dt><dd>${plantCount(figures)}</dd></div>
-        <div><dt>Size on disk</dt><dd>${figures.bytes === null ? "unknown" : formatBytes(figures.bytes)}</dd></div>
+        ${figures.bytes !== null && html`<div><dt>Size on disk</dt><dd>${formatBytes(figures.bytes)}</dd></div>`}
         ${growth(figures).map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}
       </dl>
       ${figures.tags !== null && figures.tags.length > 0 && this.tags(figures)}

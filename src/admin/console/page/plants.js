@@ -7,6 +7,7 @@ import { formatDate, html, untrustedText } from "./format.js";
 import { Inventory } from "./inventory.js";
 import { Component } from "./library/preact.js";
 import { PlantDialog } from "./plant.js";
+import { exactTime } from "./units.js";
 
 /**
  * @typedef {import("./address.js").Address} Address
@@ -329,7 +330,7 @@ export class Plants extends Component {
                     }
                   </td>
                   <td class="text created">
-                    ${createdAt !== null && html`<span title=${token === null ? formatDate(createdAt) : `${formatDate(createdAt)} by ${token}`}>${formatDate(createdAt)}${token !== null && html` <span class="faint">by ${untrustedText(token)}</span>`}</span>`}
+                    ${createdAt !== null && html`<span title=${token === null ? exactTime(createdAt) : `${exactTime(createdAt)} by ${token}`}>${formatDate(createdAt, "short")}${token !== null && html` <span class="faint">by ${untrustedText(token)}</span>`}</span>`}
                   </td>
                 </tr>
               `,

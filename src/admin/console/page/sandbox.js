@@ -1,0 +1,247 @@
+// The section of a sandbox: its addresses, reset, clock, snapshots and rules. It is loaded only where the server is a sandbox.
+
+import { control, errorMessage } from "./api.js";
+import { Confirmation, ErrorMessage } from "./dialogs.js";
+import { formatDate, html, untrustedText } from "./format.js";
+import { ReloadingSection } from "./reloading-section.js";
+import { SandboxRules } from "./sandbox-rules.js";
+import { formatCount, relativeTime } from "./units.js";
+
+export { SandboxRequests } from "./sandbox-requests.js";
+
+/**
+ * @typedef {{ name: string, plants: number, createdAt: string }} Snapshot
+ * @typedef {{ url: string, plantsUrl: string, token: string, plants: number, clock: { now: string, offsetSeconds: number },
+ *   snapshots: Snapshot[], rules: number }} Sandbox
+ * @typedef {{ title: string, action: string, text: any, run: () => Promise<unknown> }} Question
+ * @typedef {{ sandbox: Sandbox | null, rules: import("./sandbox-rules.js").RuleList | null, error: string, name: string,
+ *   time: string, isBusy: boolean, done: string, question: Question | null }} State
+ */
+
+const hourSeconds = 3_600;
+
+/** `onChanged` is called when plants, tokens or requests may be others. */
+/** @extends {ReloadingSection<{ slowTick: number, onChanged: () => void }, State>} */
+export class SandboxSection extends ReloadingSection {
+  /** @override @type {State} */
+  state = {
+    sandbox: null,
+    rules: null,
+    error: "",
+    name: "",
+    time: "",
+    isBusy: false,
+    done: "",
+    question: null,
+  };
+
+  /** @override */
+  async fetchData() {
+    const [sandbox, rules] = await Promise.all([control("GET", ""), control("GET", "/rules")]);
+    return { sandbox, rules };
+  }
+
+  /**
+   * Sends a change, and says that it is made.
+   *
+   * @param {() => Promise<unknown>} change
+   * @param {string} done
+   */
+  async run(change, done) {
+    if (this.state.isBusy) return;
+    this.setState({ isBusy: true, error: "", done: "" });
+    try {
+      await change();
+      await this.load();
+      this.setState({ done });
+      this.props.onChanged();
+    } catch (error) {
+      this.setState({ error: errorMessage(error) });
+    }
+    this.setState({ isBusy: false });
+  }
+
+  /**
+   * Asks before a change that loses something.
+   *
+   * @param {Question} question
+   */
+  ask(question) {
+    this.setState({ question });
+  }
+
+  /** @override */
+  render() {
+    const { sandbox, rules, error, done, question } = this.state;
+    return html`
+      <section class="card sandbox" aria-labelledby="sandbox-title">
+        <header>
+          <h2 id="sandbox-title">Sandbox</h2>
+          <button
+            type="button"
+            class="danger"
+            onClick=${() =>
+              this.ask({
+                title: "Reset the sandbox?",
+                action: "Reset",
+                text: "The plants are the seeds again, the tokens only the fixed one, the clock is the real one, and there are no rules and no recorded requests. Snapshots stay.",
+                run: () => control("POST", "/reset"),
+              })}
+          >
+            Reset
+          </button>
+        </header>
+        <p class="note">Nothing is kept: plants and tokens are gone when the server ends.</p>
+        <${ErrorMessage} text=${error} />
+        <p class="note done" role="status">${done}</p>
+        ${
+          sandbox !== null &&
+          html`
+            <dl class="facts addresses">
+              <dt>Send to</dt>
+              <dd><code>POST ${sandbox.plantsUrl}</code></dd>
+              <dt>Token</dt>
+              <dd><code>${sandbox.token}</code></dd>
+            </dl>
+            <div class="panels">
+              ${this.clock(sandbox)} ${this.snapshots(sandbox)}
+            </div>
+            ${rules !== null && html`<${SandboxRules} list=${rules} onChanged=${() => this.load()} />`}
+          `
+        }
+        ${question !== null && this.confirmation(question)}
+      </section>
+    `;
+  }
+
+  /** @param {Question} question */
+  confirmation({ title, action, text, run }) {
+    return html`
+      <${Confirmation}
+        title=${title}
+        action=${action}
+        onConfirm=${async () => {
+          await run();
+          await this.load();
+          this.setState({ done: "Done." });
+          this.props.onChanged();
+        }}
+        onClose=${() => this.setState({ question: null })}
+      >
+        <p>${text}</p>
+      <//>
+    `;
+  }
+
+  /** @param {Sandbox} sandbox */
+  clock({ clock }) {
+    const { time, isBusy } = this.state;
+    const set = (/** @type {object} */ body, /** @type {string} */ done) => () =>
+      this.run(() => control("PUT", "/clock", JSON.stringify(body)), done);
+    const isReal = clock.offsetSeconds === 0;
+    return html`
+      <div role="group" aria-labelledby="sandbox-clock">
+        <h3 id="sandbox-clock">Clock</h3>
+        <p class="figure">${formatDate(clock.now)} <span class=${`badge ${isReal ? "" : "building"}`}>${isReal ? "real" : "set"}</span></p>
+        <p class="note">Tokens expire by it.</p>
+        <div class="inline">
+          <button type="button" disabled=${isBusy} onClick=${set({ advanceSeconds: hourSeconds }, "The clock is an hour ahead of before.")}>+ 1 hour</button>
+          <button type="button" disabled=${isBusy} onClick=${set({ advanceSeconds: 24 * hourSeconds }, "The clock is a day ahead of before.")}>+ 1 day</button>
+          <button type="button" disabled=${isBusy || isReal} onClick=${set({ offsetSeconds: 0 }, "The clock is the real one.")}>Real time</button>
+        </div>
+        <form
+          class="inline"
+          onSubmit=${(/** @type {SubmitEvent} */ event) => {
+            event.preventDefault();
+            if (time !== "") void set({ now: new Date(time).toISOString() }, "The clock is set.")();
+          }}
+        >
+          <input
+            class="grow-field"
+            type="datetime-local"
+            step="1"
+            aria-label="Time of the clock"
+            value=${time}
+            onInput=${(/** @type {InputEvent & { currentTarget: HTMLInputElement }} */ event) => this.setState({ time: event.currentTarget.value })}
+          />
+          <button disabled=${isBusy || time === ""}>Set</button>
+        </form>
+      </div>
+    `;
+  }
+
+  /** @param {Sandbox} sandbox */
+  snapshots({ snapshots, plants }) {
+    const { name, isBusy } = this.state;
+    const path = (/** @type {string} */ of) => `/snapshots/${encodeURIComponent(of)}`;
+    return html`
+      <div role="group" aria-labelledby="sandbox-snapshots">
+        <h3 id="sandbox-snapshots">Snapshots</h3>
+        <p class="note">Copies of all plants, of which there are ${formatCount(plants, "plant").replace(/ plants?$/, "")} now.</p>
+        <form
+          class="inline"
+          onSubmit=${(/** @type {SubmitEvent} */ event) => {
+            event.preventDefault();
+            if (name === "") return;
+            const isThere = snapshots.some((one) => one.name === name);
+            const take = () => control("PUT", path(name));
+            const done = `The snapshot ${name} is taken.`;
+            if (!isThere) void this.run(take, done).then(() => this.setState({ name: "" }));
+            else
+              this.ask({
+                title: `Take the snapshot ${name} again?`,
+                action: "Take it again",
+                text: "The plants that it has are replaced with those of now.",
+                run: take,
+              });
+          }}
+        >
+          <input
+            class="grow-field"
+            aria-label="Name of the snapshot"
+            placeholder="Name, such as before-tests"
+            autocomplete="off"
+            maxlength="64"
+            value=${name}
+            onInput=${(/** @type {InputEvent & { currentTarget: HTMLInputElement }} */ event) => this.setState({ name: event.currentTarget.value.trim() })}
+          />
+          <button disabled=${isBusy || name === ""}>Take</button>
+        </form>
+        <ul class="rows">
+          ${snapshots.map(
+            (one) => html`
+              <li key=${one.name}>
+                <div class="grow">
+                  <span class="name cut" title=${one.name}>${untrustedText(one.name)}</span>
+                  <small>${formatCount(one.plants, "plant")} · ${relativeTime(one.createdAt)}</small>
+                </div>
+                <button
+                  type="button"
+                  class="quiet"
+                  aria-label=${`Restore ${one.name}`}
+                  onClick=${() =>
+                    this.ask({
+                      title: `Restore the snapshot ${one.name}?`,
+                      action: "Restore",
+                      text: `All plants are replaced with the ${formatCount(one.plants, "plant")} of the snapshot.`,
+                      run: () => control("POST", `${path(one.name)}/restore`),
+                    })}
+                >
+                  Restore
+                </button>
+                <button
+                  type="button"
+                  class="quiet"
+                  aria-label=${`Delete ${one.name}`}
+                  onClick=${() => this.run(() => control("DELETE", path(one.name)), `The snapshot ${one.name} is deleted.`)}
+                >
+                  Delete
+                </button>
+              </li>
+            `,
+          )}
+        </ul>
+      </div>
+    `;
+  }
+}

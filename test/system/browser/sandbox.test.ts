@@ -1,0 +1,222 @@
+// The console of a sandbox in Chromium: reset, clock, snapshots, rules, and the log of requests.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { errorRegistry } from "../../../src/contract/errors.ts";
+import { accessibilityFaults, type Page, TestBrowser } from "../../support/browser.ts";
+import { row } from "../../support/console-page.ts";
+import { plantJson, post } from "../../support/http.ts";
+import { RunningSandbox } from "../../support/sandbox.ts";
+import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+
+const resources = new AsyncDisposableStack();
+let browser: TestBrowser;
+beforeAll(async () => {
+  browser = resources.use(await TestBrowser.start());
+});
+afterAll(() => resources.disposeAsync());
+
+const consoleOf = (sandbox: RunningSandbox) => sandbox.controlUrl.replace(/\/sandbox$/, "/console/");
+const section = (page: Page) => page.getByRole("region", { name: "Sandbox", exact: true });
+const requests = (page: Page) => page.getByRole("region", { name: "Recorded requests" });
+
+test.concurrent("plants are brought back by a snapshot and by a reset, which also ends a token and the log", async () => {
+  await using sandbox = await RunningSandbox.start();
+  await post(sandbox, plantJson(1n, "Ficus"));
+  await browser.visit(consoleOf(sandbox), {}, async (page) => {
+    await row(page, 1n).waitFor();
+    await section(page).getByText(`POST ${sandbox.url}/plants`).waitFor();
+    // By the keyboard alone.
+    await section(page).getByLabel("Name of the snapshot").focus();
+    await page.keyboard.type("before");
+    await page.keyboard.press("Enter");
+    await section(page).getByText("The snapshot before is taken.").waitFor();
+    await post(sandbox, plantJson(2n, "Hoya"));
+    await row(page, 2n).waitFor();
+    await section(page).getByRole("button", { name: "Restore before" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Restore" }).click();
+    await row(page, 2n).waitFor({ state: "detached" });
+    expect((await sandbox.plants()).map(({ id }) => id)).toEqual([1n]);
+
+    await requests(page).getByRole("row").nth(2).waitFor();
+    await section(page).getByRole("button", { name: "Reset" }).click();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await page.getByRole("dialog").getByRole("button", { name: "Reset" }).click();
+    await page.getByText("There are no plants yet.").waitFor();
+    await requests(page).getByText("No request yet.").waitFor();
+    expect(await sandbox.plants()).toEqual([]);
+    // Snapshots stay, until they are deleted.
+    await section(page).getByRole("button", { name: "Delete before" }).click();
+    await section(page).getByRole("button", { name: "Delete before" }).waitFor({ state: "detached" });
+    expect((await sandbox.control("GET", "/snapshots")).json).toEqual({ snapshots: [] });
+  });
+});
+
+test.concurrent("the clock is advanced, set, and real again", async () => {
+  await using sandbox = await RunningSandbox.start();
+  const offset = async () =>
+    Number(((await sandbox.control("GET", "/clock")).json as { offsetSeconds: number }).offsetSeconds);
+  await browser.visit(consoleOf(sandbox), {}, async (page) => {
+    const clock = section(page).getByRole("group", { name: "Clock" });
+    expect(await clock.getByRole("button", { name: "Real time" }).isDisabled()).toBe(true);
+    await clock.getByRole("button", { name: "+ 1 hour" }).click();
+    await section(page).getByText("The clock is an hour ahead of before.").waitFor();
+    await clock.getByRole("button", { name: "+ 1 day" }).click();
+    await section(page).getByText("The clock is a day ahead of before.").waitFor();
+    expect(await offset()).toBe(25 * 3_600);
+    await clock.getByLabel("Time of the clock").fill("2031-05-06T07:08:09");
+    await clock.getByRole("button", { name: "Set" }).click();
+    await clock.getByText("6 May 2031").waitFor();
+    await clock.getByRole("button", { name: "Real time" }).click();
+    await clock.getByText("real", { exact: true }).waitFor();
+    expect(await offset()).toBe(0);
+  });
+});
+
+test.concurrent("rules are added by fields and as JSON, with exact ids, applied, and removed", async () => {
+  await using sandbox = await RunningSandbox.start();
+  await browser.visit(consoleOf(sandbox), { expectedFaults: [/ 400/] }, async (page) => {
+    const rules = section(page).getByRole("group", { name: "Rules" });
+    await rules.getByRole("button", { name: "Add a rule" }).click();
+    const dialog = page.getByRole("dialog");
+    const offered = await dialog
+      .getByRole("combobox", { name: /^Error/ })
+      .locator("option")
+      .evaluateAll((options) =>
+        options.map((option) => Number((option as unknown as { value: string }).value)),
+      );
+    expect(offered.filter((code) => code !== 0)).toEqual(
+      Object.values(errorRegistry).map(({ error }) => error),
+    );
+    await dialog.getByLabel("Id of the plant").fill("9223372036854775807");
+    await dialog.getByLabel("At most, times").fill("1");
+    await dialog.getByRole("combobox", { name: /^Error/ }).selectOption("50300");
+    await dialog.getByLabel("The plant is stored before the error is sent").check();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await dialog.getByLabel("as JSON").check();
+    expect(await dialog.getByLabel("Rule", { exact: true }).inputValue()).toContain(
+      '"id": 9223372036854775807',
+    );
+    await page.getByRole("button", { name: "Add rule" }).click();
+    await rules.getByText("id 9223372036854775807 → error 50300, commit true").waitFor();
+    expect((await post(sandbox, plantJson(9223372036854775807n, "Hoya"))).status).toBe(503);
+    expect((await post(sandbox, plantJson(9223372036854775807n, "Hoya"))).status).toBe(200);
+    expect((await sandbox.plants()).length).toBe(1);
+    await rules.getByText("1 of 1").waitFor();
+
+    await rules.getByRole("button", { name: "Add a rule" }).click();
+    await dialog.getByLabel("as JSON").check();
+    await dialog.getByLabel("Rule", { exact: true }).fill('{"outcome": {"error": 1}}');
+    await page.getByRole("button", { name: "Add rule" }).click();
+    await dialog.getByRole("alert").filter({ visible: true }).waitFor();
+    await dialog
+      .getByLabel("Rule", { exact: true })
+      .fill('{"match": {"tag": "slow"}, "outcome": {"drop": "beforeCommit"}}');
+    await page.getByRole("button", { name: "Add rule" }).click();
+    await rules.getByText('tag "slow" → drop "beforeCommit"').waitFor();
+    const rejected = await post(sandbox, plantJson(7n, "Hoya", "slow")).catch(() => undefined);
+    expect(rejected).toBeUndefined();
+    await requests(page).getByText("connection dropped").waitFor();
+    await rules
+      .getByRole("button", { name: /^Remove r\d/ })
+      .last()
+      .click();
+    await rules.getByText('tag "slow"').waitFor({ state: "detached" });
+    expect((await post(sandbox, plantJson(7n, "Hoya", "slow"))).status).toBe(200);
+    await rules.getByRole("button", { name: /^Remove r\d/ }).click();
+    await rules.getByText("No rule: every request gets its real response.").waitFor();
+  });
+});
+
+test.concurrent("requests appear as they come, with the exact bytes of both messages, and earlier ones on request", async () => {
+  await using sandbox = await RunningSandbox.start();
+  for (let id = 1n; id <= 60n; id++) await post(sandbox, plantJson(id, "Ficus"));
+  await browser.visit(consoleOf(sandbox), {}, async (page) => {
+    const log = requests(page);
+    await log.getByRole("button", { name: "Request 60", exact: true }).waitFor();
+    expect(await log.getByRole("button", { name: "Request 10", exact: true }).count()).toBe(0);
+    await log.getByRole("button", { name: "Show earlier requests, before number 11" }).click();
+    await log.getByRole("button", { name: "Request 1", exact: true }).waitFor();
+    await log.getByText("Live", { exact: true }).waitFor();
+    const hostile = "\u202egnp.exe <b>x</b>";
+    await post(sandbox, plantJson(61n, hostile));
+    const button = log.getByRole("button", { name: "Request 61", exact: true });
+    await button.focus();
+    await page.keyboard.press("Enter");
+    const messages = log.locator("pre");
+    await messages.nth(1).waitFor();
+    expect(await messages.nth(0).textContent()).toStartWith(
+      "POST /plants HTTP/1.1\r\n".replaceAll("\r\n", "\r\n"),
+    );
+    expect(await messages.nth(0).textContent()).toEndWith(plantJson(61n, hostile));
+    expect(await messages.nth(1).textContent()).toStartWith("HTTP/1.1 200 OK");
+    await log.getByRole("button", { name: "Show bytes" }).click();
+    expect(await messages.nth(0).textContent()).toStartWith(
+      "000000  50 4f 53 54 20 2f 70 6c 61 6e 74 73 20 48 54 54  POST /plants HTT\n",
+    );
+    expect(await accessibilityFaults(page)).toEqual([]);
+    const download = page.waitForEvent("download");
+    await log.getByRole("link", { name: "Download" }).nth(1).click();
+    const bytes = await Bun.file(await (await download).path()).bytes();
+    expect(
+      Buffer.from(bytes).equals(
+        Buffer.from(await (await fetch(`${sandbox.controlUrl}/requests/61/response`)).bytes()),
+      ),
+    ).toBe(true);
+    // While it is paused nothing moves.
+    await log.getByRole("button", { name: "Pause" }).click();
+    await post(sandbox, plantJson(62n, "Hoya"));
+    await log.getByText("Paused").waitFor();
+    expect(await log.getByRole("button", { name: "Request 62", exact: true }).count()).toBe(0);
+    await log.getByRole("button", { name: "Continue" }).click();
+    await log.getByRole("button", { name: "Request 62", exact: true }).waitFor();
+    await log.getByRole("button", { name: "Empty the log" }).click();
+    await log.getByText("No request yet.").waitFor();
+    // Numbers continue.
+    await post(sandbox, plantJson(63n, "Hoya"));
+    await log.getByRole("button", { name: "Request 63", exact: true }).waitFor();
+  });
+});
+
+test.concurrent("light, dark and narrow pages of a sandbox are accessible, and nothing scrolls sideways", async () => {
+  await using sandbox = await RunningSandbox.start();
+  await post(sandbox, plantJson(9223372036854775807n, "x".repeat(500), "y".repeat(500)));
+  await sandbox.control("PUT", `/snapshots/${"n".repeat(64)}`);
+  await fetch(`${sandbox.controlUrl}/rules`, {
+    method: "POST",
+    body: JSON.stringify({ match: { tag: "z".repeat(300) }, outcome: { error: 42900 } }),
+  });
+  await browser.visitInEveryLook(consoleOf(sandbox), async (page) => {
+    await section(page).getByText("error 42900").waitFor();
+    await requests(page).getByRole("button", { name: "Request 1", exact: true }).click();
+    await requests(page).locator("pre").nth(1).waitFor();
+    expect(await accessibilityFaults(page)).toEqual([]);
+    await assertNoHorizontalScroll(page);
+    const headings = await page.getByRole("main").getByRole("heading", { level: 2 }).allTextContents();
+    expect(headings.slice(0, 1)).toEqual(["Plants"]);
+    // There is no file to back up, and the recorded requests have all that the recent ones have.
+    expect(headings).not.toContain("Backup");
+    expect(headings).not.toContain("Recent requests");
+    await page.setViewportSize({ width: 320, height: 700 });
+    await assertNoHorizontalScroll(page);
+    await section(page).getByRole("button", { name: "Add a rule" }).click();
+    await page.getByRole("dialog").waitFor();
+    await assertNoHorizontalScroll(page);
+  });
+});
+
+test.concurrent("the console of another server has no section for a sandbox, nor its scripts", async () => {
+  using folder = new TemporaryFolder();
+  await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` });
+  const url = `${await server.adminUrl()}/console/`;
+  await browser.visit(url, {}, async (page) => {
+    await page.getByRole("heading", { name: "Backup" }).waitFor();
+    expect(await section(page).count()).toBe(0);
+  });
+  for (const file of ["sandbox.js", "sandbox-rules.js", "sandbox-requests.js"])
+    expect((await fetch(url + file)).status).toBe(404);
+});
+
+/** Waits for it: the charts follow a change of the width in the next frame. */
+async function assertNoHorizontalScroll(page: Page): Promise<void> {
+  await page.waitForFunction("document.documentElement.scrollWidth <= innerWidth");
+}
