@@ -38,6 +38,22 @@ async function createRaw(id: bigint, more = ""): Promise<{ received: string; isC
   return { received: connection.received, isClosed };
 }
 
+/** Sends a create on a connection of its own. */
+async function sendCreate(id: bigint): Promise<RawConnection> {
+  const connection = await RawConnection.open(sandbox.url);
+  const body = plantJson(id, "Monstera", "tropical");
+  connection.write(createHead(sandbox, `Content-Length: ${body.length}`) + body);
+  return connection;
+}
+
+/** Waits until the only rule was applied. */
+async function untilApplied(): Promise<void> {
+  for (;;) {
+    const { json } = await sandbox.control("GET", "/rules");
+    if ((json as { rules: { applied: bigint }[] }).rules[0]?.applied !== 0n) return;
+  }
+}
+
 const retried = (id: bigint) => post(sandbox, plantJson(id, "Monstera", "tropical"));
 const statusOf = ({ status }: Answer) => status;
 const plantBody = '{"name":"Monstera","tag":"tropical"}';
@@ -112,21 +128,29 @@ describe("the store", () => {
     expect(await isStored(2n ** 62n + 1n)).toBe(true);
   });
 
-  test("a plant is not stored before the delay has passed, and is stored after it, whether the client waits or not", async () => {
-    const id = freshId();
-    await force({ outcome: { delay: { seconds: 0.5 } } });
-    const waiting = retried(id);
-    const gone = RawConnection.open(sandbox.url);
-    const other = freshId();
-    const body = plantJson(other, "Monstera");
-    const connection = await gone;
-    connection.write(createHead(sandbox, `Content-Length: ${body.length}`) + body);
-    await Bun.sleep(50);
-    connection.terminate();
+  test("a plant is not stored before the delay has passed", async () => {
+    const [id, other] = [freshId(), freshId()];
+    await force({ times: 1, outcome: { delay: { seconds: 3_000 } } });
+    const connection = await sendCreate(id);
+    await untilApplied();
+    expect(await retried(other).then(statusOf)).toBe(200);
     expect(await isStored(id)).toBe(false);
-    expect(await waiting.then(statusOf)).toBe(200);
-    expect(await isStored(id)).toBe(true);
-    while (!(await isStored(other))) await Bun.sleep(20);
+    connection.terminate();
+  });
+
+  test("a plant is stored after the delay also where its client has gone", async () => {
+    await force({ outcome: { delay: { seconds: 0.1 } } });
+    // The client must not leave before the server has read the body.
+    for (let ms = 20, isCommitted = false; !isCommitted; ms *= 2) {
+      const id = freshId();
+      const connection = await sendCreate(id);
+      await Bun.sleep(ms);
+      connection.terminate();
+      for (let tries = 0; tries < 40 && !isCommitted; tries++) {
+        await Bun.sleep(25);
+        isCommitted = await isStored(id);
+      }
+    }
   });
 
   test("with a delay after the commit the plant is stored while the client waits", async () => {
@@ -169,18 +193,22 @@ describe("the connection", () => {
     expect(received).toEndWith(`\r\n\r\n${plantBody}`);
   });
 
-  test("slow bytes arrive one after another, and are all there in the end", async () => {
-    await force({ outcome: { bytesPerSecond: 2_000 } });
-    const connection = await RawConnection.open(sandbox.url);
-    const body = plantJson(freshId(), "Monstera", "tropical");
-    connection.write(createHead(sandbox, `Content-Length: ${body.length}`) + body);
-    const first = await connection.until((received) => (received === "" ? undefined : received.length));
-    const all = await connection.until((received) =>
-      rawAnswers(received).answers.length > 0 ? received : undefined,
-    );
-    expect(first).toBeLessThan(100);
-    expect(all).toEndWith(plantBody);
-    // The connection stays good.
+  test("slow bytes arrive one after another", async () => {
+    await force({ outcome: { bytesPerSecond: 20 } });
+    const connection = await sendCreate(freshId());
+    const first = await connection.until((received) => (received === "" ? undefined : received));
+    // All of them would take some 18 seconds.
+    expect(rawAnswers(first ?? "").answers).toEqual([]);
+    connection.terminate();
+    expect(await lastRequest()).toMatchObject({ ended: "clientAborted", response: { status: null } });
+  });
+
+  test("slow bytes are all there in the end, and the connection stays good", async () => {
+    await force({ outcome: { bytesPerSecond: 5_000 } });
+    const connection = await sendCreate(1n);
+    await connection.until((received) => (rawAnswers(received).answers.length === 1 ? true : undefined));
+    expect(connection.received).toEndWith(plantBody);
+    const body = plantJson(1n, "Monstera", "tropical");
     connection.write(createHead(sandbox, `Content-Length: ${body.length}`) + body);
     await connection.until((received) => (rawAnswers(received).answers.length === 2 ? true : undefined));
     connection.terminate();
@@ -189,10 +217,8 @@ describe("the connection", () => {
 
   test("a delay of over the idle time of a connection is waited for", async () => {
     await force({ outcome: { error: 50300, delay: { seconds: 3_600 } } });
-    const connection = await RawConnection.open(sandbox.url);
-    const body = plantJson(freshId(), "Monstera");
-    connection.write(createHead(sandbox, `Content-Length: ${body.length}`) + body);
-    await Bun.sleep(20);
+    const connection = await sendCreate(freshId());
+    await untilApplied();
     // Rules that change do not change the outcome of a request that has one.
     await sandbox.control("DELETE", "/rules");
     expect((await requestPage(sandbox)).requests).toEqual([]);

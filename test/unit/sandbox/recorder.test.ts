@@ -130,11 +130,11 @@ test("a server that does not read stops the client", async () => {
 }, 30_000);
 
 test("a client that resets the connection ends that to the server, and is in the log", async () => {
-  let closed = 0;
-  await using recorder = await start({ close: () => closed++ });
+  let [asked, closed] = [0, 0];
+  await using recorder = await start({ data: () => asked++, close: () => closed++ });
   const connections = await Promise.all(Array.from({ length: 20 }, () => RawConnection.open(recorder.url)));
   for (const connection of connections) connection.write(head);
-  await Bun.sleep(20);
+  while (asked < 20) await Bun.sleep(5);
   for (const connection of connections) connection.terminate();
   while (closed < 20 || recorder.log.last < 20) await Bun.sleep(5);
   expect(new Set(Array.from(recorder.log.after(0), ({ ended }) => ended))).toEqual(
@@ -239,10 +239,15 @@ test("responses behind one that is held come after it, in their order", async ()
 });
 
 test("a client that goes while its response is held is in the log as such, and the timer is stopped", async () => {
-  await using recorder = await start({ data: (socket) => void socket.write(ok) }, { delayMs: 60_000 });
+  let isAnswered = false;
+  const data = (socket: Upstream) => {
+    isAnswered = true;
+    socket.write(ok);
+  };
+  await using recorder = await start({ data }, { delayMs: 3_600_000 });
   const connection = await RawConnection.open(recorder.url);
   connection.write(head);
-  await Bun.sleep(20);
+  while (!isAnswered) await Bun.sleep(5);
   connection.terminate();
   await recorder.log.waitFor(0, AbortSignal.timeout(5_000));
   expect([...recorder.log.after(0)]).toMatchObject([{ ended: "clientAborted", response: { length: 0 } }]);
