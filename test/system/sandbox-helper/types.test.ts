@@ -61,7 +61,7 @@ async function check(types: string): Promise<string> {
 test("each has the members and the values of the other", async () => {
   expect(await check(documentTypes)).toBe("");
   for (const [text, replacement] of [
-    ["isTruncated?:", "isCut?:"],
+    ["isTruncated?:", "wasCut?:"],
     ['"clientAborted"', '"gone"'],
     ["50300", "50400"],
     ["bytesPerSecond?: number", "bytesPerSecond?: string"],

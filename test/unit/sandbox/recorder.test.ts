@@ -85,7 +85,11 @@ test("a client that does not read stops the server, and gets all bytes when it r
   const client = await Bun.connect({
     hostname: "127.0.0.1",
     port: Number(new URL(recorder.url).port),
-    socket: { data: (_, bytes) => void (received += bytes.length) },
+    socket: {
+      data(_, bytes) {
+        received += bytes.length;
+      },
+    },
   });
   client.pause();
   client.write(head);
