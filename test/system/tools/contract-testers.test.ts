@@ -116,7 +116,7 @@ describeUnless(newmanMissing, "Newman", () => {
     guide.write(`${place}/checks.mjs`, "js", "checked.json");
     guide.write(`${place}/plants.json`, "json", "sent again");
     const output = await runScriptOrThrow(commands("--iteration-data"), place);
-    expect(output).toMatch(/assertions │ +6 │ +0 │/);
+    expect(output).toMatch(/assertions │ +7 │ +0 │/);
     expect(await sandbox.plants()).toEqual([
       { id: 1n, name: "Monstera deliciosa", tag: "tropical" },
       { id: 9007199254740992n, name: "Ficus" },
@@ -130,7 +130,7 @@ describeUnless(newmanMissing, "Newman", () => {
     );
     const { exitCode, output: failure } = await runScript(commands("--iteration-data"), place);
     expect(exitCode).toBe(1);
-    expect(failure).toMatch(/assertions │ +6 │ +2 │/);
+    expect(failure).toMatch(/assertions │ +7 │ +2 │/);
   });
 });
 

@@ -55,6 +55,16 @@ test("the commands of the guide's first section create a plant, read it back and
   expect(await sandbox.plants()).toEqual([]);
 });
 
+test("the commands about forced outcomes and requests get 503, and the bytes of the exchange", async () => {
+  await sandbox.control("POST", "/reset");
+  const commands = guide.block("sh", "Prefer: code=503", addressesOf(sandbox));
+  const output = await runScriptOrThrow(commands, folder.path);
+  expect(output).toContain("HTTP/1.1 503 Service Unavailable");
+  expect(output).toContain('"error":50300');
+  expect(output).toContain('"forced":{"prefer":"code=503, delay=0.5"}');
+  expect(await sandbox.plants()).toEqual([]);
+});
+
 describeIfInstalled(
   "nginx",
   "nginx",
@@ -83,6 +93,12 @@ describeIfInstalled(
   },
   "nginx-light",
 );
+
+/** A request in the log of the sandbox. */
+interface RecordedRequest {
+  readonly request: { readonly headers: readonly (readonly [name: string, value: string])[] };
+  readonly response: unknown;
+}
 
 /** Tests of the suite that fail behind Prism, by the rows of the guide's table. */
 const changedByPrism: readonly (readonly [row: string, ...tests: RegExp[]])[] = [
@@ -143,6 +159,7 @@ describeUnless(await npxMissing(prism), "Prism as a proxy", () => {
     const rows = rowsOf(guide.text, /^\| .* \| .* \|$/).map(([first]) => first);
     for (const [row] of changedByPrism) expect(rows).toContainEqual(expect.stringContaining(row));
 
+    await sandbox.control("POST", "/reset");
     const { passed, failed } = await runSuite(url);
     const tests = changedByPrism.map(([row, ...patterns]) => ({ row, patterns }));
     const isExplained = (name: string) =>
@@ -154,10 +171,21 @@ describeUnless(await npxMissing(prism), "Prism as a proxy", () => {
     expect(unused.map(({ row }) => row)).toEqual([]);
     expect(passed).toBeGreaterThan(60);
 
+    const { json } = await sandbox.control("GET", "/requests?limit=1000");
+    const { requests } = json as { requests: readonly RecordedRequest[] };
     const violations = (await proxy.output())
       .split("\n")
       .filter((line) => line.includes("Violation: response"));
-    // The bare 400 to each of the two chunked bodies, to which Prism has added a Content-Length.
+    // The bare 400 to each of the two chunked bodies, to which Prism has added a Content-Length: the log of the sandbox shows it.
+    const framedTwice = requests.filter(({ request: { headers } }) =>
+      ["transfer-encoding", "content-length"].every((name) =>
+        headers.some(([field]) => field.toLowerCase() === name),
+      ),
+    );
+    expect(framedTwice.map(({ response }) => response)).toEqual([
+      expect.objectContaining({ status: 400n, body: "" }),
+      expect.objectContaining({ status: 400n, body: "" }),
+    ]);
     expect(violations.map((line) => line.replace(/^.*Violation: /, ""))).toEqual(
       [1, 2].flatMap(() => [
         'response The received media type "" does not match the one specified in the current response: application/json',
