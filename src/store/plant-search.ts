@@ -105,9 +105,12 @@ const scanMsMax = 800;
 
 /**
  * How long plants are scanned for a text that the index "text" would find: a text that many plants have is found sooner by the
- * scan, and any other one by the index. With a tag those that have it are scanned, if there is the index "tag".
+ * scan, and any other one by the index.
  */
 const commonTextMsMax = 60;
+
+/** The same if only the plants of a tag are scanned, by the index "tag": most tags have few enough. */
+const taggedTextMsMax = 250;
 
 /** How long one statement of such a search should take: a read transaction keeps SQLite from restarting the WAL. */
 const rangeMs = 20;
@@ -242,7 +245,10 @@ async function readText(
   const first = firstId(reading);
   const quick = first === undefined ? [] : await queries.byText(filter, first, isDescending, plantsMax, true);
   if (quick !== undefined) return { rows: quick };
-  const scanned = await scanRanges(reading, filter, { usesTagIndex, msMax: commonTextMsMax });
+  const scanned = await scanRanges(reading, filter, {
+    usesTagIndex,
+    msMax: usesTagIndex ? taggedTextMsMax : commonTextMsMax,
+  });
   if (scanned.rest === undefined) return scanned;
   const missing = plantsMax - scanned.rows.length;
   const rest = await queries.byText(filter, scanned.rest, isDescending, missing, false);

@@ -21,7 +21,15 @@ import {
 } from "../plant-search.ts";
 import type { Database } from "./driver.ts";
 import { type PlantRow, plantColumns } from "./plants.ts";
-import { foldedSql, isAscii, pagesMax, phrase, planTextMatch, quickPagesMax } from "./text-match.ts";
+import {
+  foldedSql,
+  isAscii,
+  pagesMax,
+  phrase,
+  planRareParts,
+  planWholeText,
+  quickPagesMax,
+} from "./text-match.ts";
 
 interface Row extends PlantColumns {
   readonly id: bigint;
@@ -133,7 +141,9 @@ export class SqlitePlantQueries implements PlantQueries, CreationQueries {
     plantsMax: number,
     isQuick: boolean,
   ): Promise<PlantAtCursor[] | undefined> {
-    const match = planTextMatch(this.#database, text, tag, isQuick ? quickPagesMax : pagesMax);
+    const match = isQuick
+      ? planRareParts(this.#database, text, tag, quickPagesMax)
+      : planWholeText(this.#database, text, pagesMax);
     if (match === undefined) return undefined;
     const { reached, direction } = sqlOf(isDescending);
     const [matches, values] = filterSql({ text, ...(tag !== undefined && { tag }) }, undefined);

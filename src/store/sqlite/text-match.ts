@@ -4,13 +4,13 @@ import { textCharactersMin } from "../plant-reader.ts";
 import type { Database } from "./driver.ts";
 
 /**
- * Pages of 4 KB that one statement may read of the index, some 600 plants each: about 200 ms. A text whose rarest part is in
- * more of them takes longer.
+ * Pages of 4 KB of the index, some 600 plants each, that a statement may read which compares each of these plants itself: about
+ * 100 ms.
  */
-export const pagesMax = 2_000;
+export const quickPagesMax = 200;
 
-/** The same for a statement that takes some 30 ms. */
-export const quickPagesMax = 300;
+/** The same for a statement in which FTS5 compares the whole text by reading the lists of all of its parts: about 300 ms. */
+export const pagesMax = 3_000;
 
 /** Parts that are in up to so many times as many pages as the rarest one are asked for, too: they leave fewer plants to compare. */
 const rareFactor = 4;
@@ -23,15 +23,17 @@ const rarePartsMax = 4;
 const tagCharactersMax = 30;
 
 /**
- * The query of FTS5 for the plants with a text in the name or tag, and of a tag; its result may have others, unless the text has
- * other characters than ASCII. Undefined if it would take long.
+ * The query of FTS5 for the plants with a text in the name or tag, and of a tag, by the parts that the fewest plants have: its
+ * result has other plants, too. Undefined if these are many, or if the text has other characters than ASCII, which the plants cannot be
+ * compared with.
  */
-export function planTextMatch(
+export function planRareParts(
   database: Database,
   text: string,
   tag: string | undefined,
   limit: number,
 ): string | undefined {
+  if (!isAscii(text)) return undefined;
   const sizes = new TermSizes(database);
   const tagStart = Array.from(tag ?? "")
     .slice(0, tagCharactersMax)
@@ -42,11 +44,16 @@ export function planTextMatch(
   ].toSorted((one, other) => one.pages - other.pages);
   const rarest = parts[0]?.pages ?? 0;
   const rare = parts.slice(0, rarePartsMax).filter(({ pages }) => pages <= rareFactor * rarest);
-  // A phrase reads the lists of all of its parts.
-  const read = isAscii(text) ? rare : parts;
-  if (read.reduce((sum, { pages }) => sum + pages, 0) > limit) return undefined;
-  if (!isAscii(text)) return phrase(text);
-  return rare.map(({ query }) => query).join(" AND ");
+  return rarest > limit ? undefined : rare.map(({ query }) => query).join(" AND ");
+}
+
+/** The query of FTS5 for the whole text; undefined if its lists are long. */
+export function planWholeText(database: Database, text: string, limit: number): string | undefined {
+  const sizes = new TermSizes(database);
+  const pages = trigrams(text).map((part) => sizes.pages(part));
+  // Where no plant has a part, FTS5 reads nothing.
+  const isAbsent = pages.includes(0);
+  return isAbsent || pages.reduce((sum, each) => sum + each, 0) <= limit ? phrase(text) : undefined;
 }
 
 /** A text as a phrase of FTS5's query language, in which nothing else is special. */

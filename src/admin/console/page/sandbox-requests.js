@@ -248,8 +248,8 @@ export class SandboxRequests extends Component {
       ["response", "Response", response?.bytes ?? 0],
     ]);
     return html`
-      <p class="note">${exactTime(startedAt)}, connection ${connection}
-        <button type="button" class="link" aria-pressed=${isHex} onClick=${() => this.setState({ isHex: !isHex })}>${isHex ? "Show text" : "Show bytes"}</button>
+      <p class="note">${exactTime(startedAt)}, connection ${connection}${" "}
+        <button type="button" class="quiet" aria-pressed=${isHex} onClick=${() => this.setState({ isHex: !isHex })}>${isHex ? "Show text" : "Show bytes"}</button>
       </p>
       ${messages.map(
         ([kind, title, length]) => html`

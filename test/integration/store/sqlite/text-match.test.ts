@@ -5,7 +5,7 @@ import { openDatabase } from "../../../../src/store/sqlite/connection.ts";
 import type { Database } from "../../../../src/store/sqlite/driver.ts";
 import { SqliteIndexes } from "../../../../src/store/sqlite/indexes.ts";
 import { SqlitePlantQueries } from "../../../../src/store/sqlite/plant-queries.ts";
-import { phrase, planTextMatch } from "../../../../src/store/sqlite/text-match.ts";
+import { phrase, planRareParts, planWholeText } from "../../../../src/store/sqlite/text-match.ts";
 import { TemporaryFolder } from "../../../support/server.ts";
 
 /** A store with the index "text", of plants with the ids from 0 on. */
@@ -71,8 +71,12 @@ test("the parts of a text find the plants that the whole text does, of every cas
       for (const tag of [undefined, "kiwi 3", "\u212aIWI 6"]) {
         const filter = { text, ...(tag !== undefined && { tag }) };
         const matching = ids.filter((id) => tag === undefined || plants[Number(id)]?.[1] === tag);
-        const byText = await queries.byText(filter, 2n ** 63n - 1n, true, 4_000, false);
-        expect({ text, tag, ids: byText?.map(({ id }) => id) }).toEqual({ text, tag, ids: matching });
+        for (const isQuick of [true, false]) {
+          const byText = await queries.byText(filter, 2n ** 63n - 1n, true, 4_000, isQuick);
+          const isLeftOut = isQuick && /[^\0-\x7f]/.test(text);
+          const expectedIds = isLeftOut ? undefined : matching;
+          expect({ text, tag, ids: byText?.map(({ id }) => id) }).toEqual({ text, tag, ids: expectedIds });
+        }
         // As a search without time for the index continues.
         const range = { min: 0n, max: 3_000n, usesTagIndex: false };
         const scanned = await queries.inIdRange(filter, range, true, 4_000);
@@ -89,15 +93,18 @@ test("a text is searched for by its rarest parts, and not at all if each of them
     (_, id) => [`Hoya carnosa ${id}`, `tag ${id % 100}`] as const,
   );
   await withPlants(plants, async (database) => {
-    const parts = planTextMatch(database, "Hoya carnosa 1777", undefined, 1_000)?.split(" AND ") ?? [];
+    const parts = planRareParts(database, "Hoya carnosa 1777", undefined, 20)?.split(" AND ") ?? [];
     expect(parts.length).toBeGreaterThan(0);
     expect(parts.filter((part) => !/7/.test(part))).toEqual([]);
     // A part that no plant has is read at once.
-    expect(planTextMatch(database, "Hoya xarnosa", undefined, 0)).toContain("xar");
+    expect(planRareParts(database, "Hoya xarnosa", undefined, 0)).toContain("xar");
+    expect(planWholeText(database, "Hoya xarnosa", 0)).toBe('"Hoya xarnosa"');
     // Every plant has these, in pages of 4 KB for some 600 of them.
-    expect(planTextMatch(database, "carnosa", undefined, 20)).toBeUndefined();
-    expect(planTextMatch(database, "carnosa", undefined, 1_000)).toBeString();
-    expect(planTextMatch(database, "carnosa", "tag 77", 20)).toContain('tag : " 77"');
+    expect(planRareParts(database, "carnosa", undefined, 5)).toBeUndefined();
+    expect(planWholeText(database, "carnosa", 20)).toBeUndefined();
+    expect(planWholeText(database, "carnosa", 1_000)).toBe('"carnosa"');
+    expect(planRareParts(database, "carnosa", "tag 77", 20)).toContain('tag : " 77"');
+    expect(planRareParts(database, "Büste", undefined, 1_000)).toBeUndefined();
   });
 });
 
