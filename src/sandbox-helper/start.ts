@@ -49,7 +49,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const sandbox = spawn(executable, readyFile, options);
   try {
     const addresses = await waitUntilReady(sandbox, readyFile, startTimeoutMs);
-    if (addresses.controlUrl === undefined)
+    if (addresses.controlUrl === null)
       throw new SandboxStartError("The sandbox has no admin listener; start it without --admin-port off.");
     sandbox.unref();
     return new Sandbox({ ...addresses, controlUrl: addresses.controlUrl }, sandbox);
@@ -114,8 +114,8 @@ async function waitUntilReady(
   }
 }
 
-/** The ready file. Without the admin listener it does not have its address. */
-type ReadyState = Omit<Addresses, "controlUrl"> & { readonly controlUrl?: string };
+/** The ready file. Without the admin listener there is no address of control. */
+type ReadyState = Omit<Addresses, "controlUrl"> & { readonly controlUrl: string | null };
 
 /** What the ready file has; undefined while there is none. */
 function readAddresses(readyFile: string): ReadyState | undefined {

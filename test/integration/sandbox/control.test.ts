@@ -30,6 +30,13 @@ afterAll(async () => {
   folder[Symbol.dispose]();
 });
 
+/** The ids in the bodies of the requests in the log. */
+async function recordedIds(): Promise<Set<bigint>> {
+  const { json } = await sandbox.control("GET", "/requests?limit=1000");
+  const { requests } = json as { requests: { request: { body: string } }[] };
+  return new Set(requests.map(({ request }) => BigInt(/"id":(-?\d+)/.exec(request.body)?.[1] ?? "0")));
+}
+
 const create = (id: bigint, name = "Aloe vera", token = sandbox.token) =>
   post({ url: sandbox.url, token }, plantJson(id, name));
 
@@ -104,6 +111,10 @@ describe("reset", () => {
     expect(before.filter(({ id }) => stored.has(id))).toEqual([]);
     expect(after.filter(({ id }) => !stored.has(id))).toEqual([]);
     for (const { id } of seeded) expect(stored).toContain(id);
+    // The log of requests begins at the reset, too.
+    const recorded = await recordedIds();
+    expect(before.filter(({ id }) => recorded.has(id))).toEqual([]);
+    expect(after.filter(({ id }) => !recorded.has(id))).toEqual([]);
     // Those that crossed it are stored for the interface, too, or are not.
     const crossed = creates.filter((each) => !before.includes(each) && !after.includes(each));
     for (const { id } of crossed)
