@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { commandError } from "../../support/command-error.ts";
+import { csvLine } from "../../support/csv.ts";
 import { engines } from "../../support/engines.ts";
 import { run, withStore } from "../../support/server.ts";
 import { exported, storeLines } from "../../support/stored-plants.ts";
@@ -149,9 +150,9 @@ for (const engine of engines) {
       "--database",
       database,
     ]);
-    expect(csv.stdout).toBe(
-      `id,name,tag,createdAt,token\n2,tab\tand\\slash,b,${plants[1].createdAt},"a ""b"",\tc"\n`,
-    );
+    const header = csvLine(["id", "name", "tag", "createdAt", "token"]);
+    const line = csvLine(["2", "tab\tand\\slash", "b", plants[1].createdAt, '"a ""b"",\tc"']);
+    expect(csv.stdout).toBe(`${header}\n${line}\n`);
     await using other = await engine.createTestStore();
     await withStore(other.database, "create", async () => undefined);
     for (const [format, text] of [
