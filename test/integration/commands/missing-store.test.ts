@@ -91,7 +91,7 @@ describe.each(engines.map((engine) => [engine.name, engine] as const))("%s", (_,
   test("migrate prints whether it created the store, and its path", async () => {
     await using place = await engine.createTestStore();
     const migrate = () => run(["migrate", "--database", place.database]);
-    const where = place.database.replace(/^(?:sqlite:|postgres:\/\/[^@]*@)/, "").replace(/\?.*$/, "");
+    const where = place.database.replace(/^[a-z]+:(?:\/\/[^@]*@)?/, "").replace(/\?.*$/, "");
     expect(await migrate()).toEqual({
       exitCode: 0,
       stdout: "",
