@@ -167,14 +167,14 @@ export function createHandler(dependencies: HandlerDependencies): PublicHandler 
 
   function methodNotAllowed(method: string): ApiError {
     const message =
-      `${method} is not offered at ${plantsPath}: this interface only creates plants. ` +
+      `${method} is not offered at ${plantsPath}. ` +
       `Send POST ${plantsPath} with Content-Type: application/json and a body such as ` +
       `{"id": 1, "name": "Monstera deliciosa", "tag": "tropical"}.`;
     return new ApiError("methodNotAllowed", message, { allow: "POST" });
   }
 
   function notFound(path: string): ApiError {
-    const message = `There is nothing at ${path}; this interface has one operation, POST ${plantsPath}.`;
+    const message = `There is nothing at ${path}; POST ${plantsPath} creates a plant.`;
     return new ApiError("notFound", message);
   }
 

@@ -25,7 +25,7 @@ interface TestEngine {
 export const engineVariable = "PLANTSTORE_TEST_ENGINE";
 
 const everywhere: readonly TestEngine[] = [
-  { name: "sqlite", engine: "sqlite", indexNames, createTestStore: createSqliteStore },
+  { name: "sqlite", engine: "sqlite", indexNames, createTestStore: () => createFileStore("sqlite") },
   { name: "postgres", engine: "postgres", indexNames, createTestStore: createPostgresStore },
 ];
 
@@ -49,10 +49,11 @@ export function testIndex(
   return (name, run) => test.skip(`${name} (skipped: ${engine.name} cannot have the index ${index})`, run);
 }
 
-async function createSqliteStore(): Promise<TestStore> {
+/** The address of an engine in a file. */
+async function createFileStore(scheme: string): Promise<TestStore> {
   const folder = new TemporaryFolder();
   return {
-    database: `sqlite:${folder.file("plants.db")}`,
+    database: `${scheme}:${folder.file("plants.db")}`,
     async [Symbol.asyncDispose]() {
       folder[Symbol.dispose]();
     },

@@ -32,7 +32,8 @@ export class ShellSession implements AsyncDisposable {
       this.#printed = to;
       return (await this.#stdout.until((text) => text)).slice(from, to - mark.length);
     } catch {
-      throw new Error(`a command of this script failed:\n${script}\n${await this.#stderr.ended}`);
+      const printed = `${(await this.#stdout.ended).slice(from)}${await this.#stderr.ended}`;
+      throw new Error(`a command of this script failed:\n${script}\n${printed}`);
     }
   }
 

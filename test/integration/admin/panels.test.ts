@@ -4,6 +4,7 @@ import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, statSync, writeFileSync } from "node:fs";
 import { ConsoleClient } from "../../support/console.ts";
+import { csvLine } from "../../support/csv.ts";
 import { engines } from "../../support/engines.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { RunningServer, TemporaryFolder, withStore } from "../../support/server.ts";
@@ -228,7 +229,12 @@ for (const engine of engines) {
       await addPlant(client, JSON.stringify({ id: 7_001, name: `${long}, "quoted"`, tag: "export" }));
       await addPlant(client, JSON.stringify({ id: 7_002, name: "line\nend", tag: "export" }));
       const csv = await exportText(url, { run: "one", format: "csv", tag: "export" });
-      expect(csv).toBe(`id,name,tag\n7001,"${long}, ""quoted""",export\n7002,"line\nend",export\n`);
+      const rows = [
+        ["id", "name", "tag"],
+        ["7001", `"${long}, ""quoted"""`, "export"],
+        ["7002", '"line\nend"', "export"],
+      ];
+      expect(csv).toBe(rows.map((cells) => `${csvLine(cells)}\n`).join(""));
       expect((await client.read("export/progress?run=one")).json).toEqual({
         plants: 2,
         bytes: Buffer.byteLength(csv),

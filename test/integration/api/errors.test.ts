@@ -255,7 +255,7 @@ describeConformance("errors", (target) => {
       expect(raw).toStartWith("HTTP/1.1 405");
       expect(raw).toMatch(/\r\nAllow: POST\r\n/i);
       expect(raw).toContain('"error":40500');
-      expect(raw).toContain("this interface only creates plants. Send POST");
+      expect(raw).toContain("/plants. Send POST");
     },
   );
 

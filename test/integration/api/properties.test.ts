@@ -53,9 +53,7 @@ for (const engine of engines) {
           const fresh = plants.filter(
             ({ id }, index) => !stored.has(id) && plants.findIndex((other) => other.id === id) === index,
           );
-          const answers = await Promise.all(
-            fresh.map((plant) => post(target, plantJson(plant.id, plant.name, plant.tag))),
-          );
+          const answers = await Promise.all(fresh.map((plant) => post(target, newPlantJson(plant))));
           for (const [index, plant] of fresh.entries()) {
             expect(answers[index]).toMatchObject({ status: 200, text: JSON.stringify(toPlant(plant)) });
             stored.set(plant.id, newPlantJson(plant));

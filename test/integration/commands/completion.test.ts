@@ -6,16 +6,16 @@ import { Output } from "../../support/output.ts";
 import { pathOf, programPath, testIfInstalled } from "../../support/programs.ts";
 import { run, runIn, TemporaryFolder } from "../../support/server.ts";
 
-/** What is typed, and what one Tab makes of it; a file named plants.csv is in the folder. */
+/** What is typed, and what one Tab makes of it; a file named stock.csv is in the folder. */
 const completed: readonly (readonly [typed: string, line: string])[] = [
   ["tok", "token"],
   ["token ro", "token rotate"],
   ["token rotate ci --ov", "token rotate ci --overlap"],
   ["serve --log-format pr", "serve --log-format pretty"],
   ["serve --admin-host 127.0.0.1 --conn", "serve --admin-host 127.0.0.1 --connections-max"],
-  ["serve --config pl", "serve --config plants.csv"],
+  ["serve --config st", "serve --config stock.csv"],
   ["index create ne", "index create newest"],
-  ["import pl", "import plants.csv"],
+  ["import st", "import stock.csv"],
   ["completion z", "completion zsh"],
   // A value that has the name of a command.
   ["serve --host token --docs of", "serve --host token --docs off"],
@@ -24,7 +24,7 @@ const completed: readonly (readonly [typed: string, line: string])[] = [
 let folder: TemporaryFolder;
 beforeAll(async () => {
   folder = new TemporaryFolder();
-  writeFileSync(folder.file("plants.csv"), "");
+  writeFileSync(folder.file("stock.csv"), "");
   await Promise.all(
     ["bash", "zsh", "fish"].map(async (shell) => {
       const { exitCode, stdout } = await run(["completion", shell]);

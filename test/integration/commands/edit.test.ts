@@ -2,7 +2,8 @@
 
 import { expect, test } from "bun:test";
 import { commandError } from "../../support/command-error.ts";
-import { engines } from "../../support/engines.ts";
+import { csvLine } from "../../support/csv.ts";
+import { engines, testIndex } from "../../support/engines.ts";
 import { run, withStore } from "../../support/server.ts";
 import { exported, storeLines } from "../../support/stored-plants.ts";
 
@@ -113,64 +114,67 @@ for (const engine of engines) {
     });
   });
 
-  test(`${engine.name}: an export has creations on request, and an import ignores them`, async () => {
-    await using place = await engine.createTestStore();
-    const { database } = place;
-    await withStore(database, "create", async (store) => {
-      await store.create([{ id: 1n, name: "before", tag: "a" }]);
-      await store.indexes.create("newest");
-      await store.create(
-        [
-          { id: 2n, name: "tab\tand\\slash", tag: "b" },
-          { id: 3n, name: "none" },
-        ],
-        ['a "b",\tc', ""],
-      );
-      await store.create([{ id: 4n, name: "import" }]);
-    });
-    const { stdout } = await run(["export", "--with-creation", "--database", database]);
-    const plants = stdout
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line));
-    expect(plants).toEqual([
-      { id: 1, name: "before", tag: "a", createdAt: null, token: null },
-      { id: 2, name: "tab\tand\\slash", tag: "b", createdAt: expect.any(String), token: 'a "b",\tc' },
-      { id: 3, name: "none", createdAt: expect.any(String), token: "" },
-      { id: 4, name: "import", createdAt: expect.any(String), token: null },
-    ]);
-    const csv = await run([
-      "export",
-      "--with-creation",
-      "--format",
-      "csv",
-      "--tag",
-      "b",
-      "--database",
-      database,
-    ]);
-    expect(csv.stdout).toBe(
-      `id,name,tag,createdAt,token\n2,tab\tand\\slash,b,${plants[1].createdAt},"a ""b"",\tc"\n`,
-    );
-    await using other = await engine.createTestStore();
-    await withStore(other.database, "create", async () => undefined);
-    for (const [format, text] of [
-      ["ndjson", stdout],
-      ["csv", csv.stdout],
-    ] as const) {
-      const imported = await run(
-        ["import", "-", "--format", format, "--quiet", "--database", other.database],
-        {},
-        text,
-      );
-      expect(imported).toMatchObject({ exitCode: 0 });
-    }
-    expect(await exported(other.database)).toBe(await exported(database));
-    await withStore(database, "writable", ({ indexes }) => indexes.drop("newest"));
-    expect(await commandError(["export", "--with-creation", "--database", database])).toEqual({
-      exitCode: 1,
-      stderr:
-        'plantstore: the store does not record creations; "plantstore index create newest" does it from then on\n',
-    });
-  });
+  testIndex(engine, "newest")(
+    `${engine.name}: an export has creations on request, and an import ignores them`,
+    async () => {
+      await using place = await engine.createTestStore();
+      const { database } = place;
+      await withStore(database, "create", async (store) => {
+        await store.create([{ id: 1n, name: "before", tag: "a" }]);
+        await store.indexes.create("newest");
+        await store.create(
+          [
+            { id: 2n, name: "tab\tand\\slash", tag: "b" },
+            { id: 3n, name: "none" },
+          ],
+          ['a "b",\tc', ""],
+        );
+        await store.create([{ id: 4n, name: "import" }]);
+      });
+      const { stdout } = await run(["export", "--with-creation", "--database", database]);
+      const plants = stdout
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line));
+      expect(plants).toEqual([
+        { id: 1, name: "before", tag: "a", createdAt: null, token: null },
+        { id: 2, name: "tab\tand\\slash", tag: "b", createdAt: expect.any(String), token: 'a "b",\tc' },
+        { id: 3, name: "none", createdAt: expect.any(String), token: "" },
+        { id: 4, name: "import", createdAt: expect.any(String), token: null },
+      ]);
+      const csv = await run([
+        "export",
+        "--with-creation",
+        "--format",
+        "csv",
+        "--tag",
+        "b",
+        "--database",
+        database,
+      ]);
+      const header = csvLine(["id", "name", "tag", "createdAt", "token"]);
+      const line = csvLine(["2", "tab\tand\\slash", "b", plants[1].createdAt, '"a ""b"",\tc"']);
+      expect(csv.stdout).toBe(`${header}\n${line}\n`);
+      await using other = await engine.createTestStore();
+      await withStore(other.database, "create", async () => undefined);
+      for (const [format, text] of [
+        ["ndjson", stdout],
+        ["csv", csv.stdout],
+      ] as const) {
+        const imported = await run(
+          ["import", "-", "--format", format, "--quiet", "--database", other.database],
+          {},
+          text,
+        );
+        expect(imported).toMatchObject({ exitCode: 0 });
+      }
+      expect(await exported(other.database)).toBe(await exported(database));
+      await withStore(database, "writable", ({ indexes }) => indexes.drop("newest"));
+      expect(await commandError(["export", "--with-creation", "--database", database])).toEqual({
+        exitCode: 1,
+        stderr:
+          'plantstore: the store does not record creations; "plantstore index create newest" does it from then on\n',
+      });
+    },
+  );
 }

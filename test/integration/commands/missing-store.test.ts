@@ -91,7 +91,7 @@ describe.each(engines.map((engine) => [engine.name, engine] as const))("%s", (_,
   test("migrate prints whether it created the store, and its path", async () => {
     await using place = await engine.createTestStore();
     const migrate = () => run(["migrate", "--database", place.database]);
-    const where = place.database.replace(/^(?:sqlite:|postgres:\/\/[^@]*@)/, "").replace(/\?.*$/, "");
+    const where = place.database.replace(/^[a-z]+:(?:\/\/[^@]*@)?/, "").replace(/\?.*$/, "");
     expect(await migrate()).toEqual({
       exitCode: 0,
       stdout: "",
@@ -114,9 +114,9 @@ describe.each(engines.map((engine) => [engine.name, engine] as const))("%s", (_,
     ]) {
       const { exitCode, stderr } = await commandError([...args, "--database", place.database]);
       expect(exitCode).toBe(1);
-      expect(stderr).toMatch(/^plantstore: there is no (?:plant )?store [^\n]+\n$/);
+      expect(stderr).toMatch(/^plantstore: there is no (?:plant store|store) [^\n]+\n$/);
     }
     const check = await commandError(["check", "--database", place.database]);
-    expect(check.stderr).toMatch(/^plantstore: there is no (?:plant )?store [^\n]+\n$/);
+    expect(check.stderr).toMatch(/^plantstore: there is no (?:plant store|store) [^\n]+\n$/);
   });
 });

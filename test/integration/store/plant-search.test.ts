@@ -222,35 +222,38 @@ for (const engine of engines) {
 
     const testNewest = testIndex(engine, "newest");
 
-    test("finds the same plants with every index and without, while indexes are created and dropped", async () => {
-      await withStore(async (store, reader) => {
-        const plants = plantsOf();
-        await store.create(plants.slice(0, 75));
-        expect(await reader.indexStates()).toEqual({
-          newest: "none",
-          name: "none",
-          tag: "none",
-          text: "none",
+    testIndex(engine, "text")(
+      "finds the same plants with every index and without, while indexes are created and dropped",
+      async () => {
+        await withStore(async (store, reader) => {
+          const plants = plantsOf();
+          await store.create(plants.slice(0, 75));
+          expect(await reader.indexStates()).toEqual({
+            newest: "none",
+            name: "none",
+            tag: "none",
+            text: "none",
+          });
+          const { indexNames } = engine;
+          for (const name of indexNames) await store.indexes.create(name);
+          // Plants that exist when an index is created are in it, and later ones too.
+          await store.create(plants.slice(75));
+          const newest = indexNames.includes("newest") ? "ready" : "none";
+          expect(await reader.indexStates()).toEqual({ newest, name: "ready", tag: "ready", text: "ready" });
+          await expectRightFinds(reader, plants);
+          for (const name of indexNames) await store.indexes.create(name);
+          for (const name of indexNames) await store.indexes.drop(name);
+          for (const name of indexNames) await store.indexes.drop(name);
+          expect(await reader.indexStates()).toEqual({
+            newest: "none",
+            name: "none",
+            tag: "none",
+            text: "none",
+          });
+          await expectRightFinds(reader, plants);
         });
-        const { indexNames } = engine;
-        for (const name of indexNames) await store.indexes.create(name);
-        // Plants that exist when an index is created are in it, and later ones too.
-        await store.create(plants.slice(75));
-        const newest = indexNames.includes("newest") ? "ready" : "none";
-        expect(await reader.indexStates()).toEqual({ newest, name: "ready", tag: "ready", text: "ready" });
-        await expectRightFinds(reader, plants);
-        for (const name of indexNames) await store.indexes.create(name);
-        for (const name of indexNames) await store.indexes.drop(name);
-        for (const name of indexNames) await store.indexes.drop(name);
-        expect(await reader.indexStates()).toEqual({
-          newest: "none",
-          name: "none",
-          tag: "none",
-          text: "none",
-        });
-        await expectRightFinds(reader, plants);
-      });
-    });
+      },
+    );
 
     testNewest("newest first is the order of creation since the index was created", async () => {
       await withStore(async (store, reader) => {
@@ -277,7 +280,7 @@ for (const engine of engines) {
       });
     });
 
-    test("a search continues from page to page while its index is created", async () => {
+    testIndex(engine, "text")("a search continues from page to page while its index is created", async () => {
       await withStore(async (store, reader) => {
         const plants = plantsOf();
         await store.create(plants);
@@ -407,24 +410,27 @@ for (const engine of engines) {
       });
     });
 
-    test("the index of texts follows changes and deletions by SQL, and ignores case", async () => {
-      await withStore(async (store, reader, database) => {
-        await store.create([
-          { id: -5n, name: "Monstera deliciosa" },
-          { id: 2n ** 62n, name: "x", tag: "MONSTER" },
-        ]);
-        await store.indexes.create("text");
-        await store.create([{ id: 7n, name: "a monsterous plant", tag: "b" }]);
-        const idsOf = async (text: string) => (await found(reader, { text })).ids;
-        expect(await idsOf("onster")).toEqual([2n ** 62n, 7n, -5n]);
-        await runSql(database, "UPDATE plants SET name = 'Ficus' WHERE id = -5");
-        await runSql(database, "DELETE FROM plants WHERE id = 7");
-        expect(await idsOf("oNSTER")).toEqual([2n ** 62n]);
-        expect(await idsOf("FICUS")).toEqual([-5n]);
-        await store.create([{ id: 7n, name: "monster" }]);
-        expect(await idsOf("monster")).toEqual([2n ** 62n, 7n]);
-      });
-    });
+    testIndex(engine, "text")(
+      "the index of texts follows changes and deletions by SQL, and ignores case",
+      async () => {
+        await withStore(async (store, reader, database) => {
+          await store.create([
+            { id: -5n, name: "Monstera deliciosa" },
+            { id: 2n ** 62n, name: "x", tag: "MONSTER" },
+          ]);
+          await store.indexes.create("text");
+          await store.create([{ id: 7n, name: "a monsterous plant", tag: "b" }]);
+          const idsOf = async (text: string) => (await found(reader, { text })).ids;
+          expect(await idsOf("onster")).toEqual([2n ** 62n, 7n, -5n]);
+          await runSql(database, "UPDATE plants SET name = 'Ficus' WHERE id = -5");
+          await runSql(database, "DELETE FROM plants WHERE id = 7");
+          expect(await idsOf("oNSTER")).toEqual([2n ** 62n]);
+          expect(await idsOf("FICUS")).toEqual([-5n]);
+          await store.create([{ id: 7n, name: "monster" }]);
+          expect(await idsOf("monster")).toEqual([2n ** 62n, 7n]);
+        });
+      },
+    );
 
     test("truncates long names in lists, and returns a single plant complete", async () => {
       await withStore(async (store, reader) => {

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync, statSync } from "node:fs";
+import { csvLine } from "../../support/csv.ts";
 import { engines } from "../../support/engines.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { PostgresServer } from "../../support/postgres.ts";
@@ -37,13 +38,13 @@ for (const engine of engines) {
       ]);
       expect(await selected("--since-id", "9223372036854775807")).toEqual([""]);
       expect(await selected("--format", "csv", "--since-id=-8")).toEqual([
-        "id,name,tag",
-        "-7,none,",
-        '1,empty,""',
-        "2,tropical,tropical",
-        "3,case,Tropical",
-        "4,backslash,\\'; --",
-        "9223372036854775807,last,tropical",
+        csvLine(["id", "name", "tag"]),
+        csvLine(["-7", "none", ""]),
+        csvLine(["1", "empty", '""']),
+        csvLine(["2", "tropical", "tropical"]),
+        csvLine(["3", "case", "Tropical"]),
+        csvLine(["4", "backslash", "\\'; --"]),
+        csvLine(["9223372036854775807", "last", "tropical"]),
       ]);
     });
 

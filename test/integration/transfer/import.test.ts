@@ -4,6 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { progressText } from "../../../src/transfer/progress.ts";
 import { commandError } from "../../support/command-error.ts";
+import { csvLine } from "../../support/csv.ts";
 import { engines } from "../../support/engines.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { createStore, plantstore, RunningServer, run, runIn, TemporaryFolder } from "../../support/server.ts";
@@ -132,7 +133,7 @@ test.each([
     ["-7", `"a${delimiter}b"`, ""],
     ["1", '"say ""hi"""', "plain"],
   ];
-  const csv = rows.map((row) => `${row.join(delimiter)}\n`).join("");
+  const csv = rows.map((row) => `${csvLine(row, delimiter)}\n`).join("");
   // As a spreadsheet exports it.
   writeFileSync(file, `\ufeff${csv.replace("id", "ID").replace("name", "Name").replaceAll("\n", "\r\n")}`);
   if (delimiter !== ",") {

@@ -55,7 +55,7 @@ for (const engine of engines) {
       stderr: "",
       stdout: [
         `engine          ${engine.engine}`,
-        "plants          1,234",
+        `${"plants".padEnd(16)}1,234`,
         `size on disk    ${before.bytesOnDisk.toLocaleString("en")} bytes`,
         "tokens          2 active, 1 expired, 1 revoked",
         `schema version  ${schemaVersion}`,

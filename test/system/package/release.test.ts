@@ -2,11 +2,12 @@
 // is the same.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { appendFileSync, copyFileSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { appendFileSync, readdirSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
 import packageJson from "../../../package.json";
 import { hostTarget } from "../../../scripts/build.ts";
 import { succeed } from "../../support/npm-packages.ts";
+import { copyRepository, setAuthor } from "../../support/repository-copy.ts";
 import { type CommandResult, collectResult, runIn, TemporaryFolder } from "../../support/server.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
@@ -15,35 +16,19 @@ const copy = folder.file("copy");
 const version = "99.1.0";
 afterAll(() => folder[Symbol.dispose]());
 
-/** Copies the files as they are now, also those that are not committed yet. */
 beforeAll(async () => {
-  const files = await succeed(root, ["git", "ls-files", "--cached", "--others", "--exclude-standard"]);
-  for (const file of files.trim().split("\n").filter(isThere)) {
-    mkdirSync(dirname(join(copy, file)), { recursive: true });
-    copyFileSync(join(root, file), join(copy, file));
-  }
+  await copyRepository(copy);
   // There is nothing to release right after a release.
   const changelog = await Bun.file(join(copy, "CHANGELOG.md")).text();
   await Bun.write(join(copy, "CHANGELOG.md"), changelog.replace("## Unreleased\n", "$&\n- A change.\n"));
-  await succeed(copy, ["git", "init", "--quiet"]);
   await prepare(copy);
   await succeed(copy, ["git", "add", "--all"]);
   await succeed(copy, ["git", "commit", "--quiet", "--message", "Start"]);
 }, 60_000);
 
-function isThere(file: string): boolean {
-  return Bun.file(join(root, file)).size > 0;
-}
-
 /** Gives a repository an author, and what `npm ci` installs. */
 async function prepare(repository: string): Promise<void> {
-  for (const [name, value] of [
-    ["user.name", "Tester"],
-    ["user.email", "tester@example.com"],
-    ["commit.gpgsign", "false"],
-    ["tag.gpgsign", "false"],
-  ] as const)
-    await succeed(repository, ["git", "config", name, value]);
+  await setAuthor(repository);
   symlinkSync(join(root, "node_modules"), join(repository, "node_modules"));
   // .gitignore names the folder, and not a link.
   appendFileSync(join(repository, ".git/info/exclude"), "node_modules\n");

@@ -44,7 +44,8 @@ const load: Readonly<Record<string, (database: string, version: OldVersion) => P
   },
 };
 
-for (const engine of engines) {
+// An engine without an entry has one version.
+for (const engine of engines.filter(({ name }) => Object.hasOwn(load, name))) {
   describe(engine.name, () => {
     async function old(version: OldVersion): Promise<Awaited<ReturnType<typeof engine.createTestStore>>> {
       const place = await engine.createTestStore();

@@ -5,7 +5,13 @@ import { parse } from "csv-parse/sync";
 import { stringify } from "csv-stringify/sync";
 import fc from "fast-check";
 import { ApiError } from "../../../src/contract/errors.ts";
-import { newPlantJson, parseNewPlant, textFields, toTexts } from "../../../src/contract/plant.ts";
+import {
+  newPlantJson,
+  optionalFields,
+  parseNewPlant,
+  textFields,
+  toTexts,
+} from "../../../src/contract/plant.ts";
 import { OperatorError } from "../../../src/operator-error.ts";
 import { csvRecords } from "../../../src/transfer/csv.ts";
 import { type CsvCells, formatCsvRecord, parseCsvRecords } from "../../../src/transfer/csv-records.ts";
@@ -129,12 +135,10 @@ test("CSV with another delimiter is parsed to the same plants, and csv-parse agr
         const read: Read = (chunks, recordBytesMax) => csvRecords(chunks, recordBytesMax, delimiter);
         const records = await parseAll(read, `${header}\n${text}`, cuts);
         expect(summarize(records).map(([, , plant]) => plant)).toEqual(
-          plants.map(({ id, name, tag }) =>
-            newPlantJson(tag === undefined ? { id, name } : { id, name, tag }),
-          ),
+          plants.map((plant) => newPlantJson(plant)),
         );
         expect(parse(text, { delimiter, record_delimiter: ["\n"] })).toEqual(
-          plants.map(({ id, name, tag }) => [String(id), name, tag ?? ""]),
+          plants.map((plant) => [String(plant.id), ...toTexts(plant).map((cell) => cell ?? "")]),
         );
       },
     ),
@@ -163,10 +167,15 @@ test("csv-parse parses exported CSV, and the CSV of csv-stringify is parsed", as
       expect(parse(written)).toEqual(rows);
       // The CSV of another program: it quotes all cells, and terminates lines as RFC 4180 does.
       const theirs = stringify(
-        plants.map(({ id, name, tag }) => [tag ?? null, "a column of their own", name, id]),
+        plants.map((plant) => [
+          ...optionalFields.map((field) => plant[field] ?? null),
+          "a column of their own",
+          plant.name,
+          plant.id,
+        ]),
         {
           header: true,
-          columns: ["tag", "note", "name", "id"],
+          columns: [...optionalFields, "note", "name", "id"],
           record_delimiter: "windows",
           bom: true,
           cast: { string: (value) => ({ value, quoted: true, quoted_empty: true }) },
@@ -340,7 +349,7 @@ test("a plant of many megabytes in many lines is parsed in linear time", async (
   const pieces = Array.from({ length: 200 }, (_, index) => Math.floor((record.length / 200) * index));
   const read = async () => {
     async function* chunks() {
-      yield Buffer.from("id,name,tag\n");
+      yield Buffer.from(`${["id", ...textFields].join(",")}\n`);
       for (const [index, start] of pieces.entries())
         yield Buffer.from(record.slice(start, pieces[index + 1]));
     }

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { describeError } from "../../../../src/cli.ts";
 import type { OpenMode } from "../../../../src/store/plant-store.ts";
+import { newestVersion } from "../../../../src/store/postgres/migrations.ts";
 import { commandError } from "../../../support/command-error.ts";
 import { plantJson, post } from "../../../support/http.ts";
 import { freePort, type PostgresDatabases, sharedPostgres } from "../../../support/postgres.ts";
@@ -37,7 +38,9 @@ test("concurrent migrations create one schema, and migrating again changes nothi
     "Created an empty store:\n",
     ...Array(4).fill("The store exists, and its schema is up to date.\n"),
   ]);
-  expect(await database.query(name, "SELECT version FROM plantstore_schema")).toEqual([{ version: 3 }]);
+  expect(await database.query(name, "SELECT version FROM plantstore_schema")).toEqual([
+    { version: newestVersion },
+  ]);
 });
 
 test("the role of a server needs no privilege to create tables", async () => {
@@ -82,11 +85,10 @@ test("without a schema, and with an older or newer one, the error says what to d
   await database.query(name, "UPDATE plantstore_schema SET version = 0");
   await expectRefusal(
     openingError(address, "writable"),
-    'the database has schema version 0, but this program needs 3; run "plantstore migrate" first',
+    `the database has schema version 0, but this program needs ${newestVersion}; run "plantstore migrate" first`,
   );
   await database.query(name, "UPDATE plantstore_schema SET version = 99");
-  const newer =
-    "the database has schema version 99, but this program knows versions up to 3; run a newer plantstore";
+  const newer = `the database has schema version 99, but this program knows versions up to ${newestVersion}; run a newer plantstore`;
   for (const refused of [
     serve(address),
     openingError(address, "writable"),

@@ -61,11 +61,7 @@ class Engine implements AsyncDisposable {
 
   async exported(): Promise<NewPlant[]> {
     const plants = (await Array.fromAsync(exportPlants(this.#primary, {}))).flat();
-    return plants.map(({ id, name, tag }) => ({
-      id: BigInt(id),
-      name,
-      ...(tag === undefined ? {} : { tag }),
-    }));
+    return plants.map((plant) => ({ ...plant, id: BigInt(plant.id) }));
   }
 
   [Symbol.asyncDispose](): Promise<void> {

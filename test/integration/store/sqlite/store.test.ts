@@ -16,6 +16,7 @@ import { OperatorError } from "../../../../src/operator-error.ts";
 import { openDatabase } from "../../../../src/store/sqlite/connection.ts";
 import { writeFailureMarker } from "../../../../src/store/sqlite/errors.ts";
 import { SqliteIndexes } from "../../../../src/store/sqlite/indexes.ts";
+import { newestVersion } from "../../../../src/store/sqlite/migrations.ts";
 import { exportPlants, SqlitePlants } from "../../../../src/store/sqlite/plants.ts";
 import { SqliteStore } from "../../../../src/store/sqlite/store.ts";
 import { SqliteTokens } from "../../../../src/store/sqlite/tokens.ts";
@@ -259,7 +260,7 @@ test("files that are not stores are rejected with advice, and not changed", () =
 
   writeFileSync(folder.file("empty.db"), "");
   expect(openingError(folder.file("empty.db"), "existing")).toContain(
-    'has schema version 0, but this program needs 3; run "plantstore migrate"',
+    `has schema version 0, but this program needs ${newestVersion}; run "plantstore migrate"`,
   );
 
   writeFileSync(folder.file("text.db"), "not a database, however long it is".repeat(100));
@@ -290,12 +291,12 @@ test("a readiness probe is a commit: it fails while the store is locked, and cha
   expect(await store.assertWritable().catch((error) => error.code)).toBe("SQLITE_BUSY");
   other.run("ROLLBACK");
   await store.assertWritable();
-  expect(other.query("PRAGMA user_version").values()).toEqual([[3]]);
+  expect(other.query("PRAGMA user_version").values()).toEqual([[newestVersion]]);
 
   // A newer program may have upgraded the file: its schema version is not reset.
-  other.run("PRAGMA user_version = 4");
+  other.run(`PRAGMA user_version = ${newestVersion + 1}`);
   await store.assertWritable();
-  expect(other.query("PRAGMA user_version").values()).toEqual([[4]]);
+  expect(other.query("PRAGMA user_version").values()).toEqual([[newestVersion + 1]]);
   other.close();
   await store.close();
 });

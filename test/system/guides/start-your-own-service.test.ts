@@ -1,0 +1,142 @@
+// docs/guides/start-your-own-service.md: every step of it, on a copy of the repository, and then the suite of the result. A
+// failure names the step of the guide that no longer applies.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { copyFileSync, cpSync, readFileSync, renameSync } from "node:fs";
+import { join } from "node:path";
+import { type CodeBlock, codeBlocks, rowsOf } from "../../support/markdown.ts";
+import { succeed } from "../../support/npm-packages.ts";
+import { reservePort } from "../../support/ports.ts";
+import { describeIfInstalled, programPath } from "../../support/programs.ts";
+import { copyRepository } from "../../support/repository-copy.ts";
+import { runIn, TemporaryFolder } from "../../support/server.ts";
+import { ShellSession } from "../../support/shell-session.ts";
+
+const root = new URL("../../..", import.meta.url).pathname;
+const page = "docs/guides/start-your-own-service.md";
+const guide = readFileSync(join(root, page), "utf8");
+const blocks = codeBlocks(guide);
+
+/** The headings with something to do. */
+const steps = [...new Set(blocks.map(({ heading }) => heading))];
+
+/** With `npm run test:long` the result is checked and tested as the guide says; otherwise by what a step is most likely to break. */
+const isComplete = process.env.PLANTSTORE_TEST_GUIDE === "all";
+const suites = isComplete
+  ? ""
+  : ` -- ${[
+      "unit/contract/",
+      "unit/project/",
+      "unit/transfer/",
+      "integration/config/",
+      "integration/project/",
+      "integration/api/errors.test.ts",
+      "integration/api/openapi.test.ts",
+      "integration/transfer/stats.test.ts",
+    ]
+      .map((suite) => `./test/${suite}`)
+      .join(" ")}`;
+
+/** Gives a copy packages of its own: hard links where the file system can, which takes a second. */
+async function copyPackages(copy: string): Promise<void> {
+  const [from, to] = [join(root, "node_modules"), join(copy, "node_modules")];
+  const { exitCode } = await runIn(root, [programPath("cp"), "-al", from, to]);
+  if (exitCode !== 0) cpSync(from, to, { recursive: true, verbatimSymlinks: true });
+  // npm writes this file in place.
+  const lock = join(to, ".package-lock.json");
+  copyFileSync(lock, `${lock}.new`);
+  renameSync(`${lock}.new`, lock);
+}
+
+const stepMsMax = 500_000;
+
+test("every block is a script, its output, a diff or a file, and every step is one of the table", () => {
+  for (const { language } of blocks) expect(language).toMatch(/^(?:|sh|diff|ts (?:src|test)\/[\w/.-]+)$/);
+  const listed = rowsOf(guide, /^\| \[Add|^\| \[Rename/).map(([link = ""]) => /\[(.+)\]/.exec(link)?.[1]);
+  expect(steps).toEqual([...listed.map(String), "Run the suite"]);
+});
+
+test("the files of the engine have the lines that the table says", () => {
+  const rows = rowsOf(guide, /^\| \[\w+\.ts\]/);
+  const lines = rows.map(([link = ""]) => {
+    const file = /\((.+)\)/.exec(link)?.[1] ?? "";
+    return (
+      readFileSync(new URL(`../../../docs/guides/${file}`, import.meta.url), "utf8").split("\n").length - 1
+    );
+  });
+  expect(rows.map(([, count]) => Number(count))).toEqual(lines);
+  expect(rows.length).toBe(4);
+});
+
+function suite(): void {
+  const resources = new AsyncDisposableStack();
+  const folder = resources.use(new TemporaryFolder());
+  const copy = folder.file("copy");
+  const port = String(reservePort());
+  let shell: ShellSession;
+  /** The step that failed, on which all later ones depend. */
+  let failed: string | undefined;
+  let tree = "";
+
+  beforeAll(async () => {
+    await copyRepository(copy);
+    await copyPackages(copy);
+    tree = await snapshot();
+    await succeed(copy, ["git", "commit", "--quiet", "--message", "Start"]);
+    const { PATH = "", HOME = folder.path } = process.env;
+    shell = resources.use(new ShellSession(copy, { PATH, HOME }));
+  }, 120_000);
+  afterAll(() => resources.disposeAsync());
+
+  /** The id of the tree of all files as they are now. */
+  async function snapshot(): Promise<string> {
+    await succeed(copy, ["git", "add", "--all"]);
+    return (await succeed(copy, ["git", "write-tree"])).trim();
+  }
+
+  async function perform(block: CodeBlock): Promise<void> {
+    const [language, path = ""] = block.language.split(" ");
+    if (language === "ts") await Bun.write(join(copy, path), block.text);
+    if (language === "diff") {
+      const { exitCode, stderr } = await runIn(copy, ["git", "apply", "-"], block.text);
+      if (exitCode !== 0) throw new Error(`this diff no longer applies:\n${block.text}\n${stderr}`);
+    }
+    if (language !== "sh") return;
+    const output = await shell.run(
+      block.text.replaceAll("8080", port).replace(/^npm test$/m, `npm test${suites}`),
+    );
+    const shown = blocks[blocks.indexOf(block) + 1];
+    if (shown?.language !== "") return;
+    // … stands for anything.
+    const expected = new RegExp(`^${shown.text.split("…").map(RegExp.escape).join(".*")}$`);
+    // curl ends a body without a line end.
+    if (!expected.test(`${output.trimEnd()}\n`)) expect(output).toMatch(expected);
+  }
+
+  test.each(steps)(
+    "%s",
+    async (step) => {
+      if (failed !== undefined) throw new Error(`not performed, as the step "${failed}" failed`);
+      try {
+        for (const block of blocks.filter(({ heading }) => heading === step)) await perform(block);
+      } catch (error) {
+        failed = step;
+        throw new Error(`${page}, step "${step}": ${error instanceof Error ? error.message : error}`, {
+          cause: error,
+        });
+      }
+
+      const before = tree;
+      tree = await snapshot();
+      const changes = await succeed(copy, ["git", "diff", "--no-renames", "--name-status", before, tree]);
+      const [row] = rowsOf(guide, /^\| \[/).filter(([link = ""]) => link.includes(`[${step}]`));
+      if (row === undefined || row.at(-1) === "all") return;
+      const [added, byHand, generated] = row.slice(1).map(Number);
+      expect(changes.match(/^A/gm)?.length).toBe(added === 0 ? undefined : added);
+      expect(changes.match(/^M/gm)?.length).toBe(Number(byHand) + Number(generated));
+    },
+    stepMsMax,
+  );
+}
+
+describeIfInstalled("git", "the steps of the guide", suite);
