@@ -91,6 +91,14 @@ describe("a start", () => {
     });
   });
 
+  test("beyond loopback the admin listener requires a password, as that of a server does", async () => {
+    const { exitCode, stderr } = await commandError(["sandbox", "--admin-host", "0.0.0.0"]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toStartWith(
+      "plantstore: --admin-host 0.0.0.0 is not loopback, so a console password is required;",
+    );
+  });
+
   test("on ports that are in use is an error of one line", async () => {
     await using sandbox = await RunningSandbox.start();
     const [port, adminPort] = [sandbox.url, sandbox.controlUrl].map((url) => new URL(url).port);
