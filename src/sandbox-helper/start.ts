@@ -1,7 +1,7 @@
 // startSandbox: runs `plantstore sandbox`, and waits until it is ready.
 
 import { randomUUID } from "node:crypto";
-import { closeSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
+import { closeSync, constants, openSync, readFileSync, rmSync, unlinkSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 // Imported, since test runners replace the global functions with fake timers.
@@ -79,15 +79,33 @@ function spawn(executable: string, readyFile: string, options: SandboxOptions): 
   }
 }
 
-/** A descriptor of a file with the plants as NDJSON. The file has no name anymore, so that it is gone when all have closed it. */
+/** A descriptor of a file with the plants as NDJSON, which is gone when all have closed it, however they end. */
 function openSeeds(plants: readonly SeedPlant[]): number {
   const text = plants.map((plant) => `${newPlantJson(plant)}\n`).join("");
-  const file = join(tmpdir(), `plantstore-sandbox-${randomUUID()}.ndjson`);
-  const descriptor = openSync(file, "wx+", 0o600);
-  rmSync(file);
+  const descriptor = openUnnamedFile();
   const bytes = new TextEncoder().encode(text);
   // At a position: the offset that the sandbox starts to read from stays 0.
   for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at, bytes.length - at, at);
+  return descriptor;
+}
+
+/** Of Linux, without O_DIRECTORY, which differs between architectures; Node does not name it. */
+const O_TMPFILE = 0o20000000;
+
+function openUnnamedFile(): number {
+  const mode = 0o600;
+  if (process.platform === "linux") {
+    try {
+      return openSync(tmpdir(), constants.O_RDWR | constants.O_DIRECTORY | O_TMPFILE, mode);
+    } catch (error) {
+      const { code = "" } = error as NodeJS.ErrnoException;
+      // A file system or a kernel without such files.
+      if (!["EOPNOTSUPP", "EISDIR", "EINVAL"].includes(code)) throw error;
+    }
+  }
+  const file = join(tmpdir(), `plantstore-sandbox-${randomUUID()}.ndjson`);
+  const descriptor = openSync(file, "wx+", mode);
+  unlinkSync(file);
   return descriptor;
 }
 
