@@ -28,6 +28,7 @@ const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   ready: async () => (await import("./commands/ready.ts")).readyCommand(),
   index: async () => (await import("./commands/indexes.ts")).indexCommand(),
   password: async () => (await import("./commands/password.ts")).passwordCommand(),
+  conformance: async () => (await import("./commands/conformance.ts")).conformanceCommand(),
   config: async () => (await import("./commands/config.ts")).configCommand(),
   completion: async () => (await import("./commands/completion.ts")).completionCommand(),
   man: async () => (await import("./commands/man.ts")).manCommand(),

@@ -35,7 +35,7 @@ function manPage(program: CommandSpec): string[] {
     ...commands.flatMap(commandSection),
     ".SH EXIT STATUS",
     ...item("0", "Success."),
-    ...item("1", "The command failed."),
+    ...item("1", "The command failed, or conformance found a rule that does not hold."),
     ...item("2", "The command was called incorrectly, or a setting is invalid."),
     ...item("3", "An import rejected some records."),
     ".SH ENVIRONMENT",

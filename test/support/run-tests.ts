@@ -25,6 +25,7 @@ interface Tier {
 /** The suites that hold on every engine, and that another engine can fail. */
 const enginesFolders = [
   "./test/integration/admin/plants.test.ts",
+  "./test/integration/api/conformance.test.ts",
   "./test/integration/api/create.test.ts",
   "./test/integration/api/properties.test.ts",
   "./test/integration/store/plant-search.test.ts",

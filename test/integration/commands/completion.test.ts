@@ -17,6 +17,7 @@ const completed: readonly (readonly [typed: string, line: string])[] = [
   ["index create ne", "index create newest"],
   ["import st", "import stock.csv"],
   ["completion z", "completion zsh"],
+  ["conformance --resp", "conformance --response-seconds-max"],
   // A value that has the name of a command.
   ["serve --host token --docs of", "serve --host token --docs off"],
 ];

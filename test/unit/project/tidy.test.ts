@@ -24,6 +24,8 @@ const layers: readonly (readonly string[])[] = [
     "src/command-name.ts",
     "src/standard-streams.ts",
   ],
+  // Above the contract and below the server: it sends HTTP over sockets, and imports nothing of the server.
+  ["src/conformance"],
   ["src/observability"],
   ["src/store"],
   ["src/auth", "src/transfer"],

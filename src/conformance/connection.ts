@@ -1,0 +1,185 @@
+// A connection to the server under test: raw bytes over TCP or TLS, with a time limit for every wait.
+
+import { connect as connectTcp, isIP, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import { errorMessage } from "../operator-error.ts";
+import { type HttpResponse, ResponseParser, type ResponseProblem } from "./response-parser.ts";
+
+/** The address of a server under test. */
+export interface Address {
+  /** The base URL: http or https, without a query and without a slash at its end. */
+  readonly url: URL;
+  /** A certificate authority to trust beside those of the system, in PEM. */
+  readonly ca: string | undefined;
+}
+
+export interface ConnectionLimits {
+  /** Time to connect, and for each response from its request to its end, in milliseconds. */
+  readonly timeoutMs: number;
+  /** A longer body of a response is a problem. */
+  readonly responseBytesMax: number;
+}
+
+export class Connection {
+  readonly #socket: Socket;
+  readonly #limits: ConnectionLimits;
+  readonly #parser: ResponseParser;
+  /** Everything that was written, for the report. */
+  readonly #sent: Uint8Array[] = [];
+  #isEnded = false;
+  #problem: string | undefined;
+  #news = Promise.withResolvers<void>();
+
+  private constructor(socket: Socket, limits: ConnectionLimits) {
+    this.#socket = socket;
+    this.#limits = limits;
+    this.#parser = new ResponseParser(limits.responseBytesMax);
+    socket.on("data", (chunk: Buffer) => {
+      this.#parser.push(chunk);
+      if (this.received.length > receivedBytesMax(limits)) {
+        this.#problem = `more than ${receivedBytesMax(limits)} bytes were received`;
+        socket.destroy();
+        this.#isEnded = true;
+      }
+      this.#notify();
+    });
+    socket.on("end", () => this.#end());
+    socket.on("error", (error) => {
+      this.#problem = errorMessage(error);
+      this.#end();
+    });
+    socket.on("close", () => this.#end());
+  }
+
+  /** Connects. The problem, if there is one, contains the system's reason. */
+  static open({ url, ca }: Address, limits: ConnectionLimits): Promise<Connection | ResponseProblem> {
+    const { promise, resolve } = Promise.withResolvers<Connection | ResponseProblem>();
+    const host = url.hostname.replace(/^\[|\]$/g, "");
+    const isTls = url.protocol === "https:";
+    const port = Number(url.port === "" ? (isTls ? 443 : 80) : url.port);
+    const fail = (reason: string) => {
+      socket.destroy();
+      resolve({ problem: `cannot connect to ${url.host}: ${reason}` });
+    };
+    const socket = isTls
+      ? connectTls({
+          ...{ host, port, ALPNProtocols: ["http/1.1"] },
+          ...(isIP(host) === 0 ? { servername: host } : {}),
+          ...(ca === undefined ? {} : { ca }),
+        })
+      : connectTcp({ host, port });
+    socket.setNoDelay(true);
+    const timer = setTimeout(() => fail(`no connection in ${limits.timeoutMs} ms`), limits.timeoutMs);
+    const onError = (error: Error) => {
+      clearTimeout(timer);
+      fail(describeConnectError(error));
+    };
+    const onClose = () => onError(new Error("the connection was closed"));
+    socket.once("error", onError);
+    socket.once("close", onClose);
+    socket.once(isTls ? "secureConnect" : "connect", () => {
+      clearTimeout(timer);
+      socket.off("error", onError);
+      socket.off("close", onClose);
+      resolve(new Connection(socket, limits));
+    });
+    return promise;
+  }
+
+  /** What was sent so far. */
+  get sent(): Uint8Array {
+    return Buffer.concat(this.#sent);
+  }
+
+  /** What was received so far. */
+  get received(): Uint8Array {
+    return this.#parser.received;
+  }
+
+  /** Whether bytes were received that do not belong to a complete response. */
+  get hasRest(): boolean {
+    return !this.#parser.isBetweenResponses;
+  }
+
+  /** Sends bytes; a server may close the connection without reading them, which shows in its response. */
+  write(bytes: Uint8Array): void {
+    this.#sent.push(bytes);
+    if (this.#socket.writable) this.#socket.write(bytes);
+  }
+
+  /** Sends nothing more: the server reads the end of the stream. */
+  end(): void {
+    this.#socket.end();
+  }
+
+  /** Resolves when what was written has been passed to the system. */
+  async flush(): Promise<void> {
+    await new Promise<void>((resolve) => this.#socket.write("", () => resolve()));
+  }
+
+  /** The next final response, or why there is none. */
+  async nextResponse(method: string): Promise<HttpResponse | ResponseProblem> {
+    const response = await this.#until(() => this.#parser.next(method, this.#isEnded));
+    if (response === undefined) return { problem: this.#timeoutProblem() };
+    if (!("problem" in response) || this.#problem === undefined) return response;
+    return { problem: `${response.problem} (${this.#problem})` };
+  }
+
+  /** Whether any byte arrives within a time, in milliseconds, or before the server closes the connection. */
+  async receivesWithin(ms: number): Promise<boolean> {
+    const before = this.received.length;
+    await this.#until(() => (this.received.length > before || this.#isEnded ? true : undefined), ms);
+    return this.received.length > before;
+  }
+
+  /** Whether the server closes the connection within a time, in milliseconds. */
+  async closesWithin(ms: number): Promise<boolean> {
+    return (await this.#until(() => (this.#isEnded ? true : undefined), ms)) ?? false;
+  }
+
+  /** Closes the connection, whatever is on its way. */
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  #timeoutProblem(): string {
+    const { timeoutMs } = this.#limits;
+    return this.hasRest
+      ? `the response had not ended after ${timeoutMs} ms`
+      : `no response in ${timeoutMs} ms`;
+  }
+
+  /** What `find` returns as soon as it is not undefined; undefined after the time. */
+  async #until<T>(find: () => T | undefined, ms = this.#limits.timeoutMs): Promise<T | undefined> {
+    const deadline = performance.now() + ms;
+    for (;;) {
+      const found = find();
+      const left = deadline - performance.now();
+      if (found !== undefined || left <= 0) return found;
+      const timeout = Promise.withResolvers<void>();
+      const timer = setTimeout(timeout.resolve, left);
+      await Promise.race([this.#news.promise, timeout.promise]);
+      clearTimeout(timer);
+    }
+  }
+
+  #end(): void {
+    this.#isEnded = true;
+    this.#notify();
+  }
+
+  #notify(): void {
+    this.#news.resolve();
+    this.#news = Promise.withResolvers<void>();
+  }
+}
+
+/** The framing of a body may be longer than the body: of chunks of one byte it is five times as long. */
+function receivedBytesMax({ responseBytesMax }: ConnectionLimits): number {
+  return 8 * responseBytesMax + 2 ** 20;
+}
+
+/** Of several addresses of a host, each has its own error, and the message of them all is empty. */
+function describeConnectError(error: Error & { code?: string }): string {
+  return error.message === "" ? (error.code ?? "no connection") : error.message;
+}

@@ -1,0 +1,368 @@
+// What a rule is run with: requests to the server under test, the expectations of its responses, and a record of both.
+
+import { type Address, Connection, type ConnectionLimits } from "./connection.ts";
+import type { IdSource } from "./ids.ts";
+import { type HttpResponse, headerOf, type ResponseProblem } from "./response-parser.ts";
+import { RuleSkipped, RuleViolation } from "./rule.ts";
+
+/** A server under test. */
+export interface Target extends Address {
+  readonly token: string;
+  /** The size in bytes above which a body is 41300. */
+  readonly bodyBytesMax: number;
+}
+
+/** One request and what came back, as they are reported. */
+export interface Transcript {
+  readonly sent: Uint8Array;
+  readonly received: Uint8Array;
+  /** Why what was received is not a response. */
+  readonly problem: string | undefined;
+}
+
+/** A violation of a rule, with the requests that led to it, oldest first. */
+export interface RuleFailure {
+  /** The case of a rule that has several. */
+  readonly case: string | undefined;
+  readonly message: string;
+  readonly transcripts: readonly Transcript[];
+  /** The requests before those transcripts, which are not reported. */
+  readonly omitted: number;
+}
+
+/** What all rules of a run share. */
+export interface RunState {
+  readonly target: Target;
+  readonly ids: IdSource;
+  readonly limits: ConnectionLimits;
+  readonly wait: (ms: number) => Promise<void>;
+  /** Texts that no report may contain: the token, and tokens that were derived from it. */
+  readonly secrets: Set<string>;
+  /** Responses of statuses that no rule can provoke: 429 and 503. */
+  readonly observed: Map<number, HttpResponse>;
+  /** Requests without a response since the last response. */
+  unanswered: number;
+}
+
+export interface RequestParts {
+  readonly method?: string;
+  /** Below the base path; "/plants" by default. */
+  readonly path?: string;
+  /** Replaces the default fields of the name; null leaves the field out. */
+  readonly headers?: Readonly<Record<string, string | null>>;
+  readonly body?: string | Uint8Array;
+}
+
+export interface PlantFields {
+  readonly name: string;
+  readonly tag?: string;
+}
+
+const requestsReportedMax = 4;
+const failuresMax = 20;
+
+/** After so many requests in a row without a response, the other cases of a rule are not sent: each takes the whole time limit. */
+const unansweredInRuleMax = 2;
+
+/** How often, and in total how long, a response 429 or 503 is answered by sending the request again. */
+const busyRetriesMax = 3;
+const retryMsMax = 5_000;
+
+/** A plant as JSON with an exact id. */
+export function plantJson(id: bigint, name: string, tag?: string): string {
+  const rest = JSON.stringify(tag === undefined ? { name } : { name, tag });
+  return `{"id":${id},${rest.slice(1)}`;
+}
+
+export class RuleContext {
+  readonly state: RunState;
+  readonly failures: RuleFailure[] = [];
+  #transcripts: Transcript[] = [];
+
+  constructor(state: RunState) {
+    this.state = state;
+  }
+
+  get target(): Target {
+    return this.state.target;
+  }
+
+  /** A new id below 2^53. */
+  id(): bigint {
+    return this.state.ids.next();
+  }
+
+  /** Three new ids above 2^60 that are equal as doubles. */
+  idGroup(): readonly [bigint, bigint, bigint] {
+    return this.state.ids.nextGroup();
+  }
+
+  /** Keeps a text that was made of the token out of the report. */
+  secret(text: string): string {
+    this.state.secrets.add(text);
+    return text;
+  }
+
+  /** Checks one case of a rule. Its violation is reported, and does not prevent the other cases. */
+  async case(label: string, check: () => Promise<void>): Promise<void> {
+    this.#transcripts = [];
+    try {
+      await check();
+    } catch (error) {
+      if (!(error instanceof RuleViolation)) throw error;
+      this.addFailure(error, label);
+      if (this.state.unanswered >= unansweredInRuleMax || this.failures.length >= failuresMax) throw error;
+    }
+    this.#transcripts = [];
+  }
+
+  /** Reports a violation, unless a case has reported it. */
+  addFailure({ message }: RuleViolation, label?: string): void {
+    if (label === undefined && this.failures.length > 0 && this.failures.at(-1)?.message === message) return;
+    this.failures.push({
+      case: label,
+      message,
+      transcripts: this.#transcripts.slice(-requestsReportedMax),
+      omitted: Math.max(0, this.#transcripts.length - requestsReportedMax),
+    });
+  }
+
+  /** The bytes of a request. Its fields are those of a create, and `Connection: close`, unless others are given. */
+  requestBytes({ method = "POST", path = "/plants", headers = {}, body }: RequestParts = {}): Uint8Array {
+    const { url, token } = this.target;
+    const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
+    const fields: Record<string, string | null> = {
+      Host: url.host,
+      "User-Agent": "plantstore-conformance",
+      Accept: "application/json",
+      Connection: "close",
+      Authorization: `Bearer ${token}`,
+      "Content-Type": bytes === undefined ? null : "application/json",
+      "Content-Length": bytes === undefined ? null : String(bytes.length),
+    };
+    for (const [name, value] of Object.entries(headers)) {
+      const known = Object.keys(fields).find((each) => each.toLowerCase() === name.toLowerCase());
+      if (known !== undefined) delete fields[known];
+      fields[name] = value;
+    }
+    const lines = Object.entries(fields).flatMap(([name, value]) =>
+      value === null ? [] : [`${name}: ${value}\r\n`],
+    );
+    const head = `${method} ${this.pathOf(path)} HTTP/1.1\r\n${lines.join("")}\r\n`;
+    return Buffer.concat([Buffer.from(head, "latin1"), bytes ?? new Uint8Array()]);
+  }
+
+  /** A path below the base path. */
+  pathOf(path: string): string {
+    return `${this.target.url.pathname.replace(/\/$/, "")}${path}`;
+  }
+
+  /** Sends a create with a body as it stands. */
+  create(body: string | Uint8Array, headers: RequestParts["headers"] = {}): Promise<HttpResponse> {
+    return this.send({ body, headers });
+  }
+
+  /** Sends a request on a connection of its own, and reads the response. Sends it again where the server is busy. */
+  send(parts: RequestParts): Promise<HttpResponse> {
+    return this.sendBytes(this.requestBytes(parts), parts.method);
+  }
+
+  /** Like send, for the bytes of a request. */
+  async sendBytes(bytes: Uint8Array, method = "POST"): Promise<HttpResponse> {
+    for (let retries = 0; ; retries++) {
+      const response = await this.#sendOnce(bytes, method);
+      const { status } = response;
+      if (status !== 429 && status !== 503) return response;
+      this.state.observed.set(status, response);
+      const waitMs = 1_000 * Number(headerOf(response, "retry-after") ?? 1);
+      if (retries < busyRetriesMax && waitMs <= retryMsMax) {
+        await this.state.wait(waitMs);
+        continue;
+      }
+      // A server may always be over its limits, but a rate is a setting of its operator.
+      if (status === 503) return response;
+      throw new RuleSkipped(`the server limits the rate: it responded with 429 ${retries + 1} times`);
+    }
+  }
+
+  async #sendOnce(bytes: Uint8Array, method: string): Promise<HttpResponse> {
+    return this.connected(async (connection) => {
+      connection.write(bytes);
+      const response = await this.#receive(connection, method);
+      if (connection.hasRest) throw new RuleViolation("bytes follow the response");
+      return response;
+    });
+  }
+
+  /** The next response on a connection. Throws a RuleViolation if there is none. */
+  async response(connection: Connection, method = "POST"): Promise<HttpResponse> {
+    const response = await this.#receive(connection, method);
+    if (response.status !== 429) return response;
+    this.state.observed.set(429, response);
+    throw new RuleSkipped("the server limits the rate: it responded with 429");
+  }
+
+  async #receive(connection: Connection, method: string): Promise<HttpResponse> {
+    const response = await connection.nextResponse(method);
+    if ("problem" in response) throw this.#violation(response);
+    this.state.unanswered = 0;
+    return response;
+  }
+
+  /** Opens a connection for the time of a call, and records what was sent and received on it. */
+  async connected<T>(use: (connection: Connection) => Promise<T>): Promise<T> {
+    const connection = await Connection.open(this.target, this.state.limits);
+    if ("problem" in connection) {
+      this.#transcripts.push({ sent: new Uint8Array(), received: new Uint8Array(), ...connection });
+      throw this.#violation(connection);
+    }
+    let problem: string | undefined;
+    try {
+      return await use(connection);
+    } catch (error) {
+      if (error instanceof RuleViolation) problem = error.message;
+      throw error;
+    } finally {
+      connection.close();
+      this.#transcripts.push({ sent: connection.sent, received: connection.received, problem });
+    }
+  }
+
+  #violation({ problem }: ResponseProblem): RuleViolation {
+    this.state.unanswered++;
+    return new RuleViolation(problem);
+  }
+
+  /** Creates a plant that must be accepted. */
+  async expectCreated(
+    body: string | Uint8Array,
+    plant: PlantFields,
+    headers?: RequestParts["headers"],
+  ): Promise<HttpResponse> {
+    const response = await this.create(body, headers);
+    expectPlant(response, plant);
+    return response;
+  }
+
+  /** Sends a body that must be rejected with 400 and an Error. */
+  async expectRejected(body: string | Uint8Array, error?: number): Promise<ErrorFields> {
+    return expectError(await this.create(body), 400, error);
+  }
+}
+
+export interface ErrorFields {
+  readonly error: number;
+  readonly message: string;
+}
+
+/** Throws a RuleViolation unless a condition holds. */
+export function expectThat(condition: boolean, message: string): asserts condition {
+  if (!condition) throw new RuleViolation(message);
+}
+
+export function expectStatus(response: HttpResponse, ...statuses: readonly number[]): void {
+  expectThat(
+    statuses.includes(response.status),
+    `expected the status ${statuses.join(" or ")}, received ${response.status}`,
+  );
+}
+
+/** A 200 with the plant's name, and its tag or none. Other members are the subject of rules of their own. */
+export function expectPlant(response: HttpResponse, { name, tag }: PlantFields): void {
+  expectStatus(response, 200);
+  const body = parseObject(response);
+  expectThat(body.name === name, `expected the name ${shorten(name)}, received ${shorten(body.name)}`);
+  expectThat(
+    body.tag === tag,
+    tag === undefined
+      ? `expected no tag, received ${shorten(body.tag)}`
+      : `expected the tag ${shorten(tag)}, received ${shorten(body.tag)}`,
+  );
+}
+
+/** An Error with this status, and, if one is given, this code. */
+export function expectError(response: HttpResponse, status: number, error?: number): ErrorFields {
+  expectStatus(response, status);
+  const fields = expectErrorBody(response);
+  if (error !== undefined)
+    expectThat(fields.error === error, `expected the error ${error}, received ${fields.error}`);
+  return fields;
+}
+
+/** The Error of a response: `error`, an int32, and `message`, a text. */
+export function expectErrorBody(response: HttpResponse): ErrorFields {
+  const { error, message } = parseObject(response);
+  const isInt32 = typeof error === "number" && Number.isInteger(error) && Math.abs(error) < 2 ** 31;
+  expectThat(isInt32, `expected the member "error" to be an integer (int32), received ${shorten(error)}`);
+  expectThat(
+    typeof message === "string" && message !== "",
+    `expected the member "message" to be a text, received ${shorten(message)}`,
+  );
+  return { error, message };
+}
+
+/** A response that accepts the request, with any status of success: what else it says is the subject of other rules. */
+export function expectAccepted({ status }: HttpResponse): void {
+  expectThat(
+    status >= 200 && status < 300,
+    `expected the request to be accepted, received the status ${status}`,
+  );
+}
+
+/** A response that does not accept the request, with any status of a client's error. */
+export function expectClientError(response: HttpResponse): void {
+  expectThat(
+    response.status >= 400 && response.status < 500,
+    `expected the request to be rejected, received the status ${response.status}`,
+  );
+}
+
+/** The JSON object that a response is. */
+export function parseObject(response: HttpResponse): Readonly<Record<string, unknown>> {
+  const value = parseBody(response);
+  expectThat(
+    typeof value === "object" && value !== null && !Array.isArray(value),
+    `expected a JSON object, received ${shorten(value)}`,
+  );
+  return value as Readonly<Record<string, unknown>>;
+}
+
+function parseBody({ body }: HttpResponse): unknown {
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
+  } catch {
+    throw new RuleViolation("the body of the response is not UTF-8");
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new RuleViolation(
+      text === "" ? "the response has no body" : `the body of the response is not JSON: ${shorten(text)}`,
+    );
+  }
+}
+
+export function expectHeader(response: HttpResponse, name: string, pattern: RegExp): string {
+  const value = headerOf(response, name);
+  expectThat(value !== undefined, `expected the header field ${name}`);
+  expectThat(pattern.test(value), `expected ${name} to match ${pattern}, received ${shorten(value)}`);
+  return value;
+}
+
+/** Whether an id is taken by a plant of another content: it may be, where it is not of the run's ranges. */
+export function isConflict(response: HttpResponse): boolean {
+  try {
+    return expectErrorBody(response).error === 40009;
+  } catch (error) {
+    if (error instanceof RuleViolation) return false;
+    throw error;
+  }
+}
+
+/** A value as JSON, at most a line long. */
+function shorten(value: unknown): string {
+  if (value === undefined) return "none";
+  const text = JSON.stringify(value);
+  return text.length > 100 ? `${text.slice(0, 100)}…` : text;
+}

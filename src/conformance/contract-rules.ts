@@ -1,0 +1,265 @@
+// Rules of the operation: what is accepted, what is returned, and that a token is required.
+
+import {
+  expectClientError,
+  expectErrorBody,
+  expectHeader,
+  expectPlant,
+  expectStatus,
+  expectThat,
+  parseObject,
+  plantJson,
+} from "./context.ts";
+import { decision, openapi, type Rule, rfc, rulesOf } from "./rule.ts";
+
+const operation = "paths./plants.post";
+const response200 = `${operation}.responses.200`;
+const plantSchema = "components.schemas.Plant";
+const newPlantSchema = "components.schemas.NewPlant";
+
+/** Texts that servers tend to alter. */
+const texts: Readonly<Record<string, string>> = {
+  "the empty text": "",
+  "spaces at both ends": "  two  spaces  ",
+  "a letter with an accent": "Fougère",
+  Chinese: "植物",
+  "characters beyond U+FFFF": "🌱\u{10ffff}",
+  "quotes, backslashes and control characters": '"\\/\b\f\n\r\t\u0001\u007f',
+  "line separators and U+FEFF": "\u2028\u2029\ufeff",
+  "markup and percent signs": "<b>&amp;%20+'; --",
+  "a number": "0123.0",
+};
+
+export const contractRules: readonly Rule[] = rulesOf("contract", {
+  "create-with-tag": {
+    title: "A valid plant with a tag gets 200, and a Plant with its name and its tag.",
+    basis: "contract",
+    sources: [openapi(response200), openapi(newPlantSchema)],
+    run: async (check) => {
+      const body = plantJson(check.id(), "Monstera deliciosa", "tropical");
+      await check.expectCreated(body, { name: "Monstera deliciosa", tag: "tropical" });
+    },
+  },
+  "create-without-tag": {
+    title: "A valid plant without a tag gets 200, and a Plant with its name and no tag.",
+    basis: "contract",
+    sources: [openapi(response200), openapi(plantSchema)],
+    run: async (check) => {
+      await check.expectCreated(plantJson(check.id(), "Ficus lyrata"), { name: "Ficus lyrata" });
+    },
+  },
+  "plant-members": {
+    title: "A Plant has no id, and no members but name and tag.",
+    basis: "decision",
+    sources: [decision("The 200 response"), openapi(plantSchema)],
+    run: async (check) => {
+      const response = await check.create(plantJson(check.id(), "Monstera", "tropical"));
+      expectStatus(response, 200);
+      const members = Object.keys(parseObject(response));
+      expectThat(!members.includes("id"), "expected a Plant without an id");
+      const others = members.filter((name) => name !== "name" && name !== "tag");
+      expectThat(others.length === 0, `expected no other members, received ${others.join(", ")}`);
+    },
+  },
+  "response-media-type": {
+    title: "The media type of a Plant is application/json.",
+    basis: "contract",
+    sources: [openapi(`${response200}.content.application/json`)],
+    run: async (check) => {
+      const response = await check.create(plantJson(check.id(), "Monstera"));
+      expectStatus(response, 200);
+      expectHeader(response, "Content-Type", /^application\/json\s*(?:;|$)/i);
+    },
+  },
+  "text-unchanged": {
+    title: "Any text may be a name or a tag, and is returned unchanged.",
+    basis: "contract",
+    sources: [openapi(plantSchema), decision("`name`, `tag`")],
+    run: async (check) => {
+      for (const [label, text] of Object.entries(texts))
+        await check.case(label, async () => {
+          await check.expectCreated(plantJson(check.id(), text, text), { name: text, tag: text });
+        });
+    },
+  },
+  "text-not-normalized": {
+    title: "Texts that look the same but have other code points are returned unchanged.",
+    basis: "contract",
+    sources: [openapi(plantSchema), rfc(8259, "8.3"), decision("`name`, `tag`")],
+    run: async (check) => {
+      for (const text of ["\u00e9", "e\u0301", "\u212b", "\ufb01"])
+        await check.case(escaped(text), async () => {
+          await check.expectCreated(plantJson(check.id(), text), { name: text });
+        });
+    },
+  },
+  "long-text": {
+    title: "A name of 300,000 characters is accepted and returned in full.",
+    basis: "decision",
+    sources: [decision("`name`, `tag`"), openapi(`${operation}.responses.413`)],
+    run: async (check) => {
+      const name = "x".repeat(Math.min(300_000, check.target.bodyBytesMax - 200));
+      await check.expectCreated(plantJson(check.id(), name), { name });
+    },
+  },
+  "largest-body": {
+    title: "A body of exactly the limit, 1 MiB by default, is accepted.",
+    basis: "decision",
+    sources: [openapi(`${operation}.responses.413`)],
+    run: async (check) => {
+      const empty = plantJson(check.id(), "");
+      const name = "x".repeat(check.target.bodyBytesMax - empty.length);
+      await check.expectCreated(empty.replace('""', `"${name}"`), { name });
+    },
+  },
+  "json-forms": {
+    title: "The order of members, white space and escapes in the body make no difference.",
+    basis: "standard",
+    sources: [rfc(8259, "2"), rfc(8259, "4"), rfc(8259, "7")],
+    run: async (check) => {
+      const forms: Readonly<Record<string, (id: bigint) => string>> = {
+        "the id last": (id) => `{"tag":"tropical","name":"Monstera","id":${id}}`,
+        "white space": (id) => `\r\n\t {\n "id" : ${id} ,\t"name" : "Monstera" , "tag":"tropical"\r\n} \n`,
+        "escaped letters": (id) => `{"id":${id},"n\\u0061me":"\\u004d\\u006Fnstera","tag":"\\u0074ropical"}`,
+      };
+      for (const [label, form] of Object.entries(forms))
+        await check.case(label, async () => {
+          await check.expectCreated(form(check.id()), { name: "Monstera", tag: "tropical" });
+        });
+      await check.case("an escaped surrogate pair", async () => {
+        await check.expectCreated(`{"id":${check.id()},"name":"\\ud83c\\udf31"}`, { name: "🌱" });
+      });
+    },
+  },
+  "unknown-members": {
+    title: "Members that a NewPlant does not have are ignored: accepted, and not returned.",
+    basis: "decision",
+    sources: [decision("Unknown fields")],
+    run: async (check) => {
+      const others = `"colour":{"id":1.5,"name":7,"list":[[]]},"Name":"other","__proto__":{"tag":"x"}`;
+      const response = await check.create(`{"id":${check.id()},"name":"Monstera",${others}}`);
+      expectPlant(response, { name: "Monstera" });
+      const members = Object.keys(parseObject(response));
+      expectThat(!members.includes("colour"), 'expected no member "colour" in the response');
+    },
+  },
+  "duplicate-members": {
+    title: "Of several members with one name the last one counts.",
+    basis: "decision",
+    sources: [decision("A duplicate member name"), rfc(8259, "4")],
+    run: async (check) => {
+      const id = check.id();
+      await check.expectCreated(`{"id":1.5,"name":"first","id":${id},"name":"last","\\u0069d":${id}}`, {
+        name: "last",
+      });
+      const body = `{"id":${check.id()},"name":"Monstera","id":1.5}`;
+      expectClientError(await check.create(body));
+    },
+  },
+  "byte-order-mark": {
+    title: "A byte order mark before the body is ignored.",
+    basis: "decision",
+    sources: [decision("A byte order mark before the body"), rfc(8259, "8.1")],
+    run: async (check) => {
+      await check.expectCreated(`\ufeff${plantJson(check.id(), "Monstera")}`, { name: "Monstera" });
+    },
+  },
+  "media-type-forms": {
+    title: "application/json is recognized in any case, with parameters, and with the charset UTF-8.",
+    basis: "standard",
+    sources: [rfc(9110, "8.3.1"), openapi(`${operation}.requestBody`)],
+    run: async (check) => {
+      const forms = [
+        "application/json",
+        "Application/JSON",
+        "application/json; charset=utf-8",
+        'application/json;charset="UTF-8"',
+        "application/json ; profile=x",
+      ];
+      for (const contentType of forms)
+        await check.case(contentType, async () => {
+          const headers = { "Content-Type": contentType };
+          await check.expectCreated(plantJson(check.id(), "Monstera"), { name: "Monstera" }, headers);
+        });
+    },
+  },
+  "token-required": {
+    title: "A create without a bearer token is rejected, and nothing is stored.",
+    basis: "contract",
+    sources: [openapi("components.securitySchemes.bearerAuth"), openapi("security")],
+    run: async (check) => {
+      const id = check.id();
+      const body = plantJson(id, "without a token");
+      expectClientError(await check.create(body, { Authorization: null }));
+      await check.expectCreated(plantJson(id, "with a token"), { name: "with a token" });
+    },
+  },
+  "token-checked": {
+    title: "A create with an unknown token is rejected, and nothing is stored.",
+    basis: "contract",
+    sources: [openapi("components.securitySchemes.bearerAuth"), openapi("security")],
+    run: async (check) => {
+      const id = check.id();
+      const body = plantJson(id, "with an unknown token");
+      expectClientError(await check.create(body, { Authorization: "Bearer unknown" }));
+      await check.expectCreated(plantJson(id, "with a token"), { name: "with a token" });
+    },
+  },
+  "scheme-case": {
+    title: "The scheme Bearer is recognized in any case.",
+    basis: "standard",
+    sources: [rfc(9110, "11.1"), decision("Scheme name")],
+    run: async (check) => {
+      for (const scheme of ["bearer", "BEARER", "bEaReR"])
+        await check.case(scheme, async () => {
+          const headers = { Authorization: `${scheme} ${check.target.token}` };
+          await check.expectCreated(plantJson(check.id(), "Monstera"), { name: "Monstera" }, headers);
+        });
+    },
+  },
+  "required-members": {
+    title: "A body without an id or without a name is rejected.",
+    basis: "contract",
+    sources: [openapi(newPlantSchema), openapi(plantSchema)],
+    run: async (check) => {
+      for (const body of [`{"id":${check.id()}}`, '{"name":"Monstera"}', "{}"])
+        await check.case(body.replace(/\d+/, "…"), async () => expectClientError(await check.create(body)));
+    },
+  },
+  "member-types": {
+    title: "A body with an id, a name or a tag of another type is rejected.",
+    basis: "contract",
+    sources: [openapi(newPlantSchema), openapi(plantSchema)],
+    run: async (check) => {
+      for (const other of ["5", "true", "[]", "{}"])
+        for (const member of ["name", "tag"])
+          await check.case(`"${member}": ${other}`, async () => {
+            const rest = member === "name" ? "" : ',"name":"Monstera"';
+            expectClientError(await check.create(`{"id":${check.id()}${rest},"${member}":${other}}`));
+          });
+      for (const other of ["true", "[1]", "{}", "null"])
+        await check.case(`"id": ${other}`, async () =>
+          expectClientError(await check.create(`{"id":${other},"name":"Monstera"}`)),
+        );
+    },
+  },
+  "error-members": {
+    title: "The body of a 400 is an Error: `error`, an int32, and `message`, a text.",
+    basis: "contract",
+    sources: [openapi(`${operation}.responses.400`), openapi("components.schemas.Error")],
+    run: async (check) => {
+      const response = await check.create('{"name":5}');
+      expectStatus(response, 400);
+      expectErrorBody(response);
+      expectHeader(response, "Content-Type", /^application\/json\s*(?:;|$)/i);
+    },
+  },
+});
+
+/** A text by its code points, for a label. */
+function escaped(text: string): string {
+  return Array.from(
+    text,
+    (character) => `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`,
+  ).join(" ");
+}

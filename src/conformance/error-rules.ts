@@ -1,0 +1,403 @@
+// Rules of errors: for each cause its status, its code, and a body that says what was wrong.
+
+import { errorRegistry } from "../contract/errors.ts";
+import {
+  expectClientError,
+  expectError,
+  expectErrorBody,
+  expectHeader,
+  expectThat,
+  parseObject,
+  plantJson,
+  type RequestParts,
+  type RuleContext,
+} from "./context.ts";
+import type { HttpResponse } from "./response-parser.ts";
+import { decision, openapi, type Rule, RuleSkipped, rfc, rulesOf } from "./rule.ts";
+
+const responses = "paths./plants.post.responses";
+const unauthorized = openapi("components.responses.Unauthorized");
+const orderOfChecks = decision("Order of checks");
+const wrongFields = decision("Missing fields, wrong types, `tag: null`");
+const codes = errorRegistry;
+
+const bytes = (...values: number[]) => Uint8Array.from(values);
+const latin1 = (text: string) => new Uint8Array(Buffer.from(text, "latin1"));
+
+const invalidJson: Readonly<Record<string, string>> = {
+  "an empty body": "",
+  "a missing value": '{"id":1,"name":}',
+  "a body cut short": '{"id":1,"name":"Monst',
+  "a leading zero": '{"id":01,"name":"Monstera"}',
+  "a plus sign": '{"id":+1,"name":"Monstera"}',
+  "text after the body": '{"id":1,"name":"Monstera"} x',
+  "single quotes": "{'id':1,'name':'Monstera'}",
+  "a comma at the end": '{"id":1,"name":"Monstera",}',
+  "a comment": '{"id":1,/* */"name":"Monstera"}',
+  "a raw line feed in a string": '{"id":1,"name":"a\nb"}',
+  "an unknown escape": '{"id":1,"name":"\\x41"}',
+  NaN: '{"id":NaN,"name":"Monstera"}',
+};
+
+const invalidUtf8: Readonly<Record<string, Uint8Array>> = {
+  "a lone continuation byte": latin1('{"id":1,"name":"\x80"}'),
+  "Latin-1": latin1('{"id":1,"name":"caf\xe9"}'),
+  "a surrogate": latin1('{"id":1,"name":"\xed\xa0\x80"}'),
+  "an encoding that is longer than necessary": latin1('{"id":1,"name":"\xc0\xaf"}'),
+  "UTF-16": bytes(0xff, 0xfe, 0x7b, 0x00, 0x7d, 0x00),
+};
+
+const invalidPlants: Readonly<Record<string, string>> = {
+  "no members": "{}",
+  null: "null",
+  "an array": "[]",
+  "a string": '"plant"',
+  "a number": "42",
+  "no name": '{"id":1}',
+  "no id": '{"name":"Monstera"}',
+  "a tag that is null": '{"id":1,"name":"Monstera","tag":null}',
+  "a name that is null": '{"id":1,"name":null}',
+  "a name that is a number": '{"id":1,"name":5}',
+  "an id that is a string": '{"id":"1","name":"Monstera"}',
+  "an id with a fraction": '{"id":1.5,"name":"Monstera"}',
+  "an id beyond 64 bits": '{"id":9223372036854775808,"name":"Monstera"}',
+  "a tag that is an array": '{"id":1,"name":"Monstera","tag":["x"]}',
+};
+
+async function expectCodes(
+  check: RuleContext,
+  bodies: Readonly<Record<string, string | Uint8Array>>,
+  error: number,
+): Promise<void> {
+  for (const [label, body] of Object.entries(bodies))
+    await check.case(label, async () => {
+      await check.expectRejected(body, error);
+    });
+}
+
+/** Requests that get an error, each of another kind. */
+function erroneousRequests({ target }: RuleContext): Readonly<Record<string, RequestParts>> {
+  return {
+    "not JSON": { body: "{" },
+    "not a NewPlant": { body: "{}" },
+    "no token": { body: "{}", headers: { Authorization: null } },
+    "an unknown token": { body: "{}", headers: { Authorization: "Bearer unknown" } },
+    "an unknown path": { path: "/plants/unknown", body: "{}" },
+    "another method": { method: "GET" },
+    "another media type": { body: "{}", headers: { "Content-Type": "text/plain" } },
+    "a body over the limit": { body: " ".repeat(target.bodyBytesMax + 1) },
+  };
+}
+
+async function expectUnauthorized(check: RuleContext, parts: RequestParts): Promise<void> {
+  expectError(await check.send(parts), 401, codes.missingToken.error);
+}
+
+function skipUnlessObserved(check: RuleContext, status: number): HttpResponse {
+  const response = check.state.observed.get(status);
+  if (response !== undefined) return response;
+  throw new RuleSkipped(`no response of this run was ${status}, and no request provokes one for certain`);
+}
+
+export const errorRules: readonly Rule[] = rulesOf("errors", {
+  "body-members": {
+    title:
+      "The body of every error has the members error and message, and no others; its media type is application/json.",
+    basis: "decision",
+    sources: [openapi("components.schemas.Error"), openapi(`${responses}.default`)],
+    run: async (check) => {
+      for (const [label, parts] of Object.entries(erroneousRequests(check)))
+        await check.case(label, async () => {
+          const response = await check.send(parts);
+          expectClientError(response);
+          expectErrorBody(response);
+          expectHeader(response, "Content-Type", /^application\/json\s*(?:;|$)/i);
+          const members = Object.keys(parseObject(response));
+          expectThat(members.length === 2, `expected two members, received ${members.join(", ")}`);
+        });
+    },
+  },
+  "code-has-status": {
+    title: "The code of an error is its status times 100 plus a detail.",
+    basis: "decision",
+    sources: [openapi("components.schemas.Error.properties.error")],
+    run: async (check) => {
+      for (const [label, parts] of Object.entries(erroneousRequests(check)))
+        await check.case(label, async () => {
+          const response = await check.send(parts);
+          expectClientError(response);
+          const { error } = expectErrorBody(response);
+          expectThat(
+            Math.trunc(error / 100) === response.status,
+            `expected an error from ${response.status}00 to ${response.status}99, received ${error}`,
+          );
+        });
+    },
+  },
+  "invalid-json": {
+    title: "A body that is not JSON gets 400 and the error 40001.",
+    basis: "decision",
+    sources: [openapi(`${responses}.400`), rfc(8259, "2")],
+    run: (check) => expectCodes(check, invalidJson, codes.invalidJson.error),
+  },
+  "invalid-utf8": {
+    title: "A body that is not UTF-8 gets 400 and the error 40001.",
+    basis: "decision",
+    sources: [openapi(`${responses}.400`), rfc(8259, "8.1"), rfc(3629, "3")],
+    run: (check) => expectCodes(check, invalidUtf8, codes.invalidJson.error),
+  },
+  "invalid-plant": {
+    title: "JSON that is not a NewPlant gets 400 and the error 40002.",
+    basis: "decision",
+    sources: [wrongFields, openapi(`${responses}.400`)],
+    run: (check) => expectCodes(check, invalidPlants, codes.invalidPlant.error),
+  },
+  "message-names-fields": {
+    title: "The message of 40002 names every invalid member.",
+    basis: "decision",
+    sources: [wrongFields],
+    run: async (check) => {
+      const { message } = await check.expectRejected(
+        '{"id":"1","name":5,"tag":["x"]}',
+        codes.invalidPlant.error,
+      );
+      for (const member of ["id", "name", "tag"])
+        expectThat(
+          new RegExp(`\\b${member}\\b`).test(message),
+          `expected the message to name ${member}: ${JSON.stringify(message)}`,
+        );
+    },
+  },
+  "unstorable-text": {
+    title: "U+0000 or an unpaired surrogate in a name or a tag gets 400 and the error 40003.",
+    basis: "decision",
+    sources: [decision("`name`, `tag`")],
+    run: async (check) => {
+      const texts = ["Monst\\u0000era", "\\ud800", "🌱\\udc00", "\\udc00\\ud800"];
+      for (const text of texts)
+        for (const fields of [`"name":"${text}"`, `"name":"Monstera","tag":"${text}"`])
+          await check.case(fields, async () => {
+            await check.expectRejected(`{"id":${check.id()},${fields}}`, codes.unstorableText.error);
+          });
+    },
+  },
+  conflict: {
+    title: "The message of 40009 names the id, exact to the last digit.",
+    basis: "decision",
+    sources: [decision("The same id with different content"), openapi(`${responses}.400`)],
+    run: async (check) => {
+      const [, id] = check.idGroup();
+      await check.expectCreated(plantJson(id, "Monstera"), { name: "Monstera" });
+      const { message } = await check.expectRejected(plantJson(id, "Ficus"), codes.conflict.error);
+      expectThat(message.includes(String(id)), `expected the id in the message: ${JSON.stringify(message)}`);
+    },
+  },
+  "missing-token": {
+    title:
+      "No Authorization, or another scheme, gets 401, the error 40100, and WWW-Authenticate: Bearer without an error.",
+    basis: "decision",
+    sources: [
+      decision("No `Authorization`, or another scheme"),
+      rfc(6750, "3.1"),
+      rfc(9110, "11.6.1"),
+      unauthorized,
+    ],
+    run: async (check) => {
+      for (const authorization of [null, "Basic dXNlcjpwYXNz", "Digest x", "Bearerx"])
+        await check.case(authorization ?? "none", async () => {
+          const headers = { Authorization: authorization };
+          const response = await check.create(plantJson(check.id(), "Monstera"), headers);
+          expectError(response, 401, codes.missingToken.error);
+          const challenge = expectHeader(response, "WWW-Authenticate", /^Bearer\b/i);
+          expectThat(!/\berror=/i.test(challenge), "expected no error in WWW-Authenticate");
+        });
+    },
+  },
+  "invalid-token": {
+    title:
+      'A token that is not accepted gets 401, the error 40101, and WWW-Authenticate: Bearer with error="invalid_token".',
+    basis: "decision",
+    sources: [decision("Unknown, revoked, expired or malformed token"), rfc(6750, "3.1"), unauthorized],
+    run: async (check) => {
+      const credentials = [
+        "Bearer unknown",
+        "Bearer",
+        "Bearer two words",
+        `Bearer ${"x".repeat(4_000)}`,
+        "Bearer \xfcmlaut",
+        "Bearer a, Bearer b",
+        "Bearer null",
+      ];
+      for (const authorization of credentials)
+        await check.case(authorization.slice(0, 30), async () => {
+          const headers = { Authorization: authorization };
+          const response = await check.create(plantJson(check.id(), "Monstera"), headers);
+          expectError(response, 401, codes.invalidToken.error);
+          expectHeader(response, "WWW-Authenticate", /^Bearer\b.*\berror="invalid_token"/i);
+        });
+    },
+  },
+  "token-compared-whole": {
+    title: "A token that differs in one character, in its length or in its case is not accepted.",
+    basis: "decision",
+    sources: [
+      decision("Unknown, revoked, expired or malformed token"),
+      openapi("components.securitySchemes.bearerAuth"),
+    ],
+    run: async (check) => {
+      const { token } = check.target;
+      const last = token.endsWith("A") ? "B" : "A";
+      const swapped = Array.from(token, (character) =>
+        character === character.toUpperCase() ? character.toLowerCase() : character.toUpperCase(),
+      ).join("");
+      const variants: Readonly<Record<string, string>> = {
+        "another last character": token.slice(0, -1) + last,
+        "without its last character": token.slice(0, -1),
+        "with one more character": `${token}A`,
+        ...(swapped === token ? {} : { "in the other case": swapped }),
+      };
+      for (const [label, variant] of Object.entries(variants))
+        await check.case(label, async () => {
+          const headers = { Authorization: `Bearer ${check.secret(variant)}` };
+          expectError(await check.create("{}", headers), 401);
+        });
+    },
+  },
+  "token-in-query": {
+    title: "A token in the query string is ignored.",
+    basis: "decision",
+    sources: [decision("Scheme name")],
+    run: (check) =>
+      expectUnauthorized(check, {
+        path: `/plants?access_token=${encodeURIComponent(check.target.token)}`,
+        body: plantJson(check.id(), "Monstera"),
+        headers: { Authorization: null },
+      }),
+  },
+  "authentication-first": {
+    title:
+      "Without a token the response is 401, whatever else is wrong: the body, the media type, the path or the method.",
+    basis: "decision",
+    sources: [orderOfChecks],
+    run: async (check) => {
+      const headers = { Authorization: null };
+      const requests: Readonly<Record<string, RequestParts>> = {
+        "not JSON": { body: "{", headers },
+        "another media type": { body: "x", headers: { ...headers, "Content-Type": "text/plain" } },
+        "an unknown path": { path: "/nowhere", body: "{}", headers },
+        "another method": { method: "GET", headers },
+        "OPTIONS without an Origin": { method: "OPTIONS", headers },
+      };
+      for (const [label, parts] of Object.entries(requests))
+        await check.case(label, () => expectUnauthorized(check, parts));
+    },
+  },
+  "unknown-path": {
+    title: "With a token, an unknown path gets 404 and the error 40400.",
+    basis: "decision",
+    sources: [openapi(`${responses}.404`), orderOfChecks],
+    run: async (check) => {
+      for (const path of ["/plant", "/plants/", "/plants/1", "/PLANTS", "/plants%2f", "/plants;x"])
+        await check.case(path, async () => {
+          const body = plantJson(check.id(), "Monstera");
+          expectError(await check.send({ path, body }), 404, codes.notFound.error);
+        });
+    },
+  },
+  "other-method": {
+    title: "With a token, another method gets 405, the error 40500, and Allow: POST.",
+    basis: "decision",
+    sources: [openapi(`${responses}.405`), rfc(9110, "15.5.6")],
+    run: async (check) => {
+      for (const method of ["GET", "PUT", "PATCH", "DELETE"])
+        await check.case(method, async () => {
+          const body = method === "GET" ? {} : { body: plantJson(check.id(), "Monstera") };
+          const response = await check.send({ method, ...body });
+          expectError(response, 405, codes.methodNotAllowed.error);
+          expectHeader(response, "Allow", /^\s*POST\s*$/);
+        });
+    },
+  },
+  "media-type": {
+    title: "A Content-Type that is missing or is not application/json in UTF-8 gets 415 and the error 41500.",
+    basis: "decision",
+    sources: [openapi(`${responses}.415`), rfc(9110, "15.5.16")],
+    run: async (check) => {
+      const contentTypes = [
+        null,
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "application/json; charset=iso-8859-1",
+        "application/jsonp",
+        "application/problem+json",
+        "nonsense",
+      ];
+      for (const contentType of contentTypes)
+        await check.case(contentType ?? "none", async () => {
+          const headers = { "Content-Type": contentType };
+          const response = await check.create(plantJson(check.id(), "Monstera"), headers);
+          expectError(response, 415, codes.unsupportedMediaType.error);
+        });
+    },
+  },
+  "too-large": {
+    title:
+      "A body over the limit, 1 MiB by default, gets 413 and the error 41300, also where it is sent in chunks.",
+    basis: "decision",
+    sources: [openapi(`${responses}.413`), rfc(9110, "15.5.14")],
+    run: async (check) => {
+      const empty = plantJson(check.id(), "");
+      const body = empty.replace('""', `"${"x".repeat(check.target.bodyBytesMax + 1 - empty.length)}"`);
+      await check.case("with a Content-Length", async () => {
+        expectError(await check.create(body), 413, codes.contentTooLarge.error);
+      });
+      await check.case("in chunks", async () => {
+        const chunk = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+        const headers = { "Content-Length": null, "Transfer-Encoding": "chunked" };
+        expectError(await check.create(chunk, headers), 413, codes.contentTooLarge.error);
+      });
+    },
+  },
+  "hostile-json": {
+    title:
+      "Deep nesting, huge numbers and many members are rejected with 400 or accepted, and never cause an internal error.",
+    basis: "decision",
+    sources: [wrongFields, openapi(`${responses}.400`)],
+    run: async (check) => {
+      const size = Math.min(100_000, Math.trunc(check.target.bodyBytesMax / 4));
+      const nested = `${"[".repeat(size)}1${"]".repeat(size)}`;
+      const bodies: Readonly<Record<string, string>> = {
+        "open brackets": "[".repeat(size),
+        "open braces": '{"a":'.repeat(Math.trunc(size / 5)),
+        "deep nesting in an unknown member": `{"id":1,"x":${nested},"name":5}`,
+        "an id of many digits": `{"id":${"9".repeat(size)},"name":"Monstera"}`,
+        "an id with a huge exponent": '{"id":1e999999999,"name":"Monstera"}',
+        "a name that is a number of many digits": `{"id":1,"name":${"1".repeat(size)}}`,
+      };
+      for (const [label, body] of Object.entries(bodies))
+        await check.case(label, async () => {
+          await check.expectRejected(body);
+        });
+    },
+  },
+  "rate-limited": {
+    title: "429 has the error 42900 and Retry-After.",
+    basis: "decision",
+    sources: [openapi(`${responses}.429`), rfc(6585, "4")],
+    run: async (check) => {
+      const response = skipUnlessObserved(check, 429);
+      expectError(response, 429, codes.tooManyRequests.error);
+      expectHeader(response, "Retry-After", /^\d+$/);
+    },
+  },
+  unavailable: {
+    title: "503 has the error 50300 and Retry-After.",
+    basis: "decision",
+    sources: [openapi(`${responses}.503`), rfc(9110, "15.6.4")],
+    run: async (check) => {
+      const response = skipUnlessObserved(check, 503);
+      expectError(response, 503, codes.unavailable.error);
+      expectHeader(response, "Retry-After", /^\d+$/);
+    },
+  },
+});

@@ -1,0 +1,526 @@
+// Rules of HTTP: framing of requests and responses, connections, header fields, CORS, and the interface description.
+
+import { errorRegistry } from "../contract/errors.ts";
+import type { Connection } from "./connection.ts";
+import {
+  expectAccepted,
+  expectClientError,
+  expectError,
+  expectHeader,
+  expectStatus,
+  expectThat,
+  parseObject,
+  plantJson,
+  type RequestParts,
+  type RuleContext,
+} from "./context.ts";
+import { type HttpResponse, headerOf, type ResponseProblem } from "./response-parser.ts";
+import { decision, openapi, type Rule, rfc, rulesOf } from "./rule.ts";
+
+const cors = decision("CORS");
+const requestIds = decision("Request ids");
+const documentation = decision("The interface description");
+
+/** A server has this long to close a connection, in milliseconds. */
+const closeMsMax = 2_000;
+
+/** Pauses between the parts of a request, in milliseconds. */
+const delayMs = 20;
+
+/** The chunks of a body, each with its size. */
+function chunked(chunks: readonly string[]): string {
+  return [...chunks, ""].map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`).join("");
+}
+
+const chunkedHeaders = { "Content-Length": null, "Transfer-Encoding": "chunked" };
+
+/** A connection that was closed instead of a response. */
+async function expectClosed(connection: Connection, { problem }: ResponseProblem): Promise<void> {
+  expectThat((await connection.closesWithin(0)) && connection.received.length === 0, problem);
+}
+
+/** Sends bytes that are not a valid request: they must be rejected with 400, or the connection closed, and not time out. */
+async function expectBadRequest(check: RuleContext, bytes: Uint8Array): Promise<void> {
+  await check.connected(async (connection) => {
+    connection.write(bytes);
+    const response = await connection.nextResponse("POST");
+    if ("problem" in response) await expectClosed(connection, response);
+    else {
+      const { status } = response;
+      expectThat(
+        status === 400 || status === 501,
+        `expected the request to be rejected as malformed, received the status ${status}`,
+      );
+      check.state.unanswered = 0;
+    }
+  });
+}
+
+/** The head of a request with a line replaced. */
+function altered(check: RuleContext, body: string, change: (text: string) => string): Uint8Array {
+  const text = Buffer.from(check.requestBytes({ body })).toString("latin1");
+  return Buffer.from(change(text), "latin1");
+}
+
+function preflight(path: string): RequestParts {
+  const headers = {
+    Authorization: null,
+    Origin: "https://docs.example",
+    "Access-Control-Request-Method": "POST",
+    "Access-Control-Request-Headers": "authorization,content-type",
+  };
+  return { method: "OPTIONS", path, headers };
+}
+
+/** Responses of different kinds. */
+async function forEachKind(check: RuleContext, expect: (response: HttpResponse) => void): Promise<void> {
+  const requests: Readonly<Record<string, RequestParts>> = {
+    "a create": { body: plantJson(check.id(), "Monstera") },
+    "a body that is not a NewPlant": { body: "{}" },
+    "no token": { body: "{}", headers: { Authorization: null } },
+    "an unknown path": { path: "/nowhere", body: "{}" },
+    "another method": { method: "GET" },
+  };
+  for (const [label, parts] of Object.entries(requests))
+    await check.case(label, async () => expect(await check.send(parts)));
+}
+
+export const httpRules: readonly Rule[] = rulesOf("http", {
+  "keep-alive": {
+    title: "A connection stays open for the next request, after a 200 and after an error.",
+    basis: "standard",
+    sources: [rfc(9112, "9.3")],
+    run: (check) =>
+      check.connected(async (connection) => {
+        for (const body of [plantJson(check.id(), "Monstera"), "{}", plantJson(check.id(), "Monstera")]) {
+          connection.write(check.requestBytes({ body, headers: { Connection: null } }));
+          const response = await check.response(connection);
+          if (body !== "{}") expectAccepted(response);
+          expectThat(
+            !/\bclose\b/i.test(headerOf(response, "connection") ?? ""),
+            "expected the connection to stay open, received Connection: close",
+          );
+        }
+      }),
+  },
+  "keep-alive-after-unread-body": {
+    title:
+      "After an error that is sent before the body is read, the connection is closed, or the next request is answered.",
+    basis: "standard",
+    sources: [rfc(9112, "9.3"), rfc(9112, "9.6")],
+    run: (check) =>
+      check.connected(async (connection) => {
+        const rejected = {
+          body: `{"x":"${"x".repeat(5_000)}"}`,
+          headers: { Connection: null, Authorization: null },
+        };
+        connection.write(check.requestBytes(rejected));
+        await check.response(connection);
+        connection.write(
+          check.requestBytes({ body: plantJson(check.id(), "Monstera"), headers: { Connection: null } }),
+        );
+        const next = await connection.nextResponse("POST");
+        if ("problem" in next) await expectClosed(connection, next);
+        else expectAccepted(next);
+      }),
+  },
+  "connection-close": {
+    title: "After the response to a request with Connection: close the server closes the connection.",
+    basis: "standard",
+    sources: [rfc(9112, "9.6")],
+    run: (check) =>
+      check.connected(async (connection) => {
+        connection.write(check.requestBytes({ body: plantJson(check.id(), "Monstera") }));
+        expectAccepted(await check.response(connection));
+        expectThat(
+          await connection.closesWithin(closeMsMax),
+          `expected the connection to be closed within ${closeMsMax} ms`,
+        );
+      }),
+  },
+  "many-connections": {
+    title: "Creates on 50 connections at once are all answered.",
+    basis: "standard",
+    sources: [rfc(9112, "9.4")],
+    run: async (check) => {
+      const creates = Array.from({ length: 50 }, () => check.create(plantJson(check.id(), "Monstera")));
+      for (const response of await Promise.all(creates)) expectAccepted(response);
+    },
+  },
+  "chunked-request": {
+    title: "A body may be sent in chunks, of any size, and with extensions.",
+    basis: "standard",
+    sources: [rfc(9112, "7.1"), rfc(9112, "7.1.1")],
+    run: async (check) => {
+      const forms: Readonly<Record<string, (body: string) => string>> = {
+        "one chunk": (body) => chunked([body]),
+        "two chunks": (body) => chunked([body.slice(0, 10), body.slice(10)]),
+        "chunks of one byte": (body) => chunked([...body]),
+        "sizes with leading zeros": (body) => chunked([body]).replace(/^/, "000"),
+        "an extension": (body) => chunked([body]).replace("\r\n", ";name=value\r\n"),
+      };
+      for (const [label, form] of Object.entries(forms))
+        await check.case(label, async () => {
+          const body = form(plantJson(check.id(), "Monstera"));
+          expectAccepted(await check.create(body, chunkedHeaders));
+        });
+    },
+  },
+  "request-in-parts": {
+    title: "A request may arrive in any parts.",
+    basis: "standard",
+    sources: [rfc(9112, "2.2"), rfc(9112, "6.3")],
+    run: async (check) => {
+      const cuts: Readonly<Record<string, (length: number, bodyLength: number) => number[]>> = {
+        "in its first line": () => [3],
+        "before its body": (length, bodyLength) => [length - bodyLength],
+        "in its body": (length, bodyLength) => [length - bodyLength + 5],
+        "in many places": (length) =>
+          Array.from({ length: 10 }, (_, part) => Math.trunc((length * (part + 1)) / 11)),
+      };
+      for (const [label, cut] of Object.entries(cuts))
+        await check.case(label, async () => {
+          const body = plantJson(check.id(), "Monstera");
+          const bytes = check.requestBytes({ body });
+          await check.connected(async (connection) => {
+            let from = 0;
+            for (const to of [...cut(bytes.length, body.length), bytes.length]) {
+              connection.write(bytes.subarray(from, to));
+              from = to;
+              if (to < bytes.length) await check.state.wait(delayMs);
+            }
+            expectAccepted(await check.response(connection));
+          });
+        });
+    },
+  },
+  "expect-continue": {
+    title: "Expect: 100-continue is answered with 100 or with the final response before the body is sent.",
+    basis: "standard",
+    sources: [rfc(9110, "10.1.1")],
+    run: (check) =>
+      check.connected(async (connection) => {
+        const body = plantJson(check.id(), "Monstera");
+        const bytes = check.requestBytes({ body, headers: { Expect: "100-continue" } });
+        connection.write(bytes.subarray(0, bytes.length - body.length));
+        expectThat(
+          await connection.receivesWithin(closeMsMax),
+          `expected 100 Continue within ${closeMsMax} ms, received nothing`,
+        );
+        connection.write(bytes.subarray(bytes.length - body.length));
+        expectAccepted(await check.response(connection));
+      }),
+  },
+  "field-names-any-case": {
+    title: "The names of header fields are recognized in any case.",
+    basis: "standard",
+    sources: [rfc(9110, "5.1")],
+    run: async (check) => {
+      for (const change of [(name: string) => name.toLowerCase(), (name: string) => name.toUpperCase()]) {
+        const bytes = altered(check, plantJson(check.id(), "Monstera"), (text) =>
+          text.replaceAll(/^[\w-]+(?=: .*\r$)/gm, change),
+        );
+        expectAccepted(await check.sendBytes(bytes));
+      }
+    },
+  },
+  "field-white-space": {
+    title: "White space around the value of a header field is not part of it.",
+    basis: "standard",
+    sources: [rfc(9112, "5.1")],
+    run: async (check) => {
+      const forms: Readonly<Record<string, readonly [before: string, after: string]>> = {
+        none: ["", ""],
+        spaces: ["   ", "  "],
+        tabs: ["\t", "\t"],
+      };
+      for (const [label, [before, after]] of Object.entries(forms))
+        await check.case(label, async () => {
+          const bytes = altered(check, plantJson(check.id(), "Monstera"), (text) =>
+            text.replaceAll(/^([\w-]+): (.*)\r$/gm, `$1:${before}$2${after}\r`),
+          );
+          expectAccepted(await check.sendBytes(bytes));
+        });
+    },
+  },
+  "query-ignored": {
+    title: "A query string does not change the operation.",
+    basis: "decision",
+    sources: [openapi("paths./plants.post.operationId"), rfc(3986, "3.4")],
+    run: async (check) => {
+      const body = plantJson(check.id(), "Monstera");
+      expectAccepted(await check.send({ path: "/plants?x=1&id=2", body }));
+    },
+  },
+  "absolute-target": {
+    title: "A request target in absolute form is accepted.",
+    basis: "standard",
+    sources: [rfc(9112, "3.2.2")],
+    run: async (check) => {
+      const { url } = check.target;
+      const bytes = altered(check, plantJson(check.id(), "Monstera"), (text) =>
+        text.replace(/^POST /, `POST ${url.protocol}//${url.host}`),
+      );
+      expectAccepted(await check.sendBytes(bytes));
+    },
+  },
+  "http-1.0": {
+    title: "A request of HTTP/1.0 is answered, and the connection closed.",
+    basis: "standard",
+    sources: [rfc(9110, "2.5"), rfc(9112, "9.3")],
+    run: (check) =>
+      check.connected(async (connection) => {
+        const parts = { body: plantJson(check.id(), "Monstera"), headers: { Connection: null } };
+        const text = Buffer.from(check.requestBytes(parts)).toString("latin1");
+        connection.write(Buffer.from(text.replace("HTTP/1.1", "HTTP/1.0"), "latin1"));
+        expectAccepted(await check.response(connection));
+        expectThat(
+          await connection.closesWithin(closeMsMax),
+          `expected the connection to be closed within ${closeMsMax} ms`,
+        );
+      }),
+  },
+  "host-required": {
+    title: "A request without Host gets 400.",
+    basis: "standard",
+    sources: [rfc(9112, "3.2")],
+    run: async (check) => {
+      const parts = { body: plantJson(check.id(), "Monstera"), headers: { Host: null } };
+      await expectBadRequest(check, check.requestBytes(parts));
+    },
+  },
+  "malformed-request": {
+    title: "What is not a request of HTTP is rejected with 400, or the connection is closed.",
+    basis: "standard",
+    sources: [rfc(9112, "3"), rfc(9112, "5.1"), rfc(9112, "6.3")],
+    run: async (check) => {
+      const body = plantJson(check.id(), "Monstera");
+      const field = (line: string) =>
+        altered(check, body, (text) => text.replace("Accept:", `${line}\r\nAccept:`));
+      const requests: Readonly<Record<string, Uint8Array>> = {
+        "no request line": Buffer.from("nonsense\r\n\r\n"),
+        "a space before the colon of a field": field("X-Field : value"),
+        "two lengths that differ": field("Content-Length: 3"),
+        "a length that is not a number": altered(check, body, (text) =>
+          text.replace(/Content-Length: \d+/, "Content-Length: -1"),
+        ),
+        "a transfer coding that is not chunked": field("Transfer-Encoding: gzip"),
+        "a chunk size that is not a number": check.requestBytes({ body: "xyz\r\n", headers: chunkedHeaders }),
+      };
+      for (const [label, bytes] of Object.entries(requests))
+        await check.case(label, () => expectBadRequest(check, bytes));
+    },
+  },
+  "length-and-chunks": {
+    title:
+      "A request with both Content-Length and Transfer-Encoding is rejected, or its connection is closed after the response.",
+    basis: "standard",
+    sources: [rfc(9112, "6.1"), rfc(9112, "6.3")],
+    run: (check) =>
+      check.connected(async (connection) => {
+        const body = chunked([plantJson(check.id(), "Monstera")]);
+        const headers = { Connection: null, "Content-Length": "5", "Transfer-Encoding": "chunked" };
+        connection.write(check.requestBytes({ body, headers }));
+        const response = await connection.nextResponse("POST");
+        if ("problem" in response) await expectClosed(connection, response);
+        else if (response.status !== 400) expectAccepted(response);
+        expectThat(
+          await connection.closesWithin(closeMsMax),
+          "expected the connection to be closed: another reader may find another end of the body",
+        );
+      }),
+  },
+  "equal-lengths": {
+    title: "Two Content-Length fields that are equal get 400.",
+    basis: "decision",
+    sources: [decision("Several Content-Length headers"), rfc(9112, "6.3")],
+    run: async (check) => {
+      const bytes = altered(check, plantJson(check.id(), "Monstera"), (text) =>
+        text.replace(/(Content-Length: \d+\r\n)/, "$1$1"),
+      );
+      await expectBadRequest(check, bytes);
+    },
+  },
+  "truncated-body": {
+    title: "Nothing is stored of a request whose connection ends before its body does.",
+    basis: "standard",
+    sources: [rfc(9112, "8")],
+    run: async (check) => {
+      const id = check.id();
+      const body = plantJson(id, "truncated");
+      await check.connected(async (connection) => {
+        connection.write(
+          check.requestBytes({ body, headers: { "Content-Length": String(body.length + 10) } }),
+        );
+        connection.end();
+        const response = await connection.nextResponse("POST");
+        if (!("problem" in response)) expectClientError(response);
+        else await expectClosed(connection, response);
+      });
+      expectAccepted(await check.create(plantJson(id, "Monstera")));
+    },
+  },
+  "unknown-method": {
+    title: "A method that is not known is rejected, or the connection is closed.",
+    basis: "standard",
+    sources: [rfc(9110, "9.1"), rfc(9110, "15.6.2")],
+    run: (check) =>
+      check.connected(async (connection) => {
+        connection.write(check.requestBytes({ method: "BREW" }));
+        const response = await connection.nextResponse("BREW");
+        if ("problem" in response) await expectClosed(connection, response);
+        else expectStatus(response, 400, 405, 501);
+      }),
+  },
+  head: {
+    title: "HEAD gets the header fields of GET, and no body.",
+    basis: "standard",
+    sources: [rfc(9110, "9.3.2")],
+    run: (check) =>
+      check.connected(async (connection) => {
+        connection.write(check.requestBytes({ method: "HEAD" }));
+        expectStatus(await check.response(connection, "HEAD"), 405);
+        await connection.closesWithin(closeMsMax);
+        expectThat(!connection.hasRest, "expected no body");
+      }),
+  },
+  "response-framing": {
+    title: "Every response has a Content-Length or is sent in chunks, so that its end is known.",
+    basis: "decision",
+    sources: [openapi("paths./plants.post.responses"), rfc(9112, "6.3")],
+    run: (check) =>
+      forEachKind(check, (response) => {
+        const length = headerOf(response, "content-length");
+        expectThat(
+          length !== undefined || headerOf(response, "transfer-encoding") !== undefined,
+          "expected Content-Length or Transfer-Encoding",
+        );
+        expectThat(
+          length === undefined || Number(length) === response.body.length,
+          `expected a body of ${length} bytes, received ${response.body.length}`,
+        );
+      }),
+  },
+  date: {
+    title: "Every response has a Date.",
+    basis: "standard",
+    sources: [rfc(9110, "6.6.1")],
+    run: (check) =>
+      forEachKind(check, (response) => {
+        const date = expectHeader(response, "Date", /^\w{3}, \d{2} \w{3} \d{4} \d{2}:\d{2}:\d{2} GMT$/);
+        expectThat(!Number.isNaN(Date.parse(date)), `expected a date, received ${date}`);
+      }),
+  },
+  "no-store": {
+    title: "Every response has Cache-Control: no-store.",
+    basis: "decision",
+    sources: [openapi("components.headers.Cache-Control"), rfc(9111, "5.2.2.5")],
+    run: (check) =>
+      forEachKind(check, (response) => void expectHeader(response, "Cache-Control", /\bno-store\b/i)),
+  },
+  "request-id": {
+    title: "Every response has an X-Request-Id, and each another one.",
+    basis: "decision",
+    sources: [requestIds, openapi("components.headers.X-Request-Id")],
+    run: async (check) => {
+      const ids = new Set<string>();
+      await forEachKind(check, (response) => {
+        const id = expectHeader(response, "X-Request-Id", /^\S+$/);
+        expectThat(!ids.has(id), `expected another X-Request-Id, received ${id} again`);
+        ids.add(id);
+      });
+    },
+  },
+  "request-id-returned": {
+    title: "A well-formed X-Request-Id of the request is returned; a malformed one is replaced.",
+    basis: "decision",
+    sources: [requestIds, openapi("components.headers.X-Request-Id")],
+    run: async (check) => {
+      const idOf = async (id: string) => {
+        const body = plantJson(check.id(), "Monstera");
+        return expectHeader(
+          await check.create(body, { "X-Request-Id": id }),
+          "X-Request-Id",
+          /^[\x21-\x7e]+$/,
+        );
+      };
+      for (const id of ["a", "0f8fad5b-d9cb-469f-a165-70867728950e", "a".repeat(128)])
+        await check.case(id.slice(0, 40), async () =>
+          expectThat((await idOf(id)) === id, "expected the X-Request-Id of the request"),
+        );
+      for (const id of ["two words", '"quoted"', "<b>", "a".repeat(129)])
+        await check.case(id.slice(0, 40), async () =>
+          expectThat((await idOf(id)) !== id, "expected another X-Request-Id than the malformed one"),
+        );
+    },
+  },
+  "cors-preflight": {
+    title: "A CORS preflight needs no token, and allows POST with Authorization and Content-Type.",
+    basis: "decision",
+    sources: [cors],
+    run: async (check) => {
+      for (const path of ["/plants", "/nowhere"])
+        await check.case(path, async () => {
+          const response = await check.send(preflight(path));
+          expectStatus(response, 200, 204);
+          expectHeader(response, "Access-Control-Allow-Origin", /^(?:\*|https:\/\/docs\.example)$/);
+          expectHeader(response, "Access-Control-Allow-Methods", /\bPOST\b/);
+          // The wildcard does not cover Authorization.
+          expectHeader(response, "Access-Control-Allow-Headers", /\bauthorization\b/i);
+          expectHeader(response, "Access-Control-Allow-Headers", /\bcontent-type\b/i);
+        });
+    },
+  },
+  "cors-readable": {
+    title:
+      "A page of any origin may read every response, errors included, and its WWW-Authenticate and Retry-After.",
+    basis: "decision",
+    sources: [cors],
+    run: async (check) => {
+      for (const [label, authorization] of [
+        ["a create", `Bearer ${check.target.token}`],
+        ["no token", null],
+      ] as const)
+        await check.case(label, async () => {
+          const headers = { Authorization: authorization, Origin: "https://docs.example" };
+          const response = await check.create(plantJson(check.id(), "Monstera"), headers);
+          expectHeader(response, "Access-Control-Allow-Origin", /^(?:\*|https:\/\/docs\.example)$/);
+          const exposed = expectHeader(response, "Access-Control-Expose-Headers", /./);
+          for (const name of ["WWW-Authenticate", "Retry-After"])
+            expectThat(exposed.includes(name), `expected ${name} in Access-Control-Expose-Headers`);
+        });
+    },
+  },
+  "interface-description": {
+    title: "GET openapi.json needs no token, and is the OpenAPI description with POST /plants.",
+    basis: "decision",
+    sources: [documentation, decision("Order of checks")],
+    run: async (check) => {
+      const response = await check.send({
+        method: "GET",
+        path: "/openapi.json",
+        headers: { Authorization: null },
+      });
+      expectStatus(response, 200);
+      const { openapi: version, paths } = parseObject(response);
+      expectThat(typeof version === "string" && version.startsWith("3."), "expected a document of OpenAPI 3");
+      const operations = (paths as Readonly<Record<string, object>> | undefined)?.["/plants"];
+      expectThat(
+        operations !== undefined && operations !== null && "post" in operations,
+        "expected the path /plants with the method post",
+      );
+    },
+  },
+  "interface-description-methods": {
+    title: "openapi.json accepts HEAD, and rejects other methods with 405 and Allow.",
+    basis: "decision",
+    sources: [documentation, rfc(9110, "15.5.6")],
+    run: async (check) => {
+      const path = "/openapi.json";
+      expectStatus(await check.send({ method: "HEAD", path }), 200);
+      const response = await check.send({ method: "POST", path, body: "{}" });
+      expectError(response, 405, errorRegistry.methodNotAllowed.error);
+      expectHeader(response, "Allow", /\bGET\b/);
+    },
+  },
+});

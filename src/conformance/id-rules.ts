@@ -1,0 +1,194 @@
+// Rules of ids: every int64 is an id of its own, exact to the last digit, and nothing else is an id.
+
+import {
+  expectClientError,
+  expectPlant,
+  expectThat,
+  isConflict,
+  plantJson,
+  type RuleContext,
+} from "./context.ts";
+import { decision, openapi, type Rule, rfc, rulesOf } from "./rule.ts";
+
+const idSchema = openapi("components.schemas.NewPlant");
+const idDecision = decision("`id`");
+const sameAgain = decision("The same id with the same content again");
+const conflict = decision("The same id with different content");
+
+/** Ids as they stand in a body, none of which is an int64. */
+async function expectRejectedIds(check: RuleContext, ids: readonly string[]): Promise<void> {
+  for (const id of ids)
+    await check.case(id.length > 40 ? `${id.slice(0, 40)}…` : id, async () => {
+      const response = await check.create(`{"id":${id},"name":"Monstera"}`);
+      expectClientError(response);
+      expectThat(
+        !isConflict(response),
+        "expected the id to be rejected; it was changed to one that is taken",
+      );
+    });
+}
+
+/** Two notations of an id are one id: what one created, the other repeats, and cannot overwrite. */
+async function expectSameId(check: RuleContext, one: string, other: string): Promise<void> {
+  await check.case(`${one} and ${other}`, async () => {
+    const body = (id: string, name: string) => `{"id":${id},"name":"${name}"}`;
+    await check.expectCreated(body(one, "Monstera"), { name: "Monstera" });
+    await check.expectCreated(body(other, "Monstera"), { name: "Monstera" });
+    expectClientError(await check.create(body(other, "Ficus")));
+  });
+}
+
+/** An id at a limit may be taken by the plant of another client; then its conflict shows that it is an id. */
+async function expectId(check: RuleContext, id: string): Promise<void> {
+  await check.case(id, async () => {
+    const name = `the id ${id}`;
+    const response = await check.create(`{"id":${id},"name":"${name}"}`);
+    if (!isConflict(response)) expectPlant(response, { name });
+  });
+}
+
+export const idRules: readonly Rule[] = rulesOf("ids", {
+  limits: {
+    title: "The smallest and the largest int64, and 0, are ids.",
+    basis: "contract",
+    sources: [idSchema],
+    run: async (check) => {
+      for (const id of ["-9223372036854775808", "9223372036854775807", "0"]) await expectId(check, id);
+    },
+  },
+  negative: {
+    title: "An id may be negative, and is another one than its absolute value.",
+    basis: "contract",
+    sources: [idSchema],
+    run: async (check) => {
+      const id = check.id();
+      await check.expectCreated(plantJson(id, "positive"), { name: "positive" });
+      await check.expectCreated(plantJson(-id, "negative"), { name: "negative" });
+    },
+  },
+  "beyond-32-bits": {
+    title: "Ids that are equal in their lower 32 bits are different plants.",
+    basis: "contract",
+    sources: [idSchema],
+    run: async (check) => {
+      const id = check.id();
+      await check.expectCreated(plantJson(id, "one"), { name: "one" });
+      await check.expectCreated(plantJson(id + 2n ** 32n, "another"), { name: "another" });
+    },
+  },
+  "beyond-53-bits": {
+    title: "Ids that are equal as doubles (beyond 2^53) are different plants.",
+    basis: "contract",
+    sources: [idSchema, idDecision],
+    run: async (check) => {
+      for (const sign of [1n, -1n])
+        await check.case(sign === 1n ? "positive" : "negative", async () => {
+          for (const id of check.idGroup()) {
+            const name = `plant ${id % 1_000n}`;
+            await check.expectCreated(plantJson(sign * id, name), { name });
+          }
+        });
+    },
+  },
+  "beyond-53-bits-stored": {
+    title: "An id beyond 2^53 is stored exactly: it conflicts with itself, and not with its neighbours.",
+    basis: "decision",
+    sources: [idDecision, conflict],
+    run: async (check) => {
+      const [first, second, third] = check.idGroup();
+      await check.expectCreated(plantJson(second, "Monstera"), { name: "Monstera" });
+      expectClientError(await check.create(plantJson(second, "Ficus")));
+      await check.expectCreated(plantJson(first, "Ficus"), { name: "Ficus" });
+      await check.expectCreated(plantJson(third, "Aloe"), { name: "Aloe" });
+      await check.expectCreated(plantJson(second, "Monstera"), { name: "Monstera" });
+    },
+  },
+  "above-range": {
+    title: "An integer beyond 64 bits is not an id.",
+    basis: "contract",
+    sources: [idSchema],
+    run: (check) =>
+      expectRejectedIds(check, [
+        "9223372036854775808",
+        "-9223372036854775809",
+        "18446744073709551616",
+        "1e19",
+        "-1e300",
+        "1e400",
+        "9".repeat(400),
+      ]),
+  },
+  fraction: {
+    title: "A number with a fraction is not an id.",
+    basis: "contract",
+    sources: [idSchema],
+    run: (check) => expectRejectedIds(check, ["1.5", "-0.5", "1e-1", "12345e-2", "1e-400"]),
+  },
+  "exact-fraction": {
+    title: "A number whose fraction is beyond the digits of a double is not an id.",
+    basis: "decision",
+    sources: [idDecision],
+    run: (check) =>
+      expectRejectedIds(check, [
+        "1.0000000000000000001",
+        "0.99999999999999999999999",
+        "9007199254740993.0000000000000000000000000001",
+      ]),
+  },
+  notations: {
+    title: "1.0, 10e-1 and 1 are the same id: the value counts, not how it is written.",
+    basis: "decision",
+    sources: [idDecision, rfc(8259, "6"), sameAgain],
+    run: async (check) => {
+      const [a, b, c] = [check.id(), check.id(), check.id()];
+      await expectSameId(check, `${a}.0`, `${a}`);
+      await expectSameId(check, `${b}`, `${b}00e-2`);
+      await expectSameId(check, `-${c}`, `-${c}0.00E-1`);
+    },
+  },
+  "notations-beyond-53-bits": {
+    title: "Beyond 2^53, too, the exact value of the id counts, however it is written.",
+    basis: "decision",
+    sources: [idDecision, rfc(8259, "6")],
+    run: async (check) => {
+      const [, a, b] = check.idGroup();
+      await expectSameId(check, `${a}`, `${a}.0`);
+      await expectSameId(check, `${b}000e-3`, `${b}`);
+      const [first] = check.idGroup();
+      const written = `${first + 1n}`.replace(/^(\d)(\d+)$/, "$1.$2e18");
+      await check.expectCreated(`{"id":${first},"name":"one"}`, { name: "one" });
+      await check.expectCreated(`{"id":${written},"name":"another"}`, { name: "another" });
+    },
+  },
+  "zero-notations": {
+    title: "-0 and 0 with any exponent are the id 0.",
+    basis: "decision",
+    sources: [idDecision],
+    run: async (check) => {
+      for (const id of ["-0", "0e99999999", "-0.0E-99999999"])
+        await check.case(id, async () => {
+          const name = "the id 0";
+          const response = await check.create(`{"id":${id},"name":"${name}"}`);
+          if (!isConflict(response)) expectPlant(response, { name });
+        });
+    },
+  },
+  "string-is-no-id": {
+    title: "A string of digits is not an id.",
+    basis: "contract",
+    sources: [idSchema],
+    run: (check) => expectRejectedIds(check, ['"1"', '"9007199254740993"', '""']),
+  },
+  "rejected-id-not-stored": {
+    title: "A rejected id is not rounded to another one: the neighbours are free afterwards.",
+    basis: "decision",
+    sources: [idDecision, decision("Missing fields, wrong types, `tag: null`")],
+    run: async (check) => {
+      const id = check.id();
+      const above = check.id();
+      expectClientError(await check.create(`{"id":${id}.5,"name":"rejected"}`));
+      await check.expectCreated(plantJson(id, "down"), { name: "down" });
+      await check.expectCreated(plantJson(above, "up"), { name: "up" });
+    },
+  },
+});

@@ -1,0 +1,173 @@
+// Rules of repeated creates: the same plant again is 200, another one with its id is 40009, and the first one stays.
+
+import { errorRegistry } from "../contract/errors.ts";
+import {
+  expectError,
+  expectPlant,
+  expectThat,
+  type PlantFields,
+  plantJson,
+  type RuleContext,
+} from "./context.ts";
+import { decision, openapi, type Rule, rfc, rulesOf } from "./rule.ts";
+
+const sameAgain = decision("The same id with the same content again");
+const conflicting = decision("The same id with different content");
+const race = decision("Several requests race for one id");
+const response400 = openapi("paths./plants.post.responses.400");
+const conflictCode = errorRegistry.conflict.error;
+
+/** Stores a plant, sends another one with its id, which must conflict, and the first one again, which must be unchanged. */
+async function expectConflict(check: RuleContext, stored: PlantFields, other: PlantFields): Promise<void> {
+  const id = check.id();
+  const body = ({ name, tag }: PlantFields) => plantJson(id, name, tag);
+  await check.expectCreated(body(stored), stored);
+  expectError(await check.create(body(other)), 400, conflictCode);
+  await check.expectCreated(body(stored), stored);
+}
+
+export const idempotenceRules: readonly Rule[] = rulesOf("idempotence", {
+  "same-again": {
+    title: "The same plant sent again gets 200 and the same Plant, as often as it is sent.",
+    basis: "decision",
+    sources: [sameAgain],
+    run: async (check) => {
+      const body = plantJson(check.id(), "Monstera", "tropical");
+      for (let time = 0; time < 4; time++)
+        await check.expectCreated(body, { name: "Monstera", tag: "tropical" });
+    },
+  },
+  "same-in-another-form": {
+    title:
+      "The same plant is recognized with its members in another order, with escapes, and with unknown members.",
+    basis: "decision",
+    sources: [sameAgain, decision("Unknown fields"), rfc(8259, "4")],
+    run: async (check) => {
+      const id = check.id();
+      const plant = { name: "Monstera", tag: "tropical" };
+      await check.expectCreated(plantJson(id, plant.name, plant.tag), plant);
+      for (const body of [
+        ` {"tag":"tropical", "name":"Monstera", "id":${id}}`,
+        `{"id":${id},"name":"\\u004donstera","tag":"tropical"}`,
+        `{"id":${id},"name":"Monstera","tag":"tropical","colour":"green"}`,
+      ])
+        await check.case(body.replace(String(id), "…"), async () => {
+          await check.expectCreated(body, plant);
+        });
+    },
+  },
+  "different-content": {
+    title:
+      "Another name or tag with the id of a stored plant gets 400 and the error 40009, and the stored plant stays.",
+    basis: "decision",
+    sources: [conflicting, response400],
+    run: async (check) => {
+      const stored = { name: "Monstera", tag: "tropical" };
+      const others: Readonly<Record<string, PlantFields>> = {
+        "another name": { name: "Ficus", tag: "tropical" },
+        "another tag": { name: "Monstera", tag: "indoor" },
+        "without the tag": { name: "Monstera" },
+        "an empty tag": { name: "Monstera", tag: "" },
+        "the name and the tag exchanged": { name: "tropical", tag: "Monstera" },
+      };
+      for (const [label, other] of Object.entries(others))
+        await check.case(label, () => expectConflict(check, stored, other));
+      await check.case("a tag where there was none", () =>
+        expectConflict(check, { name: "Monstera" }, { name: "Monstera", tag: "" }),
+      );
+    },
+  },
+  "similar-content": {
+    title: "Texts that differ only in case, in white space or in their normal form are different content.",
+    basis: "decision",
+    sources: [conflicting, rfc(8259, "8.3"), decision("`name`, `tag`")],
+    run: async (check) => {
+      const pairs: Readonly<Record<string, readonly [string, string]>> = {
+        case: ["Monstera", "monstera"],
+        "a space at the end": ["Monstera", "Monstera "],
+        "an accent": ["Fougère", "Fougere"],
+        "the normal form": ["caf\u00e9", "cafe\u0301"],
+        "a zero-width character": ["Monstera", "Monstera\u200b"],
+        "characters beyond U+FFFF": ["🌱", "🌵"],
+      };
+      for (const [label, [one, other]] of Object.entries(pairs))
+        await check.case(label, () => expectConflict(check, { name: one }, { name: other }));
+    },
+  },
+  "long-content": {
+    title: "Contents that differ only in their last character are different.",
+    basis: "decision",
+    sources: [conflicting],
+    run: async (check) => {
+      const text = "x".repeat(Math.min(70_000, Math.trunc(check.target.bodyBytesMax / 4)));
+      await expectConflict(check, { name: `${text}a` }, { name: `${text}b` });
+    },
+  },
+  "race-of-different": {
+    title:
+      "Of concurrent creates of one id with different content exactly one content gets 200, the others 40009.",
+    basis: "decision",
+    sources: [race],
+    run: async (check) => {
+      for (let round = 0; round < 3; round++) {
+        const id = check.id();
+        const names = Array.from({ length: 20 }, (_, index) => `competing ${index % 10}`);
+        const responses = await Promise.all(names.map((name) => check.create(plantJson(id, name))));
+        const winners = new Set(names.filter((_, index) => responses[index]?.status === 200));
+        expectThat(winners.size === 1, `expected 200 for one content, received it for ${winners.size}`);
+        for (const [index, response] of responses.entries()) {
+          const name = names[index] ?? "";
+          if (winners.has(name)) expectPlant(response, { name });
+          else expectError(response, 400, conflictCode);
+        }
+        const [winner = ""] = winners;
+        await check.expectCreated(plantJson(id, winner), { name: winner });
+      }
+    },
+  },
+  "race-of-equal": {
+    title: "Concurrent creates of the same plant all get 200.",
+    basis: "decision",
+    sources: [race, sameAgain],
+    run: async (check) => {
+      for (let round = 0; round < 3; round++) {
+        const body = plantJson(check.id(), "Monstera", "tropical");
+        const responses = await Promise.all(Array.from({ length: 20 }, () => check.create(body)));
+        for (const response of responses) expectPlant(response, { name: "Monstera", tag: "tropical" });
+      }
+    },
+  },
+  "lost-response": {
+    title: "A create whose client closed the connection before the response can be sent again.",
+    basis: "decision",
+    sources: [sameAgain],
+    run: async (check) => {
+      for (let time = 0; time < 3; time++) {
+        const body = plantJson(check.id(), "Monstera", "tropical");
+        await check.connected(async (connection) => {
+          connection.write(check.requestBytes({ body }));
+          await connection.flush();
+        });
+        await check.expectCreated(body, { name: "Monstera", tag: "tropical" });
+      }
+    },
+  },
+  "rejected-not-stored": {
+    title: "Nothing is stored of a plant that was rejected: its id is free afterwards.",
+    basis: "decision",
+    sources: [decision("Missing fields, wrong types, `tag: null`"), response400],
+    run: async (check) => {
+      const rejected: Readonly<Record<string, (id: bigint) => string>> = {
+        "a tag of another type": (id) => `{"id":${id},"name":"rejected","tag":5}`,
+        "a text after the body": (id) => `{"id":${id},"name":"rejected"}}`,
+        "U+0000 in the tag": (id) => `{"id":${id},"name":"rejected","tag":"\\u0000"}`,
+      };
+      for (const [label, body] of Object.entries(rejected))
+        await check.case(label, async () => {
+          const id = check.id();
+          await check.expectRejected(body(id));
+          await check.expectCreated(plantJson(id, "Monstera"), { name: "Monstera" });
+        });
+    },
+  },
+});

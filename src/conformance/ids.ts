@@ -1,0 +1,53 @@
+// The ids of a run: random ranges, so that the plants of earlier runs and of others do not matter.
+
+/** A range of ids, both ends included. */
+export interface IdRange {
+  readonly from: bigint;
+  readonly to: bigint;
+}
+
+/** More ids than a run uses. */
+const rangeSize = 2n ** 20n;
+
+/** Ids that are equal as doubles lie in one of these. */
+const groupSize = 2n ** 12n;
+
+/** The ids of one run, each of which is used once. */
+export class IdSource {
+  /** Exact as doubles, beyond 32 bits, and beyond what people number plants with. */
+  readonly #exact: bigint;
+  /** Neighbours are equal as doubles. */
+  readonly #wide: bigint;
+  #exactUsed = 0n;
+  #groupsUsed = 0n;
+
+  /** @param fill fills an array with random bits. */
+  constructor(fill: (bits: BigUint64Array<ArrayBuffer>) => BigUint64Array<ArrayBuffer>) {
+    const [first = 0n, second = 0n] = fill(new BigUint64Array(2));
+    this.#exact = 2n ** 34n + (first % 2n ** 50n);
+    this.#wide = 2n ** 60n + ((second % 2n ** 61n) / groupSize) * groupSize;
+  }
+
+  /** A new id below 2^53. */
+  next(): bigint {
+    return this.#exact + this.#exactUsed++;
+  }
+
+  /** Three new ids above 2^60 that are equal as doubles. */
+  nextGroup(): readonly [bigint, bigint, bigint] {
+    const first = this.#wide + groupSize * this.#groupsUsed++;
+    return [first, first + 1n, first + 2n];
+  }
+
+  /** The ranges that the ids of a run are in. Beside them only 0 and the limits of int64 are used. */
+  get ranges(): readonly IdRange[] {
+    const exact = { from: this.#exact, to: this.#exact + rangeSize - 1n };
+    const wide = { from: this.#wide, to: this.#wide + rangeSize - 1n };
+    const shifted = { from: exact.from + 2n ** 32n, to: exact.to + 2n ** 32n };
+    return [negated(wide), negated(exact), exact, shifted, wide];
+  }
+}
+
+function negated({ from, to }: IdRange): IdRange {
+  return { from: -to, to: -from };
+}

@@ -1,0 +1,69 @@
+// A rule of the Plant Store contract, as a value: what must hold, where that is written, and how it is checked.
+
+import type { RuleContext } from "./context.ts";
+
+/** The levels, in the order of the report. */
+export const levels = ["contract", "ids", "idempotence", "errors", "http"] as const;
+export type Level = (typeof levels)[number];
+
+export const levelTitles: Readonly<Record<Level, string>> = {
+  contract: "The operation: requests, responses, authentication",
+  ids: "Exact 64-bit ids",
+  idempotence: "Creates that are repeated, contradict each other, or race",
+  errors: "Errors: codes, statuses, messages",
+  http: "HTTP: framing, connections, header fields, CORS",
+};
+
+/**
+ * Why a rule must hold. `contract`: the sample contract itself says so. `standard`: an RFC on which it is built says so.
+ * `decision`: the contract is silent, and docs/decisions.md of this project decides.
+ */
+export type Basis = "contract" | "standard" | "decision";
+
+/** Where a rule is written: a path into openapi.yaml, the first cell of a row of docs/decisions.md, or a section of an RFC. */
+export type Source =
+  | { readonly openapi: string }
+  | { readonly decision: string }
+  | { readonly rfc: number; readonly section: string };
+
+export interface Rule {
+  /** The level and a name: `ids.beyond-53-bits`. */
+  readonly id: string;
+  readonly level: Level;
+  /** One sentence: what a conforming server does. */
+  readonly title: string;
+  readonly basis: Basis;
+  readonly sources: readonly Source[];
+  /** Resolves if the rule holds. Rejects with a RuleViolation or a RuleSkipped; cases report theirs to the context. */
+  readonly run: (context: RuleContext) => Promise<void>;
+}
+
+/** A requirement that does not hold. The message says what was expected and what was received. */
+export class RuleViolation extends Error {}
+
+/** A rule that this server, or this run, gives no way to check. The message is the reason. */
+export class RuleSkipped extends Error {}
+
+/** Makes the rules of a level from their names. */
+export function rulesOf(
+  level: Level,
+  named: Readonly<Record<string, Omit<Rule, "id" | "level">>>,
+): readonly Rule[] {
+  return Object.entries(named).map(([name, rule]) => ({ id: `${level}.${name}`, level, ...rule }));
+}
+
+export const openapi = (path: string): Source => ({ openapi: path });
+export const decision = (question: string): Source => ({ decision: question });
+export const rfc = (number: number, section: string): Source => ({ rfc: number, section });
+
+/** A source as text: `RFC 9110, section 15.5.6`. */
+export function describeSource(source: Source): string {
+  if ("openapi" in source) return `openapi.yaml, ${source.openapi}`;
+  if ("decision" in source) return `docs/decisions.md, "${source.decision}"`;
+  return `RFC ${source.rfc}, section ${source.section}`;
+}
+
+/** Why a rule must hold, as text. */
+export function describeBasis(basis: Basis): string {
+  return { contract: "the contract", standard: "a standard", decision: "a decision" }[basis];
+}

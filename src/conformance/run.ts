@@ -1,0 +1,153 @@
+// Runs rules against a server, one after another, and collects their results.
+
+import { Connection, type ConnectionLimits } from "./connection.ts";
+import { plantJson, RuleContext, type RuleFailure, type RunState, type Target } from "./context.ts";
+import { type IdRange, IdSource } from "./ids.ts";
+import { type Rule, RuleSkipped, RuleViolation } from "./rule.ts";
+
+export type Outcome = "holds" | "fails" | "skipped";
+
+export interface RuleResult {
+  readonly rule: Rule;
+  readonly outcome: Outcome;
+  readonly durationMs: number;
+  /** Why it was skipped. */
+  readonly reason: string | undefined;
+  /** Empty unless it fails. */
+  readonly failures: readonly RuleFailure[];
+}
+
+export interface ConformanceReport {
+  readonly url: string;
+  /** Of this program. */
+  readonly version: string;
+  /** ISO 8601. */
+  readonly startedAt: string;
+  readonly durationMs: number;
+  /** The ids that the run used. */
+  readonly ids: readonly IdRange[];
+  readonly results: readonly RuleResult[];
+  /** What explains many failures at once. */
+  readonly hints: readonly string[];
+  /** Texts that must be removed from what is printed. */
+  readonly secrets: ReadonlySet<string>;
+}
+
+export interface RunOptions {
+  readonly target: Target;
+  readonly rules: readonly Rule[];
+  /** Time to connect, and for each response, in milliseconds. */
+  readonly timeoutMs: number;
+  readonly version: string;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+  /** Fills an array with random bits. */
+  readonly randomBits: (bits: BigUint64Array<ArrayBuffer>) => BigUint64Array<ArrayBuffer>;
+  readonly wait: (ms: number) => Promise<void>;
+  /** Called before each rule with the number of those before it. */
+  readonly onRule?: ((rule: Rule, index: number) => void) | undefined;
+}
+
+/** Responses that are longer than what a create may return are a problem. */
+const responseBytesMin = 2 ** 20;
+
+/** Connects once. Returns why that is impossible; undefined if it is possible. */
+export async function findConnectionProblem(target: Target, timeoutMs: number): Promise<string | undefined> {
+  const connection = await Connection.open(target, { timeoutMs, responseBytesMax: 0 });
+  if ("problem" in connection) return connection.problem;
+  connection.close();
+  return undefined;
+}
+
+/** Never rejects because of what the server does. */
+export async function runConformance(options: RunOptions): Promise<ConformanceReport> {
+  const { target, rules, timeoutMs, version, now, randomBits, wait, onRule } = options;
+  const limits: ConnectionLimits = {
+    timeoutMs,
+    // JSON may escape each byte as six.
+    responseBytesMax: responseBytesMin + 6 * target.bodyBytesMax,
+  };
+  const state: RunState = {
+    ...{ target, limits, wait, ids: new IdSource(randomBits), unanswered: 0 },
+    secrets: new Set([target.token, encodeURIComponent(target.token)]),
+    observed: new Map(),
+  };
+  const startedAt = now();
+  const results: RuleResult[] = [];
+  let hasGone = false;
+  for (const [index, rule] of rules.entries()) {
+    onRule?.(rule, index);
+    hasGone ||= await isGone(state);
+    results.push(hasGone ? notRun(rule, state) : await runRule(rule, state, now));
+  }
+  return {
+    ...{ url: target.url.href.replace(/\/$/, ""), version, ids: state.ids.ranges, results },
+    startedAt: new Date(startedAt).toISOString(),
+    durationMs: now() - startedAt,
+    hints: hintsFor(results),
+    secrets: state.secrets,
+  };
+}
+
+/** After so many requests in a row without a response, a create shows whether the server still responds to any. */
+const unansweredMax = 5;
+
+async function isGone(state: RunState): Promise<boolean> {
+  if (state.unanswered < unansweredMax) return false;
+  const context = new RuleContext(state);
+  try {
+    await context.create(plantJson(context.id(), "Monstera"));
+    return false;
+  } catch (error) {
+    if (error instanceof RuleViolation) return true;
+    if (error instanceof RuleSkipped) return false;
+    throw error;
+  }
+}
+
+function notRun(rule: Rule, { unanswered }: RunState): RuleResult {
+  const reason = `not checked: the last ${unanswered} requests got no response`;
+  return { rule, outcome: "skipped", durationMs: 0, reason, failures: [] };
+}
+
+async function runRule(rule: Rule, state: RunState, now: () => number): Promise<RuleResult> {
+  const context = new RuleContext(state);
+  const startedAt = now();
+  let reason: string | undefined;
+  try {
+    await rule.run(context);
+  } catch (error) {
+    if (error instanceof RuleSkipped) reason = error.message;
+    else if (error instanceof RuleViolation) context.addFailure(error);
+    else throw error;
+  }
+  const { failures } = context;
+  const outcome = failures.length > 0 ? "fails" : reason === undefined ? "holds" : "skipped";
+  return { rule, outcome, durationMs: now() - startedAt, reason, failures };
+}
+
+/** The number of results with an outcome. */
+export function countOutcome(results: readonly RuleResult[], outcome: Outcome): number {
+  return results.filter((result) => result.outcome === outcome).length;
+}
+
+/** Whether the server conforms: no rule fails, and at least one was checked. */
+export function conforms({ results }: Pick<ConformanceReport, "results">): boolean {
+  return countOutcome(results, "fails") === 0 && countOutcome(results, "holds") > 0;
+}
+
+function hintsFor(results: readonly RuleResult[]): string[] {
+  const messages = results.flatMap(({ failures }) => failures.map(({ message }) => message));
+  const shareOf = (pattern: RegExp) =>
+    messages.filter((message) => pattern.test(message)).length / messages.length;
+  const hints: string[] = [];
+  if (messages.length === 0) return hints;
+  const holds = countOutcome(results, "holds");
+  if (shareOf(/^expected the status 200, received 40[13]$/) > 0.3)
+    hints.push("Most creates were rejected with 401 or 403: --token may not be a token of this server.");
+  if (shareOf(/received 404$/) > 0.3)
+    hints.push("Most requests got 404: --url must be the base address, to which /plants is appended.");
+  if (holds === 0 && shareOf(/received 3\d\d$/) > 0.3)
+    hints.push("Most requests were redirected: give the address that the redirection leads to.");
+  return hints;
+}

@@ -1,0 +1,48 @@
+// Requests and responses as text for reports: on lines, without the token, and not too long.
+
+import { decodeUtf8 } from "../contract/utf8.ts";
+import { printable } from "../terminal.ts";
+
+/** Of each request and response a report has at most so many characters. */
+const charactersMax = 2_000;
+
+/** Where a further message follows the body of the one before it on a connection. */
+const nextMessage = /(?<=[^\nA-Z])(?=(?:HTTP\/1\.[01] \d{3}|[A-Z]{3,7} \/\S* HTTP\/1\.[01])[^\n]*\r\n)/g;
+
+/** A text with *** in the place of every secret. The longest are replaced first: one may contain another. */
+function redact(text: string, secrets: ReadonlySet<string>): string {
+  return [...secrets]
+    .filter((secret) => secret !== "")
+    .toSorted((one, other) => other.length - one.length)
+    .reduce((redacted, secret) => redacted.replaceAll(secret, "***"), text);
+}
+
+/** Lines of bytes that were sent or received, without control characters. What is not UTF-8 is shown as \xNN. */
+export function transcriptLines(bytes: Uint8Array, secrets: ReadonlySet<string>): string[] {
+  // Redacted before it is cut: a part of a token is a secret, too.
+  const text = redact(decodeBytes(bytes), secrets).replaceAll(nextMessage, "\n");
+  const shown = text.slice(0, charactersMax);
+  const rest = text.length - shown.length;
+  const lines = shown
+    .replace(/\r?\n$/, "")
+    .split(/\r?\n/)
+    .map((line) => printableText(line));
+  return rest === 0 ? lines : [...lines, `… ${rest.toLocaleString("en")} more characters`];
+}
+
+/** A text on one line, without control characters and secrets. */
+export function reportText(text: string, secrets: ReadonlySet<string>): string {
+  return printableText(redact(text, secrets));
+}
+
+function printableText(text: string): string {
+  return printable(text, { colours: false, unicode: true });
+}
+
+function decodeBytes(bytes: Uint8Array): string {
+  const text = decodeUtf8(bytes, "kept");
+  if (text !== undefined) return text;
+  return Buffer.from(bytes)
+    .toString("latin1")
+    .replaceAll(/[\x80-\xff]/g, (byte) => `\\x${byte.charCodeAt(0).toString(16)}`);
+}

@@ -1,0 +1,51 @@
+// The rules find bugs: a server with a known bug breaks the rules that the bug contradicts, and every rule finds one.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { rules } from "../../../src/conformance/rules.ts";
+import { checkConformance, reportText, rulesNamed } from "../../support/conformance.ts";
+import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+import { type Bug, BuggyServer } from "./buggy-server.ts";
+import { bugs } from "./bugs.ts";
+
+const resources = new AsyncDisposableStack();
+let server: RunningServer;
+let token: string;
+beforeAll(async () => {
+  const folder = resources.use(new TemporaryFolder());
+  server = resources.use(await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` }));
+  token = await server.createToken();
+});
+afterAll(() => resources.disposeAsync());
+
+async function check(bug: Bug, ids: readonly string[]) {
+  using buggy = await BuggyServer.start(server.url, token, bug);
+  // The rules of 429 and 503 check what another rule got.
+  const observed = ids.some((id) => /rate-limited|unavailable/.test(id)) ? ["contract.create-with-tag"] : [];
+  const checked = rulesNamed(...observed, ...ids);
+  return await checkConformance({ url: buggy.url, token }, { rules: checked, timeoutMs: 1_000 });
+}
+
+test("without a bug every rule holds, also through the proxy that adds the bugs", async () => {
+  using proxy = await BuggyServer.start(server.url, token, { breaks: [] });
+  const report = await checkConformance({ url: proxy.url, token });
+  if (report.results.some(({ outcome }) => outcome === "fails")) throw new Error(reportText(report));
+  expect(report.results.filter(({ outcome }) => outcome === "holds")).toHaveLength(rules.length - 2);
+});
+
+test.concurrent.each(Object.entries(bugs).map(([name, bug]) => [name, bug] as const))(
+  "%s",
+  async (_, bug) => {
+    const report = await check(bug, bug.breaks);
+    const missed = report.results.filter(
+      ({ rule, outcome }) => bug.breaks.includes(rule.id) && outcome !== "fails",
+    );
+    if (missed.length > 0) throw new Error(reportText(report));
+    expect(reportText(report)).not.toContain("cannot connect");
+    expect(bug.breaks.length).toBeGreaterThan(0);
+  },
+);
+
+test("every rule is broken by one of the bugs", () => {
+  const broken = new Set(Object.values(bugs).flatMap(({ breaks }) => breaks));
+  expect(rules.map(({ id }) => id).filter((id) => !broken.has(id))).toEqual([]);
+});

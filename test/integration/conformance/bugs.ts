@@ -1,0 +1,554 @@
+// Known bugs of servers, each with the rules that it breaks. Most were found in real services.
+
+import { type Bug, headerValues, type Message, setHeader, setText, textOf } from "./buggy-server.ts";
+
+const idPattern = /("id"\s*:\s*)(-?[\d.]+(?:[eE][+-]?\d+)?)(?=\s*[,}])/;
+const json = { "Content-Type": "application/json" };
+
+function respond(
+  status: number,
+  body: object | string,
+  headers: Readonly<Record<string, string>> = json,
+): Message {
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  const all = {
+    ...headers,
+    "Content-Length": String(Buffer.byteLength(text)),
+    Date: new Date().toUTCString(),
+  };
+  return {
+    start: `HTTP/1.1 ${status} Status`,
+    headers: Object.entries(all),
+    body: Buffer.from(text).toString("latin1"),
+  };
+}
+
+const errorOf = (error: number, message = "an error") => ({ error, message });
+const isCreate = ({ start }: Message) => /^POST \S*\/plants(?:\?\S*)? /.test(start);
+const statusOf = ({ start }: Message) => Number(start.split(" ")[1]);
+const idOf = (message: Message) => idPattern.exec(textOf(message))?.[2];
+const fieldOf = (message: Message, name: string): unknown => parse(textOf(message))?.[name];
+
+function parse(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text.replace(/^\ufeff/, ""));
+    return typeof value === "object" && value !== null ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A bug in the id that is read from a body. */
+function misreadId(breaks: readonly string[], read: (id: string) => string): Bug {
+  return {
+    breaks,
+    request: (request) => {
+      setText(
+        request,
+        textOf(request).replace(idPattern, (_, before: string, id: string) => before + read(id)),
+      );
+      return undefined;
+    },
+  };
+}
+
+/** A bug in the text of a request. */
+function misreadText(breaks: readonly string[], read: (text: string) => string): Bug {
+  return {
+    breaks,
+    request: (request) => {
+      setText(request, read(textOf(request)));
+      return undefined;
+    },
+  };
+}
+
+/** Requests that are answered without the server. */
+function answers(
+  breaks: readonly string[],
+  answer: (request: Message) => Message | "hang" | "close" | undefined,
+): Bug {
+  return { breaks, request: (request) => answer(request) };
+}
+
+/** A bug in the body of responses with some statuses. */
+function altersBody(
+  breaks: readonly string[],
+  statuses: readonly number[],
+  alter: (body: Record<string, unknown>, request: Message) => unknown,
+): Bug {
+  return {
+    breaks,
+    response: (response, request) => {
+      const body = parse(textOf(response));
+      if (statuses.includes(statusOf(response)) && body !== undefined)
+        setText(response, JSON.stringify(alter(body, request)));
+    },
+  };
+}
+
+function altersHeader(breaks: readonly string[], name: string, value?: string): Bug {
+  return { breaks, response: (response) => setHeader(response, name, value) };
+}
+
+function altersRequestHeader(
+  breaks: readonly string[],
+  name: string,
+  alter: (values: readonly string[], token: string) => string | undefined,
+): Bug {
+  return {
+    breaks,
+    request: (request, { token }) => {
+      setHeader(request, name, alter(headerValues(request, name.toLowerCase()), token));
+      return undefined;
+    },
+  };
+}
+
+/** The first member of a name in place of the last. */
+function keepFirst(text: string): string {
+  const first = /"name":"first"/.test(text) ? "first" : undefined;
+  return first === undefined ? text : text.replace('"name":"last"', '"name":"first"');
+}
+
+const withoutToken = (request: Message) => !headerValues(request, "authorization")[0]?.match(/^bearer ./i);
+
+export const bugs: Readonly<Record<string, Bug>> = {
+  // Ids.
+  readsIdsAsDoubles: misreadId(
+    ["ids.beyond-53-bits", "ids.beyond-53-bits-stored", "errors.conflict"],
+    (id) => (/^-?\d+$/.test(id) && id.length > 15 && id.length < 20 ? String(BigInt(Number(id))) : id),
+  ),
+  readsIdsAsInt32: misreadId(["ids.beyond-32-bits"], (id) =>
+    /^-?\d{1,18}$/.test(id) ? String(BigInt.asIntN(32, BigInt(id))) : id,
+  ),
+  dropsTheSignOfIds: misreadId(["ids.negative"], (id) => id.replace("-", "")),
+  rejectsIdsBelowZero: answers(["ids.limits", "ids.negative", "ids.beyond-53-bits"], (request) =>
+    idOf(request)?.startsWith("-") ? respond(400, errorOf(40002)) : undefined,
+  ),
+  cutsFractionsOff: misreadId(["ids.fraction", "ids.rejected-id-not-stored"], (id) =>
+    id.replace(/\.\d+$/, ""),
+  ),
+  roundsLongFractions: misreadId(["ids.exact-fraction"], (id) =>
+    id.length > 20 && id.includes(".") ? String(Math.round(Number(id))) : id,
+  ),
+  clampsIds: misreadId(["ids.above-range"], (id) => (Number(id) > 2 ** 63 ? "9223372036854775807" : id)),
+  rejectsIdsWithAPoint: answers(["ids.notations", "ids.notations-beyond-53-bits"], (request) =>
+    /[.eE]/.test(idOf(request) ?? "") ? respond(400, errorOf(40002)) : undefined,
+  ),
+  readsExponentsAsDoubles: misreadId(["ids.notations-beyond-53-bits"], (id) =>
+    /[.eE]/.test(id) && Number.isInteger(Number(id)) ? String(BigInt(Number(id))) : id,
+  ),
+  rejectsMinusZero: answers(["ids.zero-notations"], (request) =>
+    /^-0/.test(idOf(request) ?? "") ? respond(400, errorOf(40002)) : undefined,
+  ),
+  acceptsIdsAsStrings: misreadText(["ids.string-is-no-id", "errors.invalid-plant"], (text) =>
+    text.replace(/("id":)"(\d+)"/, "$1$2"),
+  ),
+
+  // Idempotence.
+  rejectsTheSamePlantAgain: {
+    breaks: ["idempotence.same-again", "idempotence.lost-response", "idempotence.race-of-equal"],
+    request: (request, { seen }) => {
+      const id = idOf(request);
+      if (id === undefined || !isCreate(request) || withoutToken(request)) return undefined;
+      if (seen.has(id)) return respond(400, errorOf(40009));
+      seen.set(id, "");
+      return undefined;
+    },
+  },
+  overwrites: {
+    breaks: [
+      "idempotence.different-content",
+      "ids.beyond-53-bits-stored",
+      "idempotence.race-of-different",
+      "errors.conflict",
+    ],
+    response: (response, request) => {
+      if (fieldOf(response, "error") !== 40009) return;
+      response.start = "HTTP/1.1 200 OK";
+      setText(response, JSON.stringify({ ...parse(textOf(request)), id: undefined }));
+    },
+  },
+  storesNothing: {
+    breaks: ["idempotence.different-content", "ids.notations"],
+    request: (request, { seen }) => {
+      if (!isCreate(request)) return undefined;
+      const id = BigInt(seen.size);
+      seen.set(String(id), "");
+      setText(
+        request,
+        textOf(request).replace(idPattern, `$1${2n ** 55n + BigInt(Date.now()) * 1_000n + id}`),
+      );
+      return undefined;
+    },
+  },
+  comparesNamesOnly: {
+    breaks: ["idempotence.different-content", "contract.create-with-tag"],
+    request: (request) => {
+      setText(request, textOf(request).replace(/,"tag":"[^"]*"/, ""));
+      return undefined;
+    },
+  },
+  comparesWithoutCase: {
+    breaks: ["idempotence.similar-content"],
+    request: (request) => {
+      setText(
+        request,
+        textOf(request).replace(/(?<="name":")[^"\\]*(?=")/, (name) => name.toLowerCase()),
+      );
+      return undefined;
+    },
+    response: (response, request) => {
+      const name = fieldOf(request, "name");
+      if (statusOf(response) === 200 && typeof name === "string")
+        setText(response, JSON.stringify({ ...parse(textOf(response)), name }));
+    },
+  },
+  comparesTheFirstKilobyte: {
+    breaks: ["idempotence.long-content", "contract.long-text"],
+    request: (request) => {
+      setText(request, textOf(request).replace(/(?<="name":"[^"]{1000})[^"]+/, ""));
+      return undefined;
+    },
+  },
+  comparesTheBytesOfTheBody: {
+    breaks: ["idempotence.same-in-another-form"],
+    request: (request, { seen }) => {
+      const id = idOf(request);
+      if (id === undefined || withoutToken(request)) return undefined;
+      const before = seen.get(id);
+      seen.set(id, before ?? request.body);
+      return before !== undefined && before !== request.body ? respond(400, errorOf(40009)) : undefined;
+    },
+  },
+  checksBeforeItInserts: {
+    breaks: ["idempotence.race-of-different"],
+    request: async (request, { seen }) => {
+      const id = idOf(request);
+      if (id === undefined || !isCreate(request) || withoutToken(request)) return undefined;
+      const isTaken = seen.has(id);
+      // Between the check and the insert.
+      await Bun.sleep(50);
+      if (isTaken || !seen.has(id)) {
+        if (!isTaken) seen.set(id, "");
+        return undefined;
+      }
+      return respond(200, { ...parse(textOf(request)), id: undefined });
+    },
+  },
+  failsWhereAnotherInsertedFirst: {
+    breaks: ["idempotence.race-of-equal"],
+    request: async (request, { inFlight }) => {
+      const id = idOf(request);
+      if (id === undefined) return undefined;
+      if (inFlight.has(id)) return respond(500, errorOf(50000));
+      inFlight.add(id);
+      await Bun.sleep(50);
+      inFlight.delete(id);
+      return undefined;
+    },
+  },
+  locksTheIdOfALostCreate: {
+    breaks: ["idempotence.lost-response"],
+    lost: (request, { seen }) => void seen.set(idOf(request) ?? "", ""),
+    request: (request, { seen }) =>
+      seen.has(idOf(request) ?? "-") ? respond(400, errorOf(40009)) : undefined,
+  },
+  storesBeforeItValidates: {
+    breaks: ["idempotence.rejected-not-stored"],
+    request: (request, { seen }) => {
+      const id = idOf(request) ?? "";
+      const before = seen.get(id);
+      if (before !== undefined && before !== request.body) return respond(400, errorOf(40009));
+      seen.set(id, request.body);
+      return undefined;
+    },
+  },
+
+  // The operation.
+  returnsTheId: altersBody(["contract.plant-members"], [200], (body, request) => ({
+    id: Number(idOf(request)),
+    ...body,
+  })),
+  returnsNullForNoTag: altersBody(["contract.create-without-tag"], [200], (body) => ({ tag: null, ...body })),
+  returns201: {
+    breaks: ["contract.create-with-tag", "contract.create-without-tag"],
+    response: (response) => {
+      if (statusOf(response) === 200) response.start = "HTTP/1.1 201 Created";
+    },
+  },
+  returnsText: altersHeader(
+    ["contract.response-media-type", "contract.error-members"],
+    "Content-Type",
+    "text/plain",
+  ),
+  normalizesText: misreadText(["contract.text-not-normalized", "idempotence.similar-content"], (text) =>
+    text.normalize("NFC"),
+  ),
+  trimsText: misreadText(["contract.text-unchanged", "idempotence.similar-content"], (text) =>
+    text.replaceAll(/(?<=:")\s+|\s+(?="[,}])/g, ""),
+  ),
+  storesThreeBytesOfACharacter: misreadText(
+    ["contract.text-unchanged", "idempotence.similar-content"],
+    (text) => text.replaceAll(/[\u{10000}-\u{10ffff}]/gu, "?"),
+  ),
+  escapesMarkup: altersBody(["contract.text-unchanged"], [200], (body) => ({
+    ...body,
+    name: String(body.name).replaceAll("<", "&lt;"),
+  })),
+  limitsBodiesTo100KB: answers(["contract.long-text", "contract.largest-body"], ({ body }) =>
+    body.length > 100_000 ? respond(413, errorOf(41300)) : undefined,
+  ),
+  countsTheLimitWrongly: answers(["contract.largest-body"], ({ body }) =>
+    body.length >= 2 ** 20 ? respond(413, errorOf(41300)) : undefined,
+  ),
+  doesNotReadEscapes: answers(["contract.json-forms"], (request) =>
+    /\\u00[46]/.test(textOf(request)) ? respond(400, errorOf(40001)) : undefined,
+  ),
+  rejectsUnknownMembers: answers(
+    ["contract.unknown-members", "idempotence.same-in-another-form"],
+    (request) => (textOf(request).includes('"colour"') ? respond(400, errorOf(40002)) : undefined),
+  ),
+  returnsUnknownMembers: altersBody(["contract.unknown-members"], [200], (body, request) => ({
+    ...parse(textOf(request)),
+    ...body,
+    id: undefined,
+  })),
+  takesTheFirstOfDuplicates: misreadText(["contract.duplicate-members"], keepFirst),
+  rejectsAByteOrderMark: answers(["contract.byte-order-mark"], (request) =>
+    textOf(request).startsWith("\ufeff") ? respond(400, errorOf(40001)) : undefined,
+  ),
+  comparesTheContentType: answers(["contract.media-type-forms"], (request) =>
+    isCreate(request) && headerValues(request, "content-type")[0] !== "application/json"
+      ? respond(415, errorOf(41500))
+      : undefined,
+  ),
+  needsNoToken: altersRequestHeader(
+    [
+      "contract.token-required",
+      "errors.missing-token",
+      "errors.authentication-first",
+      "errors.token-in-query",
+    ],
+    "Authorization",
+    ([first], token) => first ?? `Bearer ${token}`,
+  ),
+  acceptsAnyToken: altersRequestHeader(
+    ["contract.token-checked", "errors.invalid-token", "errors.token-compared-whole"],
+    "Authorization",
+    ([first], token) => (first === undefined ? undefined : `Bearer ${token}`),
+  ),
+  comparesTheScheme: altersRequestHeader(["contract.scheme-case"], "Authorization", ([first]) =>
+    first?.startsWith("Bearer") ? first : undefined,
+  ),
+  inventsWhatIsMissing: misreadText(["contract.required-members", "errors.invalid-plant"], (text) =>
+    text.replace(/^\{"id":(\d+)\}$/, '{"id":$1,"name":""}'),
+  ),
+  convertsTypes: misreadText(["contract.member-types", "errors.invalid-plant"], (text) =>
+    text.replace(/("name":)(\d+|true)(?=[,}])/, '$1"$2"'),
+  ),
+  returnsProblemDetails: altersBody(
+    ["contract.error-members", "errors.body-members"],
+    [400, 401, 404, 405, 413, 415],
+    ({ error, message }) => ({ type: "about:blank", title: message, code: error }),
+  ),
+
+  // Errors.
+  addsAMember: altersBody(["errors.body-members"], [400, 401, 404, 405, 413, 415], (body) => ({
+    ...body,
+    timestamp: 0,
+  })),
+  usesTheStatusAsTheCode: altersBody(
+    ["errors.code-has-status", "errors.invalid-json", "errors.invalid-plant"],
+    [400, 401, 404, 405, 413, 415],
+    ({ error, message }) => ({ error: Math.trunc(Number(error) / 100), message }),
+  ),
+  acceptsCommasAtTheEnd: misreadText(["errors.invalid-json"], (text) => text.replace(/,(?=\s*\}$)/, "")),
+  acceptsComments: misreadText(["errors.invalid-json"], (text) => text.replaceAll(/\/\*.*?\*\//g, "")),
+  replacesInvalidUtf8: {
+    breaks: ["errors.invalid-utf8"],
+    request: (request) => {
+      if (headerValues(request, "transfer-encoding").length === 0) {
+        const text = textOf(request);
+        request.body = "";
+        setText(request, text);
+      }
+      return undefined;
+    },
+  },
+  takesNullForNoTag: misreadText(["errors.invalid-plant"], (text) => text.replace(',"tag":null', "")),
+  namesTheFirstInvalidMember: altersBody(["errors.message-names-fields"], [400], ({ error, message }) => ({
+    error,
+    message: String(message).replace(/; .*$/, "."),
+  })),
+  dropsControlCharacters: misreadText(["errors.unstorable-text"], (text) => text.replaceAll("\\u0000", "")),
+  replacesSurrogates: misreadText(["errors.unstorable-text"], (text) =>
+    text.replaceAll(/\\ud800|\\udc00/g, "\\ufffd"),
+  ),
+  namesRoundedIds: altersBody(["errors.conflict"], [400], ({ error, message }) => ({
+    error,
+    message: String(message).replace(/\d{16,}/, (id) => String(Number(id))),
+  })),
+  sendsNoChallenge: altersHeader(["errors.missing-token", "errors.invalid-token"], "WWW-Authenticate"),
+  returns403: {
+    breaks: ["errors.invalid-token", "errors.token-compared-whole"],
+    response: (response) => {
+      if (fieldOf(response, "error") === 40101) response.start = "HTTP/1.1 403 Forbidden";
+    },
+  },
+  comparesTheStartOfTheToken: altersRequestHeader(
+    ["errors.token-compared-whole"],
+    "Authorization",
+    ([first], token) => (first?.includes(token.slice(0, -1)) ? `Bearer ${token}` : first),
+  ),
+  readsTheTokenOfTheQuery: {
+    breaks: ["errors.token-in-query"],
+    request: (request) => {
+      const [, token] = /[?&]access_token=([^& ]+)/.exec(request.start) ?? [];
+      if (token !== undefined) setHeader(request, "Authorization", `Bearer ${token}`);
+      return undefined;
+    },
+  },
+  routesBeforeItAuthenticates: answers(["errors.authentication-first"], (request) =>
+    withoutToken(request) && request.start.includes("/nowhere") && !request.start.startsWith("OPTIONS")
+      ? respond(404, errorOf(40400))
+      : undefined,
+  ),
+  ignoresASlashAtTheEnd: {
+    breaks: ["errors.unknown-path"],
+    request: (request) => {
+      request.start = request.start.replace("/plants/ ", "/plants ");
+      return undefined;
+    },
+  },
+  ignoresTheCaseOfPaths: {
+    breaks: ["errors.unknown-path"],
+    request: (request) => {
+      request.start = request.start.replace("/PLANTS", "/plants");
+      return undefined;
+    },
+  },
+  sendsNoAllow: altersHeader(["errors.other-method", "http.interface-description-methods"], "Allow"),
+  returns404ForAMethod: {
+    breaks: ["errors.other-method", "http.head"],
+    response: (response) => {
+      if (statusOf(response) === 405) response.start = "HTTP/1.1 404 Not Found";
+    },
+  },
+  ignoresTheMediaType: altersRequestHeader(["errors.media-type"], "Content-Type", () => "application/json"),
+  ignoresTheCharset: altersRequestHeader(["errors.media-type"], "Content-Type", ([first]) =>
+    first?.replace(/;.*/, ""),
+  ),
+  sendsABare413: {
+    breaks: ["errors.too-large", "errors.body-members"],
+    response: (response) => {
+      if (statusOf(response) === 413) setText(response, "");
+    },
+  },
+  overflowsItsStack: answers(["errors.hostile-json"], ({ body }) =>
+    body.includes("[".repeat(10_000)) ? respond(500, errorOf(50000)) : undefined,
+  ),
+  limitsTheRateWithoutRetryAfter: {
+    breaks: ["errors.rate-limited"],
+    request: (_, state) => (state.count++ === 0 ? respond(429, errorOf(42900)) : undefined),
+  },
+  isUnavailableWithoutAnError: {
+    breaks: ["errors.unavailable"],
+    request: (_, state) => (state.count++ === 0 ? respond(503, "down") : undefined),
+  },
+
+  // HTTP.
+  closesConnections: { breaks: ["http.keep-alive"], closesSilently: true },
+  losesItsPlaceAfterAnError: {
+    breaks: ["http.keep-alive-after-unread-body"],
+    request: (_, state) => (state.count++ === 1 ? "hang" : undefined),
+  },
+  neverClosesConnections: altersRequestHeader(["http.connection-close"], "Connection", () => "keep-alive"),
+  keepsConnectionsOfHttp10: {
+    breaks: ["http.http-1.0"],
+    request: (request) => {
+      request.start = request.start.replace("HTTP/1.0", "HTTP/1.1");
+      return undefined;
+    },
+  },
+  acceptsTenConnections: { breaks: ["http.many-connections"], connectionsMax: 10 },
+  rejectsChunks: answers(["http.chunked-request"], (request) =>
+    headerValues(request, "transfer-encoding").length > 0 ? respond(411, errorOf(41100)) : undefined,
+  ),
+  readsOnePacket: { breaks: ["http.request-in-parts"], incomplete: "firstPacket" },
+  ignoresExpect: { breaks: ["http.expect-continue"], ignoresExpect: true },
+  comparesTheNamesOfFields: answers(["http.field-names-any-case"], ({ headers }) =>
+    headers.some(([name]) => name === "AUTHORIZATION") ? respond(401, errorOf(40100)) : undefined,
+  ),
+  keepsWhiteSpaceOfFields: answers(["http.field-white-space"], ({ headers }) =>
+    headers.some(([, value]) => value !== value.trim()) ? respond(401, errorOf(40101)) : undefined,
+  ),
+  routesByTheQuery: answers(["http.query-ignored"], ({ start }) =>
+    start.includes("/plants?") ? respond(404, errorOf(40400)) : undefined,
+  ),
+  routesByTheTarget: answers(["http.absolute-target"], ({ start }) =>
+    start.includes("http://") ? respond(404, errorOf(40400)) : undefined,
+  ),
+  needsNoHost: altersRequestHeader(["http.host-required"], "Host", ([first]) => first ?? "localhost"),
+  takesTheLastLength: altersRequestHeader(
+    ["http.malformed-request", "http.equal-lengths"],
+    "Content-Length",
+    (lengths) => lengths.at(-1),
+  ),
+  readsBothLengthAndChunks: {
+    breaks: ["http.length-and-chunks"],
+    request: (request) => {
+      if (headerValues(request, "transfer-encoding").length > 0) setHeader(request, "Content-Length");
+      return undefined;
+    },
+  },
+  storesTruncatedBodies: {
+    breaks: ["http.truncated-body"],
+    incomplete: "end",
+    request: (request) => {
+      setHeader(request, "Content-Length", String(request.body.length));
+      return undefined;
+    },
+  },
+  hangsOnUnknownMethods: answers(["http.unknown-method"], ({ start }) =>
+    start.startsWith("BREW") ? "hang" : undefined,
+  ),
+  sendsABodyToHead: {
+    breaks: ["http.head"],
+    response: (response, request) => {
+      if (request.start.startsWith("HEAD")) response.body = "{}";
+    },
+  },
+  sendsNoLength: altersHeader(["http.response-framing"], "Content-Length"),
+  sendsNoDate: altersHeader(["http.date"], "Date"),
+  allowsCaches: altersHeader(["http.no-store"], "Cache-Control", "max-age=60"),
+  repeatsRequestIds: altersHeader(["http.request-id", "http.request-id-returned"], "X-Request-Id", "1"),
+  returnsAnyRequestId: {
+    breaks: ["http.request-id-returned"],
+    response: (response, request) => {
+      const [id] = headerValues(request, "x-request-id");
+      if (id !== undefined) setHeader(response, "X-Request-Id", id);
+    },
+  },
+  authenticatesPreflights: answers(["http.cors-preflight"], ({ start }) =>
+    start.startsWith("OPTIONS") ? respond(401, errorOf(40100)) : undefined,
+  ),
+  allowsHeadersByAWildcard: altersHeader(["http.cors-preflight"], "Access-Control-Allow-Headers", "*"),
+  hidesErrorsFromPages: {
+    breaks: ["http.cors-readable"],
+    response: (response) => {
+      if (statusOf(response) >= 400) setHeader(response, "Access-Control-Allow-Origin");
+    },
+  },
+  hidesHeadersFromPages: altersHeader(["http.cors-readable"], "Access-Control-Expose-Headers"),
+  authenticatesTheDescription: answers(["http.interface-description"], (request) =>
+    request.start.includes("/openapi.json") && withoutToken(request)
+      ? respond(401, errorOf(40100))
+      : undefined,
+  ),
+  describesAnotherPath: {
+    breaks: ["http.interface-description"],
+    response: (response) => setText(response, textOf(response).replace('"/plants":', '"/pets":')),
+  },
+};

@@ -1,0 +1,41 @@
+// Runs rules of the conformance suite in this process.
+
+import type { Rule } from "../../src/conformance/rule.ts";
+import { rules as allRules } from "../../src/conformance/rules.ts";
+import { type ConformanceReport, runConformance } from "../../src/conformance/run.ts";
+import { formatTextReport } from "../../src/conformance/text-report.ts";
+import type { Target } from "./http.ts";
+
+export interface CheckOptions {
+  readonly rules?: readonly Rule[];
+  readonly timeoutMs?: number;
+  readonly bodyBytesMax?: number;
+}
+
+/** Checks a server, and returns the report. */
+export function checkConformance(
+  { url, token, ca }: Target,
+  { rules = allRules, timeoutMs = 20_000, bodyBytesMax = 2 ** 20 }: CheckOptions = {},
+): Promise<ConformanceReport> {
+  return runConformance({
+    ...{ rules, timeoutMs, version: "0.0.0" },
+    target: { url: new URL(url), token, ca, bodyBytesMax },
+    now: Date.now,
+    randomBits: (bits) => crypto.getRandomValues(bits),
+    wait: (ms) => Bun.sleep(ms),
+  });
+}
+
+/** The report as text, for the message of a failed test. */
+export function reportText(report: ConformanceReport): string {
+  return formatTextReport(report, { colours: false, unicode: true }).join("\n");
+}
+
+/** Rules by their ids. Throws for an id that no rule has. */
+export function rulesNamed(...ids: readonly string[]): Rule[] {
+  return ids.map((id) => {
+    const rule = allRules.find((each) => each.id === id);
+    if (rule === undefined) throw new Error(`There is no rule ${id}`);
+    return rule;
+  });
+}

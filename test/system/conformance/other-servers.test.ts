@@ -1,0 +1,136 @@
+// What mock servers and a small service miss of the contract: docs/conformance.md has it as a table, which is measured here.
+// Skipped where npm cannot install them.
+
+import { afterAll, describe, expect, test } from "bun:test";
+import { copyFileSync, writeFileSync } from "node:fs";
+import { rules } from "../../../src/conformance/rules.ts";
+import type { Outcome } from "../../../src/conformance/run.ts";
+import { checkConformance } from "../../support/conformance.ts";
+import { rowsOf } from "../../support/markdown.ts";
+import { npmEnvironment } from "../../support/npm-packages.ts";
+import { Output } from "../../support/output.ts";
+import { reservePort } from "../../support/ports.ts";
+import { programPath } from "../../support/programs.ts";
+import { collectResult, TemporaryFolder } from "../../support/server.ts";
+
+const root = new URL("../../..", import.meta.url).pathname;
+const token = "sandbox";
+
+const packages = ["@stoplight/prism-cli@5.16.0", "json-server@0.17.4", "express@5.3.0"];
+
+interface OtherServer {
+  /** As the head of the table names it. */
+  readonly name: string;
+  /** The arguments of Node. */
+  readonly command: (port: number) => readonly string[];
+}
+
+/** In the order of the table's columns. */
+const servers: readonly OtherServer[] = [
+  {
+    name: "Prism 5.16.0",
+    command: (port) => [
+      "node_modules/@stoplight/prism-cli/dist/index.js",
+      "mock",
+      "-p",
+      `${port}`,
+      `${root}/openapi.yaml`,
+    ],
+  },
+  {
+    name: "json-server 0.17.4",
+    command: (port) => [
+      "node_modules/json-server/lib/cli/bin.js",
+      "--port",
+      `${port}`,
+      "--host",
+      "127.0.0.1",
+      "db.json",
+    ],
+  },
+  { name: "Express 5.3.0", command: (port) => ["express-service.mjs", `${port}`] },
+];
+
+/** What a cell of the table says of an outcome. */
+const cells: Readonly<Record<Outcome, string>> = { holds: "yes", fails: "no", skipped: "not checked" };
+
+const resources = new AsyncDisposableStack();
+afterAll(() => resources.disposeAsync());
+const folder = resources.use(new TemporaryFolder());
+
+/** Why the servers cannot be installed; undefined once they are. Their scripts are not run. */
+async function install(): Promise<string | undefined> {
+  writeFileSync(folder.file("package.json"), '{"private": true}');
+  const command = ["npm", "install", "--ignore-scripts", "--save-exact", ...packages];
+  const env = { ...process.env, ...npmEnvironment };
+  const child = Bun.spawn(command, {
+    cwd: folder.path,
+    env,
+    stdin: new Blob([]),
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const { exitCode } = await collectResult(child);
+  return exitCode === 0 ? undefined : "npm cannot install the other servers";
+}
+
+/** Starts a server, and waits until it responds. */
+async function start({ command, name }: OtherServer): Promise<string> {
+  const port = reservePort();
+  const child = Bun.spawn([programPath("node"), ...command(port)], {
+    cwd: folder.path,
+    env: { PATH: process.env.PATH ?? "", TOKEN: token },
+    stdin: "ignore",
+    stdout: "ignore",
+    stderr: "pipe",
+  });
+  resources.defer(() => {
+    child.kill("SIGKILL");
+  });
+  const stderr = new Output(child.stderr);
+  const url = `http://127.0.0.1:${port}`;
+  while (child.exitCode === null) {
+    if (
+      await fetch(url).then(
+        () => true,
+        () => false,
+      )
+    )
+      return url;
+    await Bun.sleep(50);
+  }
+  throw new Error(`${name} did not start: ${await stderr.ended}`);
+}
+
+const missing = await install();
+
+(missing === undefined ? describe : describe.skip)(
+  `other servers${missing === undefined ? "" : ` (skipped: ${missing})`}`,
+  () => {
+    test("miss what the table in docs/conformance.md says", async () => {
+      copyFileSync(
+        new URL("express-service.mjs", import.meta.url).pathname,
+        folder.file("express-service.mjs"),
+      );
+      writeFileSync(folder.file("db.json"), '{"plants": []}');
+      const urls = await Promise.all(servers.map(start));
+      // Prism never responds to a body that is not JSON, so each such request takes the whole time.
+      const reports = await Promise.all(
+        urls.map((url) => checkConformance({ url, token }, { timeoutMs: 1_500 })),
+      );
+      const measured = rules.map(({ id }, index) => [
+        `\`${id}\``,
+        ...reports.map(({ results }) => cells[results[index]?.outcome ?? "skipped"]),
+      ]);
+      const page = await Bun.file(`${root}/docs/conformance.md`).text();
+      const [head] = rowsOf(page, /^\| Rule \| Prism/);
+      expect(head).toEqual(["Rule", ...servers.map(({ name }) => name)]);
+      const rows = rowsOf(page, /^\| `[\w.-]+` \| (?:yes|no|not checked) \|/);
+      expect(rows).toEqual(measured);
+      const counted = reports.map(
+        ({ results }) => results.filter(({ outcome }) => outcome === "holds").length,
+      );
+      expect(rowsOf(page, /^\| Rules that hold/)).toEqual([["Rules that hold", ...counted.map(String)]]);
+    });
+  },
+);

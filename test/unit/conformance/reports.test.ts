@@ -1,0 +1,119 @@
+// The three reports of one run against their golden files, and what no report may contain.
+
+import { expect, test } from "bun:test";
+import type { RuleFailure } from "../../../src/conformance/context.ts";
+import { formatJsonReport } from "../../../src/conformance/json-report.ts";
+import { formatJunitReport } from "../../../src/conformance/junit-report.ts";
+import type { Rule } from "../../../src/conformance/rule.ts";
+import { type ConformanceReport, conforms, type RuleResult } from "../../../src/conformance/run.ts";
+import { formatTextReport } from "../../../src/conformance/text-report.ts";
+
+const golden = (name: string) => Bun.file(new URL(`golden/${name}`, import.meta.url)).text();
+const bytesOf = (text: string) => Buffer.from(text, "latin1");
+const token = "pst_secret";
+
+function ruleOf(id: string, title: string, basis: Rule["basis"], sources: Rule["sources"]): Rule {
+  const level = id.split(".")[0] as Rule["level"];
+  return { id, level, title, basis, sources, run: async () => undefined };
+}
+
+const failures: readonly RuleFailure[] = [
+  {
+    case: "Basic <b>",
+    message: 'expected the status 401, received 200 & "more"',
+    omitted: 2,
+    transcripts: [
+      {
+        sent: bytesOf(
+          `POST /plants HTTP/1.1\r\nAuthorization: Bearer ${token}\r\n\r\n{"id":1,"name":"caf\xe9"}`,
+        ),
+        received: bytesOf(`HTTP/1.1 200 OK\r\nX-Echo: ${token}\r\n\r\n{"name":"\x1b[31m]]>"}`),
+        problem: undefined,
+      },
+      {
+        sent: bytesOf(`POST /plants HTTP/1.1\r\n\r\n${"x".repeat(3_000)}POST /plants HTTP/1.1\r\n\r\n`),
+        received: new Uint8Array(),
+        problem: "no response in 5000 ms",
+      },
+    ],
+  },
+  { case: undefined, message: `cannot connect to 127.0.0.1:1 with ${token}`, omitted: 0, transcripts: [] },
+];
+
+const results: readonly RuleResult[] = [
+  {
+    rule: ruleOf("contract.one", "A plant is a plant.", "contract", [{ openapi: "paths./plants.post" }]),
+    ...{ outcome: "holds", durationMs: 1.5, reason: undefined, failures: [] },
+  },
+  {
+    rule: ruleOf("errors.two", "An error is an error.", "standard", [
+      { rfc: 9110, section: "15.5" },
+      { decision: "Errors" },
+    ]),
+    ...{ outcome: "fails", durationMs: 20, reason: undefined, failures },
+  },
+  {
+    rule: ruleOf("errors.three", "A rate is a rate.", "decision", [{ decision: "Rate of a token" }]),
+    ...{ outcome: "skipped", durationMs: 0, reason: "no response was 429", failures: [] },
+  },
+];
+
+const report: ConformanceReport = {
+  ...{
+    url: "http://127.0.0.1:8080/v1",
+    version: "0.1.0",
+    startedAt: "2026-11-22T10:00:00.000Z",
+    durationMs: 1_234,
+  },
+  ids: [
+    { from: -(2n ** 60n), to: -(2n ** 60n) + 9n },
+    { from: 2n ** 40n, to: 2n ** 40n + 9n },
+  ],
+  ...{ results, hints: ["Most requests got 404."], secrets: new Set([token, "secret", ""]) },
+};
+
+test("the report for people", async () => {
+  const lines = formatTextReport(report, { colours: false, unicode: true });
+  expect(`${lines.join("\n")}\n`).toBe(await golden("report.txt"));
+});
+
+test("the report on a terminal has the same text in colours", async () => {
+  const lines = formatTextReport(report, { colours: true, unicode: true });
+  expect(lines.join("\n")).toContain("\x1b[31mFAIL\x1b[0m");
+  expect(`${Bun.stripANSI(lines.join("\n"))}\n`).toBe(await golden("report.txt"));
+});
+
+test("the report as JSON", async () => {
+  const text = formatJsonReport(report);
+  expect(`${text}\n`).toBe(await golden("report-json.txt"));
+  expect(JSON.parse(text)).toMatchObject({
+    conforms: false,
+    summary: { rules: 3, holds: 1, fails: 1, skipped: 1 },
+  });
+});
+
+test("the report as JUnit XML", async () => {
+  expect(`${formatJunitReport(report).join("\n")}\n`).toBe(await golden("report.xml"));
+});
+
+test("no report contains a secret or a control character", () => {
+  const style = { colours: false, unicode: true };
+  for (const lines of [
+    formatTextReport(report, style),
+    [formatJsonReport(report)],
+    formatJunitReport(report),
+  ]) {
+    const text = lines.join("\n");
+    expect(text).not.toContain(token);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what must not be there.
+    expect(text).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f]/);
+  }
+});
+
+test("a server conforms if no rule fails and one was checked", () => {
+  const of = (...outcomes: RuleResult["outcome"][]) =>
+    conforms({ results: outcomes.map((outcome) => ({ ...(results[0] as RuleResult), outcome })) });
+  expect([of("holds"), of("holds", "skipped"), of("holds", "fails"), of("skipped"), of()]).toEqual([
+    ...[true, true, false, false, false],
+  ]);
+});

@@ -1,0 +1,120 @@
+// The parser of responses: framing by RFC 9112, however the bytes arrive, and a problem for what is not a response.
+
+import { expect, test } from "bun:test";
+import { headerOf, ResponseParser } from "../../../src/conformance/response-parser.ts";
+
+const bytesOf = (text: string) => Buffer.from(text, "latin1");
+
+/** What the parser makes of a text: status and body, the problem, or undefined while it waits. */
+function parse(text: string, { method = "POST", isEnded = true, bodyBytesMax = 1_000 } = {}) {
+  const parser = new ResponseParser(bodyBytesMax);
+  parser.push(bytesOf(text));
+  const response = parser.next(method, isEnded);
+  if (response === undefined) return undefined;
+  if ("problem" in response) return response.problem;
+  return {
+    status: response.status,
+    body: Buffer.from(response.body).toString("latin1"),
+    rest: parser.restBytes,
+  };
+}
+
+test.each([
+  ["a length", "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcd", { status: 200, body: "abc", rest: 1 }],
+  ["the end of the connection", "HTTP/1.0 200 OK\r\n\r\nabc", { status: 200, body: "abc", rest: 0 }],
+  [
+    "chunks, with an extension and trailers",
+    "HTTP/1.1 400 Bad Request\r\nTransfer-Encoding: chunked\r\n\r\n3;a=b\r\nabc\r\n0A\r\n0123456789\r\n0\r\nX: y\r\n\r\n",
+    { status: 400, body: "abc0123456789", rest: 0 },
+  ],
+  ["no body", "HTTP/1.1 204 No Content\r\n\r\n", { status: 204, body: "", rest: 0 }],
+  ["no reason", "HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n", { status: 200, body: "", rest: 0 }],
+  [
+    "an interim response before it",
+    "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na",
+    { status: 200, body: "a", rest: 0 },
+  ],
+])("a response delimited by %s is the same, byte by byte", (_, text, expected) => {
+  expect(parse(text)).toEqual(expected);
+  const parser = new ResponseParser(1_000);
+  let response: ReturnType<ResponseParser["next"]>;
+  for (const byte of bytesOf(text)) {
+    parser.push(Uint8Array.of(byte));
+    response ??= parser.next("POST", false);
+  }
+  response ??= parser.next("POST", true);
+  expect(response).toMatchObject({ status: expected.status, body: bytesOf(expected.body) });
+});
+
+test("the response to HEAD has no body, whatever its length", () => {
+  const text = "HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 5\r\n\r\n";
+  expect(parse(text, { method: "HEAD", isEnded: false })).toEqual({ status: 405, body: "", rest: 0 });
+  expect(parse(text, { isEnded: false })).toBeUndefined();
+});
+
+test("responses follow each other on a connection", () => {
+  const parser = new ResponseParser(1_000);
+  parser.push(bytesOf("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na"));
+  parser.push(bytesOf("HTTP/1.1 400 Bad Request\r\ncontent-type:  a/b \r\nContent-Length: 1\r\n\r\nb"));
+  expect(parser.next("POST", false)).toMatchObject({ status: 200 });
+  const second = parser.next("POST", false);
+  if (second === undefined || "problem" in second) throw new Error("no second response");
+  expect(headerOf(second, "Content-Type")).toBe("a/b");
+  expect(parser.isBetweenResponses).toBe(true);
+});
+
+test.each([
+  ["nothing", "", "the connection was closed without a response"],
+  ["another protocol", "SSH-2.0-OpenSSH\r\n", "does not start with HTTP/1."],
+  ["the start of another protocol", "H2", "does not start with HTTP/1."],
+  ["a short status", "HTTP/1.1 20 OK\r\n\r\n", "is not a status line"],
+  ["a field without a name", "HTTP/1.1 200 OK\r\n: x\r\n\r\n", "is not a header field"],
+  ["a space before a colon", "HTTP/1.1 200 OK\r\nA : x\r\n\r\n", "is not a header field"],
+  [
+    "a negative length",
+    "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
+    "the Content-Length of the response",
+  ],
+  [
+    "two lengths",
+    "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+    "the Content-Length",
+  ],
+  [
+    "a length and chunks",
+    "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+    "both Transfer-Encoding and Content-Length",
+  ],
+  [
+    "another coding",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n",
+    "the Transfer-Encoding of the response",
+  ],
+  [
+    "a bad chunk size",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
+    "not the size of a chunk",
+  ],
+  [
+    "a chunk that is longer than its size",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n",
+    "does not end with CRLF",
+  ],
+  ["a head cut short", "HTTP/1.1 200 OK\r\nContent-", "closed in the head of the response"],
+  [
+    "a body cut short",
+    "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc",
+    "closed in the body of the response 200",
+  ],
+  ["a long body", `HTTP/1.1 200 OK\r\n\r\n${"x".repeat(1_001)}`, "has more than 1000 bytes"],
+  ["a long head", `HTTP/1.1 200 OK\r\nA: ${"x".repeat(70_000)}`, "the head of the response has more than"],
+  ["interim responses without end", "HTTP/1.1 100 Continue\r\n\r\n".repeat(200), "interim responses"],
+])("%s is a problem", (_, text, problem) => {
+  expect(parse(text)).toContain(problem);
+});
+
+test("a problem is found before the end of what has none", () => {
+  const chunks = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${"1\r\na\r\n".repeat(1_001)}`;
+  for (const text of ["garbage", chunks, `HTTP/1.1 200 OK\r\n\r\n${"x".repeat(1_001)}`])
+    expect(parse(text, { isEnded: false })).toBeString();
+});

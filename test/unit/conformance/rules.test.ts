@@ -1,0 +1,89 @@
+// The rules against the documents: docs/conformance.md lists each one, and each source is there.
+
+import { expect, test } from "bun:test";
+import openapi from "../../../openapi.yaml";
+import { levels, levelTitles } from "../../../src/conformance/rule.ts";
+import { rules, selectRules } from "../../../src/conformance/rules.ts";
+import { ruleCells } from "../../support/conformance-page.ts";
+import { rowsOf } from "../../support/markdown.ts";
+
+const root = new URL("../../..", import.meta.url).pathname;
+const page = await Bun.file(`${root}/docs/conformance.md`).text();
+const decisions = await Bun.file(`${root}/docs/decisions.md`).text();
+
+const sources = rules.flatMap(({ id, sources }) => sources.map((source) => ({ id, source })));
+
+test("docs/conformance.md lists every rule with its sentence, its basis and its sources, and no other", () => {
+  const rows = rowsOf(page, /^\| `[a-z]+\.[\w.-]+` \| (?!(?:yes|no|not checked) \|)/);
+  expect(rows).toEqual(rules.map(ruleCells));
+  for (const level of levels) {
+    expect(page).toContain(`\n### ${levelTitles[level]}\n`);
+    expect(page).toContain(`\n| Rule of \`${level}\` |`);
+  }
+});
+
+test("docs/conformance.md says of every rule which other servers keep it", () => {
+  const rows = rowsOf(page, /^\| `[\w.-]+` \| (?:yes|no|not checked) \|/);
+  expect(rows.map(([id]) => id)).toEqual(rules.map(({ id }) => `\`${id}\``));
+});
+
+test("ids of rules are unique, and start with their level; titles are sentences", () => {
+  expect(new Set(rules.map(({ id }) => id)).size).toBe(rules.length);
+  expect(new Set(rules.map(({ title }) => title)).size).toBe(rules.length);
+  for (const { id, level, title, sources } of rules) {
+    expect(id).toMatch(new RegExp(`^${level}\\.[a-z0-9.-]+$`));
+    expect(title).toMatch(/\.$/);
+    expect(sources.length).toBeGreaterThan(0);
+  }
+});
+
+/** The value at a path of member names; undefined if there is none. Names may contain points. */
+function resolve(value: unknown, path: string): unknown {
+  if (path === "" || typeof value !== "object" || value === null) return path === "" ? value : undefined;
+  for (const [name, member] of Object.entries(value)) {
+    if (path !== name && !path.startsWith(`${name}.`)) continue;
+    const found = resolve(member, path.slice(name.length + 1));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+test("every path into openapi.yaml leads to a member", () => {
+  const dead = sources.filter(
+    ({ source }) => "openapi" in source && resolve(openapi, source.openapi) === undefined,
+  );
+  expect(dead).toEqual([]);
+});
+
+test("every decision is a row of docs/decisions.md, and every section one of an RFC", () => {
+  const questions = rowsOf(decisions, /./).map(([question]) => question ?? "");
+  for (const { id, source } of sources) {
+    if ("decision" in source)
+      expect({ id, question: questions.includes(source.decision) }).toEqual({ id, question: true });
+    if ("rfc" in source)
+      expect({ id, ...source }).toEqual({
+        id,
+        rfc: source.rfc,
+        section: expect.stringMatching(/^\d+(?:\.\d+)*$/),
+      });
+  }
+});
+
+test("a rule that the contract requires has a source in openapi.yaml, one of a standard an RFC, and a decision a row or openapi.yaml", () => {
+  const unsourced = rules.filter(({ basis, sources }) => {
+    if (basis === "contract") return !sources.some((source) => "openapi" in source);
+    if (basis === "standard") return !sources.some((source) => "rfc" in source);
+    return !sources.some((source) => "decision" in source || "openapi" in source);
+  });
+  expect(unsourced.map(({ id }) => id)).toEqual([]);
+});
+
+test("rules are selected by their levels and ids, in their order", () => {
+  expect(selectRules(levels, [])).toEqual(rules);
+  expect(selectRules(["ids"], []).every(({ level }) => level === "ids")).toBe(true);
+  expect(selectRules(levels, ["http.head", "ids.limits"]).map(({ id }) => id)).toEqual([
+    "ids.limits",
+    "http.head",
+  ]);
+  expect(selectRules(["ids"], ["http.head"])).toEqual([]);
+});
