@@ -3,7 +3,7 @@
 import { type Address, Connection, type ConnectionLimits } from "./connection.ts";
 import type { IdSource } from "./ids.ts";
 import { type HttpResponse, headerOf, type ResponseProblem } from "./response-parser.ts";
-import { RuleSkipped, RuleViolation } from "./rule.ts";
+import { RuleRateLimited, RuleViolation } from "./rule.ts";
 
 /** A server under test. */
 export interface Target extends Address {
@@ -65,8 +65,8 @@ const failuresMax = 20;
 const unansweredInRuleMax = 2;
 
 /** How often, and in total how long, a response 429 or 503 is answered by sending the request again. */
-const busyRetriesMax = 3;
-const retryMsMax = 5_000;
+export const busyRetriesMax = 3;
+export const retryMsMax = 5_000;
 
 /** A plant as JSON with an exact id. */
 export function plantJson(id: bigint, name: string, tag?: string): string {
@@ -174,14 +174,14 @@ export class RuleContext {
       const { status } = response;
       if (status !== 429 && status !== 503) return response;
       this.state.observed.set(status, response);
-      const waitMs = 1_000 * Number(headerOf(response, "retry-after") ?? 1);
+      const waitMs = retryAfterMs(response);
       if (retries < busyRetriesMax && waitMs <= retryMsMax) {
         await this.state.wait(waitMs);
         continue;
       }
       // A server may always be over its limits, but a rate is a setting of its operator.
       if (status === 503) return response;
-      throw new RuleSkipped(`the server limits the rate: it responded with 429 ${retries + 1} times`);
+      throw new RuleRateLimited(waitMs);
     }
   }
 
@@ -197,9 +197,24 @@ export class RuleContext {
   /** The next response on a connection. Throws a RuleViolation if there is none. */
   async response(connection: Connection, method = "POST"): Promise<HttpResponse> {
     const response = await this.#receive(connection, method);
-    if (response.status !== 429) return response;
+    this.#assertNotLimited(response);
+    return response;
+  }
+
+  /** Like response, where a closed connection is one of the results. */
+  async responseOrProblem(connection: Connection, method = "POST"): Promise<HttpResponse | ResponseProblem> {
+    const response = await connection.nextResponse(method);
+    if (!("problem" in response)) {
+      this.state.unanswered = 0;
+      this.#assertNotLimited(response);
+    } else if (!(await connection.closesWithin(0))) this.state.unanswered++;
+    return response;
+  }
+
+  #assertNotLimited(response: HttpResponse): void {
+    if (response.status !== 429) return;
     this.state.observed.set(429, response);
-    throw new RuleSkipped("the server limits the rate: it responded with 429");
+    throw new RuleRateLimited(retryAfterMs(response));
   }
 
   async #receive(connection: Connection, method: string): Promise<HttpResponse> {
@@ -248,6 +263,12 @@ export class RuleContext {
   async expectRejected(body: string | Uint8Array, error?: number): Promise<ErrorFields> {
     return expectError(await this.create(body), 400, error);
   }
+}
+
+/** The Retry-After of a response in milliseconds; a second where there is none. */
+function retryAfterMs(response: HttpResponse): number {
+  const seconds = Number(headerOf(response, "retry-after") ?? 1);
+  return Number.isNaN(seconds) ? Number.POSITIVE_INFINITY : 1_000 * seconds;
 }
 
 export interface ErrorFields {

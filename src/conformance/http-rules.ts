@@ -43,7 +43,7 @@ async function expectClosed(connection: Connection, { problem }: ResponseProblem
 async function expectBadRequest(check: RuleContext, bytes: Uint8Array): Promise<void> {
   await check.connected(async (connection) => {
     connection.write(bytes);
-    const response = await connection.nextResponse("POST");
+    const response = await check.responseOrProblem(connection);
     if ("problem" in response) await expectClosed(connection, response);
     else {
       const { status } = response;
@@ -51,7 +51,6 @@ async function expectBadRequest(check: RuleContext, bytes: Uint8Array): Promise<
         status === 400 || status === 501,
         `expected the request to be rejected as malformed, received the status ${status}`,
       );
-      check.state.unanswered = 0;
     }
   });
 }
@@ -119,7 +118,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
         connection.write(
           check.requestBytes({ body: plantJson(check.id(), "Monstera"), headers: { Connection: null } }),
         );
-        const next = await connection.nextResponse("POST");
+        const next = await check.responseOrProblem(connection);
         if ("problem" in next) await expectClosed(connection, next);
         else expectAccepted(next);
       }),
@@ -321,7 +320,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
         const body = chunked([plantJson(check.id(), "Monstera")]);
         const headers = { Connection: null, "Content-Length": "5", "Transfer-Encoding": "chunked" };
         connection.write(check.requestBytes({ body, headers }));
-        const response = await connection.nextResponse("POST");
+        const response = await check.responseOrProblem(connection);
         if ("problem" in response) await expectClosed(connection, response);
         else if (response.status !== 400) expectAccepted(response);
         expectThat(
@@ -353,7 +352,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
           check.requestBytes({ body, headers: { "Content-Length": String(body.length + 10) } }),
         );
         connection.end();
-        const response = await connection.nextResponse("POST");
+        const response = await check.responseOrProblem(connection);
         if (!("problem" in response)) expectClientError(response);
         else await expectClosed(connection, response);
       });
@@ -367,7 +366,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
     run: (check) =>
       check.connected(async (connection) => {
         connection.write(check.requestBytes({ method: "BREW" }));
-        const response = await connection.nextResponse("BREW");
+        const response = await check.responseOrProblem(connection, "BREW");
         if ("problem" in response) await expectClosed(connection, response);
         else expectStatus(response, 400, 405, 501);
       }),

@@ -44,6 +44,17 @@ export class RuleViolation extends Error {}
 /** A rule that this server, or this run, gives no way to check. The message is the reason. */
 export class RuleSkipped extends Error {}
 
+/** A rule that the server limits the rate of: it can be run again after a time. */
+export class RuleRateLimited extends RuleSkipped {
+  /** Milliseconds. */
+  readonly retryAfterMs: number;
+
+  constructor(retryAfterMs: number) {
+    super("the server limits the rate: it responded with 429");
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
 /** Makes the rules of a level from their names. */
 export function rulesOf(
   level: Level,

@@ -1,9 +1,17 @@
 // Runs rules against a server, one after another, and collects their results.
 
 import { Connection, type ConnectionLimits } from "./connection.ts";
-import { plantJson, RuleContext, type RuleFailure, type RunState, type Target } from "./context.ts";
+import {
+  busyRetriesMax,
+  plantJson,
+  RuleContext,
+  type RuleFailure,
+  type RunState,
+  retryMsMax,
+  type Target,
+} from "./context.ts";
 import { type IdRange, IdSource } from "./ids.ts";
-import { type Rule, RuleSkipped, RuleViolation } from "./rule.ts";
+import { type Rule, RuleRateLimited, RuleSkipped, RuleViolation } from "./rule.ts";
 
 export type Outcome = "holds" | "fails" | "skipped";
 
@@ -110,13 +118,17 @@ function notRun(rule: Rule, { unanswered }: RunState): RuleResult {
   return { rule, outcome: "skipped", durationMs: 0, reason, failures: [] };
 }
 
-async function runRule(rule: Rule, state: RunState, now: () => number): Promise<RuleResult> {
+async function runRule(rule: Rule, state: RunState, now: () => number, retries = 0): Promise<RuleResult> {
   const context = new RuleContext(state);
   const startedAt = now();
   let reason: string | undefined;
   try {
     await rule.run(context);
   } catch (error) {
+    if (error instanceof RuleRateLimited && error.retryAfterMs <= retryMsMax && retries < busyRetriesMax) {
+      await state.wait(error.retryAfterMs);
+      return runRule(rule, state, now, retries + 1);
+    }
     if (error instanceof RuleSkipped) reason = error.message;
     else if (error instanceof RuleViolation) context.addFailure(error);
     else throw error;

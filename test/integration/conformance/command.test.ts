@@ -7,7 +7,7 @@ import { makeCertificate } from "../../support/certificates.ts";
 import { commandError } from "../../support/command-error.ts";
 import { reservePort } from "../../support/ports.ts";
 import { pathOf, testIfInstalled } from "../../support/programs.ts";
-import { RunningServer, run, runIn, TemporaryFolder } from "../../support/server.ts";
+import { plantstore, RunningServer, run, runIn, TemporaryFolder } from "../../support/server.ts";
 
 const resources = new AsyncDisposableStack();
 const folder = resources.use(new TemporaryFolder());
@@ -74,6 +74,25 @@ test("a rule that does not hold: exit code 1, and its request and response", asy
   expect(stdout).toMatch(/^ {4}< HTTP\/1\.1 200 OK$/m);
   expect(stdout).toContain("0 of 2 rules hold, 2 do not");
 });
+
+testIfInstalled(
+  "script",
+  "on a terminal the rules are counted while they run, and the report has colours",
+  async () => {
+    const command = `${plantstore} conformance --url ${server.url} --token ${token} --rule ids.limits,http.head`;
+    const { exitCode, stdout } = await runIn(folder.path, [
+      "env",
+      "TERM=xterm",
+      "script",
+      "-qec",
+      command,
+      "/dev/null",
+    ]);
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain("\r\x1b[K1/2 ids.limits\r\x1b[K2/2 http.head\r\x1b[K");
+    expect(stdout).toContain("\x1b[32mok  \x1b[0m  ids.limits");
+  },
+);
 
 test("--junit - and --json - print only that report", async () => {
   const json = await conformance("--rule", "ids.limits", "--json", "-");
@@ -171,18 +190,11 @@ test("a report that cannot be written is an error of one line", async () => {
 });
 
 test("hints explain many failures at once", async () => {
-  const wrongToken = await run([
-    "conformance",
-    "--url",
-    server.url,
-    "--token",
-    "wrong",
-    "--level",
-    "contract",
-  ]);
+  const creates = ["--rule", "contract.create-with-tag,contract.create-without-tag"];
+  const wrongToken = await run(["conformance", "--url", server.url, "--token", "wrong", ...creates]);
   expect(wrongToken.stdout).toContain("--token may not be a token of this server");
   const wrongPath = server.url.replace(/v1$/, "v2");
-  const { stdout } = await run(["conformance", "--url", wrongPath, "--token", token, "--level", "contract"]);
+  const { stdout } = await run(["conformance", "--url", wrongPath, "--token", token, ...creates]);
   expect(stdout).toContain("--url must be the base address");
 });
 

@@ -140,6 +140,7 @@ function siteSuite(): void {
     ["a target over the limit", `POST /${long(15_000)} HTTP/1.1\r\nHost: a\r\n${end}`, 414, 41400],
     ["an unknown version", `POST /plants HTTP/3.0\r\nHost: a\r\n${end}`, 505, 50500],
     ["TRACE", `TRACE /plants HTTP/1.1\r\nHost: a\r\n${end}`, 405, 40500],
+    ["an unknown method", `BREW /plants HTTP/1.1\r\nHost: a\r\n${end}`, 405, 40500],
     [
       "a body over nginx's limit",
       `POST /plants HTTP/1.1\r\nHost: a\r\nContent-Length: 9000000\r\n${end}`,
