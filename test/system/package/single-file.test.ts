@@ -39,6 +39,17 @@ test("--version prints the versions and the commit, and licenses the licences of
   );
 });
 
+test("it checks the conformance of a server", async () => {
+  await using server = await RunningServer.start({
+    database: `sqlite:${folder.file("conformance.db")}`,
+    program: executable,
+  });
+  const args = ["conformance", "--url", server.url, "--token", await server.createToken()];
+  const { exitCode, stdout, stderr } = await runIn(folder.path, [executable, ...args]);
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+  expect(stdout).toContain(" rules hold, 0 do not, ");
+});
+
 test("neither .env nor bunfig.toml of the current folder is read", async () => {
   using current = new TemporaryFolder();
   writeFileSync(current.file(".env"), "PLANTSTORE_PORT=1\n");
