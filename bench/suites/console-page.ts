@@ -241,7 +241,7 @@ async function measure(
     "performance.getEntriesByName('first-contentful-paint')[0].startTime",
   );
   const opened = `performance.getEntriesByType("resource").find(({ name }) => name.includes(${JSON.stringify(list)}))`;
-  await page.waitForFunction(`${opened} !== undefined`);
+  while (!(await page.evaluate<boolean>(`${opened} !== undefined`))) await Bun.sleep(20);
   figures["opened, ms"] = await page.evaluate<number>(`${opened}.responseEnd`);
   await page.evaluate(watchRequests);
   const silences: number[] = [];

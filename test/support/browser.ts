@@ -96,6 +96,14 @@ export class TestBrowser {
   }
 }
 
+/**
+ * Waits until an expression is true in a page. Page.waitForFunction would evaluate it again in the page itself, whose content
+ * security policy forbids that.
+ */
+export async function untilTrue(page: Page, expression: string): Promise<void> {
+  while (!(await page.evaluate<boolean>(expression))) await Bun.sleep(20);
+}
+
 /** What axe finds serious or worse on a page: the rule, and the elements that break it. */
 export async function accessibilityFaults(page: Page): Promise<string[]> {
   // Without frames of other sites, which the pages have none of, and without other results: half of the time of a large page.

@@ -2,7 +2,7 @@
 // at the same time, each with a server and a profile of its own: the page polls every 5 seconds, for which most of them wait.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { accessibilityFaults, type Page, TestBrowser } from "../../support/browser.ts";
+import { accessibilityFaults, type Page, TestBrowser, untilTrue } from "../../support/browser.ts";
 import { ConsoleClient } from "../../support/console.ts";
 import { revokeToken, row, searchFor } from "../../support/console-page.ts";
 import { plantJson, post } from "../../support/http.ts";
@@ -88,7 +88,7 @@ test.concurrent("the search, its order and page, and an open plant are in the ad
       await page.evaluate("scrollTo(0, document.body.scrollHeight)");
       await page.getByRole("button", { name: "Next" }).click();
       await row(page, 69n).waitFor();
-      await page.waitForFunction("document.querySelector('.plants').getBoundingClientRect().top >= -1");
+      await untilTrue(page, "document.querySelector('.plants').getBoundingClientRect().top >= -1");
       const address = page.url();
       // Sent to another operator.
       const other = await page.context().newPage();

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { errorRegistry } from "../../../src/contract/errors.ts";
-import { accessibilityFaults, type Page, TestBrowser } from "../../support/browser.ts";
+import { accessibilityFaults, type Page, TestBrowser, untilTrue } from "../../support/browser.ts";
 import { row } from "../../support/console-page.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
@@ -218,5 +218,5 @@ test.concurrent("the console of another server has no section for a sandbox, nor
 
 /** Waits for it: the charts follow a change of the width in the next frame. */
 async function assertNoHorizontalScroll(page: Page): Promise<void> {
-  await page.waitForFunction("document.documentElement.scrollWidth <= innerWidth");
+  await untilTrue(page, "document.documentElement.scrollWidth <= innerWidth");
 }
