@@ -180,7 +180,7 @@ describe.each([
        const sandboxes = await Promise.all([1, 2, 3].map(() => startSandbox({ seed })));
        const { pid } = spawn("sleep", ["600"], { stdio: "ignore" });
        console.log(JSON.stringify([pid, ...sandboxes.map(({ url }) => url)]));
-       setInterval(() => undefined, 1_000);`,
+       setTimeout(() => undefined, 60_000);`,
     );
     const line = await new Output(child.stdout).until((text) => (text.endsWith("\n") ? text : undefined));
     const [sleeping, ...urls] = JSON.parse(line) as [number, ...string[]];
@@ -194,7 +194,7 @@ describe.each([
 
   test("after kill -9 at any time of the start nothing is left", async () => {
     for (let delayMs = 20; delayMs <= 300; delayMs += 40) {
-      const child = spawnProgram("await startSandbox({ seed }); setInterval(() => undefined, 1_000);");
+      const child = spawnProgram("await startSandbox({ seed }); setTimeout(() => undefined, 60_000);");
       await Bun.sleep(delayMs);
       child.kill("SIGKILL");
       await expectNothingLeft(child.pid);

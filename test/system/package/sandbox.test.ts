@@ -155,7 +155,8 @@ suite(`plantstore/sandbox${missing === undefined ? "" : " (skipped: npm could no
        const flags = ["--port", "0", "--admin-port", "0", "--ready-file", readyFile, "--exit-with-parent"];
        spawn("npx", ["plantstore", "sandbox", ...flags], { stdio: ["pipe", "ignore", "ignore"] });
        while (!existsSync(readyFile)) await new Promise((resolve) => setTimeout(resolve, 5));
-       console.log("ready");`,
+       console.log("ready");
+       setTimeout(() => process.exit(), 60_000);`,
     );
     const child = Bun.spawn([programPath("node"), "npx.mjs"], {
       cwd: project,
