@@ -160,6 +160,8 @@ export class Primary {
   }
 
   async #find(): Promise<HostPool> {
+    // No host is waited for after it: what is written last, such as the count of an import, would wait for connect_timeout.
+    if (this.#wait.signal?.aborted) throw new NoPrimary("interrupted");
     const slow = setTimeout(() => this.#reportWaiting("no response yet"), silentMsMax);
     try {
       const config = await (this.#address.isLoadBalanced ? this.#findRandom() : this.#findFirst());
