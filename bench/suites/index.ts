@@ -13,6 +13,7 @@ import { latencySuite } from "./latency.ts";
 import { operatingSuite } from "./operating.ts";
 import { overloadSuite } from "./overload.ts";
 import { postgresSuite } from "./postgres.ts";
+import { sandboxSuite } from "./sandbox.ts";
 import { startSuite } from "./start.ts";
 import { transferSuite } from "./transfer.ts";
 
@@ -31,5 +32,6 @@ export const suites: readonly Suite[] = [
   consoleSuite,
   consolePageSuite,
   startSuite,
+  sandboxSuite,
   footprintSuite,
 ];

@@ -53,7 +53,10 @@ async function singleServers(setup: Setup): Promise<Scenario<HttpSubject>> {
     metrics: shown,
     claims: [
       { subject, metric },
-      ...baselines.map(({ name, thresholds }) => ({ subject, metric, over: { subject: name }, thresholds })),
+      ...baselines.map(({ name, thresholds }) => ({
+        ...{ subject, metric, over: { subject: name }, thresholds },
+        loads: Object.keys(thresholds),
+      })),
       { subject, metric, over: { subject: "pgbench" }, thresholds: ofPgbench },
     ],
   };

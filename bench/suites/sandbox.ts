@@ -1,0 +1,94 @@
+// The suite "sandbox": how fast a sandbox starts, and how fast it is reset.
+
+import { findPort, ServerProcess } from "../processes.ts";
+import { createPlant, type HttpSubject, untilCreates } from "../subjects/http.ts";
+import type { Plantstore } from "../subjects/plantstore.ts";
+import type { Run, Scenario, Setup, Suite } from "../suite.ts";
+
+export const sandboxSuite: Suite = {
+  name: "sandbox",
+  title: "Sandbox",
+  summary:
+    "From exec to the first create that is answered with 200, by a client that tries again every millisecond; and a reset by HTTP of a sandbox with many plants, which have been created by HTTP.",
+  programs: {},
+  defaults: { rounds: 15, seconds: 1, plants: 100_000 },
+  scenarios: [sandboxes],
+};
+
+const elapsed = "ms elapsed";
+
+/** Creates that are in flight at the same time. */
+const inFlight = 64;
+
+interface SandboxSubject extends HttpSubject {
+  readonly version: Plantstore;
+  /** The base URL of control, such as http://127.0.0.1:8081/sandbox. */
+  readonly controlUrl: string;
+}
+
+async function sandboxes(setup: Setup): Promise<Scenario<SandboxSubject>> {
+  const subjects: SandboxSubject[] = [];
+  for (const version of setup.versions) subjects.push(await startSandbox(setup, version));
+  const [subject = ""] = subjects.map(({ name }) => name);
+  const start = "start";
+  const reset = `reset after ${setup.plants.toLocaleString("en")} creates`;
+  return {
+    name: "Sandbox",
+    subjects,
+    loads: [
+      { name: start, warmsUp: true, run: startAnother },
+      {
+        name: reset,
+        rounds: 5,
+        run: ({ controlUrl, ...target }, { firstId }) =>
+          resetAfterCreates(target, { controlUrl, firstId, plants: setup.plants }),
+      },
+    ],
+    metrics: [elapsed],
+    claims: [{ subject, metric: elapsed, thresholds: { [start]: { atMost: 150 }, [reset]: { atMost: 10 } } }],
+  };
+}
+
+async function startSandbox({ stack }: Setup, version: Plantstore): Promise<SandboxSubject> {
+  const [port, adminPort] = [findPort(), findPort()];
+  stack.use(new ServerProcess(sandboxCommand(version, port, adminPort)));
+  const target = { name: `sandbox${version.suffix}`, token: "sandbox", url: `http://127.0.0.1:${port}` };
+  await untilCreates(target, 1);
+  return { ...target, version, controlUrl: `http://127.0.0.1:${adminPort}/sandbox` };
+}
+
+function sandboxCommand({ command }: Plantstore, port: number, adminPort: number): string[] {
+  return [command, "sandbox", "--port", String(port), "--admin-port", String(adminPort)];
+}
+
+async function startAnother({ name, token, version }: SandboxSubject): Promise<Run> {
+  const port = findPort();
+  const start = performance.now();
+  await using _ = new ServerProcess(sandboxCommand(version, port, 0));
+  await untilCreates({ name, token, url: `http://127.0.0.1:${port}` }, 1, 1);
+  return { figures: { [elapsed]: performance.now() - start } };
+}
+
+async function resetAfterCreates(
+  target: HttpSubject,
+  { controlUrl, firstId, plants }: { controlUrl: string; firstId: number; plants: number },
+): Promise<Run> {
+  let created = 0;
+  const createMany = async () => {
+    while (created < plants) await createPlant(target, firstId + created++);
+  };
+  await Promise.all(Array.from({ length: inFlight }, createMany));
+  if ((await countPlants(controlUrl)) < plants)
+    throw new Error("a create that was answered is not in the sandbox");
+  const start = performance.now();
+  const response = await fetch(`${controlUrl}/reset`, { method: "POST" });
+  const ms = performance.now() - start;
+  if (response.status !== 204 || (await countPlants(controlUrl)) !== 0)
+    throw new Error("the sandbox was not reset");
+  return { figures: { [elapsed]: ms } };
+}
+
+async function countPlants(controlUrl: string): Promise<number> {
+  const { plants } = (await (await fetch(controlUrl)).json()) as { plants: number };
+  return plants;
+}
