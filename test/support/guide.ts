@@ -5,6 +5,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { type CodeBlock, codeBlocks } from "./markdown.ts";
 import { npmEnvironment } from "./npm-packages.ts";
+import { killGroup } from "./process-group.ts";
 import type { RunningSandbox } from "./sandbox.ts";
 import { collectResult } from "./server.ts";
 
@@ -143,14 +144,8 @@ export class BackgroundScript implements AsyncDisposable {
     }
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    try {
-      process.kill(-this.#child.pid, "SIGKILL");
-    } catch (error) {
-      // It has ended.
-      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
-    }
-    await this.#child.exited;
+  [Symbol.asyncDispose](): Promise<void> {
+    return killGroup(this.#child);
   }
 }
 

@@ -1,6 +1,7 @@
 // One bash for several scripts, as a reader of a guide has it: variables, functions and background jobs remain.
 
 import { Output } from "./output.ts";
+import { killGroup } from "./process-group.ts";
 
 export class ShellSession implements AsyncDisposable {
   readonly #child: Bun.Subprocess<"pipe", "pipe", "pipe">;
@@ -38,13 +39,7 @@ export class ShellSession implements AsyncDisposable {
   }
 
   /** Kills it, and what it started and did not end. */
-  async [Symbol.asyncDispose](): Promise<void> {
-    try {
-      process.kill(-this.#child.pid, "SIGKILL");
-    } catch (error) {
-      // All of them have ended.
-      if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
-    }
-    await this.#child.exited;
+  [Symbol.asyncDispose](): Promise<void> {
+    return killGroup(this.#child);
   }
 }

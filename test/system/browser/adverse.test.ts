@@ -43,6 +43,16 @@ async function slowDown(page: Page): Promise<void> {
   });
 }
 
+/** Holds the requests to a path until it is called. */
+async function hold(page: Page, path: RegExp): Promise<() => void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  await page.route(path, async (route) => {
+    await promise;
+    await route.continue();
+  });
+  return resolve;
+}
+
 /** Writes a CSV file of plants with the ids from 0 on, in parts. */
 function writeCsv(path: string, plants: number, name: string): void {
   const file = openSync(path, "w");
@@ -73,24 +83,22 @@ test.concurrent("on a slow network the page shows what it waits for, sends nothi
       page.on("request", (request) => {
         if (request.method() === "POST") sent.push(request.url().replace(/.*\/api\//, ""));
       });
+      const releaseSearch = await hold(page, /api\/plants\?/);
       await searchFor(page, "Ficus");
       await page.getByRole("progressbar", { name: "Searching" }).waitFor();
+      releaseSearch();
       await page.getByText("1 plant on this page").waitFor();
 
       await page.getByRole("button", { name: "Add a plant" }).click();
       const dialog = page.getByRole("dialog");
       await dialog.getByLabel("Id", { exact: true }).fill("2");
       await dialog.getByLabel("Name", { exact: true }).fill("Hoya");
-      const held = Promise.withResolvers<void>();
-      await page.route(/api\/plants$/, async (route) => {
-        await held.promise;
-        await route.continue();
-      });
+      const releaseAdd = await hold(page, /api\/plants$/);
       // Impatiently.
       for (const _ of Array(5)) await page.keyboard.press("Enter");
       expect(await dialog.getByRole("button", { name: "Add plant" }).isDisabled()).toBe(true);
       await dialog.getByLabel("Id", { exact: true }).fill("3");
-      held.resolve();
+      releaseAdd();
       await dialog.getByText("is stored.").waitFor();
       expect(sent).toEqual(["plants"]);
       expect(await dialog.getByLabel("Id", { exact: true }).inputValue()).toBe("3");
@@ -105,8 +113,10 @@ test.concurrent("on a slow network the page shows what it waits for, sends nothi
 
       writeCsv(folder.file("plants.csv"), 3_000, "Monstera deliciosa");
       await chooseFile(page, folder.file("plants.csv"));
+      const releasePart = await hold(page, /import\/part/);
       await importButton(page).dblclick();
       await dialog.getByRole("progressbar", { name: "Import" }).waitFor();
+      releasePart();
       await dialog.getByText("2,998 created, 0 already stored, 2 rejected").waitFor();
       expect(sent.filter((call) => /^import(?!\/part)/.test(call))).toEqual(["import", "import/end"]);
     });
@@ -123,11 +133,7 @@ test.concurrent("of two tabs one imports while the other is used, and neither un
       await other.goto(`${console}#plant=-5`);
       await other.getByRole("dialog").getByRole("button", { name: "Edit" }).waitFor();
       // Held in the middle of the file.
-      const held = Promise.withResolvers<void>();
-      await page.route(/import\/part.*offset=2097152/, async (route) => {
-        await held.promise;
-        await route.continue();
-      });
+      const release = await hold(page, /import\/part.*offset=2097152/);
       await chooseFile(page, folder.file("plants.csv"));
       await importButton(page).click();
       await page
@@ -148,7 +154,7 @@ test.concurrent("of two tabs one imports while the other is used, and neither un
       await searchFor(other, "7");
       await row(other, 7n).waitFor();
 
-      held.resolve();
+      release();
       await page.getByText("200,000 created, 0 already stored, 0 rejected").waitFor();
       await page.getByRole("button", { name: "Done" }).click();
       // The edit of a tab that still shows what the other one has changed.

@@ -10,6 +10,7 @@ import packageJson from "../../../package.json";
 import { freshId, plantJson, post } from "../../support/http.ts";
 import { npmEnvironment, npxCacheIn, packServer, succeed, unpack } from "../../support/npm-packages.ts";
 import { Output } from "../../support/output.ts";
+import { killGroup } from "../../support/process-group.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
 import { RunningServer, runIn, TemporaryFolder } from "../../support/server.ts";
 
@@ -89,7 +90,7 @@ test("in an empty folder, npx with the tarball starts it; a plant is created and
     // A store that was closed has no write-ahead log.
     expect(readdirSync(empty)).toEqual(["plantstore.db"]);
   } finally {
-    killGroup(child.pid);
+    await killGroup(child);
   }
 }, 120_000);
 
@@ -137,12 +138,3 @@ test("npm ci --omit=dev takes less than 120 MB with Bun, also without install sc
   expect((await post(sandbox, plantJson(freshId(), "Monstera"))).status).toBe(200);
   expect((await sandbox.control("GET", "/openapi.json")).json).toMatchObject({ openapi: "3.1.0" });
 }, 120_000);
-
-function killGroup(leader: number): void {
-  try {
-    process.kill(-leader, "SIGKILL");
-  } catch (error) {
-    // All its processes have ended.
-    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
-  }
-}
