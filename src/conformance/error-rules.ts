@@ -297,7 +297,8 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
     basis: "decision",
     sources: [openapi(`${responses}.404`), orderOfChecks],
     run: async (check) => {
-      for (const path of ["/plant", "/plants/", "/plants/1", "/PLANTS", "/plants%2f", "/plants;x"])
+      // Not /plants/1: a server may offer more operations than this one.
+      for (const path of ["/plant", "/plants/", "/PLANTS", "/plants%2f", "/plants;x"])
         await check.case(path, async () => {
           const body = plantJson(check.id(), "Monstera");
           expectError(await check.send({ path, body }), 404, codes.notFound.error);

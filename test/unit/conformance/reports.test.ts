@@ -31,7 +31,7 @@ const failures: readonly RuleFailure[] = [
         problem: undefined,
       },
       {
-        sent: bytesOf(`POST /plants HTTP/1.1\r\n\r\n${"x".repeat(3_000)}POST /plants HTTP/1.1\r\n\r\n`),
+        sent: bytesOf(`POST /a-path HTTP/1.1\r\n\r\n${"x".repeat(3_000)}POST /a-path HTTP/1.1\r\n\r\n`),
         received: new Uint8Array(),
         problem: "no response in 5000 ms",
       },
