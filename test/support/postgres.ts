@@ -83,7 +83,8 @@ export class PostgresDatabases implements AsyncDisposable {
   async query(database: string, sql: string): Promise<Record<string, unknown>[]> {
     const client = new Client({
       connectionString: this.address(database),
-      connectionTimeoutMillis: 2_000,
+      // A busy machine takes more than two seconds.
+      connectionTimeoutMillis: 10_000,
     });
     client.on("error", () => undefined);
     await client.connect();
