@@ -1,5 +1,7 @@
 // Parses HTTP/1.x responses as they arrive, byte by byte exact: what a client library would hide or repair is a problem here.
 
+import { parseFieldLine } from "../http-field.ts";
+
 /** A response that was received completely. */
 export interface HttpResponse {
   readonly status: number;
@@ -22,8 +24,6 @@ const headBytesMax = 65_536;
 const interimMax = 100;
 const headEnd = "\r\n\r\n";
 const start = "HTTP/1.";
-/** RFC 9110, section 5.6.2. */
-const token = /^[!#$%&'*+.^_`|~\w-]+$/;
 
 interface Head {
   readonly status: number;
@@ -204,10 +204,10 @@ function parseHead(text: string, method: string): Head | ResponseProblem {
     return { problem: `${JSON.stringify(statusLine.slice(0, 80))} is not a status line` };
   const headers: [string, string][] = [];
   for (const line of lines) {
-    const colon = line.indexOf(":");
-    const name = line.slice(0, Math.max(0, colon));
-    if (!token.test(name)) return { problem: `${JSON.stringify(line.slice(0, 80))} is not a header field` };
-    headers.push([name.toLowerCase(), line.slice(colon + 1).replace(/^[ \t]+|[ \t]+$/g, "")]);
+    const field = parseFieldLine(line);
+    if (field === undefined) return { problem: `${JSON.stringify(line.slice(0, 80))} is not a header field` };
+    const [name, value] = field;
+    headers.push([name.toLowerCase(), value]);
   }
   const status = Number(digits);
   const framing = framingOf(status, method, headers);

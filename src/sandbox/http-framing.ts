@@ -1,6 +1,8 @@
 // The framing of HTTP/1.1 and HTTP/1.0 messages (RFC 9112, section 6): where a message starts and ends in a stream of bytes,
 // in chunks as they arrive. It reads both directions of a connection without changing a byte.
 
+import { parseFieldLine } from "../http-field.ts";
+
 export interface Fields {
   /** In their order, with the names as they were sent. */
   readonly headers: readonly (readonly [name: string, value: string])[];
@@ -22,9 +24,6 @@ const requestLine = /^([!#$%&'*+.^_`|~\w-]+) ([^\s]+) (HTTP\/1\.[01])$/;
 
 /** RFC 9112, section 4. */
 const statusLine = /^HTTP\/1\.[01] (\d{3})(?: .*)?$/;
-
-/** RFC 9112, section 5. Neither whitespace before the colon nor a folded line. */
-const fieldName = /^[!#$%&'*+.^_`|~\w-]+$/;
 
 /** The head of a request: its text to the empty line, a character a byte; undefined if it is not one. */
 export function parseRequestHead(text: string): RequestHead | undefined {
@@ -52,23 +51,12 @@ function headLines(text: string): string[] {
     .split("\r\n");
 }
 
-/** With the lookbehind the time is linear: without it a search starts at each of many blanks. */
-const trailingBlanks = /(?<![ \t])[ \t]+$/;
-
 function parseFields(lines: readonly string[]): [name: string, value: string][] | undefined {
   const fields: [name: string, value: string][] = [];
   for (const line of lines) {
-    const colon = line.indexOf(":");
-    const name = line.slice(0, Math.max(0, colon));
-    if (!fieldName.test(name)) return undefined;
-    // Of spaces and tabs only: trim() also removes other whitespace.
-    fields.push([
-      name,
-      line
-        .slice(colon + 1)
-        .replace(/^[ \t]+/, "")
-        .replace(trailingBlanks, ""),
-    ]);
+    const field = parseFieldLine(line);
+    if (field === undefined) return undefined;
+    fields.push(field);
   }
   return fields;
 }

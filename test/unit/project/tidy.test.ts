@@ -19,6 +19,7 @@ const layers: readonly (readonly string[])[] = [
     "src/build-info.ts",
     "src/operator-error.ts",
     "src/duration.ts",
+    "src/http-field.ts",
     "src/loopback.ts",
     "src/terminal.ts",
     "src/command-name.ts",
