@@ -142,16 +142,26 @@ export function createConsole(config: ServeConfig, parts: ConsoleResources): Ope
 /** Emits what imports by the command have created, in time for each sample; returns a function that ends it. */
 function watchImports(reader: () => Promise<PlantReader>, emit: Emit, now: Clock): () => void {
   let last: number | undefined;
-  const look = async () => {
+  let isReading = false;
+  const readTotal = async () => {
     const total = await (await reader()).importedTotal();
     if (last !== undefined && total > last)
       emit({ kind: "plantsImportedElsewhere", created: total - last, endedAt: now() });
     last = total;
   };
-  // A store that cannot be read is reported by what needs it.
-  const tryLook = () => void look().catch(() => undefined);
-  tryLook();
-  const timer = setInterval(tryLook, sampleMs);
+  const tick = () => {
+    // A store that is slow to respond is not asked again: the calls would queue up.
+    if (isReading) return;
+    isReading = true;
+    readTotal()
+      // A store that cannot be read is reported by what needs it.
+      .catch(() => undefined)
+      .finally(() => {
+        isReading = false;
+      });
+  };
+  tick();
+  const timer = setInterval(tick, sampleMs);
   return () => clearInterval(timer);
 }
 
