@@ -113,17 +113,6 @@ test("startSandbox runs it, with seeds", async () => {
   expect((await sandbox.requests()).map(({ response }) => response?.status)).toEqual([200]);
 });
 
-test("it checks the conformance of a server", async () => {
-  await using server = await RunningServer.start({
-    database: `sqlite:${folder.file("conformance.db")}`,
-    program: executable,
-  });
-  const args = ["conformance", "--url", server.url, "--token", await server.createToken()];
-  const { exitCode, stdout, stderr } = await runIn(folder.path, [executable, ...args]);
-  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-  expect(stdout).toContain(" rules hold, 0 do not, ");
-});
-
 describe("with standard streams that are closed or not writable", () => testStandardStreams(executable));
 
 test("a sandbox of it has seeds, and control with its description", async () => {
