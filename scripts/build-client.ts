@@ -5,7 +5,7 @@ import { buildLibrary } from "./library.ts";
 
 const root = join(import.meta.dir, "..");
 await buildLibrary({
-  source: join(root, "src/client"),
+  source: join(root, "packages/client/src"),
   dist: join(root, "packages/client/dist"),
   types: ["index.d.ts", "client.d.ts", "errors.d.ts", "options.d.ts", "plant.d.ts"],
   target: "browser",

@@ -25,10 +25,10 @@ export const targets = Object.keys(runtimes) as Target[];
 
 /** Each is a script of its own in the executable. */
 const entryPoints = [
-  "src/cli.ts",
-  "src/store/sqlite/commit-worker.ts",
-  "src/store/sqlite/checkpoint-worker.ts",
-  "src/store/sqlite/reader-worker.ts",
+  "src/cli/main.ts",
+  "src/core/store/sqlite/commit-worker.ts",
+  "src/core/store/sqlite/checkpoint-worker.ts",
+  "src/core/store/sqlite/reader-worker.ts",
 ];
 
 if (import.meta.main) {

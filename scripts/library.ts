@@ -1,7 +1,7 @@
 // Builds a library as an ES module and as CommonJS, with types for each: what npm run build:client and build:sandbox run.
 
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
-import { basename, join } from "node:path";
+import { join, relative } from "node:path";
 
 const root = join(import.meta.dir, "..");
 
@@ -36,7 +36,9 @@ async function buildTypes(source: string, dist: string, types: readonly string[]
   const emitted = join(dist, "types");
   await Bun.$`${join(root, "node_modules/.bin/tsc")} -p ${source} --outDir ${emitted}`;
   // Below a folder of its own where the sources import others.
-  const folder = readdirSync(emitted).includes("index.d.ts") ? emitted : join(emitted, basename(source));
+  const folder = readdirSync(emitted).includes("index.d.ts")
+    ? emitted
+    : join(emitted, relative(join(root, "packages"), source));
   for (const file of types) {
     const declarations = await Bun.file(join(folder, file)).text();
     // TypeScript resolves an import of "./client.cjs" to client.d.cts.

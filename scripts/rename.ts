@@ -40,7 +40,7 @@ renameStores();
 // The order of imports and the length of lines, and what is made of the sources: a table of settings, a page with a plot.
 await Bun.$`node_modules/.bin/biome check --write --linter-enabled=false .`.cwd(root).quiet();
 const settings = await Bun.$`bin/${command} config`.cwd(root).env({ PATH: process.env.PATH }).text();
-writeFileSync(join(root, "test/integration/config/golden/config.txt"), settings);
+writeFileSync(join(root, "test/integration/cli/config/golden/config.txt"), settings);
 await Bun.$`${process.execPath} bench/main.ts report`.cwd(root).quiet();
 process.stdout.write(
   `Renamed to ${product}: ${command} serve, POST /${resources}, tokens ${tokenPrefix}… Next: npm install && npm test\n`,

@@ -13,14 +13,17 @@ export const licenseSeparator = `\n${"-".repeat(80)}\n\n`;
 
 /** Files of packages, unchanged. */
 const copies = {
-  "src/admin/console/page/library/htm.js": "htm/dist/htm.mjs",
-  "src/admin/console/page/library/preact.js": "preact/dist/preact.mjs",
-  "src/admin/console/page/library/uplot.js": "uplot/dist/uPlot.iife.min.js",
-  "src/admin/console/page/library/uplot.css": "uplot/dist/uPlot.min.css",
+  "src/console/page/library/htm.js": "htm/dist/htm.mjs",
+  "src/console/page/library/preact.js": "preact/dist/preact.mjs",
+  "src/console/page/library/uplot.js": "uplot/dist/uPlot.iife.min.js",
+  "src/console/page/library/uplot.css": "uplot/dist/uPlot.min.css",
 } as const;
 
 /** What tracing.ts uses of OpenTelemetry, in one file. Its types are its exports. */
-const bundle = { file: "src/observability/opentelemetry.js", types: "src/observability/opentelemetry.d.ts" };
+const bundle = {
+  file: "src/core/observability/opentelemetry.js",
+  types: "src/core/observability/opentelemetry.d.ts",
+};
 
 if (import.meta.main) {
   for (const [path, text] of await readVendored()) await Bun.write(join(root, path), text);

@@ -1,4 +1,4 @@
-/** A JSON Schema, of which only what src/contract/ reads is typed. */
+/** A JSON Schema, of which only what src/core/contract/ reads is typed. */
 interface ObjectSchema {
   readonly $ref?: string;
   readonly allOf?: readonly ObjectSchema[];

@@ -2,7 +2,7 @@
 
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { errorMessage } from "../operator-error.ts";
+import { errorMessage } from "../core/operator-error.ts";
 import { type HttpResponse, ResponseParser, type ResponseProblem } from "./response-parser.ts";
 
 /** The address of a server under test. */

@@ -1,6 +1,6 @@
 // Rules of errors: for each cause its status, its code, and a body that says what was wrong.
 
-import { errorRegistry } from "../contract/errors.ts";
+import { errorRegistry } from "../core/contract/errors.ts";
 import {
   expectClientError,
   expectError,

@@ -1,6 +1,6 @@
 // Rules of HTTP: framing of requests and responses, connections, header fields, CORS, and the interface description.
 
-import { errorRegistry } from "../contract/errors.ts";
+import { errorRegistry } from "../core/contract/errors.ts";
 import type { Connection } from "./connection.ts";
 import {
   expectAccepted,

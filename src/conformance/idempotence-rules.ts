@@ -1,6 +1,6 @@
 // Rules of repeated creates: the same plant again is 200, another one with its id is 40009, and the first one stays.
 
-import { errorRegistry } from "../contract/errors.ts";
+import { errorRegistry } from "../core/contract/errors.ts";
 import {
   expectError,
   expectPlant,

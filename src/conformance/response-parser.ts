@@ -1,6 +1,6 @@
 // Parses HTTP/1.x responses as they arrive, byte by byte exact: what a client library would hide or repair is a problem here.
 
-import { parseFieldLine } from "../http-field.ts";
+import { parseFieldLine } from "../core/http/http-field.ts";
 
 /** A response that was received completely. */
 export interface HttpResponse {

@@ -1,6 +1,6 @@
 // The report for people.
 
-import { type Colour, paint, type TextStyle } from "../terminal.ts";
+import { type Colour, paint, type TextStyle } from "../core/observability/terminal.ts";
 import type { RuleFailure, Transcript } from "./context.ts";
 import { describeBasis, describeSource, type Level, levels, levelTitles } from "./rule.ts";
 import { type ConformanceReport, countOutcome, type Outcome, type RuleResult } from "./run.ts";

@@ -1,7 +1,7 @@
 // Requests and responses as text for reports: on lines, without the token, and not too long.
 
-import { decodeUtf8 } from "../contract/utf8.ts";
-import { printable } from "../terminal.ts";
+import { decodeUtf8 } from "../core/contract/utf8.ts";
+import { printable } from "../core/observability/terminal.ts";
 
 /** Of each request and response a report has at most so many characters. */
 const charactersMax = 2_000;

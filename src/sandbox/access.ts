@@ -1,7 +1,7 @@
 // Who may use control: any client of this machine, and from elsewhere those that have the password of the console.
 
-import type { TrustedProxies } from "../admin/client-address.ts";
-import type { Sessions } from "../admin/console/sessions.ts";
+import type { TrustedProxies } from "../console/client-address.ts";
+import type { Sessions } from "../console/sessions.ts";
 import { ControlError } from "./control.ts";
 
 /** Fields that were accepted: one for each user name that came with the password. */

@@ -1,11 +1,11 @@
 // Control of a sandbox: the routes below /sandbox/ of the admin listener. Every request passes these checks in this order:
 // host, origin, password, route.
 
-import { checkHost, checkOrigin } from "../admin/console/request-origin.ts";
-import { respond } from "../admin/responses.ts";
-import type { AdminRoutes } from "../admin/server.ts";
-import { BodyReader } from "../api/body-reader.ts";
-import { ApiError, statusOf } from "../contract/errors.ts";
+import { checkHost, checkOrigin } from "../console/request-origin.ts";
+import { respond } from "../core/admin/responses.ts";
+import type { AdminRoutes } from "../core/admin/server.ts";
+import { ApiError, statusOf } from "../core/contract/errors.ts";
+import { BodyReader } from "../core/http/body-reader.ts";
 
 declare global {
   interface JSON {

@@ -2,20 +2,20 @@
 // for. A forced error is the response of the server's own code to a request, or with a dependency, that has this one fault:
 // status, header fields, body and log line are therefore those of the real error.
 
-import { isPreflight } from "../api/cors.ts";
-import type { CreatePlantDependencies } from "../api/create-plant.ts";
+import type { Caller } from "../core/auth/authenticator.ts";
+import { ApiError, type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
+import { type NewPlant, newPlantJson, type Plant, parseNewPlant } from "../core/contract/plant.ts";
+import { isPreflight } from "../core/http/cors.ts";
+import type { CreatePlantDependencies } from "../core/http/create-plant.ts";
 import {
   createHandler,
   type HandlerDependencies,
   type PublicHandler,
   pathOf,
   type RequestContext,
-} from "../api/handler.ts";
-import { RateLimit, type RateLimitResult } from "../api/rate-limit.ts";
-import type { Caller } from "../auth/authenticator.ts";
-import { ApiError, type ErrorCode, errorRegistry } from "../contract/errors.ts";
-import { type NewPlant, newPlantJson, type Plant, parseNewPlant } from "../contract/plant.ts";
-import type { CreateListener, CreateOutcome } from "../store/group-commit.ts";
+} from "../core/http/handler.ts";
+import { RateLimit, type RateLimitResult } from "../core/http/rate-limit.ts";
+import type { CreateListener, CreateOutcome } from "../core/store/group-commit.ts";
 import { fieldValues, type RequestHead } from "./http-framing.ts";
 import { drawDelayMs, type Example, type Outcome } from "./outcome.ts";
 import { parsePreferredOutcome } from "./prefer.ts";

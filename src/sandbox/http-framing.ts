@@ -1,7 +1,7 @@
 // The framing of HTTP/1.1 and HTTP/1.0 messages (RFC 9112, section 6): where a message starts and ends in a stream of bytes,
 // in chunks as they arrive. It reads both directions of a connection without changing a byte.
 
-import { parseFieldLine } from "../http-field.ts";
+import { parseFieldLine } from "../core/http/http-field.ts";
 
 export interface Fields {
   /** In their order, with the names as they were sent. */

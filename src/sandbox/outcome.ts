@@ -1,8 +1,8 @@
 // Outcomes that a sandbox forces on requests, in place of or beside what the server does: errors, examples, delays, closed
 // connections, responses of the wrong length, and slow ones.
 
-import { type ErrorCode, errorRegistry, statusOf } from "../contract/errors.ts";
-import { openapi } from "../contract/plant.ts";
+import { type ErrorCode, errorRegistry, statusOf } from "../core/contract/errors.ts";
+import { openapi } from "../core/contract/plant.ts";
 
 export interface Outcome {
   readonly error?: ErrorCode;

@@ -1,7 +1,7 @@
 // The request header Prefer (RFC 7240), by which a client asks for an outcome, with the names of Prism: code and example;
 // and delay, in seconds.
 
-import { errorRegistry } from "../contract/errors.ts";
+import { errorRegistry } from "../core/contract/errors.ts";
 import { delaySecondsMax, type Example, examples, findError, type Outcome } from "./outcome.ts";
 
 /** An outcome that a client asks for. */

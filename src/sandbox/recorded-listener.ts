@@ -1,8 +1,8 @@
 // The public listener of a sandbox: that of a server, on a port of the loopback interface, behind a recorder that has the
 // public port.
 
-import type { PublicHandler } from "../api/handler.ts";
-import { type ListenerOptions, type PublicServer, startPublicListener } from "../api/listener.ts";
+import type { PublicHandler } from "../core/http/handler.ts";
+import { type ListenerOptions, type PublicServer, startPublicListener } from "../core/http/listener.ts";
 import { type Recorder, type RecorderOptions, startRecorder } from "./recorder.ts";
 
 export interface RecordedListener extends PublicServer {

@@ -1,7 +1,7 @@
 // Control of the log of requests: a list with a cursor, a stream of server-sent events, and the bytes of each message.
 
-import { securityHeaders } from "../admin/responses.ts";
-import { decodeUtf8 } from "../contract/utf8.ts";
+import { securityHeaders } from "../core/admin/responses.ts";
+import { decodeUtf8 } from "../core/contract/utf8.ts";
 import { ControlError, respondControl, respondDone, type SandboxPart } from "./control.ts";
 import {
   decodeChunked,

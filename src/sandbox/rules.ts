@@ -1,7 +1,7 @@
 // Rules: which requests get which outcome.
 
-import { type ErrorCode, errorRegistry } from "../contract/errors.ts";
-import type { NewPlant } from "../contract/plant.ts";
+import { type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
+import type { NewPlant } from "../core/contract/plant.ts";
 import {
   type Delay,
   type Distribution,

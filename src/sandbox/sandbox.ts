@@ -1,12 +1,12 @@
 // A sandbox: a server on a store in memory that can be reset, read back, and told how to respond.
 
-import { TrustedProxies } from "../admin/client-address.ts";
-import type { Sessions } from "../admin/console/sessions.ts";
-import type { HandlerDependencies, PublicHandler } from "../api/handler.ts";
-import type { PublicServer, startPublicListener } from "../api/listener.ts";
-import type { Emit } from "../observability/server-event.ts";
-import type { OnUnavailable } from "../store/plant-store.ts";
-import { MemoryStore, type PlantsCopy } from "../store/sqlite/memory-store.ts";
+import { TrustedProxies } from "../console/client-address.ts";
+import type { Sessions } from "../console/sessions.ts";
+import type { HandlerDependencies, PublicHandler } from "../core/http/handler.ts";
+import type { PublicServer, startPublicListener } from "../core/http/listener.ts";
+import type { Emit } from "../core/observability/server-event.ts";
+import type { OnUnavailable } from "../core/store/plant-store.ts";
+import { MemoryStore, type PlantsCopy } from "../core/store/sqlite/memory-store.ts";
 import { passwordCheck } from "./access.ts";
 import { SandboxClock } from "./clock.ts";
 import { Control, type ControlRoute, respondControl, respondDone, type SandboxPart } from "./control.ts";

@@ -1,11 +1,11 @@
 // The seeds of a sandbox: plants that it starts with and that a reset brings back, from a file of NDJSON or CSV.
 
-import { ApiError } from "../contract/errors.ts";
-import { conflictError, type NewPlant } from "../contract/plant.ts";
-import { OperatorError } from "../operator-error.ts";
-import type { PlantStore } from "../store/plant-store.ts";
-import { formatOfFile, formats } from "../transfer/format.ts";
-import { openSource } from "../transfer/source.ts";
+import { ApiError } from "../core/contract/errors.ts";
+import { conflictError, type NewPlant } from "../core/contract/plant.ts";
+import { OperatorError } from "../core/operator-error.ts";
+import type { PlantStore } from "../core/store/plant-store.ts";
+import { formatOfFile, formats } from "../operations/format.ts";
+import { openSource } from "../operations/source.ts";
 
 /** Larger records are rejected; a plant of the interface is smaller by default. */
 const recordBytesMax = 64 * 2 ** 20;

@@ -1,7 +1,7 @@
 // Control of the tokens, and of the clock by which they expire.
 
-import { hashToken, isTokenName, makeToken, randomBytes } from "../auth/token.ts";
-import type { MemoryStore } from "../store/sqlite/memory-store.ts";
+import { hashToken, isTokenName, makeToken, randomBytes } from "../core/auth/token.ts";
+import type { MemoryStore } from "../core/store/sqlite/memory-store.ts";
 import type { SandboxClock } from "./clock.ts";
 import { ControlError, respondControl, respondDone, type SandboxPart } from "./control.ts";
 

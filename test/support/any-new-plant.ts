@@ -1,7 +1,7 @@
 // Arbitrary plants for property tests.
 
 import fc from "fast-check";
-import { type NewPlant, type OptionalField, optionalFields } from "../../src/contract/plant.ts";
+import { type NewPlant, type OptionalField, optionalFields } from "../../src/core/contract/plant.ts";
 
 // Full Unicode scalar values, with those over-represented that text handling gets wrong.
 const unit = fc.oneof(

@@ -1,6 +1,6 @@
 // The error of a command line, in this process: a process of its own costs 0.1 s, and 0.3 s for serve.
 
-import { describeError, runCommandLine } from "../../src/cli.ts";
+import { describeError, runCommandLine } from "../../src/cli/main.ts";
 
 export interface CommandError {
   readonly exitCode: number;

@@ -1,11 +1,11 @@
 // Resolves the configuration of `plantstore serve` in this process.
 
 import { Command } from "commander";
-import { declareFlags, givenFlags } from "../../src/config/command-options.ts";
-import { effectiveConfig, resolveConfig, type ServeConfig } from "../../src/config/resolve.ts";
-import { type SettingName, serverSettingNames } from "../../src/config/settings.ts";
-import type { ReadFile } from "../../src/config/sources.ts";
-import { OperatorError } from "../../src/operator-error.ts";
+import { declareFlags, givenFlags } from "../../src/cli/config/command-options.ts";
+import { effectiveConfig, resolveConfig, type ServeConfig } from "../../src/cli/config/resolve.ts";
+import { type SettingName, serverSettingNames } from "../../src/cli/config/settings.ts";
+import type { ReadFile } from "../../src/cli/config/sources.ts";
+import { OperatorError } from "../../src/core/operator-error.ts";
 
 /** The configuration that these arguments, environment variables and files give. */
 export function resolveServeConfig(

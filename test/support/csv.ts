@@ -1,6 +1,6 @@
 // CSV as an export prints it, whatever optional fields a plant has beside its tag.
 
-import { textFields } from "../../src/contract/plant.ts";
+import { textFields } from "../../src/core/contract/plant.ts";
 
 const furtherFields = textFields.slice(textFields.indexOf("tag") + 1);
 

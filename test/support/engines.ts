@@ -1,7 +1,7 @@
 // The test matrix: one line for each engine. Suites that hold on every engine loop over it.
 
 import { test } from "bun:test";
-import { type IndexName, indexNames } from "../../src/store/plant-reader.ts";
+import { type IndexName, indexNames } from "../../src/core/store/plant-reader.ts";
 import { sharedCitus } from "./citus.ts";
 import { sharedPostgres } from "./postgres.ts";
 import { TemporaryFolder, withStore } from "./server.ts";

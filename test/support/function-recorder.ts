@@ -18,7 +18,7 @@ const variable = "__functionCounters__";
 const reportName = "recorded.json";
 
 /** The modules that threads start with. */
-const entries = { mainThread: "src/cli.ts", commitThread: "src/store/sqlite/commit-worker.ts" };
+const entries = { mainThread: "src/cli/main.ts", commitThread: "src/core/store/sqlite/commit-worker.ts" };
 
 /**
  * Loaded first in each thread: notes the first call in each file since the last report. SIGUSR2 writes a report. The
@@ -97,7 +97,7 @@ async function copyInstrumented(root: string): Promise<void> {
   const instrumenter = createInstrumenter({ esModules: true, compact: false, coverageVariable: variable });
   const transpiler = new Bun.Transpiler({ loader: "ts", target: "bun" });
   for (const path of new Glob("src/**/*.ts").scanSync({ cwd: root })) {
-    if (path.endsWith(".d.ts") || path.startsWith("src/client/")) continue;
+    if (path.endsWith(".d.ts") || path.startsWith("packages/client/src/")) continue;
     const code = transpiler.transformSync(readFileSync(join(root, path), "utf8"));
     const instrumented = instrumenter.instrumentSync(code, path);
     const isEntry = Object.values(entries).includes(path);

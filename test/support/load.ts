@@ -1,6 +1,6 @@
 // Creates over many connections, with a record of the plants that were sent and acknowledged.
 
-import { newPlantJson } from "../../src/contract/plant.ts";
+import { newPlantJson } from "../../src/core/contract/plant.ts";
 import { plantJson, post, type Target } from "./http.ts";
 
 export class Load {

@@ -1,10 +1,10 @@
-// The generator of src/contract/new-plant-validator.js: ajv's code for the schema NewPlant of openapi.yaml.
+// The generator of src/core/contract/new-plant-validator.js: ajv's code for the schema NewPlant of openapi.yaml.
 
 import { Ajv2020 } from "ajv/dist/2020.js";
 import ajvStandalone from "ajv/dist/standalone/index.js";
 import openapi from "../../openapi.yaml";
 
-const path = "src/contract/new-plant-validator.js";
+const path = "src/core/contract/new-plant-validator.js";
 const root = new URL("../..", import.meta.url).pathname;
 
 /** Where the server has it. */

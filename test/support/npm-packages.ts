@@ -9,7 +9,7 @@ const root = new URL("../..", import.meta.url).pathname;
 
 /** Packs the client, and returns the path of the tarball. */
 export function packClient(folder: TemporaryFolder): Promise<string> {
-  return packCopy(["src/client", "packages/client"], "packages/client", folder);
+  return packCopy(["packages/client/src", "packages/client"], "packages/client", folder);
 }
 
 /** Packs the server, and returns the path of the tarball. */

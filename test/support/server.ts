@@ -3,9 +3,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { makeToken, randomBytes } from "../../src/auth/token.ts";
-import { openStore } from "../../src/store/open-store.ts";
-import type { OpenMode, ReadablePlantStore } from "../../src/store/plant-store.ts";
+import { makeToken, randomBytes } from "../../src/core/auth/token.ts";
+import { openStore } from "../../src/core/store/open-store.ts";
+import type { OpenMode, ReadablePlantStore } from "../../src/core/store/plant-store.ts";
 import { type LogLine, logLines, Output } from "./output.ts";
 
 /** The command, as a shell runs it. */

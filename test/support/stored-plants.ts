@@ -1,8 +1,8 @@
 // Puts plants into a store, and reads them, without a command: a process costs 0.1 s. For tests of something else.
 
-import { ApiError } from "../../src/contract/errors.ts";
-import { type NewPlant, parseNewPlantJson } from "../../src/contract/plant.ts";
-import { exportText } from "../../src/transfer/export.ts";
+import { ApiError } from "../../src/core/contract/errors.ts";
+import { type NewPlant, parseNewPlantJson } from "../../src/core/contract/plant.ts";
+import { exportText } from "../../src/operations/export.ts";
 import { withStore } from "./server.ts";
 
 /** Creates the store if there is none, and its plants, which must be new. */

@@ -1,6 +1,6 @@
 // The tokens of a store, as `plantstore token list --json` prints them.
 
-import { type TokenSummary, toTokenSummary } from "../../src/auth/token-summary.ts";
+import { type TokenSummary, toTokenSummary } from "../../src/core/auth/token-summary.ts";
 import { withStore } from "./server.ts";
 
 /** The tokens of a store, oldest first. */

@@ -2,8 +2,12 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { type NewPlant, PlantStoreClient, type PlantStoreClientOptions } from "../../../src/client/index.ts";
-import { newPlantJson } from "../../../src/contract/plant.ts";
+import {
+  type NewPlant,
+  PlantStoreClient,
+  type PlantStoreClientOptions,
+} from "../../../packages/client/src/index.ts";
+import { newPlantJson } from "../../../src/core/contract/plant.ts";
 import { anyNewPlant } from "../../support/any-new-plant.ts";
 import { exported } from "../../support/stored-plants.ts";
 import { SilentListener } from "./listeners.ts";

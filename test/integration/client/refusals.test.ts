@@ -7,8 +7,8 @@ import {
   type PlantStoreClientOptions,
   PlantStoreError,
   PlantStoreInvalidResponseError,
-} from "../../../src/client/index.ts";
-import { errorRegistry } from "../../../src/contract/errors.ts";
+} from "../../../packages/client/src/index.ts";
+import { errorRegistry } from "../../../src/core/contract/errors.ts";
 import { CannedListener } from "./listeners.ts";
 import { ClientTarget, rejectionOf } from "./setup.ts";
 

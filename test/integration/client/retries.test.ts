@@ -6,8 +6,8 @@ import {
   PlantStoreError,
   PlantStoreNetworkError,
   type RetryInfo,
-} from "../../../src/client/index.ts";
-import { parseRetryAfter, retryDelayMs } from "../../../src/client/retry.ts";
+} from "../../../packages/client/src/index.ts";
+import { parseRetryAfter, retryDelayMs } from "../../../packages/client/src/retry.ts";
 import { freePort } from "../../support/postgres.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 import { exported } from "../../support/stored-plants.ts";

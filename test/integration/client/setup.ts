@@ -1,7 +1,7 @@
 // A real server with a token, and what a client rejects with.
 
-import { PlantStoreClient, type PlantStoreClientOptions } from "../../../src/client/index.ts";
-import { newPlantJson } from "../../../src/contract/plant.ts";
+import { PlantStoreClient, type PlantStoreClientOptions } from "../../../packages/client/src/index.ts";
+import { newPlantJson } from "../../../src/core/contract/plant.ts";
 import { RunningServer, TemporaryFolder, withStore } from "../../support/server.ts";
 
 /** A server for one test. */

@@ -1,7 +1,7 @@
 // Time-outs and aborts, against a listener that accepts connections and never answers.
 
 import { expect, test } from "bun:test";
-import { PlantStoreClient, PlantStoreTimeoutError } from "../../../src/client/index.ts";
+import { PlantStoreClient, PlantStoreTimeoutError } from "../../../packages/client/src/index.ts";
 import { freePort } from "../../support/postgres.ts";
 import { CannedListener, SilentListener } from "./listeners.ts";
 import { rejectionOf } from "./setup.ts";

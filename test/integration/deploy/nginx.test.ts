@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { connect as connectPlain, type Socket } from "node:net";
 import { connect } from "node:tls";
-import { errorRegistry } from "../../../src/contract/errors.ts";
+import { errorRegistry } from "../../../src/core/contract/errors.ts";
 import { matchesSchema } from "../../support/described-responses.ts";
 import { plantJson } from "../../support/http.ts";
 import { Nginx } from "../../support/nginx.ts";

@@ -11,46 +11,46 @@ const filesMax = 19;
 /** In the order of their first calls. */
 const createPath: RecordedFiles = {
   mainThread: [
-    "src/api/listener.ts",
-    "src/api/handler.ts",
-    "src/api/create-plant.ts",
-    "src/auth/authenticator.ts",
-    "src/auth/token-cache.ts",
-    "src/store/group-commit.ts",
-    "src/api/body-reader.ts",
-    "src/store/fair-share.ts",
-    "src/contract/plant.ts",
-    "src/contract/utf8.ts",
-    "src/store/sqlite/worker-store.ts",
-    "src/store/sqlite/shared-batch.ts",
-    "src/api/responses.ts",
+    "src/core/http/listener.ts",
+    "src/core/http/handler.ts",
+    "src/core/http/create-plant.ts",
+    "src/core/auth/authenticator.ts",
+    "src/core/auth/token-cache.ts",
+    "src/core/store/group-commit.ts",
+    "src/core/http/body-reader.ts",
+    "src/core/store/fair-share.ts",
+    "src/core/contract/plant.ts",
+    "src/core/contract/utf8.ts",
+    "src/core/store/sqlite/worker-store.ts",
+    "src/core/store/sqlite/shared-batch.ts",
+    "src/core/http/responses.ts",
   ],
   commitThread: [
-    "src/store/sqlite/commit-worker.ts",
-    "src/store/sqlite/shared-batch.ts",
-    "src/store/sqlite/store.ts",
-    "src/store/sqlite/checkpoint-signals.ts",
-    "src/store/sqlite/files.ts",
-    "src/store/sqlite/plants.ts",
-    "src/store/sqlite/wal.ts",
+    "src/core/store/sqlite/commit-worker.ts",
+    "src/core/store/sqlite/shared-batch.ts",
+    "src/core/store/sqlite/store.ts",
+    "src/core/store/sqlite/checkpoint-signals.ts",
+    "src/core/store/sqlite/files.ts",
+    "src/core/store/sqlite/plants.ts",
+    "src/core/store/sqlite/wal.ts",
   ],
 };
 
 /** Run by the group commit's hook and by events: they decide nothing about the request. */
 const observers = [
-  "src/commands/serve-console.ts",
-  "src/commands/serve.ts",
-  "src/observability/fixed-window-limiter.ts",
-  "src/observability/log.ts",
-  "src/observability/metrics.ts",
-  "src/observability/recent-requests.ts",
-  "src/observability/recent-samples.ts",
-  "src/store/readiness.ts",
-  "src/store/recent-creates.ts",
+  "src/cli/serve-console.ts",
+  "src/cli/serve.ts",
+  "src/core/observability/fixed-window-limiter.ts",
+  "src/core/observability/log.ts",
+  "src/core/observability/metrics.ts",
+  "src/console/recent-requests.ts",
+  "src/console/recent-samples.ts",
+  "src/core/store/readiness.ts",
+  "src/console/recent-creates.ts",
 ];
 
 /** Beside the path, for an id that a JavaScript number cannot represent. */
-const exactIds = ["src/contract/int64.ts", "src/contract/json-scanner.ts"];
+const exactIds = ["src/core/contract/int64.ts", "src/core/contract/json-scanner.ts"];
 
 test(`a create runs functions of at most ${filesMax} files, and those of observers`, async () => {
   using folder = new TemporaryFolder();

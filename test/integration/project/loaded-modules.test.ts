@@ -53,7 +53,7 @@ test("a server with the default settings loads neither the other commands nor wh
   const { packages, filesOf } = parseReport(report);
   // Without OpenTelemetry, jose and pg.
   expect(packages).toEqual(["commander", "leven", "pino"]);
-  expect(filesOf("src/commands/")).toEqual([
+  expect(filesOf("src/cli/")).toEqual([
     "banner.ts",
     "bootstrap-token.ts",
     "serve-command.ts",
@@ -61,10 +61,10 @@ test("a server with the default settings loads neither the other commands nor wh
     "serve.ts",
     "signals.ts",
   ]);
-  expect(filesOf("src/auth/")).not.toContain("jwt-verifier.ts");
-  expect(filesOf("src/store/postgres/")).toEqual(["connection-url.ts"]);
+  expect(filesOf("src/core/auth/")).not.toContain("jwt-verifier.ts");
+  expect(filesOf("src/core/store/postgres/")).toEqual(["connection-url.ts"]);
   // The store itself is in the worker.
-  expect(filesOf("src/store/sqlite/")).not.toContain("store.ts");
+  expect(filesOf("src/core/store/sqlite/")).not.toContain("store.ts");
 });
 
 test("the commit worker loads no package", async () => {
@@ -72,13 +72,13 @@ test("the commit worker loads no package", async () => {
   const report = folder.file("modules.txt");
   const script = `
     import { writeFileSync } from "node:fs";
-    await import(${JSON.stringify(`${root}src/store/sqlite/commit-worker.ts`)});
+    await import(${JSON.stringify(`${root}src/core/store/sqlite/commit-worker.ts`)});
     writeFileSync(${JSON.stringify(report)}, Object.keys(require.cache).join("\\n"));
     process.exit();`;
   writeFileSync(folder.file("worker.ts"), script);
   expect(Bun.spawnSync([process.execPath, folder.file("worker.ts")]).exitCode).toBe(0);
   const { packages, filesOf } = parseReport(report);
-  expect(filesOf("src/store/sqlite/")).toContain("commit-worker.ts");
+  expect(filesOf("src/core/store/sqlite/")).toContain("commit-worker.ts");
   expect(filesOf("node_modules/")).toEqual([]);
   expect(packages).toEqual([]);
 });
@@ -90,19 +90,19 @@ test("--version loads no command, and a command no other one", async () => {
   const version = parseReport(report);
   expect(version.packages).toEqual(["commander"]);
   expect(version.filesOf("src/")).toEqual([
-    "build-info.ts",
-    "cli.ts",
-    "command-name.ts",
-    "config/redact.ts",
-    "operator-error.ts",
-    "output.ts",
-    "standard-streams.ts",
+    "cli/command-name.ts",
+    "cli/config/redact.ts",
+    "cli/main.ts",
+    "cli/output.ts",
+    "cli/standard-streams.ts",
+    "core/build-info.ts",
+    "core/operator-error.ts",
   ]);
 
   renameSync(report, `${report}.version`);
   expect((await run(["get", "--help"], env)).exitCode).toBe(0);
   const get = parseReport(report);
   expect(get.packages).toEqual(["commander", "leven"]);
-  expect(get.filesOf("src/commands/")).toEqual(["get.ts", "id-argument.ts", "with-store.ts"]);
-  expect(get.filesOf("src/store/sqlite/")).toEqual([]);
+  expect(get.filesOf("src/cli/")).toEqual(["get.ts", "id-argument.ts", "with-store.ts"]);
+  expect(get.filesOf("src/core/store/sqlite/")).toEqual([]);
 });

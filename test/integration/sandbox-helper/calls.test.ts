@@ -2,14 +2,14 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
-import { errorRegistry } from "../../../src/contract/errors.ts";
 import {
   type ErrorCode,
   type Sandbox,
   SandboxControlError,
   SandboxError,
   startSandbox,
-} from "../../../src/sandbox-helper/index.ts";
+} from "../../../packages/sandbox/src/index.ts";
+import { errorRegistry } from "../../../src/core/contract/errors.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { TemporaryFolder } from "../../support/server.ts";
 

@@ -8,7 +8,7 @@ import {
   type SandboxOptions,
   SandboxStartError,
   startSandbox,
-} from "../../../src/sandbox-helper/index.ts";
+} from "../../../packages/sandbox/src/index.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Output } from "../../support/output.ts";
 import { programPath } from "../../support/programs.ts";
@@ -117,7 +117,7 @@ describe.each([
   beforeAll(async () => {
     mkdirSync(temporary);
     // JavaScript, which Node 20 runs.
-    const entrypoints = [new URL("../../../src/sandbox-helper/index.ts", import.meta.url).pathname];
+    const entrypoints = [new URL("../../../packages/sandbox/src/index.ts", import.meta.url).pathname];
     const { outputs } = await Bun.build({ entrypoints, target: "node" });
     module = folder.file(`${runtime}-module.mjs`);
     await Bun.write(module, outputs[0] ?? "");

@@ -1,9 +1,9 @@
 // Forced errors are those of the real fault: status, header fields and body, for every code of the registry.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { BodyReader } from "../../../src/api/body-reader.ts";
-import { createHandler, type HandlerDependencies } from "../../../src/api/handler.ts";
-import { type ErrorCode, errorRegistry } from "../../../src/contract/errors.ts";
+import { type ErrorCode, errorRegistry } from "../../../src/core/contract/errors.ts";
+import { BodyReader } from "../../../src/core/http/body-reader.ts";
+import { createHandler, type HandlerDependencies } from "../../../src/core/http/handler.ts";
 import { ForcedOutcomes } from "../../../src/sandbox/forced-outcomes.ts";
 import { Rules } from "../../../src/sandbox/rules.ts";
 import { freshId, plantJson, type Target } from "../../support/http.ts";

@@ -1,11 +1,11 @@
 // The parser of Authorization, on a real store with a real token, compared with a character-wise parser of RFC 6750.
 
-import { Authenticator } from "../../../src/auth/authenticator.ts";
-import { hashToken } from "../../../src/auth/token.ts";
-import { TokenCache } from "../../../src/auth/token-cache.ts";
-import { ApiError } from "../../../src/contract/errors.ts";
-import { openDatabase } from "../../../src/store/sqlite/connection.ts";
-import { SqliteTokens } from "../../../src/store/sqlite/tokens.ts";
+import { Authenticator } from "../../../src/core/auth/authenticator.ts";
+import { hashToken } from "../../../src/core/auth/token.ts";
+import { TokenCache } from "../../../src/core/auth/token-cache.ts";
+import { ApiError } from "../../../src/core/contract/errors.ts";
+import { openDatabase } from "../../../src/core/store/sqlite/connection.ts";
+import { SqliteTokens } from "../../../src/core/store/sqlite/tokens.ts";
 import { TemporaryFolder } from "../../support/server.ts";
 import type { FuzzTarget } from "./target.ts";
 

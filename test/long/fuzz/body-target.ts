@@ -1,7 +1,7 @@
 // The parser of bodies, compared with the oracle of test/support/oracle.ts.
 
-import { ApiError } from "../../../src/contract/errors.ts";
-import { newPlantJson, parseNewPlant } from "../../../src/contract/plant.ts";
+import { ApiError } from "../../../src/core/contract/errors.ts";
+import { newPlantJson, parseNewPlant } from "../../../src/core/contract/plant.ts";
 import { parseBody } from "../../support/oracle.ts";
 import type { FuzzTarget } from "./target.ts";
 

@@ -1,6 +1,6 @@
 // One server of a soak: its store, its good and hostile clients, and its measurements.
 
-import { newPlantJson } from "../../../src/contract/plant.ts";
+import { newPlantJson } from "../../../src/core/contract/plant.ts";
 import { plantJson, post, type Target } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { reservePort } from "../../support/ports.ts";

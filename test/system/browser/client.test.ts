@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { chromium } from "playwright-core";
-import type * as Client from "../../../src/client/index.ts";
+import type * as Client from "../../../packages/client/src/index.ts";
 import { ClientTarget } from "../../integration/client/setup.ts";
 import { chromiumPath } from "../../support/chromium.ts";
 
@@ -11,7 +11,7 @@ declare global {
 }
 
 /** The entry point of the bundle. */
-const entry = new URL("../../../src/client/index.ts", import.meta.url).pathname;
+const entry = new URL("../../../packages/client/src/index.ts", import.meta.url).pathname;
 
 function inChromium(executablePath: string): void {
   test("a page of another origin creates plants with exact ids, and reads errors and Retry-After", async () => {

@@ -1,7 +1,7 @@
 // The documentation page in Chromium: its content, creates through its form, and the console beside it.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { errorRegistry } from "../../../src/contract/errors.ts";
+import { errorRegistry } from "../../../src/core/contract/errors.ts";
 import { accessibilityFaults, TestBrowser } from "../../support/browser.ts";
 import { revokeToken, row, searchFor } from "../../support/console-page.ts";
 import { shown, tryIt } from "../../support/documentation-page.ts";

@@ -1,7 +1,7 @@
 // The console of a sandbox in Chromium: reset, clock, snapshots, rules, and the log of requests.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { errorRegistry } from "../../../src/contract/errors.ts";
+import { errorRegistry } from "../../../src/core/contract/errors.ts";
 import { accessibilityFaults, type Page, TestBrowser, untilTrue } from "../../support/browser.ts";
 import { row } from "../../support/console-page.ts";
 import { plantJson, post } from "../../support/http.ts";

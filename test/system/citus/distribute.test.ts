@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Client } from "pg";
-import { openServerStore } from "../../../src/store/open-store.ts";
+import { openServerStore } from "../../../src/core/store/open-store.ts";
 import { CitusCluster, type CitusDatabases, describeCitus, sharedCitus } from "../../support/citus.ts";
 import { commandError } from "../../support/command-error.ts";
 import { plantJson, post } from "../../support/http.ts";

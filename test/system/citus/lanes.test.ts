@@ -3,14 +3,14 @@
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, chownSync } from "node:fs";
-import type { NewPlant } from "../../../src/contract/plant.ts";
+import type { NewPlant } from "../../../src/core/contract/plant.ts";
 import {
   type CreateOutcome,
   GroupCommit,
   scheduleWithSetImmediate,
-} from "../../../src/store/group-commit.ts";
-import { openServerStore } from "../../../src/store/open-store.ts";
-import type { PlantStore } from "../../../src/store/plant-store.ts";
+} from "../../../src/core/store/group-commit.ts";
+import { openServerStore } from "../../../src/core/store/open-store.ts";
+import type { PlantStore } from "../../../src/core/store/plant-store.ts";
 import { makeCertificate } from "../../support/certificates.ts";
 import { CitusCluster, citusMissing } from "../../support/citus.ts";
 import { plantJson, post } from "../../support/http.ts";

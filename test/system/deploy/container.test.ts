@@ -6,7 +6,7 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { YAML } from "bun";
 import packageJson from "../../../package.json";
 import { build, executableName, hostTarget } from "../../../scripts/build.ts";
-import { settings } from "../../../src/config/settings.ts";
+import { settings } from "../../../src/cli/config/settings.ts";
 import { engines } from "../../support/engines.ts";
 import { freshId, plantJson, post } from "../../support/http.ts";
 import { reservePort } from "../../support/ports.ts";

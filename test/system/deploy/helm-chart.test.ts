@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { YAML } from "bun";
 import packageJson from "../../../package.json";
-import { settings } from "../../../src/config/settings.ts";
+import { settings } from "../../../src/cli/config/settings.ts";
 import { describeIfInstalled, programPath, testIfInstalled } from "../../support/programs.ts";
 import { runIn, TemporaryFolder } from "../../support/server.ts";
 

@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
-import { settings } from "../../../src/config/settings.ts";
+import { settings } from "../../../src/cli/config/settings.ts";
 import { reservePort } from "../../support/ports.ts";
 import { describeIfInstalled, programPath } from "../../support/programs.ts";
 import { plantstore, run, TemporaryFolder } from "../../support/server.ts";

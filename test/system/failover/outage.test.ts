@@ -8,7 +8,7 @@ import {
   notAccepted,
   ServerWithIdentity,
   until,
-} from "../../integration/auth/setup.ts";
+} from "../../integration/core/auth/setup.ts";
 import { KeyServer } from "../../support/key-server.ts";
 import { SigningKey } from "../../support/signing-key.ts";
 

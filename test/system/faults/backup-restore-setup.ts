@@ -13,8 +13,8 @@ import {
   statSync,
 } from "node:fs";
 import { basename, dirname } from "node:path";
-import { OperatorError } from "../../../src/operator-error.ts";
-import { backUpStore, restoreStore } from "../../../src/store/open-store.ts";
+import { OperatorError } from "../../../src/core/operator-error.ts";
+import { backUpStore, restoreStore } from "../../../src/core/store/open-store.ts";
 import { TemporaryFolder, withStore } from "../../support/server.ts";
 
 export const commandNames = ["backup", "restore"] as const;

@@ -17,7 +17,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import type { OperatorError } from "../../../src/operator-error.ts";
+import type { OperatorError } from "../../../src/core/operator-error.ts";
 import { plantJson } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { mayMount, mounted } from "../../support/mounts.ts";

@@ -3,7 +3,7 @@
 import { Database } from "bun:sqlite";
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { copyFileSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from "node:fs";
-import { newPlantJson } from "../../../src/contract/plant.ts";
+import { newPlantJson } from "../../../src/core/contract/plant.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { RunningServer, run, TemporaryFolder } from "../../support/server.ts";

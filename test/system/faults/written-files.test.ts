@@ -20,8 +20,8 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { newPlantJson } from "../../../src/contract/plant.ts";
-import { writeFailureMarker } from "../../../src/store/sqlite/errors.ts";
+import { newPlantJson } from "../../../src/core/contract/plant.ts";
+import { writeFailureMarker } from "../../../src/core/store/sqlite/errors.ts";
 import { plantJson } from "../../support/http.ts";
 import { mayMount, mounted } from "../../support/mounts.ts";
 import { programPath } from "../../support/programs.ts";

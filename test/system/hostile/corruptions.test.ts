@@ -2,7 +2,7 @@
 // parser and another validator.
 
 import { expect, test } from "bun:test";
-import { newPlantJson, toPlant } from "../../../src/contract/plant.ts";
+import { newPlantJson, toPlant } from "../../../src/core/contract/plant.ts";
 import { freshId } from "../../support/http.ts";
 import { parseBody } from "../../support/oracle.ts";
 import { rawAnswers } from "../../support/raw-answers.ts";

@@ -1,6 +1,6 @@
 // Hostile requests as data: a name, bytes, and the allowed outcomes.
 
-import type { ErrorCode } from "../../../src/contract/errors.ts";
+import type { ErrorCode } from "../../../src/core/contract/errors.ts";
 
 /**
  * `created` is a 200 with the Plant, and the plant in the store. `bare` is a rejection by the HTTP parser: the connection

@@ -1,6 +1,6 @@
 // The outcomes of a request, as the tables name them.
 
-import { type ErrorCode, errorRegistry } from "../../../src/contract/errors.ts";
+import { type ErrorCode, errorRegistry } from "../../../src/core/contract/errors.ts";
 import { type RawAnswer, rawAnswers } from "../../support/raw-answers.ts";
 import { createdPlant, type Outcome } from "./hostile-request.ts";
 

@@ -8,7 +8,7 @@ import vm from "node:vm";
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
-import type * as Client from "../../../src/client/index.ts";
+import type * as Client from "../../../packages/client/src/index.ts";
 import { ClientTarget } from "../../integration/client/setup.ts";
 import { newerNodes } from "../../support/newer-nodes.ts";
 import { packClient, succeed } from "../../support/npm-packages.ts";

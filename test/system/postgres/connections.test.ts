@@ -3,10 +3,10 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { chmodSync, chownSync, cpSync, writeFileSync } from "node:fs";
 import { Client } from "pg";
-import { HostPool } from "../../../src/store/postgres/connection.ts";
-import { parsePostgresUrl } from "../../../src/store/postgres/connection-url.ts";
-import { classifyError } from "../../../src/store/postgres/errors.ts";
-import { Primary } from "../../../src/store/postgres/primary.ts";
+import { HostPool } from "../../../src/core/store/postgres/connection.ts";
+import { parsePostgresUrl } from "../../../src/core/store/postgres/connection-url.ts";
+import { classifyError } from "../../../src/core/store/postgres/errors.ts";
+import { Primary } from "../../../src/core/store/postgres/primary.ts";
 import { makeCertificate } from "../../support/certificates.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";

@@ -1,7 +1,7 @@
 // Settings of PostgreSQL with which commits could be lost: overridden if a client can, and otherwise rejected, also while a server runs.
 
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { openStore } from "../../../src/store/open-store.ts";
+import { openStore } from "../../../src/core/store/open-store.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { PostgresServer } from "../../support/postgres.ts";
 import { RunningServer, run } from "../../support/server.ts";

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { Client } from "pg";
-import { openStore } from "../../../src/store/open-store.ts";
+import { openStore } from "../../../src/core/store/open-store.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { type PostgresDatabases, PostgresServer, sharedPostgres } from "../../support/postgres.ts";

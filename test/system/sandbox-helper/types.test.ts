@@ -18,7 +18,7 @@ afterAll(() => folder[Symbol.dispose]());
 
 /** Ids are numbers in the generated types, and codes are not those of errors alone. */
 const source = `
-import type * as Helper from "${root}src/sandbox-helper/index.ts";
+import type * as Helper from "${root}packages/sandbox/src/index.ts";
 import type { components } from "./control.ts";
 
 type Schemas = components["schemas"];

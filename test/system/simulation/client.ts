@@ -1,6 +1,6 @@
 // A client of the simulation: creates plants, races for ids, replays, sends invalid requests, and records the responses.
 
-import { type NewPlant, newPlantJson, toPlant } from "../../../src/contract/plant.ts";
+import { type NewPlant, newPlantJson, toPlant } from "../../../src/core/contract/plant.ts";
 import type { Random } from "../../support/random.ts";
 import type { Environment, SimulationParts } from "./environment.ts";
 import type { KnownOutcome, Model } from "./model.ts";

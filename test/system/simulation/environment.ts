@@ -1,8 +1,8 @@
 // The interface of a simulated environment: the stores of servers, injected faults, and what is durably stored.
 
-import type { GroupCommit, GroupCommitLimits } from "../../../src/store/group-commit.ts";
-import type { PlantStore } from "../../../src/store/plant-store.ts";
-import type { TokenStore } from "../../../src/store/token-store.ts";
+import type { GroupCommit, GroupCommitLimits } from "../../../src/core/store/group-commit.ts";
+import type { PlantStore } from "../../../src/core/store/plant-store.ts";
+import type { TokenStore } from "../../../src/core/store/token-store.ts";
 import type { Random } from "../../support/random.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 

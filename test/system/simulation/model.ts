@@ -1,6 +1,6 @@
 // The model: the plants that clients sent, the responses they got, and what must therefore be in the store.
 
-import { type NewPlant, newPlantJson } from "../../../src/contract/plant.ts";
+import { type NewPlant, newPlantJson } from "../../../src/core/contract/plant.ts";
 
 /** What a client knows about its plant once the request has ended. */
 export type KnownOutcome =

@@ -1,8 +1,8 @@
 // Planted bugs, each of which the simulation must find.
 
-import type { NewPlant } from "../../../src/contract/plant.ts";
-import type { CreateOutcome, GroupCommit } from "../../../src/store/group-commit.ts";
-import type { Outcome } from "../../../src/store/plant-store.ts";
+import type { NewPlant } from "../../../src/core/contract/plant.ts";
+import type { CreateOutcome, GroupCommit } from "../../../src/core/store/group-commit.ts";
+import type { Outcome } from "../../../src/core/store/plant-store.ts";
 import type { GroupCommitCalls, Mutation, ProcessStore } from "./environment.ts";
 import type { SimulationOptions } from "./simulation.ts";
 

@@ -1,6 +1,6 @@
 // A simulated PostgreSQL cluster: a primary, with or without a synchronous standby, their rows and their faults.
 
-import { newPlantJson, type PlantColumns, textFields, toNewPlant } from "../../../src/contract/plant.ts";
+import { newPlantJson, type PlantColumns, textFields, toNewPlant } from "../../../src/core/contract/plant.ts";
 import type { SimulationParts } from "./environment.ts";
 import type { Rows, Statement } from "./postgres-protocol.ts";
 import type { SimulatedSocket } from "./postgres-socket.ts";

@@ -1,10 +1,10 @@
 // The PostgreSQL engine with a database that fails: the real engine and the real client on a simulated network.
 
-import { PostgresPlants } from "../../../src/store/postgres/plants.ts";
-import { Primary } from "../../../src/store/postgres/primary.ts";
-import { Database } from "../../../src/store/sqlite/driver.ts";
-import { migrate } from "../../../src/store/sqlite/migrations.ts";
-import { SqliteTokens } from "../../../src/store/sqlite/tokens.ts";
+import { PostgresPlants } from "../../../src/core/store/postgres/plants.ts";
+import { Primary } from "../../../src/core/store/postgres/primary.ts";
+import { Database } from "../../../src/core/store/sqlite/driver.ts";
+import { migrate } from "../../../src/core/store/sqlite/migrations.ts";
+import { SqliteTokens } from "../../../src/core/store/sqlite/tokens.ts";
 import type { Environment, ProcessStore, SimulationParts } from "./environment.ts";
 import { PostgresCluster } from "./postgres-cluster.ts";
 import { SimulatedSocket } from "./postgres-socket.ts";

@@ -1,12 +1,12 @@
 // A server process of the simulation: the real way from a Request to a Response, in front of a simulated store.
 
-import { BodyReader } from "../../../src/api/body-reader.ts";
-import { createHandler, type PublicHandler } from "../../../src/api/handler.ts";
-import { Authenticator } from "../../../src/auth/authenticator.ts";
-import { TokenCache } from "../../../src/auth/token-cache.ts";
-import type { NewPlant } from "../../../src/contract/plant.ts";
-import { GroupCommit, scheduleWithSetImmediate } from "../../../src/store/group-commit.ts";
-import type { Outcome } from "../../../src/store/plant-store.ts";
+import { Authenticator } from "../../../src/core/auth/authenticator.ts";
+import { TokenCache } from "../../../src/core/auth/token-cache.ts";
+import type { NewPlant } from "../../../src/core/contract/plant.ts";
+import { BodyReader } from "../../../src/core/http/body-reader.ts";
+import { createHandler, type PublicHandler } from "../../../src/core/http/handler.ts";
+import { GroupCommit, scheduleWithSetImmediate } from "../../../src/core/store/group-commit.ts";
+import type { Outcome } from "../../../src/core/store/plant-store.ts";
 import type { Environment, GroupCommitCalls, ProcessStore, SimulationParts } from "./environment.ts";
 
 /** Small, so that they are reached. */

@@ -1,13 +1,13 @@
 // The SQLite engine with a disk that fails: the real statements on a real SQLite, with injected kills before or after a
 // commit, full disks, locks, and read and write errors.
 
-import { newPlantJson } from "../../../src/contract/plant.ts";
-import { Database, SQLiteError } from "../../../src/store/sqlite/driver.ts";
-import { isFailedFsync } from "../../../src/store/sqlite/errors.ts";
-import { migrate } from "../../../src/store/sqlite/migrations.ts";
-import { exportPlants, SqlitePlants } from "../../../src/store/sqlite/plants.ts";
-import { BatchMemory } from "../../../src/store/sqlite/shared-batch.ts";
-import { SqliteTokens } from "../../../src/store/sqlite/tokens.ts";
+import { newPlantJson } from "../../../src/core/contract/plant.ts";
+import { Database, SQLiteError } from "../../../src/core/store/sqlite/driver.ts";
+import { isFailedFsync } from "../../../src/core/store/sqlite/errors.ts";
+import { migrate } from "../../../src/core/store/sqlite/migrations.ts";
+import { exportPlants, SqlitePlants } from "../../../src/core/store/sqlite/plants.ts";
+import { BatchMemory } from "../../../src/core/store/sqlite/shared-batch.ts";
+import { SqliteTokens } from "../../../src/core/store/sqlite/tokens.ts";
 import type { Environment, ProcessStore, SimulationParts } from "./environment.ts";
 
 /** The process ends during a call. No code may catch it and continue. */

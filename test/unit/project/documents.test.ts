@@ -4,8 +4,8 @@ import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Glob } from "bun";
-import { settings } from "../../../src/config/settings.ts";
-import { errorRegistry } from "../../../src/contract/errors.ts";
+import { settings } from "../../../src/cli/config/settings.ts";
+import { errorRegistry } from "../../../src/core/contract/errors.ts";
 import { rowsOf } from "../../support/markdown.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
@@ -38,7 +38,7 @@ test("docs/operating.md lists every line that the log may hold, but for those of
   const listed = rowsOf(page, /^\| (?:info|warn|error) \|/).flatMap(
     ([, messages = ""]) => messages.match(/(?<=`)[^`]+(?=`)/g)?.filter((text) => text !== ", ") ?? [],
   );
-  const source = await read("src/observability/log.ts");
+  const source = await read("src/core/observability/log.ts");
   const logged = [...source.matchAll(/\b(?:line\(\s*"(?:info|warn|error)",|throttled\()\s*"([^"]+)"/g)].map(
     ([, text = ""]) => text,
   );

@@ -1,9 +1,9 @@
 // The OpenAPI document of control, and the routes of a sandbox: each is in the other.
 
 import { expect, test } from "bun:test";
-import { Sessions } from "../../../src/admin/console/sessions.ts";
-import { BodyReader } from "../../../src/api/body-reader.ts";
-import { createHandler } from "../../../src/api/handler.ts";
+import { Sessions } from "../../../src/console/sessions.ts";
+import { BodyReader } from "../../../src/core/http/body-reader.ts";
+import { createHandler } from "../../../src/core/http/handler.ts";
 import { Sandbox } from "../../../src/sandbox/sandbox.ts";
 import { describedOperations } from "../../support/control-description.ts";
 

@@ -1,7 +1,7 @@
 // The request header Prefer: its syntax, and the outcomes that it asks for.
 
 import { expect, test } from "bun:test";
-import { errorRegistry } from "../../../src/contract/errors.ts";
+import { errorRegistry } from "../../../src/core/contract/errors.ts";
 import { examples } from "../../../src/sandbox/outcome.ts";
 import { parsePrefer, parsePreferredOutcome } from "../../../src/sandbox/prefer.ts";
 

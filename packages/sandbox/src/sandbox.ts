@@ -1,0 +1,264 @@
+// A running sandbox: its addresses, and calls that control it.
+
+import { setTimeout as delay } from "node:timers/promises";
+import { exactId } from "../../client/src/plant.ts";
+import { Control } from "./control.ts";
+import type {
+  AnyId,
+  Clock,
+  ForcedRule,
+  Match,
+  NewToken,
+  RecordedRequest,
+  RequestsOptions,
+  Rule,
+  Snapshot,
+  StoredPlant,
+  StoredRule,
+} from "./control-types.ts";
+import { SandboxControlError, SandboxEndedError, SandboxError } from "./errors.ts";
+import type { SandboxProcess } from "./process.ts";
+
+/** The most that one response may have. */
+const requestsPerPage = 1_000;
+
+/**
+ * What the ready file has.
+ * @internal
+ */
+export interface Addresses {
+  readonly url: string;
+  readonly plantsUrl: string;
+  readonly token: string;
+  readonly adminUrl: string;
+  readonly controlUrl: string;
+  readonly pid: number;
+}
+
+/** The clock by which tokens expire. */
+export interface SandboxClock {
+  get(): Promise<Clock>;
+  set(now: Date): Promise<Clock>;
+  advance(seconds: number): Promise<Clock>;
+  /** Back to the real time. */
+  reset(): Promise<Clock>;
+}
+
+/** All calls reject with a SandboxControlError if the sandbox rejects them, and with a SandboxEndedError after its end. */
+export class Sandbox implements AsyncDisposable {
+  /** The base URL of the service, such as "http://127.0.0.1:43817". */
+  readonly url: string;
+  /** The URL of the operation: a POST to it creates a plant. */
+  readonly plantsUrl: string;
+  /** The bearer token that the service accepts. */
+  readonly token: string;
+  /** The base URL of the admin listener. Its console is at `/console/`. */
+  readonly adminUrl: string;
+  /** The process of the sandbox. */
+  readonly pid: number;
+  readonly clock: SandboxClock;
+  readonly #process: SandboxProcess;
+  readonly #control: Control;
+  #closed: Promise<void> | undefined;
+
+  /** @internal Use startSandbox. */
+  constructor(addresses: Addresses, process: SandboxProcess) {
+    this.url = addresses.url;
+    this.plantsUrl = addresses.plantsUrl;
+    this.token = addresses.token;
+    this.adminUrl = addresses.adminUrl;
+    this.pid = addresses.pid;
+    this.#process = process;
+    this.#control = new Control(addresses.controlUrl, (error) => this.#networkError(error));
+    const setClock = (change: unknown) => this.#control.call("PUT", "/clock", change) as Promise<Clock>;
+    this.clock = {
+      get: () => this.#control.call("GET", "/clock") as Promise<Clock>,
+      set: (now) => setClock({ now: now.toISOString() }),
+      advance: (advanceSeconds) => setClock({ advanceSeconds }),
+      reset: () => setClock({ offsetSeconds: 0 }),
+    };
+  }
+
+  /**
+   * Returns to the start: the plants are the seeds, no rule is in effect, the log of requests is empty, the clock is real, and
+   * only the fixed token is accepted. Snapshots stay. Every create is before or after it.
+   */
+  async reset(): Promise<void> {
+    await this.#control.call("POST", "/reset");
+  }
+
+  /** All plants, or those with a tag, ordered by id. */
+  async plants({ tag }: { readonly tag?: string } = {}): Promise<StoredPlant[]> {
+    const plants: StoredPlant[] = [];
+    let after: unknown = null;
+    do {
+      const query = new URLSearchParams();
+      if (tag !== undefined) query.set("tag", tag);
+      if (after !== null) query.set("after", String(after));
+      const page = (await this.#control.call("GET", `/plants?${query}`)) as {
+        plants: ParsedPlant[];
+        next: AnyId | null;
+      };
+      plants.push(...page.plants.map(toStoredPlant));
+      after = page.next;
+    } while (after !== null);
+    return plants;
+  }
+
+  /** A plant by its id; undefined if there is none. Throws a TypeError for a number that is not a safe integer. */
+  async plant(id: AnyId): Promise<StoredPlant | undefined> {
+    try {
+      const plant = await this.#control.call("GET", `/plants/${exactId(id)}`);
+      return toStoredPlant(plant as ParsedPlant);
+    } catch (error) {
+      if (error instanceof SandboxControlError && error.status === 404) return undefined;
+      throw error;
+    }
+  }
+
+  /** The requests as they arrived and as they were answered, in the order of their numbers. */
+  async requests({ after = 0, waitSeconds }: RequestsOptions = {}): Promise<RecordedRequest[]> {
+    const requests: RecordedRequest[] = [];
+    let wait = waitSeconds;
+    for (let from = after; ; wait = undefined) {
+      const query = new URLSearchParams({ after: String(from), limit: String(requestsPerPage) });
+      if (wait !== undefined) query.set("wait", String(wait));
+      const page = (await this.#control.call("GET", `/requests?${query}`)) as {
+        requests: RecordedRequest[];
+        next: number;
+      };
+      const last = page.requests.at(-1);
+      if (last === undefined) return requests;
+      requests.push(...page.requests);
+      from = last.number;
+    }
+  }
+
+  /** The bytes of a request as they arrived, by its number. */
+  requestBytes(number: number): Promise<Uint8Array> {
+    return this.#control.bytes("GET", `/requests/${number}/request`);
+  }
+
+  /** The bytes of a response as they were sent, by the number of its request. */
+  responseBytes(number: number): Promise<Uint8Array> {
+    return this.#control.bytes("GET", `/requests/${number}/response`);
+  }
+
+  /** Empties the log of requests. */
+  async clearRequests(): Promise<void> {
+    await this.#control.call("DELETE", "/requests");
+  }
+
+  /** Adds a rule: what happens to which requests. */
+  async force(rule: Rule): Promise<ForcedRule> {
+    const { id } = (await this.#control.call("POST", "/rules", withExactId(rule))) as StoredRule;
+    const remove = () => this.#removeRule(id);
+    return { id, remove, [Symbol.asyncDispose]: remove };
+  }
+
+  /** The rules in their order, also those that have ended. */
+  async rules(): Promise<StoredRule[]> {
+    const { rules } = (await this.#control.call("GET", "/rules")) as {
+      rules: (Rule & Pick<StoredRule, "id" | "applied">)[];
+    };
+    return rules.map(withExactId);
+  }
+
+  /** Replaces all rules, and restarts the sequence from which shares and delays are drawn with a seed. */
+  async setRules(rules: readonly Rule[], { seed }: { readonly seed?: number } = {}): Promise<void> {
+    await this.#control.call("PUT", "/rules", { seed, rules: rules.map(withExactId) });
+  }
+
+  /** Removes all rules. */
+  async clearRules(): Promise<void> {
+    await this.#control.call("DELETE", "/rules");
+  }
+
+  /** Takes a snapshot of the plants, which replaces one of the same name. */
+  async snapshot(name: string): Promise<void> {
+    await this.#control.call("PUT", `/snapshots/${encodeURIComponent(name)}`);
+  }
+
+  /** Replaces the plants with those of a snapshot. */
+  async restore(name: string): Promise<void> {
+    await this.#control.call("POST", `/snapshots/${encodeURIComponent(name)}/restore`);
+  }
+
+  async snapshots(): Promise<Snapshot[]> {
+    const { snapshots } = (await this.#control.call("GET", "/snapshots")) as { snapshots: Snapshot[] };
+    return snapshots;
+  }
+
+  async deleteSnapshot(name: string): Promise<void> {
+    await this.#control.call("DELETE", `/snapshots/${encodeURIComponent(name)}`);
+  }
+
+  /** Issues a token, which is accepted at once. */
+  async createToken(newToken: NewToken): Promise<string> {
+    const { token } = (await this.#control.call("POST", "/tokens", newToken)) as { token: string };
+    return token;
+  }
+
+  /** Revokes a token by its name, at once. */
+  async revokeToken(name: string): Promise<void> {
+    await this.#control.call("DELETE", `/tokens/${encodeURIComponent(name)}`);
+  }
+
+  /** Ends the sandbox, and resolves when its process has ended. May be called again. */
+  close(): Promise<void> {
+    this.#closed ??= this.#process.stop();
+    return this.#closed;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #removeRule(id: string): Promise<void> {
+    try {
+      await this.#control.call("DELETE", `/rules/${encodeURIComponent(id)}`);
+    } catch (error) {
+      // It has ended, or a reset removed it.
+      if (!(error instanceof SandboxControlError && error.status === 404)) throw error;
+    }
+  }
+
+  async #networkError(cause: Error): Promise<SandboxError> {
+    if (this.#closed !== undefined) return new SandboxEndedError("The sandbox is closed.");
+    // The connection ends before the process does.
+    await Promise.race([this.#process.ended, delay(1_000)]);
+    const { end, output } = this.#process;
+    if (end === undefined)
+      return new SandboxError(`No response from ${this.adminUrl}: ${cause.message}`, { cause });
+    return new SandboxEndedError(`The sandbox has ended (${end}). ${lastLine(output)}`.trim(), { cause });
+  }
+}
+
+/** A plant as parseExactJson returns it. */
+interface ParsedPlant {
+  readonly id: AnyId;
+  readonly name: string;
+  readonly tag?: string;
+}
+
+function toStoredPlant({ id, name, tag }: ParsedPlant): StoredPlant {
+  return tag === undefined ? { id: BigInt(id), name } : { id: BigInt(id), name, tag };
+}
+
+/** A rule with its id as a bigint. Throws a TypeError for a number that is not a safe integer. */
+function withExactId<T extends Rule>(
+  rule: T,
+): Omit<T, "match"> & { readonly match?: Match & { readonly id?: bigint } } {
+  const { match, ...others } = rule;
+  if (match === undefined) return others;
+  const { id, ...conditions } = match;
+  return { ...others, match: id === undefined ? conditions : { ...conditions, id: exactId(id) } };
+}
+
+/**
+ * The last line of an output that is not empty; "" without one.
+ * @internal
+ */
+export function lastLine(output: string): string {
+  return output.trimEnd().split("\n").at(-1) ?? "";
+}

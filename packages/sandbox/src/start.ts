@@ -1,0 +1,160 @@
+// startSandbox: runs `plantstore sandbox`, and waits until it is ready.
+
+import { randomUUID } from "node:crypto";
+import { closeSync, constants, openSync, readFileSync, rmSync, unlinkSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+// Imported, since test runners replace the global functions with fake timers.
+import { clearTimeout, setTimeout } from "node:timers";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { newPlantJson } from "../../client/src/plant.ts";
+import type { SeedPlant } from "./control-types.ts";
+import { SandboxStartError } from "./errors.ts";
+import { SandboxProcess } from "./process.ts";
+import { type Addresses, lastLine, Sandbox } from "./sandbox.ts";
+
+export interface SandboxOptions {
+  /** The plants at the start and after each reset: an array, or the path of an NDJSON or CSV file. Default: none. */
+  readonly seed?: readonly SeedPlant[] | string;
+  /** The port of the service. Default: 0, a free one. */
+  readonly port?: number;
+  /** The port of the admin listener. Default: 0, a free one. */
+  readonly adminPort?: number;
+  /** The bearer token that the service accepts. Default: "sandbox". */
+  readonly token?: string;
+  /** Further flags of `plantstore sandbox`, such as `["--body-bytes-max", "1000"]`. */
+  readonly flags?: readonly string[];
+  /** The path of the command. Default: `plantstore` of this package. Set it to use the single-file executable. */
+  readonly executable?: string;
+  /** Called with each line that the sandbox writes to its standard error: its log. Default: the lines are dropped. */
+  readonly log?: (line: string) => void;
+  /** How long the start may take, in milliseconds. Default: 30,000. */
+  readonly startTimeoutMs?: number;
+}
+
+const pollMs = 5;
+
+/**
+ * Starts a sandbox in a process of its own, and resolves when it is ready. It ends with `close()`, and when the caller's process
+ * ends, however that ends. Any number of them run side by side.
+ *
+ * @throws SandboxStartError if it does not start.
+ * @throws TypeError for a seed whose id is not exact.
+ */
+export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const { executable = ownExecutable(), startTimeoutMs = 30_000 } = options;
+  // The sandbox removes it when it ends, so that nothing is left if this process is killed meanwhile.
+  const readyFile = join(tmpdir(), `plantstore-sandbox-${randomUUID()}.json`);
+  const sandbox = spawn(executable, readyFile, options);
+  try {
+    const addresses = await waitUntilReady(sandbox, readyFile, startTimeoutMs);
+    if (addresses.controlUrl === null)
+      throw new SandboxStartError("The sandbox has no admin listener; start it without --admin-port off.");
+    sandbox.unref();
+    return new Sandbox({ ...addresses, controlUrl: addresses.controlUrl }, sandbox);
+  } catch (error) {
+    await sandbox.kill();
+    throw error;
+  } finally {
+    rmSync(readyFile, { force: true });
+  }
+}
+
+function spawn(executable: string, readyFile: string, options: SandboxOptions): SandboxProcess {
+  const { seed, port = 0, adminPort = 0, token = "sandbox", flags = [], log = () => undefined } = options;
+  const seeds = typeof seed === "object" ? openSeeds(seed) : undefined;
+  const seedFile = typeof seed === "string" ? seed : "/dev/fd/3";
+  const args = [
+    ...["sandbox", "--port", String(port), "--admin-port", String(adminPort), "--token", token],
+    // Requests that are not answered when it is closed are of tests that have ended.
+    ...["--ready-file", readyFile, "--exit-with-parent", "--drain-seconds-max", "1"],
+    ...(seed === undefined ? [] : ["--seed", seedFile]),
+    ...flags,
+  ];
+  try {
+    return new SandboxProcess(executable, args, seeds, log);
+  } finally {
+    if (seeds !== undefined) closeSync(seeds);
+  }
+}
+
+/** A descriptor of a file with the plants as NDJSON, which is gone when all have closed it, however they end. */
+function openSeeds(plants: readonly SeedPlant[]): number {
+  const text = plants.map((plant) => `${newPlantJson(plant)}\n`).join("");
+  const descriptor = openUnnamedFile();
+  const bytes = new TextEncoder().encode(text);
+  // At a position: the offset that the sandbox starts to read from stays 0.
+  for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at, bytes.length - at, at);
+  return descriptor;
+}
+
+/** Of Linux, without O_DIRECTORY, which differs between architectures; Node does not name it. */
+const O_TMPFILE = 0o20000000;
+
+function openUnnamedFile(): number {
+  const mode = 0o600;
+  if (process.platform === "linux") {
+    try {
+      return openSync(tmpdir(), constants.O_RDWR | constants.O_DIRECTORY | O_TMPFILE, mode);
+    } catch (error) {
+      const { code = "" } = error as NodeJS.ErrnoException;
+      // A file system or a kernel without such files.
+      if (!["EOPNOTSUPP", "EISDIR", "EINVAL"].includes(code)) throw error;
+    }
+  }
+  const file = join(tmpdir(), `plantstore-sandbox-${randomUUID()}.ndjson`);
+  const descriptor = openSync(file, "wx+", mode);
+  unlinkSync(file);
+  return descriptor;
+}
+
+async function waitUntilReady(
+  sandbox: SandboxProcess,
+  readyFile: string,
+  timeoutMs: number,
+): Promise<ReadyState> {
+  let isLate = false;
+  const timer = setTimeout(() => {
+    isLate = true;
+  }, timeoutMs);
+  try {
+    for (;;) {
+      const addresses = readAddresses(readyFile);
+      if (addresses !== undefined) return addresses;
+      const { end, output } = sandbox;
+      if (end !== undefined) throw new SandboxStartError(startMessage(end, output), { output });
+      if (isLate) throw new SandboxStartError(lateMessage(timeoutMs, output), { output });
+      await Promise.race([sandbox.ended, delay(pollMs)]);
+    }
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The ready file. Without the admin listener there is no address of control. */
+type ReadyState = Omit<Addresses, "controlUrl"> & { readonly controlUrl: string | null };
+
+/** What the ready file has; undefined while there is none. */
+function readAddresses(readyFile: string): ReadyState | undefined {
+  try {
+    return JSON.parse(readFileSync(readyFile, "utf8"));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}
+
+/** The command's own line, which is its last one. */
+function startMessage(end: string, output: string): string {
+  return lastLine(output) || `The sandbox ended before it was ready: ${end}`;
+}
+
+function lateMessage(timeoutMs: number, output: string): string {
+  return `The sandbox was not ready within ${timeoutMs} ms. ${lastLine(output)}`.trimEnd();
+}
+
+/** The command of the package that this file is in: it is three folders below, as source and as built. */
+function ownExecutable(): string {
+  return fileURLToPath(new URL("../../../bin/plantstore", import.meta.url));
+}

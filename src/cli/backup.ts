@@ -1,0 +1,24 @@
+// plantstore backup FILE: copies the store to a file while the server runs.
+
+import { Command } from "commander";
+import { backUpStore } from "../core/store/open-store.ts";
+import { withSettings } from "./config/command-options.ts";
+import { formatCount, printError } from "./output.ts";
+
+export function backupCommand(): Command {
+  const command = new Command("backup")
+    .description("copy an SQLite store to a file, and verify the copy; works while the server runs")
+    .argument("<file>", "the backup file; --force replaces an earlier backup")
+    .addHelpText(
+      "after",
+      '\nFor PostgreSQL use pg_dump or pg_basebackup.\n"plantstore restore FILE" restores a backup.',
+    );
+  return withSettings(
+    command,
+    ["database", "force", "quiet"],
+    async ({ database, force, quiet }, file: string) => {
+      const { plants } = await backUpStore(database, file, force);
+      if (!quiet) printError(`${file}: ${formatCount(plants)}, verified.`);
+    },
+  );
+}

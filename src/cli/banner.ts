@@ -1,0 +1,118 @@
+// What a start prints on standard output: on a terminal a banner, elsewhere the URL; on the first start also the token.
+
+import { paint, printable, type TextStyle } from "../core/observability/terminal.ts";
+import { commandName } from "./command-name.ts";
+
+export interface StartedServer {
+  readonly version: string;
+  /** The base URL of the public listener. */
+  readonly url: string;
+  /** The base URL that clients use, if the server is behind a proxy. */
+  readonly publicUrl: string | undefined;
+  /** Undefined if it is disabled, as is the console's. */
+  readonly documentationUrl: string | undefined;
+  readonly consoleUrl: string | undefined;
+  /** The file or the hosts of the store. */
+  readonly store: string;
+  /** The settings that differ from their defaults, as flags. */
+  readonly changed: readonly string[];
+}
+
+export interface Terminal {
+  readonly columns: number;
+  readonly style: TextStyle;
+}
+
+/** A label of at most the length of the longest, and its value. */
+export type Row = readonly [label: string, value: string];
+
+/** The longest label and two spaces. */
+const labelWidth = "Documentation  ".length;
+const indent = "  ";
+
+/** The lines for a terminal: where the server is, and how to use its first token. */
+export function bannerLines(server: StartedServer, token: string | undefined, terminal: Terminal): string[] {
+  const { version, url, publicUrl, documentationUrl, consoleUrl, store, changed } = server;
+  const { style } = terminal;
+  const rows: Row[] = [
+    ["Interface", `${url}/plants`],
+    ...(publicUrl === undefined ? [] : [["Public URL", publicUrl] as const]),
+    ["Documentation", documentationUrl ?? "off"],
+    ["Console", consoleUrl ?? "off"],
+    ["Store", printable(store, style)],
+    ["Settings", printable(formatChanged(changed, valueWidth(terminal)), style)],
+  ];
+  return formatBanner(
+    `Plant Store ${version}`,
+    rows,
+    terminal,
+    token === undefined ? [] : firstTokenLines(token, url),
+  );
+}
+
+/** A title, rows of a label and a value, and other lines. */
+export function formatBanner(
+  title: string,
+  rows: readonly Row[],
+  terminal: Terminal,
+  others: readonly string[] = [],
+): string[] {
+  return ["", paint(title, "bold", terminal.style), "", ...formatRows(rows, terminal), ...others, ""];
+}
+
+/** For a terminal, or for a program: then each row is a line without an indent and without a style. */
+export function formatRows(rows: readonly Row[], terminal: Terminal | undefined): string[] {
+  if (terminal === undefined) return rows.map(([label, value]) => label.padEnd(labelWidth) + value);
+  const width = valueWidth(terminal);
+  return rows.flatMap(([label, value]) => formatRow(label, value, width, terminal.style));
+}
+
+function valueWidth({ columns }: Terminal): number {
+  return columns - indent.length - labelWidth;
+}
+
+/** The lines for a program: the URL is the first one. */
+export function plainLines(server: StartedServer, token: string | undefined): string[] {
+  const { url, documentationUrl, consoleUrl } = server;
+  if (token === undefined) return [url];
+  return [
+    url,
+    ...firstTokenLines(token, url),
+    ...(documentationUrl === undefined ? [] : ["", `or in a browser: ${documentationUrl}`]),
+    ...(consoleUrl === undefined ? [] : ["", `The console is at ${consoleUrl}`]),
+    "",
+  ];
+}
+
+/** An address is never cut: on a narrow terminal it has a line of its own. */
+function formatRow(label: string, value: string, valueWidth: number, style: TextStyle): string[] {
+  if (value.length > valueWidth) return [indent + paint(label, "dim", style), indent + indent + value];
+  return [indent + paint(label.padEnd(labelWidth), "dim", style) + value];
+}
+
+/** As many settings as fit on the line, and the number of the others. */
+function formatChanged(changed: readonly string[], width: number): string {
+  if (changed.length === 0) return "defaults";
+  const texts = changed.map((_, index) => {
+    const shown = changed.slice(0, changed.length - index).join(" ");
+    return index === 0 ? shown : `${shown} and ${index} more: ${commandName()} config`;
+  });
+  return texts.find((text) => text.length <= width) ?? `${changed.length} changed`;
+}
+
+/** Without an indent, so that no line is longer than 80 columns where the URL is a local one. README.md has the same command. */
+function firstTokenLines(token: string, url: string): string[] {
+  return [
+    "",
+    "This store is new. Its first token, shown only once:",
+    "",
+    `  ${token}`,
+    "",
+    "Create a plant with it, in another terminal:",
+    "",
+    `curl -i ${url}/plants \\`,
+    `  -H 'Authorization: Bearer ${token}' \\`,
+    "  -H 'Content-Type: application/json' \\",
+    `  -d '{"id": 9007199254740993, "name": "Monstera deliciosa", "tag": "tropical"}'`,
+  ];
+}

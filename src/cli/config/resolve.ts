@@ -1,0 +1,173 @@
+// Resolves settings to one typed, frozen record: flag, environment, configuration file, default; highest precedence
+// first.
+
+import { isLoopback } from "../../core/loopback.ts";
+import { OperatorError } from "../../core/operator-error.ts";
+import { InvalidValueError } from "./parsers.ts";
+import { redactPasswords } from "./redact.ts";
+import {
+  flagName,
+  type ServerSettingName,
+  type SettingName,
+  type SettingValue,
+  serverSettingNames,
+  settings,
+} from "./settings.ts";
+import {
+  lookup,
+  type RawValue,
+  type ReadFile,
+  readConfigFile,
+  readEnvironment,
+  readFileSystem,
+} from "./sources.ts";
+
+/** The texts of the flags on the command line; `on` for a flag without an argument. */
+export type Flags = Readonly<Partial<Record<SettingName, string>>>;
+
+/** The values of settings, each under its name, and where they came from. */
+export type Config<Name extends SettingName> = {
+  readonly [Key in Name | "config"]: SettingValue<Key>;
+} & {
+  /** default, flag, environment, config file, or the variable that names the file with the value. */
+  readonly sources: Readonly<Record<Name | "config", string>>;
+};
+
+export type ServeConfig = Config<ServerSettingName>;
+
+/** Throws an OperatorError that names the invalid value or source. */
+export function resolveConfig<Name extends SettingName>(
+  names: readonly Name[],
+  flags: Flags,
+  environment: NodeJS.ProcessEnv,
+  readFile: ReadFile = readFileSystem,
+): Config<Name> {
+  const variables = readEnvironment(environment);
+  const outsideFile = (name: SettingName) =>
+    fromFlag(flags, name) ?? lookup(variables, settings[name].environment, readFile);
+  const path = outsideFile("config");
+  const file = path && readConfigFile(path.text, path.origin, readFile);
+  const values: Partial<Record<SettingName, unknown>> = {};
+  const sources: Partial<Record<SettingName, string>> = {};
+  for (const name of ["config" as const, ...names]) {
+    const raw = outsideFile(name) ?? (file && lookup(file, settings[name].environment, readFile));
+    values[name] = raw === undefined ? defaultValue(name) : parse(name, raw);
+    sources[name] = raw?.source ?? "default";
+  }
+  assertConsistent(values as Partial<ServeConfig>);
+  return Object.freeze({ ...values, sources: Object.freeze(sources) }) as Config<Name>;
+}
+
+/** A setting of the server as it may be printed. */
+export interface EffectiveSetting {
+  /** The environment variable. */
+  readonly name: string;
+  /** For JSON: null where there is no value, and `***` for a secret. */
+  readonly value: unknown;
+  readonly source: string;
+}
+
+/** The configuration of the server, with secrets hidden. */
+export function effectiveConfig(config: ServeConfig): EffectiveSetting[] {
+  return effectiveSettings(config, serverSettingNames);
+}
+
+/** Some settings, with secrets hidden. */
+export function effectiveSettings<Name extends SettingName>(
+  config: Config<Name>,
+  names: readonly Name[],
+): EffectiveSetting[] {
+  return (["config", ...names] as const).map((name) => {
+    const { environment: variable, secret, display } = settings[name];
+    const value: unknown = config[name] ?? null;
+    const shown = value !== null && secret ? (display?.(value) ?? "***") : value;
+    return { name: variable, value: shown, source: config.sources[name] };
+  });
+}
+
+/** The settings that differ from their defaults, each as its flag and value: `--port 9000`. Secrets are hidden. */
+export function changedSettings<Name extends SettingName>(
+  config: Config<Name>,
+  names: readonly Name[],
+): string[] {
+  const changed = (["config", ...names] as const).filter(
+    (name) => JSON.stringify(config[name]) !== JSON.stringify(defaultValue(name)),
+  );
+  const shown = new Map(
+    effectiveSettings(config, names).map(({ name, value }) => [name, formatValue(value)]),
+  );
+  return changed.map((name) => {
+    const text = shown.get(settings[name].environment) ?? "";
+    return `${flagName(name)} ${/\s/.test(text) ? JSON.stringify(text) : text}`;
+  });
+}
+
+/** A value as an operator would write it; as JSON if it is empty, or contains a control character. */
+export function formatValue(value: unknown): string {
+  if (value === null) return "-";
+  if (Array.isArray(value)) return value.join(",");
+  const text = String(value);
+  return text === "" || /\p{Cc}/u.test(text) ? JSON.stringify(text) : text;
+}
+
+function fromFlag(flags: Flags, name: SettingName): RawValue | undefined {
+  const text = flags[name];
+  return text === undefined ? undefined : { text, source: "flag", origin: flagName(name), isQuotable: true };
+}
+
+function defaultValue(name: SettingName): unknown {
+  const { default: text, required, environment, parse } = settings[name];
+  if (required) throw new OperatorError(`${flagName(name)} is required; give it, or set ${environment}`, 2);
+  return text === undefined ? undefined : parse(text);
+}
+
+function parse(name: SettingName, { text, origin, isQuotable }: RawValue): unknown {
+  const { secret, parse } = settings[name];
+  try {
+    return parse(text);
+  } catch (error) {
+    if (!(error instanceof InvalidValueError)) throw error;
+    const value = secret || !isQuotable ? "the value" : quote(text);
+    throw new OperatorError(`${origin}: ${value} ${error.message}`, 2);
+  }
+}
+
+/** The start of a value, in quotes. A password may have been given as the value of another setting. */
+function quote(text: string): string {
+  const charactersMax = 60;
+  const redacted = redactPasswords(text);
+  return JSON.stringify(redacted.length > charactersMax ? `${redacted.slice(0, charactersMax)}…` : redacted);
+}
+
+/** Throws an OperatorError for settings that contradict each other. A command need not use all of them. */
+/** Only of the settings that the command uses: the others may be in files that it cannot read. */
+function assertConsistent(config: Partial<ServeConfig>): void {
+  const { bodyBytesMax = 0, inFlightBytesMax = bodyBytesMax } = config;
+  if (inFlightBytesMax < bodyBytesMax) {
+    throw new OperatorError(
+      `--in-flight-bytes-max ${inFlightBytesMax} is less than --body-bytes-max ${bodyBytesMax}; raise the first or lower the second`,
+      2,
+    );
+  }
+  if (config.tokenBurst !== undefined && config.tokenRate === 0)
+    throw new OperatorError("--token-burst requires --token-rate; give both or neither", 2);
+  if ("tlsKey" in config && (config.tlsCertificate === undefined) !== (config.tlsKey === undefined))
+    throw new OperatorError("--tls-certificate and --tls-key require each other; give both or neither", 2);
+  const { jwtIssuer, jwtAudience, jwksUrl } = config;
+  if (jwtIssuer === undefined && (jwtAudience ?? jwksUrl) !== undefined)
+    throw new OperatorError("--jwt-issuer is missing: JWTs require both --jwt-issuer and --jwt-audience", 2);
+  if (jwtIssuer !== undefined && jwtAudience === undefined)
+    throw new OperatorError(
+      "--jwt-audience is missing: JWTs require both --jwt-issuer and --jwt-audience",
+      2,
+    );
+  const { adminHost, adminPort, adminPasswordHash } = config;
+  const isPublic = adminHost !== undefined && !isLoopback(adminHost) && adminPort !== "off";
+  if (isPublic && "adminPasswordHash" in config && adminPasswordHash === undefined) {
+    throw new OperatorError(
+      `--admin-host ${adminHost} is not loopback, so a console password is required; ` +
+        'print its hash with "plantstore password", and give it as --admin-password-hash',
+      2,
+    );
+  }
+}

@@ -1,0 +1,511 @@
+// The table of settings. docs/configuration.md lists them, and a test compares the two.
+
+import { levels } from "../../conformance/rule.ts";
+import { formatNames } from "../../operations/format.ts";
+import {
+  integer,
+  listOf,
+  oneOf,
+  parseAddressRanges,
+  parseBasePath,
+  parseBaseUrl,
+  parseBearerToken,
+  parseDatabaseUrl,
+  parseDelimiter,
+  parseDuration,
+  parseExpiry,
+  parseHostNames,
+  parseId,
+  parseIssuer,
+  parseJwksUrl,
+  parseNames,
+  parseOrigins,
+  parsePasswordHash,
+  parsePort,
+  parsePortOrOff,
+  parseSwitch,
+  parseTag,
+  parseText,
+  parseToken,
+  parseTokenName,
+  parseUrl,
+} from "./parsers.ts";
+import { redactPasswords } from "./redact.ts";
+
+const MiB = 2 ** 20;
+
+/** The headings of the server's settings in its help. */
+export const settingGroups = {
+  listener: "Public listener:",
+  admin: "Admin listener and console:",
+  store: "Store:",
+  jwt: "JWTs of an identity provider:",
+  limits: "Limits:",
+  log: "Log and traces:",
+} as const;
+
+export interface Setting<Value> {
+  /** The long flag and its argument, in commander's syntax. */
+  readonly flag: string;
+  /** As an operator would write it; parsed like any other value. */
+  readonly default?: string;
+  /** Whether a command that uses the setting fails without a value. */
+  readonly required?: true;
+  readonly description: string;
+  /** The heading in `plantstore serve --help`. */
+  readonly group?: keyof typeof settingGroups;
+  /** Whether the value is hidden by `plantstore config`, in the log and in error messages. */
+  readonly secret?: true;
+  /** Throws an InvalidValueError; for a secret its message must not contain the value. */
+  parse(text: string): Value;
+  /** The part of a secret that may be printed; `***` if absent. */
+  display?(value: Value): string;
+}
+
+/** The settings of the server. `plantstore config` prints them in this order. */
+const serverSettings = {
+  host: {
+    flag: "--host <address>",
+    group: "listener",
+    default: "127.0.0.1",
+    description: "address that the public listener binds to",
+    parse: parseText,
+  },
+  port: {
+    flag: "--port <number>",
+    group: "listener",
+    default: "8080",
+    description: "port of the public listener; 0 picks a free port",
+    parse: parsePort,
+  },
+  tlsCertificate: {
+    flag: "--tls-certificate <file>",
+    group: "listener",
+    description:
+      "TLS certificate of the public listener with its chain, in PEM; reloaded when the file changes",
+    parse: parseText,
+  },
+  tlsKey: {
+    flag: "--tls-key <file>",
+    group: "listener",
+    description: "private key of the TLS certificate, in PEM, without a passphrase",
+    parse: parseText,
+  },
+  basePath: {
+    flag: "--base-path <path>",
+    group: "listener",
+    default: "",
+    description: "path prefix of /plants, such as /v1",
+    parse: parseBasePath,
+  },
+  publicUrl: {
+    flag: "--public-url <url>",
+    group: "listener",
+    description: "base URL that clients use, if the server is behind a proxy",
+    parse: parseUrl,
+  },
+  cors: {
+    flag: "--cors <origins>",
+    group: "listener",
+    default: "*",
+    description: "web origins that may send cross-origin requests: *, off, or a list separated by commas",
+    parse: parseOrigins,
+  },
+  docs: {
+    flag: "--docs <on|off>",
+    group: "listener",
+    default: "on",
+    description: "serve the documentation page at the base URL",
+    parse: oneOf("on", "off"),
+  },
+  adminHost: {
+    flag: "--admin-host <address>",
+    group: "admin",
+    default: "127.0.0.1",
+    description:
+      "address that the admin listener binds to; an address that is not loopback requires --admin-password-hash",
+    parse: parseText,
+  },
+  adminPort: {
+    flag: "--admin-port <number>",
+    group: "admin",
+    default: "8081",
+    description:
+      "port of the admin listener with the console, /livez, /readyz and /metrics; 0 picks a free port, off disables the listener",
+    parse: parsePortOrOff,
+  },
+  console: {
+    flag: "--console <on|off>",
+    group: "admin",
+    default: "on",
+    description: "serve the operator console on the admin listener",
+    parse: oneOf("on", "off"),
+  },
+  consoleHistory: {
+    group: "admin",
+    flag: "--console-history <file|off>",
+    description:
+      "file in which the console's charts survive a restart, or off; if not set, the name of an SQLite store with -history at its end, and off on PostgreSQL",
+    parse: parseText,
+  },
+  adminPasswordHash: {
+    flag: "--admin-password-hash <hash>",
+    group: "admin",
+    description:
+      'hash of the console\'s password, as "plantstore password" prints it; no password if not set',
+    secret: true,
+    parse: parsePasswordHash,
+  },
+  adminNames: {
+    flag: "--admin-names <names>",
+    group: "admin",
+    description:
+      "host names of the console, separated by commas; IP addresses and localhost are always accepted",
+    parse: parseHostNames,
+  },
+  trustedProxies: {
+    flag: "--trusted-proxies <addresses>",
+    group: "admin",
+    description:
+      "addresses or ranges, separated by commas, of proxies in front of the admin listener whose Forwarded or X-Forwarded-For is trusted",
+    parse: parseAddressRanges,
+  },
+  database: {
+    flag: "--database <address>",
+    group: "store",
+    default: "sqlite:plantstore.db",
+    description: "the store: sqlite:FILE or postgres://user:password@host/database",
+    secret: true,
+    parse: parseDatabaseUrl,
+    display: redactPasswords,
+  },
+  migrate: {
+    flag: "--migrate <on|off>",
+    group: "store",
+    default: "on",
+    description: "create the store, or upgrade its schema, when the server starts",
+    parse: oneOf("on", "off"),
+  },
+  bootstrapToken: {
+    flag: "--bootstrap-token <on|off>",
+    group: "store",
+    default: "on",
+    description:
+      "print a first token on standard output when the server starts on a store that never had one",
+    parse: oneOf("on", "off"),
+  },
+  jwtIssuer: {
+    flag: "--jwt-issuer <url>",
+    group: "jwt",
+    description: "identity provider whose JWTs are accepted: the exact value of their iss claim",
+    parse: parseIssuer,
+  },
+  jwtAudience: {
+    flag: "--jwt-audience <text>",
+    group: "jwt",
+    description: "value that the aud claim of a JWT must be or contain",
+    parse: parseText,
+  },
+  jwksUrl: {
+    flag: "--jwks-url <url>",
+    group: "jwt",
+    description: "URL of the identity provider's keys; OpenID discovery if not set",
+    parse: parseJwksUrl,
+  },
+  jwksAgeSecondsMax: {
+    flag: "--jwks-age-seconds-max <seconds>",
+    group: "jwt",
+    default: "300",
+    description: "maximum age of the identity provider's keys before they are fetched again",
+    parse: integer(1, 86_400),
+  },
+  bodyBytesMax: {
+    flag: "--body-bytes-max <bytes>",
+    group: "limits",
+    default: String(MiB),
+    description: "maximum size of a request body; a larger one is rejected with 413",
+    // SQLite stores strings of up to 10^9 bytes.
+    parse: integer(1, 512 * MiB),
+  },
+  queuePlantsMax: {
+    flag: "--queue-plants-max <plants>",
+    group: "limits",
+    default: "10000",
+    description: "maximum number of plants waiting for a commit; further ones are rejected with 503",
+    parse: integer(1, 1_000_000),
+  },
+  tokenRate: {
+    flag: "--token-rate <creates>",
+    group: "limits",
+    default: "0",
+    description: "creates per second for each token; further ones are rejected with 429; 0 is unlimited",
+    parse: integer(0, 1_000_000),
+  },
+  tokenBurst: {
+    flag: "--token-burst <creates>",
+    group: "limits",
+    description:
+      "creates that a token may send at once, above its rate for a short time; --token-rate if not set",
+    parse: integer(1, 100_000_000),
+  },
+  inFlightBytesMax: {
+    flag: "--in-flight-bytes-max <bytes>",
+    group: "limits",
+    default: String(64 * MiB),
+    description: "memory for the bodies of all requests in flight; further ones are rejected with 503",
+    parse: integer(1, 64 * 1_024 * MiB),
+  },
+  arrivalSecondsMax: {
+    flag: "--arrival-seconds-max <seconds>",
+    group: "limits",
+    default: "20",
+    description: "time for a request body to arrive; a slower request is rejected with 408",
+    parse: integer(1, 240),
+  },
+  connectionsMax: {
+    flag: "--connections-max <connections>",
+    group: "limits",
+    default: "10000",
+    description:
+      "maximum number of open connections; beyond it idle ones are closed, and others after their next response",
+    parse: integer(1, 1_000_000),
+  },
+  drainSecondsMax: {
+    flag: "--drain-seconds-max <seconds>",
+    group: "limits",
+    default: "10",
+    description: "time to finish accepted requests when the server shuts down",
+    parse: integer(0, 3_600),
+  },
+  logFormat: {
+    flag: "--log-format <auto|json|pretty>",
+    group: "log",
+    default: "auto",
+    description: "auto is pretty on a terminal, otherwise json",
+    parse: oneOf("auto", "json", "pretty"),
+  },
+  logLevel: {
+    flag: "--log-level <error|warn|info>",
+    group: "log",
+    default: "info",
+    description: "minimum severity of log lines",
+    parse: oneOf("error", "warn", "info"),
+  },
+  accessLog: {
+    flag: "--access-log <lines>",
+    group: "log",
+    default: "10",
+    description: "maximum number of requests logged per second; 0 disables the access log",
+    parse: integer(0, 1_000_000),
+  },
+  otlpEndpoint: {
+    flag: "--otlp-endpoint <url>",
+    group: "log",
+    description:
+      "OpenTelemetry collector that traces are sent to, such as http://127.0.0.1:4318; no tracing if not set",
+    parse: parseUrl,
+  },
+} satisfies Record<string, Required<Pick<Setting<unknown>, "group">> & Setting<unknown>>;
+
+/** The settings of single commands. */
+const commandSettings = {
+  config: {
+    flag: "--config <file>",
+    description: "file of settings, one NAME=value per line, with the names of the environment variables",
+    parse: parseText,
+  },
+  waitSecondsMax: {
+    flag: "--wait-seconds-max <seconds>",
+    default: "0",
+    description: "time to wait until the server is ready",
+    parse: integer(0, 3_600),
+  },
+  tokenName: {
+    flag: "--name <name>",
+    required: true,
+    description: "name of the token, by which it is listed, rotated and revoked",
+    parse: parseTokenName,
+  },
+  tokenExpires: {
+    flag: "--expires <when>",
+    description:
+      "expiry of the token: 90d, 12h, a date such as 2027-01-31, or never; if not set, never, and for rotate the lifetime of the previous token",
+    parse: parseExpiry,
+  },
+  tokenOverlap: {
+    flag: "--overlap <duration>",
+    default: "7d",
+    description: "how long older tokens of the name stay valid; 0s ends them at once",
+    parse: parseDuration,
+  },
+  distribute: {
+    flag: "--distribute <system>",
+    description:
+      "citus: distribute the plants, also those stored already, over the nodes of the Citus cluster that the database is in",
+    parse: oneOf("citus"),
+  },
+  quiet: {
+    flag: "--quiet",
+    default: "off",
+    description: "print nothing but errors",
+    parse: parseSwitch,
+  },
+  json: {
+    flag: "--json",
+    default: "off",
+    description: "print JSON instead of a table, one line per row",
+    parse: parseSwitch,
+  },
+  force: {
+    flag: "--force",
+    default: "off",
+    description: "replace an existing backup file or store",
+    parse: parseSwitch,
+  },
+  format: {
+    flag: "--format <ndjson|csv>",
+    description: "if not set, import uses the file's extension, and export prints ndjson",
+    parse: oneOf(...formatNames),
+  },
+  delimiter: {
+    flag: "--delimiter <character>",
+    default: "comma",
+    description: "delimiter of CSV cells: comma, semicolon, tab or a single character",
+    parse: parseDelimiter,
+  },
+  tag: {
+    flag: "--tag <tag>",
+    description: "export only plants with exactly this tag",
+    parse: parseTag,
+  },
+  sinceId: {
+    flag: "--since-id <id>",
+    description: "export only plants with an id greater than this",
+    parse: parseId,
+  },
+  withCreation: {
+    flag: "--with-creation",
+    default: "off",
+    description: "export also when and with which token each plant was created; needs the index newest",
+    parse: parseSwitch,
+  },
+  newName: {
+    flag: "--name <name>",
+    description: "new name of the plant",
+    parse: parseTag,
+  },
+  newTag: {
+    flag: "--tag <tag>",
+    description: "new tag of the plant",
+    parse: parseTag,
+  },
+  removeTag: {
+    flag: "--remove-tag",
+    default: "off",
+    description: "remove the tag of the plant",
+    parse: parseSwitch,
+  },
+  sandboxToken: {
+    flag: "--token <token>",
+    default: "sandbox",
+    description: "the token that the sandbox accepts: letters, digits and the characters - . _ ~ + /",
+    parse: parseToken,
+  },
+  sandboxSeed: {
+    flag: "--seed <file>",
+    description:
+      "plants that the sandbox starts with, and that a reset brings back: NDJSON, or CSV if it ends in .csv",
+    parse: parseText,
+  },
+  sandboxReadyPath: {
+    flag: "--ready-file <file>",
+    description:
+      "file that is written, as JSON with the addresses, when the sandbox is ready, and removed when it ends",
+    parse: parseText,
+  },
+  exitWithParent: {
+    flag: "--exit-with-parent",
+    default: "off",
+    description:
+      "end when standard input ends, as it does when the program that holds its other end exits or is killed",
+    parse: parseSwitch,
+  },
+  conformanceUrl: {
+    flag: "--url <url>",
+    required: true,
+    description: "base URL of the server to check, such as https://plants.example/v1; /plants is appended",
+    parse: parseBaseUrl,
+  },
+  conformanceToken: {
+    flag: "--token <token>",
+    required: true,
+    secret: true,
+    description: "bearer token that the server accepts",
+    parse: parseBearerToken,
+  },
+  conformanceLevel: {
+    flag: "--level <levels>",
+    default: levels.join(","),
+    description: "levels to check, separated by commas",
+    parse: listOf(...levels),
+  },
+  conformanceRule: {
+    flag: "--rule <ids>",
+    description: "rules to check, separated by commas, such as ids.limits; all of the levels if not set",
+    parse: parseNames,
+  },
+  conformanceJunit: {
+    flag: "--junit <file>",
+    description: "also write the report as JUnit XML to this file; - prints it instead of the text",
+    parse: parseText,
+  },
+  conformanceJson: {
+    flag: "--json <file>",
+    description: "also write the report as JSON to this file; - prints it instead of the text",
+    parse: parseText,
+  },
+  conformanceCa: {
+    flag: "--ca <file>",
+    description: "certificates in PEM to trust for https instead of those of the system",
+    parse: parseText,
+  },
+  responseSecondsMax: {
+    flag: "--response-seconds-max <seconds>",
+    default: "5",
+    description: "time to connect, and for each response; a slower one is a failure",
+    parse: integer(1, 600),
+  },
+  recordBytesMax: {
+    flag: "--record-bytes-max <bytes>",
+    default: String(64 * MiB),
+    description: "maximum size of an imported record; a larger one is rejected",
+    parse: integer(1, 512 * MiB),
+  },
+} satisfies Record<string, Setting<unknown>>;
+
+const allSettings = { ...serverSettings, ...commandSettings };
+
+export type ServerSettingName = keyof typeof serverSettings;
+export type SettingName = keyof typeof allSettings;
+
+/** The type of a setting's value; undefined where it has neither a value nor a default. */
+export type SettingValue<Name extends SettingName> = (typeof allSettings)[Name] extends infer Entry extends {
+  parse(text: string): unknown;
+}
+  ? ReturnType<Entry["parse"]> | (Entry extends { default: string } | { required: true } ? never : undefined)
+  : never;
+
+export const serverSettingNames = Object.keys(serverSettings) as readonly ServerSettingName[];
+
+/** Every setting, with its environment variable: PLANTSTORE_BODY_BYTES_MAX for bodyBytesMax. */
+export const settings = Object.fromEntries(
+  Object.entries(allSettings).map(([name, setting]) => [
+    name,
+    { ...setting, environment: `PLANTSTORE_${name.replaceAll(/[A-Z]/g, "_$&").toUpperCase()}` },
+  ]),
+) as Readonly<Record<SettingName, Setting<unknown> & { readonly environment: string }>>;
+
+/** The setting's flag without its argument: `--body-bytes-max` for bodyBytesMax. */
+export function flagName(name: SettingName): string {
+  return settings[name].flag.replace(/ .*/, "");
+}

@@ -1,0 +1,213 @@
+// The sources of settings other than flags: environment variables, files that a variable with the suffix _FILE names
+// (as Docker and Kubernetes mount secrets), and the file that --config names.
+
+import { closeSync, openSync, readSync } from "node:fs";
+import { parseEnv } from "node:util";
+import { closestMatch } from "leven";
+import { decodeUtf8 } from "../../core/contract/utf8.ts";
+import { OperatorError } from "../../core/operator-error.ts";
+import { settings } from "./settings.ts";
+
+/** The text of a setting, and where it was found. */
+export interface RawValue {
+  readonly text: string;
+  /** flag, environment, config file, or the variable that names the file: as `plantstore config` prints it. */
+  readonly source: string;
+  /** The place that an error message names: a flag, a variable, or a file and its line. */
+  readonly origin: string;
+  /** Whether an error message may contain the text. The content of a file may not: it may be the wrong file. */
+  readonly isQuotable: boolean;
+}
+
+/** Variables of the environment or of a configuration file. Every name is a setting's. */
+export interface Variables {
+  readonly source: "environment" | "config file";
+  readonly values: ReadonlyMap<string, string>;
+  /** The place of a variable, for error messages. */
+  readonly originOf: (name: string) => string;
+}
+
+/** Returns at most the first `bytesMax` bytes of a file. Throws the system's error. */
+export type ReadFile = (path: string, bytesMax: number) => Uint8Array;
+
+const prefix = "PLANTSTORE_";
+const fileSuffix = "_FILE";
+const configVariable = settings.config.environment;
+const variableNames = Object.values(settings).map(({ environment }) => environment);
+const fileVariableNames = variableNames
+  .filter((name) => name !== configVariable)
+  .map((name) => name + fileSuffix);
+const knownNames: ReadonlySet<string> = new Set([...variableNames, ...fileVariableNames]);
+
+/** Throws an OperatorError for a variable that starts with PLANTSTORE_ and is not a setting. */
+export function readEnvironment(environment: NodeJS.ProcessEnv): Variables {
+  const ours = Object.entries(environment)
+    // PLANTSTORE_TEST_* configure the test suites.
+    .filter(([name]) => name.startsWith(prefix) && !name.startsWith(`${prefix}TEST_`))
+    .map(([name, value]): [string, string] => [name, value ?? ""]);
+  const values = withoutKubernetesLinks(new Map(ours));
+  return assertKnown({ source: "environment", values, originOf: (name) => name });
+}
+
+/**
+ * Reads a configuration file: an assignment per line, as in a .env file.
+ *
+ * @param origin The flag or variable that names the file.
+ * @throws OperatorError with the number of the invalid line.
+ */
+export function readConfigFile(path: string, origin: string, readFile: ReadFile): Variables {
+  const text = readText(path, origin, readFile);
+  const lines = lineNumbers(path, text);
+  const values = new Map(Object.entries(parseEnv(text)).map(([name, value]) => [name, value ?? ""]));
+  if (values.size !== lines.size) throw new Error("parseEnv and the grammar of assignments disagree");
+  const originOf = (name: string) => `${path}, line ${lines.get(name)}: ${name}`;
+  if (values.has(configVariable))
+    throw new OperatorError(`${originOf(configVariable)} is not allowed in a configuration file`, 2);
+  return assertKnown({ source: "config file", values, originOf });
+}
+
+/** The value of the variable NAME, or the content of the file that NAME_FILE names; undefined if neither is set. */
+export function lookup(
+  { source, values, originOf }: Variables,
+  name: string,
+  readFile: ReadFile,
+): RawValue | undefined {
+  const text = values.get(name);
+  if (text !== undefined) return { text, source, origin: originOf(name), isQuotable: true };
+  const fileName = name + fileSuffix;
+  const path = values.get(fileName);
+  if (path === undefined) return undefined;
+  return {
+    text: readText(path, originOf(fileName), readFile).replace(/\r?\n$/, ""),
+    source: source === "environment" ? fileName : `${source}, ${fileName}`,
+    origin: `${originOf(fileName)}: ${path}`,
+    isQuotable: false,
+  };
+}
+
+/** Reads up to the limit, so that an endless device such as /dev/zero ends, and pipes work. */
+export const readFileSystem: ReadFile = (path, bytesMax) => {
+  const bytes = new Uint8Array(bytesMax);
+  const file = openSync(path, "r");
+  try {
+    let length = 0;
+    for (let read = -1; read !== 0; length += read)
+      read = readSync(file, bytes, length, bytesMax - length, null);
+    return bytes.subarray(0, length);
+  } finally {
+    closeSync(file);
+  }
+};
+
+/** The limit that Kubernetes has for a Secret or ConfigMap. */
+const fileBytesMax = 2 ** 20;
+
+function readText(path: string, origin: string, readFile: ReadFile): string {
+  const error = (reason: string) => new OperatorError(`${origin}: ${path} ${reason}`, 2);
+  if (path === "") throw new OperatorError(`${origin} is empty; it must name a file`, 2);
+  let bytes: Uint8Array;
+  try {
+    bytes = readFile(path, fileBytesMax + 1);
+  } catch (cause) {
+    // Node's message continues with the system call and the path.
+    throw error(`cannot be read (${(cause as Error).message.split(",")[0]})`);
+  }
+  if (bytes.length > fileBytesMax) throw error(`is larger than ${fileBytesMax} bytes; is it the right file?`);
+  const text = decodeUtf8(bytes);
+  if (text === undefined || text.includes("\0")) throw error("is not UTF-8 text; is it the right file?");
+  return text;
+}
+
+// A backslash in double quotes or before a closing quote has another meaning in each parser of such files.
+const quoted = /"[^"\\]*"|'[^']*(?<!\\)'|`[^`]*(?<!\\)`/.source;
+const unquoted = /[^\s"'`#][^\r\n\v\f#]*/.source;
+const name = /(?:export[ \t]+)?([\w.-]{1,100})/.source;
+const comment = /(?<!\S)#[^\r\n]*/.source;
+
+/**
+ * A statement that the runtime's parseEnv reads as written: an assignment, whose quoted value may span lines, a
+ * comment, both or neither. parseEnv itself skips lines that it cannot parse, and reads `NAME=a#b` as `a`.
+ */
+const statement = new RegExp(
+  String.raw`[ \t]*(?:${name}[ \t]*=[ \t]*(?:(?:${quoted})[ \t]*|${unquoted})?)?(?:${comment})?(?:\r?\n|$)`,
+  "y",
+);
+
+/** The line of each name that the text assigns. */
+function lineNumbers(path: string, text: string): ReadonlyMap<string, number> {
+  const lines = new Map<string, number>();
+  let line = 1;
+  for (let start = 0; start < text.length; start = statement.lastIndex) {
+    statement.lastIndex = start;
+    const [whole, name] = statement.exec(text) ?? [];
+    if (whole === undefined) {
+      throw new OperatorError(
+        `${path}, line ${line} is not NAME=value; put a value that contains #, quotes or backslashes in single quotes`,
+        2,
+      );
+    }
+    if (name !== undefined) {
+      const first = lines.get(name);
+      if (first !== undefined)
+        throw new OperatorError(`${path}, line ${line}: ${name} is already set in line ${first}`, 2);
+      lines.set(name, line);
+    }
+    line += whole.split("\n").length - 1;
+  }
+  return lines;
+}
+
+function assertKnown(variables: Variables): Variables {
+  const { values, originOf } = variables;
+  for (const name of values.keys()) {
+    if (!knownNames.has(name)) {
+      const place = originOf(name).slice(0, -name.length);
+      throw new OperatorError(`${place}unknown setting ${name}; ${suggestion(name)}`, 2);
+    }
+    const fileName = name + fileSuffix;
+    if (values.has(fileName))
+      throw new OperatorError(`${originOf(name)} and ${fileName} are both set; remove one of them`, 2);
+  }
+  return variables;
+}
+
+function suggestion(name: string): string {
+  const upperCase = name.toUpperCase().replaceAll(/[^A-Z0-9]/g, "_");
+  const nearest = nearestName(upperCase.startsWith(prefix) ? upperCase : prefix + upperCase);
+  return nearest === undefined
+    ? '"plantstore config" prints the settings of the server'
+    : `did you mean ${nearest}?`;
+}
+
+function nearestName(name: string): string | undefined {
+  // Two edits for a short name, such as PROT for PORT, and one for every three letters of a long one.
+  const maxDistance = Math.max(2, Math.floor((name.length - prefix.length) / 3));
+  const nearest = closestMatch(name.replace(/_FILE$/, ""), variableNames, { maxDistance });
+  if (nearest === undefined) return closestMatch(name, [...knownNames], { maxDistance });
+  const fileName = nearest + fileSuffix;
+  return name.endsWith(fileSuffix) && knownNames.has(fileName) ? fileName : nearest;
+}
+
+/**
+ * Drops the variables that Kubernetes sets in every pod for each Service of its namespace: a Service named plantstore
+ * sets PLANTSTORE_PORT=tcp://10.96.0.12:8080, which is not the setting.
+ */
+function withoutKubernetesLinks(variables: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  const services = [...variables.keys()]
+    .filter((name) => name.endsWith("_SERVICE_HOST"))
+    .map((name) => name.slice(0, -"_SERVICE_HOST".length))
+    .filter((service) => variables.has(`${service}_SERVICE_PORT`));
+  const isLinkOf = (service: string, name: string, value: string) =>
+    name.startsWith(`${service}_`) && isKubernetesLink(name.slice(service.length + 1), value);
+  return new Map(
+    [...variables].filter(([name, value]) => !services.some((service) => isLinkOf(service, name, value))),
+  );
+}
+
+/** By the kubelet's names (Kubernetes documentation, "Service", "Environment variables"). */
+function isKubernetesLink(suffix: string, value: string): boolean {
+  if (/^SERVICE_(?:HOST|PORT(?:_\w+)?)$/.test(suffix)) return true;
+  if (/^PORT_\d+_(?:TCP|UDP|SCTP)_(?:PROTO|PORT|ADDR)$/.test(suffix)) return true;
+  // Kubernetes does not overwrite a PLANTSTORE_PORT that the pod sets itself.
+  return /^PORT(?:_\d+_(?:TCP|UDP|SCTP))?$/.test(suffix) && /^(?:tcp|udp|sctp):\/\//.test(value);
+}

@@ -1,0 +1,87 @@
+// plantstore demo: a server on a store in a temporary folder, which is removed with everything in it when the server ends.
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Command } from "commander";
+import { OperatorError } from "../core/operator-error.ts";
+import { withSettings } from "./config/command-options.ts";
+import type { ServeConfig } from "./config/resolve.ts";
+import { type ServerSettingName, serverSettingNames } from "./config/settings.ts";
+import { formatCount, printError } from "./output.ts";
+import { withStore } from "./with-store.ts";
+
+type DemoSettingName = Exclude<ServerSettingName, "database" | "migrate">;
+
+const plants: readonly (readonly [name: string, tag?: string])[] = [
+  ["Monstera deliciosa", "tropical"],
+  ["Ficus lyrata", "tropical"],
+  ["Philodendron hederaceum", "tropical"],
+  ["Lavandula angustifolia", "herb"],
+  ["Ocimum basilicum", "herb"],
+  ["Salvia rosmarinus", "herb"],
+  ["Echeveria elegans", "succulent"],
+  ["Aloe vera", "succulent"],
+  ["Quercus robur", "tree"],
+  ["Ginkgo biloba", "tree"],
+  ["Dionaea muscipula", "carnivorous"],
+  ["Taraxacum officinale"],
+];
+
+export function demoCommand(): Command {
+  const command = new Command("demo").description(
+    `run a server on a new store with ${formatCount(plants.length)} in a temporary folder; all of it is removed when the server stops`,
+  );
+  const isDemoSetting = (name: ServerSettingName): name is DemoSettingName =>
+    name !== "database" && name !== "migrate";
+  return withSettings(command, serverSettingNames.filter(isDemoSetting), async (config) => {
+    const folder = makeFolder();
+    try {
+      removeAtExit(folder);
+      const database = `sqlite:${join(folder, "plantstore.db")}`;
+      await withStore(database, "create", (store) =>
+        store.create(
+          plants.map(([name, tag], index) => ({ id: BigInt(index + 1), name, ...(tag && { tag }) })),
+        ),
+      );
+      printError(
+        `A demonstration: its ${formatCount(plants.length)} and ${folder} are removed when the server stops.`,
+      );
+      const sources = { ...config.sources, database: "default", migrate: "default" };
+      const { serve } = await import("./serve.ts");
+      await serve({ ...config, database, migrate: "on", sources } satisfies ServeConfig);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+}
+
+function makeFolder(): string {
+  try {
+    return mkdtempSync(join(tmpdir(), "plantstore-demo-"));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new OperatorError(
+      `no folder can be created in ${tmpdir()} (${code}); set TMPDIR to one that is writable`,
+    );
+  }
+}
+
+/**
+ * Starts a process that removes the folder when this one ends, however it ends: the kernel closes the pipe to it, also after
+ * SIGKILL. In a session of its own, so that the signals of a terminal do not end it first.
+ */
+function removeAtExit(folder: string): void {
+  try {
+    Bun.spawn(["sh", "-c", 'cat; rm -rf -- "$0"', folder], {
+      cwd: "/",
+      stdin: "pipe",
+      stdout: "ignore",
+      stderr: "ignore",
+      detached: true,
+    }).unref();
+  } catch (error) {
+    // The single file also runs where there is no shell; then only a server that is stopped removes its folder.
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+}

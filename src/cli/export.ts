@@ -1,0 +1,55 @@
+// plantstore export: prints plants as NDJSON or CSV, all of them or a selection.
+
+import { fstatSync } from "node:fs";
+import { Command } from "commander";
+import type { ReadablePlantStore } from "../core/store/plant-store.ts";
+import { exportText } from "../operations/export.ts";
+import { operatorProgress } from "../operations/progress.ts";
+import { withSettings } from "./config/command-options.ts";
+import type { Config } from "./config/resolve.ts";
+import { formatCount, outputError, printChunks, printError, standardError } from "./output.ts";
+import { withStore } from "./with-store.ts";
+
+const standardOutput = 1;
+const settingNames = ["format", "delimiter", "tag", "sinceId", "withCreation", "database", "quiet"] as const;
+
+export function exportCommand(): Command {
+  const command = new Command("export")
+    .description("print plants, ordered by id, from one snapshot; works while the server runs")
+    .addHelpText(
+      "after",
+      `
+To continue an interrupted export, give --since-id with the last id that was
+printed. Ids are not ordered by time: a plant that was created later may have a
+smaller id.`,
+    );
+  return withSettings(command, settingNames, (config) => {
+    const { database, quiet } = config;
+    return withStore(database, "existing", (store) => exportPlants(store, config), { quiet });
+  });
+}
+
+async function exportPlants(
+  store: ReadablePlantStore,
+  { format = "ndjson", delimiter, tag, sinceId, withCreation, quiet }: Config<(typeof settingNames)[number]>,
+): Promise<void> {
+  const selection = { tag, sinceId, withCreation };
+  // Through a pipe, progress would mix with the output of its reader on the same terminal.
+  const isQuiet = quiet || !fstatSync(standardOutput).isFile();
+  const progress = operatorProgress(isQuiet ? undefined : standardError());
+  try {
+    const total = isQuiet ? undefined : await store.count(selection);
+    let plants = 0;
+    const onPlants = (soFar: number) => {
+      plants = soFar;
+      progress.update(soFar, total === undefined ? undefined : Math.min(1, soFar / total));
+    };
+    const chunks = exportText(store.export(selection), format, delimiter, onPlants, withCreation);
+    await printChunks(chunks);
+    progress.end();
+    if (!isQuiet) printError(`${formatCount(plants)} exported`);
+  } catch (error) {
+    progress.end();
+    throw outputError(error, "the export", "run it again");
+  }
+}

@@ -1,0 +1,140 @@
+// Entry point: plantstore <command>. Each command is a file of commands/.
+
+import { Command, CommanderError } from "commander";
+import { OperatorError } from "../core/operator-error.ts";
+import { commandName, nameCommands } from "./command-name.ts";
+import { redactPasswords } from "./config/redact.ts";
+import { printError, printLines } from "./output.ts";
+import { failClosedStreams } from "./standard-streams.ts";
+
+const usageExitCode = 2;
+
+/** Loaded on demand. The help lists them in this order. */
+const loaders: Readonly<Record<string, () => Promise<Command>>> = {
+  serve: async () => (await import("./serve-command.ts")).serveCommand(),
+  demo: async () => (await import("./demo.ts")).demoCommand(),
+  sandbox: async () => (await import("./sandbox.ts")).sandboxCommand(),
+  token: async () => (await import("./token.ts")).tokenCommand(),
+  get: async () => (await import("./get.ts")).getCommand(),
+  update: async () => (await import("./update.ts")).updateCommand(),
+  delete: async () => (await import("./delete.ts")).deleteCommand(),
+  export: async () => (await import("./export.ts")).exportCommand(),
+  import: async () => (await import("./import.ts")).importCommand(),
+  stats: async () => (await import("./stats.ts")).statsCommand(),
+  backup: async () => (await import("./backup.ts")).backupCommand(),
+  restore: async () => (await import("./restore.ts")).restoreCommand(),
+  migrate: async () => (await import("./migrate.ts")).migrateCommand(),
+  check: async () => (await import("./check.ts")).checkCommand(),
+  ready: async () => (await import("./ready.ts")).readyCommand(),
+  index: async () => (await import("./indexes.ts")).indexCommand(),
+  password: async () => (await import("./password.ts")).passwordCommand(),
+  conformance: async () => (await import("./conformance.ts")).conformanceCommand(),
+  config: async () => (await import("./config.ts")).configCommand(),
+  completion: async () => (await import("./completion.ts")).completionCommand(),
+  man: async () => (await import("./man.ts")).manCommand(),
+  licenses: async () => (await import("./licenses.ts")).licensesCommand(),
+};
+
+/** They describe all commands. */
+const describing: readonly string[] = ["completion", "man"];
+
+if (import.meta.main) {
+  try {
+    failClosedStreams();
+    await runCommandLine(process.argv.slice(2));
+  } catch (error) {
+    const { exitCode, line } = describeError(error);
+    if (line !== undefined) printError(line);
+    process.exitCode = exitCode;
+  }
+}
+
+/** Runs a command. Rejects with the error that ends it; describeError says what is printed of it. */
+export async function runCommandLine(args: readonly string[]): Promise<void> {
+  const helpTexts: string[] = [];
+  const version = isVersionFlag(args[0]) ? (await import("../core/build-info.ts")).describeBuild() : "";
+  const program = createProgram(version, (text) => helpTexts.push(text));
+  for (const load of loadersFor(args[0])) program.addCommand(await load());
+  inheritSettings(program);
+  await program.parseAsync(args, { from: "user" }).catch(async (error) => {
+    if (helpTexts.length > 0) await printLines([nameCommands(helpTexts.join("").replace(/\n$/, ""))]);
+    throw error;
+  });
+}
+
+/** The program without its commands. `writeOut` receives the help or the version. */
+function createProgram(version: string, writeOut: (text: string) => void): Command {
+  const name = commandName();
+  return (
+    new Command(name)
+      .description(
+        "A durable server for the Plant Store contract: POST /plants, bearer tokens, exact 64-bit ids.",
+      )
+      .version(version)
+      // Before the lines are wrapped.
+      .configureHelp({ optionDescription: ({ description }) => nameCommands(description) })
+      .configureOutput({
+        writeOut,
+        // runCommandLine rejects with the same text.
+        outputError: () => undefined,
+      })
+      .exitOverride()
+      .addHelpText(
+        "after",
+        `
+Settings, highest precedence first: a flag; its environment variable NAME, or
+NAME_FILE with the path of a file that contains the value; the file that
+--config names; the default. "plantstore config" prints those of serve.
+
+Examples:
+  ${name} serve --port 8080 --database sqlite:plantstore.db
+  ${name} token create --name ci --expires 90d
+  ${name} get 9007199254740993
+  ${name} export > plants.ndjson`,
+      )
+  );
+}
+
+/** The command of a first argument; all of them for anything else, such as help or a misspelt name. The version needs none. */
+function loadersFor(name: string | undefined): (() => Promise<Command>)[] {
+  if (isVersionFlag(name)) return [];
+  const isSingle = name !== undefined && Object.hasOwn(loaders, name) && !describing.includes(name);
+  const load = isSingle ? loaders[name] : undefined;
+  return load === undefined ? Object.values(loaders) : [load];
+}
+
+function isVersionFlag(name: string | undefined): boolean {
+  return name === "--version" || name === "-V";
+}
+
+/** The exit code of a failed command line, and the line for standard error; none after a help text or the version. */
+export function describeError(error: unknown): { exitCode: number; line?: string } {
+  if (error instanceof CommanderError) {
+    if (error.exitCode === 0) return { exitCode: 0 };
+    if (error.code === "commander.help") return { exitCode: usageExitCode };
+    return { exitCode: usageExitCode, line: `${usageError(error.message)}; see --help` };
+  }
+  if (error instanceof OperatorError) return { exitCode: error.exitCode, line: errorLine(error.message) };
+  const stack = String(error instanceof Error ? error.stack : error);
+  return { exitCode: 1, line: `plantstore: internal error: ${redactPasswords(stack)}` };
+}
+
+/** An error of commander in the form of all others. The text after the = of a misspelt flag may be a secret. */
+function usageError(text: string): string {
+  return errorLine(text.replace(/^error: /, "").replace(/^(unknown option '--[^=']+)=.*'/s, "$1'"));
+}
+
+/** One line that starts with the program's name. */
+function errorLine(text: string): string {
+  return `plantstore: ${redactPasswords(nameCommands(text))
+    .trim()
+    .replaceAll(/\p{Cc}+/gu, " ")}`;
+}
+
+/** Commander copies settings such as exitOverride to commands that it creates, but not to those that are added. */
+function inheritSettings(parent: Command): void {
+  for (const command of parent.commands) {
+    command.copyInheritedSettings(parent);
+    inheritSettings(command);
+  }
+}

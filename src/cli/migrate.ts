@@ -1,0 +1,34 @@
+// plantstore migrate: creates the store, or upgrades its schema, and distributes it where that is asked for.
+
+import { Command } from "commander";
+import { assertDistributable } from "../core/store/open-store.ts";
+import type { Distribution } from "../core/store/plant-store.ts";
+import { withSettings } from "./config/command-options.ts";
+import { printError } from "./output.ts";
+import { withStore } from "./with-store.ts";
+
+export function migrateCommand(): Command {
+  const command = new Command("migrate").description(
+    "create the store, or upgrade its schema; serve does so too, unless --migrate is off",
+  );
+  return withSettings(command, ["database", "distribute"], async ({ database, distribute }) => {
+    if (distribute !== undefined) assertDistributable(database);
+    await withStore(database, "create", async (store) => {
+      const { wasCreated, location } = store;
+      printError(
+        wasCreated
+          ? `Created an empty store: ${location}`
+          : `The store ${location} exists, and its schema is up to date.`,
+      );
+      const distribution = distribute === undefined ? undefined : await store.distribute?.();
+      if (distribution !== undefined) printError(describe(distribution));
+    });
+  });
+}
+
+function describe({ nodes, hasChanged }: Distribution): string {
+  const where = `over ${nodes} ${nodes === 1 ? "node" : "nodes"} of Citus`;
+  return hasChanged
+    ? `Distributed the plants by id ${where}; every node has the tokens.`
+    : `The plants are distributed by id ${where}.`;
+}

@@ -1,0 +1,93 @@
+// Output of commands: results go to standard output, everything else to standard error.
+
+import { fstatSync } from "node:fs";
+import { OperatorError } from "../core/operator-error.ts";
+
+let stderr: NodeJS.WriteStream | undefined;
+
+/** Standard error, which is made on first use: that takes 7 ms of processor time. Its reader may exit. */
+export function standardError(): NodeJS.WriteStream {
+  stderr ??= process.stderr.on("error", () => undefined);
+  return stderr;
+}
+
+/** Whether standard error is a terminal. */
+export function isErrorTerminal(): boolean {
+  return isCharacterDevice(2) && standardError().isTTY;
+}
+
+/** The columns of the terminal that is standard output; undefined if it is not one. */
+export function outputColumns(): number | undefined {
+  // Made only here: process.stdout takes 7 ms of processor time.
+  return isCharacterDevice(1) && process.stdout.isTTY ? process.stdout.columns || 80 : undefined;
+}
+
+function isCharacterDevice(fd: number): boolean {
+  return fstatSync(fd).isCharacterDevice();
+}
+
+/** Writes one line to standard error. */
+export function printError(line: string): void {
+  standardError().write(`${line}\n`);
+}
+
+/** Writes lines to standard output, with backpressure. Resolves if the reader exits (EPIPE). */
+export async function printLines(lines: Iterable<string>): Promise<void> {
+  try {
+    await printChunks(withLineEnds(lines));
+  } catch (error) {
+    throw outputError(error, "standard output", "try again");
+  }
+}
+
+/** The OperatorError for a failed write to standard output; any other error unchanged. */
+export function outputError(error: unknown, name: string, retry: string): unknown {
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  if (syscall !== "write") return error;
+  // bin/plantstore and standard-streams.ts leave a closed standard output in this state.
+  const advice = code === "EBADF" ? "standard output is closed: redirect it" : "free some space";
+  return new OperatorError(`${name} could not be written (${code}); ${advice}, and ${retry}`);
+}
+
+/** Writes texts, which contain their line ends, to standard output as printLines does. Rejects with the error of a failed write. */
+export async function printChunks(texts: AsyncIterable<string> | Iterable<string>): Promise<void> {
+  try {
+    await write(texts);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EPIPE") throw error;
+  }
+}
+
+/** Writes lines, and rejects if the reader exits before it has read them. */
+export async function printAll(lines: Iterable<string>): Promise<void> {
+  await write(withLineEnds(lines));
+}
+
+async function write(texts: AsyncIterable<string> | Iterable<string>): Promise<void> {
+  const output = Bun.stdout.writer({ highWaterMark: 2 ** 16 });
+  for await (const text of texts) {
+    const written = output.write(text);
+    if (typeof written !== "number") await written;
+  }
+  await output.end();
+}
+
+function withLineEnds(lines: Iterable<string>): string[] {
+  return Array.from(lines, (line) => `${line}\n`);
+}
+
+/** Such as "1 plant" or "200,000 plants". */
+export function formatCount(plants: number): string {
+  return `${plants.toLocaleString("en")} ${plants === 1 ? "plant" : "plants"}`;
+}
+
+/** Rows of cells as lines with aligned columns. */
+export function formatTable(rows: readonly (readonly string[])[]): string[] {
+  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
+  return rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
+}

@@ -1,0 +1,42 @@
+// Prompts for a password without echoing it.
+
+import { createInterface } from "node:readline/promises";
+import { type Readable, Writable } from "node:stream";
+import { OperatorError } from "../core/operator-error.ts";
+import { standardError } from "./output.ts";
+
+/** Reads a line of standard input; on a terminal it prints the question first and turns echo off. */
+export async function promptPassword(question: string): Promise<string> {
+  const { stdin } = process;
+  const lines = createInterface({ input: stdin, output: discard(), terminal: stdin.isTTY });
+  // After createInterface has turned echo off, since typing may start as soon as the question is visible.
+  if (stdin.isTTY) standardError().write(question);
+  try {
+    return await Promise.race([firstLine(lines), rejectOnError(stdin)]);
+  } finally {
+    lines.close();
+    if (stdin.isTTY) standardError().write("\n");
+  }
+}
+
+async function firstLine(lines: AsyncIterable<string>): Promise<string> {
+  for await (const line of lines) return line;
+  return "";
+}
+
+/** Rejects if the stream cannot be read; readline itself treats a read error as the end of the stream. */
+function rejectOnError(stream: Readable): Promise<never> {
+  return new Promise((_, reject) => {
+    stream.once("error", ({ code, message }: NodeJS.ErrnoException) =>
+      reject(
+        new OperatorError(
+          `standard input could not be read (${code ?? message}); redirect it from a file or a pipe`,
+        ),
+      ),
+    );
+  });
+}
+
+function discard(): Writable {
+  return new Writable({ write: (_chunk, _encoding, done) => done() });
+}

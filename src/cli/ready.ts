@@ -1,0 +1,69 @@
+// plantstore ready: whether the server with these settings is ready, for health checks and for units that wait for a start.
+
+import { get as httpGet } from "node:http";
+import { get as httpsGet } from "node:https";
+import { Command } from "commander";
+import { OperatorError } from "../core/operator-error.ts";
+import { withSettings } from "./config/command-options.ts";
+import type { Config } from "./config/resolve.ts";
+import { printLines } from "./output.ts";
+
+/** Longer than a commit of a store that can still commit. */
+const responseMsMax = 10_000;
+
+/** A start takes some 100 ms. */
+const retryMs = 100;
+
+/**
+ * Only what locates the server. Secrets are not read: systemd 252 hides the credentials of a unit from its ExecStartPost.
+ */
+const listenerSettings = ["host", "port", "tlsCertificate", "adminHost", "adminPort"] as const;
+type Listeners = Pick<Config<(typeof listenerSettings)[number]>, (typeof listenerSettings)[number]>;
+
+export function readyCommand(): Command {
+  const command = new Command("ready").description(
+    "request /readyz from the server with these settings: print ready and exit with 0, or print the reason and exit with 1",
+  );
+  return withSettings(command, ["waitSecondsMax", ...listenerSettings], async (config) => {
+    const url = readinessUrl(config);
+    const deadline = performance.now() + config.waitSecondsMax * 1_000;
+    for (;;) {
+      const problem = await findProblem(url);
+      if (problem === undefined) return printLines(["ready"]);
+      if (performance.now() + retryMs > deadline) throw new OperatorError(`not ready: ${problem}`);
+      await new Promise((resolve) => setTimeout(resolve, retryMs));
+    }
+  });
+}
+
+/** Without an admin listener the base URL of the public one: any response will do, as that listener opens after the store. */
+function readinessUrl({ host, port, tlsCertificate, adminHost, adminPort }: Listeners): URL {
+  if (adminPort !== "off" && adminPort !== 0)
+    return new URL(`http://${authority(adminHost, adminPort)}/readyz`);
+  if (port === 0)
+    throw new OperatorError("--port 0 is a port that only the server knows; give --admin-port a number", 2);
+  return new URL(`${tlsCertificate === undefined ? "http" : "https"}://${authority(host, port)}/`);
+}
+
+/** A listener on all addresses is reached on the loopback interface. */
+function authority(host: string, port: number): string {
+  if (host === "0.0.0.0") return `127.0.0.1:${port}`;
+  if (host === "::") return `[::1]:${port}`;
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** Why the server is not ready; undefined if it is. Not by fetch, which would use a proxy of the environment. */
+function findProblem(url: URL): Promise<string | undefined> {
+  const { promise, resolve } = Promise.withResolvers<string | undefined>();
+  // The certificate is for the name that clients use.
+  const request = (url.protocol === "https:" ? httpsGet : httpGet)(url, { rejectUnauthorized: false });
+  request.setTimeout(responseMsMax, () => request.destroy(new Error(`no response in ${responseMsMax} ms`)));
+  request.on("error", (error) => resolve(`${url.origin}: ${error.message}`));
+  request.on("response", async (response) => {
+    let body = "";
+    for await (const chunk of response.setEncoding("utf8")) body += chunk;
+    const isReady = url.pathname === "/" || response.statusCode === 200;
+    resolve(isReady ? undefined : `${url.href} responded with ${response.statusCode}: ${body.trim()}`);
+  });
+  return promise;
+}

@@ -1,0 +1,24 @@
+// plantstore restore FILE: replaces the store with a backup.
+
+import { Command } from "commander";
+import { restoreStore } from "../core/store/open-store.ts";
+import { withSettings } from "./config/command-options.ts";
+import { formatCount, printError } from "./output.ts";
+
+export function restoreCommand(): Command {
+  const command = new Command("restore")
+    .description("replace the store with a backup; no server may have the store open")
+    .argument("<file>", 'a file that "plantstore backup" has written')
+    .addHelpText(
+      "after",
+      "\nTokens are restored too: a token that was revoked after the backup is active\nagain, so revoke it again.",
+    );
+  return withSettings(
+    command,
+    ["database", "force", "quiet"],
+    async ({ database, force, quiet }, file: string) => {
+      const { plants } = await restoreStore(file, database, force);
+      if (!quiet) printError(`Restored ${formatCount(plants)} and the tokens of the backup.`);
+    },
+  );
+}

@@ -1,0 +1,150 @@
+// plantstore sandbox: a server on a store in memory, for those who build and test API tools. Nothing is kept.
+
+import { Command } from "commander";
+import packageJson from "../../package.json";
+import { printable, textStyle } from "../core/observability/terminal.ts";
+import { OperatorError } from "../core/operator-error.ts";
+import { formatBanner, formatRows } from "./banner.ts";
+import { withSettings } from "./config/command-options.ts";
+import {
+  type Config,
+  changedSettings,
+  effectiveSettings,
+  resolveConfig,
+  type ServeConfig,
+} from "./config/resolve.ts";
+import { type ServerSettingName, serverSettingNames } from "./config/settings.ts";
+import { outputColumns, printError, printLines } from "./output.ts";
+import { ReadyFile } from "./ready-file.ts";
+import type { ServerAddresses, ServerVariant } from "./serve.ts";
+
+/** The settings of a server that a sandbox does not have: those of a store that is kept, and TLS. */
+const excluded = [
+  "database",
+  "migrate",
+  "bootstrapToken",
+  "consoleHistory",
+  "tlsCertificate",
+  "tlsKey",
+] as const;
+type SandboxServerSettingName = Exclude<ServerSettingName, (typeof excluded)[number]>;
+
+const ownNames = ["sandboxToken", "sandboxSeed", "sandboxReadyPath", "exitWithParent"] as const;
+type SandboxSettingName = SandboxServerSettingName | (typeof ownNames)[number];
+type SandboxConfig = Config<SandboxSettingName>;
+
+const settingNames: readonly SandboxSettingName[] = [
+  ...ownNames,
+  ...serverSettingNames.filter(
+    (name): name is SandboxServerSettingName => !excluded.some((each) => each === name),
+  ),
+];
+
+export function sandboxCommand(): Command {
+  const command = new Command("sandbox").description(
+    "run a server for tests of API tools, on a store in memory: it keeps nothing, can be reset, and can be told how to respond",
+  );
+  return withSettings(command, settingNames, runSandbox);
+}
+
+async function runSandbox(config: SandboxConfig): Promise<void> {
+  const { sandboxToken: token, sandboxSeed: seed, adminNames = [], trustedProxies = [] } = config;
+  using readyFile =
+    config.sandboxReadyPath === undefined ? undefined : new ReadyFile(config.sandboxReadyPath);
+  printError(
+    'A sandbox: nothing is kept, and all plants are gone when it ends. "plantstore serve" keeps them.',
+  );
+  if (namesStore(config)) printError("PLANTSTORE_DATABASE is ignored: a sandbox has its store in memory.");
+  using parent = config.exitWithParent ? new StandardInput() : undefined;
+  const [{ serve }, { Sandbox }] = await Promise.all([import("./serve.ts"), import("../sandbox/sandbox.ts")]);
+  const sandbox = new Sandbox({ token, seed, adminNames, trustedProxies });
+  const variant: ServerVariant = {
+    configured: {
+      settings: effectiveSettings(config, settingNames),
+      changed: changedSettings(config, settingNames),
+    },
+    wallNow: () => sandbox.clock.now(),
+    openStore: ({ onUnavailable }) => sandbox.openStore(onUnavailable),
+    stopRequest: parent?.ended ?? new Promise(() => undefined),
+    extend: (core) => sandbox.extend(core),
+    async announce(addresses) {
+      const { url, adminUrl = null } = addresses;
+      const controlUrl = adminUrl === null ? null : `${adminUrl}/sandbox`;
+      readyFile?.write({ url, plantsUrl: `${url}/plants`, token, adminUrl, controlUrl, pid: process.pid });
+      await printLines(startLines(config, addresses, controlUrl));
+    },
+  };
+  await serve(toServeConfig(config), variant);
+}
+
+/** With the settings that a sandbox does not have as they are without a file. */
+function toServeConfig(config: SandboxConfig): ServeConfig {
+  const sources = Object.fromEntries(excluded.map((name) => [name, "default"])) as Record<
+    (typeof excluded)[number],
+    string
+  >;
+  return {
+    ...config,
+    ...{ database: "memory:", migrate: "on", bootstrapToken: "off", consoleHistory: "off" },
+    ...{ tlsCertificate: undefined, tlsKey: undefined },
+    sources: { ...config.sources, ...sources },
+  } satisfies ServeConfig;
+}
+
+/** Whether the environment or the configuration file names a store. */
+function namesStore({ config }: SandboxConfig): boolean {
+  try {
+    const { sources } = resolveConfig(["database"], config === undefined ? {} : { config }, process.env);
+    return sources.database !== "default";
+  } catch (error) {
+    // A store that cannot be one is ignored as well.
+    if (error instanceof OperatorError) return true;
+    throw error;
+  }
+}
+
+/** On a terminal a banner; elsewhere the base URL is the first line. */
+function startLines(
+  { sandboxToken, sandboxSeed, publicUrl }: SandboxConfig,
+  { url, documentationUrl, consoleUrl }: ServerAddresses,
+  controlUrl: string | null,
+): string[] {
+  const columns = outputColumns();
+  const style = textStyle(columns !== undefined, process.env);
+  const rows = [
+    ["Interface", `${url}/plants`],
+    ["Token", sandboxToken],
+    ...(publicUrl === undefined ? [] : [["Public URL", publicUrl] as const]),
+    ["Documentation", documentationUrl ?? "off"],
+    ["Console", consoleUrl ?? "off"],
+    ["Control", controlUrl ?? "off"],
+    ["Seeds", sandboxSeed === undefined ? "none" : printable(sandboxSeed, style)],
+    ["Store", "in memory; nothing is kept"],
+  ] as const;
+  return columns === undefined
+    ? [url, ...formatRows(rows, undefined)]
+    : formatBanner(`Plant Store ${packageJson.version} sandbox`, rows, { columns, style });
+}
+
+/** The standard input of this process, which ends when the program that holds the other end of its pipe does. */
+class StandardInput implements Disposable {
+  readonly ended: Promise<string>;
+  readonly #reader = Bun.stdin.stream().getReader();
+
+  constructor() {
+    this.ended = this.#readToEnd();
+  }
+
+  async #readToEnd(): Promise<string> {
+    for (;;) {
+      // An error ends it too: a terminal that has hung up.
+      const { done } = await this.#reader.read().catch(() => ({ done: true }));
+      if (done) return "end of standard input";
+    }
+  }
+
+  [Symbol.dispose](): void {
+    // A pipe that its writer keeps open would keep the process running.
+    this.#reader.cancel().catch(() => undefined);
+  }
+}

@@ -1,0 +1,216 @@
+// The components of the operator console of a running server.
+
+import { dirname, resolve } from "node:path";
+import packageJson from "../../package.json";
+import { Backups, type RunningCopy } from "../console/backups.ts";
+import { TrustedProxies } from "../console/client-address.ts";
+import { ConsoleToken } from "../console/console-token.ts";
+import { Exports } from "../console/exports.ts";
+import { HistoryFile } from "../console/history-file.ts";
+import { Imports } from "../console/imports.ts";
+import { Indexes } from "../console/indexes.ts";
+import { Inventory } from "../console/inventory.ts";
+import { NewPlants } from "../console/new-plant.ts";
+import { OperatorConsole } from "../console/operator-console.ts";
+import { Plants, type PlantsDependencies } from "../console/plants.ts";
+import type { RecentCreates } from "../console/recent-creates.ts";
+import { RecentRequests } from "../console/recent-requests.ts";
+import { RecentSamples, sampleMs } from "../console/recent-samples.ts";
+import { Requests } from "../console/requests.ts";
+import type { Sessions } from "../console/sessions.ts";
+import { Tokens } from "../console/tokens.ts";
+import type { Authenticator } from "../core/auth/authenticator.ts";
+import { randomBytes } from "../core/auth/token.ts";
+import type { BodyCapture } from "../core/http/create-plant.ts";
+import type { PublicHandler } from "../core/http/handler.ts";
+import type { Clock, Emit } from "../core/observability/server-event.ts";
+import { errorMessage } from "../core/operator-error.ts";
+import type { GroupCommit } from "../core/store/group-commit.ts";
+import type { PlantReader } from "../core/store/plant-reader.ts";
+import type { PlantStore } from "../core/store/plant-store.ts";
+import type { ServeConfig } from "./config/resolve.ts";
+
+const recentRequestsMax = 1_000;
+
+const sqliteScheme = "sqlite:";
+
+/** Of the file with the samples of the charts, beside an SQLite store. */
+const historySuffix = "-history";
+
+export interface ConsoleResources {
+  readonly store: PlantStore;
+  readonly recentCreates: RecentCreates;
+  readonly resources: AsyncDisposableStack;
+  readonly emit: Emit;
+  /** The handlers of events; the console's charts are added. */
+  readonly subscribers: Emit[];
+  readonly now: Clock;
+  /** Milliseconds since the epoch: the clock by which tokens expire. */
+  readonly wallNow: () => number;
+  readonly sessions: Sessions;
+  readonly authenticator: Pick<Authenticator, "lookupHash">;
+  readonly groupCommit: GroupCommit;
+  readonly bodyCapture: BodyCapture;
+  readonly create: PublicHandler["create"];
+}
+
+export function createConsole(config: ServeConfig, parts: ConsoleResources): OperatorConsole {
+  const { adminNames, trustedProxies, bodyBytesMax, database } = config;
+  const { store, recentCreates, resources, emit, subscribers, now, wallNow, create, groupCommit } = parts;
+  const lookupHash = (hash: string) => parts.authenticator.lookupHash(hash);
+  const history = startHistory(config, parts);
+  const recent = new RecentRequests(recentRequestsMax);
+  subscribers.push((event) => recent.handle(event));
+
+  // Opened at once: on SQLite it is a thread, and Bun ends the process if a thread starts when no descriptor is free.
+  let opening: Promise<PlantReader> | undefined;
+  const reader = () => {
+    opening ??= store.openReader().catch((error) => {
+      opening = undefined;
+      throw error;
+    });
+    return opening;
+  };
+  // The call that needs it opens it again, and gets the reason.
+  reader().catch(() => undefined);
+  resources.defer(async () => (await opening?.catch(() => undefined))?.close());
+
+  const stopWatching = watchImports(reader, emit, now);
+  resources.defer(stopWatching);
+  const imports = new Imports({ groupCommit, recordBytesMax: bodyBytesMax, emit, now });
+  resources.defer(() => imports.close());
+  const requests = new Requests({ recent, bodyCapture: parts.bodyCapture, emit, now, wallNow: Date.now });
+  resources.defer(() => requests.close());
+  const file = sqliteFile(database);
+  const backups =
+    file === undefined
+      ? undefined
+      : new Backups({
+          folder: dirname(resolve(file)),
+          copy: (target) => startBackup(database, target),
+          storeBytes: () => store.bytesOnDisk(),
+          wallNow: Date.now,
+        });
+  resources.defer(() => backups?.close());
+  const consoleToken = new ConsoleToken({ store: store.tokens, lookupHash, wallNow, randomBytes });
+  const inventory = new Inventory({
+    ...{ reader, recentCreates, now },
+    bytesOnDisk: () => store.bytesOnDisk(),
+    wallNow: Date.now,
+  });
+  const onEdited: PlantsDependencies["onEdited"] = ({ id, replacement }, client) => {
+    if (replacement === undefined) inventory.addDeleted();
+    emit({
+      kind: "plantEdited",
+      change: replacement === undefined ? "deleted" : "updated",
+      id,
+      by: "console",
+      client,
+    });
+  };
+
+  return new OperatorConsole({
+    names: adminNames ?? [],
+    trustedProxies: new TrustedProxies(trustedProxies ?? []),
+    sessions: parts.sessions,
+    plants: new Plants({
+      reader,
+      recentCreates,
+      edit: (edit) => store.edit(edit),
+      onEdited,
+      bodyBytesMax,
+    }),
+    inventory,
+    newPlants: new NewPlants({ consoleToken, lookupHash, create }),
+    imports,
+    exports: new Exports({
+      reader,
+      plants: () => inventory.plants,
+      plantsOfTag: (tag) => inventory.plantsOfTag(tag),
+    }),
+    backups,
+    requests,
+    tokens: new Tokens(store.tokens, wallNow),
+    indexes: new Indexes({ indexes: store.indexes, reader, plants: () => inventory.plants, now }),
+    history,
+    now,
+    about: { version: packageJson.version, engine: store.engine, run: crypto.randomUUID() },
+    onInternalError: (error) => emit({ kind: "internalError", requestId: "console", error }),
+  });
+}
+
+/** Emits what imports by the command have created, in time for each sample; returns a function that ends it. */
+function watchImports(reader: () => Promise<PlantReader>, emit: Emit, now: Clock): () => void {
+  let last: number | undefined;
+  let isReading = false;
+  const readTotal = async () => {
+    const total = await (await reader()).importedTotal();
+    if (last !== undefined && total > last)
+      emit({ kind: "plantsImportedElsewhere", created: total - last, endedAt: now() });
+    last = total;
+  };
+  const tick = () => {
+    // A store that is slow to respond is not asked again: the calls would queue up.
+    if (isReading) return;
+    isReading = true;
+    readTotal()
+      // A store that cannot be read is reported by what needs it.
+      .catch(() => undefined)
+      .finally(() => {
+        isReading = false;
+      });
+  };
+  tick();
+  const timer = setInterval(tick, sampleMs);
+  return () => clearInterval(timer);
+}
+
+/** The samples of the charts, which a file stores from one start to the next. */
+function startHistory(
+  { consoleHistory, database }: ServeConfig,
+  { subscribers, resources, emit, now }: ConsoleResources,
+): RecentSamples {
+  const history = new RecentSamples(now(), Date.now());
+  subscribers.push((event) => history.handle(event));
+  const store = sqliteFile(database);
+  const path = consoleHistory ?? (store === undefined ? "off" : `${store}${historySuffix}`);
+  if (path === "off") return history;
+  const file = new HistoryFile(path, history, now(), (error) => {
+    emit({ kind: "historyFileFailed", reason: errorMessage(error) });
+  });
+  const timer = setInterval(() => void file.update(now()), sampleMs);
+  resources.defer(() => {
+    clearInterval(timer);
+    return file.end(now());
+  });
+  return history;
+}
+
+/** The path of an SQLite store; undefined for another engine. */
+function sqliteFile(database: string): string | undefined {
+  return database.startsWith(sqliteScheme) ? database.slice(sqliteScheme.length) : undefined;
+}
+
+/** Copies a store by the command, in a process that can be ended at any time. */
+function startBackup(database: string, file: string): RunningCopy {
+  const child = Bun.spawn([...ownCommand(), "backup", file, "--database", database, "--quiet"], {
+    env: { PATH: process.env.PATH ?? "" },
+    stdin: "ignore",
+    stdout: "ignore",
+    stderr: "pipe",
+  });
+  const ended = Promise.all([child.exited, child.stderr.text()]).then(([exitCode, text]) => {
+    if (exitCode === 0) return undefined;
+    const reason = text.trim().replace(/^plantstore: /, "");
+    return reason === "" ? "The backup was cancelled." : reason;
+  });
+  return { ended, cancel: () => child.kill("SIGKILL") };
+}
+
+/** The command of this program: a compiled executable contains its code, elsewhere Bun runs it, with bin/plantstore's flags. */
+function ownCommand(): string[] {
+  const isCompiled = Bun.main.startsWith("/$bunfs/");
+  return isCompiled
+    ? [process.execPath]
+    : [process.execPath, "--no-env-file", "--config=/dev/null", Bun.main];
+}

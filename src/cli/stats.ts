@@ -1,0 +1,45 @@
+// plantstore stats: prints the size of the store and the number of tokens.
+
+import { Command } from "commander";
+import { isActive } from "../core/auth/token.ts";
+import type { ReadablePlantStore } from "../core/store/plant-store.ts";
+import { withSettings } from "./config/command-options.ts";
+import { formatTable, printLines } from "./output.ts";
+import { withStore } from "./with-store.ts";
+
+export function statsCommand(): Command {
+  const command = new Command("stats")
+    .description("print the number of plants, the size on disk, the tokens and the schema version")
+    .addHelpText("after", "\nPlants are counted one by one, which takes about a second for 10 million.");
+  return withSettings(command, ["json", "database"], ({ json, database }) =>
+    withStore(database, "existing", async (store) => {
+      const stats = await readStats(store);
+      await printLines(json ? [JSON.stringify(stats)] : formatStats(stats));
+    }),
+  );
+}
+
+async function readStats(store: ReadablePlantStore) {
+  const { plants, bytes, schemaVersion } = await store.size();
+  const all = await store.tokens.list();
+  const active = all.filter((token) => isActive(token, Date.now())).length;
+  const revoked = all.filter(({ revokedAt }) => revokedAt !== null).length;
+  const tokens = { active, expired: all.length - active - revoked, revoked };
+  return { engine: store.engine, plants, bytesOnDisk: bytes ?? null, tokens, schemaVersion };
+}
+
+function formatStats({
+  engine,
+  plants,
+  bytesOnDisk,
+  tokens,
+  schemaVersion,
+}: Awaited<ReturnType<typeof readStats>>): string[] {
+  return formatTable([
+    ["engine", engine],
+    ["plants", plants.toLocaleString("en")],
+    ["size on disk", bytesOnDisk === null ? "unknown" : `${bytesOnDisk.toLocaleString("en")} bytes`],
+    ["tokens", `${tokens.active} active, ${tokens.expired} expired, ${tokens.revoked} revoked`],
+    ["schema version", String(schemaVersion)],
+  ]);
+}

@@ -1,0 +1,126 @@
+// plantstore token create | rotate | list | revoke. Running servers apply a change within 2 seconds.
+
+import { Command } from "commander";
+import { makeToken, randomBytes } from "../core/auth/token.ts";
+import { toIsoString, toTokenSummary } from "../core/auth/token-summary.ts";
+import { OperatorError } from "../core/operator-error.ts";
+import { withSettings } from "./config/command-options.ts";
+import { formatTable, printAll, printError, printLines } from "./output.ts";
+import { withStore } from "./with-store.ts";
+
+export function tokenCommand(): Command {
+  return new Command("token")
+    .description("issue, rotate, list and revoke the tokens that clients send")
+    .addCommand(createCommand())
+    .addCommand(rotateCommand())
+    .addCommand(listCommand())
+    .addCommand(revokeCommand());
+}
+
+function createCommand(): Command {
+  const command = new Command("create").description("issue a token, and print it; it is shown only once");
+  return withSettings(
+    command,
+    ["tokenName", "tokenExpires", "database"],
+    async ({ tokenName: name, tokenExpires, database }) => {
+      const expiresAt = toExpiresAt(tokenExpires) ?? null;
+      const { token, record } = makeToken({ name, expiresAt }, { now: Date.now(), randomBytes });
+      const wasAdded = await withStore(database, "writable", ({ tokens }) => tokens.add(record));
+      if (!wasAdded)
+        throw new OperatorError(
+          `a token named "${name}" already exists; choose another name, or rotate or revoke it`,
+        );
+      await printToken(database, token, record.hash, "issue another");
+      printError(`Token "${name}" issued, ${formatExpiry(expiresAt)}. It is shown only once.`);
+    },
+  );
+}
+
+function rotateCommand(): Command {
+  const command = new Command("rotate")
+    .description(
+      "issue a new token with the same name, and print it; it is shown only once. Older tokens stay valid until the overlap ends or they expire",
+    )
+    .argument("<name>", "name of the token");
+  return withSettings(
+    command,
+    ["tokenOverlap", "tokenExpires", "database"],
+    async ({ tokenOverlap: overlapMs, tokenExpires, database }, name: string) => {
+      const now = Date.now();
+      const { token, record } = makeToken({ name, expiresAt: null }, { now, randomBytes });
+      const expiresAt = toExpiresAt(tokenExpires);
+      const outcome = await withStore(database, "writable", ({ tokens }) =>
+        tokens.rotate({ hash: record.hash, name, rotatedAt: now, expiresAt, overlapEndsAt: now + overlapMs }),
+      );
+      if (outcome === "none") throw noActiveToken(name);
+      if (outcome === "expired")
+        throw new OperatorError(
+          `the token named ${JSON.stringify(name)} has expired; revoke it, and create another with that name`,
+        );
+      await printToken(database, token, record.hash, "the previous token is unchanged; try again");
+      const { predecessorEndsAt } = outcome;
+      const previous =
+        predecessorEndsAt > now
+          ? `stays valid until ${toIsoString(predecessorEndsAt)}`
+          : "is rejected within 2 seconds";
+      printError(
+        `Token "${name}" rotated, ${formatExpiry(outcome.token.expiresAt)}. It is shown only once. The previous token ${previous}.`,
+      );
+    },
+  );
+}
+
+function listCommand(): Command {
+  const command = new Command("list").description("list the tokens by name, with their states");
+  return withSettings(command, ["json", "database"], async ({ json, database }) => {
+    const now = Date.now();
+    const tokens = await withStore(database, "existing", (store) => store.tokens.list());
+    const summaries = tokens.map((token) => toTokenSummary(token, now));
+    const rows = summaries.map(({ name, state, created, expires, revoked, lastUsed }) => [
+      name,
+      state,
+      created,
+      expires ?? "no expiry",
+      revoked ?? "-",
+      lastUsed ?? "never used",
+    ]);
+    const header = ["NAME", "STATE", "CREATED", "EXPIRES", "REVOKED", "LAST USED"];
+    await printLines(json ? summaries.map((row) => JSON.stringify(row)) : formatTable([header, ...rows]));
+  });
+}
+
+function revokeCommand(): Command {
+  const command = new Command("revoke")
+    .description("revoke a token, and the older tokens of its name, permanently")
+    .argument("<name>", "name of the token");
+  return withSettings(command, ["database"], async ({ database }, name: string) => {
+    const wasRevoked = await withStore(database, "writable", ({ tokens }) => tokens.revoke(name, Date.now()));
+    if (!wasRevoked) throw noActiveToken(name);
+    printError(`Token "${name}" revoked; running servers reject it within 2 seconds.`);
+  });
+}
+
+/** Prints a token alone. Revokes it if it could not be printed, since it cannot be shown again. */
+async function printToken(database: string, token: string, hash: string, advice: string): Promise<void> {
+  await printAll([token]).catch(async (error) => {
+    await withStore(database, "writable", ({ tokens }) => tokens.revokeByHash(hash));
+    throw new OperatorError(
+      `the token could not be printed (${error.code ?? error.message}), and is revoked; ${advice}`,
+    );
+  });
+}
+
+/** Null for never; undefined if not given. */
+function toExpiresAt(expires: number | "never" | undefined): number | null | undefined {
+  return expires === "never" ? null : expires;
+}
+
+function noActiveToken(name: string): OperatorError {
+  return new OperatorError(
+    `no active token is named ${JSON.stringify(name)}; "plantstore token list" lists the active ones`,
+  );
+}
+
+function formatExpiry(expiresAt: number | null): string {
+  return expiresAt === null ? "no expiry" : `valid until ${toIsoString(expiresAt)}`;
+}

@@ -1,0 +1,33 @@
+// Opens the store for one command, and closes it at the end.
+
+import { openStore } from "../core/store/open-store.ts";
+import type { OnUnavailable, OpenMode, ReadablePlantStore } from "../core/store/plant-store.ts";
+import { printError } from "./output.ts";
+
+interface WithStoreOptions {
+  /** Whether nothing is printed while the command waits for a database. */
+  readonly quiet?: boolean;
+  /** Called with the reason when the store cannot be written; prints it by default. */
+  readonly onUnavailable?: OnUnavailable;
+  /** Ends the wait for a database that cannot be reached. */
+  readonly signal?: AbortSignal;
+}
+
+/** Closes the store also if `use` fails: an open connection would keep the process running. */
+export async function withStore<Result>(
+  database: string,
+  mode: OpenMode,
+  use: (store: ReadablePlantStore) => Promise<Result>,
+  { quiet = false, onUnavailable = printError, signal }: WithStoreOptions = {},
+): Promise<Result> {
+  const report = (waitingFor: string) => printError(`waiting for ${waitingFor}`);
+  const store = await openStore(database, mode, onUnavailable, {
+    ...(quiet ? {} : { report }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+  try {
+    return await use(store);
+  } finally {
+    await store.close();
+  }
+}

@@ -1,0 +1,183 @@
+// The console's backup: the store is copied to a file by a process of its own, and the file is downloaded. A download that is
+// slow, or whose browser has gone, therefore holds nothing but the file, which is removed after ten minutes.
+
+import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { respondDownload, respondError, respondJson } from "../core/admin/responses.ts";
+
+/** A copy that is being made by another process. */
+export interface RunningCopy {
+  /** Resolves when the copy is complete and verified: undefined, or why it failed. */
+  readonly ended: Promise<string | undefined>;
+  /** Ends the process; `ended` resolves then. */
+  cancel(): void;
+}
+
+export interface BackupDependencies {
+  /** Where the copies are made: the folder of the store, which has room for it where there is room for the store. */
+  readonly folder: string;
+  /** Copies the store to a file. */
+  readonly copy: (file: string) => RunningCopy;
+  /** The size of the store, to which that of the copy is compared. */
+  readonly storeBytes: () => Promise<number | undefined>;
+  readonly wallNow: () => number;
+}
+
+const folderPrefix = "plantstore-download-";
+const fileName = "backup.db";
+
+/** A copy that is not downloaded is removed after this time, and after a crash of the server by a backup on the next day. */
+const keptMs = 600_000;
+const abandonedMs = 86_400_000;
+
+/** Read and sent at a time. */
+const pieceBytes = 2 ** 20;
+
+type State = "copying" | "ready" | "sent" | "failed";
+
+/** One at a time. */
+export class Backups {
+  readonly #dependencies: BackupDependencies;
+  #last: Backup | undefined;
+
+  constructor(dependencies: BackupDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  async start(): Promise<Response> {
+    if (this.#last?.state === "copying")
+      return respondError(409, "A backup is being made; wait until it is ready, or cancel it.");
+    await this.#last?.remove();
+    await this.#removeAbandoned();
+    const path = await mkdtemp(join(this.#dependencies.folder, folderPrefix));
+    const storeBytes = await this.#dependencies.storeBytes().catch(() => undefined);
+    this.#last = new Backup(path, storeBytes, this.#dependencies);
+    return this.status();
+  }
+
+  /** The last backup, or null. */
+  async status(): Promise<Response> {
+    return respondJson((await this.#last?.status()) ?? null);
+  }
+
+  async cancel(): Promise<Response> {
+    await this.close();
+    return respondJson(null);
+  }
+
+  async download(): Promise<Response> {
+    return (await this.#last?.download()) ?? respondError(404, "There is no backup to download; make one.");
+  }
+
+  async close(): Promise<void> {
+    const last = this.#last;
+    this.#last = undefined;
+    await last?.remove();
+  }
+
+  async #removeAbandoned(): Promise<void> {
+    const { folder, wallNow } = this.#dependencies;
+    for (const name of await readdir(folder)) {
+      if (!name.startsWith(folderPrefix)) continue;
+      const path = join(folder, name);
+      const { mtimeMs } = await stat(path);
+      if (wallNow() - mtimeMs > abandonedMs) await rm(path, { recursive: true, force: true });
+    }
+  }
+}
+
+class Backup {
+  state: State = "copying";
+  readonly #path: string;
+  readonly #storeBytes: number | undefined;
+  readonly #startedAt: number;
+  readonly #copy: RunningCopy;
+  readonly #ended: Promise<void>;
+  #bytes = 0;
+  #sent = 0;
+  #message: string | undefined;
+  #timer: Timer | undefined;
+
+  constructor(path: string, storeBytes: number | undefined, { copy, wallNow }: BackupDependencies) {
+    this.#path = path;
+    this.#storeBytes = storeBytes;
+    this.#startedAt = wallNow();
+    this.#copy = copy(this.#file);
+    this.#ended = this.#copy.ended.then((failure) => this.#finish(failure));
+  }
+
+  get #file(): string {
+    return join(this.#path, fileName);
+  }
+
+  async status() {
+    const bytes = this.state === "copying" ? await this.#copiedBytes() : this.#bytes;
+    return {
+      ...{ state: this.state, bytes, sent: this.#sent, storeBytes: this.#storeBytes ?? null },
+      startedAt: new Date(this.#startedAt).toISOString(),
+      message: this.#message ?? null,
+    };
+  }
+
+  /** The file, which is removed once it is sent; undefined if there is none. */
+  download(): Response | undefined {
+    if (this.state !== "ready") return undefined;
+    const date = new Date(this.#startedAt).toISOString().slice(0, 19).replaceAll(":", "-");
+    return respondDownload(this.#pieces(), pieceBytes, {
+      "Content-Type": "application/vnd.sqlite3",
+      "Content-Disposition": `attachment; filename="plantstore-${date}Z.db"`,
+    });
+  }
+
+  /** Ends the copy, and removes its file. */
+  async remove(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#copy.cancel();
+    await this.#ended;
+    clearTimeout(this.#timer);
+    await rm(this.#path, { recursive: true, force: true });
+    this.state = "failed";
+    this.#message ??= "The copy was removed; make another.";
+  }
+
+  async #finish(failure: string | undefined): Promise<void> {
+    if (failure === undefined) {
+      this.#bytes = (await stat(this.#file)).size;
+      this.state = "ready";
+      this.#timer = setTimeout(() => void this.remove(), keptMs);
+      return;
+    }
+    this.state = "failed";
+    this.#message = failure;
+    await rm(this.#path, { recursive: true, force: true });
+  }
+
+  /** The copy is made under another name, in a folder of its own, see PrivateFolder. */
+  async #copiedBytes(): Promise<number> {
+    const names = await readdir(this.#path, { recursive: true }).catch(() => []);
+    const sizes = await Promise.all(
+      names.map((name) =>
+        stat(join(this.#path, name)).then(
+          (file) => (file.isFile() ? file.size : 0),
+          () => 0,
+        ),
+      ),
+    );
+    return Math.max(0, ...sizes);
+  }
+
+  async *#pieces(): AsyncGenerator<Uint8Array> {
+    const file = Bun.file(this.#file);
+    this.#sent = 0;
+    for (let start = 0; start < this.#bytes; start += pieceBytes) {
+      const piece = await file.slice(start, start + pieceBytes).bytes();
+      this.#timer?.refresh();
+      yield piece;
+      this.#sent = Math.min(this.#bytes, start + pieceBytes);
+    }
+    // The next download would need another copy: this one is as old as its start.
+    await this.remove();
+    this.state = "sent";
+    this.#message = undefined;
+  }
+}

@@ -1,0 +1,135 @@
+// The console's export: all plants or those of a search, as a download, page by page of the list. Each page is a short read,
+// so that neither a large store nor a slow download keeps a snapshot, which would keep SQLite from restarting its WAL.
+
+import { BadRequestError, respondDownload, respondJson } from "../core/admin/responses.ts";
+import { countCodeUnits, type NewPlant, toNewPlant } from "../core/contract/plant.ts";
+import type { Cursor, PlantReader, PlantSummary, Search } from "../core/store/plant-reader.ts";
+import { exportText } from "../operations/export.ts";
+import { formatNames } from "../operations/format.ts";
+import { findPlantWithId } from "./plants.ts";
+
+/** Which plants; empty and undefined for all. */
+export type ExportedSearch = Pick<Search, "text" | "tag">;
+
+/** Plants of one read: its result crosses threads on SQLite. */
+const pagePlants = 500;
+
+/** Memory that an export is counted with: a page, or a plant of the largest body, unless that limit is configured. */
+const exportedBytes = 2 ** 20;
+
+/** UTF-16 code units of names and tags that are read before they are sent. */
+const chunkCodeUnitsMax = 2 ** 18;
+
+/** The exports whose progress can be asked for. */
+const runsMax = 20;
+
+interface Run {
+  plants: number;
+  bytes: number;
+  /** About how many plants it will have, from the last count of the store; null where that is not known. */
+  readonly plantsTotal: number | null;
+  state: "running" | "complete" | "interrupted";
+}
+
+export interface ExportsDependencies {
+  readonly reader: () => Promise<PlantReader>;
+  /** The number of plants, and of those with a tag, as far as they are known. */
+  readonly plants: () => number | undefined;
+  readonly plantsOfTag: (tag: string) => number | undefined;
+}
+
+export class Exports {
+  readonly #dependencies: ExportsDependencies;
+  /** By the id that the page has chosen. */
+  readonly #runs = new Map<string, Run>();
+
+  constructor(dependencies: ExportsDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** Starts an export; its progress has the name `run`. */
+  async start(parameters: URLSearchParams, search: ExportedSearch): Promise<Response> {
+    const format = formatNames.find((one) => one === parameters.get("format"));
+    if (format === undefined) throw new BadRequestError("The format must be ndjson or csv.");
+    const { reader, plants, plantsOfTag } = this.#dependencies;
+    const { text, tag } = search;
+    const total = text !== "" ? undefined : tag === undefined ? plants() : plantsOfTag(tag);
+    const run: Run = { plants: 0, bytes: 0, plantsTotal: total ?? null, state: "running" };
+    this.#add(parameters.get("run") ?? "", run);
+    const texts = exportText(readPlants(await reader(), search), format, ",", (exported) => {
+      run.plants = exported;
+    });
+    return respondDownload(encode(texts, run), exportedBytes, {
+      "Content-Type": format === "csv" ? "text/csv; charset=utf-8" : "application/x-ndjson",
+      "Content-Disposition": `attachment; filename="plants.${format}"`,
+    });
+  }
+
+  /** Null for an export that has not started, or is long ended. */
+  progress(parameters: URLSearchParams): Response {
+    return respondJson(this.#runs.get(parameters.get("run") ?? "") ?? null);
+  }
+
+  #add(name: string, run: Run): void {
+    if (!/^[\w-]{1,64}$/.test(name)) throw new BadRequestError("An export must have a name.");
+    this.#runs.delete(name);
+    this.#runs.set(name, run);
+    const [oldest] = this.#runs.keys();
+    if (this.#runs.size > runsMax && oldest !== undefined) this.#runs.delete(oldest);
+  }
+}
+
+async function* encode(texts: AsyncIterable<string>, run: Run): AsyncGenerator<Uint8Array> {
+  const encoder = new TextEncoder();
+  try {
+    for await (const text of texts) {
+      if (text === "") continue;
+      const bytes = encoder.encode(text);
+      run.bytes += bytes.length;
+      yield bytes;
+    }
+    run.state = "complete";
+  } finally {
+    if (run.state === "running") run.state = "interrupted";
+  }
+}
+
+/** All plants of a search in full, some at a time, those that the list of the console shows. */
+async function* readPlants(reader: PlantReader, { text, tag }: ExportedSearch): AsyncGenerator<NewPlant[]> {
+  const withId = await findPlantWithId(reader, { text, tag }, await reader.indexStates());
+  if (withId !== undefined) yield* inFull(reader, [withId.plant]);
+  if (withId?.isAlone) return;
+  let cursor: Cursor | undefined;
+  do {
+    const page = await reader.search({
+      ...{ text, tag, cursor },
+      order: "id",
+      isDescending: false,
+      isBackward: false,
+      plantsMax: pagePlants,
+    });
+    if (page === "noIndex") throw new Error("The order of ids needs no index");
+    yield* inFull(
+      reader,
+      page.plants.filter(({ id }) => id !== withId?.plant.id),
+    );
+    cursor = page.next;
+  } while (cursor !== undefined);
+}
+
+async function* inFull(reader: PlantReader, summaries: readonly PlantSummary[]): AsyncGenerator<NewPlant[]> {
+  let plants: NewPlant[] = [];
+  let codeUnits = 0;
+  for (const summary of summaries) {
+    const plant = summary.isTruncated ? await reader.get(summary.id) : toNewPlant(summary.id, summary);
+    // A plant that was deleted meanwhile.
+    if (plant === undefined) continue;
+    plants.push(plant);
+    codeUnits += countCodeUnits(plant);
+    if (codeUnits < chunkCodeUnitsMax) continue;
+    yield plants;
+    plants = [];
+    codeUnits = 0;
+  }
+  if (plants.length > 0) yield plants;
+}

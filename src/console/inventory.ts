@@ -1,0 +1,191 @@
+// The console's figures of all plants: their number, their tags, the size of the store, and its growth. Plants are counted
+// in parts, so that no list waits for more than one of them.
+
+import { respondJson } from "../core/admin/responses.ts";
+import type { Clock } from "../core/observability/server-event.ts";
+import { indexedCharacters, type PlantReader } from "../core/store/plant-reader.ts";
+import type { RecentCreates } from "./recent-creates.ts";
+
+export interface InventoryDependencies {
+  readonly reader: () => Promise<PlantReader>;
+  readonly recentCreates: Pick<RecentCreates, "created">;
+  readonly bytesOnDisk: () => Promise<number | undefined>;
+  readonly now: Clock;
+  /** Milliseconds since the epoch. */
+  readonly wallNow: () => number;
+}
+
+/** Tags that are shown. */
+const shownTagsMax = 20;
+
+/** Tags whose counts are kept, for the progress of exports. */
+const keptTagsMax = 1_000;
+
+/** Tags that are counted at a time. Beyond it those with the fewest plants are forgotten, and counts become estimates. */
+const countedTagsMax = 100_000;
+
+/** How long one part should take, in which a list waits. */
+const partMs = 20;
+const partPlantsFirst = 10_000;
+const partPlantsMax = 500_000;
+
+/** A request waits this long for a count, which is enough for some 100,000 plants. */
+const waitMsMax = 150;
+
+/** A count is repeated after this many times its duration, so that it takes at most 4 % of a processor; and not before this. */
+const durationsBetween = 25;
+const betweenMsMin = 2_000;
+
+const hourMs = 3_600_000;
+const periods = { hour: hourMs, day: 24 * hourMs, week: 7 * 24 * hourMs, month: 30 * 24 * hourMs } as const;
+
+interface Count {
+  readonly plants: number;
+  /** Whether no plant was created or deleted meanwhile by this server. */
+  readonly isExact: boolean;
+  /** Those that most plants have, in this order. */
+  readonly tags: readonly (readonly [tag: string, plants: number])[];
+  readonly tagsAreExact: boolean;
+  /** The changes by this server until the count began. */
+  readonly changes: number;
+  readonly endedAt: number;
+  readonly durationMs: number;
+}
+
+export class Inventory {
+  readonly #dependencies: InventoryDependencies;
+  readonly #startedAt: number;
+  #count: Count | undefined;
+  #counting: Promise<void> | undefined;
+  /** Plants that the running count has found. */
+  #countedSoFar = 0;
+  #failure: unknown;
+  #deleted = 0;
+  /** Counts of before the plants were last replaced are dropped. */
+  #replacements = 0;
+
+  constructor(dependencies: InventoryDependencies) {
+    this.#dependencies = dependencies;
+    this.#startedAt = dependencies.wallNow();
+  }
+
+  /** Call it for each plant that this server has deleted. */
+  addDeleted(): void {
+    this.#deleted++;
+  }
+
+  /** Call it when all plants were replaced, and the recent creates forgotten. */
+  clear(): void {
+    this.#replacements++;
+    this.#deleted = 0;
+    this.#count = undefined;
+    this.#counting = undefined;
+  }
+
+  /** The number of plants; undefined before the first count. */
+  get plants(): number | undefined {
+    const count = this.#count;
+    return count && Math.max(0, count.plants + this.#netChanges() - count.changes);
+  }
+
+  /** About how many plants have a tag; undefined if it is not one of those that most plants have. */
+  plantsOfTag(tag: string): number | undefined {
+    // Counted by these characters: that of a longer tag may be of several.
+    if (Array.from(tag).length >= indexedCharacters) return undefined;
+    return this.#count?.tags.find(([counted]) => counted === tag)?.[1];
+  }
+
+  async figures(): Promise<Response> {
+    const { reader, bytesOnDisk, now, wallNow, recentCreates } = this.#dependencies;
+    if (this.#isStale(now())) this.#counting ??= this.#recount();
+    if (this.#counting !== undefined) await Promise.race([this.#counting, Bun.sleep(waitMsMax)]);
+    const failure = this.#failure;
+    this.#failure = undefined;
+    if (failure !== undefined) throw failure;
+    const names = Object.keys(periods) as (keyof typeof periods)[];
+    const times = names.map((name) => wallNow() - periods[name]);
+    const [bytes, created] = await Promise.all([
+      bytesOnDisk(),
+      reader().then((each) => each.createdSince(times)),
+    ]);
+    const count = this.#count;
+    return respondJson({
+      plants: this.plants ?? null,
+      isExact: count?.isExact ?? false,
+      countedSoFar: this.#counting === undefined ? null : this.#countedSoFar,
+      tags: count?.tags.slice(0, shownTagsMax) ?? null,
+      tagsAreExact: count?.tagsAreExact ?? false,
+      ageSeconds: count === undefined ? null : Math.round((now() - count.endedAt) / 1_000),
+      bytes: bytes ?? null,
+      created:
+        created === undefined ? null : Object.fromEntries(names.map((name, index) => [name, created[index]])),
+      createdHere: recentCreates.created,
+      startedAt: new Date(this.#startedAt).toISOString(),
+    });
+  }
+
+  #netChanges(): number {
+    return this.#dependencies.recentCreates.created - this.#deleted;
+  }
+
+  #isStale(now: number): boolean {
+    if (this.#count === undefined) return true;
+    const { endedAt, durationMs } = this.#count;
+    return now - endedAt > Math.max(betweenMsMin, durationsBetween * durationMs);
+  }
+
+  async #recount(): Promise<void> {
+    const { now } = this.#dependencies;
+    const startedAt = now();
+    const [changes, edits, replacements] = [this.#netChanges(), this.#edits(), this.#replacements];
+    this.#countedSoFar = 0;
+    try {
+      const { tags, tagsAreExact } = await this.#countParts();
+      if (this.#replacements !== replacements) return;
+      const isExact = this.#edits() === edits;
+      const top = [...tags].toSorted(([, one], [, other]) => other - one).slice(0, keptTagsMax);
+      this.#count = {
+        ...{ plants: this.#countedSoFar, isExact, tags: top, tagsAreExact, changes },
+        endedAt: now(),
+        durationMs: now() - startedAt,
+      };
+    } catch (error) {
+      if (this.#replacements !== replacements) return;
+      this.#failure = error;
+    }
+    this.#counting = undefined;
+  }
+
+  /** Creates and deletions by this server. */
+  #edits(): number {
+    return this.#dependencies.recentCreates.created + this.#deleted;
+  }
+
+  async #countParts(): Promise<{ tags: Map<string, number>; tagsAreExact: boolean }> {
+    const { reader, now } = this.#dependencies;
+    const open = await reader();
+    const tags = new Map<string, number>();
+    let tagsAreExact = true;
+    let partPlants = partPlantsFirst;
+    for (let afterId: bigint | undefined; ; ) {
+      const startedAt = now();
+      const part = await open.countPart(afterId, partPlants);
+      if (part.lastId === undefined) return { tags, tagsAreExact };
+      this.#countedSoFar += part.plants;
+      for (const [tag, plants] of part.tags) tags.set(tag, (tags.get(tag) ?? 0) + plants);
+      if (tags.size > countedTagsMax) {
+        forgetRare(tags);
+        tagsAreExact = false;
+      }
+      afterId = part.lastId;
+      const tookMs = Math.max(now() - startedAt, partMs / 4);
+      partPlants = Math.min(partPlantsMax, Math.max(1_000, Math.ceil((partPlants * partMs) / tookMs)));
+    }
+  }
+}
+
+/** Keeps the half of the tags that have the most plants. */
+function forgetRare(tags: Map<string, number>): void {
+  const rare = [...tags].toSorted(([, one], [, other]) => one - other).slice(0, countedTagsMax / 2);
+  for (const [tag] of rare) tags.delete(tag);
+}

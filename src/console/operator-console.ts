@@ -1,0 +1,262 @@
+// The console: a page for operators and its API. Every request passes these checks in this order: host, origin, session.
+
+import {
+  BadRequestError,
+  respond,
+  respondError,
+  respondJson,
+  securityHeaders,
+} from "../core/admin/responses.ts";
+import type { AdminRoutes } from "../core/admin/server.ts";
+import { ApiError, statusOf } from "../core/contract/errors.ts";
+import { Assets } from "../core/http/assets.ts";
+import { BodyReader } from "../core/http/body-reader.ts";
+import { OperatorError } from "../core/operator-error.ts";
+import type { Backups } from "./backups.ts";
+import type { TrustedProxies } from "./client-address.ts";
+import type { Exports } from "./exports.ts";
+import type { Imports } from "./imports.ts";
+import type { Indexes } from "./indexes.ts";
+import type { Inventory } from "./inventory.ts";
+import type { NewPlants } from "./new-plant.ts";
+import { type Plants, parseSearch } from "./plants.ts";
+import type { RecentSamples } from "./recent-samples.ts";
+import { countedFields, minuteMs, minutesMax, sampleMs, samplesMax } from "./recent-samples.ts";
+import { checkHost, checkSameOrigin } from "./request-origin.ts";
+import type { Requests } from "./requests.ts";
+import type { Sessions } from "./sessions.ts";
+import type { Tokens } from "./tokens.ts";
+
+export interface ConsoleDependencies {
+  /** Host names that the admin listener is reached by, in addition to addresses and localhost. */
+  readonly names: readonly string[];
+  /** Their headers give the address of a client that logs in. */
+  readonly trustedProxies: TrustedProxies;
+  readonly sessions: Sessions;
+  readonly plants: Plants;
+  readonly inventory: Inventory;
+  readonly newPlants: NewPlants;
+  readonly imports: Imports;
+  readonly exports: Exports;
+  /** Undefined where the engine has tools of its own for them. */
+  readonly backups: Backups | undefined;
+  readonly requests: Requests;
+  readonly tokens: Tokens;
+  readonly indexes: Indexes;
+  readonly history: RecentSamples;
+  readonly now: () => number;
+  /** Shown on the page. `run` is unique for each start of a server. */
+  readonly about: { readonly version: string; readonly engine: string; readonly run: string };
+  /** Called with an exception that nothing else handles. */
+  readonly onInternalError: (error: unknown) => void;
+}
+
+/** The path on this listener. Links and redirects are relative to it, as a proxy may add a prefix. */
+const basePath = "/console/";
+const apiPath = `${basePath}api/`;
+
+/** Of the names of the page's files that only a sandbox has. */
+const sandboxPrefix = "sandbox";
+
+/** Time for a body to arrive. */
+const arrivalMsMax = 20_000;
+
+/** Before the log-in. The total is unlimited: clients without a password could use up a limit that all of them share. */
+const passwordLimits = { bodyBytesMax: 4_096, inFlightBytesMax: Number.MAX_SAFE_INTEGER, arrivalMsMax };
+
+/** After the log-in. The largest body is a plant: the JSON text of its body is a string in JSON again. */
+const bodyLimits = { bodyBytesMax: 16 * 2 ** 20, inFlightBytesMax: 32 * 2 ** 20, arrivalMsMax };
+
+type Body = Readonly<Record<string, string>>;
+
+/** By name. A Map, as a plain object also has the members of every object, such as "constructor". */
+type Calls<Input> = ReadonlyMap<string, Call<Input>>;
+/** @param client the address of the operator's browser. */
+type Call<Input> = (input: Input, client: string) => Response | Promise<Response>;
+
+export class OperatorConsole implements AdminRoutes {
+  readonly isPaced = true;
+  readonly #dependencies: ConsoleDependencies;
+  /** Created when the page is first requested. */
+  #pageFiles: Assets | undefined;
+  readonly #passwords = new BodyReader(passwordLimits);
+  readonly #bodies = new BodyReader(bodyLimits);
+  readonly #reads: Calls<URLSearchParams>;
+  readonly #writes: Calls<Body>;
+
+  constructor(dependencies: ConsoleDependencies) {
+    const { plants, inventory, newPlants, imports, exports, backups, requests, tokens, indexes } =
+      dependencies;
+    this.#dependencies = dependencies;
+    this.#reads = new Map<string, Call<URLSearchParams>>([
+      ["history", (parameters) => this.#history(parameters)],
+      ["plants", (parameters) => plants.list(parameters)],
+      ["plants/export", (parameters) => plants.export(parameters)],
+      ["plant", (parameters) => plants.get(parameters)],
+      ["export", (parameters) => exports.start(parameters, parseSearch(parameters))],
+      ["export/progress", (parameters) => exports.progress(parameters)],
+      ["import", () => imports.status()],
+      ["import/rejected", (parameters) => imports.rejected(parameters)],
+      ["backup", () => backups?.status() ?? noBackups()],
+      ["backup/download", () => backups?.download() ?? noBackups()],
+      ["requests", (parameters) => requests.list(parameters)],
+      ["inventory", () => inventory.figures()],
+      ["tokens", () => tokens.list()],
+      ["indexes", () => indexes.states()],
+    ]);
+    this.#writes = new Map<string, Call<Body>>([
+      ["plants", (body) => newPlants.create(pickStrings(body, "token", "body"))],
+      ["import", (body) => imports.start(pickStrings(body, "format", "delimiter", "columns"))],
+      ["import/end", (body) => imports.end(pickStrings(body, "import"))],
+      ["import/cancel", (body) => imports.cancel(pickStrings(body, "import"))],
+      ["backup", () => backups?.start() ?? noBackups()],
+      ["backup/cancel", () => backups?.cancel() ?? noBackups()],
+      ["requests/bodies", (body) => requests.captureBodies(pickStrings(body, "minutes"))],
+      ["plant/change", (body, client) => plants.change(pickStrings(body, "expected", "replacement"), client)],
+      ["plant/delete", (body, client) => plants.delete(pickStrings(body, "expected"), client)],
+      ["tokens", (body) => tokens.issue(pickStrings(body, "name", "expires"))],
+      ["tokens/rotate", (body) => tokens.rotate(pickStrings(body, "name", "overlap", "expires"))],
+      ["tokens/console", () => newPlants.issueToken()],
+      ["tokens/revoke", (body) => tokens.revoke(pickStrings(body, "name"))],
+      ["indexes", (body) => indexes.change(pickStrings(body, "name", "change"))],
+    ]);
+  }
+
+  matches(path: string): boolean {
+    return path === "/" || path === basePath.slice(0, -1) || path.startsWith(basePath);
+  }
+
+  /** Forgets what it has counted: call it when all plants were replaced, and the recent creates forgotten. */
+  forgetPlants(): void {
+    this.#dependencies.inventory.clear();
+  }
+
+  /** @param peer the address at the other end of the connection. */
+  async handle(request: Request, { pathname, searchParams }: URL, peer: string): Promise<Response> {
+    const unknownHost = checkHost(request, this.#dependencies.names);
+    if (unknownHost !== undefined) return respondError(unknownHost.status, unknownHost.message);
+    if (!pathname.startsWith(basePath)) return respond(null, 302, { Location: basePath.slice(1) });
+    const isPage = !pathname.startsWith(apiPath);
+    const crossOrigin = isPage ? undefined : checkSameOrigin(request);
+    if (crossOrigin !== undefined) return respondError(crossOrigin.status, crossOrigin.message);
+    try {
+      if (isPage) return await this.#pageFile(request, pathname.slice(basePath.length));
+      return await this.#api(request, pathname.slice(apiPath.length), searchParams, peer);
+    } catch (error) {
+      if (error instanceof BadRequestError) return respondError(400, error.message);
+      if (error instanceof ApiError) return rejectBody(error);
+      if (error instanceof OperatorError) return respondError(503, error.message);
+      this.#dependencies.onInternalError(error);
+      return respondError(500, "Internal error; see the server's log.");
+    }
+  }
+
+  async #pageFile(request: Request, path: string): Promise<Response> {
+    if (request.method !== "GET" && request.method !== "HEAD")
+      return respondError(405, "The method is not allowed here; use GET.");
+    this.#pageFiles ??= new Assets({
+      files: (await import("./page-files.js")).pageFiles,
+      caching: "revalidate",
+      headers: securityHeaders,
+    });
+    const isElsewhere = path.startsWith(sandboxPrefix) && this.#dependencies.about.engine !== "memory";
+    if (isElsewhere || !this.#pageFiles.has(path)) return respondError(404, "There is no such file.");
+    const file = await this.#pageFiles.respond(path, request);
+    return new Response(file.body, file);
+  }
+
+  async #api(request: Request, name: string, parameters: URLSearchParams, peer: string): Promise<Response> {
+    if (name.startsWith("session")) return this.#session(request, name, peer);
+    if (!this.#dependencies.sessions.isAuthenticated(request)) return respondError(401, "Log in first.");
+    const client = this.#dependencies.trustedProxies.clientAddress(request, peer);
+    if (request.method === "GET") return (await this.#reads.get(name)?.(parameters, client)) ?? notFound();
+    // The one call whose body is not JSON.
+    if (request.method === "POST" && name === "import/part")
+      return this.#dependencies.imports.add(parameters, await readBytes(request, this.#bodies, peer));
+    if (request.method === "POST")
+      return (
+        (await this.#writes.get(name)?.(await readBody(request, this.#bodies, peer), client)) ?? notFound()
+      );
+    return respondError(405, "The method is not allowed here; use GET or POST.");
+  }
+
+  async #session(request: Request, name: string, peer: string): Promise<Response> {
+    const { sessions, trustedProxies } = this.#dependencies;
+    const { requiresPassword } = sessions;
+    if (name === "session" && request.method === "GET")
+      return respondJson({ requiresPassword, isAuthenticated: sessions.isAuthenticated(request) });
+    if (name === "session-end" && request.method === "POST")
+      return respondJson({}, 200, { "Set-Cookie": sessions.logOut(request) });
+    if (name !== "session" || request.method !== "POST" || !requiresPassword) return notFound();
+    const { password } = pickStrings(await readBody(request, this.#passwords, peer), "password");
+    // The browser's own view: TLS may end at a proxy.
+    const isSecure = request.headers.get("origin")?.startsWith("https:") ?? false;
+    const result = await sessions.logIn(password, trustedProxies.clientAddress(request, peer), isSecure);
+    if (result === "tooMany") return respondError(429, "Too many attempts; try again in a minute.");
+    if (result === "wrong") return respondError(403, "Wrong password.");
+    return respondJson({}, 200, { "Set-Cookie": result.cookie });
+  }
+
+  #history(parameters: URLSearchParams): Response {
+    const { history, now, about } = this.#dependencies;
+    const since = Number(parameters.get("since") ?? 0);
+    if (!Number.isSafeInteger(since) || since < 0)
+      throw new BadRequestError("since must be the number of a sample.");
+    const isMinutes = parameters.get("length") === "minute";
+    const { first, samples } = history.since(isMinutes ? minuteMs : sampleMs, since, now());
+    return respondJson({
+      first,
+      samples: samples.map((sample) => sample && countedFields(sample)),
+      ...(isMinutes ? { sampleMs: minuteMs, samplesMax: minutesMax } : { sampleMs, samplesMax }),
+      about,
+    });
+  }
+}
+
+function noBackups(): Response {
+  return respondError(
+    404,
+    "This store has no backup here: for PostgreSQL use pg_dump, or pg_basebackup for the whole cluster; a store in memory is not kept.",
+  );
+}
+
+function notFound(): Response {
+  return respondError(404, "There is no such call.");
+}
+
+/** Throws an ApiError for a body over a limit, and a BadRequestError for one that is not a JSON object. */
+async function readBody(request: Request, bodies: BodyReader, peer: string): Promise<Body> {
+  const body = parseJson(await readBytes(request, bodies, peer));
+  if (typeof body !== "object" || body === null) throw new BadRequestError("The body must be a JSON object.");
+  return body as Body;
+}
+
+/** Throws an ApiError for a body over a limit. */
+async function readBytes(request: Request, bodies: BodyReader, peer: string): Promise<Uint8Array> {
+  // Rejects if the client disconnects before its body has arrived.
+  const bytes = await bodies.read(request, { key: peer, name: peer }).catch(() => undefined);
+  if (bytes instanceof ApiError) throw bytes;
+  if (bytes === undefined) throw new BadRequestError("The body has not arrived.");
+  return bytes;
+}
+
+function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Closes the connection, as the rest of the body is not read. */
+function rejectBody({ code, message }: ApiError): Response {
+  const text = code === "contentTooLarge" ? "The body is too large." : message;
+  return respondError(statusOf(code), text, { Connection: "close" });
+}
+
+/** Throws a BadRequestError if one of the fields is not a string. */
+function pickStrings<Name extends string>(body: Body, ...names: readonly Name[]): Record<Name, string> {
+  const wrong = names.find((name) => typeof body[name] !== "string");
+  if (wrong !== undefined) throw new BadRequestError(`"${wrong}" must be a string.`);
+  return body as Record<Name, string>;
+}

@@ -1,0 +1,279 @@
+// Samples of five seconds for the last hour, and of a minute for the last day, counted from events, for the console's charts.
+
+import { createHistogram } from "node:perf_hooks";
+import { type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
+import type {
+  BatchCommitted,
+  PlantsImported,
+  RequestRecord,
+  ServerEvent,
+} from "../core/observability/server-event.ts";
+
+export const sampleMs = 5_000;
+export const minuteMs = 60_000;
+const samplesPerMinute = minuteMs / sampleMs;
+
+/** The samples of an hour, and the minutes of a day. */
+export const samplesMax = 720;
+export const minutesMax = 1_440;
+
+/** Latencies are recorded in microseconds, up to an hour, with an error of less than 1 %. */
+const latencyOptions = { lowest: 1, highest: 3_600_000_000, figures: 2 } as const;
+
+/** The events of five seconds or of a minute. */
+export interface Sample {
+  /** Plants created by requests, and creates of plants that were already stored. */
+  readonly created: number;
+  readonly unchanged: number;
+  /** Plants created by imports: into the running server, and by the command. */
+  readonly imported: number;
+  /** Errors by their number, without those that did not occur. */
+  readonly errors: Readonly<Record<string, number>>;
+  /**
+   * Latency of the creates with status 200, in milliseconds; null if there were none. Of a minute: the mean of the medians,
+   * weighted with the creates, and the highest of the 99th percentiles.
+   */
+  readonly p50Ms: number | null;
+  readonly p99Ms: number | null;
+  readonly batches: number;
+  /** Plants in all batches. */
+  readonly batchPlants: number;
+}
+
+/**
+ * Consecutive samples, oldest first, null where no server was counting. `first` is the number of the first one: its start in
+ * milliseconds since the epoch, divided by its length, so that the numbers continue after a restart.
+ */
+export interface Samples {
+  readonly first: number;
+  readonly samples: readonly (Sample | null)[];
+}
+
+/** A sample with its number. */
+export interface NumberedSample {
+  readonly number: number;
+  readonly sample: Sample;
+}
+
+export type SampleLength = typeof sampleMs | typeof minuteMs;
+
+/** Of a time without events. */
+export const emptySample: Sample = {
+  created: 0,
+  unchanged: 0,
+  imported: 0,
+  errors: {},
+  p50Ms: null,
+  p99Ms: null,
+  batches: 0,
+  batchPlants: 0,
+};
+
+/** A sample ends with the first event after its time, or when the samples are read. An event costs 40 ns. */
+export class RecentSamples {
+  /** Milliseconds from the clock of the events to the epoch. Constant, so that a clock that is set leaves no gap. */
+  readonly #epochOffset: number;
+  readonly #samples = new SampleSeries(samplesMax);
+  readonly #minutes = new SampleSeries(minutesMax);
+  /** Of the sample that is being counted. */
+  #number: number;
+  #endsAt: number;
+  #created = 0;
+  #unchanged = 0;
+  #imported = 0;
+  #errors = new Map<ErrorCode, number>();
+  readonly #createMicros = createHistogram(latencyOptions);
+  #batches = 0;
+  #batchPlants = 0;
+
+  /**
+   * @param startsAt the start, by the clock of the events.
+   * @param epochMs the same time in milliseconds since the epoch.
+   */
+  constructor(startsAt: number, epochMs: number) {
+    this.#epochOffset = epochMs - startsAt;
+    this.#number = Math.floor(epochMs / sampleMs);
+    this.#endsAt = this.#startOf(this.#number + 1);
+  }
+
+  handle(event: ServerEvent): void {
+    if (event.kind === "requestCompleted") this.#countRequest(event.request);
+    else if (event.kind === "batchCommitted") this.#countBatch(event);
+    else if (event.kind === "plantsImported") this.#countImport(event);
+    else if (event.kind === "plantsImportedElsewhere") this.#countImport({ ...event, unchanged: 0 });
+  }
+
+  /** The samples that have ended, from a number on. */
+  since(length: SampleLength, number: number, now: number): Samples {
+    this.#endSamples(now);
+    // The minute that has not ended is shown as far as it is counted.
+    return length === sampleMs
+      ? this.#samples.since(number, this.#number)
+      : this.#minutes.since(number, Math.floor(this.#number / samplesPerMinute) + 1);
+  }
+
+  /** The sample that is being counted, before its end, with what was restored of its number. Counting starts again. */
+  takeCurrent(now: number): NumberedSample {
+    this.#endSamples(now);
+    const sample = this.#takeSample();
+    const restored = this.#samples.since(this.#number, this.#number + 1).samples[0];
+    return { number: this.#number, sample: restored ? mergeSamples(restored, sample) : sample };
+  }
+
+  /** Adds samples of an earlier server, unless they are too old, or of a time to come. */
+  restore(length: SampleLength, earlier: Iterable<NumberedSample>): void {
+    for (const { number, sample } of earlier) {
+      if (length === sampleMs && number <= this.#number) this.#add(number, sample);
+      if (length === minuteMs && number <= this.#number / samplesPerMinute) this.#minutes.add(number, sample);
+    }
+  }
+
+  #startOf(number: number): number {
+    return number * sampleMs - this.#epochOffset;
+  }
+
+  #countRequest({ result, startedAt, endedAt }: RequestRecord): void {
+    if (endedAt >= this.#endsAt) this.#endSamples(endedAt);
+    switch (result) {
+      case "created":
+        this.#created++;
+        this.#recordLatency(endedAt - startedAt);
+        break;
+      case "unchanged":
+        this.#unchanged++;
+        this.#recordLatency(endedAt - startedAt);
+        break;
+      case "served":
+      case "clientAborted":
+        break;
+      default:
+        this.#errors.set(result, (this.#errors.get(result) ?? 0) + 1);
+    }
+  }
+
+  #countBatch({ plants, endedAt }: BatchCommitted): void {
+    if (endedAt >= this.#endsAt) this.#endSamples(endedAt);
+    this.#batches++;
+    this.#batchPlants += plants;
+  }
+
+  #countImport({ created, unchanged, endedAt }: Omit<PlantsImported, "kind">): void {
+    if (endedAt >= this.#endsAt) this.#endSamples(endedAt);
+    this.#imported += created;
+    this.#unchanged += unchanged;
+  }
+
+  #endSamples(now: number): void {
+    if (now < this.#endsAt) return;
+    this.#add(this.#number, this.#takeSample());
+    const current = Math.floor((now + this.#epochOffset) / sampleMs);
+    // Without an event in between; after a pause of days the samples that would be dropped anyway are skipped at once.
+    const oldest = current - minutesMax * samplesPerMinute;
+    for (let idle = Math.max(this.#number + 1, oldest); idle < current; idle++) this.#add(idle, emptySample);
+    this.#number = current;
+    this.#endsAt = this.#startOf(current + 1);
+  }
+
+  #add(number: number, sample: Sample): void {
+    this.#samples.add(number, sample);
+    this.#minutes.add(Math.floor(number / samplesPerMinute), sample);
+  }
+
+  /** The sample that is being counted, which starts again from zero. */
+  #takeSample(): Sample {
+    const sample = {
+      created: this.#created,
+      unchanged: this.#unchanged,
+      imported: this.#imported,
+      errors: Object.fromEntries(
+        [...this.#errors].map(([code, count]) => [errorRegistry[code].error, count]),
+      ),
+      p50Ms: this.#latencyPercentile(50),
+      p99Ms: this.#latencyPercentile(99),
+      batches: this.#batches,
+      batchPlants: this.#batchPlants,
+    };
+    this.#created = 0;
+    this.#unchanged = 0;
+    this.#imported = 0;
+    this.#errors = new Map();
+    this.#createMicros.reset();
+    this.#batches = 0;
+    this.#batchPlants = 0;
+    return sample;
+  }
+
+  #recordLatency(ms: number): void {
+    const { lowest, highest } = latencyOptions;
+    this.#createMicros.record(Math.max(lowest, Math.min(highest, Math.ceil(ms * 1_000))));
+  }
+
+  #latencyPercentile(percentile: number): number | null {
+    return this.#createMicros.count === 0 ? null : this.#createMicros.percentile(percentile) / 1_000;
+  }
+}
+
+/** The newest samples of one length, by their numbers. */
+class SampleSeries {
+  readonly #samplesMax: number;
+  readonly #byNumber = new Map<number, Sample>();
+  #newest = 0;
+
+  constructor(samplesMax: number) {
+    this.#samplesMax = samplesMax;
+  }
+
+  /** Adds the counts of a sample to those of its number. */
+  add(number: number, sample: Sample): void {
+    const oldest = Math.max(this.#newest, number) - this.#samplesMax + 1;
+    if (number < oldest) return;
+    const earlier = this.#byNumber.get(number);
+    this.#byNumber.set(number, earlier === undefined ? sample : mergeSamples(earlier, sample));
+    if (number <= this.#newest) return;
+    // One sample after the other, except after a pause.
+    if (number - this.#newest <= this.#samplesMax)
+      for (let old = this.#newest - this.#samplesMax + 1; old < oldest; old++) this.#byNumber.delete(old);
+    else for (const old of this.#byNumber.keys()) if (old < oldest) this.#byNumber.delete(old);
+    this.#newest = number;
+  }
+
+  /** The samples from a number on, before `end`. */
+  since(number: number, end: number): Samples {
+    const oldest = Math.max(number, this.#newest - this.#samplesMax + 1, end - this.#samplesMax);
+    let first = oldest;
+    while (first < end && !this.#byNumber.has(first)) first++;
+    const length = Math.max(0, end - first);
+    const samples = Array.from({ length }, (_, index) => this.#byNumber.get(first + index) ?? null);
+    return { first: length === 0 ? end : first, samples };
+  }
+}
+
+/** What is not zero of a sample: most are of a time without events. */
+export function countedFields(sample: Sample): Partial<Sample> {
+  const { errors, ...counts } = sample;
+  const counted = Object.entries(counts).filter(([, value]) => value !== 0 && value !== null);
+  return { ...Object.fromEntries(counted), ...(Object.keys(errors).length === 0 ? {} : { errors }) };
+}
+
+function mergeSamples(one: Sample, other: Sample): Sample {
+  const errors = { ...one.errors };
+  for (const [code, count] of Object.entries(other.errors)) errors[code] = (errors[code] ?? 0) + count;
+  const weights = [one, other].map(({ created, unchanged, p50Ms }) =>
+    p50Ms === null ? 0 : created + unchanged,
+  );
+  const [oneWeight = 0, otherWeight = 0] = weights;
+  const weight = oneWeight + otherWeight;
+  return {
+    created: one.created + other.created,
+    unchanged: one.unchanged + other.unchanged,
+    imported: one.imported + other.imported,
+    errors,
+    p50Ms: weight === 0 ? null : ((one.p50Ms ?? 0) * oneWeight + (other.p50Ms ?? 0) * otherWeight) / weight,
+    p99Ms:
+      one.p99Ms === null || other.p99Ms === null
+        ? (one.p99Ms ?? other.p99Ms)
+        : Math.max(one.p99Ms, other.p99Ms),
+    batches: one.batches + other.batches,
+    batchPlants: one.batchPlants + other.batchPlants,
+  };
+}

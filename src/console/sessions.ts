@@ -1,0 +1,91 @@
+// Sessions of the console: a log-in with the password sets a cookie that is valid for some hours.
+
+import type { Clock } from "../core/observability/server-event.ts";
+import { LoginQueue } from "./login-queue.ts";
+
+export interface SessionOptions {
+  /** Argon2id; undefined if the console requires no password. */
+  readonly passwordHash: string | undefined;
+  readonly now: Clock;
+  /** Cryptographically secure. */
+  readonly randomBytes: (count: number) => Uint8Array;
+}
+
+const sessionSeconds = 12 * 3_600;
+const idBytes = 32;
+const cookieNameBytes = 6;
+
+/** `tooMany`: see LoginQueue. */
+export type LogInResult = { readonly cookie: string } | "wrong" | "tooMany";
+
+export class Sessions {
+  /** Unique for each server: browsers share cookies between all ports of a host (RFC 6265, section 8.5). */
+  readonly #cookieName: string;
+  readonly #options: SessionOptions;
+  /** The end of each session by the SHA-256 of its id. A look-up by hash does not leak an id through its timing. */
+  readonly #expiries = new Map<string, number>();
+  readonly #queue: LoginQueue;
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+    this.#queue = new LoginQueue(options.now);
+    this.#cookieName = `plantstore_console_${toBase64url(options.randomBytes(cookieNameBytes))}`;
+  }
+
+  get requiresPassword(): boolean {
+    return this.#options.passwordHash !== undefined;
+  }
+
+  /** True for every request if the console requires no password. */
+  isAuthenticated(request: Request): boolean {
+    if (!this.requiresPassword) return true;
+    const hash = this.#sessionHash(request);
+    const expiresAt = hash === undefined ? undefined : this.#expiries.get(hash);
+    return expiresAt !== undefined && this.#options.now() < expiresAt;
+  }
+
+  /** Whether the password is right; `tooMany`: see LoginQueue. It takes some 0.3 seconds. */
+  async checkPassword(password: string, address: string): Promise<boolean | "tooMany"> {
+    const { passwordHash } = this.#options;
+    if (passwordHash === undefined) return false;
+    return this.#queue.run(address, () => Bun.password.verify(password, passwordHash));
+  }
+
+  /** Starts a session if the password is right. @param isSecure whether the browser uses TLS. */
+  async logIn(password: string, address: string, isSecure: boolean): Promise<LogInResult> {
+    const { now } = this.#options;
+    const isRight = await this.checkPassword(password, address);
+    if (isRight !== true) return isRight === "tooMany" ? "tooMany" : "wrong";
+    for (const [hash, expiresAt] of this.#expiries) if (expiresAt <= now()) this.#expiries.delete(hash);
+    const id = toBase64url(this.#options.randomBytes(idBytes));
+    this.#expiries.set(sha256(id), now() + sessionSeconds * 1_000);
+    return { cookie: this.#cookie(id, sessionSeconds, isSecure) };
+  }
+
+  /** Ends the session of a request, and returns the cookie that makes the browser delete its own. */
+  logOut(request: Request): string {
+    const hash = this.#sessionHash(request);
+    if (hash !== undefined) this.#expiries.delete(hash);
+    return this.#cookie("", 0, false);
+  }
+
+  /** Without a Path attribute, so that it is valid for the folder of the API behind any prefix that a proxy adds. */
+  #cookie(id: string, seconds: number, isSecure: boolean): string {
+    const secure = isSecure ? "; Secure" : "";
+    return `${this.#cookieName}=${id}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;
+  }
+
+  #sessionHash(request: Request): string | undefined {
+    const cookies = (request.headers.get("cookie") ?? "").split(/; */);
+    const cookie = cookies.find((one) => one.startsWith(`${this.#cookieName}=`));
+    return cookie === undefined ? undefined : sha256(cookie.slice(this.#cookieName.length + 1));
+  }
+}
+
+function toBase64url(bytes: Uint8Array): string {
+  return bytes.toBase64({ alphabet: "base64url", omitPadding: true });
+}
+
+function sha256(id: string): string {
+  return Bun.SHA256.hash(id, "base64url");
+}

@@ -1,0 +1,130 @@
+// The admin listener: liveness, readiness, metrics, and the console.
+
+import type { ConnectionShedder } from "../http/connection-shedder.ts";
+import type { Metrics } from "../observability/metrics.ts";
+import { errorMessage } from "../operator-error.ts";
+import type { LaneFailure } from "../store/readiness.ts";
+import { respond, respondText } from "./responses.ts";
+import { CoalescedWork, RequestPacer } from "./throttling.ts";
+
+/** Routes beside those for liveness, readiness and metrics: the console. */
+export interface AdminRoutes {
+  /** Whether requests wait for their period, see RequestPacer. */
+  readonly isPaced: boolean;
+  /** Whether a path belongs to these routes. */
+  matches(path: string): boolean;
+  /** @param peer the address at the other end of the connection. */
+  handle(request: Request, url: URL, peer: string): Promise<Response>;
+}
+
+export interface AdminOptions {
+  readonly host: string;
+  /** 0 for any free port. */
+  readonly port: number;
+  /** Rejects with the reason if the store could not commit now; resolves with the lanes that could not. */
+  readonly assertReady: () => Promise<readonly LaneFailure[]>;
+  readonly metrics: Metrics;
+  /** The first that match a path handle its requests. */
+  readonly routes: readonly AdminRoutes[];
+  /** Counts the connections of all listeners. */
+  readonly connections: ConnectionShedder;
+  /** Called when connections are closed because too many are open, with their number. */
+  readonly onShed: (open: number) => void;
+  /** Called with an exception of a route: without a handler Bun prints it, and makes the exit code of the process 1. */
+  readonly onInternalError: (error: unknown) => void;
+}
+
+/** An open admin listener. */
+export interface AdminServer {
+  readonly url: string;
+  /** Closes it without waiting for its requests. */
+  stop(): Promise<void>;
+}
+
+/** A search without an index, or a create of a slow store, may take some seconds. */
+const idleSecondsMax = 60;
+
+/** A few browsers of operators, scrapers and probes. Over this bound the connections that are idle the longest are closed. */
+const connectionsMax = 256;
+
+/** A plant that is added in the console: the JSON text of its body is a string in JSON again. */
+const requestBytesMax = 16 * 2 ** 20;
+
+/** Opens the admin listener. Throws what Bun.serve throws if the address cannot be bound. */
+export function startAdminServer({
+  host,
+  port,
+  assertReady,
+  metrics,
+  routes,
+  connections,
+  onShed,
+  onInternalError,
+}: AdminOptions): AdminServer {
+  const pacer = new RequestPacer(setImmediate, () => performance.now());
+  const metricsText = new CoalescedWork(() => metrics.text());
+  const livez = () => respondText(200, "live");
+  const readyz = () =>
+    assertReady().then(
+      (failures) => respondText(200, readyText(failures)),
+      (reason) => respondText(503, `not ready: ${errorMessage(reason)}`),
+    );
+  const renderMetrics = async () =>
+    respond(await metricsText.run(), 200, { "Content-Type": metrics.contentType });
+  const route = (request: Request, server: Bun.Server<undefined>) => {
+    const url = parseUrl(request);
+    const routed = routes.find((each) => each.matches(url.pathname));
+    if (routed === undefined)
+      return pacer.run(request, () =>
+        respondText(404, "not found; there are GET /livez, GET /readyz and GET /metrics"),
+      );
+    const handle = () => routed.handle(request, url, server.requestIP(request)?.address ?? "");
+    return routed.isPaced ? pacer.run(request, handle) : handle();
+  };
+  const listener = Bun.serve({
+    hostname: host,
+    port,
+    // In development mode Bun sends the stack of an exception to the client.
+    development: false,
+    // Outside of it Bun would share the port with any other process that does the same.
+    reusePort: false,
+    idleTimeout: idleSecondsMax,
+    maxRequestBodySize: requestBytesMax,
+    routes: {
+      "/livez": { GET: (request) => pacer.run(request, livez) },
+      "/readyz": { GET: (request) => pacer.run(request, readyz) },
+      "/metrics": { GET: (request) => pacer.run(request, renderMetrics) },
+    },
+    fetch: route,
+    error(error) {
+      onInternalError(error);
+      return respondText(500, "internal error; see the server's log");
+    },
+  });
+  const shed = connections.watch({
+    name: "admin",
+    port: () => listener.port ?? port,
+    connectionsMax,
+    isStrict: true,
+    closeIdle: () => listener.closeIdleConnections(),
+    onShed,
+  });
+  return {
+    url: listener.url.origin,
+    stop() {
+      shed.stop();
+      return listener.stop(true);
+    },
+  };
+}
+
+/** A server without some lanes still serves the plants of the others, so it is ready. */
+function readyText(failures: readonly LaneFailure[]): string {
+  return ["ready", ...failures.map(({ lane, reason }) => `lane ${lane} cannot commit: ${reason}`)].join("\n");
+}
+
+/** The path and query of a request. Its host is replaced: Bun puts the Host field in front, which may be invalid in a URL. */
+function parseUrl({ url }: Request): URL {
+  const target = url.replace(/^https?:\/\/[^/?]*/i, "");
+  return URL.parse(`http://localhost${target}`) ?? new URL("http://localhost/");
+}

@@ -1,0 +1,293 @@
+// NewPlant and Plant: their shape, as openapi.yaml has it, and the way from the bytes of a body to a NewPlant.
+
+import openapiYaml from "../../../openapi.yaml";
+import { ApiError } from "./errors.ts";
+import { isDecimal, parseJsonInt64 } from "./int64.ts";
+import { formatSyntaxError, type JsonSyntaxError, positionOf, scanJson } from "./json-scanner.ts";
+// Generated: to load ajv and compile the schema takes 60 ms of processor time, in each thread.
+import { validate as matchesSchema, type SchemaError } from "./new-plant-validator.js";
+import { decodeUtf8, validUtf8Prefix } from "./utf8.ts";
+
+/** The interface description, openapi.yaml. */
+export const openapi = openapiYaml;
+
+/**
+ * The optional fields of a plant, which are texts. Tables, batches, formats and the console have them all, in this order; a
+ * test compares them with openapi.yaml.
+ */
+export const optionalFields = ["tag"] as const;
+export type OptionalField = (typeof optionalFields)[number];
+
+/** The fields of a plant that are texts: all but the id. */
+export const textFields = ["name", ...optionalFields] as const;
+
+/** A plant as it is returned: without its id, and without the optional fields that were not sent. */
+export interface Plant extends Readonly<Partial<Record<OptionalField, string>>> {
+  readonly name: string;
+}
+
+/** A plant as it is sent and stored. Its id is an int64; its strings contain no U+0000 and no unpaired surrogate. */
+export interface NewPlant extends Plant {
+  readonly id: bigint;
+}
+
+/** The texts of a plant as the columns of a table: null for a field that it does not have. */
+export type PlantColumns = { readonly name: string } & Readonly<Record<OptionalField, string | null>>;
+
+type Mutable<Fields> = { -readonly [Field in keyof Fields]: Fields[Field] };
+
+/** The Plant of a NewPlant, or of any other object with its fields. */
+export function toPlant(fields: Plant): Plant {
+  const plant: Mutable<Plant> = { name: fields.name };
+  for (const field of optionalFields) {
+    const value = fields[field];
+    if (value !== undefined) plant[field] = value;
+  }
+  return plant;
+}
+
+/** The NewPlant with an id, and with the columns that are neither null nor undefined. */
+export function toNewPlant<Id extends bigint | string>(
+  id: Id,
+  columns: PlantColumns | Plant,
+): Plant & { readonly id: Id } {
+  const plant: Mutable<Plant & { readonly id: Id }> = { id, name: columns.name };
+  for (const field of optionalFields) {
+    const value = columns[field];
+    if (value !== undefined && value !== null) plant[field] = value;
+  }
+  return plant;
+}
+
+/** The id and the columns of a NewPlant. */
+export function toColumns(plant: NewPlant): PlantColumns & { readonly id: bigint } {
+  const optional = Object.fromEntries(optionalFields.map((field) => [field, plant[field] ?? null]));
+  return { id: plant.id, name: plant.name, ...(optional as Record<OptionalField, string | null>) };
+}
+
+/** The texts of a plant in the order of textFields; undefined for a field that it does not have. */
+export function toTexts(plant: Plant): (string | undefined)[] {
+  return textFields.map((field) => plant[field]);
+}
+
+/** The UTF-16 code units of a plant's texts, by which the memory that it takes is limited. */
+export function countCodeUnits(plant: Plant): number {
+  let codeUnits = 0;
+  for (const field of textFields) codeUnits += plant[field]?.length ?? 0;
+  return codeUnits;
+}
+
+/** A NewPlant as one line of JSON, its id exact to the last digit. An engine that reads the id as text may pass the text. */
+export function newPlantJson(plant: Plant & { readonly id: bigint | string }): string {
+  // JSON.stringify throws for a bigint, so the id is put in front of the rest.
+  return `{"id":${plant.id},${JSON.stringify(toPlant(plant)).slice(1)}`;
+}
+
+/** The error for a plant whose id is taken by a different one. */
+export function conflictError({ id }: NewPlant): ApiError {
+  return new ApiError(
+    "conflict",
+    `The id ${id} already holds a different plant, which is unchanged; choose another id.`,
+  );
+}
+
+/** Whether two plants are equal in everything but their ids. */
+export function plantsEqual(one: Plant, other: Plant): boolean {
+  return textFields.every((field) => one[field] === other[field]);
+}
+
+/** Parses and validates a body: the NewPlant, or invalidJson, invalidPlant or unstorableText. */
+export function parseNewPlant(body: Uint8Array): NewPlant | ApiError {
+  const text = decodeUtf8(body);
+  return text === undefined ? invalidUtf8(body) : parseNewPlantJson(text);
+}
+
+/** Like parseNewPlant, for a body that is a string without a byte order mark. */
+export function parseNewPlantJson(text: string): NewPlant | ApiError {
+  if (text.length > parsedCodeUnitsMax) return parseLongJson(text);
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    return invalidJson(text);
+  }
+  return validate(json, text, () => findIdText(text));
+}
+
+/**
+ * Longer texts are scanned, and only the fields of a NewPlant are parsed: JSON.parse would create an object for each of a
+ * million brackets, and block the event loop meanwhile. It parses any 4,096 code units in at most 0.2 ms.
+ */
+const parsedCodeUnitsMax = 4_096;
+
+const fields: readonly string[] = ["id", ...textFields];
+
+function parseLongJson(text: string): NewPlant | ApiError {
+  const scan = scanJson(text, fields);
+  if ("error" in scan) return syntaxError(scan.error);
+  const outermost = parseShallow(text.trimStart());
+  if (typeof outermost !== "object" || outermost === null || Array.isArray(outermost))
+    return validate(outermost, "", () => undefined);
+  const json = Object.fromEntries([...scan.members].map(([field, member]) => [field, parseShallow(member)]));
+  const idText = scan.members.get("id");
+  return validate(json, idText ?? "", () => idText);
+}
+
+/** Like JSON.parse, but arrays and objects are empty. */
+function parseShallow(text: string): unknown {
+  if (text.startsWith("{")) return {};
+  return text.startsWith("[") ? [] : JSON.parse(text);
+}
+
+/** The JSON text of the member "id", with all of its digits. */
+function findIdText(text: string): string | undefined {
+  const scan = scanJson(text, fields);
+  return "members" in scan ? scan.members.get("id") : undefined;
+}
+
+/** The fields of a NewPlant as strings, such as the cells of a CSV record; an absent field is undefined. */
+export type NewPlantFields = Readonly<Partial<Record<"id" | "name" | OptionalField, string | undefined>>>;
+
+/** Parses and validates fields: the NewPlant, or invalidPlant or unstorableText. */
+export function parseNewPlantFields(texts: NewPlantFields): NewPlant | ApiError {
+  const { id } = texts;
+  // As in JSON, digits are a number; any other text is a string, which is not an id.
+  const candidate: Record<string, unknown> = {
+    id: id !== undefined && isDecimal(id) ? Number(id) : id,
+    name: texts.name,
+  };
+  for (const field of optionalFields) candidate[field] = texts[field];
+  return validate(candidate, id ?? "", () => id);
+}
+
+/**
+ * Validates a plant of any format.
+ *
+ * @param json The parsed value, in which an id may have lost digits.
+ * @param text A text that contains the digits of the id.
+ * @param getIdText Finds them in it; called only where the number alone does not suffice.
+ */
+function validate(json: unknown, text: string, getIdText: () => string | undefined): NewPlant | ApiError {
+  const errors = validateShape(json);
+  const hasIdError = errors.some(({ field }) => field === "id" || field === "");
+  const id = hasIdError ? undefined : parseExactId(json, text, getIdText);
+  if (typeof id === "object") errors.unshift(id);
+  if (typeof id !== "bigint" || errors.length > 0) {
+    return new ApiError(
+      "invalidPlant",
+      `The body is not a NewPlant: ${errors.map(({ message }) => message).join("; ")}.`,
+    );
+  }
+
+  const newPlant = toNewPlant(id, json as Plant);
+  return unstorableText(newPlant) ?? newPlant;
+}
+
+/** The error of a plant whose strings cannot be stored exactly, or undefined. */
+function unstorableText(plant: Plant): ApiError | undefined {
+  const unstorable = textFields.filter((field) => !isStorable(plant[field] ?? ""));
+  if (unstorable.length === 0) return undefined;
+  const reasons = unstorable.map((field) => {
+    const value = plant[field] ?? "";
+    const index = value.search(/\0|\p{Surrogate}/u);
+    const codeUnit = value.charCodeAt(index).toString(16).toUpperCase().padStart(4, "0");
+    const character = codeUnit === "0000" ? "U+0000" : `the unpaired surrogate U+${codeUnit}`;
+    return `"${field}" holds ${character} at index ${index}, which cannot be stored`;
+  });
+  return new ApiError("unstorableText", `${reasons.join("; ")}: remove it.`);
+}
+
+function isStorable(text: string): boolean {
+  return text.isWellFormed() && !text.includes("\0");
+}
+
+/** The exact id of a value of the right shape, or the error of an id that is not an int64. */
+function parseExactId(json: unknown, text: string, getIdText: () => string | undefined): bigint | FieldError {
+  const { id } = json as { id: number };
+  // Without a point or an exponent in the text, a safe integer is exact. This check takes 4 ns, a scan of a common body 1 µs.
+  if (Number.isSafeInteger(id) && !/[0-9][.eE]/.test(text)) return BigInt(id);
+
+  const idText = getIdText();
+  if (idText === undefined) throw new Error("JSON.parse found a numeric id where the scanner found none");
+  const shown = idText.length > 40 ? `${idText.slice(0, 40)}…` : idText;
+  return (
+    parseJsonInt64(idText) ?? { field: "id", message: `"id" must be ${expectedType("id")}, but is ${shown}` }
+  );
+}
+
+function invalidUtf8(body: Uint8Array): ApiError {
+  const text = validUtf8Prefix(body);
+  const { line, column } = positionOf(text, text.length);
+  return new ApiError(
+    "invalidJson",
+    `The body is not UTF-8: invalid bytes at line ${line}, column ${column}; encode the JSON in UTF-8.`,
+  );
+}
+
+function invalidJson(text: string): ApiError {
+  const scan = scanJson(text, fields);
+  if (!("error" in scan)) throw new Error("JSON.parse rejected a text in which the scanner found no error");
+  return syntaxError(scan.error);
+}
+
+function syntaxError(error: JsonSyntaxError): ApiError {
+  return new ApiError("invalidJson", `The body is not JSON: ${formatSyntaxError(error)}.`);
+}
+
+/** A field that does not match the schema, and the sentence about it. The field is "" for the body as a whole. */
+interface FieldError {
+  readonly field: string;
+  readonly message: string;
+}
+
+const schemas = openapi.components.schemas;
+const properties = collectProperties({ $ref: "#/components/schemas/NewPlant" });
+
+/**
+ * The fields by which a parsed body does not match the schema, at most one error each. Numbers are checked as JavaScript
+ * numbers, so a valid id must still be checked by its exact digits.
+ */
+function validateShape(body: unknown): FieldError[] {
+  if (matchesSchema(body)) return [];
+  const errors = new Map<string, FieldError>();
+  for (const error of matchesSchema.errors ?? []) {
+    const fieldError = toFieldError(error, body);
+    if (!errors.has(fieldError.field)) errors.set(fieldError.field, fieldError);
+  }
+  return [...errors.values()];
+}
+
+/** The type of a field in words: "an integer (int64)". */
+function expectedType(field: string): string {
+  const property = properties[field];
+  if (property === undefined) throw new Error(`The schema NewPlant has no field ${field}`);
+  const article = /^[aeiou]/.test(property.type) ? "an" : "a";
+  return `${article} ${property.type}${property.format === undefined ? "" : ` (${property.format})`}`;
+}
+
+function collectProperties(schema: ObjectSchema): NonNullable<ObjectSchema["properties"]> {
+  const name = schema.$ref?.split("/").at(-1);
+  const parts = [name === undefined ? undefined : schemas[name], ...(schema.allOf ?? [])];
+  return Object.assign({}, ...parts.map((part) => part && collectProperties(part)), schema.properties);
+}
+
+function toFieldError({ keyword, instancePath, params, message }: SchemaError, body: unknown): FieldError {
+  if (keyword === "required") {
+    const field = params.missingProperty ?? "";
+    return { field, message: `"${field}" is required and must be ${expectedType(field)}, but is missing` };
+  }
+  const field = instancePath.slice(1);
+  const subject = field === "" ? "it" : `"${field}"`;
+  if (keyword !== "type") return { field, message: `${subject} ${message}` };
+  const expected = field === "" ? "an object" : expectedType(field);
+  const value = field === "" ? body : (body as Readonly<Record<string, unknown>>)[field];
+  return { field, message: `${subject} must be ${expected}, but is ${actualType(value)}` };
+}
+
+function actualType(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  if (value === Infinity || value === -Infinity) return "far outside its range";
+  if (typeof value === "number") return `the number ${value}`;
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}

@@ -1,0 +1,304 @@
+// The log: events as lines on standard error, as JSON or in a readable format. Never contains a token, or the name or tag of a
+// plant.
+
+import pino from "pino";
+import { type ErrorCode, errorRegistry } from "../contract/errors.ts";
+import { FixedWindowLimiter } from "./fixed-window-limiter.ts";
+import { formatEvent, formatRequest } from "./readable-lines.ts";
+import type { Clock, RequestRecord, Result, ServerEvent } from "./server-event.ts";
+import type { TextStyle } from "./terminal.ts";
+
+export interface LogOptions {
+  readonly format: "json" | "pretty";
+  /** The style of readable lines. */
+  readonly style: TextStyle;
+  /** Whether the same terminal shows the settings and the addresses of the server: readable lines leave them out. */
+  readonly hasBanner: boolean;
+  /** Less severe lines are not logged. */
+  readonly level: "error" | "warn" | "info";
+  /** At most this many lines of requests in a second; 0 for none. */
+  readonly accessLinesPerSecond: number;
+  readonly now: Clock;
+}
+
+/** A warning that may come with every batch or request is logged at most once in this time. */
+const warningIntervalMs = 10_000;
+
+/** The buffer for a slow reader of the log; further lines are dropped. */
+const bufferedBytesMax = 2 ** 20;
+
+const pathCharactersMax = 200;
+
+const endMsMax = 1_000;
+
+export class Log {
+  readonly #format: LineFormat;
+  readonly #accessLimiter: FixedWindowLimiter;
+  /** By the `throttle` of a line. */
+  readonly #throttles = new Map<string, FixedWindowLimiter>();
+  readonly #now: Clock;
+  readonly #output: Output;
+  #hasEnded = false;
+
+  /** Starts a log on standard error. Close it with end(). */
+  constructor(options: LogOptions) {
+    const { format, accessLinesPerSecond, now } = options;
+    this.#output = openOutput();
+    const { stream } = this.#output;
+    this.#format = format === "json" ? jsonFormat(options, stream) : readableFormat(options, stream);
+    this.#now = now;
+    this.#accessLimiter = new FixedWindowLimiter(accessLinesPerSecond, 1_000);
+  }
+
+  handle(event: ServerEvent): void {
+    if (this.#hasEnded) return;
+    if (event.kind === "requestCompleted") this.#logRequest(event.request);
+    else if (
+      event.kind !== "batchCommitted" &&
+      event.kind !== "plantsImported" &&
+      event.kind !== "plantsImportedElsewhere"
+    )
+      this.#write(event);
+  }
+
+  /**
+   * Writes the buffered lines, and resolves with whether all were written: a reader that hangs is given a second. Later events
+   * are not logged.
+   */
+  end(): Promise<boolean> {
+    this.#hasEnded = true;
+    const written = Promise.withResolvers<boolean>();
+    const timer = setTimeout(() => {
+      this.#output.abandon();
+      written.resolve(false);
+    }, endMsMax);
+    this.#output.end(() => {
+      clearTimeout(timer);
+      written.resolve(true);
+    });
+    return written.promise;
+  }
+
+  #logRequest(request: Readonly<RequestRecord>): void {
+    if (!this.#format.hasLine(request.result)) return;
+    const suppressed = this.#accessLimiter.tryAcquire(request.endedAt);
+    if (suppressed === undefined) return;
+    const path = request.path.slice(0, pathCharactersMax);
+    this.#format.writeRequest({ ...request, path }, suppressed === 0 ? undefined : suppressed);
+  }
+
+  #write(event: LoggedEvent): void {
+    const line = toLine(event);
+    const { throttle } = line;
+    if (throttle === undefined) {
+      this.#format.write(line, event);
+      return;
+    }
+    const limiter = this.#throttles.get(throttle) ?? new FixedWindowLimiter(1, warningIntervalMs);
+    this.#throttles.set(throttle, limiter);
+    const suppressed = limiter.tryAcquire(this.#now());
+    if (suppressed === undefined) return;
+    const fields = { ...line.fields, suppressed: suppressed === 0 ? undefined : suppressed };
+    this.#format.write({ ...line, fields }, event);
+  }
+}
+
+interface Line {
+  readonly level: "info" | "warn" | "error";
+  readonly message: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+  /** Of the lines with the same text here, one in `warningIntervalMs` is logged. */
+  readonly throttle?: string;
+}
+
+type LoggedEvent = Exclude<
+  ServerEvent,
+  {
+    readonly kind: "requestCompleted" | "batchCommitted" | "plantsImported" | "plantsImportedElsewhere";
+  }
+>;
+
+/** The line of each kind of event. */
+const lines: {
+  readonly [Kind in LoggedEvent["kind"]]: (event: Extract<LoggedEvent, { readonly kind: Kind }>) => Line;
+} = {
+  configured: ({ version, settings }) =>
+    line("info", "starting with these settings", {
+      version,
+      settings: Object.fromEntries(settings.map(settingEntry)),
+    }),
+  listening: ({ listener, url }) => line("info", `the ${listener} listener is open`, { url }),
+  certificateLoaded: ({ subject, expiresAt }) =>
+    line("info", "certificate loaded, used for new connections", {
+      subject,
+      expires: new Date(expiresAt).toISOString(),
+    }),
+  certificateReloadFailed: ({ reason }) =>
+    line("warn", "certificate reload failed; the previous certificate stays in use", { reason }),
+  storeUnavailable: ({ reason }) =>
+    throttled("store unavailable; creates get 503 until it can commit again", { reason }),
+  storeWaiting: ({ waitingFor }) =>
+    throttled("waiting for the store, which does not respond", { reason: waitingFor }),
+  storeDegraded: ({ reason }) => line("warn", "the store works, but slower than it could", { reason }),
+  tokenReloadFailed: ({ reason }) =>
+    throttled("token reload failed; cached tokens are still accepted", { reason }),
+  traceExportFailed: ({ reason }) => throttled("trace export failed; the spans are lost", { reason }),
+  connectionsShed: ({ listener, open }) =>
+    throttled(
+      "too many connections; idle ones are closed, others after their next response",
+      { listener, reason: `${open} are open` },
+      listener,
+    ),
+  openFileLimitTooLow: ({ limit, needed }) =>
+    line(
+      "warn",
+      "the limit on open files is too low for --connections-max; raise the limit or lower --connections-max",
+      { limit, needed },
+    ),
+  lastUsedWriteFailed: ({ reason }) =>
+    line("warn", "writing the last use of tokens failed; nothing else depends on it", { reason }),
+  tokenRemovalFailed: ({ reason }) =>
+    line("warn", "removing ended tokens failed; nothing else depends on it", { reason }),
+  jwksRefreshFailed: ({ reason }) => throttled("JWKS refresh failed; cached keys stay in use", { reason }),
+  historyFileFailed: ({ reason }) =>
+    throttled("writing the history of the console failed; nothing else depends on it", { reason }),
+  bodyCaptureChanged: ({ minutes }) =>
+    minutes === 0
+      ? line("info", "request bodies are no longer stored", {})
+      : line("info", "request bodies are stored in memory for the console", { minutes }),
+  importEnded: ({ kind: _, reason, ...counts }) =>
+    reason === undefined
+      ? line("info", "import in the console ended", counts)
+      : line("info", "import in the console was interrupted", { ...counts, reason }),
+  storeFailed: ({ reason }) => line("error", "store failed, the server exits", { reason }),
+  plantEdited: ({ change, id, by, client, user }) =>
+    change === "updated"
+      ? line("info", "plant updated", { id: String(id), by, client, user })
+      : line("info", "plant deleted", { id: String(id), by, client, user }),
+  internalError: ({ requestId, error }) =>
+    line("error", "internal error", { requestId, ...errorFields(error) }),
+  shuttingDown: ({ signal }) => line("info", "shutting down, draining requests", { signal }),
+  forcedExit: ({ signal }) => line("warn", "second signal, exiting immediately", { signal }),
+  stopped: () => line("info", "stopped", {}),
+};
+
+function toLine(event: LoggedEvent): Line {
+  const render = lines[event.kind] as (event: LoggedEvent) => Line;
+  return render(event);
+}
+
+function line(level: Line["level"], message: string, fields: Line["fields"]): Line {
+  return { level, message, fields };
+}
+
+/** A warning that may come with every batch or request. */
+function throttled(message: string, fields: Line["fields"], throttle = message): Line {
+  return { ...line("warn", message, fields), throttle };
+}
+
+/** How lines are written. */
+interface LineFormat {
+  /** Whether a request with this result has a line. */
+  hasLine(result: Result): boolean;
+  writeRequest(request: Readonly<RequestRecord>, suppressed: number | undefined): void;
+  write(line: Line, event: LoggedEvent): void;
+}
+
+function jsonFormat({ level }: LogOptions, stream: LogStream): LineFormat {
+  const logger = pino(
+    {
+      level,
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+    },
+    stream,
+  );
+  return {
+    hasLine: () => true,
+    writeRequest(request, suppressed) {
+      const { requestId, method, path, status, result, message, caller, startedAt, endedAt } = request;
+      const fields = {
+        requestId,
+        method,
+        path,
+        status,
+        ...(isError(result) ? { error: errorRegistry[result].error, message } : { result }),
+        token: caller,
+        ms: Number((endedAt - startedAt).toFixed(3)),
+        suppressed,
+      };
+      logger.info(fields, `${method} ${path} ${status}`);
+    },
+    write: ({ level, fields, message }) => logger[level](fields, message),
+  };
+}
+
+/** For people, in local time. What the documentation page and CORS preflights fetch has no line. */
+function readableFormat({ level, style, hasBanner }: LogOptions, stream: LogStream): LineFormat {
+  const severities = ["error", "warn", "info"];
+  const severityMax = severities.indexOf(level);
+  return {
+    hasLine: (result) => level === "info" && result !== "served",
+    writeRequest(request, suppressed) {
+      const { result, status, caller, startedAt, endedAt } = request;
+      const shown =
+        result === "clientAborted"
+          ? { status: undefined, result: "client aborted" }
+          : { status, result: isError(result) ? errorRegistry[result].error : result };
+      const readable = { ...request, ...shown, token: caller, ms: endedAt - startedAt, suppressed };
+      stream.write(`${formatRequest(readable, new Date(), style)}\n`);
+    },
+    write(line, event) {
+      if (severities.indexOf(line.level) > severityMax) return;
+      if (hasBanner && (event.kind === "configured" || event.kind === "listening")) return;
+      const fields =
+        event.kind === "configured"
+          ? { version: event.version, settings: event.changed.join(" ") || "defaults" }
+          : line.fields;
+      stream.write(`${formatEvent(line.level, line.message, fields, new Date(), style)}\n`);
+    },
+  };
+}
+
+interface Output {
+  readonly stream: LogStream;
+  /** Writes the buffered lines. */
+  readonly end: (whenWritten: () => void) => void;
+  /** Drops the buffered lines. */
+  readonly abandon: () => void;
+}
+
+type LogStream = ReturnType<typeof pino.destination>;
+
+function openOutput(): Output {
+  const stream = pino.destination({ fd: 2, sync: false, maxLength: bufferedBytesMax });
+  // The reader of the log may end; the server continues without a log.
+  let hasReaderEnded = false;
+  stream.on("error", () => {
+    hasReaderEnded = true;
+  });
+  const end = (whenWritten: () => void) => {
+    if (hasReaderEnded) return whenWritten();
+    stream.once("close", whenWritten);
+    stream.once("error", whenWritten);
+    stream.end();
+  };
+  // Without destroy pino would wait for the reader again when the process exits.
+  return { stream, end, abandon: () => stream.destroy() };
+}
+
+function settingEntry({ name, value, source }: { name: string; value: unknown; source: string }) {
+  return [name, { value, source }] as const;
+}
+
+function isError(result: Result): result is ErrorCode {
+  return result in errorRegistry;
+}
+
+/** Only message and stack: other properties of a database's error contain the row that it failed on. */
+function errorFields(error: unknown): { error: string; stack: string | undefined } {
+  return error instanceof Error
+    ? { error: error.message, stack: error.stack }
+    : { error: String(error), stack: undefined };
+}

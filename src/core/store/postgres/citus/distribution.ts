@@ -1,0 +1,205 @@
+// Distributes a store over the nodes of a Citus cluster: the plants by id, the other tables as reference tables, which every
+// node has a copy of, so that a server can use any node while the coordinator is down.
+
+import { OperatorError } from "../../../operator-error.ts";
+import type { Distribution } from "../../plant-store.ts";
+import { begin } from "../connection.ts";
+import { DatabaseError, type Pool, type PoolClient } from "../driver.ts";
+import { isLockTimeout, oneLine, rejectForOperator } from "../errors.ts";
+import type { Primary } from "../primary.ts";
+
+/** The first version that keeps the metadata on every node. */
+const citusVersionMin = 11;
+
+/** The time limit of each statement: a large table is copied. */
+const distributeMsMax = 24 * 3_600_000;
+
+/** How long it waits for the lock on a table: creates queue behind it. */
+const lockMsMax = 500;
+
+/** The advisory lock of a distribution: the letters "plant", as no one chooses another's number by chance. */
+const advisoryLock = 0x70_6c_61_6e_74n;
+
+const insufficientPrivilege = "42501";
+
+/** Connection exceptions, which Citus reports of another node. */
+const nodeLostState = /^08/;
+
+/** How Citus keeps a table; undefined if it is an ordinary one. */
+type Method = "by id" | "reference" | "local" | { readonly other: string };
+
+const referenceTables = ["plantstore_schema", "tokens"];
+
+/** See ReadablePlantStore.distribute. */
+export function distribute(primary: Primary): Promise<Distribution> {
+  return primary.onceOnConnection(distributeTables).catch(explain).catch(rejectForOperator);
+}
+
+/** Rejects with an OperatorError on a worker of Citus: tables that are created there are not known to the other nodes. */
+export async function assertNotWorker(connection: PoolClient): Promise<void> {
+  if ((await citusVersion(connection)) === undefined) return;
+  const { rows } = await connection.query<{ coordinator: string | null }>(
+    `SELECT (SELECT nodename || ':' || nodeport FROM pg_dist_node WHERE groupid = 0 LIMIT 1) AS coordinator
+     FROM pg_dist_local_group WHERE groupid <> 0`,
+  );
+  const [worker] = rows;
+  if (worker === undefined) return;
+  throw new OperatorError(
+    `this node is a worker of Citus, and only the coordinator can change the schema; name ${worker.coordinator ?? "the coordinator"} alone in --database`,
+  );
+}
+
+async function distributeTables(connection: PoolClient): Promise<Distribution> {
+  await begin(connection, "ISOLATION LEVEL READ COMMITTED", { statementMs: distributeMsMax });
+  await assertCitus(connection);
+  // A second distribution waits here, and then finds the tables distributed.
+  await runLong(connection, `SELECT pg_advisory_xact_lock(${advisoryLock})`);
+  await connection.query(`SELECT set_config('lock_timeout', '${lockMsMax}', true)`);
+  const methods = await methodsOf(connection);
+  const changed = referenceTables.filter((table) => mustDistribute(table, "reference", methods.get(table)));
+  if (mustDistribute("plants", "by id", methods.get("plants"))) changed.push("plants");
+  if (changed.length > 0) {
+    await assertDistributable(connection);
+    // Citus refuses a reference table after parallel work in the same transaction; a copy is as fast without.
+    await connection.query("SELECT set_config('citus.multi_shard_modify_mode', 'sequential', true)");
+  }
+  for (const table of changed) {
+    const call =
+      table === "plants"
+        ? "create_distributed_table('plants', 'id', colocate_with => 'none')"
+        : `create_reference_table('${table}')`;
+    await runLong(connection, `SELECT ${call}`);
+  }
+  // The rows from which the shards were filled are still on the coordinator's disk. Last, as it also keeps readers out.
+  for (const table of changed)
+    await runLong(connection, `SELECT truncate_local_data_after_distributing_table('${table}')`);
+  const nodes = await countNodes(connection);
+  await connection.query("COMMIT");
+  return { nodes, hasChanged: changed.length > 0 };
+}
+
+async function assertCitus(connection: PoolClient): Promise<void> {
+  const version = await citusVersion(connection);
+  if (version === undefined) {
+    throw new OperatorError(
+      "this database has no Citus; run CREATE EXTENSION citus in it on every node, and SELECT citus_add_node(…) on the coordinator",
+    );
+  }
+  if (Number.parseInt(version, 10) < citusVersionMin) {
+    throw new OperatorError(
+      `this database has Citus ${version}, whose workers do not know where the plants are; upgrade it to ${citusVersionMin} or newer`,
+    );
+  }
+  await assertNotWorker(connection);
+}
+
+/** The version of Citus in this database; undefined if it has none. */
+export async function citusVersion(connection: Pick<Pool, "query">): Promise<string | undefined> {
+  const { rows } = await connection.query<{ version: string }>(
+    "SELECT extversion AS version FROM pg_extension WHERE extname = 'citus'",
+  );
+  return rows[0]?.version;
+}
+
+/** Whether a table is still to be distributed; throws an OperatorError if it is distributed otherwise. */
+function mustDistribute(table: string, wanted: "by id" | "reference", method: Method | undefined): boolean {
+  if (method === wanted) return false;
+  if (method === undefined || method === "local") return true;
+  const found = typeof method === "object" ? method.other : method;
+  const way = wanted === "reference" ? "as a reference table" : wanted;
+  throw new OperatorError(
+    `Citus has the table ${table} as ${found}, and not ${way}; run SELECT undistribute_table('${table}') on the coordinator, and then this again`,
+  );
+}
+
+async function methodsOf(connection: PoolClient): Promise<Map<string, Method | undefined>> {
+  const { rows } = await connection.query<{
+    name: string;
+    method: string | null;
+    column_name: string | null;
+    replication: string | null;
+    colocation: string | null;
+  }>(
+    `SELECT name, partmethod AS method, column_to_column_name(logicalrelid, partkey) AS column_name,
+            repmodel AS replication, colocationid::text AS colocation
+     FROM unnest($1::text[]) AS name LEFT JOIN pg_dist_partition ON logicalrelid = to_regclass(name)`,
+    [[...referenceTables, "plants"]],
+  );
+  return new Map(
+    rows.map(({ name, ...row }) => [name, row.method === null ? undefined : toMethod(row.method, row)]),
+  );
+}
+
+/** The columns partmethod and repmodel of pg_dist_partition, as Citus' manual lists them. */
+function toMethod(
+  method: string,
+  row: {
+    readonly column_name: string | null;
+    readonly replication: string | null;
+    readonly colocation: string | null;
+  },
+): Method {
+  if (method === "h")
+    return row.column_name === "id" ? "by id" : { other: `distributed by ${row.column_name}` };
+  if (method === "n" && row.replication === "t") return "reference";
+  if (method === "n" && row.colocation === "0") return "local";
+  if (method === "n") return { other: "a table of one shard" };
+  return { other: `distributed by ${method === "a" ? "append" : "ranges"}` };
+}
+
+/** Throws an OperatorError that names what Citus would reject less clearly, or accept. */
+async function assertDistributable(connection: PoolClient): Promise<void> {
+  const { rows } = await connection.query<{ node: string }>(
+    `SELECT nodename || ':' || nodeport AS node FROM pg_dist_node
+     WHERE noderole = 'primary' AND NOT (isactive AND hasmetadata AND metadatasynced) ORDER BY node LIMIT 1`,
+  );
+  const [{ node } = {}] = rows;
+  if (node !== undefined) {
+    throw new OperatorError(
+      `the node ${node} of Citus is not active, or lacks the metadata; run SELECT citus_activate_node(…) or start_metadata_sync_to_all_nodes(), and then this again`,
+    );
+  }
+  const newest = await connection.query<{ exists: boolean }>(
+    "SELECT to_regclass('plant_arrivals') IS NOT NULL AS exists",
+  );
+  if (newest.rows[0]?.exists === true) {
+    throw new OperatorError(
+      'the index newest works by a trigger, which Citus has not; run "plantstore index drop newest", and then this again',
+    );
+  }
+}
+
+/** The nodes that have plants. */
+async function countNodes(connection: PoolClient): Promise<number> {
+  const { rows } = await connection.query<{ nodes: string }>(
+    `SELECT count(DISTINCT groupid) AS nodes FROM pg_dist_placement JOIN pg_dist_shard USING (shardid)
+     WHERE logicalrelid = 'plants'::regclass`,
+  );
+  return Number(rows[0]?.nodes);
+}
+
+function explain(error: unknown): never {
+  if (isLockTimeout(error)) {
+    throw new OperatorError(
+      "another transaction holds a lock on a table of the store, perhaps a backup; try again when it has ended",
+    );
+  }
+  if (!(error instanceof DatabaseError)) throw error;
+  const advice = adviceFor(error.code ?? "");
+  throw new OperatorError(
+    `Citus cannot distribute the store: ${oneLine(error.message)} (${error.code}); ${advice}`,
+  );
+}
+
+function adviceFor(code: string): string {
+  if (code === insufficientPrivilege)
+    return "run it as the owner of the tables, a role that every node lets in";
+  if (nodeLostState.test(code))
+    return "start that node, or remove it with citus_remove_node, and run it again";
+  return "nothing was changed; fix the cause, and run it again";
+}
+
+async function runLong(connection: PoolClient, text: string): Promise<void> {
+  const statement = { text, query_timeout: distributeMsMax };
+  await connection.query(statement);
+}

@@ -1,0 +1,97 @@
+// The documentation page: its addresses, headers and files. The HTML is that of documentation-html.ts.
+
+import { readFileSync } from "node:fs";
+import { Assets } from "../core/http/assets.ts";
+import type { ResponseValue } from "../core/http/responses.ts";
+import scriptFile from "./page/page.js" with { type: "file" };
+import styleFile from "./page/style.css" with { type: "file" };
+
+interface DocumentationPageOptions {
+  /** "" or a path such as "/v1", without a slash at its end. */
+  readonly basePath: string;
+  /** The base address that clients use, if it is not the one that they reach the listener by. */
+  readonly publicUrl: string | undefined;
+}
+
+const commonHeaders = { "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer" };
+
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+export class DocumentationPage {
+  readonly #options: DocumentationPageOptions;
+  readonly #scriptPath = filePath("page", "js", scriptFile);
+  readonly #stylePath = filePath("style", "css", styleFile);
+  readonly #files: Assets;
+
+  constructor(options: DocumentationPageOptions) {
+    this.#options = options;
+    this.#files = new Assets({
+      files: new Map([
+        [`${options.basePath}/${this.#scriptPath}`, scriptFile],
+        [`${options.basePath}/${this.#stylePath}`, styleFile],
+      ]),
+      caching: "immutable",
+      headers: commonHeaders,
+    });
+  }
+
+  /** Whether a path is that of the page, with or without a slash at its end, or of one of its files. */
+  has(path: string): boolean {
+    const { basePath } = this.#options;
+    return path === basePath || path === `${basePath}/` || this.#files.has(path);
+  }
+
+  /**
+   * The response to GET or HEAD of a path that `has` accepts.
+   *
+   * @param url the base address of the server, for the samples.
+   */
+  async serve(path: string, request: Request, url: string): Promise<ResponseValue> {
+    if (!this.#files.has(path)) return this.#page(path, url);
+    return { ...(await this.#files.respond(path, request)), outcome: "served", isJson: false };
+  }
+
+  async #page(path: string, url: string): Promise<ResponseValue> {
+    // Loaded with the first visit: a server starts without it.
+    const { renderDocumentation } = await import("./documentation-html.ts");
+    const prefix = path.endsWith("/") ? "" : this.#lastSegment();
+    const body = renderDocumentation({ prefix, style: this.#stylePath, script: this.#scriptPath, url });
+    return {
+      status: 200,
+      outcome: "served",
+      headers: {
+        ...commonHeaders,
+        "Content-Type": "text/html; charset=utf-8",
+        "Content-Security-Policy": contentSecurityPolicy,
+        "Cache-Control": "no-store",
+      },
+      isJson: false,
+      body,
+    };
+  }
+
+  /**
+   * The last segment of the public path. Links are relative, so that they work behind a proxy; without a slash at its end
+   * the address of the page lacks this segment as a base of them (RFC 3986, section 5.2.3).
+   */
+  #lastSegment(): string {
+    const { basePath, publicUrl } = this.#options;
+    const path = publicUrl === undefined ? basePath : new URL(publicUrl).pathname;
+    const segment = path.split("/").findLast((part) => part !== "");
+    return segment === undefined ? "" : `${segment}/`;
+  }
+}
+
+/** A path that changes with the content of the file, relative to the base address. */
+function filePath(name: string, extension: string, file: string): string {
+  return `docs/${name}-${Bun.SHA256.hash(readFileSync(file), "hex").slice(0, 16)}.${extension}`;
+}

@@ -1,0 +1,133 @@
+// CSV records: RFC 4180 with the NULL convention of PostgreSQL's COPY: an empty cell is NULL, and a quoted empty cell is
+// an empty string.
+//
+// import needs the line, the original text and the quoting of each record: csv-parse with these options takes 2.9 µs per
+// record, this parser 0.3 µs. A test compares the two.
+
+import { type Plant, textFields } from "../core/contract/plant.ts";
+
+/** The cells of a record, or its syntax error. */
+export type CsvCells = readonly (string | undefined)[] | { readonly error: string };
+
+/** Called for each record, with the index of its start and of its line end. */
+export type OnCsvRecord = (cells: CsvCells, start: number, end: number) => void;
+
+/** One ASCII character that does not occur in ids, quotes or line ends. */
+export type Delimiter = string;
+
+const needsQuotes = /["\r\n]|^$/;
+
+/** The record of a plant, without a line end. */
+export function formatCsvRecord(
+  plant: Plant & { readonly id: bigint | string },
+  delimiter: Delimiter,
+): string {
+  let record = String(plant.id);
+  for (const field of textFields) record += delimiter + formatCsvCell(plant[field], delimiter);
+  return record;
+}
+
+/** A cell; an absent value is an empty cell, and an empty one is quoted. */
+export function formatCsvCell(value: string | undefined, delimiter: Delimiter): string {
+  if (value === undefined) return "";
+  const isPlain = !needsQuotes.test(value) && !value.includes(delimiter);
+  return isPlain ? value : `"${value.replaceAll('"', '""')}"`;
+}
+
+/**
+ * Parses the records of a text, which ends with a line end or with the file. Returns the index of a last record that does
+ * not end within the text, because a quote is open; the text's length if there is none.
+ */
+export function parseCsvRecords(
+  text: string,
+  start: number,
+  delimiter: Delimiter,
+  onRecord: OnCsvRecord,
+): number {
+  let at = start;
+  let quote = text.indexOf('"', at);
+  while (at < text.length) {
+    const lineEnd = lineEndFrom(text, at);
+    if (quote !== -1 && quote < at) quote = text.indexOf('"', at);
+    if (quote === -1 || quote > lineEnd) {
+      const end = recordEnd(text, at, lineEnd);
+      onRecord(plainCells(text.slice(at, end), delimiter), at, end);
+      at = lineEnd + 1;
+      continue;
+    }
+    const next = parseQuotedRecord(text, at, delimiter, onRecord);
+    if (next === undefined) return at;
+    at = next;
+  }
+  return text.length;
+}
+
+/** The cells of a line that contains no quotes. */
+function plainCells(line: string, delimiter: Delimiter): CsvCells {
+  return line.split(delimiter).map((cell) => (cell === "" ? undefined : cell));
+}
+
+/** Parses a record with quotes, and returns the index of the next one; undefined if a quote is not closed. */
+function parseQuotedRecord(
+  text: string,
+  start: number,
+  delimiter: Delimiter,
+  onRecord: OnCsvRecord,
+): number | undefined {
+  const cells: (string | undefined)[] = [];
+  let lineEnd = lineEndFrom(text, start);
+  for (let at = start; ; at++) {
+    const cell = text[at] === '"' ? quotedCell(text, at) : plainCell(text, at, lineEnd, delimiter);
+    if (cell === undefined) return undefined;
+    cells.push(cell.value);
+    at = cell.end;
+    // A quoted cell may span lines.
+    if (at > lineEnd) lineEnd = lineEndFrom(text, at);
+    if (text[at] === delimiter && cell.error === undefined) continue;
+    const end = recordEnd(text, at, lineEnd);
+    const error = cell.error ?? (at === end ? undefined : "text after the closing quote of a cell");
+    onRecord(error === undefined ? cells : { error }, start, end);
+    return lineEnd + 1;
+  }
+}
+
+interface Cell {
+  readonly value: string | undefined;
+  /** The index after it. */
+  readonly end: number;
+  readonly error?: string;
+}
+
+function plainCell(text: string, start: number, lineEnd: number, delimiter: Delimiter): Cell {
+  const next = text.indexOf(delimiter, start);
+  const end = next === -1 || next > lineEnd ? recordEnd(text, start, lineEnd) : next;
+  const value = text.slice(start, end);
+  if (value.includes('"')) return { value, end, error: "a quote in a cell that is not quoted" };
+  return { value: value === "" ? undefined : value, end };
+}
+
+function quotedCell(text: string, start: number): Cell | undefined {
+  let hasQuotes = false;
+  for (let from = start + 1; ; ) {
+    const quote = text.indexOf('"', from);
+    if (quote === -1) return undefined;
+    if (text[quote + 1] !== '"') {
+      const value = text.slice(start + 1, quote);
+      return { value: hasQuotes ? value.replaceAll('""', '"') : value, end: quote + 1 };
+    }
+    hasQuotes = true;
+    from = quote + 2;
+  }
+}
+
+/** The index of the next line feed, or of the text's end. */
+function lineEndFrom(text: string, at: number): number {
+  const lineEnd = text.indexOf("\n", at);
+  return lineEnd === -1 ? text.length : lineEnd;
+}
+
+/** The end of a record without its line end, which may be CR LF. */
+function recordEnd(text: string, start: number, lineEnd: number): number {
+  const endsInCrLf = lineEnd > start && lineEnd < text.length && text[lineEnd - 1] === "\r";
+  return endsInCrLf ? lineEnd - 1 : lineEnd;
+}

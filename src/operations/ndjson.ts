@@ -1,0 +1,82 @@
+// NDJSON: each line is a request body of the API.
+
+import { parseNewPlant, parseNewPlantJson } from "../core/contract/plant.ts";
+import { decodeUtf8 } from "../core/contract/utf8.ts";
+import { type ImportRecord, isLongerThan, recordTooLong, reportText } from "./import-record.ts";
+import { splitLines } from "./lines.ts";
+
+const lineFeed = 0x0a;
+const openingBrace = 0x7b;
+const byteOrderMark = 0xfeff;
+
+/** The records of an NDJSON stream, as many at a time as a chunk completes. Blank lines are counted and skipped. */
+export async function* ndjsonRecords(
+  chunks: AsyncIterable<Uint8Array>,
+  recordBytesMax: number,
+): AsyncGenerator<readonly ImportRecord[]> {
+  let line = 1;
+  for await (const { kind, bytes } of splitLines(chunks, recordBytesMax)) {
+    if (kind === "recordTooLong") {
+      yield [{ line, text: reportText(bytes), plant: recordTooLong(recordBytesMax) }];
+      line++;
+      continue;
+    }
+    const records: ImportRecord[] = [];
+    line = readLines(bytes, line, recordBytesMax, records);
+    yield records;
+  }
+}
+
+/** Adds the records of whole lines, and returns the number of the next line. */
+function readLines(
+  bytes: Uint8Array,
+  firstLine: number,
+  recordBytesMax: number,
+  records: ImportRecord[],
+): number {
+  // Decoding many lines at once takes a tenth of the time of decoding each.
+  const text = decodeUtf8(bytes, "kept");
+  if (text === undefined) return readLinesOneByOne(bytes, firstLine, recordBytesMax, records);
+  let line = firstLine;
+  for (let start = 0; start < text.length; line++) {
+    const lineEnd = text.indexOf("\n", start);
+    const end = lineEnd === -1 ? text.length : lineEnd;
+    const record = toRecord(text.slice(start, text[end - 1] === "\r" ? end - 1 : end), line, recordBytesMax);
+    if (record !== undefined) records.push(record);
+    start = end + 1;
+  }
+  return line;
+}
+
+/** readLines for bytes of which at least one line is not UTF-8. */
+function readLinesOneByOne(
+  bytes: Uint8Array,
+  firstLine: number,
+  recordBytesMax: number,
+  records: ImportRecord[],
+): number {
+  let line = firstLine;
+  for (let start = 0; start < bytes.length; line++) {
+    const lineEnd = bytes.indexOf(lineFeed, start);
+    const end = lineEnd === -1 ? bytes.length : lineEnd;
+    const own = bytes.subarray(start, end);
+    if (decodeUtf8(own) === undefined)
+      records.push({ line, text: reportText(own).replace(/\r$/, ""), plant: parseNewPlant(own) });
+    else readLines(own, line, recordBytesMax, records);
+    start = end + 1;
+  }
+  return line;
+}
+
+function toRecord(text: string, line: number, recordBytesMax: number): ImportRecord | undefined {
+  if (isBlank(text)) return undefined;
+  if (isLongerThan(text, recordBytesMax)) return { line, text, plant: recordTooLong(recordBytesMax) };
+  // Like a request body, a line may start with a byte order mark.
+  const json = text.charCodeAt(0) === byteOrderMark ? text.slice(1) : text;
+  return { line, text, plant: parseNewPlantJson(json) };
+}
+
+function isBlank(text: string): boolean {
+  // Almost every line starts with a brace, and checking one character first is free.
+  return text.charCodeAt(0) !== openingBrace && /^[ \t\r]*$/.test(text);
+}

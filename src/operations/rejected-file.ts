@@ -1,0 +1,155 @@
+// The report of the records that an import rejected.
+
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from "node:fs";
+import { errorRegistry } from "../core/contract/errors.ts";
+import { OperatorError } from "../core/operator-error.ts";
+import type { RejectedRecord } from "./import.ts";
+import type { SourceAccess } from "./source.ts";
+
+/** UTF-16 code units that are buffered for one write. */
+const writeCodeUnits = 2 ** 16;
+
+export interface Report {
+  readonly path: string;
+  /** Whether the name has a number, because another report has the first name. */
+  readonly isNumbered: boolean;
+}
+
+/** The first bytes of every report. */
+const reportStart = Buffer.from('{"line":');
+
+/**
+ * A file of NDJSON with a line per rejected record. It is created with the first one.
+ *
+ * While the import runs the report has a temporary name, and at the end it gets the first free name of
+ * `plants.csv.rejected.ndjson`, `plants.csv.rejected.2.ndjson` and so on, so that concurrent imports do not replace each
+ * other's reports.
+ */
+export class RejectedFile {
+  readonly #stem: string;
+  readonly #access: SourceAccess;
+  readonly #partialPath: string;
+  #descriptor: number | undefined;
+  #buffer = "";
+
+  /**
+   * @param input The path of the imported file, whose earlier report is removed; undefined for standard input, whose
+   *   earlier reports are kept, since each may be of other data.
+   */
+  constructor(input: string | undefined, access: SourceAccess) {
+    this.#stem = `${input ?? "stdin"}.rejected`;
+    this.#access = access;
+    this.#partialPath = `${this.#stem}.${crypto.randomUUID().slice(0, 8)}.partial`;
+    if (input !== undefined) this.#orThrow(() => removeReport(this.#firstPath));
+  }
+
+  /** The path without a number. */
+  get #firstPath(): string {
+    return `${this.#stem}.ndjson`;
+  }
+
+  add({ line, error, text }: RejectedRecord): void {
+    const report = { line, error: errorRegistry[error.code].error, message: error.message, text };
+    this.#buffer += `${JSON.stringify(report)}\n`;
+    if (this.#buffer.length >= writeCodeUnits) this.#flush();
+  }
+
+  /** Writes the buffer, and renames the report; undefined if nothing was rejected. Must be called once, also after an error. */
+  finish(): Report | undefined {
+    try {
+      this.#flush();
+    } catch (error) {
+      // The part that could be written is kept.
+      this.#publish();
+      throw error;
+    }
+    return this.#publish();
+  }
+
+  #flush(): void {
+    if (this.#buffer === "") return;
+    this.#orThrow(() => {
+      this.#descriptor ??= createAsPrivateAs(this.#access, this.#partialPath);
+      const bytes = Buffer.from(this.#buffer);
+      for (let written = 0; written < bytes.length; )
+        written += writeSync(this.#descriptor, bytes, written, bytes.length - written);
+    });
+    this.#buffer = "";
+  }
+
+  #publish(): Report | undefined {
+    const descriptor = this.#descriptor;
+    if (descriptor === undefined) return undefined;
+    closeSync(descriptor);
+    return this.#orThrow(() => {
+      const path = this.#reservePath();
+      renameSync(this.#partialPath, path);
+      return { path, isNumbered: path !== this.#firstPath };
+    });
+  }
+
+  /** Creates an empty file with the first free name, which the report replaces. */
+  #reservePath(): string {
+    for (let number = 1; ; number++) {
+      const path = number === 1 ? this.#firstPath : `${this.#stem}.${number}.ndjson`;
+      try {
+        closeSync(openSync(path, "wx", 0o600));
+        return path;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      }
+    }
+  }
+
+  #orThrow<Result>(write: () => Result): Result {
+    try {
+      return write();
+    } catch (error) {
+      if (error instanceof OperatorError) throw error;
+      throw new OperatorError(
+        `the rejected records cannot be written to ${this.#firstPath} (${(error as NodeJS.ErrnoException).code}); free some space, or pipe the file to "plantstore import -" in another folder`,
+      );
+    }
+  }
+}
+
+/** Removes the report of an earlier import; throws an OperatorError if the file is not a report. */
+function removeReport(path: string): void {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  if (stat === undefined) return;
+  if (!stat.isFile() || (stat.size > 0 && !startsAsReport(path)))
+    throw new OperatorError(
+      `${path} is needed for the rejected records, but exists and is not the report of an import; move it away`,
+    );
+  rmSync(path, { force: true });
+}
+
+function startsAsReport(path: string): boolean {
+  const descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  try {
+    const start = Buffer.alloc(reportStart.length);
+    readSync(descriptor, start);
+    return start.equals(reportStart);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Creates a file that is at most as readable as the source, whose records it contains. Returns its descriptor. */
+function createAsPrivateAs({ mode, group }: SourceAccess, path: string): number {
+  const descriptor = openSync(path, "wx", mode & 0o606);
+  // The group of a new file is known only after it was created.
+  if (fstatSync(descriptor).gid === group) fchmodSync(descriptor, mode & 0o666 & ~process.umask());
+  return descriptor;
+}

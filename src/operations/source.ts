@@ -1,0 +1,67 @@
+// The source of an import: a file or standard input.
+
+import { accessSync, constants, fstatSync, type Stats, statSync } from "node:fs";
+import { OperatorError } from "../core/operator-error.ts";
+
+/** The permissions of a source. */
+export interface SourceAccess {
+  /** The file's mode; 0600 if it is not a regular file. */
+  readonly mode: number;
+  readonly group: number;
+}
+
+/** Must be disposed: a pipe that its writer keeps open would keep the process running. */
+export interface Source extends Disposable {
+  readonly access: SourceAccess;
+  readonly chunks: AsyncIterable<Uint8Array>;
+  /** The part that was read, from 0 to 1; undefined if the size is not known, as for a pipe. */
+  readonly fractionRead: () => number | undefined;
+}
+
+const standardInput = 0;
+
+/** Opens a file, or standard input for `-`. The stream ends when the signal is aborted. */
+export function openSource(file: string, signal: AbortSignal): Source {
+  const stat = file === "-" ? fstatSync(standardInput) : statOf(file);
+  const bytes = file === "-" || !stat.isFile() ? 0 : stat.size;
+  const reader = (file === "-" ? Bun.stdin : Bun.file(file)).stream().getReader();
+  // Canceling a stream that failed rejects with the error that its reader already has.
+  const cancel = () => void reader.cancel().catch(() => undefined);
+  signal.addEventListener("abort", cancel);
+  let read = 0;
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    for (;;) {
+      const { done, value } = await reader.read().catch((error) => {
+        throw readError(file, error);
+      });
+      if (done) return;
+      read += value.length;
+      yield value;
+    }
+  }
+  return {
+    access: { mode: stat.isFile() ? stat.mode : 0o600, group: stat.gid },
+    chunks: chunks(),
+    fractionRead: () => (bytes === 0 ? undefined : Math.min(1, read / bytes)),
+    [Symbol.dispose]: cancel,
+  };
+}
+
+function readError(file: string, { code, message }: NodeJS.ErrnoException): OperatorError {
+  return new OperatorError(
+    `${file} could not be read to its end (${code ?? message}); correct that, and run the same command again to continue`,
+  );
+}
+
+function statOf(file: string): Stats {
+  const stat = statSync(file, { throwIfNoEntry: false });
+  if (stat === undefined)
+    throw new OperatorError(`there is no file ${file}; give its path, or - for standard input`);
+  if (stat.isDirectory()) throw new OperatorError(`${file} is a directory; give the path of a file`);
+  try {
+    accessSync(file, constants.R_OK);
+  } catch {
+    throw new OperatorError(`${file} is not readable; change its permissions, or name another file`);
+  }
+  return stat;
+}

@@ -1,0 +1,401 @@
+// The command line: output streams, exit codes, and errors of one line.
+
+import { expect, test } from "bun:test";
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { resolveConfig } from "../../../src/cli/config/resolve.ts";
+import { serverSettingNames, settingGroups } from "../../../src/cli/config/settings.ts";
+import { commandError } from "../../support/command-error.ts";
+import { plantJson, post } from "../../support/http.ts";
+import { Output } from "../../support/output.ts";
+import { testIfInstalled } from "../../support/programs.ts";
+import {
+  createStore,
+  plantstore,
+  RunningServer,
+  run,
+  runIn,
+  TemporaryFolder,
+  withStore,
+} from "../../support/server.ts";
+import { storePlants } from "../../support/stored-plants.ts";
+
+/** A server on a new store. */
+async function newServer(folder: TemporaryFolder, args: readonly string[] = []): Promise<RunningServer> {
+  return RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args });
+}
+
+test("the first start prints a token and a curl command on standard output; the second does not, and the log never does", async () => {
+  using folder = new TemporaryFolder();
+  const first = await newServer(folder);
+  const { stdout, stderr } = await first.stop();
+  const token = /pst_[A-Za-z0-9_-]{43}/.exec(stdout)?.[0] ?? "";
+  expect(stderr).not.toContain("pst_");
+  expect(stdout).toContain(`curl -i ${first.url}/plants`);
+  // Both URLs are printed, unless the page is disabled.
+  expect(stdout).toContain(`or in a browser: ${first.url}/\n`);
+  expect(stdout).toMatch(/\nThe console is at http:\/\/127\.0\.0\.1:\d+\/console\/\n/);
+  using other = new TemporaryFolder();
+  const bare = await (await newServer(other, ["--docs", "off", "--console", "off"])).stop();
+  expect(bare.stdout).toContain("curl -i");
+  expect(bare.stdout).not.toMatch(/browser|console/);
+
+  await using second = await newServer(folder);
+  expect((await post({ url: second.url, token }, plantJson(1n, "Monstera"))).status).toBe(200);
+  expect(await second.stop()).toMatchObject({ stdout: `${second.url}\n` });
+});
+
+testIfInstalled(
+  "curl",
+  "the curl command of the first start, and README's with its token, do what README says",
+  async () => {
+    using folder = new TemporaryFolder();
+    const database = `sqlite:${folder.file("plants.db")}`;
+    const child = Bun.spawn(
+      [plantstore, "serve", "--admin-port", "off", "--port", "0", "--database", database],
+      { stdout: "pipe", stderr: "ignore" },
+    );
+    const shown = await new Output(child.stdout).until((text) =>
+      text.includes('"tropical"}') ? text : undefined,
+    );
+    const [url = ""] = shown.split("\n");
+    const printed = /^curl -i .*'\{.*\}'$/ms.exec(shown)?.[0] ?? "";
+    const readme = await Bun.file(new URL("../../../README.md", import.meta.url)).text();
+    const pasted = (/^TOKEN=pst_.*?'\{.*?\}'$/ms.exec(readme)?.[0] ?? "")
+      .replace("pst_…", /pst_[\w-]{43}/.exec(shown)?.[0] ?? "")
+      .replace("http://127.0.0.1:8080", url);
+    const paste = (command: string) =>
+      Bun.spawn(["sh", "-c", command], { stdout: "pipe", stderr: "ignore" }).stdout.text();
+    const promised = /^HTTP\/1\.1 200 OK\n(?:.*\n)*?\n(.*)\n```/m.exec(readme)?.[1] ?? "";
+    expect(promised).toContain("Monstera deliciosa");
+    for (const command of [printed, pasted, pasted])
+      expect(await paste(command)).toMatch(
+        new RegExp(`^HTTP/1.1 200 OK\r\n[\\s\\S]*${RegExp.escape(promised)}$`),
+      );
+    // The same id with different content.
+    expect(await paste(pasted.replace("deliciosa", "adansonii"))).toMatch(
+      /^HTTP\/1.1 400 [\s\S]*"error":40009/,
+    );
+    const id = /plantstore get (\d+)/.exec(readme)?.[1] ?? "";
+    expect((await run(["get", id, "--database", database])).stdout).toContain("Monstera deliciosa");
+    child.kill();
+    await child.exited;
+  },
+);
+
+test("get and export print plants exactly, while the server runs", async () => {
+  using folder = new TemporaryFolder();
+  await using server = await newServer(folder);
+  const target = { url: server.url, token: await server.createToken() };
+  await post(target, plantJson(9007199254740993n, "Monstera 🌱", "tropical"));
+  await post(target, plantJson(-7n, 'with "quotes"\n'));
+
+  const big = '{"id":9007199254740993,"name":"Monstera 🌱","tag":"tropical"}\n';
+  const small = '{"id":-7,"name":"with \\"quotes\\"\\n"}\n';
+  expect(await server.command("get", "9007199254740993")).toEqual({ exitCode: 0, stdout: big, stderr: "" });
+  expect(await server.command("get", "-7")).toEqual({ exitCode: 0, stdout: small, stderr: "" });
+  expect(await server.command("export")).toEqual({ exitCode: 0, stdout: small + big, stderr: "" });
+  expect(await server.command("get", "8")).toEqual({
+    exitCode: 1,
+    stdout: "",
+    stderr: "plantstore: there is no plant with the id 8 in this store\n",
+  });
+});
+
+test("export exits with 0 and no error when its reader exits", async () => {
+  using folder = new TemporaryFolder();
+  const database = `sqlite:${folder.file("plants.db")}`;
+  const name = "x".repeat(20_000);
+  await storePlants(
+    database,
+    Array.from({ length: 30 }, (_, id) => ({ id: BigInt(id), name })),
+  );
+  const shell = Bun.spawn(
+    ["sh", "-c", `{ ${plantstore} export --database ${database}; echo "exit $?" >&2; } | head -c 10`],
+    {
+      stdout: "pipe",
+      stderr: "pipe",
+    },
+  );
+  expect(await shell.stdout.text()).toBe('{"id":0,"n');
+  expect(await shell.stderr.text()).toBe("exit 0\n");
+});
+
+test("token create prints only the token, list prints its state, revoke revokes it", async () => {
+  using folder = new TemporaryFolder();
+  const database = `sqlite:${folder.file("plants.db")}`;
+  await withStore(database, "create", ({ tokens }) =>
+    tokens.addFirst({ hash: "a", name: "first", createdAt: 1, expiresAt: null }),
+  );
+  const command = (...args: string[]) => run([...args, "--database", database]);
+  const created = await command("token", "create", "--name", "ci", "--expires", "90d");
+  expect(created.exitCode).toBe(0);
+  expect(created.stdout).toMatch(/^pst_[A-Za-z0-9_-]{43}\n$/);
+  expect(created.stderr).toMatch(/^Token "ci" issued, valid until \d{4}-.*\n$/);
+
+  const again = await command("token", "create", "--name", "ci");
+  expect(again).toMatchObject({
+    exitCode: 1,
+    stdout: "",
+    stderr: 'plantstore: a token named "ci" already exists; choose another name, or rotate or revoke it\n',
+  });
+
+  const list = await command("token", "list");
+  expect(list.stdout).toMatch(
+    /^NAME +STATE +CREATED +EXPIRES +REVOKED +LAST USED\nfirst +active .*\nci +active .*\n$/,
+  );
+  expect(list.stdout).not.toContain(created.stdout.trim());
+
+  expect(await command("token", "revoke", "ci")).toMatchObject({ exitCode: 0, stdout: "" });
+  const json = (await command("token", "list", "--json")).stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  expect(json).toMatchObject([
+    { name: "first", state: "active", expires: null, revoked: null, lastUsed: null },
+    { name: "ci", state: "revoked", expires: expect.any(String), revoked: expect.any(String) },
+  ]);
+  expect(await command("token", "revoke", "ci")).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining('no active token is named "ci"'),
+  });
+  expect((await command("token", "create", "--name", "ci")).exitCode).toBe(0);
+});
+
+test("a token that could not be printed is revoked, and its name can be used again", async () => {
+  using folder = new TemporaryFolder();
+  const database = `sqlite:${folder.file("plants.db")}`;
+  await createStore(database);
+  const shell = Bun.spawn(
+    ["sh", "-c", `${plantstore} token create --name ci --database ${database} >/dev/full`],
+    { stderr: "pipe" },
+  );
+  expect(await shell.stderr.text()).toBe(
+    "plantstore: the token could not be printed (ENOSPC), and is revoked; issue another\n",
+  );
+  expect(await shell.exited).toBe(1);
+  expect((await run(["token", "create", "--name", "ci", "--database", database])).exitCode).toBe(0);
+});
+
+test.each(["get 1", "stats", "check", "token list", "index list", "config"])(
+  "%s to a full disk is an error of one line",
+  async (command) => {
+    using folder = new TemporaryFolder();
+    const database = `sqlite:${folder.file("plants.db")}`;
+    await storePlants(database, [{ id: 1n, name: "Monstera" }]);
+    const shell = Bun.spawn(["sh", "-c", `${plantstore} ${command} --database ${database} >/dev/full`], {
+      stderr: "pipe",
+    });
+    expect(await shell.stderr.text()).toBe(
+      "plantstore: standard output could not be written (ENOSPC); free some space, and try again\n",
+    );
+    expect(await shell.exited).toBe(1);
+  },
+);
+
+test("the variable of a flag without an argument is on or off", async () => {
+  using folder = new TemporaryFolder();
+  const database = `sqlite:${folder.file("plants.db")}`;
+  await withStore(database, "create", ({ tokens }) =>
+    tokens.add({ hash: "a", name: "ci", createdAt: 1, expiresAt: null }),
+  );
+  const list = (value: string) => run(["token", "list", "--database", database], { PLANTSTORE_JSON: value });
+  const isJson = (value: string) => resolveConfig(["json"], {}, { PLANTSTORE_JSON: value }).json;
+  for (const value of ["", "false", "0", "off"]) expect(isJson(value)).toBe(false);
+  for (const value of ["true", "1", "on"]) expect(isJson(value)).toBe(true);
+  expect((await list("0")).stdout).toStartWith("NAME");
+  expect((await list("1")).stdout).toStartWith("{");
+  expect(await list("perhaps")).toMatchObject({
+    exitCode: 2,
+    stderr: 'plantstore: PLANTSTORE_JSON: "perhaps" is not on or off\n',
+  });
+});
+
+test("only the hash of a token is in the store", async () => {
+  using folder = new TemporaryFolder();
+  const database = `sqlite:${folder.file("plants.db")}`;
+  await createStore(database);
+  const { stdout } = await run(["token", "create", "--name", "ci", "--database", database]);
+  const token = stdout.trim();
+  expect(token).toStartWith("pst_");
+  const file = Buffer.from(await Bun.file(folder.file("plants.db")).arrayBuffer());
+  expect(file.includes("ci")).toBe(true);
+  expect(file.includes(token)).toBe(false);
+  expect(file.includes(token.slice("pst_".length))).toBe(false);
+});
+
+test("--bootstrap-token off: the first start prints none and creates none", async () => {
+  using folder = new TemporaryFolder();
+  const database = `sqlite:${folder.file("plants.db")}`;
+  const server = await RunningServer.start({ database, args: ["--bootstrap-token", "off"] });
+  expect((await server.stop()).stdout).toBe(`${server.url}\n`);
+  expect((await run(["token", "list", "--json", "--database", database])).stdout).toBe("");
+});
+
+test("a token can be issued before the first start, which then prints none", async () => {
+  using folder = new TemporaryFolder();
+  const database = `sqlite:${folder.file("plants.db")}`;
+  await createStore(database);
+  const { stdout } = await run(["token", "create", "--name", "provisioned", "--database", database]);
+  await using server = await RunningServer.start({ database });
+  expect((await post({ url: server.url, token: stdout.trim() }, plantJson(1n, "Monstera"))).status).toBe(200);
+  expect((await server.stop()).stdout).not.toContain("pst_");
+});
+
+const usageErrors: readonly [args: string[], message: string][] = [
+  [["serv"], "unknown command 'serv' (Did you mean serve?)"],
+  [["serve", "--prot", "1"], "unknown option '--prot' (Did you mean --port?)"],
+  [["serve", "--port", "70000"], '--port: "70000" is not an integer from 0 to 65535'],
+  [["serve", "--port", ""], '--port: "" is not an integer from 0 to 65535'],
+  [["serve", "--base-path", "v1"], "is not a path such as /v1"],
+  [["serve", "--cors", "docs.example"], "is not *, off, or a list of origins"],
+  [["serve", "--public-url", "plants.example"], "is not a URL such as"],
+  [["serve", "--admin-host", "0.0.0.0"], "so a console password is required"],
+  [
+    ["serve", "--database", "postgres://a@b/c?sslmode=maybe"],
+    'sslmode is "maybe", but must be disable, prefer, require, verify-ca or verify-full',
+  ],
+  [
+    ["serve", "--database", "postgres://a@b/c?citus=yes"],
+    'citus is "yes", but must be direct or coordinator',
+  ],
+  [["serve", "--database", "postgres://a@b/c?pool=3"], "it has no parameter pool; there are sslmode"],
+  [["serve", "--database", "postgres://a@b:x/c"], "its host 1 is not NAME or NAME:PORT"],
+  [["serve", "--database", "postgres://a@b,c:99999/c"], "its host 2 has no port from 1 to 65535"],
+  [["serve", "--database", "postgres://a%zz@b/c"], "its user is not percent-encoded text"],
+  [["token", "create", "--name", "two\nlines"], "is not one line of text without control characters"],
+  [["token", "create", "--name", "x", "--expires", "2099-02-30"], "is not never, or a time in the future"],
+  [["token", "create", "--name", "x", "--expires", "999999w"], "is not never, or a time in the future"],
+  [["serve", "--database", "mongodb://x"], "must be sqlite:FILE or postgres:"],
+  [["token", "rotate"], "missing required argument 'name'"],
+  [["token", "rotate", "x", "--overlap", "1 day"], "is not a duration such as 7d, 12h or 0s"],
+  [["token", "rotate", "x", "--overlap", "2099-01-31"], "is not a duration"],
+  [["token", "rotate", "x", "--overlap", "999999w"], "is not a duration"],
+  [["token", "rotate", "x", "--expires", "2001-01-01"], "is not never, or a time in the future"],
+  [["import", "x", "--delimiter", ",,"], "is not comma, semicolon, tab, or one ASCII character"],
+  [["import", "x", "--delimiter", "1"], "is not comma, semicolon, tab, or one ASCII character"],
+  [["export", "--delimiter", '"'], "is not comma, semicolon, tab, or one ASCII character"],
+  [["export", "--delimiter", "é"], "is not comma, semicolon, tab, or one ASCII character"],
+  [["export", "--delimiter", ""], "is not comma, semicolon, tab, or one ASCII character"],
+  [["get"], "missing required argument 'id'"],
+  [["get", "1.5"], 'the id "1.5" is not a 64-bit integer'],
+  [["get", "9223372036854775808"], "is not a 64-bit integer"],
+  [["export", "extra"], "too many arguments"],
+  [["token", "create"], "--name is required; give it, or set PLANTSTORE_TOKEN_NAME"],
+  [
+    ["token", "create", "--name", "x", "--expires", "yesterday"],
+    "is not never, or a time in the future such as 90d",
+  ],
+  [["token", "create", "--name", "x", "--expires", "2001-01-01"], "is not never, or a time in the future"],
+];
+test.each(usageErrors)("%j is a usage error: exit code 2 and one line", async (args, message) => {
+  const { exitCode, stderr } = await commandError(args);
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain(message);
+  expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
+});
+
+test("a process prints the line of a usage error, and nothing on standard output", async () => {
+  const examples = [0, 2, usageErrors.length - 1].map((index) => usageErrors[index]?.[0] ?? []);
+  for (const args of examples) expect(await run(args)).toEqual({ ...(await commandError(args)), stdout: "" });
+});
+
+test("a failure is exit code 1 and one line that says what to do", async () => {
+  using folder = new TemporaryFolder();
+  writeFileSync(folder.file("text.db"), "not a database file ".repeat(100));
+  const none = `sqlite:${folder.file("none.db")}`;
+  for (const command of ["get 1", "export", "token list", "token revoke x", "token rotate x"]) {
+    const { exitCode, stderr } = await commandError([...command.split(" "), "--database", none]);
+    expect({ command, exitCode }).toEqual({ command, exitCode: 1 });
+    expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
+  }
+  for (const database of [`sqlite:${folder.file("no/folder/plants.db")}`, `sqlite:${folder.path}`]) {
+    const { exitCode, stderr } = await commandError(["migrate", "--database", database]);
+    expect({ database, exitCode }).toEqual({ database, exitCode: 1 });
+    expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
+  }
+  for (const args of [
+    ["get", "1", "--database", none],
+    ["serve", "--database", `sqlite:${folder.file("text.db")}`],
+    [
+      "serve",
+      "--admin-port",
+      "off",
+      "--host",
+      "192.0.2.1",
+      "--database",
+      `sqlite:${folder.file("plants.db")}`,
+    ],
+  ]) {
+    const { exitCode, stdout, stderr } = await run(args);
+    expect({ args, exitCode, stdout }).toEqual({ args, exitCode: 1, stdout: "" });
+    expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
+  }
+  expect(existsSync(folder.file("none.db"))).toBe(false);
+});
+
+test("a port in use is an error of one line, and the next start prints the first token", async () => {
+  using folder = new TemporaryFolder();
+  await using holder = await newServer(folder);
+  using other = new TemporaryFolder();
+  const database = `sqlite:${other.file("plants.db")}`;
+  const adminPort = new URL(await holder.adminUrl()).port;
+  for (const [flag, port, otherFlags] of [
+    ["--port", new URL(holder.url).port, ["--admin-port", "off"]],
+    ["--admin-port", adminPort, ["--port", "0"]],
+  ] as const)
+    expect(await run(["serve", flag, port, ...otherFlags, "--database", database])).toMatchObject({
+      exitCode: 1,
+      stderr: `plantstore: cannot listen on 127.0.0.1:${port} (EADDRINUSE); stop the program that uses it, or choose another with ${flag}\n`,
+    });
+  const next = await RunningServer.start({ database });
+  expect((await next.stop()).stdout).toContain("pst_");
+});
+
+test("--help prints the usage, and exits with 0", async () => {
+  for (const args of [
+    ["--help"],
+    ["serve", "--help"],
+    ["token", "--help"],
+    ["token", "create", "--help"],
+    ["token", "rotate", "--help"],
+    ["get", "--help"],
+  ]) {
+    const { exitCode, stdout, stderr } = await run(args);
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(stdout).toStartWith("Usage: plantstore ");
+    if (args[0] !== "serve") continue;
+    // Every setting is below a heading.
+    const headings = [...stdout.matchAll(/^(\S.*:)\n((?: .*\n)+)/gm)];
+    expect(headings.map(([, heading]) => heading)).toEqual(["Options:", ...Object.values(settingGroups)]);
+    const flagsOf = (text = "") => text.match(/^ {2}--?[\w-]+/gm) ?? [];
+    expect(flagsOf(headings[0]?.[2])).toEqual(["  --config", "  -h"]);
+    expect(headings.flatMap(([, , text]) => flagsOf(text))).toHaveLength(serverSettingNames.length + 2);
+    expect(Math.max(...stdout.split("\n").map((line) => line.length))).toBeLessThanOrEqual(80);
+  }
+});
+
+test("messages and help name commands as this one was called", async () => {
+  using folder = new TemporaryFolder();
+  const root = new URL("../../../", import.meta.url).pathname;
+  const database = `sqlite:${folder.file("none.db")}`;
+  const missing = await runIn(root, ["bin/plantstore", "get", "1", "--database", database]);
+  expect(missing.stderr).toStartWith("plantstore: ");
+  expect(missing.stderr).toContain('"bin/plantstore migrate"');
+  expect((await runIn(root, ["bin/plantstore", "restore", "--help"])).stdout).toContain(
+    '"bin/plantstore backup"',
+  );
+  mkdirSync(folder.file("node_modules/.bin"), { recursive: true });
+  symlinkSync(plantstore, folder.file("node_modules/.bin/plantstore"));
+  const asDependency = await runIn(folder.path, ["node_modules/.bin/plantstore", "--help"]);
+  expect(asDependency.stdout).toStartWith("Usage: npx plantstore ");
+  expect(asDependency.stdout).toContain("\n  npx plantstore token create");
+});
+
+test("the command works through symbolic links, from any directory", async () => {
+  using folder = new TemporaryFolder();
+  mkdirSync(folder.file("bin"));
+  symlinkSync(plantstore, folder.file("bin/first"));
+  symlinkSync("first", folder.file("bin/second"));
+  const child = Bun.spawn([folder.file("bin/second"), "--version"], { cwd: folder.path, stdout: "pipe" });
+  expect(await child.stdout.text()).toMatch(/^\d+\.\d+\.\d+ \(Bun \S+, SQLite \S+\)\n$/);
+});

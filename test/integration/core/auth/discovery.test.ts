@@ -1,0 +1,119 @@
+// Discovery of the provider's keys: OpenID discovery, OAuth metadata, --jwks-url, and metadata that are rejected.
+
+import { expect, test } from "bun:test";
+import { makeCertificate } from "../../../support/certificates.ts";
+import { KeyServer } from "../../../support/key-server.ts";
+import { describeIfInstalled } from "../../../support/programs.ts";
+import { TemporaryFolder } from "../../../support/server.ts";
+import { SigningKey } from "../../../support/signing-key.ts";
+import {
+  audience,
+  claimsOf,
+  HandlerWithIdentity,
+  keysUnavailable,
+  notAccepted,
+  ServerWithIdentity,
+} from "./setup.ts";
+
+const key = new SigningKey();
+
+/** Makes the provider return its metadata at one path only. */
+function serveMetadata(provider: KeyServer, issuer: string, path: string): void {
+  provider.instead = ({ url }) =>
+    new URL(url).pathname === path ? Response.json({ issuer, jwks_uri: provider.jwksUrl }) : undefined;
+}
+
+test.each(["", "/"])("an issuer with a path, and %p at its end", async (end) => {
+  await using provider = new KeyServer(key);
+  const issuer = `${provider.issuer}/realms/plants${end}`;
+  serveMetadata(provider, issuer, "/realms/plants/.well-known/openid-configuration");
+  await using identity = await HandlerWithIdentity.start(issuer);
+  expect((await identity.create(key.sign(claimsOf(issuer)))).status).toBe(200);
+  expect(await identity.create(key.sign(claimsOf(provider.issuer)))).toMatchObject(notAccepted);
+});
+
+test("OAuth metadata (RFC 8414) where there is no OpenID discovery", async () => {
+  await using provider = new KeyServer(key);
+  const issuer = `${provider.issuer}/tenant`;
+  serveMetadata(provider, issuer, "/.well-known/oauth-authorization-server/tenant");
+  await using identity = await HandlerWithIdentity.start(issuer);
+  expect((await identity.create(key.sign(claimsOf(issuer)))).status).toBe(200);
+  expect(provider.requests).toEqual([
+    "/tenant/.well-known/openid-configuration",
+    "/.well-known/oauth-authorization-server/tenant",
+    "/keys",
+  ]);
+});
+
+test.each([
+  ["of another issuer", { issuer: "https://id.example" }, "has the issuer"],
+  ["with a jwks_uri of plain http", { jwks_uri: "http://id.example/keys" }, "not an https URL"],
+  ["without a jwks_uri", { jwks_uri: undefined }, "not an https URL"],
+  ["with a jwks_uri that is a file", { jwks_uri: "file:///etc/passwd" }, "not an https URL"],
+])("metadata %s are rejected", async (_, differing, reported) => {
+  await using provider = new KeyServer(key);
+  provider.instead = ({ url }) =>
+    url.endsWith("/openid-configuration")
+      ? Response.json({ issuer: provider.issuer, jwks_uri: provider.jwksUrl, ...differing })
+      : undefined;
+  await using identity = await HandlerWithIdentity.start(provider.issuer);
+  expect(await identity.create(key.sign(claimsOf(provider.issuer)))).toMatchObject(keysUnavailable);
+  expect(provider.fetches).toBe(0);
+  expect(await identity.keysTrouble()).toContain(reported);
+});
+
+test.each(["/.well-known/openid-configuration", "/keys"])(
+  "redirects of %s are not followed",
+  async (redirected) => {
+    await using provider = new KeyServer(key);
+    await using elsewhere = new KeyServer(key);
+    provider.instead = ({ url }) => {
+      const { pathname } = new URL(url);
+      return pathname === redirected ? Response.redirect(`${elsewhere.issuer}${pathname}`) : undefined;
+    };
+    await using identity = await HandlerWithIdentity.start(provider.issuer);
+    expect(await identity.create(key.sign(claimsOf(provider.issuer)))).toMatchObject(keysUnavailable);
+    expect(elsewhere.requests).toEqual([]);
+    expect(await identity.keysTrouble()).toContain(`${redirected} answered 302`);
+  },
+);
+
+test("no metadata at all: the log names the addresses, and the remedy", async () => {
+  await using provider = new KeyServer(key);
+  provider.instead = () => new Response("", { status: 404 });
+  await using identity = await HandlerWithIdentity.start(provider.issuer);
+  expect(await identity.create(key.sign(claimsOf(provider.issuer)))).toMatchObject(keysUnavailable);
+  expect(await identity.keysTrouble()).toContain("set --jwks-url to the address of the keys");
+});
+
+test("is not needed with --jwks-url", async () => {
+  await using provider = new KeyServer(key);
+  const issuer = "https://id.example/";
+  await using identity = await HandlerWithIdentity.start(issuer, { jwksUrl: provider.jwksUrl });
+  expect((await identity.create(key.sign(claimsOf(issuer, { aud: [audience] })))).status).toBe(200);
+  expect(provider.requests).toEqual(["/keys"]);
+});
+
+describeIfInstalled("openssl", "over TLS", () => {
+  test("a certificate of a private authority is accepted with NODE_EXTRA_CA_CERTS only", async () => {
+    using folder = new TemporaryFolder();
+    const { certificate, key: certificateKey } = makeCertificate(folder, "id", "/CN=id", "DNS:localhost");
+    await using provider = new KeyServer(key);
+    using front = Bun.serve({
+      hostname: "127.0.0.1",
+      port: 0,
+      tls: { cert: Bun.file(certificate), key: Bun.file(certificateKey) },
+      fetch: ({ url }) => fetch(`${provider.issuer}${new URL(url).pathname}`),
+    });
+    const issuer = `https://localhost:${front.port}`;
+    const args = ["--jwks-url", `${issuer}/keys`];
+    const token = key.sign(claimsOf(issuer));
+
+    await using trusting = await ServerWithIdentity.start(issuer, args, { NODE_EXTRA_CA_CERTS: certificate });
+    expect((await trusting.create(token)).status).toBe(200);
+    await using distrusting = await ServerWithIdentity.start(issuer, args);
+    expect(await distrusting.create(token)).toMatchObject(keysUnavailable);
+    expect(await distrusting.keysTrouble()).toContain(issuer);
+    expect(provider.fetches).toBe(1);
+  });
+});

@@ -1,0 +1,105 @@
+// The provider's keys over time: new keys, removed keys, and callers that would overload the provider.
+
+import { expect, test } from "bun:test";
+import { KeyServer } from "../../../support/key-server.ts";
+import { SigningKey } from "../../../support/signing-key.ts";
+import {
+  answerWith,
+  claimsOf,
+  HandlerWithIdentity,
+  notAccepted,
+  nowSeconds,
+  ServerWithIdentity,
+  until,
+} from "./setup.ts";
+
+test("a new key is accepted at once, and a removed one with its verified tokens is rejected after the next fetch", async () => {
+  const [old, young] = [new SigningKey(), new SigningKey()];
+  await using provider = new KeyServer(old);
+  await using identity = await HandlerWithIdentity.start(provider.issuer, {
+    intervals: { keysAgeMsMax: 600_000, keysIntervalMsMin: 100 },
+  });
+  const oldToken = old.sign(claimsOf(provider.issuer));
+  expect((await identity.create(oldToken)).status).toBe(200);
+  expect(provider.fetches).toBe(1);
+
+  provider.publish(young);
+  expect((await identity.create(oldToken)).status).toBe(200);
+  expect((await identity.create(young.sign(claimsOf(provider.issuer)))).status).toBe(200);
+  expect(provider.fetches).toBe(2);
+  expect(await identity.create(oldToken)).toMatchObject(notAccepted);
+});
+
+test("a removed key is rejected after the interval between fetches, without any unknown key", async () => {
+  const [old, young] = [new SigningKey(), new SigningKey()];
+  await using provider = new KeyServer(old, young);
+  await using identity = await HandlerWithIdentity.start(provider.issuer, {
+    intervals: { keysAgeMsMax: 100, keysIntervalMsMin: 50 },
+  });
+  const [oldToken, youngToken] = [old, young].map((key) => key.sign(claimsOf(provider.issuer)));
+  expect((await identity.create(oldToken ?? "")).status).toBe(200);
+  provider.publish(young);
+  const before = provider.fetches;
+  await until(() => provider.fetches > before);
+  // The server has the keys, or is about to.
+  await answerWith(401, () => identity.create(oldToken ?? ""));
+  expect((await identity.create(youngToken ?? "")).status).toBe(200);
+
+  provider.publish();
+  await answerWith(401, () => identity.create(youngToken ?? ""));
+});
+
+test("a verified token is rejected exactly from its exp on", async () => {
+  const key = new SigningKey();
+  await using provider = new KeyServer(key);
+  const exp = nowSeconds() + 5;
+  let now = Date.now();
+  await using identity = await HandlerWithIdentity.start(provider.issuer, { now: () => now });
+  const token = key.sign(claimsOf(provider.issuer, { exp }));
+  for (const acceptedAt of [now, exp * 1_000 - 1]) {
+    now = acceptedAt;
+    expect((await identity.create(token)).status).toBe(200);
+  }
+  now = exp * 1_000;
+  const expired = {
+    error: 40101,
+    message: "The bearer token is not accepted: it has expired. Get a new one from the identity provider.",
+  };
+  expect(await identity.create(token)).toMatchObject({ status: 401, json: expired });
+  // Nor is one that was not verified before.
+  const other = key.sign(claimsOf(provider.issuer, { exp, jti: "other" }));
+  expect(await identity.create(other)).toMatchObject({ status: 401, json: expired });
+});
+
+test("an unusable key is logged, and the others stay valid", async () => {
+  const key = new SigningKey();
+  const broken = new SigningKey("ES256", "broken");
+  await using provider = new KeyServer(key);
+  provider.jwks = { keys: [{ ...broken.jwk, x: "AA" }, { kty: "unheard of", kid: "x" }, {}, key.jwk] };
+  await using identity = await HandlerWithIdentity.start(provider.issuer);
+  expect(await identity.create(broken.sign(claimsOf(provider.issuer)))).toMatchObject(notAccepted);
+  expect((await identity.create(key.sign(claimsOf(provider.issuer)))).status).toBe(200);
+  expect(await identity.keysTrouble()).not.toBe("");
+});
+
+test("many tokens with unknown keys cause one fetch in five seconds, and none is rejected wrongly", async () => {
+  const [key, young] = [new SigningKey(), new SigningKey()];
+  await using provider = new KeyServer(key);
+  await using identity = await ServerWithIdentity.start(provider.issuer);
+  expect((await identity.create(key.sign(claimsOf(provider.issuer)))).status).toBe(200);
+  const before = provider.fetches;
+  const start = performance.now();
+  const attack = () =>
+    Promise.all(
+      Array.from({ length: 40 }, () => identity.create(new SigningKey().sign(claimsOf(provider.issuer)))),
+    );
+  for (const answer of await attack()) expect(answer).toMatchObject(notAccepted);
+  const second = attack();
+  provider.publish(key, young);
+  // Sent among the others, it waits as they do, and is accepted.
+  expect((await identity.create(young.sign(claimsOf(provider.issuer)))).status).toBe(200);
+  for (const answer of await second) expect(answer).toMatchObject(notAccepted);
+  const seconds = (performance.now() - start) / 1_000;
+  expect(provider.fetches - before).toBeLessThanOrEqual(1 + Math.floor(seconds / 5));
+  expect(provider.fetches - before).toBeGreaterThanOrEqual(2);
+});

@@ -1,0 +1,335 @@
+// The limits of a server, and the response past each of them.
+
+import { Database } from "bun:sqlite";
+import { afterAll, expect, test } from "bun:test";
+import { commandError } from "../../../support/command-error.ts";
+import { type Answer, freshId, plantJson, post } from "../../../support/http.ts";
+import { createHead, RawConnection, stuckCreate } from "../../../support/raw-connection.ts";
+import { RunningServer, TemporaryFolder } from "../../../support/server.ts";
+import { exported } from "../../../support/stored-plants.ts";
+
+async function serverWith(folder: TemporaryFolder, args: readonly string[]): Promise<RunningServer> {
+  return RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args });
+}
+
+const shared = new AsyncDisposableStack();
+const servers = new Map<string, Promise<RunningServer>>();
+afterAll(() => shared.disposeAsync());
+
+/** A server with these arguments, which the tests that name the same ones share. */
+function sharedServer(...args: string[]): Promise<RunningServer> {
+  const key = args.join(" ");
+  const started = servers.get(key) ?? startShared(args);
+  servers.set(key, started);
+  return started;
+}
+
+async function startShared(args: readonly string[]): Promise<RunningServer> {
+  return shared.use(await serverWith(shared.use(new TemporaryFolder()), args));
+}
+
+/** The file of a server's store. */
+const fileOf = ({ database }: RunningServer) => database.replace(/^sqlite:/, "");
+
+/** Waits until the bytes of unfinished bodies in memory are between two numbers. */
+async function untilBodyBytes(
+  server: RunningServer,
+  bytesMin: number,
+  bytesMax = Number.POSITIVE_INFINITY,
+): Promise<void> {
+  for (;;) {
+    const bytes = await server.metric("plantstore_body_bytes");
+    if (bytes >= bytesMin && bytes <= bytesMax) return;
+    await Bun.sleep(10);
+  }
+}
+
+test("a configured body limit applies, and the error contains it", async () => {
+  using folder = new TemporaryFolder();
+  await using server = await serverWith(folder, ["--body-bytes-max", "100"]);
+  const target = { url: server.url, token: await server.createToken() };
+  expect((await post(target, plantJson(1n, "x".repeat(100)))).json).toMatchObject({
+    error: 41300,
+    message: "The body is over the limit of 100 bytes; send a smaller plant.",
+  });
+});
+
+test("past a full queue 50300 with Retry-After, and every response is true to what is stored", async () => {
+  using folder = new TemporaryFolder();
+  await using server = await serverWith(folder, ["--queue-plants-max", "2"]);
+  const target = { url: server.url, token: await server.createToken() };
+  const ids = Array.from({ length: 200 }, () => freshId());
+  const answers = await Promise.all(ids.map((id) => post(target, plantJson(id, "x".repeat(2_000)))));
+  const refused = answers.filter(({ status }) => status !== 200);
+  expect(refused.length).toBeGreaterThan(0);
+  for (const { status, headers, json } of refused) {
+    expect(status).toBe(503);
+    expect(headers.get("retry-after")).toBe("1");
+    expect(json).toEqual({
+      error: 50300,
+      message: "The server is overloaded and did not store the plant; retrying in 1 second is safe.",
+    });
+  }
+  const stored = new Set((await exported(server.database)).match(/(?<="id":)-?\d+/g));
+  for (const [index, { status }] of answers.entries())
+    expect(stored.has(String(ids[index]))).toBe(status === 200);
+});
+
+test("a token may send its burst at once, then 42900 with Retry-After; every response has the RateLimit fields", async () => {
+  using folder = new TemporaryFolder();
+  await using server = await serverWith(folder, ["--token-rate", "2", "--token-burst", "6"]);
+  const target = { url: server.url, token: await server.createToken() };
+  const answers: Awaited<ReturnType<typeof post>>[] = [];
+  for (let sent = 0; sent < 8; sent++) answers.push(await post(target, plantJson(freshId(), "Monstera")));
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200, 429, 429]);
+  for (const [index, { headers }] of answers.entries()) {
+    expect(headers.get("ratelimit-policy")).toBe('"token";q=6;w=3');
+    expect(headers.get("ratelimit")).toMatch(new RegExp(`^"token";r=${Math.max(0, 5 - index)};t=[123]$`));
+  }
+  const wait = Number(answers.at(-1)?.headers.get("retry-after"));
+  expect(answers.at(-1)?.json).toEqual({
+    error: 42900,
+    message: `This token is over its rate of 2 creates a second; try again in ${wait} ${wait === 1 ? "second" : "seconds"}.`,
+  });
+  await Bun.sleep(wait * 1_000);
+  expect((await post(target, plantJson(freshId(), "Monstera"))).status).toBe(200);
+});
+
+test("each token has its own rate, and rejected creates count for that token only", async () => {
+  using folder = new TemporaryFolder();
+  await using server = await serverWith(folder, ["--token-rate", "5"]);
+  const [one, other] = [await server.createToken(), await server.createToken()];
+  const burst = await Promise.all(
+    Array.from({ length: 20 }, () => post({ url: server.url, token: one }, plantJson(freshId(), "Monstera"))),
+  );
+  expect(burst.filter(({ status }) => status === 429).length).toBeGreaterThanOrEqual(5);
+  expect(burst.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(5);
+  expect((await post({ url: server.url, token: other }, plantJson(freshId(), "Monstera"))).status).toBe(200);
+});
+
+test("without a rate there are no RateLimit fields", async () => {
+  const server = await sharedServer("--in-flight-bytes-max", "1100000");
+  const { headers } = await post(
+    { url: server.url, token: await server.createToken() },
+    plantJson(freshId(), "Monstera"),
+  );
+  expect(headers.has("ratelimit")).toBe(false);
+  expect(headers.has("ratelimit-policy")).toBe(false);
+});
+
+test("rejected requests may be pipelined", async () => {
+  const server = await sharedServer("--in-flight-bytes-max", "1100000");
+  const connection = await RawConnection.open(server.url);
+  connection.write("GET /plants HTTP/1.1\r\nHost: x\r\n\r\n".repeat(3));
+  await connection.until((received) => (received.split("HTTP/1.1 401 ").length === 4 ? true : undefined));
+  expect(connection.received.split("HTTP/1.1 401 ")).toHaveLength(4);
+  connection.terminate();
+});
+
+test.each([
+  ["announced", "Content-Length: 50", "{", " ".repeat(49)],
+  ["chunked", "Transfer-Encoding: chunked", "1\r\n{\r\n", "1\r\n \r\n0\r\n\r\n"],
+])("past a full queue a body that is %s is not waited for, and its connection stays good", async (...how) => {
+  const server = await sharedServer("--queue-plants-max", "1");
+  const target = { url: server.url, token: await server.createToken() };
+  const other = new Database(fileOf(server));
+  other.run("BEGIN IMMEDIATE");
+  // One is being committed, one is queued, and the third refills the queue.
+  const creates = Array.from({ length: 3 }, async () => {
+    const id = freshId();
+    while ((await post(target, plantJson(id, "Monstera"))).status !== 200) await Bun.sleep(5);
+  });
+  while ((await server.metric("plantstore_queue_plants")) < 1) await Bun.sleep(10);
+  const [, framing, beginning, rest] = how;
+  const connection = await stuckCreate(target, framing, beginning);
+  const refused = await connection.until((received) => (received.endsWith("}") ? received : undefined));
+  expect(refused).toStartWith("HTTP/1.1 503 Service Unavailable\r\n");
+  expect(refused).toContain("Retry-After: 1\r\n");
+  expect(refused).toContain(
+    '{"error":50300,"message":"The server is overloaded and did not store the plant;',
+  );
+
+  other.run("ROLLBACK");
+  other.close();
+  await Promise.all(creates);
+  const next = plantJson(freshId(), "Monstera");
+  connection.write(`${rest}${createHead(target, `Content-Length: ${next.length}`)}${next}`);
+  const created = await connection.until((all) => (all.endsWith('{"name":"Monstera"}') ? all : undefined));
+  expect(created).toContain("HTTP/1.1 200 OK\r\n");
+  connection.terminate();
+});
+
+test.each([
+  ["announced", "Content-Length: 50", "{"],
+  ["chunked", "Transfer-Encoding: chunked", "1\r\n{\r\n"],
+])("a body that is %s and does not arrive in time is 40800, and its connection is closed", async (...how) => {
+  const server = await sharedServer("--arrival-seconds-max", "1");
+  const target = { url: server.url, token: await server.createToken() };
+  const [, framing, beginning] = how;
+  const connection = await stuckCreate(target, framing, beginning);
+  // Some bytes at intervals, so that the connection is never idle.
+  const trickle = setInterval(() => connection.write(framing.startsWith("C") ? " " : "1\r\n \r\n"), 200);
+  const answer = await connection.closed;
+  clearInterval(trickle);
+  expect(answer).toStartWith("HTTP/1.1 408 Request Timeout\r\n");
+  expect(answer.toLowerCase()).toContain("connection: close\r\n");
+  expect(answer).toEndWith(
+    '{"error":40800,"message":"The body did not arrive within 1 second; sending it again is safe."}',
+  );
+  expect((await post(target, plantJson(freshId(), "Monstera"))).status).toBe(200);
+});
+
+test.each([
+  ["announced", "Content-Length: 1000000", "x".repeat(900_000)],
+  ["chunked", "Transfer-Encoding: chunked", `dbba0\r\n${"x".repeat(0xdbba0)}`],
+])("past the bytes in flight a body that is %s is 50300, until there is room again", async (...how) => {
+  const server = await sharedServer("--in-flight-bytes-max", "1100000");
+  const target = { url: server.url, token: await server.createToken() };
+  const [, framing, beginning] = how;
+  const connection = await stuckCreate(target, framing, beginning);
+  await untilBodyBytes(server, 900_000);
+  const large = plantJson(freshId(), "x".repeat(300_000));
+  expect(await post(target, large)).toMatchObject({
+    status: 503,
+    json: {
+      error: 50300,
+      message:
+        "The server has too many bodies to read at present and did not read this one; retrying in 1 second is safe.",
+    },
+  });
+  const other = { url: server.url, token: await server.createToken() };
+  expect((await post(other, plantJson(freshId(), "small"))).status).toBe(200);
+  connection.terminate();
+  await untilBodyBytes(server, 0, 0);
+  expect((await post(target, large)).status).toBe(200);
+});
+
+test.each([
+  ["two that are equal", "Content-Length: 26\r\nContent-Length: 26"],
+  ["three", "Content-Length: 26\r\nContent-Length: 26\r\nContent-Length: 26"],
+])(
+  "Content-Length, %s: 40000, the connection is closed, and every limit holds as before",
+  async (_, framing) => {
+    const server = await sharedServer("--body-bytes-max", "2000", "--in-flight-bytes-max", "2000");
+    const target = { url: server.url, token: await server.createToken() };
+    const connection = await stuckCreate(target, framing, plantJson(1n, "Monstera"));
+    const answer = await connection.closed;
+    expect(answer).toStartWith("HTTP/1.1 400 Bad Request\r\n");
+    expect(answer.toLowerCase()).toContain("connection: close\r\n");
+    expect(answer).toContain('{"error":40000,"message":"The Content-Length is ');
+    expect(await server.metric("plantstore_body_bytes")).toBe(0);
+
+    expect((await post(target, plantJson(2n, "x".repeat(2_000)))).status).toBe(413);
+    const stuck = await stuckCreate(target, "Content-Length: 2000", " ".repeat(1_990));
+    await untilBodyBytes(server, 1_990);
+    expect((await post(target, plantJson(3n, "x".repeat(500)))).status).toBe(503);
+    stuck.terminate();
+    await untilBodyBytes(server, 0, 0);
+    expect(await exported(server.database)).toBe("");
+  },
+);
+
+test("memory is reserved for the bytes received, not for the Content-Length", async () => {
+  const server = await sharedServer("--in-flight-bytes-max", "1100000");
+  const one = { url: server.url, token: await server.createToken() };
+  const stuck = await Promise.all(
+    Array.from({ length: 40 }, () => stuckCreate(one, "Content-Length: 1000000", "{")),
+  );
+  await untilBodyBytes(server, 40);
+  expect(await server.metric("plantstore_body_bytes")).toBeLessThan(40 * 16_384 + 1);
+  const other = { url: server.url, token: await server.createToken() };
+  expect((await post(other, plantJson(freshId(), "x".repeat(200_000)))).status).toBe(200);
+  for (const connection of stuck) connection.terminate();
+  await untilBodyBytes(server, 0, 0);
+});
+
+test("bodies of one token leave memory for those of another", async () => {
+  using folder = new TemporaryFolder();
+  await using server = await serverWith(folder, [
+    "--in-flight-bytes-max",
+    "1600000",
+    "--body-bytes-max",
+    "100000",
+  ]);
+  const greedy = { url: server.url, token: await server.createToken() };
+  const stuck = await Promise.all(
+    Array.from({ length: 30 }, () => stuckCreate(greedy, "Content-Length: 100000", " ".repeat(99_999))),
+  );
+  const refused = async () =>
+    (await Promise.all(stuck.map(({ received }) => received.startsWith("HTTP/1.1 503 ")))).filter(Boolean)
+      .length;
+  while ((await refused()) < 16) await Bun.sleep(10);
+  // Seven eighths are 1,400,000 bytes.
+  const held = await server.metric("plantstore_body_bytes");
+  expect(held).toBeGreaterThan(1_200_000);
+  expect(held).toBeLessThanOrEqual(1_400_000);
+  expect(await post(greedy, plantJson(1n, "x".repeat(99_000)))).toMatchObject({ status: 503 });
+  const other = { url: server.url, token: await server.createToken() };
+  for (let id = 2n; id < 12n; id++)
+    expect((await post(other, plantJson(id, "x".repeat(99_000)))).status).toBe(200);
+  for (const connection of stuck) connection.terminate();
+  await untilBodyBytes(server, 0, 0);
+  expect((await post(greedy, plantJson(20n, "x".repeat(99_000)))).status).toBe(200);
+});
+
+test("a queue that one token fills accepts plants of two other tokens", async () => {
+  using folder = new TemporaryFolder();
+  await using server = await serverWith(folder, ["--queue-plants-max", "16"]);
+  const greedy = { url: server.url, token: await server.createToken() };
+  const others = [
+    { url: server.url, token: await server.createToken() },
+    { url: server.url, token: await server.createToken() },
+  ];
+  const lock = new Database(folder.file("plants.db"));
+  lock.run("BEGIN IMMEDIATE");
+  const isOverloaded = ({ text }: Answer) => text.includes("The server is overloaded");
+  const creates: Promise<Answer>[] = [];
+  /** Resolves when the queue has as many plants of one token as it accepts: seven eighths. */
+  const fill = async () => {
+    while ((await server.metric("plantstore_queue_plants")) < 14) {
+      // The store is locked: a batch of them waits for it, and the others fill the queue, or are rejected at once.
+      const round = Array.from({ length: 60 }, () => post(greedy, plantJson(freshId(), "Monstera")));
+      creates.push(...round);
+      await Promise.any(round.map(async (create) => isOverloaded(await create) || Promise.reject()));
+    }
+  };
+  const accepted: Promise<Answer>[] = [];
+  for (const other of others) {
+    do await fill();
+    while (!isOverloaded(await post(greedy, plantJson(0n, "Monstera"))));
+    const before = await server.metric("plantstore_queue_plants");
+    accepted.push(post(other, plantJson(freshId(), "Monstera")));
+    while ((await server.metric("plantstore_queue_plants")) === before) await Bun.sleep(10);
+  }
+  lock.run("ROLLBACK");
+  lock.close();
+  await Promise.all(creates);
+  for (const answer of await Promise.all(accepted)) expect(isOverloaded(answer)).toBe(false);
+  for (const other of others) expect((await post(other, plantJson(freshId(), "Monstera"))).status).toBe(200);
+}, 60_000);
+
+test("past connectionsMax idle connections are closed, busy ones after their response, and no new one is refused", async () => {
+  using folder = new TemporaryFolder();
+  await using server = await serverWith(folder, ["--connections-max", "10"]);
+  const target = { url: server.url, token: await server.createToken() };
+  const stuck = await Promise.all(
+    Array.from({ length: 20 }, () => stuckCreate(target, "Content-Length: 29", '{"id":1,"name":"Monster')),
+  );
+  const shed = await server.logged(({ msg }) => msg.startsWith("too many connections"));
+  expect(shed.level).toBe("warn");
+  const { status, headers } = await post(target, plantJson(2n, "Monstera"));
+  expect({ status, connection: headers.get("connection") }).toEqual({ status: 200, connection: "close" });
+  for (const connection of stuck) connection.write('a"}   ');
+  for (const { closed } of stuck) expect(await closed).toStartWith("HTTP/1.1 200 OK\r\n");
+  for (let isOver = true; isOver; await Bun.sleep(50))
+    isOver = (await post(target, plantJson(2n, "Monstera"))).headers.get("connection") === "close";
+});
+
+test.each([
+  [["--token-burst", "5"], "--token-burst requires --token-rate; give both or neither"],
+  [["--in-flight-bytes-max", "1000"], "--in-flight-bytes-max 1000 is less than --body-bytes-max 1048576"],
+])("settings that contradict each other are a usage error: %p", async (args, message) => {
+  const { exitCode, stderr } = await commandError(["serve", ...args]);
+  expect(exitCode).toBe(2);
+  expect(stderr).toStartWith(`plantstore: ${message}`);
+});

@@ -1,0 +1,363 @@
+// openapi.yaml compared with the server: every response that it declares is provoked and matches its schema and headers,
+// every example of a response is what the server sends, and nothing undeclared is sent.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { type SchemaObject, validate } from "@hyperjump/json-schema/openapi-3-0";
+import fc from "fast-check";
+import openapi from "../../../../openapi.yaml";
+import type { Authenticator } from "../../../../src/core/auth/authenticator.ts";
+import { type ErrorCode, errorRegistry, statusOf } from "../../../../src/core/contract/errors.ts";
+import { newPlantJson } from "../../../../src/core/contract/plant.ts";
+import { BodyReader } from "../../../../src/core/http/body-reader.ts";
+import { createHandler } from "../../../../src/core/http/handler.ts";
+import { anyNewPlant } from "../../../support/any-new-plant.ts";
+import {
+  bareStatuses,
+  describedResponses,
+  differences,
+  matchesSchema,
+} from "../../../support/described-responses.ts";
+import { type Answer, plantJson, post, send, type Target } from "../../../support/http.ts";
+import { rawAnswers } from "../../../support/raw-answers.ts";
+import { createHead, sendRaw } from "../../../support/raw-connection.ts";
+import { RunningServer, TemporaryFolder } from "../../../support/server.ts";
+
+interface Example {
+  readonly summary: string;
+  readonly value: { readonly error?: number };
+}
+
+interface DescribedAnswer {
+  readonly description?: string;
+  readonly $ref?: string;
+  readonly headers?: Readonly<Record<string, unknown>>;
+  readonly content?: {
+    readonly "application/json": { readonly examples: Readonly<Record<string, Example>> };
+  };
+}
+
+const described = openapi as unknown as {
+  readonly info: { readonly description: string };
+  readonly paths: {
+    readonly "/plants": {
+      readonly post: {
+        readonly requestBody: {
+          readonly content: {
+            readonly "application/json": {
+              readonly examples: Readonly<Record<string, { readonly value: unknown }>>;
+            };
+          };
+        };
+        readonly responses: Readonly<Record<string, DescribedAnswer>>;
+      };
+    };
+  };
+  readonly components: { readonly responses: Readonly<Record<string, DescribedAnswer>> };
+};
+
+const { requestBody, responses } = described.paths["/plants"].post;
+const requestExamples = requestBody.content["application/json"].examples;
+
+const answers = Object.entries(responses).map(([status, answer]) => {
+  const referred = described.components.responses[answer.$ref?.split("/").at(-1) ?? ""];
+  return [status, referred ?? answer] as const;
+});
+
+const examples = answers.flatMap(([status, referred]) => {
+  const named = Object.entries(referred.content?.["application/json"].examples ?? {});
+  return named.map(([name, { value, summary }]) => ({
+    status: Number(status),
+    name,
+    value,
+    summary,
+  }));
+});
+
+const resources = new AsyncDisposableStack();
+let target: Target;
+beforeAll(async () => {
+  target = await targetOf(["--token-rate", "0"]);
+});
+afterAll(() => resources.disposeAsync());
+
+async function targetOf(args: readonly string[]): Promise<Target> {
+  const folder = resources.use(new TemporaryFolder());
+  const server = resources.use(
+    await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args }),
+  );
+  return { url: server.url, token: await server.createToken() };
+}
+
+/** Sends enough concurrent creates that one is rejected, and returns that response. */
+async function firstRefusal(of: Target, wanted: number): Promise<Answer> {
+  const answers = await Promise.all(
+    Array.from({ length: 100 }, (_, id) => post(of, plantJson(BigInt(id), "x".repeat(2_000)))),
+  );
+  const refusal = answers.find(({ status }) => status === wanted);
+  if (refusal === undefined) throw new Error(`Nothing was answered ${wanted}`);
+  return refusal;
+}
+
+/** A response to raw bytes, which no HTTP client library sends. */
+async function rawResponse(bytes: string): Promise<Answer> {
+  const [answer] = rawAnswers(await sendRaw(target.url, bytes)).answers;
+  if (answer === undefined) throw new Error("There was no answer");
+  return {
+    ...answer,
+    headers: new Headers([...answer.headers]),
+    text: answer.body,
+    json: answer.body === "" ? undefined : JSON.parse(answer.body),
+  };
+}
+
+/** The response to a create whose commit throws: an internal error cannot be provoked from outside. */
+async function internalError(): Promise<Answer> {
+  const handler = createHandler({
+    authenticator: { authenticate: () => ({ key: "", name: "" }) } as unknown as Authenticator,
+    rateLimit: undefined,
+    bodyReader: new BodyReader({ bodyBytesMax: 1_000, inFlightBytesMax: 10_000, arrivalMsMax: 20_000 }),
+    groupCommit: {
+      isFullFor: () => false,
+      create: (_plant, _caller, listener) => listener.reject(new Error()),
+    },
+    basePath: "",
+    publicUrl: undefined,
+    corsOrigins: "*",
+    docs: false,
+    requestIdPrefix: "test",
+    now: () => 0,
+    emit: () => undefined,
+  });
+  const headers = new Headers({ "Content-Type": "application/json" });
+  const response = await handler.create(headers, plantJson(1n, "Monstera"));
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, json: JSON.parse(text) };
+}
+
+/** Provokes the response of each example. */
+const provoke: Record<string, () => Promise<Answer>> = {
+  withTag: () => post(target, JSON.stringify(requestExamples.withTag?.value)),
+  withoutTag: () => post(target, JSON.stringify(requestExamples.withoutTag?.value)),
+  badRequest: () =>
+    rawResponse(
+      `${createHead(target, "Content-Length: 26\r\nContent-Length: 26")}${plantJson(1n, "Monstera")}`,
+    ),
+  invalidJson: () => post(target, '{"name": }'),
+  invalidPlant: () => post(target, '{"id": "1"}'),
+  unstorableText: () => post(target, '{"id": 1, "name": "Monst\\u0000era"}'),
+  conflict: async () => {
+    await provoke.withTag?.();
+    return post(target, '{"id": 1, "name": "Ficus"}');
+  },
+  missing: () => post(target, "{}", { Authorization: "" }),
+  notAccepted: () => post(target, "{}", { Authorization: "Bearer unknown" }),
+  notFound: () => send(`${target.url}/plant`, { headers: { Authorization: `Bearer ${target.token}` } }),
+  methodNotAllowed: () =>
+    send(`${target.url}/plants`, { headers: { Authorization: `Bearer ${target.token}` } }),
+  tooLarge: () => post(target, "x".repeat(2 ** 20 + 1)),
+  requestTimeout: async () => {
+    const impatient = await targetOf(["--arrival-seconds-max", "1"]);
+    const answer = await send(`${impatient.url}/plants`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${impatient.token}`, "Content-Type": "application/json" },
+      body: new ReadableStream(),
+    });
+    // The example has the default, for which the test would wait.
+    return { ...answer, text: answer.text.replace("within 1 second;", "within 20 seconds;") };
+  },
+  unsupportedMediaType: () => post(target, "{}", { "Content-Type": "text/plain" }),
+  tooManyRequests: async () => firstRefusal(await targetOf(["--token-rate", "10"]), 429),
+  internalError,
+  overloaded: async () => firstRefusal(await targetOf(["--queue-plants-max", "1"]), 503),
+};
+
+test.each(examples.map((example) => [example.status, example.name, example] as const))(
+  "the example %d %s is what is sent, and matches the description",
+  async (status, name, { value }) => {
+    const answer = await provoke[name]?.();
+    expect(answer).toMatchObject({ status });
+    expect(answer?.text).toBe(JSON.stringify(value));
+    expect(answer && differences(answer)).toEqual([]);
+  },
+);
+
+const bareRequests = [
+  [400, "no HTTP", "nonsense\r\n\r\n"],
+  [400, "two lengths", "POST /plants HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"],
+  [431, "a large header field", `POST /plants HTTP/1.1\r\nHost: x\r\nX: ${"x".repeat(40_000)}\r\n\r\n`],
+  [505, "another version", "POST /plants HTTP/2.0\r\nHost: x\r\n\r\n"],
+] as const;
+
+test.each(bareRequests)("%d to %s is bare, as it is declared", async (status, _, bytes) => {
+  const answer = await rawResponse(bytes);
+  expect(answer).toMatchObject({ status, text: "" });
+  expect([...answer.headers]).toEqual([["connection", "close"]]);
+  expect(differences(answer)).toEqual([]);
+});
+
+test("every declared response is provoked by one of these tests; what has no example or is bare is said to be so", () => {
+  const provoked = [...examples.map(({ status }) => status), ...bareRequests.map(([status]) => status)];
+  // The server itself sends no other: the next test. That of a proxy is in nginx.test.ts.
+  expect([...new Set(provoked)].map(String).toSorted()).toEqual(
+    [...describedResponses.keys()].filter((status) => status !== "default").toSorted(),
+  );
+  for (const status of new Set(bareRequests.map(([bare]) => String(bare))))
+    expect(describedResponses.get(status)?.description).toMatch(/\bbare\b/);
+  expect(bareStatuses).toEqual([431, 505]);
+});
+
+/** Any request for the operation: with and without a token, of any method, media type and body. */
+const anyRequest = fc.record({
+  method: fc.constantFrom("POST", "POST", "POST", "POST", "GET", "PUT", "PATCH", "DELETE", "OPTIONS"),
+  path: fc.constantFrom(
+    "/plants",
+    "/plants",
+    "/plants",
+    "/plants?x=1",
+    "/plants/",
+    "/plants/1",
+    "/Plants",
+    "/%00",
+  ),
+  authorization: fc.constantFrom("token", "token", "token", "token", "", "Bearer", "Bearer x", "Basic eDp5"),
+  contentType: fc.constantFrom(
+    "application/json",
+    "application/json",
+    "application/json; charset=utf-8",
+    "application/json; charset=latin1",
+    "text/plain",
+    "",
+  ),
+  body: fc.oneof(anyNewPlant.map(newPlantJson), fc.json(), fc.string({ unit: "binary" })),
+});
+
+test("whatever is sent, the response is a declared one and matches its description", async () => {
+  await fc.assert(
+    fc.asyncProperty(anyRequest, async ({ method, path, authorization, contentType, body }) => {
+      const headers = {
+        ...(authorization === ""
+          ? {}
+          : { Authorization: authorization === "token" ? `Bearer ${target.token}` : authorization }),
+        ...(contentType === "" ? {} : { "Content-Type": contentType }),
+      };
+      const hasBody = method !== "GET" && method !== "OPTIONS";
+      const init = { method, headers, ...(hasBody ? { body: new Blob([body]) } : {}) };
+      expect(differences(await send(target.url + path, init))).toEqual([]);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("a body that matches the schema is created or conflicts; one with U+0000 does not match it, and is 40003", async () => {
+  await fc.assert(
+    fc.asyncProperty(anyNewPlant, fc.constantFrom("", "\0"), async (plant, end) => {
+      const sent = { ...plant, name: plant.name + end };
+      expect(matchesSchema("NewPlant", { ...sent, id: 1 })).toBe(end === "");
+      const { status, json } = await post(target, newPlantJson(sent));
+      if (end !== "") expect(json).toMatchObject({ error: 40003 });
+      else if (status !== 200) expect(json).toMatchObject({ error: 40009 });
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test("what a schema names as an example matches it", () => {
+  const { schemas } = openapi.components;
+  for (const name of ["Plant", "NewPlant", "Error"] as const) {
+    const schema = schemas[name] ?? {};
+    const parts = [schema, ...(schema.allOf ?? [])].flatMap((part) => Object.entries(part.properties ?? {}));
+    const fields = parts.map(([field, property]) => [
+      field,
+      (property as { examples?: unknown[] }).examples?.[0],
+    ]);
+    const example = { name: "Monstera deliciosa", ...Object.fromEntries(fields) };
+    expect(fields.filter(([, value]) => value === undefined)).toEqual([]);
+    expect(matchesSchema(name, example)).toBe(true);
+  }
+});
+
+describe("the forms of the description", () => {
+  test("openapi.yaml is what openapi.json is, and both are the file of the repository", async () => {
+    const response = await fetch(`${target.url}/openapi.yaml`);
+    expect(response.headers.get("content-type")).toBe("application/yaml");
+    const text = await response.text();
+    const file = JSON.stringify(openapi).replaceAll("http://127.0.0.1:8080", target.url);
+    expect(Bun.YAML.parse(text)).toEqual(JSON.parse(file));
+    expect(Bun.YAML.parse(text)).toEqual((await send(`${target.url}/openapi.json`)).json as object);
+  });
+
+  test("openapi-3.0.json is valid OpenAPI 3.0, and describes the same", async () => {
+    const { json, headers } = await send(`${target.url}/openapi-3.0.json`);
+    expect(headers.get("content-type")).toBe("application/json");
+    expect((await validate("https://spec.openapis.org/oas/3.0/schema", json as SchemaObject)).valid).toBe(
+      true,
+    );
+    expect(json).toMatchObject({
+      openapi: "3.0.3",
+      info: { version: "1.0.0", license: { name: "MIT", url: "https://opensource.org/license/mit" } },
+      servers: [{ url: target.url }],
+      components: {
+        schemas: {
+          Plant: {
+            properties: { name: { type: "string", pattern: "^[^\\x00]*$", example: "Monstera deliciosa" } },
+          },
+          Error: { properties: { error: { format: "int32", example: 40002 } } },
+        },
+        headers: { "Retry-After": { schema: { type: "integer", format: "int32", example: 1 } } },
+      },
+    });
+    const { paths } = (await send(`${target.url}/openapi.json`)).json as { paths: object };
+    expect(withoutExamples((json as { paths: object }).paths)).toEqual(withoutExamples(paths));
+  });
+
+  test.each(["openapi.json", "openapi.yaml", "openapi-3.0.json"])(
+    "%s has the address that the client used, needs no credentials, and is not cached",
+    async (name) => {
+      const response = await fetch(`${target.url}/${name}`, { headers: { Host: "plants.example:81" } });
+      expect(response.status).toBe(200);
+      expect(response.headers.get("cache-control")).toBe("no-store");
+      const text = await response.text();
+      expect(text).toContain("curl -i http://plants.example:81/plants");
+      expect(text).not.toContain("127.0.0.1");
+      expect((await fetch(`${target.url}/${name}`, { method: "HEAD" })).status).toBe(200);
+      expect((await fetch(`${target.url}/${name}`, { method: "POST" })).status).toBe(405);
+    },
+  );
+});
+
+/** The same in both versions, as only the examples of schemas differ. */
+function withoutExamples(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value), (key, member) =>
+    key === "example" || (key === "examples" && Array.isArray(member)) ? undefined : member,
+  );
+}
+
+test("every code of the registry has an example under its status, and every example is of the registry", () => {
+  const fromRegistry = Object.entries(errorRegistry).map(
+    ([code, { error }]) => `${statusOf(code as ErrorCode)} ${error}`,
+  );
+  const fromExamples = examples
+    .filter(({ value }) => value.error !== undefined)
+    .map(({ status, value }) => `${status} ${value.error}`);
+  expect(fromExamples.toSorted()).toEqual(fromRegistry.toSorted());
+});
+
+test("every example of a request has a response among the examples", () => {
+  expect(examples.map(({ name }) => name)).toEqual(expect.arrayContaining(Object.keys(requestExamples)));
+});
+
+test("the table of errors has every code of the registry with its meaning, and no other", () => {
+  const rows = [...described.info.description.matchAll(/^\| (\d{5}) \| ([^|]+) \| [^|]+ \|$/gm)];
+  expect(rows.map(([, error, meaning]) => [Number(error), meaning])).toEqual(
+    Object.values(errorRegistry).map(({ error, meaning }) => [error, meaning]),
+  );
+});
+
+test("every code is explained in the description of the response with its status", () => {
+  const unexplained = Object.entries(errorRegistry).filter(([code, { error, meaning }]) => {
+    const described = answers.find(([status]) => Number(status) === statusOf(code as ErrorCode));
+    const explanation = `${error}: ${meaning.charAt(0).toLowerCase()}${meaning.slice(1)}`;
+    return !described?.[1].description?.includes(explanation);
+  });
+  expect(unexplained).toEqual([]);
+});

@@ -1,0 +1,47 @@
+// The targets of the conformance suite: a server for each engine and a sandbox, or the one that the environment names.
+
+import { afterAll, beforeAll, describe } from "bun:test";
+import { engines } from "../../../support/engines.ts";
+import type { Target } from "../../../support/http.ts";
+import { RunningSandbox } from "../../../support/sandbox.ts";
+import { RunningServer } from "../../../support/server.ts";
+
+/**
+ * Runs a suite once for each engine, on a server of its own, and on a sandbox; or once on
+ * PLANTSTORE_TEST_URL with PLANTSTORE_TEST_TOKEN, which may be any address and any implementation.
+ */
+export function describeConformance(name: string, suite: (target: () => Target) => void): void {
+  const { PLANTSTORE_TEST_URL: url, PLANTSTORE_TEST_TOKEN: token } = process.env;
+  if (url !== undefined && token !== undefined) {
+    describe(`${url}: ${name}`, () => suite(() => ({ url: url.replace(/\/$/, ""), token })));
+    return;
+  }
+  for (const engine of engines)
+    describeOn(`${engine.name}: ${name}`, suite, async (resources) => {
+      const place = resources.use(await engine.createTestStore());
+      const server = resources.use(await RunningServer.start({ database: place.database }));
+      return { url: server.url, token: await server.createToken() };
+    });
+  if (engines.some((engine) => engine.name === "sqlite"))
+    describeOn(`sandbox: ${name}`, suite, async (resources) => resources.use(await RunningSandbox.start()));
+}
+
+/** Runs a suite on a server that is started before it. */
+function describeOn(
+  name: string,
+  suite: (target: () => Target) => void,
+  start: (resources: AsyncDisposableStack) => Promise<Target>,
+): void {
+  describe(name, () => {
+    const resources = new AsyncDisposableStack();
+    let target: Target | undefined;
+    beforeAll(async () => {
+      target = await start(resources);
+    });
+    afterAll(() => resources.disposeAsync());
+    suite(() => {
+      if (target === undefined) throw new Error("The server has not started yet");
+      return target;
+    });
+  });
+}

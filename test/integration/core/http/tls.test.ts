@@ -1,0 +1,238 @@
+// TLS on the public listener, with openssl as the client: the certificate, and its reload.
+
+import { expect, test } from "bun:test";
+import { copyFileSync, renameSync, writeFileSync } from "node:fs";
+import { type KeyType, makeCertificate, makeCertificateOf } from "../../../support/certificates.ts";
+import { commandError } from "../../../support/command-error.ts";
+import { freshId, plantJson } from "../../../support/http.ts";
+import { describeIfInstalled, programPath } from "../../../support/programs.ts";
+import { RunningServer, run, TemporaryFolder } from "../../../support/server.ts";
+import { exported } from "../../../support/stored-plants.ts";
+
+const names = ["DNS:localhost", "IP:127.0.0.1"];
+
+async function openssl(...args: string[]): Promise<{ exitCode: number; text: string }> {
+  const child = Bun.spawn([programPath("openssl"), ...args], {
+    stdin: new Blob([]),
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+  return { exitCode: await child.exited, text: stdout + stderr };
+}
+
+/** A server with a certificate in files that a test may change. */
+class TlsServer implements AsyncDisposable {
+  readonly folder = new TemporaryFolder();
+  readonly certificate = this.folder.file("live.crt");
+  readonly key = this.folder.file("live.key");
+  #server: RunningServer | undefined;
+
+  static async start(keyType: KeyType = "ec"): Promise<TlsServer> {
+    const tls = new TlsServer();
+    tls.install("first", keyType);
+    tls.#server = await RunningServer.start({
+      database: `sqlite:${tls.folder.file("plants.db")}`,
+      args: ["--tls-certificate", tls.certificate, "--tls-key", tls.key],
+    });
+    return tls;
+  }
+
+  get server(): RunningServer {
+    if (this.#server === undefined) throw new Error("The server was not started");
+    return this.#server;
+  }
+
+  /** Replaces the server's pair, each file atomically, as certbot does. */
+  install(name: string, keyType: KeyType = "ec"): void {
+    const { certificate, key } = makeCertificateOf(keyType, this.folder, name, `/CN=${name}`, ...names);
+    renameSync(certificate, this.certificate);
+    renameSync(key, this.key);
+    copyFileSync(this.certificate, this.folder.file(`${name}.crt`));
+  }
+
+  /** The subject of the certificate of a new connection. */
+  async presented(...args: string[]): Promise<string | undefined> {
+    const { host } = new URL(this.server.url);
+    const { text } = await openssl("s_client", "-connect", host, ...args);
+    return /^subject=(.*)$/m.exec(text)?.[1];
+  }
+
+  async post(body: string, token: string, authority: string): Promise<{ status: number; text: string }> {
+    const response = await fetch(`${this.server.url}/plants`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
+      body,
+      tls: { ca: await Bun.file(this.folder.file(authority)).text() },
+    });
+    return { status: response.status, text: await response.text() };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#server?.[Symbol.asyncDispose]();
+    this.folder[Symbol.dispose]();
+  }
+}
+
+describeIfInstalled("openssl", "TLS", () => {
+  test("plants are created over https, which openapi.json names", async () => {
+    await using tls = await TlsServer.start();
+    expect(tls.server.url).toStartWith("https://127.0.0.1:");
+    const token = await tls.server.createToken();
+    expect(await tls.post(plantJson(1n, "Monstera"), token, "first.crt")).toEqual({
+      status: 200,
+      text: '{"name":"Monstera"}',
+    });
+    const ca = await Bun.file(tls.folder.file("first.crt")).text();
+    const description = await fetch(`${tls.server.url}/openapi.json`, { tls: { ca } });
+    expect(await description.json()).toMatchObject({ servers: [{ url: tls.server.url }] });
+  });
+
+  test("a client that does not trust the certificate rejects it; the server rejects HTTP without TLS and old versions", async () => {
+    await using tls = await TlsServer.start();
+    await expect(fetch(`${tls.server.url}/openapi.json`)).rejects.toThrow();
+    await expect(fetch(`${tls.server.url.replace("https", "http")}/openapi.json`)).rejects.toThrow();
+    const { host } = new URL(tls.server.url);
+    for (const version of ["-tls1", "-tls1_1"])
+      expect((await openssl("s_client", version, "-connect", host)).exitCode).not.toBe(0);
+    for (const version of ["-tls1_2", "-tls1_3"])
+      expect((await openssl("s_client", version, "-connect", host)).exitCode).toBe(0);
+  });
+
+  test.each([
+    ["ec", "ECDHE-ECDSA"],
+    ["rsa", "ECDHE-RSA"],
+  ] as const)(
+    "with a key of type %s, TLS 1.2 has forward secrecy and authenticated encryption only",
+    async (keyType, keyExchange) => {
+      await using tls = await TlsServer.start(keyType);
+      const { host } = new URL(tls.server.url);
+      const negotiated = async (cipher: string) => {
+        const { text } = await openssl("s_client", "-tls1_2", "-cipher", cipher, "-connect", host);
+        return /Cipher is (.*)$/m.exec(text)?.[1];
+      };
+      for (const cipher of ["AES128-GCM-SHA256", "AES256-GCM-SHA384", "CHACHA20-POLY1305"])
+        expect(await negotiated(`${keyExchange}-${cipher}`)).toBe(`${keyExchange}-${cipher}`);
+      // CBC, static RSA, and both.
+      for (const cipher of [
+        `${keyExchange}-AES128-SHA`,
+        `${keyExchange}-AES256-SHA`,
+        "kRSA+AESGCM",
+        "kRSA+AES",
+      ])
+        expect(await negotiated(`${cipher}:@SECLEVEL=0`)).toBe("(NONE)");
+    },
+  );
+
+  test("new connections get a new certificate, and a request on an old connection is answered", async () => {
+    await using tls = await TlsServer.start();
+    const token = await tls.server.createToken();
+    expect(await tls.presented()).toBe("CN = first");
+    const body = plantJson(1n, "slow");
+    const answered = Promise.withResolvers<string>();
+    let received = "";
+    const { hostname, port } = new URL(tls.server.url);
+    const secured = Promise.withResolvers<void>();
+    const slow = await Bun.connect({
+      hostname,
+      port: Number(port),
+      tls: { ca: await Bun.file(tls.certificate).text() },
+      socket: {
+        data(_, chunk) {
+          received += chunk.toString();
+        },
+        handshake: () => secured.resolve(),
+        close: () => answered.resolve(received),
+      },
+    });
+    await secured.promise;
+    slow.write(
+      `POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n` +
+        `Content-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`,
+    );
+    tls.install("second");
+    await tls.server.logged(({ subject }) => subject === "CN=second");
+    for (let connection = 0; connection < 10; connection++) expect(await tls.presented()).toBe("CN = second");
+    slow.write(body.slice(5));
+    const answer = await answered.promise;
+    expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*\{"name":"slow"\}$/);
+    expect(answer.toLowerCase()).toContain("\r\nconnection: close\r\n");
+    expect((await tls.post(plantJson(2n, "Monstera"), token, "second.crt")).status).toBe(200);
+    expect((await tls.server.stop()).exitCode).toBe(0);
+  });
+
+  test("an invalid pair is logged, and the previous one stays in use until there is a valid one", async () => {
+    await using tls = await TlsServer.start();
+    for (const [content, reason] of [
+      ["no PEM", "live.key cannot be used"],
+      [undefined, "is not that of the certificate"],
+    ] as const) {
+      if (content === undefined) renameSync(makeCertificate(tls.folder, "other", "/CN=x").key, tls.key);
+      else writeFileSync(tls.key, content);
+      const refused = await tls.server.logged(
+        (line) => line.level === "warn" && String(line.reason).includes(reason),
+      );
+      expect(refused.msg).toBe("certificate reload failed; the previous certificate stays in use");
+      expect(await tls.presented()).toBe("CN = first");
+    }
+    tls.install("third");
+    await tls.server.logged(({ subject }) => subject === "CN=third");
+    expect(await tls.presented()).toBe("CN = third");
+  });
+
+  test("under load nothing acknowledged is lost over three reloads, and every response is a 200", async () => {
+    await using tls = await TlsServer.start();
+    const token = await tls.server.createToken();
+    const acknowledged = new Set<bigint>();
+    const statuses = new Set<number>();
+    let stopped = false;
+    const load = Array.from({ length: 8 }, async () => {
+      // Mostly handshakes: without a pause they take all of two processors while a reload waits for its poll.
+      for (; !stopped; await Bun.sleep(20)) {
+        const id = freshId();
+        // A connection may be closed just as it is used; creating again is safe.
+        const answer = await fetch(`${tls.server.url}/plants`, {
+          method: "POST",
+          headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json" },
+          body: plantJson(id, "Monstera"),
+          tls: { rejectUnauthorized: false },
+        }).catch(() => undefined);
+        if (answer === undefined) continue;
+        await answer.text();
+        statuses.add(answer.status);
+        acknowledged.add(id);
+      }
+    });
+    for (const name of ["second", "third", "fourth"]) {
+      tls.install(name);
+      await tls.server.logged(({ subject }) => subject === `CN=${name}`);
+    }
+    stopped = true;
+    await Promise.all(load);
+    expect([...statuses]).toEqual([200]);
+    const stored = new Set((await exported(tls.server.database)).match(/(?<="id":)-?\d+/g));
+    for (const id of acknowledged) expect(stored.has(String(id))).toBe(true);
+  });
+
+  test("missing files, files that are not a pair, one without the other, and a port in use are errors in one line", async () => {
+    await using tls = await TlsServer.start();
+    const database = `sqlite:${tls.folder.file("other.db")}`;
+    const other = makeCertificate(tls.folder, "other", "/CN=other");
+    const serve = (...args: string[]) =>
+      run(["serve", "--port", "0", "--admin-port", "off", "--database", database, ...args]);
+    expect(await commandError(["serve", "--tls-certificate", tls.certificate])).toEqual({
+      exitCode: 2,
+      stderr: "plantstore: --tls-certificate and --tls-key require each other; give both or neither\n",
+    });
+    for (const [key, message] of [
+      [tls.folder.file("none.key"), "cannot be read (ENOENT); name a file in PEM"],
+      [other.key, "is not that of the certificate"],
+    ] as const) {
+      const { exitCode, stderr } = await serve("--tls-certificate", tls.certificate, "--tls-key", key);
+      expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringContaining(message) });
+    }
+    const { port } = new URL(tls.server.url);
+    const taken = await serve("--tls-certificate", tls.certificate, "--tls-key", tls.key, "--port", port);
+    expect(taken).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("EADDRINUSE") });
+  });
+});

@@ -1,0 +1,172 @@
+// The log: its lines, their fields, and what must never be in it.
+
+import { expect, test } from "bun:test";
+import packageJson from "../../../../package.json";
+import { freshId, plantJson, post, send } from "../../../support/http.ts";
+import { type LogLine, logLines, Output } from "../../../support/output.ts";
+import { programPath } from "../../../support/programs.ts";
+import { plantstore, RunningServer, TemporaryFolder } from "../../../support/server.ts";
+
+async function serverWith(folder: TemporaryFolder, ...args: string[]): Promise<RunningServer> {
+  return RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args });
+}
+
+const isAccess = ({ requestId }: LogLine) => requestId !== undefined;
+
+test("a request has a line with its id, its token's name, its status and its error", async () => {
+  using folder = new TemporaryFolder();
+  const server = await serverWith(folder);
+  const target = { url: server.url, token: await server.createToken("ci") };
+  const answers = [
+    await post(target, plantJson(1n, "Monstera")),
+    await post(target, plantJson(1n, "Ficus")),
+    await post(target, "{}", { Authorization: "" }),
+    await send(`${server.url}/openapi.json`),
+  ];
+  const lines = logLines((await server.stop()).stderr).filter(isAccess);
+  const common = { level: "info", path: "/plants", method: "POST", ms: expect.any(Number) };
+  expect(lines).toMatchObject([
+    { ...common, token: "ci", status: 200, result: "created" },
+    {
+      ...common,
+      token: "ci",
+      status: 400,
+      error: 40009,
+      message: expect.stringMatching(/^The id 1 already/),
+    },
+    { ...common, status: 401, error: 40100 },
+    { method: "GET", path: "/openapi.json", status: 200, result: "served" },
+  ]);
+  expect(lines.map(({ requestId }) => requestId)).toEqual(
+    answers.map(({ headers }) => headers.get("x-request-id")),
+  );
+  for (const { time } of lines) expect(Date.parse(String(time))).toBeGreaterThan(Date.now() - 600_000);
+});
+
+test("the first line has the effective settings with their sources, without secrets", async () => {
+  using folder = new TemporaryFolder();
+  const server = await RunningServer.start({
+    database: `sqlite:${folder.file("plants.db")}`,
+    env: { PLANTSTORE_ACCESS_LOG: "7" },
+  });
+  const [line] = logLines((await server.stop()).stderr);
+  expect(line).toMatchObject({
+    msg: "starting with these settings",
+    version: packageJson.version,
+    settings: {
+      PLANTSTORE_PORT: { value: 0, source: "flag" },
+      PLANTSTORE_ACCESS_LOG: { value: 7, source: "environment" },
+      PLANTSTORE_LOG_LEVEL: { value: "info", source: "default" },
+    },
+  });
+});
+
+test.each(["json", "pretty"])(
+  "neither a token nor a plant's name or tag is in the log as %s",
+  async (format) => {
+    using folder = new TemporaryFolder();
+    const server = await serverWith(folder, "--access-log", "1000", "--log-format", format);
+    const token = await server.createToken("ci");
+    const target = { url: server.url, token };
+    const secret = "TheSecretGarden";
+    const bodies = [
+      plantJson(1n, secret, secret),
+      plantJson(1n, `${secret} 2`),
+      `{"id":1,"name":"${secret}`,
+      `{"id":"${secret}","name":7}`,
+      `{"id":2,"name":"${secret}\\u0000"}`,
+      `{"${secret}":1}`,
+    ];
+    for (const body of bodies) await post(target, body);
+    await post({ url: server.url, token: `pst_${secret}` }, plantJson(1n, "Monstera"));
+    await send(`${server.url}/plants?access_token=${secret}`);
+    const { stderr } = await server.stop();
+    expect(stderr.match(/\b(?:POST|GET) \/plants \d/g)).toHaveLength(bodies.length + 2);
+    expect(stderr).not.toContain(secret);
+    expect(stderr).not.toContain(token.slice("pst_".length));
+  },
+);
+
+test("requests past the limit of lines a second are counted and not logged", async () => {
+  using folder = new TemporaryFolder();
+  await using server = await serverWith(folder, "--access-log", "2");
+  const target = { url: server.url, token: await server.createToken() };
+  for (let sent = 0; sent < 50; sent++) await post(target, plantJson(freshId(), "Monstera"));
+  const late = server.logged((line) => isAccess(line) && Number(line.suppressed) > 0);
+  for (let seen = false; !seen; ) {
+    await post(target, plantJson(freshId(), "Monstera"));
+    seen = await Promise.race([late.then(() => true), Bun.sleep(100).then(() => false)]);
+  }
+  const { suppressed } = await late;
+  expect(Number(suppressed)).toBeGreaterThanOrEqual(1);
+});
+
+test.each([
+  ["--access-log", "0"],
+  ["--log-level", "warn"],
+])("%s %s logs no requests", async (flag, value) => {
+  using folder = new TemporaryFolder();
+  const server = await serverWith(folder, "--admin-port", "off", flag, value);
+  await post({ url: server.url, token: await server.createToken() }, plantJson(1n, "Monstera"));
+  expect(logLines((await server.stop()).stderr).filter(isAccess)).toEqual([]);
+});
+
+test("--log-format pretty is readable, and has the settings that differ from the defaults on one line", async () => {
+  using folder = new TemporaryFolder();
+  const server = await serverWith(folder, "--log-format", "pretty", "--log-level", "info", "--docs", "off");
+  await post({ url: server.url, token: await server.createToken("ci") }, plantJson(1n, "Monstera"));
+  await send(`${server.url}/openapi.json`);
+  const { stderr } = await server.stop();
+  const lines = stderr.trimEnd().split("\n");
+  const time = String.raw`\d\d:\d\d:\d\d`;
+  const settings = `--docs off --admin-port 0 --database sqlite:${folder.file("plants.db")} --log-format pretty`;
+  expect(lines).toEqual([
+    expect.stringMatching(
+      new RegExp(`^${time} starting with these settings version=\\S+ settings="--port 0 [^"]+"$`),
+    ),
+    expect.stringMatching(new RegExp(`^${time} the admin listener is open url=http://127.0.0.1:\\d+$`)),
+    expect.stringMatching(new RegExp(`^${time} the public listener is open url=${server.url}$`)),
+    expect.stringMatching(new RegExp(`^${time} POST /plants 200 created [\\d.]+ ms token=ci$`)),
+    expect.stringMatching(new RegExp(`^${time} shutting down, draining requests signal=SIGTERM$`)),
+    expect.stringMatching(new RegExp(`^${time} stopped$`)),
+  ]);
+  for (const setting of settings.split(/ (?=--)/)) expect(lines[0]).toContain(setting);
+  expect(lines[0]).not.toContain("--log-level");
+  expect(stderr).not.toContain("\x1b");
+});
+
+test("a reader of the log that ends does not end the server", async () => {
+  using folder = new TemporaryFolder();
+  const database = `sqlite:${folder.file("plants.db")}`;
+  const serve = `echo $$ >&3; exec ${plantstore} serve --port 0 --admin-port off --database ${database}`;
+  const shell = Bun.spawn(["sh", "-c", `{ sh -c '${serve}' 2>&1 >&3 | true; } 3>&1`], { stdout: "pipe" });
+  const shown = await new Output(shell.stdout).until((text) =>
+    text.includes("tropical") ? text : undefined,
+  );
+  const [pid, url = ""] = shown.split("\n");
+  const token = /pst_[\w-]+/.exec(shown)?.[0] ?? "";
+  for (let id = 1n; id <= 20n; id++)
+    expect((await post({ url, token }, plantJson(id, "Monstera"))).status).toBe(200);
+  process.kill(Number(pid));
+  await shell.exited;
+});
+
+test("a reader of the log that hangs delays neither requests nor the end", async () => {
+  using folder = new TemporaryFolder();
+  const database = `sqlite:${folder.file("plants.db")}`;
+  const fifo = folder.file("log");
+  Bun.spawnSync([programPath("mkfifo"), fifo]);
+  const serve = `exec ${plantstore} serve --port 0 --admin-port off --access-log 1000000 --database ${database} 2>${fifo}`;
+  // Opened for reading and writing, and never read.
+  const shell = Bun.spawn(["sh", "-c", `exec 3<>${fifo}; ${serve}`], { stdout: "pipe" });
+  const shown = await new Output(shell.stdout).until((text) =>
+    text.includes("tropical") ? text : undefined,
+  );
+  const [url = ""] = shown.split("\n");
+  const target = { url, token: /pst_[\w-]+/.exec(shown)?.[0] ?? "" };
+  // A pipe holds 64 KiB, and a line is some 150 bytes long.
+  for (let id = 1n; id <= 600n; id++)
+    expect((await post(target, plantJson(id, "Monstera"))).status).toBe(200);
+  shell.kill();
+  expect(await shell.exited).toBe(0);
+});

@@ -1,0 +1,174 @@
+// Traces as a collector receives them over OTLP.
+
+import { expect, test } from "bun:test";
+import { Tracing } from "../../../../src/core/observability/tracing.ts";
+import { plantJson, post, send } from "../../../support/http.ts";
+import { RunningServer, TemporaryFolder } from "../../../support/server.ts";
+
+interface Span {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
+  readonly attributes: readonly { key: string; value: { stringValue?: string; intValue?: number } }[];
+  readonly status: { readonly code: number };
+}
+
+/** An OTLP receiver over HTTP, which stores the spans that it receives. */
+class Collector implements Disposable {
+  readonly spans: Span[] = [];
+  readonly resources: unknown[] = [];
+  readonly #listener = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    routes: {
+      "/v1/traces": {
+        POST: async (request) => {
+          const { resourceSpans } = (await request.json()) as {
+            resourceSpans: { resource: unknown; scopeSpans: { spans: Span[] }[] }[];
+          };
+          for (const { resource, scopeSpans } of resourceSpans) {
+            this.resources.push(resource);
+            for (const { spans } of scopeSpans) this.spans.push(...spans);
+          }
+          return Response.json({});
+        },
+      },
+    },
+  });
+
+  get url(): string {
+    return this.#listener.url.origin;
+  }
+
+  [Symbol.dispose](): void {
+    void this.#listener.stop(true);
+  }
+}
+
+function attributesOf({ attributes }: Span): Record<string, unknown> {
+  return Object.fromEntries(attributes.map(({ key, value }) => [key, value.stringValue ?? value.intValue]));
+}
+
+/** In the order in which they must be: the commit within its create. */
+function timesOf(create: Span | undefined, commit: Span | undefined): bigint[] {
+  const times = [
+    create?.startTimeUnixNano,
+    commit?.startTimeUnixNano,
+    commit?.endTimeUnixNano,
+    create?.endTimeUnixNano,
+  ];
+  return times.map((time) => BigInt(time ?? 0));
+}
+
+function startTraced(
+  folder: TemporaryFolder,
+  endpoint: string,
+  env: Record<string, string> = {},
+): Promise<RunningServer> {
+  const database = `sqlite:${folder.file("plants.db")}`;
+  return RunningServer.start({ database, args: ["--otlp-endpoint", endpoint], env });
+}
+
+test("a create is a span with a child span for its commit, in the caller's trace", async () => {
+  using collector = new Collector();
+  using folder = new TemporaryFolder();
+  const startedAt = Date.now();
+  const server = await startTraced(folder, collector.url);
+  const target = { url: server.url, token: await server.createToken("ci") };
+  const trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+  await post(target, plantJson(1n, "Monstera"), { traceparent: `00-${trace}-00f067aa0ba902b7-01` });
+  await post(target, plantJson(1n, "Ficus"));
+  await send(`${server.url}/any/thing`, { headers: { Authorization: `Bearer ${target.token}` } });
+  expect((await server.stop()).exitCode).toBe(0);
+
+  const [create, commit, conflict, nowhere, ...others] = collector.spans.toSorted((one, other) =>
+    Number(BigInt(one.startTimeUnixNano) - BigInt(other.startTimeUnixNano)),
+  );
+  expect(others).toEqual([]);
+  expect(create).toMatchObject({
+    name: "POST /plants",
+    traceId: trace,
+    parentSpanId: "00f067aa0ba902b7",
+    kind: 2,
+  });
+  expect(create && attributesOf(create)).toEqual({
+    "http.request.method": "POST",
+    "http.response.status_code": 200,
+    "url.path": "/plants",
+    "plantstore.request_id": trace,
+    "plantstore.token": "ci",
+    "plantstore.result": "created",
+  });
+  expect(commit).toMatchObject({ name: "commit", traceId: trace, parentSpanId: create?.spanId });
+  expect(commit && attributesOf(commit)).toEqual({ "plantstore.batch_plants": 1 });
+  const times = [BigInt(startedAt) * 1_000_000n, ...timesOf(create, commit), BigInt(Date.now()) * 1_000_000n];
+  expect(times).toEqual(times.toSorted((one, other) => Number(one - other)));
+  expect(conflict && attributesOf(conflict)).toMatchObject({ "error.type": "40009" });
+  expect(conflict?.status.code).toBe(0);
+  expect(conflict?.traceId).not.toBe(trace);
+  expect(nowhere?.name).toBe("GET");
+  expect(JSON.stringify(collector.resources)).toContain('"stringValue":"plantstore"');
+  expect(JSON.stringify(collector.spans)).not.toContain("Monstera");
+});
+
+test("the commit is within its create, whatever the wall clock says while they are traced", async () => {
+  using collector = new Collector();
+  const start = Date.now();
+  let looks = 0;
+  const tracing = await Tracing.start({
+    endpoint: collector.url,
+    version: "0",
+    now: () => 0,
+    // Differs with each look, as a clock of milliseconds does beside one with fractions.
+    wallNow: () => start - looks++,
+    onExportFailed: (reason) => expect(reason).toBe(""),
+  });
+  tracing.handle({ kind: "batchCommitted", plants: 1, startedAt: 0.1, endedAt: 0.2 });
+  tracing.handle({
+    kind: "requestCompleted",
+    request: {
+      requestId: "1",
+      traceparent: null,
+      method: "POST",
+      path: "/plants",
+      startedAt: 0,
+      endedAt: 0.3,
+      status: 200,
+      result: "created",
+      caller: "ci",
+    },
+  });
+  await tracing.end();
+  const create = collector.spans.find(({ name }) => name === "POST /plants");
+  const commit = collector.spans.find(({ name }) => name === "commit");
+  const times = timesOf(create, commit);
+  expect(times).toEqual(times.toSorted((one, other) => Number(one - other)));
+  expect(times[0]).toBeGreaterThan(0n);
+});
+
+test("a trace that its caller does not sample is not exported", async () => {
+  using collector = new Collector();
+  using folder = new TemporaryFolder();
+  const server = await startTraced(folder, collector.url);
+  const target = { url: server.url, token: await server.createToken("ci") };
+  const trace = "4bf92f3577b34da6a3ce929d0e0e4736";
+  await post(target, plantJson(1n, "Monstera"), { traceparent: `00-${trace}-00f067aa0ba902b7-00` });
+  await server.stop();
+  expect(collector.spans).toEqual([]);
+});
+
+test("a collector that cannot be reached causes a warning, and delays neither requests nor the end", async () => {
+  using folder = new TemporaryFolder();
+  const server = await startTraced(folder, "http://127.0.0.1:1", {
+    OTEL_BSP_SCHEDULE_DELAY: "100",
+    OTEL_EXPORTER_OTLP_TIMEOUT: "500",
+  });
+  const target = { url: server.url, token: await server.createToken() };
+  expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
+  const warning = await server.logged(({ msg }) => msg === "trace export failed; the spans are lost");
+  expect(warning.level).toBe("warn");
+  expect((await server.stop()).exitCode).toBe(0);
+});

@@ -1,0 +1,89 @@
+// load_balance_hosts: how stores spread over hosts that all accept writes, and what the loss of one costs. The hosts are
+// proxies in front of one PostgreSQL: to the client they are nodes of a distributed database.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { parsePostgresUrl } from "../../../../../src/core/store/postgres/connection-url.ts";
+import { PostgresPlants } from "../../../../../src/core/store/postgres/plants.ts";
+import { Primary } from "../../../../../src/core/store/postgres/primary.ts";
+import { PostgresStore } from "../../../../../src/core/store/postgres/store.ts";
+import { freePort, type PostgresDatabases, sharedPostgres } from "../../../../support/postgres.ts";
+import { HangingProxy } from "../../../../support/proxy.ts";
+
+let server: PostgresDatabases;
+let name: string;
+beforeAll(async () => {
+  server = await sharedPostgres();
+  const database = await server.newDatabase();
+  name = database.name;
+  const address = database.address.replace("postgres:", "");
+  await (await PostgresStore.open(address, "create", () => undefined, {})).close();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+function connect(ports: readonly number[], query: string): Primary {
+  const hosts = ports.map((port) => `127.0.0.1:${port}`).join(",");
+  return new Primary(parsePostgresUrl(`//postgres@${hosts}/${name}?sslmode=disable&${query}`));
+}
+
+/** The port of the host that a store uses now. */
+const portOf = (primary: Primary) => primary.once(async ({ options }) => options.port);
+
+test("random spreads stores over all hosts", async () => {
+  using one = new HangingProxy(server.port);
+  using other = new HangingProxy(server.port);
+  const ports = [one.port, other.port, await freePort()];
+  const primaries = Array.from({ length: 40 }, () => connect(ports, "load_balance_hosts=random"));
+  const used = await Promise.all(primaries.map(portOf));
+  // All on one host: a chance of 2^-39.
+  expect(new Set(used)).toEqual(new Set([one.port, other.port]));
+  await Promise.all(primaries.map((primary) => primary.close()));
+});
+
+test("a host that hangs is passed over", async () => {
+  using good = new HangingProxy(server.port);
+  using hanging = new HangingProxy(server.port);
+  hanging.hang();
+  // The client waits longer for the host that hangs than a test may take.
+  const query = "load_balance_hosts=random&connect_timeout=600";
+  for (let attempt = 0; attempt < 4; attempt++) {
+    const primary = connect([hanging.port, good.port], query);
+    expect(await portOf(primary)).toBe(good.port);
+    await primary.close();
+  }
+});
+
+test("a lost host costs a reconnection to another one: every plant is created", async () => {
+  const proxies = [new HangingProxy(server.port), new HangingProxy(server.port)];
+  const primary = connect(
+    proxies.map(({ port }) => port),
+    "load_balance_hosts=random",
+  );
+  const unavailable: string[] = [];
+  const plants = new PostgresPlants(primary, (reason) => unavailable.push(reason));
+  let id = 0n;
+  const createSome = async () => {
+    const batches = Array.from({ length: 4 }, () => [{ id: id++, name: "Monstera" }]);
+    return (await Promise.all(batches.map((batch) => plants.create(batch)))).flat();
+  };
+  expect(await createSome()).toEqual(Array(4).fill("created"));
+  const lost = await portOf(primary);
+  const creating = createSome();
+  proxies.find(({ port }) => port === lost)?.[Symbol.dispose]();
+  // A commit whose response was lost is sent again, and found.
+  for (const outcome of await creating) expect(["created", "unchanged"]).toContain(outcome);
+  expect(await createSome()).toEqual(Array(4).fill("created"));
+  expect(proxies.map(({ port }) => port).filter((port) => port !== lost)).toEqual([
+    (await portOf(primary)) as number,
+  ]);
+  expect(unavailable).toEqual([]);
+  await primary.close();
+  for (const proxy of proxies) proxy[Symbol.dispose]();
+});
+
+test("an unknown value is refused with the values that there are", () => {
+  const parse = (query: string) => () => parsePostgresUrl(`//user@host/plants?${query}`);
+  expect(parse("load_balance_hosts=all")).toThrow(
+    'load_balance_hosts is "all", but must be disable or random',
+  );
+  expect(parse("statements=maybe")).toThrow('statements is "maybe", but must be auto, named or unnamed');
+});

@@ -1,0 +1,214 @@
+// The schema, privileges and settings of a database: what is created, by which role, and what is rejected.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { describeError } from "../../../../../src/cli/main.ts";
+import type { OpenMode } from "../../../../../src/core/store/plant-store.ts";
+import { newestVersion } from "../../../../../src/core/store/postgres/migrations.ts";
+import { commandError } from "../../../../support/command-error.ts";
+import { plantJson, post } from "../../../../support/http.ts";
+import { freePort, type PostgresDatabases, sharedPostgres } from "../../../../support/postgres.ts";
+import { createStore, RunningServer, run, TemporaryFolder, withStore } from "../../../../support/server.ts";
+
+let database: PostgresDatabases;
+beforeAll(async () => {
+  database = await sharedPostgres();
+});
+afterAll(() => database[Symbol.asyncDispose]());
+
+const serve = (address: string, ...args: string[]) =>
+  run(["serve", "--port", "0", "--admin-port", "off", "--database", address, ...args]);
+
+/** The error of a server that opens its store, in this process: a server takes 0.3 s of a processor to start. */
+async function openingError(address: string, mode: OpenMode = "create") {
+  const error = await withStore(address, mode, async () => undefined).catch((error: unknown) => error);
+  const { exitCode, line } = describeError(error);
+  return { exitCode, stderr: `${line}\n` };
+}
+
+test("concurrent migrations create one schema, and migrating again changes nothing", async () => {
+  const { name, address } = await database.newDatabase();
+  const results = await Promise.all(Array.from({ length: 5 }, () => run(["migrate", "--database", address])));
+  expect(results.map(({ exitCode }) => exitCode)).toEqual(Array(5).fill(0));
+  // A busy machine may take long enough to connect that the wait is reported ahead of it.
+  const messages = results.map(({ stderr }) =>
+    stderr.replace(/^waiting for .*\n/gm, "").replace(/ \S+:\d+\/\w+/, ""),
+  );
+  expect(messages.toSorted()).toEqual([
+    "Created an empty store:\n",
+    ...Array(4).fill("The store exists, and its schema is up to date.\n"),
+  ]);
+  expect(await database.query(name, "SELECT version FROM plantstore_schema")).toEqual([
+    { version: newestVersion },
+  ]);
+});
+
+test("the role of a server needs no privilege to create tables", async () => {
+  const { name, address } = await database.newDatabase();
+  const server = address.replace("postgres@", `server_${name}@`);
+  await database.query(name, `CREATE USER server_${name}`);
+  // The default from PostgreSQL 15 on.
+  await database.query(name, "REVOKE CREATE ON SCHEMA public FROM PUBLIC");
+
+  const before = await serve(server);
+  expect(before).toMatchObject({ exitCode: 1, stdout: "" });
+  expect(before.stderr).toMatch(
+    /^plantstore: the schema cannot be created: [^\n]*; run "plantstore migrate" as a user that may create tables\n$/,
+  );
+
+  await createStore(address);
+  await database.query(name, `GRANT SELECT ON plantstore_schema TO server_${name}`);
+  await database.query(name, `GRANT SELECT, INSERT ON plants TO server_${name}`);
+  await database.query(name, `GRANT SELECT, INSERT, UPDATE ON tokens TO server_${name}`);
+  await using running = await RunningServer.start({ database: server });
+  const answer = await post(
+    { url: running.url, token: await running.createToken() },
+    plantJson(1n, "Monstera"),
+  );
+  expect(answer.status).toBe(200);
+
+  await database.query(name, "UPDATE plantstore_schema SET version = 1");
+  expect(await serve(server)).toEqual(before);
+});
+
+test("without a schema, and with an older or newer one, the error says what to do", async () => {
+  const { name, address } = await database.newDatabase();
+  const expectRefusal = async (result: Promise<{ exitCode: number; stderr: string }>, message: string) => {
+    const { exitCode, stderr } = await result;
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: `plantstore: ${message}\n` });
+  };
+  const none = 'there is no plant store in this database; run "plantstore migrate" first';
+  await expectRefusal(serve(address, "--migrate", "off"), none);
+  await expectRefusal(commandError(["export", "--database", address]), none);
+
+  await createStore(address);
+  await database.query(name, "UPDATE plantstore_schema SET version = 0");
+  await expectRefusal(
+    openingError(address, "writable"),
+    `the database has schema version 0, but this program needs ${newestVersion}; run "plantstore migrate" first`,
+  );
+  await database.query(name, "UPDATE plantstore_schema SET version = 99");
+  const newer = `the database has schema version 99, but this program knows versions up to ${newestVersion}; run a newer plantstore`;
+  for (const refused of [
+    serve(address),
+    openingError(address, "writable"),
+    commandError(["migrate", "--database", address]),
+  ]) {
+    await expectRefusal(refused, newer);
+  }
+});
+
+test("a database without Citus is not distributed, nor is a file", async () => {
+  const { address } = await database.newDatabase();
+  expect(await commandError(["migrate", "--distribute", "citus", "--database", address])).toEqual({
+    exitCode: 1,
+    stderr:
+      "plantstore: this database has no Citus; run CREATE EXTENSION citus in it on every node, and SELECT citus_add_node(…) on the coordinator\n",
+  });
+  using folder = new TemporaryFolder();
+  const file = folder.file("plants.db");
+  expect(await commandError(["migrate", "--distribute", "citus", "--database", `sqlite:${file}`])).toEqual({
+    exitCode: 2,
+    stderr: "plantstore: --distribute is for PostgreSQL with Citus; an SQLite store is one file\n",
+  });
+  expect(existsSync(file)).toBe(false);
+  expect(await commandError(["migrate", "--distribute", "crdb", "--database", address])).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringMatching(/^plantstore: --distribute: "crdb" is not citus\n$/),
+  });
+});
+
+test("a database that is read-only or not in UTF-8 is rejected", async () => {
+  const latin1 = await database.newDatabase("ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
+  const readOnly = await database.newDatabase();
+  await database.query("postgres", `ALTER DATABASE ${readOnly.name} SET default_transaction_read_only = on`);
+  for (const [{ address }, reason] of [
+    [latin1, "has the encoding LATIN1; it must be UTF8"],
+    [readOnly, "accepts no writes (a standby, or read-only)"],
+  ] as const) {
+    const { exitCode, stderr } = await openingError(`${address}?retry_timeout=1`);
+    expect(exitCode).toBe(1);
+    expect(stderr).toStartWith("plantstore: ");
+    expect(stderr).toContain(`127.0.0.1:${database.port}: ${reason}`);
+  }
+});
+
+test("hosts that refuse the connection and unknown roles are named", async () => {
+  const { stderr } = await serve("postgres://unknown@127.0.0.1:1,127.0.0.1:2/none?retry_timeout=1");
+  expect(stderr).toMatch(
+    /^plantstore: cannot open the store: 127\.0\.0\.1:1: [^;]*ECONNREFUSED[^;]*; 127\.0\.0\.1:2: [^\n]+\n$/m,
+  );
+  const stranger = await openingError(
+    `postgres://stranger@127.0.0.1:${database.port}/postgres?retry_timeout=1`,
+  );
+  expect(stranger.stderr).toMatch(
+    /^plantstore: cannot open the store: [^\n]*role "stranger" does not exist[^\n]*\n$/m,
+  );
+});
+
+test("missing privileges are named in one line, and make the server not ready", async () => {
+  const { name, address } = await database.newDatabase();
+  await createStore(address);
+  await database.query(name, `CREATE USER poor_${name}`);
+  await database.query(name, `GRANT SELECT ON plantstore_schema TO poor_${name}`);
+  const poor = address.replace("postgres@", `poor_${name}@`);
+  expect((await serve(poor)).stderr).toMatch(
+    /^plantstore: the database request failed: permission denied for table tokens [^\n]+\n$/,
+  );
+
+  await database.query(name, `GRANT SELECT, INSERT, UPDATE ON tokens TO poor_${name}`);
+  const adminPort = await freePort();
+  await using server = await RunningServer.start({
+    database: poor,
+    args: ["--admin-port", String(adminPort)],
+  });
+  const ready = async () => (await fetch(`http://127.0.0.1:${adminPort}/readyz`)).status;
+  const target = { url: server.url, token: await server.createToken() };
+  expect(await ready()).toBe(503);
+  expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(503);
+  await database.query(name, `GRANT SELECT, INSERT ON plants TO poor_${name}`);
+  expect(await ready()).toBe(200);
+  expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
+});
+
+test("a server without the privilege to probe is not ready, also after creates, until it has it", async () => {
+  const { name, address } = await database.newDatabase();
+  await createStore(address);
+  await database.query(name, `CREATE USER poor_${name}`);
+  await database.query(
+    name,
+    `GRANT SELECT ON plantstore_schema TO poor_${name}; GRANT SELECT, INSERT ON plants, tokens TO poor_${name}`,
+  );
+  await using server = await RunningServer.start({
+    database: address.replace("postgres@", `poor_${name}@`),
+  });
+  const adminUrl = await server.adminUrl();
+  const ready = async () => (await fetch(`${adminUrl}/readyz`)).status;
+  const target = { url: server.url, token: await server.createToken() };
+  for (let id = 1n; id <= 3n; id++) {
+    expect((await post(target, plantJson(id, "Monstera"))).status).toBe(200);
+    expect(await ready()).toBe(503);
+  }
+  await database.query(name, `GRANT UPDATE ON tokens TO poor_${name}`);
+  expect(await ready()).toBe(200);
+});
+
+test("with SERIALIZABLE as the database's default, races have one winner and no request fails", async () => {
+  const { name, address } = await database.newDatabase();
+  await database.query(
+    "postgres",
+    `ALTER DATABASE ${name} SET default_transaction_isolation = 'serializable'`,
+  );
+  await using server = await RunningServer.start({ database: address });
+  const target = { url: server.url, token: await server.createToken() };
+  for (let round = 0; round < 10; round++) {
+    const id = BigInt(round);
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => post(target, plantJson(id, `race ${index % 8}`))),
+    );
+    expect(new Set(answers.filter(({ status }) => status === 200).map(({ text }) => text)).size).toBe(1);
+    expect(answers.filter(({ status }) => status !== 200).every(({ text }) => text.includes("40009"))).toBe(
+      true,
+    );
+  }
+});

@@ -1,0 +1,201 @@
+// The statements that insert a batch: VALUES and unnest, named and unnamed, and what happens to names that are lost.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import type { NewPlant } from "../../../../../src/core/contract/plant.ts";
+import type { Outcome } from "../../../../../src/core/store/plant-store.ts";
+import { parsePostgresUrl } from "../../../../../src/core/store/postgres/connection-url.ts";
+import { exportPlants, PostgresPlants } from "../../../../../src/core/store/postgres/plants.ts";
+import { Primary } from "../../../../../src/core/store/postgres/primary.ts";
+import { PostgresStore } from "../../../../../src/core/store/postgres/store.ts";
+import { anyNewPlant } from "../../../../support/any-new-plant.ts";
+import { type PostgresDatabases, sharedPostgres } from "../../../../support/postgres.ts";
+
+let server: PostgresDatabases;
+beforeAll(async () => {
+  server = await sharedPostgres();
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+/** The engine on an empty database. */
+class Engine implements AsyncDisposable {
+  readonly name: string;
+  readonly unavailable: string[] = [];
+  readonly #primary: Primary;
+  readonly #plants: PostgresPlants;
+
+  private constructor(name: string, address: string) {
+    this.name = name;
+    this.#primary = new Primary(parsePostgresUrl(address.replace("postgres:", "")));
+    this.#plants = new PostgresPlants(this.#primary, (reason) => this.unavailable.push(reason));
+  }
+
+  /** @param sql is run in the database before the engine connects. */
+  static async start(query: string, sql?: (database: string) => string): Promise<Engine> {
+    const { name, address } = await server.newDatabase();
+    const ignore = () => undefined;
+    await (await PostgresStore.open(address.replace("postgres:", ""), "create", ignore, {})).close();
+    if (sql !== undefined) await server.query(name, sql(name));
+    return new Engine(name, `${address}?${query}`);
+  }
+
+  create(batch: readonly NewPlant[]): Promise<Outcome[]> {
+    return this.#plants.create(batch);
+  }
+
+  /** How the engine inserts now. */
+  inserts(): Promise<string> {
+    return this.#primary.once(
+      async ({ namesStatements, insertMethod }) => `${namesStatements ? "named" : "unnamed"} ${insertMethod}`,
+    );
+  }
+
+  /** Runs SQL on the connection that the batches use, which is the only one as long as there is one batch at a time. */
+  async inSession(sql: string): Promise<Record<string, unknown>[]> {
+    return (await this.#primary.onceOnConnection((connection) => connection.query(sql))).rows;
+  }
+
+  preparedStatements(): Promise<Record<string, unknown>[]> {
+    return this.inSession("SELECT name FROM pg_prepared_statements ORDER BY name");
+  }
+
+  async exported(): Promise<NewPlant[]> {
+    const plants = (await Array.fromAsync(exportPlants(this.#primary, {}))).flat();
+    return plants.map((plant) => ({ ...plant, id: BigInt(plant.id) }));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.#primary.close();
+  }
+}
+
+/** As on a server that has loaded Citus. */
+const withCitus = (database: string) => `ALTER DATABASE ${database} SET citus.shard_count = '32'`;
+
+const ids = (...values: bigint[]) => values.map((id) => ({ id, name: `plant ${id}` }));
+
+const texts = ["", "NULL", "null", '"', '""', "{a,b}", "a,b", "\\", '\\"', "\\N", " a ", "\t\r\n", "'", "$1"];
+const difficult: readonly NewPlant[] = [
+  { id: -(2n ** 63n), name: "smallest id" },
+  { id: 2n ** 63n - 1n, name: "largest id", tag: "" },
+  { id: 2n ** 53n + 1n, name: "not a double" },
+  ...texts.map((text, index) => ({ id: BigInt(index), name: text, tag: text })),
+  ...["é", "水", "🌱", "\u{10ffff}", "\ufffd", "x".repeat(100_000)].map((name, index) => ({
+    id: BigInt(100 + index),
+    name,
+  })),
+];
+
+describe.each([
+  ["unnamed unnest", "statements=unnamed", undefined],
+  ["named unnest", "statements=named", undefined],
+  ["unnamed values", "statements=unnamed", withCitus],
+])("%s", (inserts, query, sql) => {
+  test("stores plants exactly, and reports conflicts row by row", async () => {
+    await using engine = await Engine.start(query, sql);
+    expect(await engine.inserts()).toBe(inserts);
+    const random = fc.sample(fc.uniqueArray(anyNewPlant, { minLength: 200, selector: ({ id }) => id }), {
+      numRuns: 1,
+      seed: 1,
+    })[0] as NewPlant[];
+    const known = new Set(difficult.map(({ id }) => id));
+    const plants = [...difficult, ...random.filter(({ id }) => !known.has(id))];
+    expect(new Set(await engine.create(plants))).toEqual(new Set(["created"]));
+    const byId = plants.toSorted((one, other) => (one.id < other.id ? -1 : 1));
+    expect(await engine.exported()).toEqual(byId);
+
+    // The same batch again, with one tag less, one plant that is new, and one of them twice.
+    const changed = { id: 0n, name: "" };
+    const again = [changed, ...plants.filter(({ id }) => id !== 0n), ...ids(1_000n, 1_000n)];
+    expect(await engine.create(again)).toEqual([
+      "conflict",
+      ...plants.slice(1).map(() => "unchanged" as const),
+      "created",
+      "unchanged",
+    ]);
+    expect(engine.unavailable).toEqual([]);
+  });
+});
+
+test("of two batches that race for the same ids, each plant is created once", async () => {
+  await using engine = await Engine.start("pool_size=4");
+  const batch = Array.from({ length: 300 }, (_, index) => ({ id: BigInt(index), name: "Monstera" }));
+  for (let round = 0; round < 5; round++) {
+    const shifted = batch.map(({ id, name }) => ({ id: id + BigInt(1_000 * round), name }));
+    const results = await Promise.all(
+      [shifted, shifted.toReversed(), shifted].map((each) => engine.create(each)),
+    );
+    const created = results.flat().filter((outcome) => outcome === "created");
+    expect([created.length, new Set(results.flat())]).toEqual([300, new Set(["created", "unchanged"])]);
+  }
+  expect(engine.unavailable).toEqual([]);
+});
+
+test("the default prepares the insert once for all sizes on a direct connection", async () => {
+  await using engine = await Engine.start("");
+  expect(await engine.inserts()).toBe("named unnest");
+  for (const batch of [ids(1n), ids(2n, 3n), ids(4n, 5n, 6n), ids(1n)]) await engine.create(batch);
+  expect(await engine.preparedStatements()).toEqual([
+    { name: "plantstore_insert" },
+    { name: "plantstore_settings" },
+  ]);
+});
+
+test("unnamed and VALUES prepare nothing", async () => {
+  for (const [query, sql] of [
+    ["statements=unnamed", undefined],
+    ["statements=named", withCitus],
+  ] as const) {
+    await using engine = await Engine.start(query, sql);
+    await engine.create(ids(1n, 2n));
+    expect(await engine.preparedStatements()).toEqual([]);
+  }
+});
+
+test("a connection that is lost is prepared again", async () => {
+  await using engine = await Engine.start("statements=named");
+  await engine.create(ids(1n));
+  await server.query(
+    "postgres",
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${engine.name}'`,
+  );
+  expect(await engine.create(ids(1n, 2n))).toEqual(["unchanged", "created"]);
+  expect(await engine.inserts()).toBe("named unnest");
+});
+
+test.each(["DISCARD ALL", "DEALLOCATE plantstore_insert", "DEALLOCATE plantstore_settings"])(
+  "after %s in its session the engine continues without names",
+  async (sql) => {
+    await using engine = await Engine.start("statements=named");
+    await engine.create(ids(1n));
+    await engine.inSession(sql);
+    expect(await engine.create(ids(1n, 2n))).toEqual(["unchanged", "created"]);
+    expect(await engine.inserts()).toBe("unnamed unnest");
+    expect(engine.unavailable).toEqual([]);
+  },
+);
+
+test("changes of the schema do not fail a batch", async () => {
+  await using engine = await Engine.start("statements=named");
+  await engine.create(ids(1n));
+  // The first one changes the plan, the second one the type that RETURNING has.
+  for (const sql of [
+    "ALTER TABLE plants ADD COLUMN note text",
+    "ALTER TABLE plants ALTER COLUMN id TYPE numeric",
+    "ALTER TABLE plants ALTER COLUMN id TYPE bigint",
+  ]) {
+    await server.query(engine.name, sql);
+    const id = BigInt(sql.length);
+    expect([sql, await engine.create(ids(1n, id))]).toEqual([sql, ["unchanged", "created"]]);
+    expect(await engine.create(ids(id))).toEqual(["unchanged"]);
+  }
+  expect(await engine.inserts()).toBe("named unnest");
+  expect(engine.unavailable).toEqual([]);
+});
+
+test("a row that the database rejects does not fail the others", async () => {
+  await using engine = await Engine.start("statements=named");
+  await server.query(engine.name, "ALTER TABLE plants ADD CONSTRAINT short CHECK (length(name) < 20)");
+  const long = { id: 2n, name: "x".repeat(20) };
+  expect(await engine.create([...ids(1n), long, ...ids(3n)])).toEqual(["created", "unavailable", "created"]);
+});

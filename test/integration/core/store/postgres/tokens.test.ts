@@ -1,0 +1,179 @@
+// Tokens on PostgreSQL: commits without a response, and last uses that cannot be stored.
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { openStore } from "../../../../../src/core/store/open-store.ts";
+import { ConsoleClient } from "../../../../support/console.ts";
+import { freshId, plantJson, post } from "../../../../support/http.ts";
+import { logLines } from "../../../../support/output.ts";
+import { type PostgresDatabases, PostgresServer, sharedPostgres } from "../../../../support/postgres.ts";
+import { RunningServer, run } from "../../../../support/server.ts";
+import { listedTokens } from "../../../../support/token-list.ts";
+
+let database: PostgresDatabases;
+beforeAll(async () => {
+  database = await sharedPostgres();
+});
+afterAll(() => database[Symbol.asyncDispose]());
+
+test("the retry of a rotation whose commit had no response finds it done", async () => {
+  const { name, address } = await database.newDatabase();
+  const store = await openStore(`${address}?statement_timeout=1&retry_timeout=60`, "create", () => undefined);
+  await store.tokens.add({ hash: "a", name: "ci", createdAt: 1_000, expiresAt: 1_000_000 });
+
+  // Every commit now waits for a standby that never comes: the client gives up, and the commit goes through later.
+  const wait = async (standby: string) => {
+    await database.query(name, `ALTER SYSTEM SET synchronous_standby_names = '${standby}'`);
+    await database.query(name, "SELECT pg_reload_conf()");
+  };
+  const waitingPid = async (except = 0) => {
+    const sql = `SELECT pid FROM pg_stat_activity
+                 WHERE datname = '${name}' AND application_name = 'plantstore' AND wait_event = 'SyncRep' AND pid <> ${except}`;
+    for (;;) {
+      const [row] = await database.query(name, sql);
+      if (row !== undefined) return Number(row.pid);
+      await Bun.sleep(20);
+    }
+  };
+  // PostgreSQL takes a moment to notice its new configuration: until a commit of our own has waited, and been let go.
+  const untilCommitsWait = async () => {
+    const letGo = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+    for (let hasWaited = false; !hasWaited; ) {
+      let isOver = false;
+      const commit = database.query(name, "SELECT pg_logical_emit_message(true, 'test', '')").finally(() => {
+        isOver = true;
+      });
+      while (!isOver) hasWaited = (await database.query(name, letGo)).length > 0 || hasWaited;
+      await commit;
+    }
+  };
+  await wait("nobody");
+  await untilCommitsWait();
+  const rotating = store.tokens.rotate({
+    hash: "b",
+    name: "ci",
+    rotatedAt: 2_000,
+    expiresAt: undefined,
+    overlapEndsAt: 500_000,
+  });
+  const first = await waitingPid();
+  // The second try finds the row of the first, whose wait was cut short: it waits in its stead.
+  await waitingPid(first);
+  await wait("");
+  expect(await rotating).toEqual({
+    token: { hash: "b", name: "ci", createdAt: 2_000, expiresAt: 1_001_000 },
+    predecessorEndsAt: 500_000,
+  });
+  const tokens = await store.tokens.list();
+  expect(tokens.map(({ hash, overlapEndsAt }) => [hash, overlapEndsAt])).toEqual([
+    ["a", 500_000],
+    ["b", null],
+  ]);
+  await store.close();
+});
+
+test("servers record the same tokens concurrently also with SERIALIZABLE as the database's default", async () => {
+  const { name, address } = await database.newDatabase();
+  await database.query(name, `ALTER DATABASE ${name} SET default_transaction_isolation = 'serializable'`);
+  const stores = [
+    await openStore(address, "create", () => undefined),
+    await openStore(address, "create", () => undefined),
+  ];
+  const hashes = Array.from({ length: 40 }, (_, index) => `token ${index}`);
+  for (const hash of hashes)
+    await stores[0]?.tokens.add({ hash, name: hash, createdAt: 1_000, expiresAt: null });
+  for (let round = 0; round < 20; round++) {
+    await Promise.all(
+      [0, 1, 2, 3].map((index) => {
+        const uses = hashes.map((hash) => ({ hash, minute: (4 * round + index) * 60_000 }));
+        return stores[index % 2]?.tokens.recordUses(index < 2 ? uses : uses.toReversed());
+      }),
+    );
+  }
+  const lastUses = (await stores[0]?.tokens.list())?.map(({ lastUsedAt }) => lastUsedAt);
+  expect(new Set(lastUses)).toEqual(new Set([79 * 60_000]));
+  for (const store of stores) await store.close();
+});
+
+test("polls, look-ups and changes do not scan the ended tokens", async () => {
+  const { name, address } = await database.newDatabase();
+  const store = await openStore(address, "create", () => undefined);
+  await database.query(
+    name,
+    `INSERT INTO tokens (hash, name, created_at, revoked_at, revision)
+     SELECT 'ended ' || value, 'name ' || value, 1, 2, 0 FROM generate_series(1, 20000) AS value`,
+  );
+  // As autovacuum does after so many.
+  await database.query(name, "ANALYZE tokens");
+  await store.tokens.add({ hash: "a", name: "ci", createdAt: 1_000, expiresAt: null });
+  const { revision } = await store.tokens.readActive(1_000);
+  expect(await store.tokens.list()).toHaveLength(20_001);
+  const rowsScanned = async () => {
+    // The statistics of a connection are complete once it has ended.
+    const open = `SELECT 1 FROM pg_stat_activity WHERE datname = '${name}' AND application_name = 'plantstore'`;
+    while ((await database.query(name, open)).length > 0) await Bun.sleep(20);
+    const [row] = await database.query(
+      name,
+      "SELECT seq_tup_read AS rows FROM pg_stat_user_tables WHERE relname = 'tokens'",
+    );
+    return Number(row?.rows);
+  };
+  await store.close();
+  const before = await rowsScanned();
+  expect(before).toBeGreaterThan(20_000);
+
+  const again = await openStore(address, "existing", () => undefined);
+  for (let poll = 0; poll < 5; poll++) expect((await again.tokens.readChanges(revision)).tokens).toEqual([]);
+  expect(await again.tokens.find(["unknown", "ended 7"])).toEqual([]);
+  await again.tokens.add({ hash: "b", name: "other", createdAt: 2_000, expiresAt: null });
+  await again.tokens.rotate({
+    hash: "c",
+    name: "ci",
+    rotatedAt: 2_000,
+    expiresAt: null,
+    overlapEndsAt: 3_000,
+  });
+  await again.tokens.revoke("other", 3_000);
+  expect((await again.tokens.readChanges(revision)).tokens).toHaveLength(3);
+  await again.close();
+  expect(await rowsScanned()).toBe(before);
+});
+
+test("a server that cannot store last uses logs it when it stops, and works otherwise", async () => {
+  const { name, address } = await database.newDatabase();
+  const poor = address.replace("postgres@", `poor_${name}@`);
+  expect((await run(["migrate", "--database", address])).exitCode).toBe(0);
+  await database.query(name, `CREATE USER poor_${name}`);
+  await database.query(name, `GRANT SELECT ON plantstore_schema TO poor_${name}`);
+  await database.query(name, `GRANT SELECT, INSERT ON plants, tokens TO poor_${name}`);
+  const server = await RunningServer.start({ database: poor });
+  const target = { url: server.url, token: await server.createToken() };
+  expect((await post(target, plantJson(freshId(), "Monstera"))).status).toBe(200);
+  const { exitCode, stderr } = await server.stop();
+  expect(exitCode).toBe(0);
+  expect(logLines(stderr).filter(({ level }) => level !== "info")).toEqual([
+    expect.objectContaining({
+      level: "warn",
+      msg: "writing the last use of tokens failed; nothing else depends on it",
+      reason: expect.stringContaining("permission denied for table tokens"),
+    }),
+  ]);
+  expect((await listedTokens(address)).map(({ lastUsed }) => lastUsed)).toEqual([null, null]);
+});
+
+test("while its database is down, a server's console says so, and it stops with exit code 0", async () => {
+  await using own = await PostgresServer.start();
+  const server = await RunningServer.start({ database: `${own.address("postgres")}?retry_timeout=1` });
+  const target = { url: server.url, token: await server.createToken() };
+  expect((await post(target, plantJson(freshId(), "Monstera"))).status).toBe(200);
+  const client = await ConsoleClient.of(server);
+  expect((await client.read("inventory")).status).toBe(200);
+  await own.stop("SIGQUIT");
+  for (const call of ["inventory", "plants", "plant?id=1"]) {
+    const { status, json } = await client.read(call);
+    expect({ call, status, json }).toMatchObject({
+      status: 503,
+      json: { message: expect.stringContaining("database") },
+    });
+  }
+  expect((await server.stop()).exitCode).toBe(0);
+});

@@ -1,0 +1,185 @@
+// Readiness: how many probes it sends, counted at a real engine.
+
+import { describe, expect, test } from "bun:test";
+import { renameSync } from "node:fs";
+import type { NewPlant } from "../../../../src/core/contract/plant.ts";
+import { openServerStore } from "../../../../src/core/store/open-store.ts";
+import type { Outcome, PlantStore } from "../../../../src/core/store/plant-store.ts";
+import { Readiness } from "../../../../src/core/store/readiness.ts";
+import { engines } from "../../../support/engines.ts";
+import { TemporaryFolder } from "../../../support/server.ts";
+
+/** A store whose probes are counted, and a clock that moves by hand or by a pause. */
+class ProbedStore implements AsyncDisposable {
+  probes = 0;
+  now = 0;
+  /** When each probe began. */
+  readonly probedAt: number[] = [];
+  readonly readiness: Readiness;
+  readonly #store: PlantStore;
+
+  private constructor(store: PlantStore) {
+    this.#store = store;
+    const counted = {
+      assertWritable: () => {
+        this.probes++;
+        this.probedAt.push(this.now);
+        return store.assertWritable();
+      },
+    };
+    this.readiness = new Readiness(
+      counted,
+      () => this.now,
+      async (ms) => {
+        this.now += ms;
+      },
+    );
+  }
+
+  static async open(database: string): Promise<ProbedStore> {
+    return new ProbedStore(
+      await openServerStore(database, "create", {
+        onUnavailable: () => undefined,
+        onDegraded: () => undefined,
+        onFailed: () => undefined,
+      }),
+    );
+  }
+
+  /** Commits a batch, and updates the readiness as the group commit's hook does. */
+  async create(plants: readonly NewPlant[]): Promise<Outcome[]> {
+    const outcomes = await this.#store.create(plants);
+    this.readiness.update({ plants, outcomes, startedAt: this.now, endedAt: this.now, lane: undefined });
+    return outcomes;
+  }
+
+  /** Whether it is ready, and how many probes that took. */
+  async ask(): Promise<[isReady: boolean, probes: number]> {
+    const before = this.probes;
+    const isReady = await this.readiness.assertReady().then(
+      () => true,
+      () => false,
+    );
+    return [isReady, this.probes - before];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#store.close();
+  }
+}
+
+for (const engine of engines) {
+  describe(`${engine.name}: readiness`, () => {
+    test("one probe serves all requests while it runs, and for a second after it", async () => {
+      await using place = await engine.createTestStore();
+      await using store = await ProbedStore.open(place.database);
+      await Promise.all(Array.from({ length: 200 }, () => store.readiness.assertReady()));
+      expect(store.probes).toBe(1);
+      store.now += 999;
+      expect(await store.ask()).toEqual([true, 0]);
+      store.now += 1;
+      expect(await store.ask()).toEqual([true, 1]);
+    });
+
+    test("a committed create is evidence for a second; a batch that wrote nothing is not", async () => {
+      await using place = await engine.createTestStore();
+      await using store = await ProbedStore.open(place.database);
+      const plant = { id: 1n, name: "Monstera" };
+      expect(await store.ask()).toEqual([true, 1]);
+      store.now += 10_000;
+      expect(await store.create([plant])).toEqual(["created"]);
+      store.now += 999;
+      expect(await store.ask()).toEqual([true, 0]);
+      store.now += 10_000;
+      expect(await store.create([plant, { ...plant, name: "Ficus" }])).toEqual(["unchanged", "conflict"]);
+      expect(await store.ask()).toEqual([true, 1]);
+    });
+
+    test("before the first probe a create is not evidence", async () => {
+      await using place = await engine.createTestStore();
+      await using store = await ProbedStore.open(place.database);
+      await store.create([{ id: 1n, name: "Monstera" }]);
+      expect(await store.ask()).toEqual([true, 1]);
+    });
+  });
+}
+
+test("after a failed create only a probe is evidence, and probes of a failing store are spaced", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  await using store = await ProbedStore.open(`sqlite:${path}`);
+  expect(await store.ask()).toEqual([true, 1]);
+  renameSync(path, folder.file("away"));
+  expect(await store.ask()).toEqual([true, 0]);
+  expect(await store.create([{ id: 1n, name: "Monstera" }])).toEqual(["unavailable"]);
+  for (let asked = 0; asked < 5; asked++) expect(await store.ask()).toEqual([false, 1]);
+  const distances = store.probedAt.slice(1).map((at, index) => at - (store.probedAt[index] ?? 0));
+  expect(Math.min(...distances)).toBe(100);
+
+  renameSync(folder.file("away"), path);
+  // It may have been a plant that fitted where the probe does not.
+  expect(await store.create([{ id: 2n, name: "Monstera" }])).toEqual(["created"]);
+  expect(await store.ask()).toEqual([true, 1]);
+  store.now += 10_000;
+  expect(await store.create([{ id: 3n, name: "Monstera" }])).toEqual(["created"]);
+  expect(await store.ask()).toEqual([true, 0]);
+});
+
+describe("lanes", () => {
+  /** A store of two lanes, and the reasons why they cannot commit. */
+  function storeWithLanes() {
+    const failures = new Map<string, string>();
+    const down = new Map<string, string>();
+    const probes: (string | undefined)[] = [];
+    const store = {
+      lanes: {
+        names: () => ["one", "two"],
+        laneOf: () => "one",
+        downReason: (lane: string) => down.get(lane),
+        subscribe: () => undefined,
+      },
+      assertWritable: async (lane?: string) => {
+        probes.push(lane);
+        const reason = failures.get(lane ?? "");
+        if (reason !== undefined) throw new Error(reason);
+      },
+    };
+    let now = 0;
+    const readiness = new Readiness(
+      store,
+      () => now,
+      async (ms) => {
+        now += ms;
+      },
+    );
+    const pass = (ms: number) => {
+      now += ms;
+    };
+    return { readiness, failures, down, probes, pass };
+  }
+
+  test("a store is ready while one lane can commit, and names the others", async () => {
+    const { readiness, failures, down, probes } = storeWithLanes();
+    expect(await readiness.assertReady()).toEqual([]);
+    expect(probes).toEqual(["one", "two"]);
+    down.set("one", "no response");
+    expect(await readiness.assertReady()).toEqual([{ lane: "one", reason: "no response" }]);
+    // A lane that is down is not probed.
+    expect(probes).toHaveLength(2);
+    failures.set("two", "a full disk");
+    readiness.update({ plants: [], outcomes: ["unavailable"], startedAt: 0, endedAt: 0, lane: "two" });
+    expect(await readiness.assertReady().catch(String)).toBe("Error: one: no response; two: a full disk");
+    down.clear();
+    expect(await readiness.assertReady()).toEqual([{ lane: "two", reason: "a full disk" }]);
+  });
+
+  test("a commit of one lane does not show that another one commits", async () => {
+    const { readiness, probes, pass } = storeWithLanes();
+    await readiness.assertReady();
+    pass(900);
+    readiness.update({ plants: [], outcomes: ["created"], startedAt: 0, endedAt: 0, lane: "one" });
+    pass(900);
+    await readiness.assertReady();
+    expect(probes).toEqual(["one", "two", "two"]);
+  });
+});

@@ -1,0 +1,92 @@
+// The store in memory: copies of its plants, its limit, and searches while its plants are replaced.
+
+import { expect, test } from "bun:test";
+import type { NewPlant } from "../../../../../src/core/contract/plant.ts";
+import { MemoryStore } from "../../../../../src/core/store/sqlite/memory-store.ts";
+
+const int64Max = 2n ** 63n - 1n;
+
+function unexpected(reason: unknown): never {
+  throw new Error(`The store failed: ${reason}`);
+}
+
+function openMemoryStore(): MemoryStore & AsyncDisposable {
+  const store = new MemoryStore(unexpected);
+  return Object.assign(store, { [Symbol.asyncDispose]: () => store.close() });
+}
+
+function all(store: MemoryStore): NewPlant[] {
+  return [...store.plants({})].flat();
+}
+
+const everyPlant = { text: "", tag: undefined, order: "id", isDescending: false } as const;
+const firstPage = { ...everyPlant, cursor: undefined, isBackward: false, plantsMax: 100 };
+
+test("a copy has the plants and the indexes of its time, and both come back with it", async () => {
+  await using store = openMemoryStore();
+  await store.create([{ id: int64Max, name: "Monstera", tag: "tropical" }]);
+  await store.indexes.create("newest");
+  const copy = store.copyPlants();
+  await store.create([{ id: -int64Max, name: "Ficus" }], ["ci"]);
+  await store.indexes.drop("newest");
+  await store.indexes.create("text");
+
+  for (let round = 0; round < 2; round++) {
+    store.replacePlants(copy);
+    expect(all(store)).toEqual([{ id: int64Max, name: "Monstera", tag: "tropical" }]);
+    expect(await store.indexes.states()).toEqual({
+      newest: "ready",
+      name: "none",
+      tag: "none",
+      text: "none",
+    });
+    expect(store.recordsTokens).toBe(true);
+    // The copy itself does not change.
+    expect(
+      await store.create(
+        [
+          { id: int64Max, name: "Ficus" },
+          { id: 1n, name: "Ficus" },
+        ],
+        ["ci", "ci"],
+      ),
+    ).toEqual(["conflict", "created"]);
+    expect(store.count()).toBe(2);
+  }
+});
+
+test("a search that is running while the plants are replaced returns those of before, and a later one those of after", async () => {
+  await using store = openMemoryStore();
+  await store.create(Array.from({ length: 1_000 }, (_, id) => ({ id: BigInt(id), name: "before" })));
+  const copy = store.copyPlants();
+  await using reader = Object.assign(await store.openReader(), {
+    [Symbol.asyncDispose]: async () => undefined,
+  });
+  // Without an index, range after range.
+  const searching = reader.search({ ...firstPage, text: "before" });
+  store.replacePlants(copy);
+  await store.edit({ id: 0n, expected: { name: "before" }, replacement: { name: "after" } });
+  expect(await searching).toMatchObject({ plants: { length: 100 } });
+  expect((await reader.search(firstPage)) as object).toMatchObject({ plants: { 0: { name: "after" } } });
+  // The former database is closed meanwhile.
+  await Bun.sleep(1);
+  expect(await reader.get(0n)).toEqual({ id: 0n, name: "after" });
+});
+
+test("over its limit a create is unavailable, with the reason, and what is stored stays", async () => {
+  const reasons: string[] = [];
+  const store = new MemoryStore((reason) => reasons.push(reason), 2 ** 20);
+  const large = (id: bigint) => ({ id, name: "x".repeat(100_000) });
+  const ids = Array.from({ length: 20 }, (_, index) => BigInt(index));
+  const outcomes = (await Promise.all(ids.map((id) => store.create([large(id)])))).flat();
+  const created = outcomes.filter((outcome) => outcome === "created").length;
+  expect(created).toBeGreaterThan(5);
+  expect(outcomes).toEqual(ids.map((_, index) => (index < created ? "created" : "unavailable")));
+  expect(new Set(reasons)).toEqual(new Set(["database or disk is full (SQLITE_FULL)"]));
+  expect(store.count()).toBe(created);
+  expect(await store.create([large(0n), { id: 0n, name: "other" }])).toEqual(["unchanged", "conflict"]);
+  // A copy has the limit as well.
+  store.replacePlants(store.copyPlants());
+  expect(await store.create([large(99n)])).toEqual(["unavailable"]);
+  await store.close();
+});

@@ -1,0 +1,430 @@
+// The SQLite engine in one process: durability, full disks, locks, replaced files, and files that are not stores.
+
+import { Database } from "bun:sqlite";
+import { expect, test } from "bun:test";
+import {
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import type { NewPlant } from "../../../../../src/core/contract/plant.ts";
+import { OperatorError } from "../../../../../src/core/operator-error.ts";
+import { openDatabase } from "../../../../../src/core/store/sqlite/connection.ts";
+import { writeFailureMarker } from "../../../../../src/core/store/sqlite/errors.ts";
+import { SqliteIndexes } from "../../../../../src/core/store/sqlite/indexes.ts";
+import { newestVersion } from "../../../../../src/core/store/sqlite/migrations.ts";
+import { exportPlants, SqlitePlants } from "../../../../../src/core/store/sqlite/plants.ts";
+import { SqliteStore } from "../../../../../src/core/store/sqlite/store.ts";
+import { SqliteTokens } from "../../../../../src/core/store/sqlite/tokens.ts";
+import { TemporaryFolder } from "../../../../support/server.ts";
+
+const plant = (id: bigint, name: string, tag?: string): NewPlant =>
+  tag === undefined ? { id, name } : { id, name, tag };
+
+function unexpected(reason: string): never {
+  throw new Error(`SQLite was unavailable: ${reason}`);
+}
+
+async function all(store: SqliteStore): Promise<NewPlant[]> {
+  return (await Array.fromAsync(store.export({}))).flat();
+}
+
+test("a commit is on stable storage: WAL mode, synchronous=FULL, STRICT tables", () => {
+  using folder = new TemporaryFolder();
+  const database = openDatabase(folder.file("plants.db"), "create");
+  const pragma = (name: string) => database.query(`PRAGMA ${name}`).values()[0]?.[0];
+  expect(pragma("journal_mode")).toBe("wal");
+  expect(pragma("synchronous")).toBe(2n);
+  expect(
+    database
+      .query(
+        "SELECT name FROM pragma_table_list WHERE schema = 'main' AND strict = 0 AND name NOT LIKE 'sqlite_%'",
+      )
+      .all(),
+  ).toEqual([]);
+  database.close();
+});
+
+test("of two plants with one id in a batch, the first is created", async () => {
+  using folder = new TemporaryFolder();
+  const store = new SqliteStore(folder.file("plants.db"), "create", unexpected);
+  const batch = [plant(1n, "a"), plant(1n, "b"), plant(1n, "a"), plant(2n, "c", ""), plant(2n, "c")];
+  expect(await store.create(batch)).toEqual(["created", "conflict", "unchanged", "created", "conflict"]);
+  expect(await all(store)).toEqual([plant(1n, "a"), plant(2n, "c", "")]);
+  await store.close();
+});
+
+test("on a full disk only plants that do not fit are unavailable", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  const database = openDatabase(path, "create");
+  const reasons: string[] = [];
+  const plants = new SqlitePlants(database, (reason) => reasons.push(reason));
+  expect(plants.create([plant(1n, "a")])).toEqual(["created"]);
+  database.run("PRAGMA max_page_count = 8");
+
+  const outcomes = plants.create([
+    plant(1n, "a"),
+    plant(1n, "b"),
+    plant(2n, "x".repeat(100_000)),
+    plant(3n, "c"),
+  ]);
+  expect(outcomes).toEqual(["unchanged", "conflict", "unavailable", "created"]);
+  expect(reasons).toEqual(Array(2).fill(expect.stringContaining("SQLITE_FULL")));
+  expect([...exportPlants(database, {})].flat()).toEqual([plant(1n, "a"), plant(3n, "c")]);
+
+  database.run("PRAGMA max_page_count = 1000");
+  expect(plants.create([plant(2n, "x".repeat(100_000))])).toEqual(["created"]);
+  plants.finalize();
+  database.close();
+});
+
+test("a plant that SQLite rejects is the only one of its batch that is unavailable", () => {
+  using folder = new TemporaryFolder();
+  const database = openDatabase(folder.file("plants.db"), "create");
+  database.run(
+    "CREATE TRIGGER no_thirteen BEFORE INSERT ON plants WHEN new.id = 13 BEGIN SELECT RAISE(ABORT, 'unlucky'); END",
+  );
+  const plants = new SqlitePlants(database, () => undefined);
+  expect(plants.create([plant(12n, "a"), plant(13n, "b"), plant(14n, "c")])).toEqual([
+    "created",
+    "unavailable",
+    "created",
+  ]);
+  plants.finalize();
+  database.close();
+});
+
+test("while another process holds the write lock, plants are unavailable after one wait", () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  const database = openDatabase(path, "create");
+  database.run("PRAGMA busy_timeout = 50");
+  const reasons: string[] = [];
+  const plants = new SqlitePlants(database, (reason) => reasons.push(reason));
+  plants.create([plant(0n, "a")]);
+  const other = new Database(path);
+  other.run("BEGIN IMMEDIATE");
+  expect(plants.create([plant(0n, "a"), plant(1n, "b"), plant(2n, "c")])).toEqual([
+    "unchanged",
+    "unavailable",
+    "unavailable",
+  ]);
+  // Waited once for the batch, and not again for each of its plants.
+  expect(reasons).toEqual([expect.stringContaining("SQLITE_BUSY")]);
+  other.run("COMMIT");
+  other.close();
+  expect(plants.create([plant(1n, "a")])).toEqual(["created"]);
+  plants.finalize();
+  database.close();
+});
+
+test("a store is unavailable until a checkpoint of another process is done and the WAL is fsynced", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  const before = new SqliteStore(path, "create", unexpected);
+  await before.create([plant(1n, "a")]);
+  const reader = openDatabase(path, "existing");
+  // Holds a snapshot, for which the other checkpoint waits.
+  reader.run("BEGIN");
+  expect([...exportPlants(reader, {})].flat()).toEqual([plant(1n, "a")]);
+  await before.create([plant(2n, "b")]);
+  const checkpoint = `const { Database } = require("bun:sqlite");
+    const database = new Database(${JSON.stringify(path)});
+    database.run("PRAGMA busy_timeout = 60000");
+    // Busy at once where the probe runs a checkpoint at that moment.
+    while (database.query("PRAGMA wal_checkpoint(RESTART)").values()[0][0] !== 0);`;
+  const other = Bun.spawn([process.execPath, "-e", checkpoint]);
+  const probe = openDatabase(path, "existing");
+  const isRunning = () => probe.query("PRAGMA wal_checkpoint(PASSIVE)").values()[0]?.[0] === 1n;
+  while (!isRunning()) await Bun.sleep(5);
+
+  const reasons: string[] = [];
+  const store = new SqliteStore(path, "existing", (reason) => reasons.push(reason));
+  expect(await store.create([plant(2n, "b")])).toEqual(["unavailable"]);
+  expect(reasons).toEqual(["a checkpoint of another process kept the WAL from being fsynced"]);
+  reader.run("COMMIT");
+  expect(await other.exited).toBe(0);
+  expect(await store.create([plant(2n, "b")])).toEqual(["unchanged"]);
+  for (const database of [reader, probe]) database.close();
+  await Promise.all([store.close(), before.close()]);
+});
+
+test("closing leaves one file, without a WAL", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  const store = new SqliteStore(path, "create", unexpected);
+  await store.create([plant(1n, "a")]);
+  await store.tokens.list();
+  await store.get(1n);
+  for await (const _ of store.export({})) break;
+  await store.close();
+  expect(existsSync(path)).toBe(true);
+  expect(existsSync(`${path}-wal`)).toBe(false);
+});
+
+test("an export is one snapshot, also while plants are created", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  const [reader, writer] = [
+    new SqliteStore(path, "create", unexpected),
+    new SqliteStore(path, "existing", unexpected),
+  ];
+  const evens = Array.from({ length: 5_000 }, (_, index) => BigInt(2 * index));
+  await writer.create(evens.map((id) => plant(id, "even")));
+  const seen: bigint[] = [];
+  for await (const some of reader.export({})) {
+    // More than one chunk; plants are created before, between and after those that are not exported yet.
+    expect(some.length).toBeLessThan(evens.length);
+    await writer.create(evens.slice(seen.length, seen.length + 100).map((id) => plant(id + 1n, "odd")));
+    await writer.create([plant(-1n - BigInt(seen.length), "before"), plant(100_000n, "after")]);
+    seen.push(...some.map(({ id }) => id));
+  }
+  expect(seen).toEqual(evens);
+  expect((await all(reader)).length).toBeGreaterThan(evens.length);
+  await reader.close();
+  await writer.close();
+});
+
+test.each(["", "-wal", "-shm"].flatMap((suffix) => [false, true].map((isLink) => ({ suffix, isLink }))))(
+  "a file that is replaced before the first commit is detected: suffix $suffix, through a link: $isLink",
+  async (replaced) => {
+    using folder = new TemporaryFolder();
+    const resolved = folder.file("plants.db");
+    await new SqliteStore(resolved, "create", unexpected).close();
+    const path = replaced.isLink ? folder.file("link.db") : resolved;
+    if (replaced.isLink) symlinkSync(resolved, path);
+    const reasons: string[] = [];
+    const store = new SqliteStore(path, "create", (reason) => reasons.push(reason));
+    renameSync(resolved + replaced.suffix, folder.file("away"));
+    copyFileSync(folder.file("away"), resolved + replaced.suffix);
+
+    expect(await store.create([plant(1n, "lost")])).toEqual(["unavailable"]);
+    expect(reasons).toEqual([expect.stringContaining("was removed or replaced while it was open")]);
+    const token = { name: "lost", hash: "0", createdAt: 0, expiresAt: null };
+    await expect(store.tokens.add(token)).rejects.toThrow("was removed or replaced");
+    await expect(store.tokens.revoke("lost", 0)).rejects.toThrow("was removed or replaced");
+    await expect(store.tokens.revokeByHash("0")).rejects.toThrow("was removed or replaced");
+    await expect(store.tokens.list()).rejects.toThrow("was removed or replaced");
+    await expect(store.indexes.create("tag")).rejects.toThrow("was removed or replaced");
+    renameSync(folder.file("away"), resolved + replaced.suffix);
+    expect(await store.create([plant(1n, "kept")])).toEqual(["created"]);
+    await store.close();
+  },
+);
+
+test("a store opened through a link has the same size and failure marker as by its own name", async () => {
+  using folder = new TemporaryFolder();
+  const [resolved, link] = [folder.file("plants.db"), folder.file("link.db")];
+  const store = new SqliteStore(resolved, "create", unexpected);
+  symlinkSync(resolved, link);
+  const linked = new SqliteStore(link, "create", unexpected);
+  expect(await linked.bytesOnDisk()).toBe(await store.bytesOnDisk());
+  await Promise.all([store.close(), linked.close()]);
+
+  writeFailureMarker(link, "disk I/O error");
+  expect(readdirSync(folder.path).toSorted()).toEqual(["link.db", "plants.db", "plants.db-disk-failed"]);
+  await new SqliteStore(resolved, "create", unexpected).close();
+  expect(readdirSync(folder.path).toSorted()).toEqual(["link.db", "plants.db"]);
+});
+
+test("the failure marker of a store that was moved away does not prevent a new store", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  writeFailureMarker(path, "disk I/O error");
+  const store = new SqliteStore(path, "create", unexpected);
+  expect(await store.create([plant(1n, "a")])).toEqual(["created"]);
+  await store.close();
+  expect(readdirSync(folder.path)).toEqual(["plants.db"]);
+});
+
+test("files that are not stores are rejected with advice, and not changed", () => {
+  using folder = new TemporaryFolder();
+  const openingError = (path: string, mode: "create" | "existing" = "create") => {
+    try {
+      openDatabase(path, mode).close();
+      return "opened";
+    } catch (error) {
+      return error instanceof OperatorError ? error.message : error;
+    }
+  };
+
+  expect(openingError(folder.file("none.db"), "existing")).toContain("there is no store");
+  expect(existsSync(folder.file("none.db"))).toBe(false);
+  expect(openingError(folder.file("no/such/folder.db"))).toContain("does not exist; create it first");
+  expect(openingError(":memory:")).toContain("cannot be kept durable (its journal mode is memory)");
+
+  writeFileSync(folder.file("empty.db"), "");
+  expect(openingError(folder.file("empty.db"), "existing")).toContain(
+    `has schema version 0, but this program needs ${newestVersion}; run "plantstore migrate"`,
+  );
+
+  writeFileSync(folder.file("text.db"), "not a database, however long it is".repeat(100));
+  expect(openingError(folder.file("text.db"))).toContain("cannot open the store");
+
+  const foreign = new Database(folder.file("foreign.db"));
+  foreign.run("CREATE TABLE songs (title TEXT)");
+  foreign.close();
+  expect(openingError(folder.file("foreign.db"))).toContain("not a plant store");
+  const untouched = new Database(folder.file("foreign.db"));
+  expect(untouched.query("PRAGMA journal_mode").values()).toEqual([["delete"]]);
+  untouched.close();
+
+  openDatabase(folder.file("newer.db"), "create").close();
+  const newer = new Database(folder.file("newer.db"));
+  newer.run("PRAGMA user_version = 99");
+  newer.close();
+  expect(openingError(folder.file("newer.db"))).toContain("schema version 99");
+});
+
+test("a readiness probe is a commit: it fails while the store is locked, and changes nothing", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  const store = new SqliteStore(path, "create", unexpected);
+  await store.assertWritable();
+  const other = new Database(path);
+  other.run("BEGIN IMMEDIATE");
+  expect(await store.assertWritable().catch((error) => error.code)).toBe("SQLITE_BUSY");
+  other.run("ROLLBACK");
+  await store.assertWritable();
+  expect(other.query("PRAGMA user_version").values()).toEqual([[newestVersion]]);
+
+  // A newer program may have upgraded the file: its schema version is not reset.
+  other.run(`PRAGMA user_version = ${newestVersion + 1}`);
+  await store.assertWritable();
+  expect(other.query("PRAGMA user_version").values()).toEqual([[newestVersion + 1]]);
+  other.close();
+  await store.close();
+});
+
+test("checkpoints bound the WAL, except while a reader holds a snapshot", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  const store = new SqliteStore(path, "create", unexpected);
+  const other = new SqliteStore(path, "existing", unexpected);
+  let id = 0n;
+  const grow = async (megabytes: number) => {
+    for (let megabyte = 0; megabyte < megabytes; megabyte++)
+      await store.create([plant(id++, "x".repeat(2 ** 20))]);
+  };
+  const walMegabytes = () => statSync(`${path}-wal`).size / 2 ** 20;
+  await grow(40);
+  expect(walMegabytes()).toBeLessThan(20);
+
+  const reader = other.export({});
+  await reader.next();
+  await grow(40);
+  expect(walMegabytes()).toBeGreaterThan(38);
+  await reader.return(undefined);
+  // The next checkpoint copies all of it, and the WAL is restarted: it does not grow any more.
+  await grow(6);
+  const size = walMegabytes();
+  await grow(40);
+  expect(walMegabytes()).toBe(size);
+  expect(await store.count({})).toBe(Number(id));
+  await other.close();
+  await store.close();
+});
+
+test("closing a reader waits for the search in flight, and rejects those that wait", async () => {
+  using folder = new TemporaryFolder();
+  const store = new SqliteStore(folder.file("plants.db"), "create", unexpected);
+  await store.create([plant(1n, "a")]);
+  const reader = await store.openReader();
+  const search = {
+    ...{
+      text: "b",
+      tag: undefined,
+      order: "id" as const,
+      isDescending: true,
+      cursor: undefined,
+      isBackward: false,
+    },
+    plantsMax: 50,
+  } as const;
+  const searches = Promise.allSettled(Array.from({ length: 50 }, () => reader.search(search)));
+  await reader.close();
+  const results = (await searches).map((result) =>
+    result.status === "rejected" ? result.reason : result.status,
+  );
+  expect(results).toEqual(["fulfilled", ...Array(49).fill(expect.any(OperatorError))]);
+  await store.close();
+});
+
+test("an index that does not fit on the disk is not created, with an error in one sentence", async () => {
+  using folder = new TemporaryFolder();
+  const database = openDatabase(folder.file("plants.db"), "create");
+  const plants = new SqlitePlants(database, unexpected);
+  plants.create([plant(1n, "a", "b")]);
+  database.run("PRAGMA max_page_count = 1");
+  const indexes = new SqliteIndexes(database);
+  expect(await indexes.create("newest").catch((error) => error)).toEqual(
+    new OperatorError(
+      "the store could not be changed: database or disk is full; fix the cause, and try again",
+    ),
+  );
+  expect(await indexes.states()).toEqual({ newest: "none", name: "none", tag: "none", text: "none" });
+  expect(plants.create([plant(1n, "a", "b")])).toEqual(["unchanged"]);
+  plants.finalize();
+  database.close();
+});
+
+test("readiness probes and token changes run checkpoints too, so the WAL stays short without creates", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  const store = new SqliteStore(path, "create", unexpected);
+  const other = openDatabase(path, "existing");
+  const walPages = () => Number(other.query("PRAGMA wal_checkpoint(NOOP)").values()[0]?.[1]);
+  const changes = [
+    () => store.assertWritable(),
+    () => store.tokens.add({ name: "ci", hash: "0", createdAt: 0, expiresAt: null }),
+  ];
+  for (const [round, change] of changes.entries()) {
+    const large = (at: number) => plant(BigInt(100 * round + at), "x".repeat(2 ** 20));
+    await store.create(Array.from({ length: 20 }, (_, at) => large(at)));
+    expect(walPages()).toBeGreaterThan(4_000);
+    // The WAL is copied and restarted.
+    await change();
+    expect(walPages()).toBeLessThan(10);
+  }
+  other.close();
+  await store.close();
+});
+
+test("no statement of a token poll, look-up or change scans the tokens table", async () => {
+  using folder = new TemporaryFolder();
+  const database = openDatabase(folder.file("plants.db"), "create");
+  const statements = new Set<string>();
+  const recorded = new Proxy(database, {
+    get(target, property) {
+      const value = Reflect.get(target, property, target);
+      if (typeof value !== "function") return value;
+      return (...args: unknown[]) => {
+        if (property === "query") statements.add(String(args[0]));
+        return value.apply(target, args);
+      };
+    },
+  });
+  const tokens = new SqliteTokens(recorded);
+  await tokens.add({ hash: "a", name: "ci", createdAt: 1, expiresAt: null });
+  await tokens.rotate({ hash: "b", name: "ci", rotatedAt: 2, expiresAt: null, overlapEndsAt: 3 });
+  expect((await tokens.readChanges(1)).tokens).toHaveLength(2);
+  await tokens.find(["a"]);
+  await tokens.revokeByHash("b");
+  await tokens.revoke("ci", 5);
+  await tokens.recordUses([{ hash: "a", minute: 60_000 }]);
+
+  expect(statements.size).toBeGreaterThan(7);
+  for (const sql of statements) {
+    const plan = database.query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${sql}`).all();
+    expect({ sql, scans: plan.filter(({ detail }) => /^SCAN tokens/.test(detail)) }).toEqual({
+      sql,
+      scans: [],
+    });
+  }
+  database.close();
+});

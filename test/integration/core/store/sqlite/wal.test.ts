@@ -1,0 +1,142 @@
+// The length of SQLite's write-ahead log: who copies it, and what happens at its limit.
+
+import { Database } from "bun:sqlite";
+import { expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import type { NewPlant } from "../../../../../src/core/contract/plant.ts";
+import { OperatorError } from "../../../../../src/core/operator-error.ts";
+import { CheckpointSignals } from "../../../../../src/core/store/sqlite/checkpoint-signals.ts";
+import { DiskFailureError } from "../../../../../src/core/store/sqlite/errors.ts";
+import { SqliteStore } from "../../../../../src/core/store/sqlite/store.ts";
+import { SqliteWorkerStore } from "../../../../../src/core/store/sqlite/worker-store.ts";
+import { TemporaryFolder } from "../../../../support/server.ts";
+
+const mebibyte = 2 ** 20;
+
+function unexpected(reason: unknown): never {
+  throw new Error(`SQLite was unavailable: ${reason}`);
+}
+
+function large(id: bigint): NewPlant {
+  return { id, name: "x".repeat(mebibyte) };
+}
+
+/** Pages of the WAL that are not in the database file. */
+function pagesToCopy(path: string): number {
+  using database = new Database(path);
+  const [[, pages, copied] = []] = database.query("PRAGMA wal_checkpoint(NOOP)").values();
+  return Number(pages) - Number(copied);
+}
+
+test("a server's WAL is copied by the checkpoint thread, and restarts in the commits", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  const events = { onUnavailable: unexpected, onDegraded: unexpected, onFailed: unexpected };
+  const store = await SqliteWorkerStore.open(path, "create", events);
+  let id = 0n;
+  for (let megabyte = 0; megabyte < 20; megabyte++)
+    expect(await store.create([large(id++)])).toEqual(["created"]);
+  // Without a commit after them.
+  while (pagesToCopy(path) >= 2_000) await Bun.sleep(10);
+
+  let walBytesMax = 0;
+  for (let round = 0; round < 100; round++) {
+    await store.create([large(id++), large(id++)]);
+    walBytesMax = Math.max(walBytesMax, store.walBytes() ?? 0);
+  }
+  // It has been shorter than all that was written, again and again, and was not truncated in between.
+  expect(walBytesMax).toBeGreaterThan(48 * mebibyte);
+  expect(walBytesMax).toBeLessThan(160 * mebibyte);
+  await store.close();
+  expect(existsSync(`${path}-wal`)).toBe(false);
+  const reopened = new SqliteStore(path, "existing", unexpected);
+  expect(await reopened.count({})).toBe(Number(id));
+  await reopened.close();
+}, 60_000);
+
+test("at the limit that an old snapshot leaves to the WAL nothing is created, and all else goes on", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  const reasons: string[] = [];
+  const store = new SqliteStore(path, "create", (reason) => reasons.push(reason), {
+    heldBytesMin: 24 * mebibyte,
+  });
+  await store.create([large(0n)]);
+  await store.tokens.add({ name: "ci", hash: "0", createdAt: 0, expiresAt: null });
+  const reader = new Database(path);
+  reader.run("BEGIN");
+  reader.query("SELECT count(*) FROM plants").get();
+
+  let id = 1n;
+  while ((await store.create([large(id)]))[0] === "created") id++;
+  expect(store.walBytes()).toBeGreaterThan(24 * mebibyte);
+  expect(store.walBytes()).toBeLessThan(32 * mebibyte);
+  const full = expect.stringContaining(
+    "a reader (an export, a backup or another program) keeps an old snapshot",
+  );
+  expect(reasons).toEqual([full]);
+  const bytes = store.walBytes();
+  const changed = { id: 0n, name: "y" };
+  expect(await store.create([large(0n), changed, large(id)])).toEqual([
+    "unchanged",
+    "conflict",
+    "unavailable",
+  ]);
+  expect(await store.assertWritable().catch((error) => error)).toBeInstanceOf(OperatorError);
+  expect(store.walBytes()).toBe(bytes);
+  await store.tokens.revoke("ci", 5);
+
+  reader.close();
+  expect(await store.create([large(id++)])).toEqual(["created"]);
+  await store.assertWritable();
+  // The WAL was restarted.
+  expect(pagesToCopy(path)).toBeLessThan(1_000);
+  expect(await store.count({})).toBe(Number(id));
+  await store.close();
+});
+
+test("an export whose output is not read ends before creates fail, and says how to go on", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  const options = { heldBytesMin: 24 * mebibyte };
+  const [store, other] = [
+    new SqliteStore(path, "create", unexpected, options),
+    new SqliteStore(path, "existing", unexpected, options),
+  ];
+  for (let id = 0n; id < 3n; id++) await store.create([large(id)]);
+  const exported = other.export({});
+  expect((await exported.next()).value).toHaveLength(1);
+  let id = 10n;
+  while ((store.walBytes() ?? 0) < 14 * mebibyte) await store.create([large(id++)]);
+  const reader = new Database(path);
+  // A checkpoint that copies everything shows that the snapshot is gone.
+  while (reader.query("PRAGMA wal_checkpoint(FULL)").values()[0]?.[0] !== 0) await Bun.sleep(10);
+  expect(await exported.next().catch((error) => error)).toEqual(
+    new OperatorError(
+      "the export was ended, as its snapshot kept the write-ahead log from becoming shorter, and creates would have failed; continue it with --since-id, or write it to a file, which is faster than a slow reader",
+    ),
+  );
+  reader.close();
+  await Promise.all([other.close(), store.close()]);
+}, 30_000);
+
+test("a commit in flight while an fsync of the checkpoint thread fails is not acknowledged, nor anything after it", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  const checkpointThread = new CheckpointSignals();
+  const store = new SqliteStore(path, "create", unexpected, { checkpointThread });
+  expect(await store.create([{ id: 1n, name: "a" }])).toEqual(["created"]);
+  const inFlight = store.create([{ id: 2n, name: "b" }]);
+  // As the thread does, in memory that both share: after the commit has returned, and before its outcome is passed on.
+  new CheckpointSignals(checkpointThread.memory).failDisk();
+  for (const call of [
+    () => inFlight,
+    () => store.create([{ id: 1n, name: "a" }]),
+    () => store.assertWritable(),
+    () => store.tokens.list(),
+  ])
+    expect(await call().catch((error) => error)).toBeInstanceOf(DiskFailureError);
+  // Closing runs a checkpoint, from pages that may not be on the disk.
+  await store.close();
+  expect(existsSync(`${path}-wal`)).toBe(true);
+});

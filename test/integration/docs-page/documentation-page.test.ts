@@ -1,0 +1,172 @@
+// The documentation page over HTTP: its addresses and headers, and the setting that turns it off.
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import openapi from "../../../openapi.yaml";
+import packageJson from "../../../package.json";
+import { errorRegistry } from "../../../src/core/contract/errors.ts";
+import { post } from "../../support/http.ts";
+import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+
+const resources = new AsyncDisposableStack();
+afterAll(() => resources.disposeAsync());
+
+async function serverWith(...args: string[]): Promise<RunningServer> {
+  const folder = resources.use(new TemporaryFolder());
+  return resources.use(
+    await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args: [...args] }),
+  );
+}
+
+/** The links of a page, as a browser resolves them. */
+async function getLinks(pageUrl: string): Promise<{ files: string[]; documents: string[]; action: string }> {
+  const html = await (await fetch(pageUrl)).text();
+  const linked = (pattern: RegExp) =>
+    [...html.matchAll(pattern)].map(([, link = ""]) => new URL(link, pageUrl).href);
+  const [action = ""] = linked(/data-action="([^"]+)"/g);
+  return {
+    files: linked(/(?:<script src|<link rel="stylesheet" href)="([^"]+)"/g),
+    documents: linked(/<a href="([^"#]+)"/g),
+    action,
+  };
+}
+
+/** The interface description in each form. */
+const documentNames = ["openapi.json", "openapi.yaml", "openapi-3.0.json"];
+
+describe("the documentation page", () => {
+  let server: RunningServer;
+  beforeAll(async () => {
+    server = await serverWith();
+  });
+
+  test("needs no credentials, and its policy allows only its own scripts and server, and no frame", async () => {
+    const response = await fetch(`${server.url}/`);
+    expect(response.status).toBe(200);
+    expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
+    expect(response.headers.get("x-content-type-options")).toBe("nosniff");
+    expect(response.headers.get("referrer-policy")).toBe("no-referrer");
+    expect(response.headers.get("cache-control")).toBe("no-store");
+    expect(response.headers.has("x-request-id")).toBe(true);
+    expect((response.headers.get("content-security-policy") ?? "").split("; ").toSorted()).toEqual(
+      [
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src data:",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+      ].toSorted(),
+    );
+    expect(await response.text()).not.toMatch(/<script(?! src=)|<style|\son\w+=|\sstyle=/);
+  });
+
+  test("shows the version of the service beside that of the contract", async () => {
+    const text = (await (await fetch(`${server.url}/`)).text()).replaceAll(/<[^>]+>/g, "");
+    expect(text).toContain(`Service ${packageJson.version}`);
+    expect(text).toContain(`Contract ${openapi.info.version}`);
+  });
+
+  test("names every field, status and error code of the description, and each id once", async () => {
+    const html = await (await fetch(`${server.url}/`)).text();
+    for (const { error } of Object.values(errorRegistry))
+      expect(html).toContain(`<tr id="error-${error}"><th scope="row"><code>${error}</code></th>`);
+    const described = openapi as unknown as { paths: { "/plants": { post: { responses: object } } } };
+    for (const status of Object.keys(described.paths["/plants"].post.responses))
+      expect(html).toContain(`<details id="status-${status}">`);
+    for (const field of ["id", "name", "tag", "error", "message"])
+      expect(html).toContain(`<th scope="row"><code>${field}</code></th>`);
+    const ids = [...html.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id);
+    expect(ids).toEqual([...new Set(ids)]);
+    const targets = [...html.matchAll(/href="#([^"]+)"/g)].map(([, id]) => id);
+    expect(targets.filter((id) => !ids.includes(id))).toEqual([]);
+  });
+
+  test("its files need no credentials and are immutable", async () => {
+    const { files } = await getLinks(`${server.url}/`);
+    const types = [];
+    for (const file of files) {
+      const response = await fetch(file);
+      expect(response.status).toBe(200);
+      types.push(response.headers.get("content-type"));
+      expect(response.headers.get("x-content-type-options")).toBe("nosniff");
+      expect(response.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+    }
+    expect(types).toEqual(["text/css; charset=utf-8", "text/javascript; charset=utf-8"]);
+  });
+
+  test("HEAD is supported, and other methods are rejected with Allow", async () => {
+    const { files } = await getLinks(`${server.url}/`);
+    for (const url of [`${server.url}/`, ...files]) {
+      const headers = { "Accept-Encoding": "identity" };
+      const head = await fetch(url, { method: "HEAD", headers });
+      expect(head.status).toBe(200);
+      expect(await head.text()).toBe("");
+      const { byteLength } = await (await fetch(url, { headers })).arrayBuffer();
+      if (url !== `${server.url}/`) expect(Number(head.headers.get("content-length"))).toBe(byteLength);
+      for (const method of ["POST", "PUT", "DELETE", "OPTIONS"]) {
+        const rejected = await fetch(url, { method });
+        expect(rejected.status).toBe(405);
+        expect(rejected.headers.get("allow")).toBe("GET, HEAD");
+        expect(await rejected.json()).toEqual({
+          error: 40500,
+          message: `${method} is not offered at ${new URL(url).pathname}; GET it.`,
+        });
+      }
+    }
+  });
+
+  test.each(["/docs", "/docs/", "/docs/page.js", "/docs/../package.json", "/docs/style.css", "/index.html"])(
+    "%s is not found, as any other unknown path",
+    async (path) => {
+      expect((await fetch(server.url + path)).status).toBe(401);
+      const headers = { Authorization: `Bearer ${await server.createToken()}` };
+      expect((await fetch(server.url + path, { headers })).status).toBe(404);
+    },
+  );
+});
+
+describe("under a base path", () => {
+  let server: RunningServer;
+  beforeAll(async () => {
+    server = await serverWith("--base-path", "/garden/v1");
+  });
+
+  test.each(["", "/"])(
+    "the page is at the base address followed by %j, and its links resolve",
+    async (end) => {
+      const { files, documents, action } = await getLinks(server.url + end);
+      expect(documents).toEqual(documentNames.map((name) => `${server.url}/${name}`));
+      for (const link of [...files, ...documents]) expect((await fetch(link)).status).toBe(200);
+      expect(action).toBe(`${server.url}/plants`);
+    },
+  );
+
+  test("the root is not the page", async () => {
+    expect((await fetch(new URL("/", server.url))).status).toBe(401);
+  });
+});
+
+test("behind a proxy the samples have the public URL, and links stay relative", async () => {
+  const server = await serverWith("--base-path", "/v1", "--public-url", "https://plants.example/garden/api");
+  const html = await (await fetch(`${server.url}/`)).text();
+  expect(html).toContain("curl -i https://plants.example/garden/api/plants");
+  expect(html).not.toContain(new URL(server.url).host);
+  expect(html).toContain('data-action="plants"');
+  // The proxy maps /garden/api to /v1.
+  expect(await (await fetch(server.url)).text()).toContain('data-action="api/plants"');
+});
+
+test("with --docs off its paths are not found, as any other unknown path", async () => {
+  const [on, off] = await Promise.all([serverWith(), serverWith("--docs", "off")]);
+  const { files } = await getLinks(`${on.url}/`);
+  const token = await off.createToken();
+  for (const path of ["/", ...files.map((file) => new URL(file).pathname)]) {
+    expect((await fetch(off.url + path)).status).toBe(401);
+    const authenticated = await fetch(off.url + path, { headers: { Authorization: `Bearer ${token}` } });
+    expect(authenticated.status).toBe(404);
+  }
+  for (const name of documentNames) expect((await fetch(`${off.url}/${name}`)).status).toBe(200);
+  expect((await post({ url: off.url, token }, '{"id": 1, "name": "Monstera"}')).status).toBe(200);
+});

@@ -1,0 +1,336 @@
+// plantstore backup and restore: copies under load, invalid arguments, and interruptions.
+
+import { Database } from "bun:sqlite";
+import { expect, test } from "bun:test";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { writeFailureMarker } from "../../../src/core/store/sqlite/errors.ts";
+import { commandError } from "../../support/command-error.ts";
+import { plantJson, post } from "../../support/http.ts";
+import { Load } from "../../support/load.ts";
+import { plantstore, RunningServer, run, TemporaryFolder } from "../../support/server.ts";
+import { exported, storePlants } from "../../support/stored-plants.ts";
+
+/** A store with `count` plants, and a file that they can be imported from. */
+async function newStore(folder: TemporaryFolder, name: string, count: number): Promise<string> {
+  const database = `sqlite:${folder.file(name)}`;
+  const plants = Array.from({ length: count }, (_, id) => ({ id: BigInt(id), name: `plant ${id}` }));
+  await storePlants(database, plants);
+  writeFileSync(folder.file("plants.ndjson"), await exported(database));
+  return database;
+}
+
+test("a backup under load is one complete snapshot with every plant that was acknowledged before", async () => {
+  using folder = new TemporaryFolder();
+  const database = `sqlite:${folder.file("plants.db")}`;
+  await using server = await RunningServer.start({ database });
+  const target = { url: server.url, token: await server.createToken() };
+  const load = new Load();
+  const running = load.untilStopped([target], 16);
+  await load.acknowledgedMore(2_000);
+  const acknowledgedBefore = new Set(load.acknowledged);
+
+  const copy = folder.file("copy.db");
+  const { exitCode, stderr } = await server.command("backup", copy);
+  expect({ exitCode, stderr }).toEqual({
+    exitCode: 0,
+    stderr: expect.stringMatching(/copy\.db: [\d,]+ plants, verified\.\n$/),
+  });
+  load.stop();
+  await running;
+  // Creates continued during the backup.
+  expect([...load.statuses.keys()]).toEqual([200]);
+
+  // A single file with exactly the plants of the store.
+  expect(readdirSync(folder.path).filter((name) => name.startsWith("copy"))).toEqual(["copy.db"]);
+  const text = await exported(`sqlite:${copy}`);
+  const ids = new Set([...text.matchAll(/^\{"id":(-?\d+)/gm)].map(([, id]) => BigInt(id ?? "")));
+  expect([...acknowledgedBefore].filter((id) => !ids.has(id))).toEqual([]);
+  const acknowledgedThen = text
+    .split("\n")
+    .filter((line) => line !== "" && ![...load.sent.values()].includes(line));
+  expect(acknowledgedThen).toEqual([]);
+});
+
+test("backup prints the number of plants", async () => {
+  using folder = new TemporaryFolder();
+  const single = await newStore(folder, "single.db", 1);
+  expect((await run(["backup", folder.file("one.db"), "--database", single])).stderr).toBe(
+    `${folder.file("one.db")}: 1 plant, verified.\n`,
+  );
+});
+
+test("a backup is restored: plants, tokens, and a server that runs on them", async () => {
+  using folder = new TemporaryFolder();
+  const database = await newStore(folder, "plants.db", 500);
+  const token = (await run(["token", "create", "--name", "ci", "--database", database])).stdout.trim();
+  expect(await run(["backup", folder.file("copy.db"), "--quiet", "--database", database])).toEqual({
+    exitCode: 0,
+    stdout: "",
+    stderr: "",
+  });
+  const other = `sqlite:${folder.file("other.db")}`;
+  expect((await run(["restore", folder.file("copy.db"), "--database", other])).stderr).toBe(
+    "Restored 500 plants and the tokens of the backup.\n",
+  );
+  expect(await exported(other)).toBe(readFileSync(folder.file("plants.ndjson"), "utf8"));
+  await using server = await RunningServer.start({ database: other });
+  expect((await post({ url: server.url, token }, plantJson(0n, "plant 0"))).status).toBe(200);
+  expect((await post({ url: server.url, token }, plantJson(0n, "other"))).status).toBe(400);
+  // The backup is unchanged, and can be restored again.
+  expect(readdirSync(folder.path).filter((name) => name.startsWith("copy"))).toEqual(["copy.db"]);
+});
+
+test("nothing is overwritten without --force, and never a store that is open", async () => {
+  using folder = new TemporaryFolder();
+  const database = await newStore(folder, "plants.db", 10);
+  const copy = folder.file("copy.db");
+  expect((await run(["backup", copy, "--database", database])).exitCode).toBe(0);
+  const more = await newStore(folder, "more.db", 20);
+  expect(await run(["backup", copy, "--database", more])).toMatchObject({
+    exitCode: 1,
+    stderr: `plantstore: ${copy} exists already; name another file, or replace it with --force\n`,
+  });
+  expect((await run(["backup", copy, "--force", "--quiet", "--database", more])).exitCode).toBe(0);
+
+  const refused = await commandError(["restore", copy, "--database", database]);
+  expect(refused).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining("plants.db exists; move it away"),
+  });
+  {
+    await using server = await RunningServer.start({ database });
+    const open = await run(["restore", copy, "--force", "--database", database]);
+    expect(open).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining("plants.db is open, perhaps in a server"),
+    });
+    // The server is not affected.
+    const target = { url: server.url, token: await server.createToken() };
+    expect((await post(target, plantJson(100n, "after"))).status).toBe(200);
+    await server.stop("SIGKILL");
+  }
+  // The killed server has left a WAL, which the restore removes.
+  expect(existsSync(folder.file("plants.db-wal"))).toBe(true);
+  expect((await run(["restore", copy, "--force", "--quiet", "--database", database])).exitCode).toBe(0);
+  expect(readdirSync(folder.path).filter((name) => name.startsWith("plants.db"))).toEqual(["plants.db"]);
+  expect((await exported(database)).split("\n").length).toBe(21);
+});
+
+test("a WAL without its store is neither deleted nor applied to a restored store", async () => {
+  using folder = new TemporaryFolder();
+  const database = await newStore(folder, "plants.db", 10);
+  await run(["backup", folder.file("copy.db"), "--quiet", "--database", database]);
+  await using server = await RunningServer.start({ database });
+  await post({ url: server.url, token: await server.createToken() }, plantJson(100n, "in the log"));
+  await server.stop("SIGKILL");
+  renameSync(folder.file("plants.db"), folder.file("elsewhere.db"));
+  const refused = await run(["restore", folder.file("copy.db"), "--database", database]);
+  expect(refused).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining("plants.db-wal exists; move it away"),
+  });
+  expect((await run(["restore", folder.file("copy.db"), "--force", "--database", database])).exitCode).toBe(
+    0,
+  );
+  expect((await exported(database)).split("\n").length).toBe(11);
+});
+
+test("an incomplete backup is rejected before anything is changed", async () => {
+  using folder = new TemporaryFolder();
+  const database = await newStore(folder, "plants.db", 5_000);
+  const copy = folder.file("copy.db");
+  await run(["backup", copy, "--quiet", "--database", database]);
+  const bytes = statSync(copy).size;
+
+  copyFileSync(copy, folder.file("short.db"));
+  truncateSync(folder.file("short.db"), bytes - 8_192);
+  const damaged = readFileSync(copy);
+  damaged.fill(0xff, bytes / 2, bytes / 2 + 2_000);
+  writeFileSync(folder.file("damaged.db"), damaged);
+  writeFileSync(folder.file("text.db"), "not a database file ".repeat(1_000));
+  writeFileSync(folder.file("empty.db"), "");
+  const foreign = new Database(folder.file("foreign.db"));
+  foreign.run("CREATE TABLE songs (title TEXT)");
+  foreign.close();
+  const newer = new Database(copy);
+  newer.run(`VACUUM INTO '${folder.file("newer.db")}'`);
+  newer.close();
+  const newerCopy = new Database(folder.file("newer.db"));
+  newerCopy.run("PRAGMA user_version = 99");
+  newerCopy.close();
+
+  const target = `sqlite:${folder.file("target.db")}`;
+  for (const [name, message] of [
+    ["short.db", "short.db is"],
+    ["damaged.db", "damaged.db is"],
+    ["text.db", "text.db is damaged, or not a store"],
+    ["empty.db", "empty.db is not a plant store"],
+    ["foreign.db", "foreign.db is an SQLite database, but not a plant store"],
+    ["newer.db", "newer.db has schema version 99"],
+    ["none.db", "there is no backup"],
+  ] as const) {
+    for (const args of [
+      ["--database", target],
+      ["--database", database, "--force"],
+    ]) {
+      const { exitCode, stderr } = await commandError(["restore", folder.file(name), ...args]);
+      expect({ name, exitCode, stderr }).toEqual({
+        name,
+        exitCode: 1,
+        stderr: expect.stringContaining(message),
+      });
+      expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
+    }
+  }
+  expect(readdirSync(folder.path).filter((name) => /target|partial/.test(name))).toEqual([]);
+  expect(await exported(database)).toBe(readFileSync(folder.file("plants.ndjson"), "utf8"));
+
+  // The newest plants of an open store are in its WAL.
+  await using server = await RunningServer.start({ database });
+  const inUse = await commandError(["restore", folder.file("plants.db"), "--database", target]);
+  expect(inUse).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining("is a store and not a backup"),
+  });
+  await server.stop();
+});
+
+test("a damaged store is not backed up, and an interrupted backup leaves no file of that name", async () => {
+  using folder = new TemporaryFolder();
+  const database = await newStore(folder, "plants.db", 200_000);
+  const copy = folder.file("copy.db");
+  const child = Bun.spawn([plantstore, "backup", copy, "--database", database], { stderr: "ignore" });
+  const unfinished = () => readdirSync(folder.path).filter((name) => name.endsWith(".partial"));
+  while (unfinished().length === 0 && child.exitCode === null) await Bun.sleep(1);
+  child.kill("SIGKILL");
+  await child.exited;
+  if (child.signalCode === "SIGKILL") expect(existsSync(copy)).toBe(false);
+  expect((await run(["backup", copy, "--force", "--database", database])).stderr).toContain(
+    ": 200,000 plants, verified",
+  );
+  expect(readdirSync(folder.path).filter((name) => name.startsWith("copy"))).toEqual(["copy.db"]);
+  expect(unfinished()).toEqual([]);
+
+  const bytes = readFileSync(folder.file("plants.db"));
+  bytes.fill(0xff, bytes.length / 2, bytes.length / 2 + 50_000);
+  writeFileSync(folder.file("plants.db"), bytes);
+  const { exitCode, stderr } = await run(["backup", folder.file("second.db"), "--database", database]);
+  expect({ exitCode, stderr }).toEqual({
+    exitCode: 1,
+    stderr: expect.stringMatching(/^plantstore: [^\n]+\n$/),
+  });
+  expect(readdirSync(folder.path).filter((name) => name.startsWith("second"))).toEqual([]);
+}, 60_000);
+
+test("a server that opens the store while it is replaced runs on the new one", async () => {
+  using folder = new TemporaryFolder();
+  const database = await newStore(folder, "plants.db", 10);
+  await newStore(folder, "new.db", 20);
+  // As restore does it: lock, replace, unlock.
+  const lock = new Database(folder.file("plants.db"));
+  lock.run("PRAGMA locking_mode = EXCLUSIVE");
+  lock.run("PRAGMA journal_mode = DELETE");
+  lock.run("BEGIN EXCLUSIVE");
+  const exporting = Bun.spawn([plantstore, "stats", "--json", "--database", database], { stdout: "pipe" });
+  while (!hasOpen(exporting.pid, folder.file("plants.db"))) await Bun.sleep(1);
+  renameSync(folder.file("new.db"), folder.file("plants.db"));
+  lock.close();
+  expect(JSON.parse(await exporting.stdout.text()).plants).toBe(20);
+});
+
+test("a store behind a symbolic link is replaced at its target", async () => {
+  using folder = new TemporaryFolder();
+  const database = await newStore(folder, "plants.db", 10);
+  await run(["backup", folder.file("copy.db"), "--quiet", "--database", database]);
+  symlinkSync(folder.file("plants.db"), folder.file("link.db"));
+  const linked = `sqlite:${folder.file("link.db")}`;
+  expect((await run(["restore", folder.file("copy.db"), "--force", "--database", linked])).exitCode).toBe(0);
+  expect(readlinkSync(folder.file("link.db"))).toBe(folder.file("plants.db"));
+  expect((await exported(database)).split("\n").length).toBe(11);
+});
+
+test("a store whose disk has failed is copied, and its failure marker stays", async () => {
+  using folder = new TemporaryFolder();
+  const database = await newStore(folder, "plants.db", 10);
+  await using server = await RunningServer.start({ database });
+  await post({ url: server.url, token: await server.createToken() }, plantJson(100n, "in the log"));
+  await server.stop("SIGKILL");
+  writeFailureMarker(folder.file("plants.db"), "disk I/O error");
+  const files = () => ["plants.db", "plants.db-wal"].map((name) => readFileSync(folder.file(name)));
+  const before = files();
+  const copied = await run(["backup", folder.file("copy.db"), "--quiet", "--database", database]);
+  expect(copied).toEqual({ exitCode: 0, stdout: "", stderr: "" });
+  expect(files()).toEqual(before);
+  expect(existsSync(folder.file("plants.db-disk-failed"))).toBe(true);
+  const copy = `sqlite:${folder.file("copy.db")}`;
+  expect(await exported(copy)).toContain(plantJson(100n, "in the log"));
+  expect(await exported(database)).toBe(await exported(copy));
+  expect(existsSync(folder.file("plants.db-disk-failed"))).toBe(false);
+});
+
+test("a symbolic link to an open store is not a backup", async () => {
+  using folder = new TemporaryFolder();
+  const database = await newStore(folder, "plants.db", 10);
+  symlinkSync(folder.file("plants.db"), folder.file("link.db"));
+  await using _ = await RunningServer.start({ database });
+  const refused = await run([
+    "restore",
+    folder.file("link.db"),
+    "--database",
+    `sqlite:${folder.file("new.db")}`,
+  ]);
+  expect(refused).toMatchObject({
+    exitCode: 1,
+    stderr: expect.stringContaining("is a store and not a backup"),
+  });
+  expect(existsSync(folder.file("new.db"))).toBe(false);
+});
+
+test("a backup is as private as its store", async () => {
+  using folder = new TemporaryFolder();
+  const database = await newStore(folder, "plants.db", 1);
+  chmodSync(folder.file("plants.db"), 0o600);
+  await run(["backup", folder.file("copy.db"), "--database", database]);
+  expect(statSync(folder.file("copy.db")).mode & 0o777).toBe(0o600);
+});
+
+test("for PostgreSQL the error of one line names the tool to use", async () => {
+  for (const [command, tool] of [
+    ["backup", "pg_dump"],
+    ["restore", "pg_restore"],
+  ] as const) {
+    const { exitCode, stderr } = await commandError([
+      command,
+      "x",
+      "--database",
+      "postgres://plantstore@127.0.0.1:1/none",
+    ]);
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(tool);
+    expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
+  }
+});
+
+/** Whether a process has a file open, by /proc. */
+function hasOpen(pid: number, file: string): boolean {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).some(
+      (descriptor) => readlinkSync(`/proc/${pid}/fd/${descriptor}`) === file,
+    );
+  } catch {
+    // The descriptor has been closed since readdir.
+    return false;
+  }
+}

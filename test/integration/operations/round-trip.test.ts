@@ -1,0 +1,141 @@
+// Export and import between all engines, with any strings, are lossless.
+
+import { expect, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
+import fc from "fast-check";
+import { type NewPlant, newPlantJson } from "../../../src/core/contract/plant.ts";
+import { fromCopyText, toCopyText } from "../../../src/core/store/postgres/copy-format.ts";
+import { anyNewPlant } from "../../support/any-new-plant.ts";
+import { engines } from "../../support/engines.ts";
+import { createStore, plantstore, run, TemporaryFolder } from "../../support/server.ts";
+import { exported } from "../../support/stored-plants.ts";
+
+/** Enough that the PostgreSQL engine uses COPY instead of INSERT. */
+const plantsInFile = 3_000;
+
+/** Strings that formats and databases often get wrong. */
+const hostile = [
+  ...[
+    "",
+    " ",
+    "\t",
+    "\n",
+    "\r",
+    "\r\n",
+    "\v\f\b",
+    "\\",
+    "\\N",
+    "\\.",
+    "\\n",
+    "'",
+    '"',
+    '""',
+    ",",
+    ";",
+    "|",
+    "=",
+    "#",
+  ],
+  ...[
+    "NULL",
+    "null",
+    "undefined",
+    "=1+1",
+    "@cmd",
+    "-1",
+    "1e3",
+    "\u0001",
+    "\u007f",
+    "\u0080",
+    "\u009f",
+    "\u00a0",
+  ],
+  ...[
+    "\u2028",
+    "\u2029",
+    "\ufeff",
+    "\ufeffx",
+    "\ufffd",
+    "\ufffe",
+    "\uffff",
+    "e\u0301",
+    "\u202e",
+    "🌱",
+    "👩‍🌾",
+  ],
+  // The first and the last character of each plane.
+  ...Array.from({ length: 17 }, (_, plane) =>
+    String.fromCodePoint(plane * 0x10000 + 0x21, plane * 0x10000 + 0xfffd),
+  ),
+];
+
+function hostilePlants(seed: number): NewPlant[] {
+  const random = fc.sample(anyNewPlant, { numRuns: plantsInFile, seed });
+  const chosen = hostile.flatMap((text, index): NewPlant[] => [
+    { id: BigInt(3 * index), name: text },
+    { id: BigInt(3 * index + 1), name: `a${text}b`, tag: text },
+    { id: BigInt(3 * index + 2), name: `${text}${text}`, tag: `\n${text}` },
+  ]);
+  const unique = new Map([...random, ...chosen].map((plant) => [plant.id, plant]));
+  return [...unique.values()];
+}
+
+function ndjson(plants: readonly NewPlant[]): string {
+  const sorted = plants.toSorted((one, other) => (one.id < other.id ? -1 : 1));
+  return sorted.map((plant) => `${newPlantJson(plant)}\n`).join("");
+}
+
+/** Exports to a file, as a shell does. */
+async function exportTo(file: string, database: string, ...args: string[]): Promise<void> {
+  const child = Bun.spawn([plantstore, "export", "--database", database, ...args], {
+    stdout: Bun.file(file),
+    stderr: "pipe",
+  });
+  expect({ stderr: await child.stderr.text(), exitCode: await child.exited }).toEqual({
+    stderr: expect.stringContaining("plants exported\n"),
+    exitCode: 0,
+  });
+}
+
+for (const [index, format] of ["ndjson", "csv"].entries()) {
+  for (const [turn, [first, second]] of [
+    [engines[0], engines[1]],
+    [engines[1], engines[0]],
+  ].entries()) {
+    if (first === undefined || second === undefined) continue;
+    test(`${first.name} -> ${format} -> ${second.name} -> ${format} -> ${first.name} is the same`, async () => {
+      using folder = new TemporaryFolder();
+      const plants = hostilePlants(2 * index + turn);
+      const count = plants.length.toLocaleString("en");
+      writeFileSync(folder.file("0.ndjson"), plants.map((plant) => `${newPlantJson(plant)}\n`).join(""));
+      let file = folder.file("0.ndjson");
+      for (const [step, engine] of [first, second, first].entries()) {
+        await using place = await engine.createTestStore();
+        await createStore(place.database);
+        const { stderr } = await run(["import", file, "--database", place.database]);
+        expect(stderr).toBe(`${count} created, 0 already stored, 0 rejected\n`);
+        if (step === 0) {
+          const again = await run(["import", file, "--database", place.database]);
+          expect(again.stderr).toBe(`0 created, ${count} already stored, 0 rejected\n`);
+        }
+        expect(await exported(place.database)).toBe(ndjson(plants));
+        file = folder.file(`${step + 1}.${format}`);
+        await exportTo(file, place.database, "--format", format);
+      }
+      // The last file passed through both engines, the first through one.
+      expect(readFileSync(file).equals(readFileSync(folder.file(`1.${format}`)))).toBe(true);
+    }, 60_000);
+  }
+}
+
+test("COPY's text format is parsed to the same strings", () => {
+  fc.assert(
+    fc.property(fc.array(anyNewPlant), (plants) => {
+      const read = fromCopyText(toCopyText(plants)).map((plant) => ({
+        ...plant,
+        id: BigInt(plant.id),
+      }));
+      expect(read).toEqual(plants);
+    }),
+  );
+});

@@ -1,0 +1,66 @@
+// plantstore stats, on every engine.
+
+import { expect, test } from "bun:test";
+import { openServerStore } from "../../../src/core/store/open-store.ts";
+import { engines } from "../../support/engines.ts";
+import { run, withStore } from "../../support/server.ts";
+import { storePlants } from "../../support/stored-plants.ts";
+
+for (const engine of engines) {
+  test(`${engine.name}: stats prints plants, size, tokens and schema version, as a table or as JSON`, async () => {
+    await using place = await engine.createTestStore();
+    const command = (...args: string[]) => run([...args, "--database", place.database]);
+    const plants = Array.from({ length: 1_234 }, (_, id) => ({ id: BigInt(id), name: "x".repeat(100) }));
+    await storePlants(place.database, plants);
+    await withStore(place.database, "writable", async ({ tokens }) => {
+      for (const name of ["one", "two", "three"])
+        await tokens.add({ hash: name, name, createdAt: 1, expiresAt: null });
+      await tokens.add({ hash: "short", name: "short", createdAt: 1, expiresAt: 2 });
+      await tokens.revoke("one", 3);
+    });
+
+    const stats = async () => JSON.parse((await command("stats", "--json")).stdout);
+    const printed = await stats();
+    expect(printed).toEqual({
+      engine: engine.engine,
+      plants: 1_234,
+      bytesOnDisk: expect.any(Number),
+      tokens: { active: 2, expired: 1, revoked: 1 },
+      schemaVersion: expect.any(Number),
+    });
+    const { bytesOnDisk, schemaVersion } = printed;
+    expect(bytesOnDisk).toBeGreaterThan(1_234 * 100);
+    expect(bytesOnDisk).toBeLessThan(1_234 * 1_000);
+
+    // A server reads the size without counting plants.
+    const store = await openServerStore(place.database, "existing", {
+      onUnavailable: () => undefined,
+      onDegraded: () => undefined,
+      onFailed: () => undefined,
+    });
+    const bytesOfServer = await store.bytesOnDisk();
+    await store.close();
+    expect(bytesOfServer).toBeGreaterThan(1_234 * 100);
+    expect(bytesOfServer).toBeLessThan(1_234 * 1_000);
+
+    // A vacuum may add a page between two readings of the size.
+    let before = printed;
+    let table = await command("stats");
+    for (let after = await stats(); after.bytesOnDisk !== before.bytesOnDisk; after = await stats()) {
+      before = after;
+      table = await command("stats");
+    }
+    expect(table).toEqual({
+      exitCode: 0,
+      stderr: "",
+      stdout: [
+        `engine          ${engine.engine}`,
+        `${"plants".padEnd(16)}1,234`,
+        `size on disk    ${before.bytesOnDisk.toLocaleString("en")} bytes`,
+        "tokens          2 active, 1 expired, 1 revoked",
+        `schema version  ${schemaVersion}`,
+        "",
+      ].join("\n"),
+    });
+  });
+}

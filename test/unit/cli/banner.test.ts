@@ -1,0 +1,82 @@
+// What a start prints: at any width, with and without a first token.
+
+import { expect, test } from "bun:test";
+import { bannerLines, plainLines, type StartedServer } from "../../../src/cli/banner.ts";
+
+const server: StartedServer = {
+  version: "1.2.3",
+  url: "http://127.0.0.1:8080",
+  publicUrl: undefined,
+  documentationUrl: "http://127.0.0.1:8080/",
+  consoleUrl: "http://127.0.0.1:8081/console/",
+  store: "/srv/plantstore.db",
+  changed: [],
+};
+const token = `pst_${"x".repeat(43)}`;
+const style = { colours: false, unicode: true };
+
+test("a later start is seven lines: the version, the addresses, the store, the settings", () => {
+  expect(bannerLines(server, undefined, { columns: 80, style })).toEqual([
+    "",
+    "Plant Store 1.2.3",
+    "",
+    "  Interface      http://127.0.0.1:8080/plants",
+    "  Documentation  http://127.0.0.1:8080/",
+    "  Console        http://127.0.0.1:8081/console/",
+    "  Store          /srv/plantstore.db",
+    "  Settings       defaults",
+    "",
+  ]);
+});
+
+test("the first start adds the token and a command; no line is longer than 80 columns", () => {
+  const lines = bannerLines(server, token, { columns: 80, style });
+  expect(lines).toContain(`  ${token}`);
+  expect(lines.join("\n")).toContain(
+    `curl -i http://127.0.0.1:8080/plants \\\n  -H 'Authorization: Bearer ${token}' \\`,
+  );
+  expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
+});
+
+test("what is disabled is off, and a public URL is shown", () => {
+  const bare = {
+    ...server,
+    documentationUrl: undefined,
+    consoleUrl: undefined,
+    publicUrl: "https://plants.example",
+  };
+  const lines = bannerLines(bare, undefined, { columns: 80, style });
+  expect(lines).toContain("  Public URL     https://plants.example");
+  expect(lines).toContain("  Documentation  off");
+  expect(lines).toContain("  Console        off");
+});
+
+test.each([80, 60, 40, 24, 10])("at %d columns settings are one line, and addresses are whole", (columns) => {
+  const changed = ["--port 9000", "--admin-port 9001", "--log-level warn", "--drain-seconds-max 60"];
+  const lines = bannerLines({ ...server, changed }, undefined, { columns, style });
+  expect(lines.join("\n")).toContain("http://127.0.0.1:8081/console/");
+  const settings = lines.findIndex((line) => line.startsWith("  Settings"));
+  const shown = lines.slice(settings, -1);
+  expect(shown.length).toBeLessThanOrEqual(2);
+  // Whole settings, and the number of the others.
+  const text = shown.join(" ").replace("Settings", "").trim();
+  const [, flags = "", more = "0"] = /^(.*?)(?: and (\d+) more: plantstore config)?$/.exec(text) ?? [];
+  if (text === "4 changed") expect(columns).toBeLessThan(60);
+  else expect(flags.split(" --").length + Number(more)).toBe(changed.length);
+  if (columns >= 40) expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(columns);
+});
+
+test("a path cannot write escape sequences, nor beyond ASCII where the terminal is not UTF-8", () => {
+  const hostile = { ...server, store: "/srv/\x1b[31m-é.db" };
+  const store = (unicode: boolean) =>
+    bannerLines(hostile, undefined, { columns: 80, style: { colours: true, unicode } })
+      .map((line) => Bun.stripANSI(line))
+      .find((line) => line.startsWith("  Store"));
+  expect(store(true)).toBe("  Store          /srv/\\u{1b}[31m-é.db");
+  expect(store(false)).toBe(String.raw`  Store          /srv/\u{1b}[31m-\u{e9}.db`);
+});
+
+test("a program reads the URL in the first line", () => {
+  expect(plainLines(server, undefined)).toEqual(["http://127.0.0.1:8080"]);
+  expect(plainLines(server, token)[0]).toBe("http://127.0.0.1:8080");
+});

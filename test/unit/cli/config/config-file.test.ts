@@ -1,0 +1,222 @@
+// The syntax of the file that --config names. The runtime's parser reads the values, and its next version may read them
+// differently.
+
+import { expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import fc from "fast-check";
+import { settings } from "../../../../src/cli/config/settings.ts";
+import { readConfigFile } from "../../../../src/cli/config/sources.ts";
+import { configurationError, configured, filesInMemory, usageError } from "../../../support/configuration.ts";
+import { TemporaryFolder } from "../../../support/server.ts";
+
+const names = Object.values(settings)
+  .map(({ environment }) => environment)
+  .filter((name) => name !== settings.config.environment);
+
+const space = fc.stringMatching(/^[ \t]{0,3}$/);
+const comment = fc.stringMatching(/^(?:[ \t]#[ -~é]{0,20})?$/);
+
+/** A value as it is written in a file, and its meaning. */
+const value = fc.oneof(
+  fc
+    .stringMatching(/^[^\s"'`#\0](?:[^\r\n\v\f#\0]*[^\s#\0])?$/)
+    .map((text) => ({ written: text, meant: text })),
+  quotedBy("'"),
+  quotedBy("`"),
+  quotedBy('"').filter(({ meant }) => !meant.includes("\\")),
+  fc.constant({ written: "", meant: "" }),
+);
+
+function quotedBy(quote: string): fc.Arbitrary<{ written: string; meant: string }> {
+  return fc
+    .string({ unit: fc.oneof(fc.constantFrom("\n", "#", "=", "\\", "$", "'", '"', "`", " "), fc.string()) })
+    .filter((text) => !text.includes(quote) && !text.endsWith("\\"))
+    .map((text) => ({ written: `${quote}${text}${quote}`, meant: text }));
+}
+
+const line = fc
+  .record({
+    indent: space,
+    word: fc.constantFrom("", "export "),
+    before: space,
+    after: space,
+    value,
+    comment,
+  })
+  .map(({ indent, word, before, after, value: { written, meant }, comment }) => ({
+    write: (name: string) => `${indent}${word}${name}${before}=${after}${written}${comment}`,
+    meant,
+  }));
+
+const file = fc.record({
+  mark: fc.constantFrom("", "\uFEFF"),
+  end: fc.constantFrom("\n", "\r\n", "\n\n", "\n# it's a comment\n \t\n"),
+  lines: fc.array(line, { maxLength: names.length }),
+});
+
+test("a file gives the values that were written into it", () => {
+  const path = "plantstore.env";
+  const read = fc.property(file, ({ mark, end, lines }) => {
+    const text = mark + lines.map(({ write }, index) => write(names[index] ?? "")).join(end);
+    const expected = lines.map(({ meant }, index): [string, string] => [names[index] ?? "", meant]);
+    expect([...readConfigFile(path, "--config", filesInMemory({ [path]: text })).values]).toEqual(expected);
+  });
+  fc.assert(read, { numRuns: 2_000 });
+});
+
+const path = "plantstore.env";
+const args = ["--config", path];
+
+/** The value of PLANTSTORE_HOST, which may be any text, in a file with this content. */
+function hostIn(content: string | Uint8Array): unknown {
+  return configured(args, {}, filesInMemory({ [path]: content })).get("PLANTSTORE_HOST")?.value;
+}
+
+/** The error of a file with this content. */
+const errorOf = (content: string | Uint8Array) =>
+  configurationError(args, {}, filesInMemory({ [path]: content }));
+
+const assignments: readonly [content: string, value: string][] = [
+  ["PLANTSTORE_HOST=plants.example", "plants.example"],
+  [" \t PLANTSTORE_HOST \t=\t plants.example \t\n", "plants.example"],
+  ["export PLANTSTORE_HOST=plants.example", "plants.example"],
+  ["PLANTSTORE_HOST=two words", "two words"],
+  ["PLANTSTORE_HOST=a=b=c==", "a=b=c=="],
+  ["PLANTSTORE_HOST=plants.example # the public one", "plants.example"],
+  ["# it's a comment\n\n\t#\nPLANTSTORE_HOST=plants.example\n#", "plants.example"],
+  ['PLANTSTORE_HOST="a # b" # c', "a # b"],
+  ["PLANTSTORE_HOST=' a \"b\" `c` '", ' a "b" `c` '],
+  ['PLANTSTORE_HOST=`it\'s "quoted"`', 'it\'s "quoted"'],
+  ["PLANTSTORE_HOST=it's", "it's"],
+  [`PLANTSTORE_HOST='a$HOME $\{HOME} \\n'`, `a$HOME $\{HOME} \\n`],
+  ["PLANTSTORE_HOST=a$HOME", "a$HOME"],
+  ['PLANTSTORE_HOST="a$HOME"', "a$HOME"],
+  ["PLANTSTORE_HOST='a\\b'", "a\\b"],
+  ['PLANTSTORE_HOST="a\nPLANTSTORE_PORT=x\nb"\nPLANTSTORE_TOKEN_RATE=1', "a\nPLANTSTORE_PORT=x\nb"],
+  ["PLANTSTORE_HOST=pflanzen-für-dich.example", "pflanzen-für-dich.example"],
+  ["\uFEFFPLANTSTORE_HOST=plants.example", "plants.example"],
+  ["PLANTSTORE_PORT=1\r\nPLANTSTORE_HOST=plants.example\r\n# end\r\n", "plants.example"],
+  ["", "127.0.0.1"],
+  ["\n\n", "127.0.0.1"],
+  ["# nothing yet", "127.0.0.1"],
+];
+test.each(assignments)("%j", (content, value) => {
+  expect(hostIn(content)).toBe(value);
+});
+
+test("an empty value is a value", () => {
+  for (const content of [
+    "PLANTSTORE_BASE_PATH=",
+    "PLANTSTORE_BASE_PATH=''",
+    "PLANTSTORE_BASE_PATH= # none\n",
+  ]) {
+    const rows = configured(args, {}, filesInMemory({ [path]: content }));
+    expect(rows.get("PLANTSTORE_BASE_PATH")).toEqual({ value: "", source: "config file" });
+  }
+  expect(errorOf("PLANTSTORE_HOST=\nPLANTSTORE_PORT=1")).toEqual(
+    usageError(`${path}, line 1: PLANTSTORE_HOST: "" is empty; give at least one character`),
+  );
+});
+
+const syntaxErrors: readonly [content: string, line: number][] = [
+  ["PLANTSTORE_PORT 8080", 1],
+  ["# fine\nPLANTSTORE_PORT: 8080", 2],
+  ["PLANTSTORE_HOST=a\n\nnonsense\nPLANTSTORE_PORT=1", 3],
+  ["=1", 1],
+  ["export PLANTSTORE_PORT", 1],
+  ["PLANTSTORE_HOST=a#b", 1],
+  ["PLANTSTORE_HOST=#b", 1],
+  ['PLANTSTORE_HOST="a" b', 1],
+  ['PLANTSTORE_HOST="a"#b', 1],
+  ["PLANTSTORE_HOST='it''s'", 1],
+  ['PLANTSTORE_HOST="a \\" b"', 1],
+  ['PLANTSTORE_HOST="a\\nb"', 1],
+  ["PLANTSTORE_HOST='a\\'", 1],
+  ["PLANTSTORE_PORT=1\nPLANTSTORE_HOST='two\nthree\nfour\n", 2],
+  ["PLANTSTORE_PORT='\n\n'\nPLANTSTORE_HOST", 4],
+  ["PLANTSTORE_PORT=1\rPLANTSTORE_HOST=a\r", 1],
+  ["PLANTSTORE_HOST=a\f", 1],
+  ['{\n  "port": 8080\n}', 1],
+  [`${"A".repeat(101)}=1`, 1],
+];
+test.each(syntaxErrors)("%j is an error with its line number", (content, line) => {
+  expect(errorOf(content)).toEqual(
+    usageError(
+      `${path}, line ${line} is not NAME=value; put a value that contains #, quotes or backslashes in single quotes`,
+    ),
+  );
+});
+
+const invalidNames: readonly [content: string, message: string][] = [
+  ["PORT=1", "line 1: unknown setting PORT; did you mean PLANTSTORE_PORT?"],
+  ["plantstore.port=1", "line 1: unknown setting plantstore.port; did you mean PLANTSTORE_PORT?"],
+  ["PLANTSTORE_PORT='1'\n\nPLANTSTORE_PORT=2", "line 3: PLANTSTORE_PORT is already set in line 1"],
+  ["PLANTSTORE_CONFIG=x", "line 1: PLANTSTORE_CONFIG is not allowed in a configuration file"],
+  ["PLANTSTORE_TEST_URL=x", 'line 1: unknown setting PLANTSTORE_TEST_URL; "plantstore config" prints the'],
+  ["__proto__=1", "line 1: unknown setting __proto__; "],
+];
+test.each(invalidNames)("%j is an error", (content, message) => {
+  const error = errorOf(content);
+  expect(error.exitCode).toBe(2);
+  expect(error.message).toStartWith(`${path}, ${message}`);
+});
+
+const notText = "is not UTF-8 text; is it the right file?";
+const tooLarge = "is larger than 1048576 bytes; is it the right file?";
+const invalidFiles: readonly [what: string, content: string | Uint8Array, reason: string][] = [
+  ["binary data", Uint8Array.from({ length: 5_000 }, (_, index) => (index * 97) % 256), notText],
+  ["a zero byte", "PLANTSTORE_HOST=a\0b", notText],
+  [
+    "UTF-16, as some editors write it",
+    new Uint8Array(Buffer.from("\uFEFFPLANTSTORE_PORT=1", "utf16le")),
+    notText,
+  ],
+  ["a megabyte and a byte", "#".repeat(2 ** 20 + 1), tooLarge],
+  ["ten megabytes", "PLANTSTORE_PORT=1\n".repeat(600_000), tooLarge],
+];
+test.each(invalidFiles)(
+  "%s is an error, in a configuration file and in a variable's file",
+  (_, content, reason) => {
+    const files = filesInMemory({ file: content });
+    expect(configurationError(["--config", "file"], {}, files)).toEqual(
+      usageError(`--config: file ${reason}`),
+    );
+    expect(configurationError([], { PLANTSTORE_HOST_FILE: "file" }, files)).toEqual(
+      usageError(`PLANTSTORE_HOST_FILE: file ${reason}`),
+    );
+  },
+);
+
+test("a directory, an endless device and an empty path are errors", () => {
+  using folder = new TemporaryFolder();
+  const messageFor = (file: string) => configurationError(["--config", file]).message;
+  expect(messageFor(folder.path)).toBe(
+    `--config: ${folder.path} cannot be read (EISDIR: illegal operation on a directory)`,
+  );
+  expect(messageFor("/dev/zero")).toBe(`--config: /dev/zero ${tooLarge}`);
+  expect(messageFor("")).toBe("--config is empty; it must name a file");
+});
+
+const testUnlessRoot = process.getuid?.() === 0 ? test.skip : test;
+testUnlessRoot("a file without read permission is an error (skipped: root may read every file)", () => {
+  using folder = new TemporaryFolder();
+  const file = folder.file("theirs.env");
+  writeFileSync(file, "PLANTSTORE_PORT=1", { mode: 0o000 });
+  expect(configurationError(["--config", file])).toEqual(
+    usageError(`--config: ${file} cannot be read (EACCES: permission denied)`),
+  );
+});
+
+test("a megabyte of any text is parsed in linear time", () => {
+  const spaces = " ".repeat(1_000_000);
+  for (const content of [
+    `A=x${spaces}y#`,
+    `${spaces}=`,
+    `A='${spaces}`,
+    `A=${"'\"`".repeat(300_000)}`,
+    "export ".repeat(140_000),
+    `PLANTSTORE_${"A".repeat(1_000_000)}=1`,
+  ])
+    expect(errorOf(content).message).toContain(", line 1 is not NAME=value;");
+  expect(hostIn(`PLANTSTORE_HOST=a${spaces} #${spaces.slice(40_000)}`.slice(0, 2 ** 20))).toBe("a");
+});

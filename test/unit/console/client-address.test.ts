@@ -1,0 +1,129 @@
+// The address of a client behind trusted proxies, and with forged headers.
+
+import { expect, test } from "bun:test";
+import {
+  parseAddressRange,
+  TrustedProxies,
+  toClientKey,
+  toNetwork,
+} from "../../../src/console/client-address.ts";
+
+const proxies = new TrustedProxies(["127.0.0.1", "10.0.0.0/8", "2001:db8:ffff::/48", "::1"]);
+
+function clientAddress(headers: Record<string, string>, peer = "10.0.0.1"): string {
+  return proxies.clientAddress(new Request("http://localhost/", { headers }), peer);
+}
+
+test.each([
+  ["192.0.2.1", "192.0.2.1"],
+  ["192.0.2.1:4711", "192.0.2.1"],
+  [" 192.0.2.9 , 192.0.2.1\t", "192.0.2.1"],
+  ["192.0.2.9, 192.0.2.1, 10.1.2.3, 2001:db8:ffff:1::5", "192.0.2.1"],
+  ["2001:DB8:0:0::1", "2001:db8::1"],
+  ["[2001:db8::1]", "2001:db8::1"],
+  ["[2001:db8::1]:443", "2001:db8::1"],
+  ["::ffff:192.0.2.1", "192.0.2.1"],
+  ["::ffff:c000:201", "192.0.2.1"],
+  ["192.0.2.9, ::ffff:10.0.0.7", "192.0.2.9"],
+  // The client's own address is in a trusted range.
+  ["10.9.9.9, 10.8.8.8", "10.9.9.9"],
+  ["nonsense, 192.0.2.1", "192.0.2.1"],
+  ["192.0.2.1, nonsense", "10.0.0.1"],
+  ["192.0.2.1,", "10.0.0.1"],
+  ["unknown", "10.0.0.1"],
+  ["192.0.2.1, _hidden", "10.0.0.1"],
+  ["", "10.0.0.1"],
+  ["192.0.2.256", "10.0.0.1"],
+  ["0192.0.2.1", "10.0.0.1"],
+  ["1.2.3", "10.0.0.1"],
+  ["[2001:db8::1", "10.0.0.1"],
+  ["fe80::1%eth0", "fe80::1"],
+])("X-Forwarded-For: %p is %s", (value, address) => {
+  expect(clientAddress({ "X-Forwarded-For": value })).toBe(address);
+});
+
+test.each([
+  ["for=192.0.2.1", "192.0.2.1"],
+  ["For=192.0.2.1;proto=https;by=203.0.113.43", "192.0.2.1"],
+  ["proto=https ; for=192.0.2.1", "192.0.2.1"],
+  ['for="192.0.2.1:4711"', "192.0.2.1"],
+  ['for="[2001:db8:cafe::17]:4711"', "2001:db8:cafe::17"],
+  ['FOR="[2001:db8:cafe::17]"', "2001:db8:cafe::17"],
+  ['for="\\[2001:db8::1\\]:_obfuscated"', "2001:db8::1"],
+  ["for=192.0.2.9, for=192.0.2.1, for=10.1.1.1", "192.0.2.1"],
+  ['for="10.2.2.2, 192.0.2.9", for=192.0.2.1', "192.0.2.1"],
+  ["for=192.0.2.1, for=_hidden", "10.0.0.1"],
+  ["for=192.0.2.1, for=unknown", "10.0.0.1"],
+  ["for=192.0.2.1, proto=https", "10.0.0.1"],
+  ["for=192.0.2.1,", "192.0.2.1"],
+  // A client has sent an unclosed quote, to which its proxy has appended.
+  ['for="192.0.2.9, for=192.0.2.1', "10.0.0.1"],
+  ['for=192.0.2.9, for=", for="[2001:db8::1]:443"', "10.0.0.1"],
+  ["192.0.2.1", "10.0.0.1"],
+  ["for", "10.0.0.1"],
+  ["", "10.0.0.1"],
+])("Forwarded: %p is %s", (value, address) => {
+  expect(clientAddress({ Forwarded: value })).toBe(address);
+});
+
+test("headers of a peer that is not a trusted proxy are ignored, and all headers are optional", () => {
+  const forged = { "X-Forwarded-For": "192.0.2.1", Forwarded: "for=192.0.2.1" };
+  expect(clientAddress(forged, "198.51.100.7")).toBe("198.51.100.7");
+  expect(clientAddress(forged, "2001:db8::7")).toBe("2001:db8::7");
+  expect(clientAddress(forged, "")).toBe("");
+  expect(clientAddress(forged, "::ffff:10.0.0.1")).toBe("192.0.2.1");
+  expect(clientAddress(forged, "::1")).toBe("192.0.2.1");
+  expect(clientAddress({}, "::ffff:10.0.0.1")).toBe("10.0.0.1");
+  const none = new TrustedProxies([]);
+  expect(none.clientAddress(new Request("http://x/", { headers: forged }), "127.0.0.1")).toBe("127.0.0.1");
+});
+
+test("two headers must agree: a proxy sets one of them and forwards the other", () => {
+  expect(clientAddress({ "X-Forwarded-For": "192.0.2.1", Forwarded: "for=192.0.2.1" })).toBe("192.0.2.1");
+  expect(clientAddress({ "X-Forwarded-For": "192.0.2.1", Forwarded: "for=192.0.2.9" })).toBe("10.0.0.1");
+  expect(clientAddress({ "X-Forwarded-For": "192.0.2.1", Forwarded: "for=_x" })).toBe("10.0.0.1");
+  expect(clientAddress({ "X-Forwarded-For": "_x", Forwarded: "for=192.0.2.1" })).toBe("10.0.0.1");
+});
+
+test("a header with many hops is parsed in linear time", () => {
+  const value = "10.0.0.1,".repeat(1_700);
+  expect(clientAddress({ "X-Forwarded-For": `${value}192.0.2.1` })).toBe("192.0.2.1");
+  expect(clientAddress({ Forwarded: `${'for="'.repeat(3_000)}` })).toBe("10.0.0.1");
+});
+
+test("a client is an IPv4 address or an IPv6 /64, a network is a /24 or a /48", () => {
+  expect([toClientKey("192.0.2.1"), toNetwork("192.0.2.1")]).toEqual(["192.0.2.1", "192.0.2.0/24"]);
+  expect([toClientKey("2001:db8:1:2:3:4:5:6"), toNetwork("2001:db8:1:2:3:4:5:6")]).toEqual([
+    "2001:db8:1:2::/64",
+    "2001:db8:1::/48",
+  ]);
+  expect([toClientKey("2001:db8::1"), toNetwork("::1")]).toEqual(["2001:db8:0:0::/64", "0:0:0::/48"]);
+  expect(toClientKey("2001:db8::7:1")).toBe(toClientKey("2001:DB8:0:0:1::"));
+  expect([toClientKey(""), toNetwork("")]).toEqual(["", ""]);
+});
+
+test("a range is an address, optionally with a prefix length, and never every address", () => {
+  expect(parseAddressRange("10.0.0.0/8")).toEqual({ address: "10.0.0.0", prefix: 8, family: "ipv4" });
+  expect(parseAddressRange("fd00::/8")).toEqual({ address: "fd00::", prefix: 8, family: "ipv6" });
+  expect(parseAddressRange("::1")).toEqual({ address: "::1", prefix: 128, family: "ipv6" });
+  expect(parseAddressRange("::ffff:10.0.0.0/104")).toEqual({
+    address: "10.0.0.0",
+    prefix: 8,
+    family: "ipv4",
+  });
+  for (const text of [
+    "",
+    "10.0.0.0/0",
+    "::/0",
+    "10.0.0.0/33",
+    "::1/129",
+    "10.0.0/8",
+    "proxy.example",
+    "10.0.0.0/8/8",
+    "10.0.0.0/-1",
+    "fe80::1%eth0",
+    "::ffff:10.0.0.0/96",
+    "[::1]",
+  ])
+    expect([text, parseAddressRange(text)]).toEqual([text, undefined]);
+});

@@ -1,0 +1,34 @@
+// The newest requests: as many as the ring has, newest first, and bodies that can be dropped.
+
+import { expect, test } from "bun:test";
+import { RecentRequests } from "../../../src/console/recent-requests.ts";
+import type { RequestRecord } from "../../../src/core/observability/server-event.ts";
+
+function record(requestId: string, more: Partial<RequestRecord> = {}): RequestRecord {
+  const request = { requestId, traceparent: null, method: "POST", path: "/plants", caller: "ci" };
+  return { ...request, startedAt: 0, endedAt: 1, status: 200, result: "created", ...more };
+}
+
+function add(recent: RecentRequests, ...requests: readonly RequestRecord[]): void {
+  for (const request of requests) recent.handle({ kind: "requestCompleted", request });
+}
+
+test("the newest are stored, newest first", () => {
+  const recent = new RecentRequests(3);
+  const ids = () => [...recent.newestFirst()].map(({ requestId }) => requestId);
+  expect(ids()).toEqual([]);
+  add(recent, record("1"), record("2"));
+  recent.handle({ kind: "stopped" });
+  expect(ids()).toEqual(["2", "1"]);
+  add(recent, record("3"), record("4"), record("5"), record("6"), record("7"));
+  expect(ids()).toEqual(["7", "6", "5"]);
+});
+
+test("a long path is shortened, and bodies are dropped without their requests", () => {
+  const recent = new RecentRequests(3);
+  add(recent, record("1", { path: `/${"x".repeat(9_999)}` }), record("2", { body: new Uint8Array(5) }));
+  recent.dropBodies();
+  const [second, first] = [...recent.newestFirst()];
+  expect([second?.requestId, second?.body]).toEqual(["2", undefined]);
+  expect(first?.path.length).toBe(301);
+});

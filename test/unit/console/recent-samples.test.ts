@@ -1,0 +1,161 @@
+// The samples of the last hour and day: every event is counted in the sample of its time, and numbers continue after a restart.
+
+import { expect, test } from "bun:test";
+import {
+  emptySample,
+  minuteMs,
+  minutesMax,
+  RecentSamples,
+  sampleMs,
+  samplesMax,
+} from "../../../src/console/recent-samples.ts";
+import type { Result, ServerEvent } from "../../../src/core/observability/server-event.ts";
+
+function completed(result: Result, endedAt: number, ms = 1): ServerEvent {
+  const request = { requestId: "", traceparent: null, method: "POST", path: "/plants", caller: undefined };
+  return {
+    kind: "requestCompleted",
+    request: { ...request, startedAt: endedAt - ms, endedAt, status: 0, result },
+  };
+}
+
+/** Samples whose clock starts at the epoch, so that numbers count from 0. */
+function startAtEpoch(): RecentSamples {
+  return new RecentSamples(0, 0);
+}
+
+test("each event is in the sample of its time, and errors by their number", () => {
+  const recent = new RecentSamples(1_000, 1_000);
+  recent.handle(completed("created", 1_000));
+  recent.handle({ kind: "batchCommitted", plants: 7, startedAt: 1_000, endedAt: 1_001 });
+  recent.handle({ kind: "batchCommitted", plants: 3, startedAt: 1_001, endedAt: 4_999 });
+  recent.handle({ kind: "plantsImported", created: 40, unchanged: 2, endedAt: 4_999 });
+  recent.handle(completed("conflict", 4_999));
+  recent.handle(completed("conflict", 4_999));
+  recent.handle(completed("tooManyRequests", 4_999));
+  recent.handle(completed("served", 4_999));
+  recent.handle(completed("clientAborted", 4_999));
+  expect(recent.since(sampleMs, 0, 4_999)).toEqual({ first: 0, samples: [] });
+  recent.handle(completed("unchanged", 5_000));
+  const { first, samples } = recent.since(sampleMs, 0, 10_000);
+  expect(first).toBe(0);
+  expect(samples).toEqual([
+    {
+      created: 1,
+      unchanged: 2,
+      imported: 40,
+      errors: { 40009: 2, 42900: 1 },
+      p50Ms: expect.closeTo(1, 0),
+      p99Ms: expect.closeTo(1, 0),
+      batches: 2,
+      batchPlants: 10,
+    },
+    expect.objectContaining({
+      created: 0,
+      unchanged: 1,
+      imported: 0,
+      errors: {},
+      batches: 0,
+      batchPlants: 0,
+    }),
+  ]);
+  expect(recent.since(sampleMs, 1, 10_000)).toEqual({ first: 1, samples: samples.slice(1) });
+  expect(recent.since(sampleMs, 2, 10_000)).toEqual({ first: 2, samples: [] });
+});
+
+test("samples are numbered by the time since the epoch, whatever the clock of the events starts at", () => {
+  const epochMs = 1_000 * sampleMs + 2_000;
+  const recent = new RecentSamples(77, epochMs);
+  recent.handle(completed("created", 77 + 2_999));
+  recent.handle(completed("created", 77 + 3_000));
+  const { first, samples } = recent.since(sampleMs, 0, 77 + 8_000);
+  expect([first, samples.map((sample) => sample?.created)]).toEqual([1_000, [1, 1]]);
+});
+
+test("the last hour is stored, whatever the pauses, and samples keep their numbers", () => {
+  const recent = startAtEpoch();
+  const numbers = new Map<number, number>();
+  let number = 0;
+  for (const pause of [1, 3, samplesMax - 1, samplesMax, samplesMax + 1, 5, 40 * samplesMax, 2]) {
+    recent.handle(completed("created", number * sampleMs + 1));
+    numbers.set(number, 1);
+    number += pause;
+    const { first, samples } = recent.since(sampleMs, 0, number * sampleMs);
+    expect(first + samples.length).toBe(number);
+    expect(samples.length).toBe(Math.min(number, samplesMax));
+    for (const [index, sample] of samples.entries())
+      expect(sample?.created).toBe(numbers.get(first + index) ?? 0);
+    const minutes = recent.since(minuteMs, 0, number * sampleMs);
+    expect(minutes.samples.length).toBeLessThanOrEqual(minutesMax);
+    expect(minutes.first + minutes.samples.length).toBe(Math.floor((number * sampleMs) / minuteMs) + 1);
+  }
+});
+
+test("a minute sums up its samples: the mean of the medians, and the worst 99th percentile", () => {
+  const recent = startAtEpoch();
+  for (const ms of [2, 2, 2]) recent.handle(completed("created", 1_000, ms));
+  recent.handle(completed("unchanged", 6_000, 10));
+  recent.handle(completed("conflict", 6_000));
+  recent.handle({ kind: "batchCommitted", plants: 4, startedAt: 6_000, endedAt: 6_001 });
+  const { first, samples } = recent.since(minuteMs, 0, 30_000);
+  expect(first).toBe(0);
+  expect(samples).toEqual([
+    {
+      created: 3,
+      unchanged: 1,
+      imported: 0,
+      errors: { 40009: 1 },
+      p50Ms: expect.closeTo(4, 0),
+      p99Ms: expect.closeTo(10, 0),
+      batches: 1,
+      batchPlants: 4,
+    },
+  ]);
+});
+
+test("samples of an earlier server are continued, with a gap where no server was counting", () => {
+  const startedAt = 10_000 * sampleMs;
+  const recent = new RecentSamples(0, startedAt);
+  const sample = { ...emptySample, created: 7, errors: { 40009: 2 } };
+  recent.restore(sampleMs, [
+    // Too old, 3 samples ago, the sample that is being counted, and one of a clock that was set back.
+    { number: 10_000 - samplesMax, sample },
+    { number: 9_997, sample },
+    { number: 10_000, sample },
+    { number: 10_001, sample },
+  ]);
+  recent.handle(completed("created", 1));
+  const { first, samples } = recent.since(sampleMs, 9_000, sampleMs);
+  expect([first, samples.map((each) => each?.created ?? null)]).toEqual([9_997, [7, null, null, 8]]);
+  recent.restore(minuteMs, [{ number: 700, sample }]);
+  const minutes = recent.since(minuteMs, 0, sampleMs);
+  expect([minutes.first, minutes.samples[0]?.created, minutes.samples[1]]).toEqual([700, 7, null]);
+});
+
+test("p50 and p99 are at most an eighth above the exact percentile", () => {
+  const recent = startAtEpoch();
+  let number = 0;
+  /** The sample of some creates with these latencies. */
+  const sampleOf = (latencies: readonly number[]) => {
+    for (const ms of latencies) recent.handle(completed("created", number * sampleMs + 1, ms));
+    const { samples } = recent.since(sampleMs, number, ++number * sampleMs);
+    return samples[0];
+  };
+  expect(sampleOf([])?.p50Ms).toBeNull();
+  const values = Array.from({ length: 1_000 }, (_, index) => 0.01 * 1.013 ** index);
+  for (const count of [1, 10, 100, 500, 1_000]) {
+    const sample = sampleOf(values.slice(0, count));
+    for (const [part, percentile] of [
+      [0.5, sample?.p50Ms],
+      [0.99, sample?.p99Ms],
+    ] as const) {
+      const exact = values[Math.ceil(part * count) - 1] ?? Number.NaN;
+      expect(percentile ?? Number.NaN).toBeGreaterThanOrEqual(exact);
+      expect(percentile ?? Number.NaN).toBeLessThan(exact * 1.13);
+    }
+  }
+  const extremes = sampleOf([0, -1, 1e12]);
+  expect(extremes?.p50Ms).toBeLessThan(0.01);
+  expect(extremes?.p99Ms).toBeGreaterThan(1e6);
+  expect(sampleOf([])?.p99Ms).toBeNull();
+});

@@ -1,0 +1,34 @@
+// The admin listener: an exception of a route is a response and a report, and not the end of anything else.
+
+import { expect, test } from "bun:test";
+import { startAdminServer } from "../../../../src/core/admin/server.ts";
+import { ConnectionShedder } from "../../../../src/core/http/connection-shedder.ts";
+import { Metrics } from "../../../../src/core/observability/metrics.ts";
+
+test("an exception of a route is answered 500 and reported, and does not change the exit code of the process", async () => {
+  const failure = new Error("too many open files");
+  const fail = () => {
+    throw failure;
+  };
+  const gauges = {
+    ...{ queuePlants: fail, lanesUp: fail, bodyBytesInFlight: fail, connections: fail },
+    ...{ storeBytes: fail, walBytes: fail },
+  };
+  const reported: unknown[] = [];
+  const server = startAdminServer({
+    ...{ host: "127.0.0.1", port: 0, routes: [] },
+    ...{ connections: new ConnectionShedder(), onShed: () => undefined },
+    assertReady: async () => [],
+    metrics: new Metrics(gauges, { version: "0", bun: "0", engine: "none" }, () => 0),
+    onInternalError: (error) => reported.push(error),
+  });
+  try {
+    const response = await fetch(`${server.url}/metrics`);
+    expect([response.status, await response.text()]).toEqual([500, "internal error; see the server's log\n"]);
+    expect(reported).toEqual([failure]);
+    expect((await fetch(`${server.url}/livez`)).status).toBe(200);
+    expect(process.exitCode ?? 0).toBe(0);
+  } finally {
+    await server.stop();
+  }
+});

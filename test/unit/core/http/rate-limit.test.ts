@@ -1,0 +1,66 @@
+// The rate limit: windows by a clock that the test sets, their fields, and the limit on their number.
+
+import { expect, test } from "bun:test";
+import { RateLimit } from "../../../../src/core/http/rate-limit.ts";
+
+function limited(limits: ConstructorParameters<typeof RateLimit>[0]) {
+  const clock = { ms: 1_234.567 };
+  const rateLimit = new RateLimit(limits, () => clock.ms);
+  const consume = (key: string) => {
+    const { field, error } = rateLimit.consume({ key, name: key });
+    return { retryAfter: error?.details.retryAfterSeconds, field };
+  };
+  return { clock, rateLimit, consume };
+}
+
+test("a window is as long as the rate needs for the burst, and starts with a caller's first create", () => {
+  const { clock, rateLimit, consume } = limited({ createsPerSecond: 2, burst: 3 });
+  expect(rateLimit.policy).toBe('"token";q=3;w=2');
+  expect(consume("a")).toEqual({ retryAfter: undefined, field: '"token";r=2;t=2' });
+  clock.ms += 600;
+  expect(consume("a")).toEqual({ retryAfter: undefined, field: '"token";r=1;t=1' });
+  expect(consume("a")).toEqual({ retryAfter: undefined, field: '"token";r=0;t=1' });
+  expect(consume("a")).toEqual({ retryAfter: 1, field: '"token";r=0;t=1' });
+  expect(consume("b")).toEqual({ retryAfter: undefined, field: '"token";r=2;t=2' });
+  clock.ms += 899;
+  expect(consume("a").retryAfter).toBe(1);
+  clock.ms += 1;
+  expect(consume("a")).toEqual({ retryAfter: undefined, field: '"token";r=2;t=2' });
+});
+
+test("a window of 34 days, longer than any timer, counts to its end", () => {
+  const { clock, rateLimit, consume } = limited({ createsPerSecond: 1, burst: 3_000_000 });
+  expect(rateLimit.policy).toBe('"token";q=3000000;w=3000000');
+  for (let left = 2_999_999; left >= 2_999_990; left--)
+    expect(consume("a")).toEqual({ retryAfter: undefined, field: `"token";r=${left};t=3000000` });
+  clock.ms += 2_999_999_000;
+  expect(consume("a").field).toBe('"token";r=2999989;t=1');
+  clock.ms += 1_000;
+  expect(consume("a").field).toBe('"token";r=2999999;t=3000000');
+});
+
+test("callers without a pause are counted to the ends of their own windows", () => {
+  const { clock, consume } = limited({ createsPerSecond: 1, burst: 10 });
+  const sent = new Map<string, { begin: number; count: number }>();
+  for (let step = 0; step < 5_000; step++) {
+    clock.ms += 37;
+    const key = `caller ${(step * step) % 97}`;
+    const known = sent.get(key);
+    const window =
+      known !== undefined && Math.floor(clock.ms) < known.begin + 10_000
+        ? known
+        : { begin: Math.floor(clock.ms), count: 0 };
+    sent.set(key, window);
+    window.count++;
+    expect(consume(key).retryAfter === undefined).toBe(window.count <= 10);
+  }
+});
+
+test("the number of windows is limited: the latest callers are counted", () => {
+  const { consume } = limited({ createsPerSecond: 1, burst: 1, windowsMax: 100 });
+  const refused = (key: string) => consume(key).retryAfter !== undefined;
+  for (let caller = 0; caller < 1_000; caller++) expect(refused(`caller ${caller}`)).toBe(false);
+  // Two generations of 100.
+  for (let caller = 900; caller < 1_000; caller++) expect(refused(`caller ${caller}`)).toBe(true);
+  expect(refused("caller 0")).toBe(false);
+});

@@ -1,0 +1,25 @@
+// Calls to a worker: whatever happens to the worker, each call settles.
+
+import { expect, test } from "bun:test";
+import { WorkerClient } from "../../../../../src/core/store/sqlite/worker-rpc.ts";
+
+interface EndedWorker {
+  readonly store: { open(): Promise<void> };
+}
+
+test("calls reject when the worker ends without an error, and later ones too", async () => {
+  const failed = Promise.withResolvers<Error>();
+  const script = URL.createObjectURL(
+    new Blob(["self.onmessage = () => process.exit(0);"], { type: "text/javascript" }),
+  );
+  const worker = new WorkerClient<EndedWorker>(new URL(script), {
+    name: "ended",
+    callsInFlightMax: 1,
+    onFailed: failed.resolve,
+  });
+  const calls = [worker.call("store", "open"), worker.call("store", "open")];
+  for (const result of await Promise.allSettled(calls))
+    expect(result).toMatchObject({ status: "rejected", reason: { message: "The SQLite worker ended" } });
+  expect((await failed.promise).message).toBe("The SQLite worker ended");
+  expect(worker.call("store", "open")).rejects.toThrow("The SQLite worker ended");
+});

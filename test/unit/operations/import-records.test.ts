@@ -1,0 +1,359 @@
+// Parsing of NDJSON and CSV to records, with any bytes in chunks of any size.
+
+import { expect, test } from "bun:test";
+import { parse } from "csv-parse/sync";
+import { stringify } from "csv-stringify/sync";
+import fc from "fast-check";
+import { ApiError } from "../../../src/core/contract/errors.ts";
+import {
+  newPlantJson,
+  optionalFields,
+  parseNewPlant,
+  textFields,
+  toTexts,
+} from "../../../src/core/contract/plant.ts";
+import { OperatorError } from "../../../src/core/operator-error.ts";
+import { csvRecords } from "../../../src/operations/csv.ts";
+import { type CsvCells, formatCsvRecord, parseCsvRecords } from "../../../src/operations/csv-records.ts";
+import type { ImportRecord } from "../../../src/operations/import-record.ts";
+import { ndjsonRecords } from "../../../src/operations/ndjson.ts";
+import { anyInt64, anyNewPlant } from "../../support/any-new-plant.ts";
+
+type Read = (
+  chunks: AsyncIterable<Uint8Array>,
+  recordBytesMax: number,
+) => AsyncIterable<readonly ImportRecord[]>;
+
+const commaRecords: Read = (chunks, recordBytesMax) => csvRecords(chunks, recordBytesMax, ",");
+
+const plentyBytes = 2 ** 20;
+const anyCuts = fc.array(fc.nat(200), { maxLength: 6 });
+
+/** The records of bytes that arrive in chunks. The source overwrites a chunk when the next one is requested. */
+async function parseAll(
+  read: Read,
+  text: string | Uint8Array,
+  cuts: readonly number[] = [],
+  recordBytesMax = plentyBytes,
+): Promise<ImportRecord[]> {
+  const bytes = Buffer.from(text);
+  const places = [0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length];
+  const sorted = places.toSorted((one, other) => one - other);
+  async function* chunks() {
+    for (const [index, start] of sorted.slice(0, -1).entries()) {
+      const piece = Buffer.from(bytes.subarray(start, sorted[index + 1]));
+      yield piece;
+      piece.fill("#");
+    }
+  }
+  return (await Array.fromAsync(read(chunks(), recordBytesMax))).flat();
+}
+
+/** Line, text, and the plant or the error code. */
+function summarize(records: readonly ImportRecord[]) {
+  return records.map(({ line, text, plant }) => [
+    line,
+    text,
+    plant instanceof ApiError ? plant.code : newPlantJson(plant),
+  ]);
+}
+
+test("a line of NDJSON is parsed as a request body is, in chunks of any size", async () => {
+  const anyLine = fc.oneof(
+    anyNewPlant.map((plant) => Buffer.from(newPlantJson(plant))),
+    fc
+      .constantFrom("{}", "nope", '{"id":1,"name":"x"', '\ufeff{"id":1,"name":"x"}', '{"id":1.5,"name":"é"}')
+      .map((text) => Buffer.from(text)),
+    fc.constantFrom("", " ", "\t \r").map((text) => Buffer.from(text)),
+    fc.uint8Array({ maxLength: 8 }).map((bytes) => Buffer.from(bytes.filter((byte) => byte !== 0x0a))),
+  );
+  const anyFile = fc.tuple(
+    fc.array(fc.tuple(anyLine, fc.constantFrom("\n", "\r\n")), { maxLength: 12 }),
+    fc.boolean(),
+  );
+  await fc.assert(
+    fc.asyncProperty(anyFile, anyCuts, async ([lines, endsWithLine], cuts) => {
+      const file = Buffer.concat(lines.flatMap(([line, end]) => [line, Buffer.from(end)]));
+      const whole = endsWithLine ? file : file.subarray(0, file.lastIndexOf(0x0a));
+      const expected = lines.flatMap(([line, end], index) => {
+        const withEnd = Buffer.concat([line, Buffer.from(end)]);
+        const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(withEnd).replace(/\r?\n$/, "");
+        return /^[ \t\r]*$/.test(text) ? [] : [{ line: index + 1, text, plant: parseNewPlant(line) }];
+      });
+      expect(summarize(await parseAll(ndjsonRecords, whole, cuts))).toEqual(summarize(expected));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("exported CSV is parsed to the same plants, in chunks of any size", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(anyNewPlant, { maxLength: 12 }), anyCuts, async (plants, cuts) => {
+      const texts = plants.map((plant) => `${formatCsvRecord(plant, ",")}\n`);
+      const records = await parseAll(
+        commaRecords,
+        `${["id", ...textFields].join(",")}\n${texts.join("")}`,
+        cuts,
+      );
+      expect(summarize(records)).toEqual(
+        plants.map((plant, index) => {
+          const before = texts.slice(0, index).join("").split("\n").length;
+          return [1 + before, texts[index]?.slice(0, -1) ?? "", newPlantJson(plant)];
+        }),
+      );
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test.each([
+  "ID,Name,Tag\n",
+  " Id , NAME ,tag\r\n",
+  "\ufeffID,Name,Tag\n",
+  '\ufeff"ID"," name ","TAG"\n',
+  "Tag,NAME,iD\n",
+])("the header %j of a spreadsheet is matched without regard to case and space", async (header) => {
+  const record = header.startsWith("Tag") ? "tropical,Monstera,1\n" : "1,Monstera,tropical\n";
+  const plant = newPlantJson({ id: 1n, name: "Monstera", tag: "tropical" });
+  expect(summarize(await parseAll(commaRecords, header + record))).toEqual([[2, record.trimEnd(), plant]]);
+});
+
+test("CSV with another delimiter is parsed to the same plants, and csv-parse agrees", async () => {
+  const anyDelimiter = fc.constantFrom(";", "\t", "|", " ", "\u001f", "'", "\\");
+  const anyText = fc
+    .array(fc.constantFrom("a", "é", ",", ";", "\t", "|", " ", "'", "\\", '"', "\n"))
+    .map((parts) => parts.join(""));
+  const anyPlant = fc.record({ id: anyInt64, name: anyText, tag: anyText }, { requiredKeys: ["id", "name"] });
+  await fc.assert(
+    fc.asyncProperty(
+      anyDelimiter,
+      fc.array(anyPlant, { minLength: 1, maxLength: 8 }),
+      anyCuts,
+      async (delimiter, plants, cuts) => {
+        const text = plants.map((plant) => `${formatCsvRecord(plant, delimiter)}\n`).join("");
+        const header = ["id", ...textFields].join(delimiter);
+        const read: Read = (chunks, recordBytesMax) => csvRecords(chunks, recordBytesMax, delimiter);
+        const records = await parseAll(read, `${header}\n${text}`, cuts);
+        expect(summarize(records).map(([, , plant]) => plant)).toEqual(
+          plants.map((plant) => newPlantJson(plant)),
+        );
+        expect(parse(text, { delimiter, record_delimiter: ["\n"] })).toEqual(
+          plants.map((plant) => [String(plant.id), ...toTexts(plant).map((cell) => cell ?? "")]),
+        );
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+test("the valid records of a file with invalid UTF-8 and another delimiter are parsed", async () => {
+  const read: Read = (chunks, recordBytesMax) => csvRecords(chunks, recordBytesMax, ";");
+  const bytes = Buffer.from("id;name\n1;caf\xe9\n2;Ficus\n3;x;y\n", "latin1");
+  expect(summarize(await parseAll(read, bytes)).map(([line, , plant]) => [line, plant])).toEqual([
+    [2, "invalidJson"],
+    [3, newPlantJson({ id: 2n, name: "Ficus" })],
+    [4, "invalidJson"],
+  ]);
+});
+
+test("csv-parse parses exported CSV, and the CSV of csv-stringify is parsed", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(anyNewPlant, { minLength: 1, maxLength: 8 }), async (plants) => {
+      const rows = plants.map((plant): string[] => [
+        String(plant.id),
+        ...toTexts(plant).map((text) => text ?? ""),
+      ]);
+      const written = plants.map((plant) => `${formatCsvRecord(plant, ",")}\n`).join("");
+      expect(parse(written)).toEqual(rows);
+      // The CSV of another program: it quotes all cells, and terminates lines as RFC 4180 does.
+      const theirs = stringify(
+        plants.map((plant) => [
+          ...optionalFields.map((field) => plant[field] ?? null),
+          "a column of their own",
+          plant.name,
+          plant.id,
+        ]),
+        {
+          header: true,
+          columns: [...optionalFields, "note", "name", "id"],
+          record_delimiter: "windows",
+          bom: true,
+          cast: { string: (value) => ({ value, quoted: true, quoted_empty: true }) },
+        },
+      );
+      expect(summarize(await parseAll(commaRecords, theirs)).map(([, , plant]) => plant)).toEqual(
+        plants.map((plant) => newPlantJson(plant)),
+      );
+    }),
+  );
+});
+
+test("the grammar is csv-parse's: the same cells, the same errors", () => {
+  const anyText = fc
+    .array(fc.constantFrom("a", "é", ",", '"', '""', "\n", "\r\n", "\r", " "), { maxLength: 24 })
+    .map((parts) => parts.join(""));
+  fc.assert(
+    fc.property(anyText, (text) => {
+      const records: CsvCells[] = [];
+      const end = parseCsvRecords(text, 0, ",", (cells) => records.push(cells));
+      const isCsv = end === text.length && records.every((cells) => !("error" in cells));
+      let theirs: unknown;
+      try {
+        theirs = parse(text, {
+          relax_column_count: true,
+          record_delimiter: ["\n", "\r\n"],
+          cast: (cell, { quoting }) => (cell === "" && !quoting ? undefined : cell),
+        });
+      } catch {
+        theirs = "no CSV";
+      }
+      expect(isCsv ? records : "no CSV").toEqual(theirs as never);
+    }),
+    { numRuns: 5_000 },
+  );
+});
+
+test("a missing, an empty and a quoted empty cell are different", async () => {
+  const file = 'tag,id,ignored,name\n,1,x,a\n"",2,,"b"\nc,3,"",""\nd,4,,\n';
+  expect(summarize(await parseAll(commaRecords, file))).toEqual([
+    [2, ",1,x,a", '{"id":1,"name":"a"}'],
+    [3, '"",2,,"b"', '{"id":2,"name":"b","tag":""}'],
+    [4, 'c,3,"",""', '{"id":3,"name":"","tag":"c"}'],
+    [5, "d,4,,", "invalidPlant"],
+  ]);
+  // Without a tag column no plant has a tag.
+  expect(summarize(await parseAll(commaRecords, "name,id\r\na,1\r\n"))).toEqual([
+    [2, "a,1", '{"id":1,"name":"a"}'],
+  ]);
+});
+
+test("an id in CSV is parsed from its digits, by the API's rules", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(anyInt64.map(String), fc.string(), fc.double().map(String)), async (id) => {
+      const [record] = await parseAll(commaRecords, `name,id\nx,"${id.replaceAll('"', '""')}"\n`);
+      const asJson = parseNewPlant(Buffer.from(`{"name":"x","id":${id}}`));
+      const isNumber = /^-?\d/.test(id) && !(asJson instanceof ApiError && asJson.code === "invalidJson");
+      const expected = isNumber ? asJson : new ApiError("invalidPlant", expect.any(String) as never);
+      if (/^-?0\d/.test(id)) return;
+      expect(record?.plant).toEqual(expected);
+    }),
+  );
+  const ids = [
+    "1.0",
+    "1e3",
+    "007",
+    "9223372036854775807",
+    "9223372036854775808",
+    "1.5",
+    "1e400",
+    "",
+    "0x10",
+    " 1",
+  ];
+  const records = await parseAll(commaRecords, `id,name\n${ids.map((id) => `${id},x\n`).join("")}`);
+  expect(records.map(({ plant }) => (plant instanceof ApiError ? plant.message : plant.id))).toEqual([
+    1n,
+    1000n,
+    7n,
+    9223372036854775807n,
+    'The body is not a NewPlant: "id" must be an integer (int64), but is 9223372036854775808.',
+    'The body is not a NewPlant: "id" must be an integer (int64), but is the number 1.5.',
+    'The body is not a NewPlant: "id" must be an integer (int64), but is far outside its range.',
+    'The body is not a NewPlant: "id" is required and must be an integer (int64), but is missing.',
+    'The body is not a NewPlant: "id" must be an integer (int64), but is a string.',
+    'The body is not a NewPlant: "id" must be an integer (int64), but is a string.',
+  ]);
+});
+
+test("an invalid CSV record is rejected alone, with its first line and its text", async () => {
+  const file = Buffer.concat([
+    Buffer.from('id,name,tag\n1,"two\nlines",t\n\n2,one,comma,too many\n3,quo"te,t\n4,"quo"te,t\r\n'),
+    Buffer.from("5,caf\xe9,t\n", "latin1"),
+    Buffer.from('6,"a\nb\x00",t\n7,café,t\n8,"last\none"'),
+  ]);
+  for (const cuts of [[], [20, 40, 60, 80], [15, 30, 75]]) {
+    expect(summarize(await parseAll(commaRecords, file, cuts))).toEqual([
+      [2, '1,"two\nlines",t', '{"id":1,"name":"two\\nlines","tag":"t"}'],
+      [5, "2,one,comma,too many", "invalidJson"],
+      [6, '3,quo"te,t', "invalidJson"],
+      [7, '4,"quo"te,t', "invalidJson"],
+      [8, "5,caf\ufffd,t", "invalidJson"],
+      [9, '6,"a\nb\x00",t', "unstorableText"],
+      [11, "7,café,t", '{"id":7,"name":"café","tag":"t"}'],
+      [12, '8,"last\none"', "invalidJson"],
+    ]);
+  }
+});
+
+const invalidFiles: readonly [file: string | Uint8Array, message: string][] = [
+  ["", "the file has no header"],
+  ["\n\n", "the file has no header"],
+  [
+    "name,tag\nx,y\n",
+    'the header has no column id; it has the columns "name", "tag"; its first line must name the columns id and name, and may name tag',
+  ],
+  [
+    "1,Monstera,tropical\n",
+    'the header has no column id and no name; it has the columns "1", "Monstera", "tropical";',
+  ],
+  ["plants\n", 'the header has no column id and no name; it has the one column "plants";'],
+  [`${"x,".repeat(20)}\n`, '"x", "x" and 11 more;'],
+  [`${"x".repeat(100)}\n`, `it has the one column "${"x".repeat(30)}…";`],
+  ["ID,id,Name\n", "the header has the column id twice"],
+  ["ID;Name;Tag\n1;a;b\n", "its columns are separated by semicolons: give --delimiter semicolon"],
+  ['"id";"name"\n1;a\n', "its columns are separated by semicolons: give --delimiter semicolon"],
+  ["name\tID\r\n", "its columns are separated by tabs: give --delimiter tab"],
+  ["id,name,name\n", "the header has the column name twice"],
+  ['id,"na"me\n', "the header is not CSV in UTF-8"],
+  [Buffer.from("id,name,\xe9\n", "latin1"), "the header is not CSV in UTF-8: invalid UTF-8"],
+  ['id,name\n1,x\n2,"never closed\n3,y\n', "the record in line 3 does not end within"],
+];
+test.each(invalidFiles)(
+  "CSV without a valid header or with an open quote is an OperatorError: %p",
+  async (file, message) => {
+    for (const cuts of [[], [1, 5, 9, 13]]) {
+      const error = await parseAll(commaRecords, file, cuts).catch((reason) => reason);
+      expect(error).toBeInstanceOf(OperatorError);
+      expect(error.message).toContain(message);
+    }
+  },
+);
+
+test("a record that is too long is rejected, in chunks of any size", async () => {
+  const bytesMax = 100;
+  const long = `{"id":2,"name":"${"é".repeat(50)}"}`;
+  const file = ['{"id":1,"name":"a"}', long, '{"id":3,"name":"c"}', ""].join("\n");
+  for (const cuts of [[], [30], Array.from({ length: 30 }, (_, index) => 5 * index)]) {
+    const records = await parseAll(ndjsonRecords, file, cuts, bytesMax);
+    expect(summarize(records).map(([line, , plant]) => [line, plant])).toEqual([
+      [1, '{"id":1,"name":"a"}'],
+      [2, "contentTooLarge"],
+      [3, '{"id":3,"name":"c"}'],
+    ]);
+  }
+
+  // In CSV an open quote would extend to the end of the file.
+  const csv = `id,name\n1,"${"x\n".repeat(500)}"\n2,y\n`;
+  const error = await parseAll(commaRecords, csv, [40, 400], bytesMax).catch((reason) => reason);
+  expect(error).toBeInstanceOf(OperatorError);
+  const refused = await parseAll(commaRecords, `id,name\n1,"${"x\n".repeat(60)}"\n2,y\n`, [], bytesMax);
+  expect(summarize(refused).map(([line, , plant]) => [line, plant])).toEqual([
+    [2, "contentTooLarge"],
+    [63, '{"id":2,"name":"y"}'],
+  ]);
+});
+
+test("a plant of many megabytes in many lines is parsed in linear time", async () => {
+  const name = '"\n'.repeat(2 ** 21);
+  const record = formatCsvRecord({ id: 1n, name }, ",");
+  const pieces = Array.from({ length: 200 }, (_, index) => Math.floor((record.length / 200) * index));
+  const read = async () => {
+    async function* chunks() {
+      yield Buffer.from(`${["id", ...textFields].join(",")}\n`);
+      for (const [index, start] of pieces.entries())
+        yield Buffer.from(record.slice(start, pieces[index + 1]));
+    }
+    return (await Array.fromAsync(commaRecords(chunks(), 2 ** 26))).flat();
+  };
+  expect((await read()).map(({ plant }) => plant)).toEqual([{ id: 1n, name }]);
+});
