@@ -56,9 +56,7 @@ export class Inventory {
   readonly #dependencies: InventoryDependencies;
   readonly #startedAt: number;
   #count: Count | undefined;
-  #counting: Promise<void> | undefined;
-  /** Plants that the running count has found. */
-  #countedSoFar = 0;
+  #counting: { readonly ended: Promise<void>; readonly found: { plants: number } } | undefined;
   #failure: unknown;
   #deleted = 0;
   /** Counts of before the plants were last replaced are dropped. */
@@ -97,8 +95,8 @@ export class Inventory {
 
   async figures(): Promise<Response> {
     const { reader, bytesOnDisk, now, wallNow, recentCreates } = this.#dependencies;
-    if (this.#isStale(now())) this.#counting ??= this.#recount();
-    if (this.#counting !== undefined) await Promise.race([this.#counting, Bun.sleep(waitMsMax)]);
+    if (this.#isStale(now())) this.#counting ??= this.#startCount();
+    if (this.#counting !== undefined) await Promise.race([this.#counting.ended, Bun.sleep(waitMsMax)]);
     const failure = this.#failure;
     this.#failure = undefined;
     if (failure !== undefined) throw failure;
@@ -112,7 +110,7 @@ export class Inventory {
     return respondJson({
       plants: this.plants ?? null,
       isExact: count?.isExact ?? false,
-      countedSoFar: this.#counting === undefined ? null : this.#countedSoFar,
+      countedSoFar: this.#counting?.found.plants ?? null,
       tags: count?.tags.slice(0, shownTagsMax) ?? null,
       tagsAreExact: count?.tagsAreExact ?? false,
       ageSeconds: count === undefined ? null : Math.round((now() - count.endedAt) / 1_000),
@@ -134,18 +132,23 @@ export class Inventory {
     return now - endedAt > Math.max(betweenMsMin, durationsBetween * durationMs);
   }
 
-  async #recount(): Promise<void> {
+  #startCount() {
+    // Each count has its own sum: one that began before the plants were replaced may still be running.
+    const found = { plants: 0 };
+    return { ended: this.#recount(found), found };
+  }
+
+  async #recount(found: { plants: number }): Promise<void> {
     const { now } = this.#dependencies;
     const startedAt = now();
     const [changes, edits, replacements] = [this.#netChanges(), this.#edits(), this.#replacements];
-    this.#countedSoFar = 0;
     try {
-      const { tags, tagsAreExact } = await this.#countParts();
+      const { tags, tagsAreExact } = await this.#countParts(found);
       if (this.#replacements !== replacements) return;
       const isExact = this.#edits() === edits;
       const top = [...tags].toSorted(([, one], [, other]) => other - one).slice(0, keptTagsMax);
       this.#count = {
-        ...{ plants: this.#countedSoFar, isExact, tags: top, tagsAreExact, changes },
+        ...{ plants: found.plants, isExact, tags: top, tagsAreExact, changes },
         endedAt: now(),
         durationMs: now() - startedAt,
       };
@@ -161,7 +164,9 @@ export class Inventory {
     return this.#dependencies.recentCreates.created + this.#deleted;
   }
 
-  async #countParts(): Promise<{ tags: Map<string, number>; tagsAreExact: boolean }> {
+  async #countParts(found: {
+    plants: number;
+  }): Promise<{ tags: Map<string, number>; tagsAreExact: boolean }> {
     const { reader, now } = this.#dependencies;
     const open = await reader();
     const tags = new Map<string, number>();
@@ -171,7 +176,7 @@ export class Inventory {
       const startedAt = now();
       const part = await open.countPart(afterId, partPlants);
       if (part.lastId === undefined) return { tags, tagsAreExact };
-      this.#countedSoFar += part.plants;
+      found.plants += part.plants;
       for (const [tag, plants] of part.tags) tags.set(tag, (tags.get(tag) ?? 0) + plants);
       if (tags.size > countedTagsMax) {
         forgetRare(tags);

@@ -49,37 +49,77 @@ function isExampleOf({ status, error }: Example, code: number): boolean {
   return error !== undefined && errorRegistry[error].error === code;
 }
 
-const token = "[!#$%&'*+.^_`|~\\w-]+";
-const quotedString = '"(?:[^"\\\\]|\\\\.)*"';
-const word = `(?:${token}|${quotedString})`;
-
-/** RFC 7240, section 2: a preference with its value and its parameters, and what separates it from the next. */
-const preference = new RegExp(
-  `[ \\t]*(?:(?<name>${token})(?:[ \\t]*=[ \\t]*(?<value>${word})?)?` +
-    `(?:[ \\t]*;[ \\t]*(?:${token}(?:[ \\t]*=[ \\t]*${word}?)?)?)*)?[ \\t]*(?:,|$)`,
-  "y",
-);
-
 /**
  * The preferences of a field, by their names in lower case; "" for one without a value. Of several with one name it is the
- * first. From a syntax error on the rest of its list element is skipped.
+ * first. A list element with a syntax error is skipped.
  */
 export function parsePrefer(field: string): ReadonlyMap<string, string> {
   const preferences = new Map<string, string>();
-  let at = 0;
-  while (at < field.length) {
-    preference.lastIndex = at;
-    const match = preference.exec(field);
-    if (match === null) {
-      at = elementEnd(field, at);
+  const scanner = new Scanner(field);
+  while (!scanner.isAtEnd) {
+    const start = scanner.at;
+    const preference = parsePreference(scanner);
+    if (preference === undefined) {
+      scanner.at = elementEnd(field, start);
       continue;
     }
-    at = preference.lastIndex;
-    const { name, value = "" } = match.groups ?? {};
-    if (name !== undefined && !preferences.has(name.toLowerCase()))
-      preferences.set(name.toLowerCase(), unquote(value));
+    const [name, value] = preference;
+    if (name !== "" && !preferences.has(name)) preferences.set(name, value);
   }
   return preferences;
+}
+
+/**
+ * A preference (RFC 7240, section 2) with the comma behind it; its name is "" for an empty list element. Undefined if it
+ * has a syntax error. One pass: a single expression for all of it backtracked for seconds on `p;a= ;a= ;a= `.
+ */
+function parsePreference(scanner: Scanner): [name: string, value: string] | undefined {
+  const name = scanner.take(token) ?? "";
+  const value = (name !== "" && takeValue(scanner)) || "";
+  while (name !== "" && scanner.takeCharacter(";")) if (scanner.take(token) !== undefined) takeValue(scanner);
+  return scanner.isAtEnd || scanner.takeCharacter(",") ? [name.toLowerCase(), unquote(value)] : undefined;
+}
+
+/** Takes `=` and a word, either of which may be missing. */
+function takeValue(scanner: Scanner): string | undefined {
+  return scanner.takeCharacter("=") ? (scanner.take(token) ?? scanner.take(quotedString)) : undefined;
+}
+
+const token = /[!#$%&'*+.^_`|~\w-]+/y;
+const quotedString = /"(?:[^"\\]|\\.)*"/y;
+
+/** Takes parts from the front of a text. It skips the spaces and tabs before each of them. */
+class Scanner {
+  readonly #text: string;
+  at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  get isAtEnd(): boolean {
+    this.#skipBlanks();
+    return this.at === this.#text.length;
+  }
+
+  take(part: RegExp): string | undefined {
+    this.#skipBlanks();
+    part.lastIndex = this.at;
+    const taken = part.exec(this.#text)?.[0];
+    if (taken !== undefined) this.at += taken.length;
+    return taken;
+  }
+
+  takeCharacter(character: string): boolean {
+    this.#skipBlanks();
+    if (this.#text[this.at] !== character) return false;
+    this.at++;
+    return true;
+  }
+
+  #skipBlanks(): void {
+    while (this.#text[this.at] === " " || this.#text[this.at] === "\t") this.at++;
+  }
 }
 
 /** The index behind the next comma that is not in a quoted string. */
