@@ -1,8 +1,9 @@
 // The limits of a server, and the response past each of them.
 
-import { Database } from "bun:sqlite";
 import { afterAll, expect, test } from "bun:test";
 import { commandError } from "../../../support/command-error.ts";
+import { eventually } from "../../../support/eventually.ts";
+import { GatedServer } from "../../../support/gated-server.ts";
 import { type Answer, freshId, plantJson, post } from "../../../support/http.ts";
 import { createHead, RawConnection, stuckCreate } from "../../../support/raw-connection.ts";
 import { RunningServer, TemporaryFolder } from "../../../support/server.ts";
@@ -28,20 +29,17 @@ async function startShared(args: readonly string[]): Promise<RunningServer> {
   return shared.use(await serverWith(shared.use(new TemporaryFolder()), args));
 }
 
-/** The file of a server's store. */
-const fileOf = ({ database }: RunningServer) => database.replace(/^sqlite:/, "");
-
 /** Waits until the bytes of unfinished bodies in memory are between two numbers. */
 async function untilBodyBytes(
   server: RunningServer,
   bytesMin: number,
   bytesMax = Number.POSITIVE_INFINITY,
 ): Promise<void> {
-  for (;;) {
-    const bytes = await server.metric("plantstore_body_bytes");
-    if (bytes >= bytesMin && bytes <= bytesMax) return;
-    await Bun.sleep(10);
-  }
+  await eventually(
+    `${bytesMin} to ${bytesMax} bytes of bodies in memory`,
+    () => server.metric("plantstore_body_bytes"),
+    (bytes) => bytes >= bytesMin && bytes <= bytesMax,
+  );
 }
 
 test("a configured body limit applies, and the error contains it", async () => {
@@ -130,18 +128,14 @@ test.each([
   ["announced", "Content-Length: 50", "{", " ".repeat(49)],
   ["chunked", "Transfer-Encoding: chunked", "1\r\n{\r\n", "1\r\n \r\n0\r\n\r\n"],
 ])("past a full queue a body that is %s is not waited for, and its connection stays good", async (...how) => {
-  const server = await sharedServer("--queue-plants-max", "1");
-  const target = { url: server.url, token: await server.createToken() };
-  const other = new Database(fileOf(server));
-  other.run("BEGIN IMMEDIATE");
-  // One is being committed, one is queued, and the third refills the queue.
-  const creates = Array.from({ length: 3 }, async () => {
-    const id = freshId();
-    while ((await post(target, plantJson(id, "Monstera"))).status !== 200) await Bun.sleep(5);
-  });
-  while ((await server.metric("plantstore_queue_plants")) < 1) await Bun.sleep(10);
+  await using server = await GatedServer.start({ queuePlantsMax: 1 });
+  const committing = server.create();
+  await server.batchArrived;
+  const queued = server.create();
+  // No batch ends before the gate opens, so that the queue stays full.
+  await eventually("the queue is full", () => server.queueLength === 1);
   const [, framing, beginning, rest] = how;
-  const connection = await stuckCreate(target, framing, beginning);
+  const connection = await stuckCreate(server.target, framing, beginning);
   const refused = await connection.until((received) => (received.endsWith("}") ? received : undefined));
   expect(refused).toStartWith("HTTP/1.1 503 Service Unavailable\r\n");
   expect(refused).toContain("Retry-After: 1\r\n");
@@ -149,11 +143,10 @@ test.each([
     '{"error":50300,"message":"The server is overloaded and did not store the plant;',
   );
 
-  other.run("ROLLBACK");
-  other.close();
-  await Promise.all(creates);
+  server.openGate();
+  expect([(await committing).status, (await queued).status]).toEqual([200, 200]);
   const next = plantJson(freshId(), "Monstera");
-  connection.write(`${rest}${createHead(target, `Content-Length: ${next.length}`)}${next}`);
+  connection.write(`${rest}${createHead(server.target, `Content-Length: ${next.length}`)}${next}`);
   const created = await connection.until((all) => (all.endsWith('{"name":"Monstera"}') ? all : undefined));
   expect(created).toContain("HTTP/1.1 200 OK\r\n");
   connection.terminate();
@@ -255,10 +248,11 @@ test("bodies of one token leave memory for those of another", async () => {
   const stuck = await Promise.all(
     Array.from({ length: 30 }, () => stuckCreate(greedy, "Content-Length: 100000", " ".repeat(99_999))),
   );
-  const refused = async () =>
-    (await Promise.all(stuck.map(({ received }) => received.startsWith("HTTP/1.1 503 ")))).filter(Boolean)
-      .length;
-  while ((await refused()) < 16) await Bun.sleep(10);
+  await eventually(
+    "16 bodies are refused",
+    () => stuck.filter(({ received }) => received.startsWith("HTTP/1.1 503 ")).length,
+    (refused) => refused >= 16,
+  );
   // Seven eighths are 1,400,000 bytes.
   const held = await server.metric("plantstore_body_bytes");
   expect(held).toBeGreaterThan(1_200_000);
@@ -273,40 +267,26 @@ test("bodies of one token leave memory for those of another", async () => {
 });
 
 test("a queue that one token fills accepts plants of two other tokens", async () => {
-  using folder = new TemporaryFolder();
-  await using server = await serverWith(folder, ["--queue-plants-max", "16"]);
-  const greedy = { url: server.url, token: await server.createToken() };
-  const others = [
-    { url: server.url, token: await server.createToken() },
-    { url: server.url, token: await server.createToken() },
-  ];
-  const lock = new Database(folder.file("plants.db"));
-  lock.run("BEGIN IMMEDIATE");
+  await using server = await GatedServer.start({ queuePlantsMax: 16 });
+  const others = [await server.createToken(), await server.createToken()];
   const isOverloaded = ({ text }: Answer) => text.includes("The server is overloaded");
-  const creates: Promise<Answer>[] = [];
-  /** Resolves when the queue has as many plants of one token as it accepts: seven eighths. */
-  const fill = async () => {
-    while ((await server.metric("plantstore_queue_plants")) < 14) {
-      // The store is locked: a batch of them waits for it, and the others fill the queue, or are rejected at once.
-      const round = Array.from({ length: 60 }, () => post(greedy, plantJson(freshId(), "Monstera")));
-      creates.push(...round);
-      await Promise.any(round.map(async (create) => isOverloaded(await create) || Promise.reject()));
-    }
-  };
-  const accepted: Promise<Answer>[] = [];
-  for (const other of others) {
-    do await fill();
-    while (!isOverloaded(await post(greedy, plantJson(0n, "Monstera"))));
-    const before = await server.metric("plantstore_queue_plants");
-    accepted.push(post(other, plantJson(freshId(), "Monstera")));
-    while ((await server.metric("plantstore_queue_plants")) === before) await Bun.sleep(10);
+  const creates = [server.create()];
+  await server.batchArrived;
+  // No batch ends before the gate opens: the queue accepts seven eighths from one token, and rejects the rest.
+  const greedy = Array.from({ length: 60 }, () => server.create());
+  creates.push(...greedy);
+  await eventually("the token has its share of the queue", () => server.queueLength === 14);
+  expect(isOverloaded(await server.create())).toBe(true);
+  for (const [index, token] of others.entries()) {
+    creates.push(server.create(token));
+    await eventually("the other token's plant is queued", () => server.queueLength === 15 + index);
   }
-  lock.run("ROLLBACK");
-  lock.close();
-  await Promise.all(creates);
-  for (const answer of await Promise.all(accepted)) expect(isOverloaded(answer)).toBe(false);
-  for (const other of others) expect((await post(other, plantJson(freshId(), "Monstera"))).status).toBe(200);
-}, 60_000);
+  server.openGate();
+  const answers = await Promise.all(creates);
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(17);
+  expect(answers.filter(isOverloaded)).toHaveLength(46);
+  for (const token of others) expect((await server.create(token)).status).toBe(200);
+});
 
 test("past connectionsMax idle connections are closed, busy ones after their response, and no new one is refused", async () => {
   using folder = new TemporaryFolder();
@@ -321,8 +301,11 @@ test("past connectionsMax idle connections are closed, busy ones after their res
   expect({ status, connection: headers.get("connection") }).toEqual({ status: 200, connection: "close" });
   for (const connection of stuck) connection.write('a"}   ');
   for (const { closed } of stuck) expect(await closed).toStartWith("HTTP/1.1 200 OK\r\n");
-  for (let isOver = true; isOver; await Bun.sleep(50))
-    isOver = (await post(target, plantJson(2n, "Monstera"))).headers.get("connection") === "close";
+  await eventually(
+    "a connection is kept after its response",
+    async () => (await post(target, plantJson(2n, "Monstera"))).headers.get("connection"),
+    (connection) => connection !== "close",
+  );
 });
 
 test.each([

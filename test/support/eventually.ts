@@ -1,0 +1,29 @@
+// Waits for a state of something that runs beside the test.
+
+const pauseMs = 10;
+
+/** Long enough for a machine on which other tests run; a test's own time limit may end it before. */
+const waitMsMax = 20_000;
+
+/**
+ * Looks again and again until what it finds is as expected, and returns that. Fails with the last find when the time is over.
+ * Use it only for a state that stays once it is there: one that passes can be missed between two looks.
+ *
+ * @param what completes "waited for", such as "the queue to be full".
+ * @param isExpected is by default that the find is neither false, undefined nor null.
+ */
+export async function eventually<Found>(
+  what: string,
+  look: () => Found | Promise<Found>,
+  isExpected: (found: Found) => boolean = (found) => found !== false && found !== undefined && found !== null,
+  msMax = waitMsMax,
+): Promise<Found> {
+  const end = performance.now() + msMax;
+  for (;;) {
+    const found = await look();
+    if (isExpected(found)) return found;
+    if (performance.now() > end)
+      throw new Error(`not within ${msMax} ms: ${what}; the last look found ${Bun.inspect(found)}`);
+    await Bun.sleep(pauseMs);
+  }
+}
