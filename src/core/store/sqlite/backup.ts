@@ -28,6 +28,7 @@ import {
   whileLocked,
 } from "./file-replacement.ts";
 import {
+  assertOnePath,
   bytesOnDisk,
   fileVersion,
   fsyncFile,
@@ -56,6 +57,7 @@ export function backUp(path: string, file: string, overwrite: boolean): StoreSiz
     };
     // Before the copy, which may take long, and again once it is made.
     assertReplaceable();
+    assertOnePath(path);
     if (!isEmpty(target)) assertClosedBackup(target, file);
     using folder = PrivateFolder.create(dirname(target));
     const plantsBefore = copyStore(path, folder.copy);
@@ -168,6 +170,7 @@ export function restore(backup: string, path: string, overwrite: boolean): Store
     assertNoStoreFiles(backup);
     assertClosed(backup);
     assertFree(target, path, overwrite);
+    assertOnePath(path);
     using folder = PrivateFolder.create(dirname(target));
     copyBackup(backup, folder.copy);
     const size = verifyCopy(folder.copy, backup);
@@ -194,6 +197,7 @@ function assertNoStoreFiles(backup: string): void {
 /** A store that is open under another name has its WAL beside that name. */
 function assertClosed(backup: string): void {
   if (!isInWalMode(backup)) return;
+  assertOnePath(backup);
   try {
     whileLocked(backup, () => undefined);
   } catch (error) {

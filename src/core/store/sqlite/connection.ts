@@ -6,7 +6,7 @@ import { OperatorError } from "../../operator-error.ts";
 import type { OpenMode } from "../plant-store.ts";
 import { Database, SQLiteError } from "./driver.ts";
 import { isFailedFsync, recoverFromFailure, writeFailureMarker } from "./errors.ts";
-import { fileId, fsyncDirectory } from "./files.ts";
+import { assertOnePath, fileId, fsyncDirectory } from "./files.ts";
 import { migrate, newestVersion, schemaVersion } from "./migrations.ts";
 import { servedStores } from "./running-servers.ts";
 
@@ -29,6 +29,7 @@ export function openDatabase(path: string, mode: OpenMode): Database {
   for (;;) {
     // ":memory:" has no file; it is rejected once it is open, as it cannot have a WAL.
     if (!existsSync(path) && path !== ":memory:") createFile(path, mode);
+    assertOnePath(path);
     const id = fileId(path);
     // A restore may replace the file at this moment; the file that was opened has no name then.
     const isReplaced = () => id !== fileId(path);

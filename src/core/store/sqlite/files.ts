@@ -5,12 +5,14 @@ import {
   existsSync,
   fsyncSync,
   openSync,
+  readFileSync,
   readlinkSync,
   realpathSync,
   rmSync,
   statSync,
 } from "node:fs";
 import { dirname } from "node:path";
+import { OperatorError } from "../../operator-error.ts";
 
 /** All suffixes of files beside a database: the WAL, its shared index, and the rollback journal of other modes. */
 export const sidecarSuffixes = ["-wal", "-shm", "-journal"];
@@ -31,6 +33,40 @@ export function sidecarFilesAt(resolved: string): string[] {
 /** The path without links: SQLite keeps the sidecar files there. */
 export function resolvedPath(path: string): string {
   return existsSync(path) ? realpathSync(path) : path;
+}
+
+/**
+ * Throws an OperatorError if a database file may have a second path. SQLite names the WAL after the path, so two paths have
+ * two WALs, whose pages overwrite each other's, and no lock shows it. A file with one link has one entry in one folder, and
+ * so one WAL, except where that file or its WAL is itself the target of a mount, such as `docker -v plants.db:/plants.db`.
+ */
+export function assertOnePath(path: string): void {
+  const resolved = resolvedPath(path);
+  const links = statSync(resolved, { throwIfNoEntry: false })?.nlink ?? 1;
+  if (links > 1)
+    throw new OperatorError(
+      `${path} has ${links} hard links, and a store must have one, as SQLite keeps the newest plants in a file beside it; find the other with "find -samefile", and remove or copy it`,
+    );
+  const mountPoints = readMountPoints();
+  const mounted = [resolved, ...sidecarFilesAt(resolved)].find((file) => mountPoints.has(file));
+  if (mounted !== undefined)
+    throw new OperatorError(
+      `${mounted} is mounted by itself, and SQLite keeps the newest plants in a file beside it; mount its folder instead`,
+    );
+}
+
+/** Where this process has file systems, folders and files mounted; empty where the kernel is not Linux. */
+function readMountPoints(): Set<string> {
+  const table = "/proc/self/mountinfo";
+  if (!existsSync(table)) return new Set();
+  const withoutEscapes = (field: string) =>
+    field.replaceAll(/\\([0-7]{3})/g, (_, octal) => String.fromCharCode(Number.parseInt(octal, 8)));
+  // The fifth field of each line: proc(5).
+  return new Set(
+    readFileSync(table, "utf8")
+      .split("\n")
+      .map((line) => withoutEscapes(line.split(" ")[4] ?? "")),
+  );
 }
 
 /** Removes a database file with its sidecar files. */
