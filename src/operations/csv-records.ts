@@ -99,11 +99,50 @@ interface Cell {
 }
 
 function plainCell(text: string, start: number, lineEnd: number, delimiter: Delimiter): Cell {
-  const next = text.indexOf(delimiter, start);
-  const end = next === -1 || next > lineEnd ? recordEnd(text, start, lineEnd) : next;
-  const value = text.slice(start, end);
+  const rest = text.slice(start, recordEnd(text, start, lineEnd));
+  // Looked for in the line only: in the whole text, the time would be quadratic where the delimiter does not occur.
+  const next = rest.indexOf(delimiter);
+  const value = next === -1 ? rest : rest.slice(0, next);
+  const end = start + value.length;
   if (value.includes('"')) return { value, end, error: "a quote in a cell that is not quoted" };
   return { value: value === "" ? undefined : value, end };
+}
+
+const lineFeed = 0x0a;
+const quote = 0x22;
+
+/** Finds the end of a record without keeping its bytes, by the grammar of parseCsvRecords. */
+export class CsvRecordEnd {
+  readonly #delimiter: number;
+  #state: "cell start" | "plain" | "quoted" | "after quote" | "broken" = "cell start";
+
+  constructor(delimiter: Delimiter) {
+    this.#delimiter = delimiter.charCodeAt(0);
+  }
+
+  /** Whether the file must not end here. */
+  get isInQuotes(): boolean {
+    return this.#state === "quoted";
+  }
+
+  /** Returns the index after the line end of the record; -1 if it does not end in these bytes. */
+  find(bytes: Uint8Array): number {
+    for (let at = 0; at < bytes.length; at++) {
+      const byte = bytes[at];
+      if (this.#state === "quoted") {
+        if (byte === quote) this.#state = "after quote";
+      } else if (byte === lineFeed) return at + 1;
+      else if (this.#state !== "broken") this.#state = this.#stateAfter(byte);
+    }
+    return -1;
+  }
+
+  #stateAfter(byte: number | undefined) {
+    if (byte === this.#delimiter) return "cell start";
+    if (this.#state === "plain") return byte === quote ? "broken" : "plain";
+    if (byte === quote) return "quoted";
+    return this.#state === "cell start" ? "plain" : "broken";
+  }
 }
 
 function quotedCell(text: string, start: number): Cell | undefined {

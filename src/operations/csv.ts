@@ -9,10 +9,17 @@ import {
 } from "../core/contract/plant.ts";
 import { decodeUtf8 } from "../core/contract/utf8.ts";
 import { OperatorError } from "../core/operator-error.ts";
-import { type CsvCells, type Delimiter, parseCsvRecords } from "./csv-records.ts";
-import { type ImportRecord, isLongerThan, recordTooLong, reportText } from "./import-record.ts";
-import { splitLines } from "./lines.ts";
+import { type CsvCells, CsvRecordEnd, type Delimiter, parseCsvRecords } from "./csv-records.ts";
+import {
+  type ImportRecord,
+  isLongerThan,
+  reportedBytes,
+  reportText,
+  tooLongRecord,
+} from "./import-record.ts";
 
+const lineFeed = 0x0a;
+const lineEnd = Uint8Array.of(lineFeed);
 const byteOrderMark = Buffer.from("\ufeff");
 
 /** The named delimiters of --delimiter. */
@@ -39,8 +46,8 @@ interface Columns extends ColumnIndexes {
 }
 
 /**
- * The records of a CSV stream, as many at a time as a chunk completes. Throws an OperatorError if the header does not name
- * id and name, or if a quote is not closed.
+ * Yields the records of a CSV stream, as many at a time as a chunk completes. Throws an OperatorError if the header does not
+ * name id and name, or if a quote is open at the end.
  */
 export async function* csvRecords(
   chunks: AsyncIterable<Uint8Array>,
@@ -49,11 +56,16 @@ export async function* csvRecords(
   chosen?: ChosenColumns,
 ): AsyncGenerator<readonly ImportRecord[]> {
   const reader = new CsvReader(recordBytesMax, delimiter, chosen);
-  for await (const { kind, bytes } of splitLines(chunks, recordBytesMax)) {
-    if (kind === "recordTooLong") throw reader.unterminatedRecord();
-    yield reader.read(bytes);
-  }
-  yield reader.end();
+  for await (const chunk of chunks) yield reader.read(chunk);
+  yield reader.readRest();
+  reader.assertComplete();
+}
+
+/** A record that is longer than the limit, and of which only the start is kept. */
+interface SkippedRecord {
+  readonly end: CsvRecordEnd;
+  readonly start: Uint8Array;
+  readonly line: number;
 }
 
 class CsvReader {
@@ -63,11 +75,12 @@ class CsvReader {
   #columns: Columns | undefined;
   /** The line of the next record. */
   #line = 1;
-  /** Lines of a record that has not ended. */
+  /** Bytes of a record that has not ended. */
   #pending: Uint8Array[] = [];
   #pendingBytes = 0;
   /** A record that spans many chunks is parsed again when its size has doubled, and not after each chunk. */
   #parseFromBytes = 0;
+  #skipped: SkippedRecord | undefined;
 
   constructor(recordBytesMax: number, delimiter: Delimiter, chosen: ChosenColumns | undefined) {
     this.#recordBytesMax = recordBytesMax;
@@ -75,35 +88,76 @@ class CsvReader {
     this.#chosen = chosen;
   }
 
-  /** The records that these lines complete. */
-  read(lines: Uint8Array): ImportRecord[] {
-    this.#pendingBytes += lines.length;
-    if (this.#pendingBytes < this.#parseFromBytes) {
-      this.#pending.push(new Uint8Array(lines));
-      return [];
-    }
-    const bytes = this.#pending.length === 0 ? lines : Buffer.concat([...this.#pending, lines]);
+  /** Returns the records that a chunk completes. */
+  read(chunk: Uint8Array): ImportRecord[] {
     const records: ImportRecord[] = [];
-    const rest = new Uint8Array(bytes.subarray(this.#parseRecords(bytes, records)));
-    if (rest.length > this.#recordBytesMax) throw this.unterminatedRecord();
-    this.#pending = rest.length === 0 ? [] : [rest];
-    this.#pendingBytes = rest.length;
-    this.#parseFromBytes = 2 * rest.length;
+    const rest = chunk.subarray(this.#skip(chunk, records));
+    this.#pendingBytes += rest.length;
+    if (this.#pendingBytes < this.#parseFromBytes) {
+      // A copy, because the source may reuse its buffer for the next chunk. Buffer.slice would not copy.
+      this.#pending.push(new Uint8Array(rest));
+      return records;
+    }
+    const bytes = this.#pending.length === 0 ? rest : Buffer.concat([...this.#pending, rest]);
+    const parsed = this.#parseRecords(bytes.subarray(0, bytes.lastIndexOf(lineFeed) + 1), records);
+    this.#keep(new Uint8Array(bytes.subarray(parsed)));
     return records;
   }
 
-  /** The records that the end of the stream completes. */
-  end(): ImportRecord[] {
-    this.#parseFromBytes = 0;
-    const records = this.read(new Uint8Array());
-    if (this.#pendingBytes > 0) throw this.unterminatedRecord();
+  /** Returns the record that the end of the stream completes. */
+  readRest(): ImportRecord[] {
+    const records: ImportRecord[] = [];
+    if (this.#skipped !== undefined && !this.#skipped.end.isInQuotes) this.#skip(lineEnd, records);
+    const bytes = Buffer.concat(this.#pending);
+    this.#keep(new Uint8Array(bytes.subarray(this.#parseRecords(bytes, records))));
+    return records;
+  }
+
+  /** Throws an OperatorError unless the stream ended with a record, and had a header. */
+  assertComplete(): void {
+    if (this.#pendingBytes > 0 || this.#skipped !== undefined) {
+      throw new OperatorError(
+        `the record in line ${this.#skipped?.line ?? this.#line} does not end: a quote is not closed; correct it, and import the file again to continue`,
+      );
+    }
     if (this.#columns === undefined) throw new OperatorError(`the file has no header; ${headerAdvice}`);
-    return records;
   }
 
-  unterminatedRecord(): OperatorError {
-    return new OperatorError(
-      `the record in line ${this.#line} does not end within ${this.#recordBytesMax} bytes or the file: a quote may not be closed; correct it, and import the file again to continue`,
+  /** Keeps the bytes of a record that has not ended, or only its start if it is too long already. */
+  #keep(bytes: Uint8Array): void {
+    const isTooLong = bytes.length > this.#recordBytesMax;
+    this.#pending = isTooLong || bytes.length === 0 ? [] : [bytes];
+    this.#pendingBytes = isTooLong ? 0 : bytes.length;
+    this.#parseFromBytes = Math.min(2 * this.#pendingBytes, this.#recordBytesMax + 1);
+    if (!isTooLong) return;
+    this.#assertNoHeader(this.#line);
+    this.#skipped = {
+      end: new CsvRecordEnd(this.#delimiter),
+      start: bytes.slice(0, reportedBytes),
+      line: this.#line,
+    };
+    this.#skip(bytes, []);
+  }
+
+  /** Skips the bytes of a record that is too long, and returns their number. At its end it is added as rejected. */
+  #skip(bytes: Uint8Array, records: ImportRecord[]): number {
+    if (this.#skipped === undefined) return 0;
+    const { end, start, line } = this.#skipped;
+    const at = end.find(bytes);
+    const skipped = at === -1 ? bytes : bytes.subarray(0, at);
+    this.#line += countLineFeeds(skipped);
+    if (at !== -1) {
+      records.push(tooLongRecord(line, reportText(start), this.#recordBytesMax));
+      this.#skipped = undefined;
+    }
+    return skipped.length;
+  }
+
+  /** Throws an OperatorError for a record that is too long, if it is the header. */
+  #assertNoHeader(line: number): void {
+    if (this.#columns !== undefined || this.#chosen?.hasHeader === false) return;
+    throw new OperatorError(
+      `the header in line ${line} is longer than ${this.#recordBytesMax} bytes; ${headerAdvice}`,
     );
   }
 
@@ -135,11 +189,14 @@ class CsvReader {
     const line = this.#line;
     this.#line += countLines(text);
     if (text.trim() === "") return;
+    const isTooLong = isLongerThan(text, this.#recordBytesMax);
     if (this.#columns === undefined) {
+      if (isTooLong) this.#assertNoHeader(line);
       this.#columns = this.#parseColumns(cells, text);
       if (this.#chosen === undefined || this.#chosen.hasHeader) return;
     }
-    records.push({ line, text, plant: this.#toPlant(cells, text, this.#columns) });
+    if (isTooLong) records.push(tooLongRecord(line, text, this.#recordBytesMax));
+    else records.push({ line, text, plant: this.#toPlant(cells, this.#columns) });
   }
 
   #parseColumns(cells: CsvCells, text: string): Columns {
@@ -148,7 +205,7 @@ class CsvReader {
     return { ...this.#chosen, count: cells.length };
   }
 
-  #toPlant(cells: CsvCells, text: string, columns: Columns): ImportRecord["plant"] {
+  #toPlant(cells: CsvCells, columns: Columns): ImportRecord["plant"] {
     if ("error" in cells)
       return new ApiError("invalidJson", `The record is not CSV in UTF-8: ${cells.error}.`);
     if (cells.length !== columns.count) {
@@ -157,7 +214,6 @@ class CsvReader {
         `The record has ${cells.length} cells, but the ${this.#chosen?.hasHeader === false ? "first line" : "header"} has ${columns.count}: a cell that contains a ${delimiterName(this.#delimiter)}, a quote or a line end must be quoted.`,
       );
     }
-    if (isLongerThan(text, this.#recordBytesMax)) return recordTooLong(this.#recordBytesMax);
     const fields: { -readonly [Field in keyof NewPlantFields]: NewPlantFields[Field] } = {
       id: cells[columns.id],
       name: cells[columns.name],
@@ -234,6 +290,12 @@ function delimiterName(delimiter: Delimiter): string {
 
 function hasByteOrderMark(bytes: Uint8Array): boolean {
   return byteOrderMark.every((byte, index) => bytes[index] === byte);
+}
+
+function countLineFeeds(bytes: Uint8Array): number {
+  let count = 0;
+  for (let at = bytes.indexOf(lineFeed); at !== -1; at = bytes.indexOf(lineFeed, at + 1)) count++;
+  return count;
 }
 
 function countLines(text: string): number {

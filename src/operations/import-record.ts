@@ -19,12 +19,28 @@ export function isLongerThan(text: string, bytesMax: number): boolean {
   return text.length * bytesPerCodeUnitMax > bytesMax && Buffer.byteLength(text) > bytesMax;
 }
 
-/** The error of a record that is longer than --record-bytes-max. */
-export function recordTooLong(recordBytesMax: number): ApiError {
-  return new ApiError(
-    "contentTooLarge",
-    `The record is longer than ${recordBytesMax} bytes: shorten it, or raise --record-bytes-max.`,
-  );
+/** Characters of a record that is too long in the report of rejected records. */
+const reportedLength = 1_024;
+
+/** Bytes from which the start of a record that is too long can be reported, whatever characters they are. */
+export const reportedBytes = bytesPerCodeUnitMax * reportedLength;
+
+/**
+ * Rejects a record that is longer than --record-bytes-max.
+ *
+ * @param text The record, or at least its first reportedBytes decoded.
+ */
+export function tooLongRecord(line: number, text: string, recordBytesMax: number): ImportRecord {
+  // Not more than any chunk that shows the record to be too long contains of it.
+  const start = Buffer.from(text.slice(0, reportedLength)).subarray(0, recordBytesMax);
+  return {
+    line,
+    text: reportText(start),
+    plant: new ApiError(
+      "contentTooLarge",
+      `The record is longer than ${recordBytesMax} bytes: shorten it, close a quote that is open in CSV, or raise --record-bytes-max.`,
+    ),
+  };
 }
 
 const lossyDecoder = new TextDecoder("utf-8", { ignoreBOM: true });

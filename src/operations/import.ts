@@ -47,7 +47,7 @@ export class StoreUnavailable extends Error {}
 /**
  * Creates the plants of all records, and returns the counts, also if the signal ended it early. Plants that are stored
  * already count as unchanged, so an interrupted import can be run again. Rejects with StoreUnavailable if the store
- * cannot be written for a minute.
+ * cannot be written for a minute, and with the error of `records` after the plants before it are created.
  */
 export async function importPlants(
   records: AsyncIterable<readonly ImportRecord[]>,
@@ -55,8 +55,9 @@ export async function importPlants(
   options: ImportOptions,
 ): Promise<ImportCounts> {
   const importer = new BatchImporter(store, options);
+  const source = untilError(records);
   try {
-    for await (const some of records) {
+    for await (const some of source.records) {
       for (const record of some) if (importer.add(record)) await importer.commit();
       // Reading a file never yields to the event loop, which delivers signals and the responses of a database.
       await nextTick();
@@ -66,7 +67,21 @@ export async function importPlants(
   } finally {
     await importer.settled();
   }
+  if (source.error !== undefined) throw source.error;
   return importer.counts;
+}
+
+/** Ends the records where they fail, and keeps the error. */
+function untilError(records: AsyncIterable<readonly ImportRecord[]>) {
+  const source = { records: read(), error: undefined as unknown };
+  async function* read() {
+    try {
+      yield* records;
+    } catch (error) {
+      source.error = error;
+    }
+  }
+  return source;
 }
 
 /** Keeps one batch in flight while the next one is read, so that reading overlaps with the store's commits. */

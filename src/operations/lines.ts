@@ -1,9 +1,8 @@
 // Splits a stream of bytes at line ends, in bounded memory.
 
-const lineFeed = 0x0a;
+import { reportedBytes } from "./import-record.ts";
 
-/** The start of a line that is too long, for the report of rejected records. */
-const reportedBytesMax = 1_024;
+const lineFeed = 0x0a;
 
 /** Whole lines, many at a time, each with its line end; the last line of the stream may have none. */
 export interface WholeLines {
@@ -45,7 +44,7 @@ export async function* splitLines(
     if (start < chunk.length) rest.push(new Uint8Array(chunk.subarray(start)));
     restBytes += chunk.length - start;
     if (restBytes > lineBytesMax) {
-      yield { kind: "recordTooLong", bytes: Buffer.concat(rest).subarray(0, reportedBytesMax) };
+      yield { kind: "recordTooLong", bytes: Buffer.concat(rest).subarray(0, reportedBytes) };
       rest = [];
       restBytes = 0;
       isSkipping = true;

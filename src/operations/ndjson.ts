@@ -2,7 +2,7 @@
 
 import { parseNewPlant, parseNewPlantJson } from "../core/contract/plant.ts";
 import { decodeUtf8 } from "../core/contract/utf8.ts";
-import { type ImportRecord, isLongerThan, recordTooLong, reportText } from "./import-record.ts";
+import { type ImportRecord, isLongerThan, reportText, tooLongRecord } from "./import-record.ts";
 import { splitLines } from "./lines.ts";
 
 const lineFeed = 0x0a;
@@ -17,7 +17,7 @@ export async function* ndjsonRecords(
   let line = 1;
   for await (const { kind, bytes } of splitLines(chunks, recordBytesMax)) {
     if (kind === "recordTooLong") {
-      yield [{ line, text: reportText(bytes), plant: recordTooLong(recordBytesMax) }];
+      yield [tooLongRecord(line, reportText(bytes), recordBytesMax)];
       line++;
       continue;
     }
@@ -70,7 +70,7 @@ function readLinesOneByOne(
 
 function toRecord(text: string, line: number, recordBytesMax: number): ImportRecord | undefined {
   if (isBlank(text)) return undefined;
-  if (isLongerThan(text, recordBytesMax)) return { line, text, plant: recordTooLong(recordBytesMax) };
+  if (isLongerThan(text, recordBytesMax)) return tooLongRecord(line, text, recordBytesMax);
   // Like a request body, a line may start with a byte order mark.
   const json = text.charCodeAt(0) === byteOrderMark ? text.slice(1) : text;
   return { line, text, plant: parseNewPlantJson(json) };

@@ -4,13 +4,8 @@ const int64Min = -(2n ** 63n);
 const int64Max = 2n ** 63n - 1n;
 const int64DigitsMax = 19;
 
-// Accepts leading zeros: in JSON they have been rejected by JSON.parse.
+// Accepts leading zeros: JSON.parse has rejected them in JSON.
 const decimal = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
-
-/** Whether a text is a number in JSON's grammar, or one with leading zeros. */
-export function isDecimal(text: string): boolean {
-  return decimal.test(text);
-}
 
 /**
  * The int64 that a JSON number (RFC 8259, section 6) denotes, or undefined if its value is not an integer or not in the

@@ -2,7 +2,7 @@
 
 import openapiYaml from "../../../openapi.yaml";
 import { ApiError } from "./errors.ts";
-import { isDecimal, parseJsonInt64 } from "./int64.ts";
+import { parseJsonInt64 } from "./int64.ts";
 import { formatSyntaxError, type JsonSyntaxError, positionOf, scanJson } from "./json-scanner.ts";
 // Generated: to load ajv and compile the schema takes 60 ms of processor time, in each thread.
 import { validate as matchesSchema, type SchemaError } from "./new-plant-validator.js";
@@ -148,16 +148,28 @@ function findIdText(text: string): string | undefined {
 /** The fields of a NewPlant as strings, such as the cells of a CSV record; an absent field is undefined. */
 export type NewPlantFields = Readonly<Partial<Record<"id" | "name" | OptionalField, string | undefined>>>;
 
-/** Parses and validates fields: the NewPlant, or invalidPlant or unstorableText. */
+/** Parses and validates fields: the NewPlant, or invalidPlant or unstorableText. An id is decimal digits. */
 export function parseNewPlantFields(texts: NewPlantFields): NewPlant | ApiError {
   const { id } = texts;
-  // As in JSON, digits are a number; any other text is a string, which is not an id.
+  const idError = id === undefined || /^-?[0-9]+$/.test(id) ? undefined : notDecimalDigits(id);
   const candidate: Record<string, unknown> = {
-    id: id !== undefined && isDecimal(id) ? Number(id) : id,
+    id: id === undefined ? undefined : idError === undefined ? Number(id) : 0,
     name: texts.name,
   };
   for (const field of optionalFields) candidate[field] = texts[field];
-  return validate(candidate, id ?? "", () => id);
+  return validate(candidate, id ?? "", () => id, idError);
+}
+
+/** The error of an id that is not decimal digits. A spreadsheet may have written 9.0072E+15, which has lost digits. */
+function notDecimalDigits(id: string): FieldError {
+  const shown = id.length > 40 ? `${id.slice(0, 40)}…` : id;
+  const reason = /^-?\d+(?:[.,]\d+)?(?:E[+-]?\d+)?$/i.test(id)
+    ? `${shown}: a spreadsheet may have shortened it, so take the id from where the spreadsheet had it`
+    : JSON.stringify(shown);
+  return {
+    field: "id",
+    message: `"id" must be ${expectedType("id")} in decimal digits, but is ${reason}`,
+  };
 }
 
 /**
@@ -166,9 +178,16 @@ export function parseNewPlantFields(texts: NewPlantFields): NewPlant | ApiError 
  * @param json The parsed value, in which an id may have lost digits.
  * @param text A text that contains the digits of the id.
  * @param getIdText Finds them in it; called only where the number alone does not suffice.
+ * @param idError An error of the id that is known already.
  */
-function validate(json: unknown, text: string, getIdText: () => string | undefined): NewPlant | ApiError {
+function validate(
+  json: unknown,
+  text: string,
+  getIdText: () => string | undefined,
+  idError?: FieldError,
+): NewPlant | ApiError {
   const errors = validateShape(json);
+  if (idError !== undefined) errors.unshift(idError);
   const hasIdError = errors.some(({ field }) => field === "id" || field === "");
   const id = hasIdError ? undefined : parseExactId(json, text, getIdText);
   if (typeof id === "object") errors.unshift(id);

@@ -6,6 +6,7 @@ import { stringify } from "csv-stringify/sync";
 import fc from "fast-check";
 import { ApiError } from "../../../src/core/contract/errors.ts";
 import {
+  type NewPlant,
   newPlantJson,
   optionalFields,
   parseNewPlant,
@@ -13,8 +14,10 @@ import {
   toTexts,
 } from "../../../src/core/contract/plant.ts";
 import { OperatorError } from "../../../src/core/operator-error.ts";
+import type { Outcome } from "../../../src/core/store/plant-store.ts";
 import { csvRecords } from "../../../src/operations/csv.ts";
 import { type CsvCells, formatCsvRecord, parseCsvRecords } from "../../../src/operations/csv-records.ts";
+import { importPlants } from "../../../src/operations/import.ts";
 import type { ImportRecord } from "../../../src/operations/import-record.ts";
 import { ndjsonRecords } from "../../../src/operations/ndjson.ts";
 import { anyInt64, anyNewPlant } from "../../support/any-new-plant.ts";
@@ -227,42 +230,53 @@ test("a missing, an empty and a quoted empty cell are different", async () => {
   ]);
 });
 
-test("an id in CSV is parsed from its digits, by the API's rules", async () => {
+test("an id in CSV is its decimal digits", async () => {
   await fc.assert(
     fc.asyncProperty(fc.oneof(anyInt64.map(String), fc.string(), fc.double().map(String)), async (id) => {
       const [record] = await parseAll(commaRecords, `name,id\nx,"${id.replaceAll('"', '""')}"\n`);
-      const asJson = parseNewPlant(Buffer.from(`{"name":"x","id":${id}}`));
-      const isNumber = /^-?\d/.test(id) && !(asJson instanceof ApiError && asJson.code === "invalidJson");
-      const expected = isNumber ? asJson : new ApiError("invalidPlant", expect.any(String) as never);
-      if (/^-?0\d/.test(id)) return;
+      const isId = /^-?[0-9]+$/.test(id) && BigInt(id) === BigInt.asIntN(64, BigInt(id));
+      const expected = isId
+        ? { id: BigInt(id), name: "x" }
+        : new ApiError("invalidPlant", expect.any(String));
       expect(record?.plant).toEqual(expected);
     }),
   );
-  const ids = [
-    "1.0",
-    "1e3",
-    "007",
-    "9223372036854775807",
-    "9223372036854775808",
-    "1.5",
-    "1e400",
-    "",
-    "0x10",
-    " 1",
+  const shortened = (id: string) =>
+    `"id" must be an integer (int64) in decimal digits, but is ${id}: a spreadsheet may have shortened it, so take the id from where the spreadsheet had it`;
+  const other = (id: string) => `"id" must be an integer (int64) in decimal digits, but is ${id}`;
+  const ids: readonly (readonly [id: string, expected: bigint | string])[] = [
+    ["007", 7n],
+    ["-0", 0n],
+    ["9223372036854775807", 9223372036854775807n],
+    ["-9223372036854775808", -9223372036854775808n],
+    ["9223372036854775808", '"id" must be an integer (int64), but is 9223372036854775808'],
+    ["9".repeat(400), '"id" must be an integer (int64), but is far outside its range'],
+    ["9.0072E+15", shortened("9.0072E+15")],
+    ["1.0", shortened("1.0")],
+    ["1e3", shortened("1e3")],
+    ["9,0072E+15", shortened("9,0072E+15")],
+    ["1.5", shortened("1.5")],
+    ["", '"id" is required and must be an integer (int64), but is missing'],
+    ["0x10", other('"0x10"')],
+    [" 1", other('" 1"')],
+    ["+1", other('"+1"')],
+    ["x".repeat(50), other(`"${"x".repeat(40)}…"`)],
   ];
-  const records = await parseAll(commaRecords, `id,name\n${ids.map((id) => `${id},x\n`).join("")}`);
-  expect(records.map(({ plant }) => (plant instanceof ApiError ? plant.message : plant.id))).toEqual([
-    1n,
-    1000n,
-    7n,
-    9223372036854775807n,
-    'The body is not a NewPlant: "id" must be an integer (int64), but is 9223372036854775808.',
-    'The body is not a NewPlant: "id" must be an integer (int64), but is the number 1.5.',
-    'The body is not a NewPlant: "id" must be an integer (int64), but is far outside its range.',
-    'The body is not a NewPlant: "id" is required and must be an integer (int64), but is missing.',
-    'The body is not a NewPlant: "id" must be an integer (int64), but is a string.',
-    'The body is not a NewPlant: "id" must be an integer (int64), but is a string.',
-  ]);
+  const records = await parseAll(commaRecords, `id,name\n${ids.map(([id]) => `"${id}",x\n`).join("")}`);
+  // A quoted empty cell is a text, and an empty one is missing.
+  const [missing] = await parseAll(commaRecords, "id,name\n,x\n");
+  expect(
+    records.map(({ plant, text }) => {
+      const each = text === '"",x' ? missing?.plant : plant;
+      return each instanceof ApiError ? each.message : each?.id;
+    }),
+  ).toEqual(
+    ids.map(([, expected]) =>
+      typeof expected === "bigint" ? expected : `The body is not a NewPlant: ${expected}.`,
+    ),
+  );
+  const [both] = await parseAll(commaRecords, "name,id\n,1e3\n");
+  expect(both?.plant).toMatchObject({ message: expect.stringMatching(/"id" must.*; "name" is required/) });
 });
 
 test("an invalid CSV record is rejected alone, with its first line and its text", async () => {
@@ -306,7 +320,7 @@ const invalidFiles: readonly [file: string | Uint8Array, message: string][] = [
   ["id,name,name\n", "the header has the column name twice"],
   ['id,"na"me\n', "the header is not CSV in UTF-8"],
   [Buffer.from("id,name,\xe9\n", "latin1"), "the header is not CSV in UTF-8: invalid UTF-8"],
-  ['id,name\n1,x\n2,"never closed\n3,y\n', "the record in line 3 does not end within"],
+  ['id,name\n1,x\n2,"never closed\n3,y\n', "the record in line 3 does not end: a quote is not closed"],
 ];
 test.each(invalidFiles)(
   "CSV without a valid header or with an open quote is an OperatorError: %p",
@@ -319,28 +333,80 @@ test.each(invalidFiles)(
   },
 );
 
-test("a record that is too long is rejected, in chunks of any size", async () => {
+test("a record that is too long is rejected alone, in chunks of any size", async () => {
   const bytesMax = 100;
-  const long = `{"id":2,"name":"${"é".repeat(50)}"}`;
-  const file = ['{"id":1,"name":"a"}', long, '{"id":3,"name":"c"}', ""].join("\n");
-  for (const cuts of [[], [30], Array.from({ length: 30 }, (_, index) => 5 * index)]) {
-    const records = await parseAll(ndjsonRecords, file, cuts, bytesMax);
-    expect(summarize(records).map(([line, , plant]) => [line, plant])).toEqual([
-      [1, '{"id":1,"name":"a"}'],
-      [2, "contentTooLarge"],
-      [3, '{"id":3,"name":"c"}'],
+  const long = "é".repeat(2_000);
+  const formats: readonly (readonly [read: Read, file: string])[] = [
+    [ndjsonRecords, `{"id":1,"name":"a"}\n{"id":2,"name":"${long}"}\n{"id":3,"name":"c"}\n`],
+    [commaRecords, `id,name\n2,${long}\n3,c\n`],
+    [commaRecords, `id,name\n1,a\n2,"${"x\n".repeat(1_000)}"\r\n3,c\n4,"""${'"",\n'.repeat(1_000)}"\n`],
+    [commaRecords, `id,name\n1,a\n2,x"${long}"\n3,c\n4,"${long}"x"${long}`],
+    [commaRecords, `id,name\n1,"${"a\n".repeat(70)}"\n3,c`],
+  ];
+  for (const [read, file] of formats) {
+    const whole = summarize(await parseAll(read, file, [], bytesMax));
+    expect(whole.filter(([, , plant]) => plant === "contentTooLarge").length).toBeGreaterThan(0);
+    expect(whole).toContainEqual([
+      expect.any(Number),
+      expect.any(String),
+      newPlantJson({ id: 3n, name: "c" }),
     ]);
+    const someCuts = fc.array(fc.nat(file.length), { maxLength: 30 });
+    await fc.assert(
+      fc.asyncProperty(someCuts, async (cuts) =>
+        expect(summarize(await parseAll(read, file, cuts, bytesMax))).toEqual(whole),
+      ),
+      { numRuns: 200 },
+    );
   }
+});
 
-  // In CSV an open quote would extend to the end of the file.
-  const csv = `id,name\n1,"${"x\n".repeat(500)}"\n2,y\n`;
-  const error = await parseAll(commaRecords, csv, [40, 400], bytesMax).catch((reason) => reason);
-  expect(error).toBeInstanceOf(OperatorError);
-  const refused = await parseAll(commaRecords, `id,name\n1,"${"x\n".repeat(60)}"\n2,y\n`, [], bytesMax);
-  expect(summarize(refused).map(([line, , plant]) => [line, plant])).toEqual([
-    [2, "contentTooLarge"],
-    [63, '{"id":2,"name":"y"}'],
-  ]);
+test("a header that is too long, or a quote that is open at the end, is an OperatorError in chunks of any size", async () => {
+  const files = [
+    [`id,name,${"x".repeat(500)}\n1,a\n`, "the header in line 1 is longer than 100 bytes"],
+    [`id,name\n1,"${"x\n".repeat(500)}`, "the record in line 2 does not end: a quote is not closed"],
+    ['id,name\n1,"x', "the record in line 2 does not end: a quote is not closed"],
+  ] as const;
+  for (const [file, message] of files)
+    for (const cuts of [[], [40, 400], Array.from({ length: 50 }, (_, index) => 5 * index)]) {
+      const error = await parseAll(commaRecords, file, cuts, 100).catch((reason) => reason);
+      expect(error).toBeInstanceOf(OperatorError);
+      expect(error.message).toContain(message);
+    }
+});
+
+test("the records before an error of the file are imported", async () => {
+  const stored: NewPlant[] = [];
+  const store = {
+    create: async (plants: readonly NewPlant[]): Promise<Outcome[]> => {
+      stored.push(...plants);
+      return plants.map(() => "created");
+    },
+  };
+  async function* chunks() {
+    yield Buffer.from("id,name\n1,a\n2,b");
+    yield Buffer.from('\n3,c\n4,"open\n5,e\n');
+  }
+  let counts = {};
+  const importing = importPlants(commaRecords(chunks(), plentyBytes), store, {
+    onRejected: () => expect.unreachable(),
+    onBatch: (soFar) => {
+      counts = { ...soFar };
+    },
+    signal: new AbortController().signal,
+  });
+  await expect(importing).rejects.toThrow("the record in line 5 does not end");
+  expect(stored.map(({ id }) => id)).toEqual([1n, 2n, 3n]);
+  expect(counts).toEqual({ created: 3, unchanged: 0, rejected: 0 });
+});
+
+test("a file with another delimiter than the one given is parsed in linear time", () => {
+  const text = '1;"é植"\n'.repeat(300_000);
+  let records = 0;
+  const startedAt = performance.now();
+  parseCsvRecords(text, 0, ",", () => records++);
+  expect(records).toBe(300_000);
+  expect(performance.now() - startedAt).toBeLessThan(2_000);
 });
 
 test("a plant of many megabytes in many lines is parsed in linear time", async () => {
