@@ -7,7 +7,7 @@ import { exportText } from "../operations/export.ts";
 import { operatorProgress } from "../operations/progress.ts";
 import { withSettings } from "./config/command-options.ts";
 import type { Config } from "./config/resolve.ts";
-import { formatCount, outputError, printChunks, printError, standardError } from "./output.ts";
+import { formatCount, outputError, printError, printStored, standardError } from "./output.ts";
 import { withStore } from "./with-store.ts";
 
 const standardOutput = 1;
@@ -21,7 +21,9 @@ export function exportCommand(): Command {
       `
 To continue an interrupted export, give --since-id with the last id that was
 printed. Ids are not ordered by time: a plant that was created later may have a
-smaller id.`,
+smaller id. CSV holds exactly what clients sent: import it into a spreadsheet
+with all columns as text, or it evaluates names that begin with =, +, - or @,
+and rounds ids of more than 15 digits.`,
     );
   return withSettings(command, settingNames, (config) => {
     const { database, quiet } = config;
@@ -45,7 +47,7 @@ async function exportPlants(
       progress.update(soFar, total === undefined ? undefined : Math.min(1, soFar / total));
     };
     const chunks = exportText(store.export(selection), format, delimiter, onPlants, withCreation);
-    await printChunks(chunks);
+    await printStored(chunks);
     progress.end();
     if (!isQuiet) printError(`${formatCount(plants)} exported`);
   } catch (error) {

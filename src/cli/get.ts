@@ -4,7 +4,7 @@ import { Command } from "commander";
 import { newPlantJson } from "../core/contract/plant.ts";
 import { withSettings } from "./config/command-options.ts";
 import { noSuchPlant, parseIdArgument } from "./id-argument.ts";
-import { printLines } from "./output.ts";
+import { printStoredLines } from "./output.ts";
 import { withStore } from "./with-store.ts";
 
 export function getCommand(): Command {
@@ -16,7 +16,7 @@ export function getCommand(): Command {
     await withStore(database, "existing", async (store) => {
       const plant = await store.get(id);
       if (plant === undefined) throw noSuchPlant(id);
-      await printLines([newPlantJson(plant)]);
+      await printStoredLines([newPlantJson(plant)]);
     });
   });
 }

@@ -1,6 +1,7 @@
 // Output of commands: results go to standard output, everything else to standard error.
 
 import { fstatSync } from "node:fs";
+import { terminalLines } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
 
 let stderr: NodeJS.WriteStream | undefined;
@@ -32,12 +33,17 @@ export function printError(line: string): void {
 }
 
 /** Writes lines to standard output, with backpressure. Resolves if the reader exits (EPIPE). */
-export async function printLines(lines: Iterable<string>): Promise<void> {
+export async function printLines(lines: Iterable<string>, print = printChunks): Promise<void> {
   try {
-    await printChunks(withLineEnds(lines));
+    await print(withLineEnds(lines));
   } catch (error) {
     throw outputError(error, "standard output", "try again");
   }
+}
+
+/** Like printLines, for lines that contain what clients sent. */
+export function printStoredLines(lines: Iterable<string>): Promise<void> {
+  return printLines(lines, printStored);
 }
 
 /** The OperatorError for a failed write to standard output; any other error unchanged. */
@@ -56,6 +62,15 @@ export async function printChunks(texts: AsyncIterable<string> | Iterable<string
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EPIPE") throw error;
   }
+}
+
+/** Prints texts that contain what clients sent. A terminal gets their control characters escaped, a file or pipe the exact text. */
+export function printStored(texts: AsyncIterable<string> | Iterable<string>): Promise<void> {
+  return printChunks(outputColumns() === undefined ? texts : escapeAll(texts));
+}
+
+async function* escapeAll(texts: AsyncIterable<string> | Iterable<string>): AsyncGenerator<string> {
+  for await (const text of texts) yield terminalLines(text);
 }
 
 /** Writes lines, and rejects if the reader exits before it has read them. */

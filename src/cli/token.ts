@@ -5,7 +5,7 @@ import { makeToken, randomBytes } from "../core/auth/token.ts";
 import { toIsoString, toTokenSummary } from "../core/auth/token-summary.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { withSettings } from "./config/command-options.ts";
-import { formatTable, printAll, printError, printLines } from "./output.ts";
+import { formatTable, printAll, printError, printStoredLines } from "./output.ts";
 import { withStore } from "./with-store.ts";
 
 export function tokenCommand(): Command {
@@ -85,7 +85,9 @@ function listCommand(): Command {
       lastUsed ?? "never used",
     ]);
     const header = ["NAME", "STATE", "CREATED", "EXPIRES", "REVOKED", "LAST USED"];
-    await printLines(json ? summaries.map((row) => JSON.stringify(row)) : formatTable([header, ...rows]));
+    await printStoredLines(
+      json ? summaries.map((row) => JSON.stringify(row)) : formatTable([header, ...rows]),
+    );
   });
 }
 

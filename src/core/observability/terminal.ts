@@ -39,6 +39,18 @@ export function printable(text: string, { unicode }: TextStyle): string {
   return unicode ? escaped : escaped.replaceAll(/[^ -~]/gu, escapeCharacter);
 }
 
+/**
+ * Text that clients sent, in lines, as it may be written to a terminal. Characters are escaped as in JSON: JSON keeps its
+ * meaning.
+ */
+export function terminalLines(text: string): string {
+  return text.replaceAll(unprintable, (character) =>
+    character === "\n" || character === "\t"
+      ? character
+      : `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
 function escapeCharacter(character: string): string {
   return `\\u{${character.codePointAt(0)?.toString(16)}}`;
 }

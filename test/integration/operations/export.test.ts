@@ -133,6 +133,28 @@ test("a database connection that is lost during the export is an error of one li
   expect(await child.exited).toBe(1);
 }, 60_000);
 
+test("a terminal gets control characters escaped, a pipe the exact text", async () => {
+  using folder = new TemporaryFolder();
+  const database = `sqlite:${folder.file("plants.db")}`;
+  const name = "a\u009b31m\u202eb\x1b[2J";
+  await storeLines(database, [plantJson(1n, name)]);
+  for (const [args, escaped] of [
+    [["get", "1"], '"a\\u009b31m\\u202eb\\u001b[2J"'],
+    [["export"], '"a\\u009b31m\\u202eb\\u001b[2J"'],
+    [["export", "--format", "csv"], "1,a\\u009b31m\\u202eb\\u001b[2J,"],
+  ] as const) {
+    const command = [plantstore, ...args, "--database", database];
+    const shown: Uint8Array[] = [];
+    const child = Bun.spawn(command, { terminal: { data: (_, bytes) => void shown.push(bytes) } });
+    expect(await child.exited).toBe(0);
+    while (!Buffer.concat(shown).toString().includes("\n")) await Bun.sleep(10);
+    expect(Buffer.concat(shown).toString()).toContain(escaped);
+    for (const character of ["\x1b", "\x9b", "\u202e"])
+      expect(Buffer.concat(shown).toString()).not.toContain(character);
+    expect((await run([...args, "--database", database])).stdout).toContain("\u009b31m\u202eb");
+  }
+});
+
 test("a full disk is an error of one line", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;

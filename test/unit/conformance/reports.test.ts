@@ -7,6 +7,7 @@ import { formatJunitReport } from "../../../src/conformance/junit-report.ts";
 import type { Rule } from "../../../src/conformance/rule.ts";
 import { type ConformanceReport, conforms, type RuleResult } from "../../../src/conformance/run.ts";
 import { formatTextReport } from "../../../src/conformance/text-report.ts";
+import { transcriptLines } from "../../../src/conformance/transcript-text.ts";
 
 const golden = (name: string) => Bun.file(new URL(`golden/${name}`, import.meta.url)).text();
 const bytesOf = (text: string) => Buffer.from(text, "latin1");
@@ -116,4 +117,11 @@ test("a server conforms if no rule fails and one was checked", () => {
   expect([of("holds"), of("holds", "skipped"), of("holds", "fails"), of("skipped"), of()]).toEqual([
     ...[true, true, false, false, false],
   ]);
+});
+
+test("a transcript of any bytes takes linear time", () => {
+  const startedAt = performance.now();
+  const lines = transcriptLines(Buffer.from("HTTP/1.1 200".repeat(300_000)), new Set(["secret"]));
+  expect(lines.at(-1)).toBe("… 3,598,000 more characters");
+  expect(performance.now() - startedAt).toBeLessThan(2_000);
 });

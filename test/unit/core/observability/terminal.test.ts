@@ -1,7 +1,7 @@
 // The style of text for people, by the environment.
 
 import { expect, test } from "bun:test";
-import { textStyle } from "../../../../src/core/observability/terminal.ts";
+import { terminalLines, textStyle } from "../../../../src/core/observability/terminal.ts";
 
 test.each([
   [{}, true],
@@ -27,4 +27,14 @@ test.each([
   expect(textStyle(true, environment).unicode).toBe(unicode);
   // A file is in UTF-8 wherever it was written.
   expect(textStyle(false, environment).unicode).toBe(true);
+});
+
+test("stored text on a terminal has no control characters, and JSON keeps its meaning", () => {
+  const plant = { name: "a\u009b31m\u202eb\u2028\u007f\u0085", tag: "植物 🌱\t" };
+  const line = `${JSON.stringify(plant)}\n`;
+  expect(terminalLines(line)).toBe(
+    '{"name":"a\\u009b31m\\u202eb\\u2028\\u007f\\u0085","tag":"植物 🌱\\t"}\n',
+  );
+  expect(JSON.parse(terminalLines(line))).toEqual(plant);
+  expect(terminalLines('id\tname\n1\t"a\nb\x1b[2J"\r\n')).toBe('id\tname\n1\t"a\nb\\u001b[2J"\\u000d\n');
 });
