@@ -5,7 +5,6 @@ import { OperatorError } from "../core/operator-error.ts";
 import type { ReadablePlantStore } from "../core/store/plant-store.ts";
 import { formatOfFile, formats } from "../operations/format.ts";
 import { type ImportCounts, importPlants, StoreUnavailable } from "../operations/import.ts";
-import { ImportedCount } from "../operations/imported-count.ts";
 import { operatorProgress } from "../operations/progress.ts";
 import { RejectedFile, type Report } from "../operations/rejected-file.ts";
 import { openSource } from "../operations/source.ts";
@@ -50,7 +49,6 @@ async function importFile(config: ImportConfig, file: string): Promise<void> {
 
   async function importInto(store: ReadablePlantStore): Promise<void> {
     isOpen = true;
-    const count = new ImportedCount(store, () => performance.now());
     const progress = operatorProgress(quiet ? undefined : standardError());
     // After the store is open: without a store, the report of an earlier import is kept.
     const rejectedFile = new RejectedFile(file === "-" ? undefined : file, source.access);
@@ -61,13 +59,11 @@ async function importFile(config: ImportConfig, file: string): Promise<void> {
         onRejected: (record) => rejectedFile.add(record),
         onBatch: (soFar) => {
           counts = soFar;
-          count.update(soFar.created);
           progress.update(soFar.created + soFar.unchanged + soFar.rejected, source.fractionRead());
         },
       });
     } finally {
       progress.end();
-      await count.flush();
       report = rejectedFile.finish();
     }
   }

@@ -19,14 +19,7 @@ import { ReadyFile } from "./ready-file.ts";
 import type { ServerAddresses, ServerVariant } from "./serve.ts";
 
 /** The settings of a server that a sandbox does not have: those of a store that is kept, and TLS. */
-const excluded = [
-  "database",
-  "migrate",
-  "bootstrapToken",
-  "consoleHistory",
-  "tlsCertificate",
-  "tlsKey",
-] as const;
+const excluded = ["database", "migrate", "bootstrapToken", "tlsCertificate", "tlsKey"] as const;
 type SandboxServerSettingName = Exclude<ServerSettingName, (typeof excluded)[number]>;
 
 const ownNames = ["sandboxToken", "sandboxSeed", "sandboxReadyPath", "exitWithParent"] as const;
@@ -85,7 +78,7 @@ function toServeConfig(config: SandboxConfig): ServeConfig {
   >;
   return {
     ...config,
-    ...{ database: "memory:", migrate: "on", bootstrapToken: "off", consoleHistory: "off" },
+    ...{ database: "memory:", migrate: "on", bootstrapToken: "off" },
     ...{ tlsCertificate: undefined, tlsKey: undefined },
     sources: { ...config.sources, ...sources },
   } satisfies ServeConfig;

@@ -6,7 +6,6 @@ import { Backups, type RunningCopy } from "../console/backups.ts";
 import { TrustedProxies } from "../console/client-address.ts";
 import { ConsoleToken } from "../console/console-token.ts";
 import { Exports } from "../console/exports.ts";
-import { HistoryFile } from "../console/history-file.ts";
 import { Imports } from "../console/imports.ts";
 import { Indexes } from "../console/indexes.ts";
 import { Inventory } from "../console/inventory.ts";
@@ -15,7 +14,7 @@ import { OperatorConsole } from "../console/operator-console.ts";
 import { Plants, type PlantsDependencies } from "../console/plants.ts";
 import type { RecentCreates } from "../console/recent-creates.ts";
 import { RecentRequests } from "../console/recent-requests.ts";
-import { RecentSamples, sampleMs } from "../console/recent-samples.ts";
+import { RecentSamples } from "../console/recent-samples.ts";
 import { Requests } from "../console/requests.ts";
 import type { Sessions } from "../console/sessions.ts";
 import { Tokens } from "../console/tokens.ts";
@@ -24,7 +23,6 @@ import { randomBytes } from "../core/auth/token.ts";
 import type { BodyCapture } from "../core/http/create-plant.ts";
 import type { PublicHandler } from "../core/http/handler.ts";
 import type { Clock, Emit } from "../core/observability/server-event.ts";
-import { errorMessage } from "../core/operator-error.ts";
 import type { GroupCommit } from "../core/store/group-commit.ts";
 import type { PlantReader } from "../core/store/plant-reader.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
@@ -33,9 +31,6 @@ import type { ServeConfig } from "./config/resolve.ts";
 const recentRequestsMax = 1_000;
 
 const sqliteScheme = "sqlite:";
-
-/** Of the file with the samples of the charts, beside an SQLite store. */
-const historySuffix = "-history";
 
 export interface ConsoleResources {
   readonly store: PlantStore;
@@ -58,7 +53,8 @@ export function createConsole(config: ServeConfig, parts: ConsoleResources): Ope
   const { adminNames, trustedProxies, bodyBytesMax, database } = config;
   const { store, recentCreates, resources, emit, subscribers, now, wallNow, create, groupCommit } = parts;
   const lookupHash = (hash: string) => parts.authenticator.lookupHash(hash);
-  const history = startHistory(config, parts);
+  const history = new RecentSamples(now(), Date.now());
+  subscribers.push((event) => history.handle(event));
   const recent = new RecentRequests(recentRequestsMax);
   subscribers.push((event) => recent.handle(event));
 
@@ -75,8 +71,6 @@ export function createConsole(config: ServeConfig, parts: ConsoleResources): Ope
   reader().catch(() => undefined);
   resources.defer(async () => (await opening?.catch(() => undefined))?.close());
 
-  const stopWatching = watchImports(reader, emit, now);
-  resources.defer(stopWatching);
   const imports = new Imports({ groupCommit, recordBytesMax: bodyBytesMax, emit, now });
   resources.defer(() => imports.close());
   const requests = new Requests({ recent, bodyCapture: parts.bodyCapture, emit, now, wallNow: Date.now });
@@ -137,53 +131,6 @@ export function createConsole(config: ServeConfig, parts: ConsoleResources): Ope
     about: { version: packageJson.version, engine: store.engine, run: crypto.randomUUID() },
     onInternalError: (error) => emit({ kind: "internalError", requestId: "console", error }),
   });
-}
-
-/** Emits what imports by the command have created, in time for each sample; returns a function that ends it. */
-function watchImports(reader: () => Promise<PlantReader>, emit: Emit, now: Clock): () => void {
-  let last: number | undefined;
-  let isReading = false;
-  const readTotal = async () => {
-    const total = await (await reader()).importedTotal();
-    if (last !== undefined && total > last)
-      emit({ kind: "plantsImportedElsewhere", created: total - last, endedAt: now() });
-    last = total;
-  };
-  const tick = () => {
-    // A store that is slow to respond is not asked again: the calls would queue up.
-    if (isReading) return;
-    isReading = true;
-    readTotal()
-      // A store that cannot be read is reported by what needs it.
-      .catch(() => undefined)
-      .finally(() => {
-        isReading = false;
-      });
-  };
-  tick();
-  const timer = setInterval(tick, sampleMs);
-  return () => clearInterval(timer);
-}
-
-/** The samples of the charts, which a file stores from one start to the next. */
-function startHistory(
-  { consoleHistory, database }: ServeConfig,
-  { subscribers, resources, emit, now }: ConsoleResources,
-): RecentSamples {
-  const history = new RecentSamples(now(), Date.now());
-  subscribers.push((event) => history.handle(event));
-  const store = sqliteFile(database);
-  const path = consoleHistory ?? (store === undefined ? "off" : `${store}${historySuffix}`);
-  if (path === "off") return history;
-  const file = new HistoryFile(path, history, now(), (error) => {
-    emit({ kind: "historyFileFailed", reason: errorMessage(error) });
-  });
-  const timer = setInterval(() => void file.update(now()), sampleMs);
-  resources.defer(() => {
-    clearInterval(timer);
-    return file.end(now());
-  });
-  return history;
 }
 
 /** The path of an SQLite store; undefined for another engine. */

@@ -21,11 +21,11 @@ export const minutesMax = 1_440;
 const latencyOptions = { lowest: 1, highest: 3_600_000_000, figures: 2 } as const;
 
 /** The events of five seconds or of a minute. */
-export interface Sample {
+interface Sample {
   /** Plants created by requests, and creates of plants that were already stored. */
   readonly created: number;
   readonly unchanged: number;
-  /** Plants created by imports: into the running server, and by the command. */
+  /** Plants created by imports in the console. */
   readonly imported: number;
   /** Errors by their number, without those that did not occur. */
   readonly errors: Readonly<Record<string, number>>;
@@ -41,24 +41,18 @@ export interface Sample {
 }
 
 /**
- * Consecutive samples, oldest first, null where no server was counting. `first` is the number of the first one: its start in
- * milliseconds since the epoch, divided by its length, so that the numbers continue after a restart.
+ * Consecutive samples, oldest first, null before the server's start. `first` is the number of the first one: its start in
+ * milliseconds since the epoch, divided by its length, so that the page can continue its charts after a restart.
  */
-export interface Samples {
+interface Samples {
   readonly first: number;
   readonly samples: readonly (Sample | null)[];
 }
 
-/** A sample with its number. */
-export interface NumberedSample {
-  readonly number: number;
-  readonly sample: Sample;
-}
-
-export type SampleLength = typeof sampleMs | typeof minuteMs;
+type SampleLength = typeof sampleMs | typeof minuteMs;
 
 /** Of a time without events. */
-export const emptySample: Sample = {
+const emptySample: Sample = {
   created: 0,
   unchanged: 0,
   imported: 0,
@@ -100,7 +94,6 @@ export class RecentSamples {
     if (event.kind === "requestCompleted") this.#countRequest(event.request);
     else if (event.kind === "batchCommitted") this.#countBatch(event);
     else if (event.kind === "plantsImported") this.#countImport(event);
-    else if (event.kind === "plantsImportedElsewhere") this.#countImport({ ...event, unchanged: 0 });
   }
 
   /** The samples that have ended, from a number on. */
@@ -110,22 +103,6 @@ export class RecentSamples {
     return length === sampleMs
       ? this.#samples.since(number, this.#number)
       : this.#minutes.since(number, Math.floor(this.#number / samplesPerMinute) + 1);
-  }
-
-  /** The sample that is being counted, before its end, with what was restored of its number. Counting starts again. */
-  takeCurrent(now: number): NumberedSample {
-    this.#endSamples(now);
-    const sample = this.#takeSample();
-    const restored = this.#samples.since(this.#number, this.#number + 1).samples[0];
-    return { number: this.#number, sample: restored ? mergeSamples(restored, sample) : sample };
-  }
-
-  /** Adds samples of an earlier server, unless they are too old, or of a time to come. */
-  restore(length: SampleLength, earlier: Iterable<NumberedSample>): void {
-    for (const { number, sample } of earlier) {
-      if (length === sampleMs && number <= this.#number) this.#add(number, sample);
-      if (length === minuteMs && number <= this.#number / samplesPerMinute) this.#minutes.add(number, sample);
-    }
   }
 
   #startOf(number: number): number {

@@ -29,7 +29,6 @@ type Events = Pick<StoreEvents, "onUnavailable" | "onFailed">;
 interface Change {
   readonly create?: readonly NewPlant[];
   readonly edit?: PlantEdit;
-  readonly imported?: number;
   readonly token?: readonly [method: keyof TokenStore, ...args: unknown[]];
 }
 
@@ -55,7 +54,6 @@ export class JournalStore implements ReadablePlantStore {
   readonly #events: Events;
   readonly #plants = new Plants();
   readonly #tokens = new Tokens();
-  #imported = 0;
   /** The results of this process's own changes, by the ids of their entries. */
   readonly #results = new Map<string, unknown>();
   /** The end of the last call: the calls of a process are made one after the other. */
@@ -123,10 +121,6 @@ export class JournalStore implements ReadablePlantStore {
     return { plants: await this.count({}), bytes: await this.bytesOnDisk(), schemaVersion: 1 };
   }
 
-  addImported(imported: number): Promise<void> {
-    return this.#change({ imported });
-  }
-
   bytesOnDisk(): Promise<number> {
     return this.#journal.bytes();
   }
@@ -145,7 +139,6 @@ export class JournalStore implements ReadablePlantStore {
       creations: async () => [],
       createdSince: async () => undefined,
       countPart: (afterId, plantsMax) => this.#read(() => plants.countPart(afterId, plantsMax)),
-      importedTotal: () => this.#read(() => this.#imported),
       indexStates: async () => states,
       close: async () => undefined,
     };
@@ -195,8 +188,7 @@ export class JournalStore implements ReadablePlantStore {
     }
   }
 
-  #apply({ create, edit, imported = 0, token }: Change): unknown {
-    this.#imported += imported;
+  #apply({ create, edit, token }: Change): unknown {
     if (edit !== undefined) return this.#plants.edit({ ...edit, id: BigInt(edit.id) });
     if (token !== undefined) return this.#call(token[0], token.slice(1));
     return create?.map((plant) => this.#plants.create(toNewPlant(BigInt(plant.id), plant)));

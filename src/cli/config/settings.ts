@@ -141,13 +141,6 @@ const serverSettings = {
     description: "serve the operator console on the admin listener",
     parse: oneOf("on", "off"),
   },
-  consoleHistory: {
-    group: "admin",
-    flag: "--console-history <file|off>",
-    description:
-      "file in which the console's charts survive a restart, or off; if not set, the name of an SQLite store with -history at its end, and off on PostgreSQL",
-    parse: parseText,
-  },
   adminPasswordHash: {
     flag: "--admin-password-hash <hash>",
     group: "admin",

@@ -53,12 +53,7 @@ export class Log {
   handle(event: ServerEvent): void {
     if (this.#hasEnded) return;
     if (event.kind === "requestCompleted") this.#logRequest(event.request);
-    else if (
-      event.kind !== "batchCommitted" &&
-      event.kind !== "plantsImported" &&
-      event.kind !== "plantsImportedElsewhere"
-    )
-      this.#write(event);
+    else if (event.kind !== "batchCommitted" && event.kind !== "plantsImported") this.#write(event);
   }
 
   /**
@@ -113,9 +108,7 @@ interface Line {
 
 type LoggedEvent = Exclude<
   ServerEvent,
-  {
-    readonly kind: "requestCompleted" | "batchCommitted" | "plantsImported" | "plantsImportedElsewhere";
-  }
+  { readonly kind: "requestCompleted" | "batchCommitted" | "plantsImported" }
 >;
 
 /** The line of each kind of event. */
@@ -160,8 +153,6 @@ const lines: {
   tokenRemovalFailed: ({ reason }) =>
     line("warn", "removing ended tokens failed; nothing else depends on it", { reason }),
   jwksRefreshFailed: ({ reason }) => throttled("JWKS refresh failed; cached keys stay in use", { reason }),
-  historyFileFailed: ({ reason }) =>
-    throttled("writing the history of the console failed; nothing else depends on it", { reason }),
   bodyCaptureChanged: ({ minutes }) =>
     minutes === 0
       ? line("info", "request bodies are no longer stored", {})

@@ -90,8 +90,6 @@ export class Metrics {
       case "certificateLoaded":
         this.#certificateExpiresAt = event.expiresAt;
         break;
-      // One import, and as many servers that see it.
-      case "plantsImportedElsewhere":
       case "configured":
       case "storeDegraded":
       case "connectionsShed":
@@ -100,7 +98,6 @@ export class Metrics {
       case "tokenRemovalFailed":
       case "traceExportFailed":
       case "certificateReloadFailed":
-      case "historyFileFailed":
       case "bodyCaptureChanged":
       case "jwksRefreshFailed":
       case "listening":

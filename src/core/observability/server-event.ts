@@ -20,7 +20,6 @@ export type ServerEvent =
   | { readonly kind: "requestCompleted"; readonly request: Readonly<RequestRecord> }
   | BatchCommitted
   | PlantsImported
-  | PlantsImportedElsewhere
   | ImportEnded
   /** `expiresAt` is in milliseconds since the epoch. */
   | { readonly kind: "certificateLoaded"; readonly subject: string; readonly expiresAt: number }
@@ -40,8 +39,6 @@ export type ServerEvent =
   | { readonly kind: "lastUsedWriteFailed"; readonly reason: string }
   | { readonly kind: "tokenRemovalFailed"; readonly reason: string }
   | { readonly kind: "jwksRefreshFailed"; readonly reason: string }
-  /** The file of the console's charts cannot be read or written. */
-  | { readonly kind: "historyFileFailed"; readonly reason: string }
   /** An operator has switched the storing of bodies for the recent requests on, for some minutes, or off with 0. */
   | { readonly kind: "bodyCaptureChanged"; readonly minutes: number }
   | PlantEdited
@@ -68,13 +65,6 @@ export interface PlantsImported {
   readonly kind: "plantsImported";
   readonly created: number;
   readonly unchanged: number;
-  readonly endedAt: number;
-}
-
-/** Plants that the command `plantstore import` has created in the last seconds: in a process of its own, which every server of the store sees. */
-interface PlantsImportedElsewhere {
-  readonly kind: "plantsImportedElsewhere";
-  readonly created: number;
   readonly endedAt: number;
 }
 

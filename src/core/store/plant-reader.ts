@@ -141,8 +141,6 @@ export interface PlantReader {
   createdSince(times: readonly number[]): Promise<number[] | undefined>;
   /** Counts at most `plantsMax` plants with greater ids than `afterId`. */
   countPart(afterId: bigint | undefined, plantsMax: number): Promise<CountedPart>;
-  /** How many plants the command `plantstore import` has created so far. */
-  importedTotal(): Promise<number>;
   indexStates(): Promise<IndexStates>;
   close(): Promise<void>;
 }

@@ -167,9 +167,6 @@ export interface ReadablePlantStore extends PlantStore {
   /** Measures the store; counts the plants. */
   size(): Promise<StoreSize>;
 
-  /** Adds to PlantReader.importedTotal. Rejects if that cannot be stored. */
-  addImported(created: number): Promise<void>;
-
   /**
    * Distributes the plants by id over the nodes of the Citus cluster in which the database is, also those that are stored
    * already, in one transaction. Safe to repeat, and to run twice at once. Rejects with an OperatorError if it cannot. An

@@ -2,7 +2,6 @@
 
 import { expect, test } from "bun:test";
 import {
-  emptySample,
   minuteMs,
   minutesMax,
   RecentSamples,
@@ -111,25 +110,6 @@ test("a minute sums up its samples: the mean of the medians, and the worst 99th 
       batchPlants: 4,
     },
   ]);
-});
-
-test("samples of an earlier server are continued, with a gap where no server was counting", () => {
-  const startedAt = 10_000 * sampleMs;
-  const recent = new RecentSamples(0, startedAt);
-  const sample = { ...emptySample, created: 7, errors: { 40009: 2 } };
-  recent.restore(sampleMs, [
-    // Too old, 3 samples ago, the sample that is being counted, and one of a clock that was set back.
-    { number: 10_000 - samplesMax, sample },
-    { number: 9_997, sample },
-    { number: 10_000, sample },
-    { number: 10_001, sample },
-  ]);
-  recent.handle(completed("created", 1));
-  const { first, samples } = recent.since(sampleMs, 9_000, sampleMs);
-  expect([first, samples.map((each) => each?.created ?? null)]).toEqual([9_997, [7, null, null, 8]]);
-  recent.restore(minuteMs, [{ number: 700, sample }]);
-  const minutes = recent.since(minuteMs, 0, sampleMs);
-  expect([minutes.first, minutes.samples[0]?.created, minutes.samples[1]]).toEqual([700, 7, null]);
 });
 
 test("p50 and p99 are at most an eighth above the exact percentile", () => {

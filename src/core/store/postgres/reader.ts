@@ -13,7 +13,6 @@ import type {
 import { countCreatedSince, findSummaries, searchPlants } from "../plant-search.ts";
 import type { PostgresUrl } from "./connection-url.ts";
 import { rejectForOperator } from "./errors.ts";
-import { importedTotal } from "./imported-plants.ts";
 import { PostgresIndexes } from "./indexes.ts";
 import { PostgresPlantQueries } from "./plant-queries.ts";
 import { PostgresPlants, recordsCreations } from "./plants.ts";
@@ -60,10 +59,6 @@ export class PostgresReader implements PlantReader {
 
   countPart(afterId: bigint | undefined, plantsMax: number): Promise<CountedPart> {
     return this.#queries.countPart(afterId, plantsMax).catch(rejectForOperator);
-  }
-
-  importedTotal(): Promise<number> {
-    return this.#primary.once(importedTotal).catch(rejectForOperator);
   }
 
   #recordsCreations(): Promise<boolean> {

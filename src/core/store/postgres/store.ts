@@ -21,7 +21,6 @@ import { citusVersion, distribute } from "./citus/distribution.ts";
 import { type PostgresUrl, parsePostgresUrl, toLocation } from "./connection-url.ts";
 import { DatabaseError, type Pool } from "./driver.ts";
 import { classifyError, errorReason, rejectForOperator } from "./errors.ts";
-import { addImported } from "./imported-plants.ts";
 import { PostgresIndexes } from "./indexes.ts";
 import { assertSchema, migrate, newestVersion } from "./migrations.ts";
 import { countPlants, exportPlants, PostgresPlants } from "./plants.ts";
@@ -167,10 +166,6 @@ export class PostgresStore implements ReadablePlantStore {
   async size(): Promise<StoreSize> {
     const plants = await this.count({});
     return { plants, bytes: await this.bytesOnDisk(), schemaVersion: newestVersion };
-  }
-
-  addImported(created: number): Promise<void> {
-    return this.#primary.once((pool) => addImported(pool, created));
   }
 
   distribute(): Promise<Distribution> {

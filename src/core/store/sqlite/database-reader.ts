@@ -4,7 +4,6 @@ import { OperatorError } from "../../operator-error.ts";
 import type { PlantReader } from "../plant-reader.ts";
 import { countCreatedSince, findSummaries, searchPlants } from "../plant-search.ts";
 import { type Database, SQLiteError } from "./driver.ts";
-import { importedTotal } from "./imported-plants.ts";
 import { indexStates, recordsCreations } from "./indexes.ts";
 import { SqlitePlantQueries } from "./plant-queries.ts";
 
@@ -20,7 +19,6 @@ export function databaseReader(current: () => Database): Omit<PlantReader, "clos
     createdSince: async (times) =>
       recordsCreations(current()) ? countCreatedSince(queries(), times) : undefined,
     countPart: async (afterId, plantsMax) => queries().countPart(afterId, plantsMax),
-    importedTotal: async () => importedTotal(current()),
     indexStates: indexStatesNow,
   };
 }

@@ -57,10 +57,6 @@ export class SqliteReader implements PlantReader {
     return this.#worker.call("reader", "countPart", afterId, plantsMax);
   }
 
-  importedTotal(): Promise<number> {
-    return this.#worker.call("reader", "importedTotal");
-  }
-
   indexStates(): Promise<IndexStates> {
     return this.#worker.call("reader", "indexStates");
   }

@@ -21,7 +21,6 @@ import { openDatabase } from "./connection.ts";
 import { type Database, SQLiteError } from "./driver.ts";
 import { diskFailure, isFailedFsync, readFailureMarker, writeFailureMarker } from "./errors.ts";
 import { bytesOnDisk, OpenFiles, walBytes } from "./files.ts";
-import { addImported } from "./imported-plants.ts";
 import { recordsCreations, SqliteIndexes } from "./indexes.ts";
 import { probeCommit, schemaVersion } from "./migrations.ts";
 import { countPlants, exportPlants, SqlitePlants, type SqliteStoredPlant } from "./plants.ts";
@@ -151,10 +150,6 @@ export class SqliteStore implements ReadablePlantStore {
       bytes: bytesOnDisk(this.#path),
       schemaVersion: schemaVersion(this.#database, this.#path),
     };
-  }
-
-  addImported(created: number): Promise<void> {
-    return this.#write(async () => addImported(this.#database, created));
   }
 
   openReader(): Promise<SqliteReader> {

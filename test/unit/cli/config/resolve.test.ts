@@ -31,7 +31,6 @@ test("the configuration is frozen, and each value has its type", () => {
 /** Values of the settings that have no default, or depend on another; the others get their default. */
 const samples: Partial<Record<SettingName, string>> = {
   publicUrl: "https://plants.example/v1",
-  consoleHistory: "history",
   adminPasswordHash: `$argon2id$v=19$m=65536,t=2,p=1$${"a".repeat(43)}$${"b".repeat(43)}`,
   adminNames: "console.plants.example",
   trustedProxies: "10.0.0.0/8,::1",
