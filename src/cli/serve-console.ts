@@ -20,7 +20,6 @@ import type { Sessions } from "../console/sessions.ts";
 import { Tokens } from "../console/tokens.ts";
 import type { Authenticator } from "../core/auth/authenticator.ts";
 import { randomBytes } from "../core/auth/token.ts";
-import type { BodyCapture } from "../core/http/create-plant.ts";
 import type { PublicHandler } from "../core/http/handler.ts";
 import type { Clock, Emit } from "../core/observability/server-event.ts";
 import type { GroupCommit } from "../core/store/group-commit.ts";
@@ -45,7 +44,6 @@ export interface ConsoleResources {
   readonly sessions: Sessions;
   readonly authenticator: Pick<Authenticator, "lookupHash">;
   readonly groupCommit: GroupCommit;
-  readonly bodyCapture: BodyCapture;
   readonly create: PublicHandler["create"];
 }
 
@@ -73,8 +71,7 @@ export function createConsole(config: ServeConfig, parts: ConsoleResources): Ope
 
   const imports = new Imports({ groupCommit, recordBytesMax: bodyBytesMax, emit, now });
   resources.defer(() => imports.close());
-  const requests = new Requests({ recent, bodyCapture: parts.bodyCapture, emit, now, wallNow: Date.now });
-  resources.defer(() => requests.close());
+  const requests = new Requests(recent, () => Date.now() - now());
   const file = sqliteFile(database);
   const backups =
     file === undefined

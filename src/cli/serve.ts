@@ -218,9 +218,7 @@ export async function serve(config: ServeConfig, variant?: ServerVariant): Promi
   resources.defer(() => groupCommit.close());
 
   // The handler, which both listeners call
-  const bodyCapture = { isOn: false };
   const handlerDependencies: HandlerDependencies = {
-    bodyCapture,
     authenticator,
     rateLimit,
     bodyReader,
@@ -243,7 +241,7 @@ export async function serve(config: ServeConfig, variant?: ServerVariant): Promi
     recentCreates &&
     createConsole(config, {
       ...{ store, recentCreates, resources, emit, subscribers, now, wallNow },
-      ...{ authenticator, groupCommit, bodyCapture, create, sessions },
+      ...{ authenticator, groupCommit, create, sessions },
     });
   const extension = variant?.extend({
     ...{ handler, handlerDependencies, sessions, resources, emit, now },

@@ -111,7 +111,6 @@ export class OperatorConsole implements AdminRoutes {
       ["import/cancel", (body) => imports.cancel(pickStrings(body, "import"))],
       ["backup", () => backups?.start() ?? noBackups()],
       ["backup/cancel", () => backups?.cancel() ?? noBackups()],
-      ["requests/bodies", (body) => requests.captureBodies(pickStrings(body, "minutes"))],
       ["plant/change", (body, client) => plants.change(pickStrings(body, "expected", "replacement"), client)],
       ["plant/delete", (body, client) => plants.delete(pickStrings(body, "expected"), client)],
       ["tokens", (body) => tokens.issue(pickStrings(body, "name", "expires"))],

@@ -32,10 +32,4 @@ export class RecentRequests {
       if (record !== undefined) yield record;
     }
   }
-
-  /** Drops the bodies of all records. */
-  dropBodies(): void {
-    for (const [at, record] of this.#records.entries())
-      if (record?.body !== undefined) this.#records[at] = { ...record, body: undefined };
-  }
 }

@@ -1,6 +1,6 @@
-// The recent requests: a table that is reloaded, with a filter by code, and the bodies where an operator has them stored.
+// The recent requests: a table that is reloaded, with a filter by code.
 
-import { errorMessage, get, post } from "./api.js";
+import { get } from "./api.js";
 import { ErrorMessage } from "./dialogs.js";
 import { html, untrustedText } from "./format.js";
 import { ReloadingSection } from "./reloading-section.js";
@@ -8,10 +8,9 @@ import { exactTime, formatMs } from "./units.js";
 
 /**
  * @typedef {{ requestId: string, at: string, ms: number, method: string, path: string, status: number, code: string,
- *   message: string | null, token: string | null, body: string | null }} RecentRequest
- * @typedef {{ requests: RecentRequest[], counts: Record<string, number>, captureEndsAt: number | null }} RequestList
- * @typedef {{ list: RequestList | null, error: string, code: string, count: number, openId: string | null,
- *   minutes: string }} State
+ *   message: string | null, token: string | null }} RecentRequest
+ * @typedef {{ requests: RecentRequest[], counts: Record<string, number> }} RequestList
+ * @typedef {{ list: RequestList | null, error: string, code: string, count: number, openId: string | null }} State
  */
 
 const firstCount = 20;
@@ -33,7 +32,7 @@ function isError(code) {
 /** @extends {ReloadingSection<{ slowTick: number }, State>} */
 export class Requests extends ReloadingSection {
   /** @override @type {State} */
-  state = { list: null, error: "", code: "", count: firstCount, openId: null, minutes: "15" };
+  state = { list: null, error: "", code: "", count: firstCount, openId: null };
 
   /** @override */
   async fetchData() {
@@ -44,16 +43,6 @@ export class Requests extends ReloadingSection {
   /** @param {Partial<State>} change */
   async show(change) {
     this.setState(change, () => void this.load());
-  }
-
-  /** @param {string} minutes */
-  async captureBodies(minutes) {
-    try {
-      await post("requests/bodies", { minutes });
-      await this.load();
-    } catch (error) {
-      this.setState({ error: errorMessage(error) });
-    }
   }
 
   /** @override */
@@ -83,7 +72,6 @@ export class Requests extends ReloadingSection {
           matching > count &&
           html`<button type="button" class="link" onClick=${() => this.show({ count: countMax })}>Show all ${matching.toLocaleString("en-US")}</button>`
         }
-        ${list !== null && this.bodies(list)}
       </section>
     `;
   }
@@ -133,43 +121,6 @@ export class Requests extends ReloadingSection {
       </table>
     `;
   }
-
-  /** @param {RequestList} list */
-  bodies({ captureEndsAt }) {
-    const { minutes } = this.state;
-    if (captureEndsAt !== null)
-      return html`
-        <p class="capture on" role="status">
-          <span>
-            Bodies are stored until ${new Date(captureEndsAt).toLocaleTimeString("en-GB")}: the first 4 KiB of each, in the memory of this
-            server only.
-          </span>
-          <button type="button" onClick=${() => this.captureBodies("0")}>Stop and drop them</button>
-        </p>
-      `;
-    return html`
-      <details class="capture">
-        <summary>Bodies are not stored</summary>
-        <p>
-          To see what a client sends, store the bodies for a while: the first 4 KiB of each of these requests, in the memory of this
-          server. They are never written to a disk or to the log, and are dropped when the time is over.
-        </p>
-        <div class="inline">
-          <select
-            aria-label="How long bodies are stored"
-            value=${minutes}
-            onChange=${(/** @type {Event & { currentTarget: HTMLSelectElement }} */ event) =>
-              this.setState({ minutes: event.currentTarget.value })}
-          >
-            <option value="5">for 5 minutes</option>
-            <option value="15">for 15 minutes</option>
-            <option value="60">for 1 hour</option>
-          </select>
-          <button type="button" onClick=${() => this.captureBodies(minutes)}>Store bodies</button>
-        </div>
-      </details>
-    `;
-  }
 }
 
 /** @param {RecentRequest} request */
@@ -182,7 +133,7 @@ function messageText({ code, message, method, path }) {
 }
 
 /** @param {RecentRequest} request */
-function details({ requestId, at, method, path, message, body }) {
+function details({ requestId, at, method, path, message }) {
   return html`
     <dl class="facts">
       <dt>Time</dt>
@@ -192,7 +143,6 @@ function details({ requestId, at, method, path, message, body }) {
       <dt>Id</dt>
       <dd><code>${requestId}</code></dd>
       ${message !== null && html`<dt>Message</dt><dd>${untrustedText(message)}</dd>`}
-      ${body !== null && html`<dt>Body</dt><dd><pre class="full-text"><bdi>${body}</bdi></pre></dd>`}
     </dl>
   `;
 }

@@ -14,17 +14,7 @@ export interface CreatePlantDependencies {
   readonly rateLimit: Pick<RateLimit, "consume"> | undefined;
   readonly bodyReader: Pick<BodyReader, "start">;
   readonly groupCommit: Pick<GroupCommit, "create" | "isFullFor">;
-  /** Undefined where there is no console. */
-  readonly bodyCapture?: BodyCapture | undefined;
 }
-
-/** Whether the start of each body is stored in the record of its request. */
-export interface BodyCapture {
-  isOn: boolean;
-}
-
-/** Longer bodies are stored up to this length: 4 MiB for a thousand requests. */
-const capturedBytesMax = 4_096;
 
 /** Where the response to a request goes. Only its first call counts. */
 export interface Responder {
@@ -42,7 +32,7 @@ export interface Responder {
 export async function createPlant(
   request: Request,
   record: PublicRequestRecord,
-  { authenticator, rateLimit, bodyReader, groupCommit, bodyCapture }: CreatePlantDependencies,
+  { authenticator, rateLimit, bodyReader, groupCommit }: CreatePlantDependencies,
   responder: Responder,
 ): Promise<void> {
   try {
@@ -67,7 +57,6 @@ export async function createPlant(
     try {
       const body = await reading.body;
       if (reading.hasTimedOut) return;
-      if (bodyCapture?.isOn && !(body instanceof ApiError)) record.body = body.slice(0, capturedBytesMax);
       newPlant = body instanceof ApiError ? body : parseNewPlant(body);
     } finally {
       reading.end();

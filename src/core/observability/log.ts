@@ -153,10 +153,6 @@ const lines: {
   tokenRemovalFailed: ({ reason }) =>
     line("warn", "removing ended tokens failed; nothing else depends on it", { reason }),
   jwksRefreshFailed: ({ reason }) => throttled("JWKS refresh failed; cached keys stay in use", { reason }),
-  bodyCaptureChanged: ({ minutes }) =>
-    minutes === 0
-      ? line("info", "request bodies are no longer stored", {})
-      : line("info", "request bodies are stored in memory for the console", { minutes }),
   importEnded: ({ kind: _, reason, ...counts }) =>
     reason === undefined
       ? line("info", "import in the console ended", counts)

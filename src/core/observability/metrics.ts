@@ -98,7 +98,6 @@ export class Metrics {
       case "tokenRemovalFailed":
       case "traceExportFailed":
       case "certificateReloadFailed":
-      case "bodyCaptureChanged":
       case "jwksRefreshFailed":
       case "listening":
       case "storeFailed":

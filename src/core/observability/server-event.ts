@@ -39,8 +39,6 @@ export type ServerEvent =
   | { readonly kind: "lastUsedWriteFailed"; readonly reason: string }
   | { readonly kind: "tokenRemovalFailed"; readonly reason: string }
   | { readonly kind: "jwksRefreshFailed"; readonly reason: string }
-  /** An operator has switched the storing of bodies for the recent requests on, for some minutes, or off with 0. */
-  | { readonly kind: "bodyCaptureChanged"; readonly minutes: number }
   | PlantEdited
   | { readonly kind: "internalError"; readonly requestId: string; readonly error: unknown }
   | { readonly kind: "shuttingDown"; readonly signal: string }
@@ -114,6 +112,4 @@ export interface RequestRecord {
   message?: string | undefined;
   /** The name of the token, once it is authenticated. */
   caller: string | undefined;
-  /** The start of the body, while an operator has switched that on. */
-  body?: Uint8Array | undefined;
 }
