@@ -1,76 +1,49 @@
 // The address of a client: the peer of its connection or, if that is a trusted proxy, the address in the proxy's Forwarded
 // (RFC 7239) or X-Forwarded-For field.
 
-import type { BlockList } from "node:net";
+import parseForwarded from "forwarded-parse";
+import ipaddr, { type IPv4, type IPv6 } from "ipaddr.js";
 
-/** An address or a range of addresses, such as 10.0.0.0/8. */
-interface AddressRange {
-  readonly address: string;
-  readonly prefix: number;
-  readonly family: "ipv4" | "ipv6";
-}
+type Address = IPv4 | IPv6;
 
-/** Loaded on first use, as it takes 6 ms of processor time. */
-function net(): typeof import("node:net") {
-  return process.getBuiltinModule("node:net");
-}
-
-function isIP(text: string): number {
-  return net().isIP(text);
-}
+/** A network address and the length of its prefix. */
+type AddressRange = [Address, number];
 
 /** Undefined if the text is not an address or range. A prefix of 0 is rejected, as it would trust every client. */
 export function parseAddressRange(text: string): AddressRange | undefined {
   const [, written = "", bits] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
-  const address = canonicalAddress(written);
+  const address = parseAddress(written);
   if (address === undefined) return undefined;
-  const family = getFamily(address);
-  const isMapped = family === "ipv4" && written.includes(":");
-  const prefixMax = family === "ipv4" ? 32 : 128;
-  const prefix = bits === undefined ? prefixMax : Number(bits) - (isMapped ? 96 : 0);
-  return prefix >= 1 && prefix <= prefixMax ? { address, prefix, family } : undefined;
+  const bitsMax = address.kind() === "ipv4" ? 32 : 128;
+  const isMapped = bitsMax === 32 && written.includes(":");
+  const prefix = bits === undefined ? bitsMax : Number(bits) - (isMapped ? 96 : 0);
+  return prefix >= 1 && prefix <= bitsMax ? [address, prefix] : undefined;
 }
 
-/** The canonical text of an address: IPv4-mapped IPv6 as IPv4, IPv6 compressed and without its zone. */
-function canonicalAddress(text: string): string | undefined {
-  const address = text.replace(/%.*$/s, "");
-  if (isIP(address) !== 6) return isIP(address) === 4 ? address : undefined;
-  const hostname = URL.parse(`http://[${address}]/`)?.hostname.slice(1, -1) ?? "";
-  const [, high, low] = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(hostname) ?? [];
-  if (high === undefined || low === undefined) return hostname;
-  return [high, low]
-    .map((hextet) => Number.parseInt(hextet, 16))
-    .flatMap((hextet) => [hextet >> 8, hextet & 255])
-    .join(".");
+/** IPv4-mapped IPv6 is IPv4, and the zone is dropped. Undefined for any other text, such as octal or abbreviated IPv4. */
+function parseAddress(text: string): Address | undefined {
+  const [address = ""] = text.split("%", 1);
+  const isValid = ipaddr.IPv6.isValid(address) || ipaddr.IPv4.isValidFourPartDecimal(address);
+  return isValid ? ipaddr.process(address) : undefined;
 }
 
 /** An IPv4 address, or the /64 of an IPv6 address, which usually belongs to one client. Other texts are returned unchanged. */
-export function toClientKey(address: string): string {
-  const canonical = canonicalAddress(address);
-  if (canonical === undefined || getFamily(canonical) === "ipv4") return address;
-  return `${splitHextets(canonical).slice(0, 4).join(":")}::/64`;
-}
-
-/** The /24 of an IPv4 address, or the /48 of an IPv6 address. Other texts are returned unchanged. */
-export function toNetwork(address: string): string {
-  const canonical = canonicalAddress(address);
-  if (canonical === undefined) return address;
-  if (getFamily(canonical) === "ipv4") return `${canonical.replace(/\.\d+$/, ".0")}/24`;
-  return `${splitHextets(canonical).slice(0, 3).join(":")}::/48`;
+export function toClientKey(text: string): string {
+  const address = parseAddress(text);
+  if (address === undefined) return text;
+  return "parts" in address ? `${address.parts.slice(0, 4).join(":")}::/64` : address.toString();
 }
 
 export class TrustedProxies {
-  readonly #ranges: BlockList | undefined;
+  readonly #ranges: readonly AddressRange[];
 
   /** @param ranges in the syntax of `parseAddressRange`. Throws a RangeError for any other. */
   constructor(ranges: readonly string[]) {
-    if (ranges.length === 0) return;
-    this.#ranges = new (net().BlockList)();
-    for (const text of ranges) {
+    this.#ranges = ranges.map((text) => {
       const range = parseAddressRange(text);
       if (range === undefined) throw new RangeError(`${text} is not an address range`);
-      this.#ranges.addSubnet(range.address, range.prefix, range.family);
-    }
+      return range;
+    });
   }
 
   /**
@@ -81,12 +54,14 @@ export class TrustedProxies {
    * @param peer the address at the other end of the connection.
    */
   clientAddress({ headers }: Request, peer: string): string {
-    const own = canonicalAddress(peer) ?? peer;
-    if (!this.#isTrusted(own)) return own;
+    const address = parseAddress(peer);
+    if (address === undefined) return peer;
+    const own = address.toString();
+    if (!this.#isTrusted(address)) return own;
     const forwarded = headers.get("forwarded");
     const forwardedFor = headers.get("x-forwarded-for");
     const clients = [
-      ...(forwarded === null ? [] : [this.#client(parseForwarded(forwarded))]),
+      ...(forwarded === null ? [] : [this.#client(forwardedNodes(forwarded))]),
       ...(forwardedFor === null ? [] : [this.#client(forwardedFor.split(","))]),
     ];
     const [first] = clients;
@@ -95,54 +70,30 @@ export class TrustedProxies {
 
   /** The rightmost node that is not trusted; the leftmost if all are. */
   #client(nodes: readonly string[]): string | undefined {
-    let client: string | undefined;
+    let client: Address | undefined;
     for (const node of nodes.toReversed()) {
       client = parseNode(node.trim());
       if (client === undefined || !this.#isTrusted(client)) break;
     }
-    return client;
+    return client?.toString();
   }
 
-  #isTrusted(address: string): boolean {
-    if (this.#ranges === undefined) return false;
-    return isIP(address) !== 0 && this.#ranges.check(address, getFamily(address));
+  #isTrusted(address: Address): boolean {
+    return ipaddr.subnetMatch(address, { trusted: [...this.#ranges] }, "other") === "trusted";
   }
 }
 
 /** The `for` parameter of each element of a Forwarded field, "" if an element has none; [] if the field is malformed. */
-function parseForwarded(text: string): string[] {
-  const pair =
-    /[ \t]*(?:([!#$%&'*+.^_`|~0-9A-Za-z-]+)=(?:"((?:[^"\\]|\\.)*)"|([^\s",;=]+)))?[ \t]*(?:([,;])|$)/y;
-  const nodes: string[] = [];
-  let node = "";
-  while (pair.lastIndex < text.length) {
-    const [matched, name, quoted, bare, separator] = pair.exec(text) ?? [];
-    if (matched === undefined) return [];
-    if (name?.toLowerCase() === "for") node = quoted?.replace(/\\(.)/g, "$1") ?? bare ?? "";
-    if (separator === ";" && pair.lastIndex < text.length) continue;
-    nodes.push(node);
-    node = "";
+function forwardedNodes(text: string): string[] {
+  try {
+    return parseForwarded(text).map((element) => element.for ?? "");
+  } catch {
+    return [];
   }
-  return nodes;
 }
 
 /** The address of a node (RFC 7239, section 6), with or without a port; undefined for `unknown`, an obfuscated or invalid node. */
-function parseNode(node: string): string | undefined {
+function parseNode(node: string): Address | undefined {
   const [, bracketed, plain] = /^(?:\[([^\]]*)\]|([\d.]+))(?::\w+)?$/.exec(node) ?? [];
-  return canonicalAddress(bracketed ?? plain ?? node);
-}
-
-/** @param address canonical. */
-function getFamily(address: string): "ipv4" | "ipv6" {
-  return address.includes(":") ? "ipv6" : "ipv4";
-}
-
-/** The eight hextets of a canonical IPv6 address. */
-function splitHextets(address: string): string[] {
-  const [head = "", tail] = address.split("::").map((part) => (part === "" ? [] : part.split(":"))) as [
-    string[],
-    string[]?,
-  ];
-  if (tail === undefined) return [...head];
-  return [...head, ...Array<string>(8 - head.length - tail.length).fill("0"), ...tail];
+  return parseAddress(bracketed ?? plain ?? node);
 }

@@ -1,7 +1,7 @@
 // Sessions of the console: a log-in with the password sets a cookie that is valid for some hours.
 
 import type { Clock } from "../core/observability/server-event.ts";
-import { LoginQueue } from "./login-queue.ts";
+import { type CheckResult, LoginLimit } from "./login-limit.ts";
 
 export interface SessionOptions {
   /** Argon2id; undefined if the console requires no password. */
@@ -15,7 +15,7 @@ const sessionSeconds = 12 * 3_600;
 const idBytes = 32;
 const cookieNameBytes = 6;
 
-/** `tooMany`: see LoginQueue. */
+/** `tooMany`: see LoginLimit. */
 export type LogInResult = { readonly cookie: string } | "wrong" | "tooMany";
 
 export class Sessions {
@@ -24,11 +24,11 @@ export class Sessions {
   readonly #options: SessionOptions;
   /** The end of each session by the SHA-256 of its id. A look-up by hash does not leak an id through its timing. */
   readonly #expiries = new Map<string, number>();
-  readonly #queue: LoginQueue;
+  readonly #limit: LoginLimit;
 
   constructor(options: SessionOptions) {
     this.#options = options;
-    this.#queue = new LoginQueue(options.now);
+    this.#limit = new LoginLimit(options.now);
     this.#cookieName = `plantstore_console_${toBase64url(options.randomBytes(cookieNameBytes))}`;
   }
 
@@ -44,11 +44,11 @@ export class Sessions {
     return expiresAt !== undefined && this.#options.now() < expiresAt;
   }
 
-  /** Whether the password is right; `tooMany`: see LoginQueue. It takes some 0.3 seconds. */
-  async checkPassword(password: string, address: string): Promise<boolean | "tooMany"> {
+  /** Whether the password is right; `tooMany`: see LoginLimit. It takes some 0.3 seconds. */
+  async checkPassword(password: string, address: string): Promise<CheckResult> {
     const { passwordHash } = this.#options;
     if (passwordHash === undefined) return false;
-    return this.#queue.run(address, () => Bun.password.verify(password, passwordHash));
+    return this.#limit.run(address, () => Bun.password.verify(password, passwordHash));
   }
 
   /** Starts a session if the password is right. @param isSecure whether the browser uses TLS. */

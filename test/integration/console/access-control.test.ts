@@ -210,7 +210,7 @@ test("the headers of a trusted proxy tell clients apart, and those of other peer
   });
 });
 
-test("clients at many addresses cannot block the log-in or an open session", async () => {
+test("clients at many addresses spend their attempts, and do not affect an open session", async () => {
   await withServer(["--admin-password-hash", cheapHash, "--trusted-proxies", "127.0.0.1"], async (server) => {
     const url = await server.adminUrl();
     const client = new ConsoleClient(url);
@@ -225,7 +225,7 @@ test("clients at many addresses cannot block the log-in or an open session", asy
       while (!isOver) await from(`198.51.${index}.7`, "wrong");
     });
     try {
-      // 429 while the queue is full of first attempts; each other client makes its first attempt only once.
+      // 429 while the queue is full; each other client has five attempts.
       const expected = [200, 429];
       for (const address of ["203.0.113.77", "2001:db8::1"])
         for (let status = 429; status !== 200; expect(expected).toContain(status))

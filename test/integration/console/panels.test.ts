@@ -352,7 +352,7 @@ ${plantJson(901n, "B")}
 `,
     );
     await endImport(client, id);
-    expect(await importedIn(client)).toBe(2);
+    while ((await importedIn(client)) !== 2) await Bun.sleep(50);
     await server.stop();
     server = resources.use(await RunningServer.start({ database: server.database }));
     client = await ConsoleClient.of(server);

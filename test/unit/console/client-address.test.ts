@@ -1,12 +1,7 @@
 // The address of a client behind trusted proxies, and with forged headers.
 
 import { expect, test } from "bun:test";
-import {
-  parseAddressRange,
-  TrustedProxies,
-  toClientKey,
-  toNetwork,
-} from "../../../src/console/client-address.ts";
+import { parseAddressRange, TrustedProxies, toClientKey } from "../../../src/console/client-address.ts";
 
 const proxies = new TrustedProxies(["127.0.0.1", "10.0.0.0/8", "2001:db8:ffff::/48", "::1"]);
 
@@ -55,7 +50,7 @@ test.each([
   ["for=192.0.2.1, for=_hidden", "10.0.0.1"],
   ["for=192.0.2.1, for=unknown", "10.0.0.1"],
   ["for=192.0.2.1, proto=https", "10.0.0.1"],
-  ["for=192.0.2.1,", "192.0.2.1"],
+  ["for=192.0.2.1,", "10.0.0.1"],
   // A client has sent an unclosed quote, to which its proxy has appended.
   ['for="192.0.2.9, for=192.0.2.1', "10.0.0.1"],
   ['for=192.0.2.9, for=", for="[2001:db8::1]:443"', "10.0.0.1"],
@@ -85,32 +80,37 @@ test("two headers must agree: a proxy sets one of them and forwards the other", 
   expect(clientAddress({ "X-Forwarded-For": "_x", Forwarded: "for=192.0.2.1" })).toBe("10.0.0.1");
 });
 
-test("a header with many hops is parsed in linear time", () => {
-  const value = "10.0.0.1,".repeat(1_700);
-  expect(clientAddress({ "X-Forwarded-For": `${value}192.0.2.1` })).toBe("192.0.2.1");
-  expect(clientAddress({ Forwarded: `${'for="'.repeat(3_000)}` })).toBe("10.0.0.1");
+test("a field of 64 KiB is parsed in a tenth of a second", () => {
+  const values = [`${"10.0.0.1,".repeat(7_200)}192.0.2.1`, 'for="'.repeat(13_000)];
+  for (const start of ["", "for=a", "for=a;", '"', "["])
+    values.push(
+      `${start}${" ".repeat(65_000)}"`,
+      `${start}${"1".repeat(65_000)}"`,
+      `${start}${":".repeat(65_000)}"`,
+    );
+  for (const value of values)
+    for (const name of ["X-Forwarded-For", "Forwarded"]) {
+      const startedAt = performance.now();
+      clientAddress({ [name]: value });
+      expect(performance.now() - startedAt).toBeLessThan(100);
+    }
+  expect(clientAddress({ "X-Forwarded-For": values[0] ?? "" })).toBe("192.0.2.1");
 });
 
-test("a client is an IPv4 address or an IPv6 /64, a network is a /24 or a /48", () => {
-  expect([toClientKey("192.0.2.1"), toNetwork("192.0.2.1")]).toEqual(["192.0.2.1", "192.0.2.0/24"]);
-  expect([toClientKey("2001:db8:1:2:3:4:5:6"), toNetwork("2001:db8:1:2:3:4:5:6")]).toEqual([
-    "2001:db8:1:2::/64",
-    "2001:db8:1::/48",
-  ]);
-  expect([toClientKey("2001:db8::1"), toNetwork("::1")]).toEqual(["2001:db8:0:0::/64", "0:0:0::/48"]);
+test("a client is an IPv4 address or an IPv6 /64", () => {
+  expect(toClientKey("192.0.2.1")).toBe("192.0.2.1");
+  expect(toClientKey("2001:db8:1:2:3:4:5:6")).toBe(toClientKey("2001:db8:1:2::"));
   expect(toClientKey("2001:db8::7:1")).toBe(toClientKey("2001:DB8:0:0:1::"));
-  expect([toClientKey(""), toNetwork("")]).toEqual(["", ""]);
+  expect(toClientKey("2001:db8::1")).not.toBe(toClientKey("2001:db8:0:1::1"));
+  expect(toClientKey("")).toBe("");
 });
 
 test("a range is an address, optionally with a prefix length, and never every address", () => {
-  expect(parseAddressRange("10.0.0.0/8")).toEqual({ address: "10.0.0.0", prefix: 8, family: "ipv4" });
-  expect(parseAddressRange("fd00::/8")).toEqual({ address: "fd00::", prefix: 8, family: "ipv6" });
-  expect(parseAddressRange("::1")).toEqual({ address: "::1", prefix: 128, family: "ipv6" });
-  expect(parseAddressRange("::ffff:10.0.0.0/104")).toEqual({
-    address: "10.0.0.0",
-    prefix: 8,
-    family: "ipv4",
-  });
+  const rangeOf = (text: string) => parseAddressRange(text)?.join("/");
+  expect(rangeOf("10.0.0.0/8")).toBe("10.0.0.0/8");
+  expect(rangeOf("fd00::/8")).toBe("fd00::/8");
+  expect(rangeOf("::1")).toBe("::1/128");
+  expect(rangeOf("::ffff:10.0.0.0/104")).toBe("10.0.0.0/8");
   for (const text of [
     "",
     "10.0.0.0/0",

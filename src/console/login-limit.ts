@@ -1,0 +1,59 @@
+// Limits checks of the password: each takes 64 MiB and some 0.3 seconds of a processor.
+
+import type { Clock } from "../core/observability/server-event.ts";
+import { toClientKey } from "./client-address.ts";
+
+/** A client may make this many attempts at once, and one more each time that this period has passed. */
+const burst = 5;
+const refillMs = 12_000;
+
+/** Attempts that wait for the checks before theirs, of all clients. */
+const waitingMax = 60;
+
+/** Some 200 checks fit into the minute in which a bucket is full again, so that a bucket that is dropped is full. */
+const bucketsMax = 1_000;
+
+interface Bucket {
+  readonly attempts: number;
+  readonly at: number;
+}
+
+/** `tooMany`: not checked, as the client has made too many attempts, or too many of all clients wait. */
+export type CheckResult = boolean | "tooMany";
+
+/** A token bucket for each client, an IPv4 address or a /64 of IPv6; one check at a time, first come, first served. */
+export class LoginLimit {
+  readonly #now: Clock;
+  /** Least recently used first. */
+  readonly #buckets = new Map<string, Bucket>();
+  #waiting = 0;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(now: Clock) {
+    this.#now = now;
+  }
+
+  /** Queues a check, and resolves with its result: whether the password is right. */
+  async run(address: string, check: () => Promise<boolean>): Promise<CheckResult> {
+    if (this.#waiting >= waitingMax || !this.#consume(toClientKey(address))) return "tooMany";
+    this.#waiting++;
+    const checking = this.#last.then(() => {
+      this.#waiting--;
+      return check();
+    });
+    this.#last = checking.catch(() => undefined);
+    return checking;
+  }
+
+  #consume(key: string): boolean {
+    const now = this.#now();
+    const { attempts, at } = this.#buckets.get(key) ?? { attempts: burst, at: now };
+    const available = Math.min(burst, attempts + (now - at) / refillMs);
+    if (available < 1) return false;
+    this.#buckets.delete(key);
+    this.#buckets.set(key, { attempts: available - 1, at: now });
+    const [oldest] = this.#buckets.keys();
+    if (this.#buckets.size > bucketsMax && oldest !== undefined) this.#buckets.delete(oldest);
+    return true;
+  }
+}
