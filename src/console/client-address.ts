@@ -1,10 +1,13 @@
 // The address of a client: the peer of its connection or, if that is a trusted proxy, the address in the proxy's Forwarded
 // (RFC 7239) or X-Forwarded-For field.
 
-import parseForwarded from "forwarded-parse";
-import ipaddr, { type IPv4, type IPv6 } from "ipaddr.js";
+import type { IPv4, IPv6 } from "ipaddr.js";
 
 type Address = IPv4 | IPv6;
+
+// Loaded on first use: most servers have neither a proxy nor a password.
+const ipaddr = () => require("ipaddr.js") as typeof import("ipaddr.js");
+const forwardedParse = () => require("forwarded-parse") as typeof import("forwarded-parse");
 
 /** A network address and the length of its prefix. */
 type AddressRange = [Address, number];
@@ -22,9 +25,10 @@ export function parseAddressRange(text: string): AddressRange | undefined {
 
 /** IPv4-mapped IPv6 is IPv4, and the zone is dropped. Undefined for any other text, such as octal or abbreviated IPv4. */
 function parseAddress(text: string): Address | undefined {
+  const library = ipaddr();
   const [address = ""] = text.split("%", 1);
-  const isValid = ipaddr.IPv6.isValid(address) || ipaddr.IPv4.isValidFourPartDecimal(address);
-  return isValid ? ipaddr.process(address) : undefined;
+  const isValid = library.IPv6.isValid(address) || library.IPv4.isValidFourPartDecimal(address);
+  return isValid ? library.process(address) : undefined;
 }
 
 /** An IPv4 address, or the /64 of an IPv6 address, which usually belongs to one client. Other texts are returned unchanged. */
@@ -54,6 +58,7 @@ export class TrustedProxies {
    * @param peer the address at the other end of the connection.
    */
   clientAddress({ headers }: Request, peer: string): string {
+    if (this.#ranges.length === 0) return peer;
     const address = parseAddress(peer);
     if (address === undefined) return peer;
     const own = address.toString();
@@ -79,14 +84,14 @@ export class TrustedProxies {
   }
 
   #isTrusted(address: Address): boolean {
-    return ipaddr.subnetMatch(address, { trusted: [...this.#ranges] }, "other") === "trusted";
+    return ipaddr().subnetMatch(address, { trusted: [...this.#ranges] }, "other") === "trusted";
   }
 }
 
 /** The `for` parameter of each element of a Forwarded field, "" if an element has none; [] if the field is malformed. */
 function forwardedNodes(text: string): string[] {
   try {
-    return parseForwarded(text).map((element) => element.for ?? "");
+    return forwardedParse()(text).map((element) => element.for ?? "");
   } catch {
     return [];
   }
