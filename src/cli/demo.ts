@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "commander";
 import { OperatorError } from "../core/operator-error.ts";
+import { toEntries } from "../core/store/plant-store.ts";
 import { withSettings } from "./config/command-options.ts";
 import type { ServeConfig } from "./config/resolve.ts";
 import { type ServerSettingName, serverSettingNames } from "./config/settings.ts";
@@ -41,7 +42,9 @@ export function demoCommand(): Command {
       const database = `sqlite:${join(folder, "plantstore.db")}`;
       await withStore(database, "create", (store) =>
         store.create(
-          plants.map(([name, tag], index) => ({ id: BigInt(index + 1), name, ...(tag && { tag }) })),
+          toEntries(
+            plants.map(([name, tag], index) => ({ id: BigInt(index + 1), name, ...(tag && { tag }) })),
+          ),
         ),
       );
       printError(

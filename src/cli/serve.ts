@@ -27,7 +27,6 @@ import { errorMessage, OperatorError } from "../core/operator-error.ts";
 import { type FinishedBatch, GroupCommit, scheduleWithSetImmediate } from "../core/store/group-commit.ts";
 import { openServerStore, storeLocation } from "../core/store/open-store.ts";
 import type { PlantStore, StoreEvents } from "../core/store/plant-store.ts";
-import { Readiness } from "../core/store/readiness.ts";
 import { bannerLines, plainLines } from "./banner.ts";
 import { printStart } from "./bootstrap-token.ts";
 import {
@@ -194,15 +193,12 @@ export async function serve(config: ServeConfig, variant?: ServerVariant): Promi
   await tokens.start();
   resources.defer(() => tokens.stop());
   const authenticator = await createAuthenticator(config, tokens, { wallNow, resources, emit });
-  const readiness = new Readiness(store, now);
   const hasConsole = config.console === "on" && config.adminPort !== "off";
   const recentCreates = hasConsole ? new RecentCreates(recentCreatesMax) : undefined;
   const afterBatch = (batch: FinishedBatch) => {
-    readiness.update(batch);
     recentCreates?.add(batch);
-    const { plants, outcomes, startedAt, endedAt, lane } = batch;
-    if (outcomes !== undefined)
-      emit({ kind: "batchCommitted", plants: plants.length, startedAt, endedAt, lane });
+    const { entries, outcomes, startedAt, endedAt } = batch;
+    if (outcomes !== undefined) emit({ kind: "batchCommitted", plants: entries.length, startedAt, endedAt });
   };
   const groupCommit = new GroupCommit(
     store,
@@ -257,11 +253,7 @@ export async function serve(config: ServeConfig, variant?: ServerVariant): Promi
       ? undefined
       : listen(adminHost, adminPort, "--admin-port", () => {
           const gauges = {
-            queuePlants: () => groupCommit.queueLengths,
-            lanesUp: () =>
-              store.lanes
-                ?.names()
-                .map((lane) => [lane, store.lanes?.downReason(lane) === undefined] as const),
+            queuePlants: () => groupCommit.queueLength,
             bodyBytesInFlight: () => bodyReader.bytesInFlight,
             connections: () => connections.openConnections("public"),
             storeBytes: () => store.bytesOnDisk(),
@@ -275,7 +267,7 @@ export async function serve(config: ServeConfig, variant?: ServerVariant): Promi
             port: adminPort,
             assertReady: async () => {
               if (isStopping) throw new Error("the server is stopping");
-              return readiness.assertReady();
+              return groupCommit.assertReady();
             },
             metrics,
             routes: [extension?.adminRoutes, operatorConsole].filter((routes) => routes !== undefined),

@@ -3,11 +3,10 @@
 
 import { BadRequestError, respond, respondError, respondJson } from "../core/admin/responses.ts";
 import { type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
-import type { NewPlant } from "../core/contract/plant.ts";
 import type { Emit } from "../core/observability/server-event.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { CreateOutcome, GroupCommit } from "../core/store/group-commit.ts";
-import type { Outcome } from "../core/store/plant-store.ts";
+import type { NewEntry, Outcome } from "../core/store/plant-store.ts";
 import type { ChosenColumns } from "../operations/csv.ts";
 import { formatNames, formats } from "../operations/format.ts";
 import {
@@ -261,21 +260,21 @@ class QueuedCreates {
     this.#dependencies = dependencies;
   }
 
-  async create(plants: readonly NewPlant[]): Promise<Outcome[]> {
+  async create(batch: readonly NewEntry[]): Promise<Outcome[]> {
     const outcomes: Outcome[] = [];
-    for (let at = 0; at < plants.length; at += queuedPlantsMax) {
-      const some = await this.#createSome(plants.slice(at, at + queuedPlantsMax));
+    for (let at = 0; at < batch.length; at += queuedPlantsMax) {
+      const some = await this.#createSome(batch.slice(at, at + queuedPlantsMax));
       for (const outcome of some) outcomes.push(outcome);
     }
     return outcomes;
   }
 
-  async #createSome(plants: readonly NewPlant[]): Promise<Outcome[]> {
-    const outcomes = await this.#queueAll(plants);
+  async #createSome(batch: readonly NewEntry[]): Promise<Outcome[]> {
+    const outcomes = await this.#queueAll(batch);
     while (outcomes.includes("overloaded")) {
       await Bun.sleep(overloadedMs);
       const waiting = [...outcomes.keys()].filter((index) => outcomes[index] === "overloaded");
-      const retried = await this.#queueAll(waiting.flatMap((index) => plants[index] ?? []));
+      const retried = await this.#queueAll(waiting.flatMap((index) => batch[index] ?? []));
       for (const [position, index] of waiting.entries()) outcomes[index] = retried[position] ?? "closed";
     }
     const { emit, now } = this.#dependencies;
@@ -291,12 +290,12 @@ class QueuedCreates {
     );
   }
 
-  #queueAll(plants: readonly NewPlant[]): Promise<CreateOutcome[]> {
+  #queueAll(batch: readonly NewEntry[]): Promise<CreateOutcome[]> {
     return Promise.all(
-      plants.map(
-        (plant) =>
-          new Promise<CreateOutcome>((resolve, reject) =>
-            this.#dependencies.groupCommit.create(plant, caller, { resolve, reject }),
+      batch.map(
+        ({ plant, creator }) =>
+          new Promise<CreateOutcome>((settle, fail) =>
+            this.#dependencies.groupCommit.create({ plant, creator, callerKey: caller, settle, fail }),
           ),
       ),
     );

@@ -13,10 +13,10 @@ export class RecentCreates {
   }
 
   /** Adds the ids of a batch that were created. */
-  add({ plants, outcomes }: FinishedBatch): void {
+  add({ entries, outcomes }: FinishedBatch): void {
     if (outcomes === undefined) return;
-    plants.forEach(({ id }, index) => {
-      if (outcomes[index] === "created") this.#ids[this.#created++ % this.#ids.length] = id;
+    entries.forEach(({ plant }, index) => {
+      if (outcomes[index] === "created") this.#ids[this.#created++ % this.#ids.length] = plant.id;
     });
   }
 

@@ -3,7 +3,7 @@
 import { setImmediate as nextTick } from "node:timers/promises";
 import { ApiError } from "../core/contract/errors.ts";
 import { conflictError, type NewPlant } from "../core/contract/plant.ts";
-import type { Outcome, PlantStore } from "../core/store/plant-store.ts";
+import { type Outcome, type PlantStore, toEntries } from "../core/store/plant-store.ts";
 import type { ImportRecord } from "./import-record.ts";
 
 export interface RejectedRecord {
@@ -146,12 +146,12 @@ class BatchImporter {
   async #createAll(plants: readonly NewPlant[]): Promise<Outcome[]> {
     if (plants.length === 0) return [];
     const deadline = performance.now() + retryMsMax;
-    const outcomes = await this.#store.create(plants);
+    const outcomes = await this.#store.create(toEntries(plants));
     while (outcomes.includes("unavailable")) {
       const pending = [...outcomes.keys()].filter((index) => outcomes[index] === "unavailable");
       if (performance.now() > deadline || this.#options.signal.aborted) throw new StoreUnavailable();
       await Bun.sleep(retryPauseMs);
-      const retried = await this.#store.create(pending.flatMap((index) => plants[index] ?? []));
+      const retried = await this.#store.create(toEntries(pending.flatMap((index) => plants[index] ?? [])));
       for (const [position, index] of pending.entries()) outcomes[index] = retried[position] ?? "unavailable";
     }
     return outcomes;

@@ -15,7 +15,7 @@ import {
   type RequestContext,
 } from "../core/http/handler.ts";
 import { RateLimit, type RateLimitResult } from "../core/http/rate-limit.ts";
-import type { CreateListener, CreateOutcome } from "../core/store/group-commit.ts";
+import type { CreateOutcome } from "../core/store/group-commit.ts";
 import { fieldValues, type RequestHead } from "./http-framing.ts";
 import { drawDelayMs, type Example, type Outcome } from "./outcome.ts";
 import { parsePreferredOutcome } from "./prefer.ts";
@@ -238,17 +238,19 @@ export class ForcedOutcomes implements PublicHandler {
         },
         groupCommit: {
           isFullFor: (caller) => groupCommit.isFullFor(caller),
-          create(plant, caller, listener, callerName) {
+          create(pending) {
+            const { plant, creator, callerKey } = pending;
             if (!isStored) return accept(plant);
-            const resolveCreate = (outcome: CreateOutcome) => {
-              if (outcome === "created" || outcome === "unchanged") accept(plant);
-              else listener.resolve(outcome);
-            };
-            const waiting: CreateListener = {
-              resolve: resolveCreate,
-              reject: (error) => listener.reject(error),
-            };
-            groupCommit.create(plant, caller, waiting, callerName);
+            groupCommit.create({
+              plant,
+              creator,
+              callerKey,
+              settle(outcome: CreateOutcome) {
+                if (outcome === "created" || outcome === "unchanged") accept(plant);
+                else pending.settle(outcome);
+              },
+              fail: (error) => pending.fail(error),
+            });
           },
         },
       };
@@ -262,7 +264,7 @@ export class ForcedOutcomes implements PublicHandler {
     return this.#create(this.#alter(attempt, { body }), {
       groupCommit: {
         isFullFor: () => false,
-        create: (_plant, _caller, listener) => listener.resolve("unchanged"),
+        create: (pending) => pending.settle("unchanged"),
       },
     });
   }
@@ -286,7 +288,7 @@ export class ForcedOutcomes implements PublicHandler {
         return this.#create(this.#alter(create, { body: '{"id": 1, "name": "Monst\\u0000era"}' }));
       case "conflict":
         return this.#create(create, {
-          groupCommit: { isFullFor, create: (_plant, _caller, listener) => listener.resolve("conflict") },
+          groupCommit: { isFullFor, create: (pending) => pending.settle("conflict") },
         });
       case "missingToken":
         return this.#create(this.#alter(attempt, { headers: { Authorization: undefined } }));
@@ -317,7 +319,7 @@ export class ForcedOutcomes implements PublicHandler {
         return this.#create(create, {
           groupCommit: {
             isFullFor,
-            create: (_plant, _caller, listener) => listener.reject(new Error("forced by the sandbox")),
+            create: (pending) => pending.fail(new Error("forced by the sandbox")),
           },
         });
       case "unavailable":
@@ -411,7 +413,7 @@ function delayCommits(attempt: Attempt, wait: (action: () => void) => void): Att
       ...attempt.dependencies,
       groupCommit: {
         isFullFor: (caller) => groupCommit.isFullFor(caller),
-        create: (...create) => wait(() => groupCommit.create(...create)),
+        create: (pending) => wait(() => groupCommit.create(pending)),
       },
     },
   };

@@ -3,7 +3,7 @@
 import { ApiError } from "../core/contract/errors.ts";
 import { conflictError, type NewPlant } from "../core/contract/plant.ts";
 import { OperatorError } from "../core/operator-error.ts";
-import type { PlantStore } from "../core/store/plant-store.ts";
+import { type PlantStore, toEntries } from "../core/store/plant-store.ts";
 import { formatOfFile, formats } from "../operations/format.ts";
 import { openSource } from "../operations/source.ts";
 
@@ -18,7 +18,7 @@ export async function loadSeeds(file: string, store: Pick<PlantStore, "create">)
       if (plant instanceof ApiError) throw invalidSeed(file, line, plant);
       return plant;
     });
-    const outcomes = await store.create(plants);
+    const outcomes = await store.create(toEntries(plants));
     for (const [index, outcome] of outcomes.entries()) {
       const { line, plant } = records[index] ?? {};
       if (line === undefined || plant === undefined || plant instanceof ApiError) continue;

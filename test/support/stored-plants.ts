@@ -2,12 +2,13 @@
 
 import { ApiError } from "../../src/core/contract/errors.ts";
 import { type NewPlant, parseNewPlantJson } from "../../src/core/contract/plant.ts";
+import { toEntries } from "../../src/core/store/plant-store.ts";
 import { exportText } from "../../src/operations/export.ts";
 import { withStore } from "./server.ts";
 
 /** Creates the store if there is none, and its plants, which must be new. */
 export async function storePlants(database: string, plants: readonly NewPlant[]): Promise<void> {
-  const outcomes = await withStore(database, "create", (store) => store.create(plants));
+  const outcomes = await withStore(database, "create", (store) => store.create(toEntries(plants)));
   const others = outcomes.filter((outcome) => outcome !== "created");
   if (others.length > 0) throw new Error(`Some plants were not created: ${[...new Set(others)]}`);
 }

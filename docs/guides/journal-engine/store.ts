@@ -39,7 +39,6 @@ const states = Object.fromEntries(indexNames.map((name) => [name, "none"])) as u
 export class JournalStore implements ReadablePlantStore {
   readonly engine = "journal";
   readonly batchesInFlightMax = 1;
-  readonly recordsTokens = false;
   readonly location: string;
   readonly wasCreated: boolean;
   readonly tokens: TokenStore;

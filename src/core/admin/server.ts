@@ -3,7 +3,6 @@
 import type { ConnectionShedder } from "../http/connection-shedder.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import { errorMessage } from "../operator-error.ts";
-import type { LaneFailure } from "../store/readiness.ts";
 import { respond, respondText } from "./responses.ts";
 import { CoalescedWork, RequestPacer } from "./throttling.ts";
 
@@ -21,8 +20,8 @@ export interface AdminOptions {
   readonly host: string;
   /** 0 for any free port. */
   readonly port: number;
-  /** Rejects with the reason if the store could not commit now; resolves with the lanes that could not. */
-  readonly assertReady: () => Promise<readonly LaneFailure[]>;
+  /** See CreateQueue. */
+  readonly assertReady: () => Promise<readonly string[]>;
   readonly metrics: Metrics;
   /** The first that match a path handle its requests. */
   readonly routes: readonly AdminRoutes[];
@@ -66,7 +65,7 @@ export function startAdminServer({
   const livez = () => respondText(200, "live");
   const readyz = () =>
     assertReady().then(
-      (failures) => respondText(200, readyText(failures)),
+      (failures) => respondText(200, ["ready", ...failures].join("\n")),
       (reason) => respondText(503, `not ready: ${errorMessage(reason)}`),
     );
   const renderMetrics = async () =>
@@ -116,11 +115,6 @@ export function startAdminServer({
       return listener.stop(true);
     },
   };
-}
-
-/** A server without some lanes still serves the plants of the others, so it is ready. */
-function readyText(failures: readonly LaneFailure[]): string {
-  return ["ready", ...failures.map(({ lane, reason }) => `lane ${lane} cannot commit: ${reason}`)].join("\n");
 }
 
 /** The path and query of a request. Its host is replaced: Bun puts the Host field in front, which may be invalid in a URL. */

@@ -3,7 +3,7 @@
 import type { Authenticator } from "../auth/authenticator.ts";
 import { ApiError, unavailable } from "../contract/errors.ts";
 import { conflictError, type NewPlant, parseNewPlant } from "../contract/plant.ts";
-import type { CreateListener, CreateOutcome, GroupCommit } from "../store/group-commit.ts";
+import type { CreateOutcome, CreateQueue, PendingCreate } from "../store/group-commit.ts";
 import { type BodyReader, checkMediaType } from "./body-reader.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import { type PublicRequestRecord, plantResponse, type ResponseValue } from "./responses.ts";
@@ -13,7 +13,7 @@ export interface CreatePlantDependencies {
   /** Undefined where callers have no rate. */
   readonly rateLimit: Pick<RateLimit, "consume"> | undefined;
   readonly bodyReader: Pick<BodyReader, "start">;
-  readonly groupCommit: Pick<GroupCommit, "create" | "isFullFor">;
+  readonly groupCommit: Pick<CreateQueue, "create" | "isFullFor">;
 }
 
 /** Where the response to a request goes. Only its first call counts. */
@@ -63,34 +63,37 @@ export async function createPlant(
     }
     if (newPlant instanceof ApiError) return responder.refuse(newPlant);
 
-    groupCommit.create(newPlant, caller.key, new CommitResponder(newPlant, responder), caller.name);
+    groupCommit.create(new CommitResponder(newPlant, caller.key, responder));
   } catch (error) {
     responder.fail(error);
   }
 }
 
 /** Responds when the plant's batch is committed. */
-class CommitResponder implements CreateListener {
-  readonly #newPlant: NewPlant;
+class CommitResponder implements PendingCreate {
+  readonly plant: NewPlant;
+  readonly creator = null;
+  readonly callerKey: string;
   readonly #responder: Responder;
 
-  constructor(newPlant: NewPlant, responder: Responder) {
-    this.#newPlant = newPlant;
+  constructor(plant: NewPlant, callerKey: string, responder: Responder) {
+    this.plant = plant;
+    this.callerKey = callerKey;
     this.#responder = responder;
   }
 
-  resolve(outcome: CreateOutcome): void {
+  settle(outcome: CreateOutcome): void {
     try {
       if (outcome === "created" || outcome === "unchanged")
-        this.#responder.respond(plantResponse(this.#newPlant, outcome));
-      else this.#responder.refuse(toApiError(outcome, this.#newPlant));
+        this.#responder.respond(plantResponse(this.plant, outcome));
+      else this.#responder.refuse(toApiError(outcome, this.plant));
     } catch (error) {
       // The other plants of the batch get their outcomes.
       this.#responder.fail(error);
     }
   }
 
-  reject(error: unknown): void {
+  fail(error: unknown): void {
     this.#responder.fail(error);
   }
 }

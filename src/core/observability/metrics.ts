@@ -16,10 +16,7 @@ import type { BatchCommitted, Clock, RequestRecord, Result, ServerEvent } from "
 
 /** Values that are read at each scrape. */
 export interface Gauges {
-  /** By lane; one without a name if the store has no lanes. */
-  readonly queuePlants: () => readonly (readonly [lane: string | undefined, plants: number])[];
-  /** Whether each lane commits; undefined if the store has no lanes. */
-  readonly lanesUp: () => readonly (readonly [lane: string, isUp: boolean])[] | undefined;
+  readonly queuePlants: () => number;
   readonly bodyBytesInFlight: () => number;
   readonly connections: () => number;
   /** Undefined if the engine cannot measure it. */
@@ -52,7 +49,7 @@ export class Metrics {
   readonly #process = new ProcessMetrics();
   readonly #results = new Map<Result, number>();
   readonly #createSeconds = new Histogram(secondsBounds);
-  readonly #commitSeconds = new HistogramByLane(secondsBounds);
+  readonly #commitSeconds = new Histogram(secondsBounds);
   readonly #batchPlants = new Histogram(plantsBounds);
   readonly #imported = { created: 0, unchanged: 0, rejected: 0 };
   #storeFailures = 0;
@@ -142,7 +139,7 @@ export class Metrics {
       ),
       histogram(
         "plantstore_commit_duration_seconds",
-        "Time that the store took to commit a batch, by lane.",
+        "Time that the store took to commit a batch.",
         this.#commitSeconds,
       ),
       histogram("plantstore_batch_plants", "Plants in a batch.", this.#batchPlants),
@@ -161,16 +158,7 @@ export class Metrics {
         "When the certificate of the public listener expires; 0 without one.",
         this.#certificateExpiresAt / 1_000,
       ),
-      gauge(
-        "plantstore_queue_plants",
-        "Plants that are queued for a batch, by lane.",
-        this.#gauges.queuePlants().map(([lane, plants]) => [laneLabels(lane), plants]),
-      ),
-      gauge(
-        "plantstore_lane_up",
-        "Whether a lane of the store commits; absent if the store has no lanes.",
-        this.#gauges.lanesUp()?.map(([lane, isUp]) => [laneLabels(lane), isUp ? 1 : 0]),
-      ),
+      gauge("plantstore_queue_plants", "Plants that are queued for a batch.", this.#gauges.queuePlants()),
       gauge(
         "plantstore_body_bytes",
         "Memory reserved for request bodies that are being received or processed.",
@@ -204,8 +192,8 @@ export class Metrics {
       this.#createSeconds.add((endedAt - startedAt) / 1_000);
   }
 
-  #countBatch({ plants, startedAt, endedAt, lane }: BatchCommitted): void {
-    this.#commitSeconds.of(lane).add((endedAt - startedAt) / 1_000);
+  #countBatch({ plants, startedAt, endedAt }: BatchCommitted): void {
+    this.#commitSeconds.add((endedAt - startedAt) / 1_000);
     this.#batchPlants.add(plants);
   }
 }
@@ -230,12 +218,7 @@ function storeTimeout(): Promise<undefined> {
   return sleep(storeBytesMsMax, undefined, { ref: false });
 }
 
-/** The label of a lane; none if the store has no lanes. */
-function laneLabels(lane: string | undefined): string {
-  return lane === undefined ? "" : labels({ lane });
-}
-
-function histogram(name: string, help: string, values: Histogram | HistogramByLane): Metric {
+function histogram(name: string, help: string, values: Histogram): Metric {
   return { type: "histogram", name, help, samples: values.samples() };
 }
 
@@ -261,39 +244,12 @@ class Histogram {
   }
 
   /** Cumulative counts of the buckets, the sum and the count of all values. */
-  samples(others: Readonly<Record<string, string>> = {}): Sample[] {
+  samples(): Sample[] {
     let count = 0;
     const buckets = [...this.#bounds, "+Inf"].map((le, bucket): Sample => {
       count += this.#counts[bucket] ?? 0;
-      return [`_bucket${labels({ ...others, le })}`, count];
+      return [`_bucket${labels({ le })}`, count];
     });
-    const suffix = Object.keys(others).length === 0 ? "" : labels(others);
-    return [...buckets, [`_sum${suffix}`, this.#sum], [`_count${suffix}`, count]];
-  }
-}
-
-/** A histogram for each lane; the one without a name is that of a store without lanes. */
-class HistogramByLane {
-  readonly #bounds: readonly number[];
-  readonly #lanes = new Map<string | undefined, Histogram>();
-
-  constructor(bounds: readonly number[]) {
-    this.#bounds = bounds;
-  }
-
-  of(lane: string | undefined): Histogram {
-    let histogram = this.#lanes.get(lane);
-    if (histogram === undefined) {
-      histogram = new Histogram(this.#bounds);
-      this.#lanes.set(lane, histogram);
-    }
-    return histogram;
-  }
-
-  samples(): Sample[] {
-    if (this.#lanes.size === 0) return this.of(undefined).samples();
-    return [...this.#lanes].flatMap(([lane, histogram]) =>
-      histogram.samples(lane === undefined ? {} : { lane }),
-    );
+    return [...buckets, ["_sum", this.#sum], ["_count", count]];
   }
 }

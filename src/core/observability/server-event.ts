@@ -54,8 +54,6 @@ export interface BatchCommitted {
   readonly plants: number;
   readonly startedAt: number;
   readonly endedAt: number;
-  /** Undefined if the store has no lanes. */
-  readonly lane?: string | undefined;
 }
 
 /** A part of an import into the running server is committed. Rejected lines are counted when it ends. */

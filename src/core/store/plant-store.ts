@@ -16,6 +16,18 @@ import type { TokenStore } from "./token-store.ts";
  */
 export type Outcome = "created" | "unchanged" | "conflict" | "unavailable";
 
+/** A plant of a batch. */
+export interface NewEntry {
+  readonly plant: NewPlant;
+  /** The key of the row of the token or of the provider's subject that creates it; null where nobody is known. */
+  readonly creator: number | null;
+}
+
+/** Entries of plants that have one creator, as those of an import. */
+export function toEntries(plants: readonly NewPlant[], creator: number | null = null): NewEntry[] {
+  return plants.map((plant) => ({ plant, creator }));
+}
+
 /** The outcome of a plant whose id is already stored. */
 export function compareWithStored(stored: Plant, plant: Plant): "unchanged" | "conflict" {
   return plantsEqual(stored, plant) ? "unchanged" : "conflict";
@@ -32,23 +44,15 @@ export interface PlantStore {
   /** The engine's name, for operators. */
   readonly engine: string;
 
-  /** How many batches it can commit at the same time, in each lane. */
+  /** How many batches it can commit at the same time. */
   readonly batchesInFlightMax: number;
-
-  /** Undefined if all plants are committed in one place, and so one batch may hold any of them. */
-  readonly lanes?: StoreLanes | undefined;
 
   /**
    * Commits a batch, and resolves once all of it is on stable storage. The outcomes are in the order of the batch: of two
-   * plants with one id, the first is created, and the second compared with it. Rejects only on an internal error.
-   *
-   * @param tokens the name of each plant's token, which the index "newest" records.
-   * @param lane that of all its plants; one that is out of date makes the commit slower, and not wrong.
+   * plants with one id, the first is created, and the second compared with it. Rejects only on an internal error. May be
+   * called while other batches are in flight.
    */
-  create(batch: readonly NewPlant[], tokens?: readonly string[], lane?: string): Promise<Outcome[]>;
-
-  /** Whether the store records tokens, so that create is to be called with them. May be out of date by some seconds. */
-  readonly recordsTokens: boolean;
+  create(batch: readonly NewEntry[]): Promise<Outcome[]>;
 
   /**
    * Edits or deletes one plant, between two batches. Rejects with an OperatorError if the store cannot be changed now; if
@@ -65,8 +69,8 @@ export interface PlantStore {
   /** The size of SQLite's write-ahead log, which bytesOnDisk contains; undefined on PostgreSQL. */
   walBytes(): number | undefined;
 
-  /** Commits a transaction that changes nothing; rejects with the reason if the store, or one of its lanes, cannot commit now. */
-  assertWritable(lane?: string): Promise<void>;
+  /** Commits a transaction that changes nothing; rejects with the reason if the store cannot commit now. */
+  assertWritable(): Promise<void>;
 
   /** The tokens, which are stored beside the plants. */
   readonly tokens: TokenStore;
@@ -79,21 +83,6 @@ export interface PlantStore {
 
   /** Releases all resources. No call may be in flight, and none may follow. */
   close(): Promise<void>;
-}
-
-/** The parts of a distributed store that commit independently of each other: each has the plants of one node. */
-export interface StoreLanes {
-  /** The lanes at present, at least one. */
-  names(): readonly string[];
-
-  /** The lane of a plant, one of `names`. */
-  laneOf(id: bigint): string;
-
-  /** Why a lane cannot commit, if its node has not responded for so long that no plant should wait for it. */
-  downReason(lane: string): string | undefined;
-
-  /** Calls back after each change of `names` and `downReason`. */
-  subscribe(onChange: () => void): void;
 }
 
 /** Which plants are exported; without a property all of them. */
@@ -111,14 +100,6 @@ export interface StoredPlant extends Plant {
   readonly id: bigint | string;
   /** Null where it was not recorded; undefined unless the export has creations. */
   readonly creation?: Omit<Creation, "id"> | null;
-}
-
-/** The characters of a token's name that are recorded. */
-const recordedTokenCharacters = 200;
-
-/** The name of a token, or of an identity provider's subject, as every engine can store it. */
-export function recordedToken(name: string): string {
-  return name.slice(0, recordedTokenCharacters).toWellFormed().replaceAll("\0", "\ufffd");
 }
 
 /** The error of an export with creations from a store that does not record them. */

@@ -1,6 +1,7 @@
 // plantstore update, delete, and export --with-creation, on every engine.
 
 import { expect, test } from "bun:test";
+import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { commandError } from "../../support/command-error.ts";
 import { csvLine } from "../../support/csv.ts";
 import { engines, testIndex } from "../../support/engines.ts";
@@ -69,7 +70,7 @@ for (const engine of engines) {
     await withStore(place.database, "create", async (store) => {
       const id = 2n ** 62n;
       const outcomesOf = (...plants: { name: string; tag?: string }[]) =>
-        store.create(plants.map((plant) => ({ id, ...plant })));
+        store.create(toEntries(plants.map((plant) => ({ id, ...plant }))));
       const [one, other] = [{ name: "one", tag: "" }, { name: "other" }];
       expect(await store.edit({ id, expected: one, replacement: other })).toBe("missing");
       expect(await outcomesOf(one)).toEqual(["created"]);
@@ -88,7 +89,7 @@ for (const engine of engines) {
     await withStore(place.database, "create", async (store) => {
       const ids = Array.from({ length: 8 }, (_, index) => BigInt(index));
       const first = (id: bigint) => ({ id, name: "0" });
-      await store.create(ids.map(first));
+      await store.create(toEntries(ids.map(first)));
       // Each plant counts up in its name, by two editors at a time, while creates of the first and of a new plant arrive.
       const done = new Map(ids.map((id) => [id, 0]));
       const editing = ids.flatMap((id) =>
@@ -103,7 +104,7 @@ for (const engine of engines) {
         }),
       );
       const creating = Array.from({ length: 20 }, (_, round) =>
-        store.create([...ids.map(first), { id: BigInt(1_000 + round), name: "new" }]),
+        store.create(toEntries([...ids.map(first), { id: BigInt(1_000 + round), name: "new" }])),
       );
       await Promise.all(editing);
       for (const outcomes of await Promise.all(creating)) {
@@ -120,16 +121,15 @@ for (const engine of engines) {
       await using place = await engine.createTestStore();
       const { database } = place;
       await withStore(database, "create", async (store) => {
-        await store.create([{ id: 1n, name: "before", tag: "a" }]);
+        await store.create(toEntries([{ id: 1n, name: "before", tag: "a" }]));
         await store.indexes.create("newest");
         await store.create(
-          [
+          toEntries([
             { id: 2n, name: "tab\tand\\slash", tag: "b" },
             { id: 3n, name: "none" },
-          ],
-          ['a "b",\tc', ""],
+          ]),
         );
-        await store.create([{ id: 4n, name: "import" }]);
+        await store.create(toEntries([{ id: 4n, name: "import" }]));
       });
       const { stdout } = await run(["export", "--with-creation", "--database", database]);
       const plants = stdout

@@ -165,7 +165,7 @@ function brokenDependencies(events: unknown[]): HandlerDependencies {
     bodyReader: new BodyReader({ bodyBytesMax: 1_000, inFlightBytesMax: 1_000, arrivalMsMax: 1_000 }),
     groupCommit: {
       isFullFor: () => false,
-      create: (_plant, _caller, listener) => listener.reject(new Error("a fault of the store")),
+      create: (pending) => pending.fail(new Error("a fault of the store")),
     },
     ...{ basePath: "", publicUrl: undefined, corsOrigins: "*", docs: false, requestIdPrefix: "x" },
     ...{ now: () => 0, emit: (event) => events.push(event) },
@@ -188,7 +188,7 @@ test("50000 equals that of an exception in the store, in its response and in its
     ...server,
     groupCommit: {
       isFullFor: () => false,
-      create: (_plant, _caller, listener) => listener.resolve("created"),
+      create: (pending) => pending.settle("created"),
     },
   };
   const forcing = new ForcedOutcomes({

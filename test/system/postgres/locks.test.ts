@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { Client } from "pg";
 import { openStore } from "../../../src/core/store/open-store.ts";
+import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { type PostgresDatabases, PostgresServer, sharedPostgres } from "../../support/postgres.ts";
@@ -90,7 +91,7 @@ test.each([
   async (_, sql) => {
     const { address } = await database.newDatabase();
     const store = await openStore(address, "create", () => undefined);
-    expect(await store.create([{ id: 7n, name: "Monstera" }])).toEqual(["created"]);
+    expect(await store.create(toEntries([{ id: 7n, name: "Monstera" }]))).toEqual(["created"]);
     const other = await otherTransaction(address, sql);
     const locked = sql.startsWith("INSERT") ? 13n : 7n;
     for (const count of [100, 3_000]) {
@@ -100,13 +101,13 @@ test.each([
         name: "Monstera",
       }));
       plants.splice(count >> 1, 0, { id: locked, name: "Monstera" });
-      const outcomes = await store.create(plants);
+      const outcomes = await store.create(toEntries(plants));
       expect(outcomes.filter((outcome) => outcome === "unavailable")).toHaveLength(1);
       expect(outcomes[count >> 1]).toBe("unavailable");
     }
     await other.query("ROLLBACK");
     await other.end();
-    expect(await store.create([{ id: locked, name: "Monstera" }])).toEqual([
+    expect(await store.create(toEntries([{ id: locked, name: "Monstera" }]))).toEqual([
       locked === 13n ? "created" : "unchanged",
     ]);
     await store.close();

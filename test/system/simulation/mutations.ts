@@ -1,8 +1,7 @@
 // Planted bugs, each of which the simulation must find.
 
-import type { NewPlant } from "../../../src/core/contract/plant.ts";
-import type { CreateOutcome, GroupCommit } from "../../../src/core/store/group-commit.ts";
-import type { Outcome } from "../../../src/core/store/plant-store.ts";
+import type { CreateOutcome, GroupCommit, PendingCreate } from "../../../src/core/store/group-commit.ts";
+import { type Outcome, toEntries } from "../../../src/core/store/plant-store.ts";
 import type { GroupCommitCalls, Mutation, ProcessStore } from "./environment.ts";
 import type { SimulationOptions } from "./simulation.ts";
 
@@ -12,7 +11,7 @@ function withCreate(store: ProcessStore, create: Create): ProcessStore {
   return { ...store, create };
 }
 
-type CreateOne = (plant: NewPlant, caller: string) => Promise<CreateOutcome>;
+type CreateOne = (pending: PendingCreate) => Promise<CreateOutcome>;
 
 /** Replaces the creates of a group commit; `mutate` is given the real one. */
 function withGroupCommitCreate(
@@ -20,14 +19,14 @@ function withGroupCommitCreate(
   mutate: (create: CreateOne) => CreateOne,
 ): GroupCommitCalls {
   const create = mutate(
-    (plant, caller) =>
-      new Promise((resolve, reject) => groupCommit.create(plant, caller, { resolve, reject })),
+    ({ plant, creator, callerKey }) =>
+      new Promise((settle, fail) => groupCommit.create({ plant, creator, callerKey, settle, fail })),
   );
   return {
-    create: (plant, caller, listener) => {
-      create(plant, caller).then(
-        (outcome) => listener.resolve(outcome),
-        (error) => listener.reject(error),
+    create: (pending) => {
+      create(pending).then(
+        (outcome) => pending.settle(outcome),
+        (error) => pending.fail(error),
       );
     },
     isFullFor: (caller) => groupCommit.isFullFor(caller),
@@ -75,7 +74,7 @@ export const mutations: Readonly<Record<string, SimulationOptions>> = {
       groupCommit: (groupCommit) =>
         withGroupCommitCreate(
           groupCommit,
-          (create) => (plant, caller) => create(plant, caller).catch(() => "created" as const),
+          (create) => (pending) => create(pending).catch(() => "created" as const),
         ),
     },
   },
@@ -84,16 +83,15 @@ export const mutations: Readonly<Record<string, SimulationOptions>> = {
       groupCommit: (groupCommit, { random }) =>
         withGroupCommitCreate(
           groupCommit,
-          (create) => (plant, caller) =>
-            random.chance(0.02) ? new Promise(() => undefined) : create(plant, caller),
+          (create) => (pending) => (random.chance(0.02) ? new Promise(() => undefined) : create(pending)),
         ),
     },
   },
   storesWhatItRefuses: {
     mutation: {
       groupCommit: (groupCommit, { random }) =>
-        withGroupCommitCreate(groupCommit, (create) => async (plant, caller) => {
-          const outcome = create(plant, caller);
+        withGroupCommitCreate(groupCommit, (create) => async (pending) => {
+          const outcome = create(pending);
           if (!random.chance(0.02)) return outcome;
           // The request has ended, and does not wait for it.
           outcome.catch(() => undefined);
@@ -105,14 +103,20 @@ export const mutations: Readonly<Record<string, SimulationOptions>> = {
   dropsTags: {
     mutation: {
       store: (store) =>
-        withCreate(store, (batch) => store.create(batch.map(({ id, name }) => ({ id, name })))),
+        withCreate(store, (batch) =>
+          store.create(toEntries(batch.map(({ plant: { id, name } }) => ({ id, name })))),
+        ),
     },
   },
   losesDigits: {
     mutation: {
       store: (store) =>
         withCreate(store, (batch) =>
-          store.create(batch.map((plant) => ({ ...plant, id: BigInt.asIntN(64, BigInt(Number(plant.id))) }))),
+          store.create(
+            toEntries(
+              batch.map(({ plant }) => ({ ...plant, id: BigInt.asIntN(64, BigInt(Number(plant.id))) })),
+            ),
+          ),
         ),
     },
   },

@@ -2,11 +2,10 @@
 
 import { Authenticator } from "../../../src/core/auth/authenticator.ts";
 import { TokenCache } from "../../../src/core/auth/token-cache.ts";
-import type { NewPlant } from "../../../src/core/contract/plant.ts";
 import { BodyReader } from "../../../src/core/http/body-reader.ts";
 import { createHandler, type PublicHandler } from "../../../src/core/http/handler.ts";
 import { GroupCommit, scheduleWithSetImmediate } from "../../../src/core/store/group-commit.ts";
-import type { Outcome } from "../../../src/core/store/plant-store.ts";
+import type { NewEntry, Outcome } from "../../../src/core/store/plant-store.ts";
 import type { Environment, GroupCommitCalls, ProcessStore, SimulationParts } from "./environment.ts";
 
 /** Small, so that they are reached. */
@@ -51,7 +50,10 @@ export class SimulatedServer {
     });
     this.#store = mutation.store?.(store, { time, random }) ?? store;
     this.#groupCommit = new GroupCommit(
-      { create: (batch) => this.#create(batch, environment) },
+      {
+        create: (batch) => this.#create(batch, environment),
+        assertWritable: async () => undefined,
+      },
       { ...limits, ...mutation.limits, batchesInFlightMax: store.batchesInFlightMax },
       scheduleWithSetImmediate,
     );
@@ -138,7 +140,7 @@ export class SimulatedServer {
   }
 
   /** The engine, which may throw before its commit, or after it. */
-  async #create(batch: readonly NewPlant[], environment: Environment): Promise<Outcome[]> {
+  async #create(batch: readonly NewEntry[], environment: Environment): Promise<Outcome[]> {
     const { random, trace } = this.#parts;
     this.#waitedMost = Math.max(this.#waitedMost, batch.length + this.#groupCommit.queueLength);
     const throwsAt = environment.engineThrows ? random.pick(["before", "after", "never"] as const) : "never";

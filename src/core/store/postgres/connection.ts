@@ -8,7 +8,6 @@ import {
   type ClientConfig,
   Connection,
   DatabaseError,
-  escapeLiteral,
   Pool,
   type PoolClient,
   Query,
@@ -53,8 +52,6 @@ interface Limits {
   readonly statementMs?: number | undefined;
   /** For each wait for a lock; by default only that of the statement. */
   readonly lockMs?: number | undefined;
-  /** What the triggers of the index "newest" read: the name of the token of each id, as a JSON object. */
-  readonly tokens?: string | undefined;
 }
 
 /** A statement for HostPool.query. */
@@ -64,7 +61,6 @@ interface Statement extends QueryConfig {
   readonly query_timeout?: number;
   /** See Limits. */
   readonly lockMs?: number;
-  readonly tokens?: string | undefined;
 }
 
 /** The client waits longer than the server by this much, so that the server ends the statement. */
@@ -106,9 +102,7 @@ const namedSettings = { name: "plantstore_settings", text: settingsSql("$1", "$2
 
 function unnamedSettings(settings: TransactionSettings, limits: Limits): string {
   const [statementMs = "", lockMs = "", synchronousCommit = ""] = settingsValues(settings, limits);
-  const sql = settingsSql(`'${statementMs}'`, `'${lockMs}'`, `'${synchronousCommit}'`);
-  if (limits.tokens === undefined) return sql;
-  return `${sql}, set_config('${tokensSetting}', ${escapeLiteral(limits.tokens)}, true)`;
+  return settingsSql(`'${statementMs}'`, `'${lockMs}'`, `'${synchronousCommit}'`);
 }
 
 /** Why a server can lose commits whatever a client sets; undefined if it cannot. */
@@ -178,13 +172,12 @@ class GuardedQuery extends ExtendedQuery {
     this.query_timeout = Math.min(statementMs + clientGraceMs, timerMsMax);
     this.#config = config;
     this.#settings = settings;
-    this.#limits = { statementMs, lockMs: statement.lockMs, tokens: statement.tokens };
+    this.#limits = { statementMs, lockMs: statement.lockMs };
   }
 
   override prepare(connection: Connection): void {
     const internals = connection as unknown as ConnectionInternals;
-    // Tokens, which are recorded with an optional index only, are part of the text.
-    if (this.name === undefined || this.#limits.tokens !== undefined) {
+    if (this.name === undefined) {
       internals.parse({ text: unnamedSettings(this.#settings, this.#limits), name: "", types: [] });
       internals.bind({});
     } else {

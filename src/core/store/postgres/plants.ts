@@ -13,6 +13,7 @@ import type { EditOutcome, PlantEdit } from "../plant-edit.ts";
 import {
   compareWithStored,
   type ExportFilter,
+  type NewEntry,
   noCreations,
   type OnUnavailable,
   type Outcome,
@@ -81,40 +82,19 @@ const exportMsMax = timerMsMax;
 /** How long an export or count waits for a lock on the table. */
 const exportLockMsMax = 5_000;
 
-/** How often a server looks whether the index that records tokens was created or dropped. */
-const recordingCheckMs = 10_000;
-
 export class PostgresPlants {
   readonly #primary: Commits;
   readonly #onUnavailable: OnUnavailable;
   readonly #locked = new LockedIds();
-  #recordsTokens = false;
-  #checkedAt = Number.NEGATIVE_INFINITY;
 
   constructor(primary: Commits, onUnavailable: OnUnavailable) {
     this.#primary = primary;
     this.#onUnavailable = onUnavailable;
   }
 
-  /** Whether the index "newest" existed at most some seconds ago. */
-  get recordsTokens(): boolean {
-    const now = performance.now();
-    if (now - this.#checkedAt > recordingCheckMs) {
-      this.#checkedAt = now;
-      // A failure is reported by the next batch.
-      void this.checkRecording().catch(() => undefined);
-    }
-    return this.#recordsTokens;
-  }
-
-  /** Looks whether the index "newest" exists. */
-  async checkRecording(): Promise<void> {
-    this.#recordsTokens = await this.#primary.once(recordsCreations);
-  }
-
   /** Commits a batch, and after an error of some row each plant by itself. See PlantStore.create. */
-  async create(plants: readonly NewPlant[], tokens?: readonly string[]): Promise<Outcome[]> {
-    const batch = tokens === undefined ? plants : withTokens(plants, tokens);
+  async create(entries: readonly NewEntry[]): Promise<Outcome[]> {
+    const batch = entries.map(({ plant }) => plant);
     try {
       return await this.#primary.withRetry((pool) => this.#commit(pool, batch));
     } catch (error) {
@@ -194,21 +174,6 @@ export class PostgresPlants {
       return "unavailable";
     }
   }
-}
-
-/** A plant of a batch whose tokens are recorded. */
-interface PlantWithToken extends NewPlant {
-  readonly token?: string;
-}
-
-function withTokens(plants: readonly NewPlant[], tokens: readonly string[]): PlantWithToken[] {
-  return plants.map((plant, index) => ({ ...plant, token: tokens[index] ?? "" }));
-}
-
-/** What the triggers of the index "newest" read; undefined if no token is to be recorded. */
-function tokensOf(rows: readonly PlantWithToken[]): string | undefined {
-  if (rows[0]?.token === undefined) return undefined;
-  return JSON.stringify(Object.fromEntries(rows.map(({ id, token }) => [String(id), token])));
 }
 
 /** Whether the index "newest" exists with its current columns. */
@@ -412,7 +377,7 @@ async function copyAll(
 async function copy(pool: HostPool, rows: readonly NewPlant[], lockMs: number): Promise<boolean> {
   const connection = await pool.connect();
   try {
-    await begin(connection, "", { lockMs, tokens: tokensOf(rows) });
+    await begin(connection, "", { lockMs });
     const stream = connection.query(copyFrom(`COPY plants (${columnList}) FROM STDIN`));
     await new Promise<void>((resolve, reject) => {
       stream
@@ -441,9 +406,7 @@ function toIds(rows: readonly NewPlant[]): Set<bigint> {
 /** Inserts rows by one statement, and returns the ids that were created. */
 async function insert(pool: HostPool, rows: readonly NewPlant[], lockMs: number): Promise<string[]> {
   const statement = { ...insertStatement(pool, rows), rowMode: "array" as const };
-  const tokens = tokensOf(rows);
-  const limited = withLockLimit(tokens === undefined ? statement : { ...statement, tokens }, lockMs);
-  const { rows: inserted } = await pool.query<[string]>(limited);
+  const { rows: inserted } = await pool.query<[string]>(withLockLimit(statement, lockMs));
   return inserted.map(([id]) => id);
 }
 

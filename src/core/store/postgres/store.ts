@@ -7,6 +7,7 @@ import type { PlantIndexes } from "../plant-reader.ts";
 import type {
   Distribution,
   ExportFilter,
+  NewEntry,
   OnUnavailable,
   OpenMode,
   Outcome,
@@ -58,14 +59,7 @@ export class PostgresStore implements ReadablePlantStore {
     this.#primary = primary;
     this.#plants = new PostgresPlants(primary, onUnavailable);
     this.tokens = new PostgresTokens(primary);
-    const indexes = new PostgresIndexes(primary);
-    this.indexes = {
-      states: () => indexes.states(),
-      // The plants after it come with their tokens.
-      create: (name, onProgress) =>
-        indexes.create(name, onProgress).then(() => this.#plants.checkRecording()),
-      drop: (name) => indexes.drop(name).then(() => this.#plants.checkRecording()),
-    };
+    this.indexes = new PostgresIndexes(primary);
   }
 
   /** Opens the store at a URL without its scheme, see parsePostgresUrl; `create` creates or upgrades the schema. Rejects with an OperatorError. */
@@ -114,26 +108,15 @@ export class PostgresStore implements ReadablePlantStore {
     }
   }
 
-  create(batch: readonly NewPlant[], tokens?: readonly string[], lane?: string): Promise<Outcome[]> {
-    // Citus rejects the index that records tokens.
-    const inLane = lane === undefined ? undefined : this.lanes?.create(batch, lane);
-    return inLane ?? this.#plants.create(batch, tokens);
-  }
-
-  get recordsTokens(): boolean {
-    return this.#plants.recordsTokens;
+  create(batch: readonly NewEntry[]): Promise<Outcome[]> {
+    return this.#plants.create(batch);
   }
 
   edit(edit: PlantEdit): Promise<EditOutcome> {
     return this.#plants.edit(edit);
   }
 
-  async assertWritable(lane?: string): Promise<void> {
-    const inLane = lane === undefined ? undefined : this.lanes?.assertWritable(lane);
-    await (inLane ?? this.#assertPrimaryWritable());
-  }
-
-  async #assertPrimaryWritable(): Promise<void> {
+  async assertWritable(): Promise<void> {
     await this.#primary.once(async (pool) => {
       // Checks the privilege to insert plants without inserting one, and commits a change that changes nothing.
       await pool.query("INSERT INTO plants (id, name) SELECT 0, '' WHERE false");

@@ -1,9 +1,8 @@
 // The worker that holds the SQLite file open for writing, so that the network never waits for the disk.
 
-import type { NewPlant } from "../../contract/plant.ts";
 import type { EditOutcome, PlantEdit } from "../plant-edit.ts";
 import type { IndexName, IndexProgress, IndexStates } from "../plant-reader.ts";
-import type { OpenMode, Outcome } from "../plant-store.ts";
+import type { NewEntry, OpenMode, Outcome } from "../plant-store.ts";
 import type { TokenStore } from "../token-store.ts";
 import { CheckpointSignals } from "./checkpoint-signals.ts";
 import { BatchReceiver } from "./shared-batch.ts";
@@ -14,12 +13,12 @@ import { notify, serveCalls, toSentError } from "./worker-rpc.ts";
 export interface CommitWorker {
   readonly store: {
     /**
-     * @param memory of a BatchSender, by which the batches come.
+     * @param batches the memory by which a BatchSender sends batches.
      * @param signals of the checkpoint thread.
      */
-    open(path: string, mode: OpenMode, memory: SharedArrayBuffer, signals: SharedArrayBuffer): Promise<void>;
-    /** For a batch that does not fit into the memory. */
-    create(batch: readonly NewPlant[], tokens?: readonly string[]): Promise<Outcome[]>;
+    open(path: string, mode: OpenMode, batches: SharedArrayBuffer, signals: SharedArrayBuffer): Promise<void>;
+    /** For a batch that does not fit into the memory, or comes while another one is in it. */
+    create(batch: readonly NewEntry[]): Promise<Outcome[]>;
     edit(edit: PlantEdit): Promise<EditOutcome>;
     assertWritable(): Promise<void>;
     close(): Promise<void>;
@@ -36,22 +35,19 @@ export interface CommitWorker {
 /** The worker's notifications: why a batch could not be committed, and how far the index is that is being built. */
 export type CommitNotification = { readonly unavailable: string } | { readonly indexProgress: IndexProgress };
 
-/** How often the thread looks whether another process has created the index that records tokens, or dropped it: it takes 3 µs. */
-const recordingCheckMs = 1_000;
-
 let opened: SqliteStore | undefined;
 let isClosed = false;
 
 const calls = serveCalls<CommitWorker>({
   store: {
-    async open(path, mode, memory, signals) {
+    async open(path, mode, batches, signals) {
       const onUnavailable = (unavailable: string) => notifyOf({ unavailable });
       opened = new SqliteStore(path, mode, onUnavailable, {
         checkpointThread: new CheckpointSignals(signals),
       });
-      void serveBatches(opened, new BatchReceiver(memory));
+      void serveBatches(opened, new BatchReceiver(batches));
     },
-    create: (batch, tokens) => store().create(batch, tokens),
+    create: (batch) => store().create(batch),
     edit: (edit) => store().edit(edit),
     assertWritable: () => store().assertWritable(),
     async close() {
@@ -82,25 +78,16 @@ function store(): SqliteStore {
 async function serveBatches(store: SqliteStore, batches: BatchReceiver): Promise<void> {
   // The response to the call that opened the store comes first.
   await calls.next;
-  let checkedAt = Number.NEGATIVE_INFINITY;
   while (!isClosed) {
-    const now = performance.now();
-    if (now - checkedAt > recordingCheckMs) {
-      batches.setRecordsTokens(store.recordsTokens);
-      checkedAt = now;
-    }
-    if (batches.wait(calls.count) === "message") {
-      await calls.next;
-      // The call may have created the index or dropped it.
-      checkedAt = Number.NEGATIVE_INFINITY;
-    } else await commit(store, batches);
+    if (batches.wait(calls.count) === "message") await calls.next;
+    else await commit(store, batches);
   }
 }
 
 async function commit(store: SqliteStore, batches: BatchReceiver): Promise<void> {
   const { batch } = batches;
   try {
-    batch.writeOutcomes(await store.create(batch.readBatch(), batch.readTokens()));
+    batch.writeOutcomes(await store.create(batch.readBatch()));
   } catch (error) {
     batch.writeFailure(JSON.stringify(toSentError(error)));
   }

@@ -3,11 +3,11 @@
 import type { NewPlant } from "../../contract/plant.ts";
 import type { EditOutcome, PlantEdit } from "../plant-edit.ts";
 import type { PlantIndexes, PlantReader } from "../plant-reader.ts";
-import type { ExportFilter, OnUnavailable, Outcome, PlantStore } from "../plant-store.ts";
+import type { ExportFilter, NewEntry, OnUnavailable, Outcome, PlantStore } from "../plant-store.ts";
 import type { NewToken, TokenStore } from "../token-store.ts";
 import { databaseReader, readError } from "./database-reader.ts";
 import { Database, sizeLimitOperation } from "./driver.ts";
-import { recordsCreations, SqliteIndexes } from "./indexes.ts";
+import { SqliteIndexes } from "./indexes.ts";
 import { migrate, probeCommit } from "./migrations.ts";
 import { countPlants, exportPlants, SqlitePlants } from "./plants.ts";
 import { SqliteTokens } from "./tokens.ts";
@@ -58,12 +58,8 @@ export class MemoryStore implements PlantStore {
     this.#current = this.#open(empty.serialize());
   }
 
-  get recordsTokens(): boolean {
-    return recordsCreations(this.#current.database);
-  }
-
-  async create(batch: readonly NewPlant[], tokens?: readonly string[]): Promise<Outcome[]> {
-    return this.#current.plants.create(batch, tokens);
+  async create(batch: readonly NewEntry[]): Promise<Outcome[]> {
+    return this.#current.plants.create(batch);
   }
 
   async edit(edit: PlantEdit): Promise<EditOutcome> {

@@ -14,6 +14,7 @@ import type { Creation } from "../plant-reader.ts";
 import {
   compareWithStored,
   type ExportFilter,
+  type NewEntry,
   noCreations,
   type OnUnavailable,
   type Outcome,
@@ -77,16 +78,16 @@ export class SqlitePlants {
    * Commits a batch in one transaction, and if that fails each plant by itself. See PlantStore.create. Throws SQLite's
    * own error if an fsync has failed; the connection must not be used afterwards.
    */
-  create(batch: readonly NewPlant[], tokens?: readonly string[]): Outcome[] {
+  create(batch: readonly NewEntry[]): Outcome[] {
     if (!this.#wal.ensureSynced()) return batch.map(() => "unavailable");
-    if (!this.#wal.makeRoom()) return batch.map((plant) => this.#commitSingly(plant, undefined, false));
+    if (!this.#wal.makeRoom()) return batch.map((entry) => this.#commitSingly(entry, false));
     try {
-      return this.#commit(batch, tokens);
+      return this.#commit(batch);
     } catch (error) {
       const { reason, mayCommitSingly } = batchFailure(error);
       this.#onUnavailable(reason);
       const mayWrite = mayCommitSingly && batch.length > 1;
-      return batch.map((plant, index) => this.#commitSingly(plant, tokens?.[index], mayWrite));
+      return batch.map((entry) => this.#commitSingly(entry, mayWrite));
     }
   }
 
@@ -120,25 +121,22 @@ export class SqlitePlants {
    * Commits one plant of a batch that failed. Replays and conflicts need no disk, and a small plant may fit where a large
    * one does not.
    */
-  #commitSingly(plant: NewPlant, token: string | undefined, mayWrite: boolean): Outcome {
+  #commitSingly(entry: NewEntry, mayWrite: boolean): Outcome {
+    const { plant } = entry;
     try {
       const stored = this.get(plant.id);
       if (stored !== undefined) return compareWithStored(stored, plant);
-      return mayWrite
-        ? (this.#commit([plant], token === undefined ? undefined : [token])[0] ?? "unavailable")
-        : "unavailable";
+      return mayWrite ? (this.#commit([entry])[0] ?? "unavailable") : "unavailable";
     } catch (error) {
       this.#onUnavailable(batchFailure(error).reason);
       return "unavailable";
     }
   }
 
-  #commit(batch: readonly NewPlant[], tokens: readonly string[] | undefined): Outcome[] {
+  #commit(batch: readonly NewEntry[]): Outcome[] {
     this.#begin.run();
     try {
-      const recorder = tokens === undefined ? undefined : TokenRecorder.start(this.#database);
-      const outcomes = batch.map((plant) => this.#insertOne(plant));
-      if (tokens !== undefined) recorder?.record(tokens, outcomes);
+      const outcomes = batch.map((entry) => this.#insertOne(entry));
       this.#commitTransaction.run();
       return outcomes;
     } catch (error) {
@@ -148,48 +146,12 @@ export class SqlitePlants {
     }
   }
 
-  #insertOne(plant: NewPlant): Outcome {
+  #insertOne({ plant }: NewEntry): Outcome {
     const { changes } = this.#insert.run(plant.id, ...toValues(plant));
     if (Number(changes) === 1) return "created";
     const stored = this.get(plant.id);
     if (stored === undefined) throw new Error(`SQLite neither inserted nor found the plant ${plant.id}`);
     return compareWithStored(stored, plant);
-  }
-}
-
-/**
- * Records the tokens of a batch in the index "newest", whose trigger adds one entry for each plant that is created. In a
- * transaction that only this connection writes in, they have the positions after the last one.
- */
-class TokenRecorder {
-  readonly #database: Database;
-  readonly #last: bigint;
-
-  private constructor(database: Database, last: bigint) {
-    this.#database = database;
-    this.#last = last;
-  }
-
-  /** Before the batch is inserted. Undefined if the index was dropped since the tokens were asked for. */
-  static start(database: Database): TokenRecorder | undefined {
-    if (!recordsCreations(database)) return undefined;
-    const last = database.query<{ last: bigint | null }, []>(
-      "SELECT max(position) AS last FROM plant_arrivals",
-    );
-    return new TokenRecorder(database, last.get()?.last ?? 0n);
-  }
-
-  /** One statement for plants in a row with the same token. */
-  record(tokens: readonly string[], outcomes: readonly Outcome[]): void {
-    const update = this.#database.query<never, [string, bigint, bigint]>(
-      "UPDATE plant_arrivals SET token = ? WHERE position BETWEEN ? AND ?",
-    );
-    const created = tokens.filter((_, index) => outcomes[index] === "created");
-    for (let start = 0, end = 0; start < created.length; start = end) {
-      const token = created[start] as string;
-      while (created[end] === token) end++;
-      update.run(token, this.#last + BigInt(start + 1), this.#last + BigInt(end));
-    }
   }
 }
 

@@ -9,6 +9,7 @@ import type { EditOutcome, PlantEdit } from "../plant-edit.ts";
 import type { PlantIndexes } from "../plant-reader.ts";
 import type {
   ExportFilter,
+  NewEntry,
   OnUnavailable,
   OpenMode,
   Outcome,
@@ -18,10 +19,10 @@ import type {
 import { type TokenStore, tokenStoreMethods } from "../token-store.ts";
 import type { CheckpointSignals } from "./checkpoint-signals.ts";
 import { openDatabase } from "./connection.ts";
-import { type Database, SQLiteError } from "./driver.ts";
+import type { Database } from "./driver.ts";
 import { diskFailure, isFailedFsync, readFailureMarker, writeFailureMarker } from "./errors.ts";
 import { bytesOnDisk, OpenFiles, walBytes } from "./files.ts";
-import { recordsCreations, SqliteIndexes } from "./indexes.ts";
+import { SqliteIndexes } from "./indexes.ts";
 import { probeCommit, schemaVersion } from "./migrations.ts";
 import { countPlants, exportPlants, SqlitePlants, type SqliteStoredPlant } from "./plants.ts";
 import { SqliteReader } from "./reader.ts";
@@ -73,20 +74,10 @@ export class SqliteStore implements ReadablePlantStore {
     this.#indexes = new SqliteIndexes(this.#database);
   }
 
-  get recordsTokens(): boolean {
-    try {
-      return recordsCreations(this.#database);
-    } catch (error) {
-      // A store that cannot be read reports it with the next batch.
-      if (error instanceof SQLiteError) return false;
-      throw error;
-    }
-  }
-
-  create(batch: readonly NewPlant[], tokens?: readonly string[]): Promise<Outcome[]> {
+  create(batch: readonly NewEntry[]): Promise<Outcome[]> {
     return this.#onDisk(async () => {
       const replaced = this.#files.findReplaced();
-      if (replaced === undefined) return this.#plants.create(batch, tokens);
+      if (replaced === undefined) return this.#plants.create(batch);
       this.#onUnavailable(replacedMessage(replaced));
       return batch.map(() => "unavailable");
     });

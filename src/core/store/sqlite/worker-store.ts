@@ -1,9 +1,8 @@
 // The SQLite engine of a server: SqliteStore in a worker thread of its own.
 
-import type { NewPlant } from "../../contract/plant.ts";
 import type { EditOutcome, PlantEdit } from "../plant-edit.ts";
 import type { OnIndexProgress, PlantIndexes } from "../plant-reader.ts";
-import type { OpenMode, Outcome, PlantStore, StoreEvents } from "../plant-store.ts";
+import type { NewEntry, OpenMode, Outcome, PlantStore, StoreEvents } from "../plant-store.ts";
 import { type TokenStore, tokenStoreMethods } from "../token-store.ts";
 import { CheckpointSignals } from "./checkpoint-signals.ts";
 import { Checkpointer } from "./checkpointer.ts";
@@ -11,7 +10,7 @@ import type { CommitNotification, CommitWorker } from "./commit-worker.ts";
 import { DiskFailureError } from "./errors.ts";
 import { bytesOnDisk, walBytes } from "./files.ts";
 import { SqliteReader } from "./reader.ts";
-import { BatchSender, batchesInFlightMax } from "./shared-batch.ts";
+import { BatchSender } from "./shared-batch.ts";
 import { toError, WorkerClient } from "./worker-rpc.ts";
 
 /** Enough that the worker finds its next call waiting when it has finished one. */
@@ -19,7 +18,7 @@ const callsInFlightMax = 16;
 
 export class SqliteWorkerStore implements PlantStore {
   readonly engine = "sqlite";
-  readonly batchesInFlightMax = batchesInFlightMax;
+  readonly batchesInFlightMax = 1;
   readonly tokens: TokenStore;
   /** In the thread that commits: creates wait in the queue while an index is built, and none fails for a lock. */
   readonly indexes: PlantIndexes;
@@ -64,7 +63,7 @@ export class SqliteWorkerStore implements PlantStore {
     const store = new SqliteWorkerStore(path, events);
     const signals = new CheckpointSignals();
     try {
-      await store.#worker.call("store", "open", path, mode, store.#batches.memory, signals.memory);
+      await store.#worker.call("store", "open", path, mode, store.#batches.buffer, signals.memory);
     } catch (error) {
       store.#worker.terminate();
       throw error;
@@ -78,15 +77,15 @@ export class SqliteWorkerStore implements PlantStore {
     return store;
   }
 
-  get recordsTokens(): boolean {
-    return this.#batches.recordsTokens;
-  }
-
-  async create(batch: readonly NewPlant[], tokens?: readonly string[]): Promise<Outcome[]> {
+  async create(batch: readonly NewEntry[]): Promise<Outcome[]> {
     try {
-      if (!this.#batches.accepts(batch, tokens))
-        return await this.#worker.call("store", "create", batch, tokens);
-      return await this.#batches.send(batch, tokens, (failure) => toError(JSON.parse(failure)));
+      if (!this.#batches.accepts(batch))
+        return await this.#worker.call(
+          "store",
+          "create",
+          batch.map(({ plant, creator }) => ({ plant, creator })),
+        );
+      return await this.#batches.send(batch, (failure) => toError(JSON.parse(failure)));
     } catch (error) {
       if (!(error instanceof DiskFailureError)) throw error;
       this.#worker.fail(error);

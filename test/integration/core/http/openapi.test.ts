@@ -118,7 +118,7 @@ async function internalError(): Promise<Answer> {
     bodyReader: new BodyReader({ bodyBytesMax: 1_000, inFlightBytesMax: 10_000, arrivalMsMax: 20_000 }),
     groupCommit: {
       isFullFor: () => false,
-      create: (_plant, _caller, listener) => listener.reject(new Error()),
+      create: (pending) => pending.fail(new Error()),
     },
     basePath: "",
     publicUrl: undefined,

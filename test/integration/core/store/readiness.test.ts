@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { renameSync } from "node:fs";
 import type { NewPlant } from "../../../../src/core/contract/plant.ts";
 import { openServerStore } from "../../../../src/core/store/open-store.ts";
-import type { Outcome, PlantStore } from "../../../../src/core/store/plant-store.ts";
+import { type Outcome, type PlantStore, toEntries } from "../../../../src/core/store/plant-store.ts";
 import { Readiness } from "../../../../src/core/store/readiness.ts";
 import { engines } from "../../../support/engines.ts";
 import { TemporaryFolder } from "../../../support/server.ts";
@@ -46,10 +46,10 @@ class ProbedStore implements AsyncDisposable {
     );
   }
 
-  /** Commits a batch, and updates the readiness as the group commit's hook does. */
+  /** Commits a batch, and updates the readiness as the group commit does. */
   async create(plants: readonly NewPlant[]): Promise<Outcome[]> {
-    const outcomes = await this.#store.create(plants);
-    this.readiness.update({ plants, outcomes, startedAt: this.now, endedAt: this.now, lane: undefined });
+    const outcomes = await this.#store.create(toEntries(plants));
+    this.readiness.update(outcomes);
     return outcomes;
   }
 
@@ -123,63 +123,4 @@ test("after a failed create only a probe is evidence, and probes of a failing st
   store.now += 10_000;
   expect(await store.create([{ id: 3n, name: "Monstera" }])).toEqual(["created"]);
   expect(await store.ask()).toEqual([true, 0]);
-});
-
-describe("lanes", () => {
-  /** A store of two lanes, and the reasons why they cannot commit. */
-  function storeWithLanes() {
-    const failures = new Map<string, string>();
-    const down = new Map<string, string>();
-    const probes: (string | undefined)[] = [];
-    const store = {
-      lanes: {
-        names: () => ["one", "two"],
-        laneOf: () => "one",
-        downReason: (lane: string) => down.get(lane),
-        subscribe: () => undefined,
-      },
-      assertWritable: async (lane?: string) => {
-        probes.push(lane);
-        const reason = failures.get(lane ?? "");
-        if (reason !== undefined) throw new Error(reason);
-      },
-    };
-    let now = 0;
-    const readiness = new Readiness(
-      store,
-      () => now,
-      async (ms) => {
-        now += ms;
-      },
-    );
-    const pass = (ms: number) => {
-      now += ms;
-    };
-    return { readiness, failures, down, probes, pass };
-  }
-
-  test("a store is ready while one lane can commit, and names the others", async () => {
-    const { readiness, failures, down, probes } = storeWithLanes();
-    expect(await readiness.assertReady()).toEqual([]);
-    expect(probes).toEqual(["one", "two"]);
-    down.set("one", "no response");
-    expect(await readiness.assertReady()).toEqual([{ lane: "one", reason: "no response" }]);
-    // A lane that is down is not probed.
-    expect(probes).toHaveLength(2);
-    failures.set("two", "a full disk");
-    readiness.update({ plants: [], outcomes: ["unavailable"], startedAt: 0, endedAt: 0, lane: "two" });
-    expect(await readiness.assertReady().catch(String)).toBe("Error: one: no response; two: a full disk");
-    down.clear();
-    expect(await readiness.assertReady()).toEqual([{ lane: "two", reason: "a full disk" }]);
-  });
-
-  test("a commit of one lane does not show that another one commits", async () => {
-    const { readiness, probes, pass } = storeWithLanes();
-    await readiness.assertReady();
-    pass(900);
-    readiness.update({ plants: [], outcomes: ["created"], startedAt: 0, endedAt: 0, lane: "one" });
-    pass(900);
-    await readiness.assertReady();
-    expect(probes).toEqual(["one", "two", "two"]);
-  });
 });

@@ -22,9 +22,9 @@ function handlerWith(createOutcome: CreateOutcome | Error) {
     bodyReader: new BodyReader({ bodyBytesMax: 1_000, inFlightBytesMax: 10_000, arrivalMsMax: 20_000 }),
     groupCommit: {
       isFullFor: () => false,
-      create: (_plant, _caller, listener) => {
-        if (createOutcome instanceof Error) listener.reject(createOutcome);
-        else listener.resolve(createOutcome);
+      create: (pending) => {
+        if (createOutcome instanceof Error) pending.fail(createOutcome);
+        else pending.settle(createOutcome);
       },
     },
     basePath: "/v1",

@@ -1,17 +1,16 @@
 // The group commit, on an engine whose commits the test ends.
 
-import { describe, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import type { NewPlant } from "../../../../src/core/contract/plant.ts";
 import {
   type CommitHook,
   type CreateOutcome,
-  type FinishedBatch,
   GroupCommit,
   type GroupCommitLimits,
   type Schedule,
   scheduleWithSetImmediate,
 } from "../../../../src/core/store/group-commit.ts";
-import type { Outcome, StoreLanes } from "../../../../src/core/store/plant-store.ts";
+import type { NewEntry, Outcome } from "../../../../src/core/store/plant-store.ts";
 
 const limits: GroupCommitLimits = {
   queuePlantsMax: 4,
@@ -32,17 +31,25 @@ const anyCaller = () => `caller ${++callers}`;
 
 /** The outcome of a create. */
 function create(commit: GroupCommit, newPlant: NewPlant, caller: string): Promise<CreateOutcome> {
-  return new Promise((resolve, reject) => commit.create(newPlant, caller, { resolve, reject }));
+  return new Promise((settle, fail) =>
+    commit.create({ plant: newPlant, creator: null, callerKey: caller, settle, fail }),
+  );
 }
 
 /** An engine whose commits the test ends one by one. */
 class ManualEngine {
   readonly batches: { ids: number[]; end: PromiseWithResolvers<Outcome[]> }[] = [];
 
-  create(batch: readonly NewPlant[]): Promise<Outcome[]> {
+  create(batch: readonly NewEntry[]): Promise<Outcome[]> {
     const end = Promise.withResolvers<Outcome[]>();
-    this.batches.push({ ids: batch.map(({ id }) => Number(id)), end });
+    this.batches.push({ ids: batch.map(({ plant }) => Number(plant.id)), end });
     return end.promise;
+  }
+
+  probes = 0;
+
+  async assertWritable(): Promise<void> {
+    this.probes++;
   }
 
   /** Ends the running commit with an outcome for each plant. */
@@ -116,8 +123,9 @@ test("the hook is called once after each batch, before any create of the batch r
   const calls: unknown[] = [];
   let time = 0;
   const hook: CommitHook = {
-    now: () => ++time,
-    afterBatch: ({ plants, ...rest }) => calls.push({ ids: plants.map(({ id }) => Number(id)), ...rest }),
+    now: () => time,
+    afterBatch: ({ entries, ...rest }) =>
+      calls.push({ ids: entries.map(({ plant }) => Number(plant.id)), ...rest }),
   };
   const commit = new GroupCommit(engine, limits, immediately, hook);
   const creates = [1, 2, 3].map((id) =>
@@ -126,16 +134,35 @@ test("the hook is called once after each batch, before any create of the batch r
       (error) => calls.push(error.message),
     ),
   );
+  time = 1;
   await engine.endWith("created");
+  time = 3;
   engine.batches[1]?.end.reject(new Error("broken"));
   await Promise.all(creates);
   expect(calls).toEqual([
-    { ids: [1], outcomes: ["created"], startedAt: 1, endedAt: 2, lane: undefined },
+    { ids: [1], outcomes: ["created"], startedAt: 0, endedAt: 1 },
     "created",
-    { ids: [2, 3], outcomes: undefined, startedAt: 3, endedAt: 4, lane: undefined },
+    { ids: [2, 3], outcomes: undefined, startedAt: 1, endedAt: 3 },
     "broken",
     "broken",
   ]);
+});
+
+test("a batch that commits is evidence of readiness, and one that fails takes a probe", async () => {
+  const engine = new ManualEngine();
+  const commit = new GroupCommit(engine, limits, immediately);
+  expect(await commit.assertReady()).toEqual([]);
+  expect(engine.probes).toBe(1);
+  for (const [outcome, probes] of [
+    ["created", 1],
+    ["unavailable", 2],
+  ] as const) {
+    const created = create(commit, plant(1), anyCaller());
+    await engine.endWith(outcome);
+    await created;
+    await commit.assertReady();
+    expect(engine.probes).toBe(probes);
+  }
 });
 
 test("code units in the queue are limited as well, and are released when their batch starts", async () => {
@@ -297,183 +324,4 @@ test("plants created in one tick of the event loop are one batch", async () => {
   await engine.endWith("created", "created", "created");
   expect(await Promise.all(answers)).toEqual(["created", "created", "created"]);
   await closing;
-});
-
-/** An engine with lanes: the plants with even and with odd ids, or others. */
-class LanedEngine {
-  readonly batches: { ids: number[]; lane: string | undefined; end: PromiseWithResolvers<Outcome[]> }[] = [];
-  readonly down = new Map<string, string>();
-  laneNames = ["even", "odd"];
-  #onChange = (): void => undefined;
-  readonly lanes: StoreLanes = {
-    names: () => this.laneNames,
-    laneOf: (id) => this.laneNames[Number(id) % this.laneNames.length] ?? "",
-    downReason: (lane) => this.down.get(lane),
-    subscribe: (onChange) => {
-      this.#onChange = onChange;
-    },
-  };
-
-  create(batch: readonly NewPlant[], _tokens?: readonly string[], lane?: string): Promise<Outcome[]> {
-    const end = Promise.withResolvers<Outcome[]>();
-    this.batches.push({ ids: batch.map(({ id }) => Number(id)), lane, end });
-    return end.promise;
-  }
-
-  change(): void {
-    this.#onChange();
-  }
-
-  /** Ends the last commit of a lane with success. */
-  async end(lane: string): Promise<void> {
-    const batch = this.batches.findLast((one) => one.lane === lane);
-    batch?.end.resolve(batch.ids.map(() => "created"));
-    await settled();
-  }
-
-  /** The ids of each batch that was started, by lane. */
-  started(lane: string): number[][] {
-    return this.batches.filter((batch) => batch.lane === lane).map(({ ids }) => ids);
-  }
-}
-
-/** The number of plants in the queue of each lane. */
-function lengths(commit: GroupCommit): Record<string, number> {
-  return Object.fromEntries(commit.queueLengths.map(([lane, plants]) => [lane ?? "", plants]));
-}
-
-describe("lanes", () => {
-  const lanedLimits = { ...limits, queuePlantsMax: 20, queueCodeUnitsMax: 1_000 };
-
-  test("a batch has the plants of one lane, and each lane has its own batches in flight", async () => {
-    const engine = new LanedEngine();
-    const lanes: (string | undefined)[] = [];
-    const hook = { now: () => 0, afterBatch: ({ lane }: FinishedBatch) => void lanes.push(lane) };
-    const commit = new GroupCommit(engine, lanedLimits, immediately, hook);
-    const created = [0, 1, 2, 3, 4].map((id) => create(commit, plant(id), anyCaller()));
-    expect([engine.started("even"), engine.started("odd")]).toEqual([[[0]], [[1]]]);
-    await engine.end("odd");
-    await engine.end("odd");
-    expect([engine.started("even"), engine.started("odd")]).toEqual([[[0]], [[1], [3]]]);
-    await engine.end("even");
-    await engine.end("even");
-    expect(engine.started("even")).toEqual([[0], [2, 4]]);
-    expect(await Promise.all(created)).toEqual(Array(5).fill("created"));
-    expect(lanes).toEqual(["odd", "odd", "even", "even"]);
-  });
-
-  test("a lane that is stuck fills its half of the queue, and the other one goes on, for the same caller too", async () => {
-    const engine = new LanedEngine();
-    const commit = new GroupCommit(engine, lanedLimits, immediately);
-    const stuck: Promise<CreateOutcome>[] = [];
-    for (let id = 0; lengths(commit).even !== 8; id += 2) stuck.push(create(commit, plant(id, ""), "one"));
-    // Seven eighths of the ten plants of the lane; the rest is left to another caller.
-    expect(await create(commit, plant(100, ""), "one")).toBe("overloaded");
-    void create(commit, plant(102, ""), "two");
-    expect(commit.queueLength).toBe(9);
-    expect(commit.isFullFor("one")).toBe(false);
-    for (let id = 1; id < 200; id += 2) {
-      const creating = create(commit, plant(id), "one");
-      await engine.end("odd");
-      expect(await creating).toBe("created");
-    }
-    expect(engine.started("even")).toEqual([[0]]);
-    while (lengths(commit).even !== 0) await engine.end("even");
-    await engine.end("even");
-    expect(new Set(await Promise.all(stuck))).toEqual(new Set(["created"]));
-  });
-
-  test("a caller is refused before its body is read once every lane is full for it", () => {
-    const engine = new LanedEngine();
-    const commit = new GroupCommit(engine, lanedLimits, immediately);
-    for (let id = 0; id < 18; id++) void create(commit, plant(id, ""), "one");
-    expect(lengths(commit)).toEqual({ even: 8, odd: 8 });
-    expect(commit.isFullFor("one")).toBe(true);
-    expect(commit.isFullFor("two")).toBe(false);
-  });
-
-  test("code units are divided among the lanes as well", async () => {
-    const engine = new LanedEngine();
-    const commit = new GroupCommit(engine, lanedLimits, immediately);
-    void create(commit, plant(0), "one");
-    void create(commit, plant(2, "x".repeat(500)), anyCaller());
-    expect(await create(commit, plant(4), anyCaller())).toBe("overloaded");
-    void create(commit, plant(1), anyCaller());
-    void create(commit, plant(3), anyCaller());
-    expect(lengths(commit)).toEqual({ even: 1, odd: 1 });
-  });
-
-  test("a lane that is down refuses its plants at once, those in its queue too, and those in flight have the engine's outcome", async () => {
-    const engine = new LanedEngine();
-    const commit = new GroupCommit(engine, lanedLimits, immediately);
-    const [inFlight, queued] = [0, 2].map((id) => create(commit, plant(id), anyCaller()));
-    engine.down.set("even", "no response");
-    engine.change();
-    expect(await queued).toBe("unavailable");
-    expect(await create(commit, plant(4), anyCaller())).toBe("unavailable");
-    expect(commit.isFullFor("one")).toBe(false);
-    const other = create(commit, plant(1), anyCaller());
-    await engine.end("odd");
-    expect(await other).toBe("created");
-
-    engine.down.clear();
-    engine.change();
-    const later = create(commit, plant(6), anyCaller());
-    await engine.end("even");
-    expect(await inFlight).toBe("created");
-    await engine.end("even");
-    expect(await later).toBe("created");
-    expect(engine.started("even")).toEqual([[0], [6]]);
-  });
-
-  test("all lanes are down: the store is unavailable, and not overloaded", async () => {
-    const engine = new LanedEngine();
-    const commit = new GroupCommit(engine, lanedLimits, immediately);
-    for (const lane of engine.laneNames) engine.down.set(lane, "no response");
-    engine.change();
-    expect(commit.isFullFor("one")).toBe(false);
-    expect(await create(commit, plant(0), "one")).toBe("unavailable");
-  });
-
-  test("lanes come and go: queued plants are committed in the lane that they were queued for", async () => {
-    const engine = new LanedEngine();
-    const commit = new GroupCommit(engine, lanedLimits, immediately);
-    const before = [0, 2].map((id) => create(commit, plant(id), anyCaller()));
-    engine.laneNames = ["one", "two", "three"];
-    engine.change();
-    const after = [0, 1, 2].map((id) => create(commit, plant(id), anyCaller()));
-    expect(lengths(commit)).toEqual({ even: 1, one: 0, two: 0, three: 0 });
-    await engine.end("even");
-    await engine.end("even");
-    for (const lane of engine.laneNames) await engine.end(lane);
-    expect(await Promise.all([...before, ...after])).toEqual(Array(5).fill("created"));
-    expect(engine.batches.map(({ lane, ids }) => [lane, ids])).toEqual([
-      ["even", [0]],
-      ["one", [0]],
-      ["two", [1]],
-      ["three", [2]],
-      ["even", [2]],
-    ]);
-    engine.change();
-    expect(Object.keys(lengths(commit))).toEqual(["one", "two", "three"]);
-  });
-
-  test("close waits for every lane, and for none that is down", async () => {
-    const engine = new LanedEngine();
-    const commit = new GroupCommit(engine, lanedLimits, immediately);
-    const creates = [0, 1, 2].map((id) => create(commit, plant(id), anyCaller()));
-    let isClosed = false;
-    const closing = commit.close().then(() => {
-      isClosed = true;
-    });
-    await engine.end("odd");
-    expect(isClosed).toBe(false);
-    engine.down.set("even", "no response");
-    engine.change();
-    expect(await creates[2]).toBe("unavailable");
-    expect(isClosed).toBe(false);
-    await engine.end("even");
-    await closing;
-    expect(await create(commit, plant(9), anyCaller())).toBe("closed");
-  });
 });

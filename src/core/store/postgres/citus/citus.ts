@@ -2,8 +2,7 @@
 // execution costs a fifth of the coordinator's processor time. The map only decides how fast a commit is: any node of Citus
 // routes a statement to the shard, whose primary key makes ids unique, so a map that is out of date is slower and not wrong.
 
-import type { NewPlant } from "../../../contract/plant.ts";
-import type { OnUnavailable, Outcome, StoreEvents, StoreLanes } from "../../plant-store.ts";
+import type { NewEntry, OnUnavailable, Outcome, StoreEvents } from "../../plant-store.ts";
 import type { HostPool } from "../connection.ts";
 import type { PostgresUrl } from "../connection-url.ts";
 import { classifyError, errorReason, isUndefinedTable, NoPrimary } from "../errors.ts";
@@ -215,7 +214,7 @@ function toNode({ group, host, port, active, metadata }: Metadata["nodes"][numbe
 export type CitusEvents = Pick<StoreEvents, "onUnavailable" | "onDegraded">;
 
 /** The lanes of a cluster. Reads the shard map every second, and probes lanes that do not commit. */
-export class CitusLanes implements StoreLanes {
+export class CitusLanes {
   readonly #primary: Primary;
   readonly #url: PostgresUrl;
   readonly #events: CitusEvents;
@@ -273,7 +272,7 @@ export class CitusLanes implements StoreLanes {
   }
 
   /** Commits a batch in its lane; undefined if that is the coordinator's, or one that the cluster no longer has. */
-  create(batch: readonly NewPlant[], lane: string): Promise<Outcome[]> | undefined {
+  create(batch: readonly NewEntry[], lane: string): Promise<Outcome[]> | undefined {
     return this.#lanes.get(lane)?.create(batch);
   }
 
@@ -448,7 +447,7 @@ class Lane implements Commits {
     this.#plants = new PostgresPlants(this, (reason) => onUnavailable(`${this.name}: ${reason}`));
   }
 
-  /** See StoreLanes. */
+  /** Why the node cannot commit, if it has not responded for so long that no plant should wait for it. */
   get downReason(): string | undefined {
     return this.#downReason;
   }
@@ -471,7 +470,7 @@ class Lane implements Commits {
     this.#anyId = anyId;
   }
 
-  async create(batch: readonly NewPlant[]): Promise<Outcome[]> {
+  async create(batch: readonly NewEntry[]): Promise<Outcome[]> {
     if (this.#batchesInFlight++ === 0) this.#respondedAt = performance.now();
     try {
       return await this.#plants.create(batch);

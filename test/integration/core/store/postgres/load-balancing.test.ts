@@ -2,6 +2,7 @@
 // proxies in front of one PostgreSQL: to the client they are nodes of a distributed database.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { toEntries } from "../../../../../src/core/store/plant-store.ts";
 import { parsePostgresUrl } from "../../../../../src/core/store/postgres/connection-url.ts";
 import { PostgresPlants } from "../../../../../src/core/store/postgres/plants.ts";
 import { Primary } from "../../../../../src/core/store/postgres/primary.ts";
@@ -63,7 +64,7 @@ test("a lost host costs a reconnection to another one: every plant is created", 
   let id = 0n;
   const createSome = async () => {
     const batches = Array.from({ length: 4 }, () => [{ id: id++, name: "Monstera" }]);
-    return (await Promise.all(batches.map((batch) => plants.create(batch)))).flat();
+    return (await Promise.all(batches.map((batch) => plants.create(toEntries(batch))))).flat();
   };
   expect(await createSome()).toEqual(Array(4).fill("created"));
   const lost = await portOf(primary);

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import type { NewPlant } from "../../../../../src/core/contract/plant.ts";
-import type { Outcome } from "../../../../../src/core/store/plant-store.ts";
+import { type Outcome, toEntries } from "../../../../../src/core/store/plant-store.ts";
 import { parsePostgresUrl } from "../../../../../src/core/store/postgres/connection-url.ts";
 import { exportPlants, PostgresPlants } from "../../../../../src/core/store/postgres/plants.ts";
 import { Primary } from "../../../../../src/core/store/postgres/primary.ts";
@@ -40,7 +40,7 @@ class Engine implements AsyncDisposable {
   }
 
   create(batch: readonly NewPlant[]): Promise<Outcome[]> {
-    return this.#plants.create(batch);
+    return this.#plants.create(toEntries(batch));
   }
 
   /** How the engine inserts now. */

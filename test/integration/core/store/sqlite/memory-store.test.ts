@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import type { NewPlant } from "../../../../../src/core/contract/plant.ts";
+import { toEntries } from "../../../../../src/core/store/plant-store.ts";
 import { MemoryStore } from "../../../../../src/core/store/sqlite/memory-store.ts";
 
 const int64Max = 2n ** 63n - 1n;
@@ -24,10 +25,10 @@ const firstPage = { ...everyPlant, cursor: undefined, isBackward: false, plantsM
 
 test("a copy has the plants and the indexes of its time, and both come back with it", async () => {
   await using store = openMemoryStore();
-  await store.create([{ id: int64Max, name: "Monstera", tag: "tropical" }]);
+  await store.create(toEntries([{ id: int64Max, name: "Monstera", tag: "tropical" }]));
   await store.indexes.create("newest");
   const copy = store.copyPlants();
-  await store.create([{ id: -int64Max, name: "Ficus" }], ["ci"]);
+  await store.create(toEntries([{ id: -int64Max, name: "Ficus" }]));
   await store.indexes.drop("newest");
   await store.indexes.create("text");
 
@@ -40,15 +41,13 @@ test("a copy has the plants and the indexes of its time, and both come back with
       tag: "none",
       text: "none",
     });
-    expect(store.recordsTokens).toBe(true);
     // The copy itself does not change.
     expect(
       await store.create(
-        [
+        toEntries([
           { id: int64Max, name: "Ficus" },
           { id: 1n, name: "Ficus" },
-        ],
-        ["ci", "ci"],
+        ]),
       ),
     ).toEqual(["conflict", "created"]);
     expect(store.count()).toBe(2);
@@ -57,7 +56,9 @@ test("a copy has the plants and the indexes of its time, and both come back with
 
 test("a search that is running while the plants are replaced returns those of before, and a later one those of after", async () => {
   await using store = openMemoryStore();
-  await store.create(Array.from({ length: 1_000 }, (_, id) => ({ id: BigInt(id), name: "before" })));
+  await store.create(
+    toEntries(Array.from({ length: 1_000 }, (_, id) => ({ id: BigInt(id), name: "before" }))),
+  );
   const copy = store.copyPlants();
   await using reader = Object.assign(await store.openReader(), {
     [Symbol.asyncDispose]: async () => undefined,
@@ -78,15 +79,18 @@ test("over its limit a create is unavailable, with the reason, and what is store
   const store = new MemoryStore((reason) => reasons.push(reason), 2 ** 20);
   const large = (id: bigint) => ({ id, name: "x".repeat(100_000) });
   const ids = Array.from({ length: 20 }, (_, index) => BigInt(index));
-  const outcomes = (await Promise.all(ids.map((id) => store.create([large(id)])))).flat();
+  const outcomes = (await Promise.all(ids.map((id) => store.create(toEntries([large(id)]))))).flat();
   const created = outcomes.filter((outcome) => outcome === "created").length;
   expect(created).toBeGreaterThan(5);
   expect(outcomes).toEqual(ids.map((_, index) => (index < created ? "created" : "unavailable")));
   expect(new Set(reasons)).toEqual(new Set(["database or disk is full (SQLITE_FULL)"]));
   expect(store.count()).toBe(created);
-  expect(await store.create([large(0n), { id: 0n, name: "other" }])).toEqual(["unchanged", "conflict"]);
+  expect(await store.create(toEntries([large(0n), { id: 0n, name: "other" }]))).toEqual([
+    "unchanged",
+    "conflict",
+  ]);
   // A copy has the limit as well.
   store.replacePlants(store.copyPlants());
-  expect(await store.create([large(99n)])).toEqual(["unavailable"]);
+  expect(await store.create(toEntries([large(99n)]))).toEqual(["unavailable"]);
   await store.close();
 });

@@ -13,6 +13,7 @@ import {
 } from "node:fs";
 import type { NewPlant } from "../../../../../src/core/contract/plant.ts";
 import { OperatorError } from "../../../../../src/core/operator-error.ts";
+import { toEntries } from "../../../../../src/core/store/plant-store.ts";
 import { openDatabase } from "../../../../../src/core/store/sqlite/connection.ts";
 import { writeFailureMarker } from "../../../../../src/core/store/sqlite/errors.ts";
 import { SqliteIndexes } from "../../../../../src/core/store/sqlite/indexes.ts";
@@ -53,7 +54,13 @@ test("of two plants with one id in a batch, the first is created", async () => {
   using folder = new TemporaryFolder();
   const store = new SqliteStore(folder.file("plants.db"), "create", unexpected);
   const batch = [plant(1n, "a"), plant(1n, "b"), plant(1n, "a"), plant(2n, "c", ""), plant(2n, "c")];
-  expect(await store.create(batch)).toEqual(["created", "conflict", "unchanged", "created", "conflict"]);
+  expect(await store.create(toEntries(batch))).toEqual([
+    "created",
+    "conflict",
+    "unchanged",
+    "created",
+    "conflict",
+  ]);
   expect(await all(store)).toEqual([plant(1n, "a"), plant(2n, "c", "")]);
   await store.close();
 });
@@ -64,21 +71,18 @@ test("on a full disk only plants that do not fit are unavailable", async () => {
   const database = openDatabase(path, "create");
   const reasons: string[] = [];
   const plants = new SqlitePlants(database, (reason) => reasons.push(reason));
-  expect(plants.create([plant(1n, "a")])).toEqual(["created"]);
+  expect(plants.create(toEntries([plant(1n, "a")]))).toEqual(["created"]);
   database.run("PRAGMA max_page_count = 8");
 
-  const outcomes = plants.create([
-    plant(1n, "a"),
-    plant(1n, "b"),
-    plant(2n, "x".repeat(100_000)),
-    plant(3n, "c"),
-  ]);
+  const outcomes = plants.create(
+    toEntries([plant(1n, "a"), plant(1n, "b"), plant(2n, "x".repeat(100_000)), plant(3n, "c")]),
+  );
   expect(outcomes).toEqual(["unchanged", "conflict", "unavailable", "created"]);
   expect(reasons).toEqual(Array(2).fill(expect.stringContaining("SQLITE_FULL")));
   expect([...exportPlants(database, {})].flat()).toEqual([plant(1n, "a"), plant(3n, "c")]);
 
   database.run("PRAGMA max_page_count = 1000");
-  expect(plants.create([plant(2n, "x".repeat(100_000))])).toEqual(["created"]);
+  expect(plants.create(toEntries([plant(2n, "x".repeat(100_000))]))).toEqual(["created"]);
   plants.finalize();
   database.close();
 });
@@ -90,7 +94,7 @@ test("a plant that SQLite rejects is the only one of its batch that is unavailab
     "CREATE TRIGGER no_thirteen BEFORE INSERT ON plants WHEN new.id = 13 BEGIN SELECT RAISE(ABORT, 'unlucky'); END",
   );
   const plants = new SqlitePlants(database, () => undefined);
-  expect(plants.create([plant(12n, "a"), plant(13n, "b"), plant(14n, "c")])).toEqual([
+  expect(plants.create(toEntries([plant(12n, "a"), plant(13n, "b"), plant(14n, "c")]))).toEqual([
     "created",
     "unavailable",
     "created",
@@ -106,10 +110,10 @@ test("while another process holds the write lock, plants are unavailable after o
   database.run("PRAGMA busy_timeout = 50");
   const reasons: string[] = [];
   const plants = new SqlitePlants(database, (reason) => reasons.push(reason));
-  plants.create([plant(0n, "a")]);
+  plants.create(toEntries([plant(0n, "a")]));
   const other = new Database(path);
   other.run("BEGIN IMMEDIATE");
-  expect(plants.create([plant(0n, "a"), plant(1n, "b"), plant(2n, "c")])).toEqual([
+  expect(plants.create(toEntries([plant(0n, "a"), plant(1n, "b"), plant(2n, "c")]))).toEqual([
     "unchanged",
     "unavailable",
     "unavailable",
@@ -118,7 +122,7 @@ test("while another process holds the write lock, plants are unavailable after o
   expect(reasons).toEqual([expect.stringContaining("SQLITE_BUSY")]);
   other.run("COMMIT");
   other.close();
-  expect(plants.create([plant(1n, "a")])).toEqual(["created"]);
+  expect(plants.create(toEntries([plant(1n, "a")]))).toEqual(["created"]);
   plants.finalize();
   database.close();
 });
@@ -127,12 +131,12 @@ test("a store is unavailable until a checkpoint of another process is done and t
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
   const before = new SqliteStore(path, "create", unexpected);
-  await before.create([plant(1n, "a")]);
+  await before.create(toEntries([plant(1n, "a")]));
   const reader = openDatabase(path, "existing");
   // Holds a snapshot, for which the other checkpoint waits.
   reader.run("BEGIN");
   expect([...exportPlants(reader, {})].flat()).toEqual([plant(1n, "a")]);
-  await before.create([plant(2n, "b")]);
+  await before.create(toEntries([plant(2n, "b")]));
   const checkpoint = `const { Database } = require("bun:sqlite");
     const database = new Database(${JSON.stringify(path)});
     database.run("PRAGMA busy_timeout = 60000");
@@ -145,11 +149,11 @@ test("a store is unavailable until a checkpoint of another process is done and t
 
   const reasons: string[] = [];
   const store = new SqliteStore(path, "existing", (reason) => reasons.push(reason));
-  expect(await store.create([plant(2n, "b")])).toEqual(["unavailable"]);
+  expect(await store.create(toEntries([plant(2n, "b")]))).toEqual(["unavailable"]);
   expect(reasons).toEqual(["a checkpoint of another process kept the WAL from being fsynced"]);
   reader.run("COMMIT");
   expect(await other.exited).toBe(0);
-  expect(await store.create([plant(2n, "b")])).toEqual(["unchanged"]);
+  expect(await store.create(toEntries([plant(2n, "b")]))).toEqual(["unchanged"]);
   for (const database of [reader, probe]) database.close();
   await Promise.all([store.close(), before.close()]);
 });
@@ -158,7 +162,7 @@ test("closing leaves one file, without a WAL", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
   const store = new SqliteStore(path, "create", unexpected);
-  await store.create([plant(1n, "a")]);
+  await store.create(toEntries([plant(1n, "a")]));
   await store.tokens.list();
   await store.get(1n);
   for await (const _ of store.export({})) break;
@@ -175,13 +179,15 @@ test("an export is one snapshot, also while plants are created", async () => {
     new SqliteStore(path, "existing", unexpected),
   ];
   const evens = Array.from({ length: 5_000 }, (_, index) => BigInt(2 * index));
-  await writer.create(evens.map((id) => plant(id, "even")));
+  await writer.create(toEntries(evens.map((id) => plant(id, "even"))));
   const seen: bigint[] = [];
   for await (const some of reader.export({})) {
     // More than one chunk; plants are created before, between and after those that are not exported yet.
     expect(some.length).toBeLessThan(evens.length);
-    await writer.create(evens.slice(seen.length, seen.length + 100).map((id) => plant(id + 1n, "odd")));
-    await writer.create([plant(-1n - BigInt(seen.length), "before"), plant(100_000n, "after")]);
+    await writer.create(
+      toEntries(evens.slice(seen.length, seen.length + 100).map((id) => plant(id + 1n, "odd"))),
+    );
+    await writer.create(toEntries([plant(-1n - BigInt(seen.length), "before"), plant(100_000n, "after")]));
     seen.push(...some.map(({ id }) => id));
   }
   expect(seen).toEqual(evens);
@@ -203,7 +209,7 @@ test.each(["", "-wal", "-shm"].flatMap((suffix) => [false, true].map((isLink) =>
     renameSync(resolved + replaced.suffix, folder.file("away"));
     copyFileSync(folder.file("away"), resolved + replaced.suffix);
 
-    expect(await store.create([plant(1n, "lost")])).toEqual(["unavailable"]);
+    expect(await store.create(toEntries([plant(1n, "lost")]))).toEqual(["unavailable"]);
     expect(reasons).toEqual([expect.stringContaining("was removed or replaced while it was open")]);
     const token = { name: "lost", hash: "0", createdAt: 0, expiresAt: null };
     await expect(store.tokens.add(token)).rejects.toThrow("was removed or replaced");
@@ -212,7 +218,7 @@ test.each(["", "-wal", "-shm"].flatMap((suffix) => [false, true].map((isLink) =>
     await expect(store.tokens.list()).rejects.toThrow("was removed or replaced");
     await expect(store.indexes.create("tag")).rejects.toThrow("was removed or replaced");
     renameSync(folder.file("away"), resolved + replaced.suffix);
-    expect(await store.create([plant(1n, "kept")])).toEqual(["created"]);
+    expect(await store.create(toEntries([plant(1n, "kept")]))).toEqual(["created"]);
     await store.close();
   },
 );
@@ -237,7 +243,7 @@ test("the failure marker of a store that was moved away does not prevent a new s
   const path = folder.file("plants.db");
   writeFailureMarker(path, "disk I/O error");
   const store = new SqliteStore(path, "create", unexpected);
-  expect(await store.create([plant(1n, "a")])).toEqual(["created"]);
+  expect(await store.create(toEntries([plant(1n, "a")]))).toEqual(["created"]);
   await store.close();
   expect(readdirSync(folder.path)).toEqual(["plants.db"]);
 });
@@ -309,7 +315,7 @@ test("checkpoints bound the WAL, except while a reader holds a snapshot", async 
   let id = 0n;
   const grow = async (megabytes: number) => {
     for (let megabyte = 0; megabyte < megabytes; megabyte++)
-      await store.create([plant(id++, "x".repeat(2 ** 20))]);
+      await store.create(toEntries([plant(id++, "x".repeat(2 ** 20))]));
   };
   const walMegabytes = () => statSync(`${path}-wal`).size / 2 ** 20;
   await grow(40);
@@ -333,7 +339,7 @@ test("checkpoints bound the WAL, except while a reader holds a snapshot", async 
 test("closing a reader waits for the search in flight, and rejects those that wait", async () => {
   using folder = new TemporaryFolder();
   const store = new SqliteStore(folder.file("plants.db"), "create", unexpected);
-  await store.create([plant(1n, "a")]);
+  await store.create(toEntries([plant(1n, "a")]));
   const reader = await store.openReader();
   const search = {
     ...{
@@ -359,7 +365,7 @@ test("an index that does not fit on the disk is not created, with an error in on
   using folder = new TemporaryFolder();
   const database = openDatabase(folder.file("plants.db"), "create");
   const plants = new SqlitePlants(database, unexpected);
-  plants.create([plant(1n, "a", "b")]);
+  plants.create(toEntries([plant(1n, "a", "b")]));
   database.run("PRAGMA max_page_count = 1");
   const indexes = new SqliteIndexes(database);
   expect(await indexes.create("newest").catch((error) => error)).toEqual(
@@ -368,7 +374,7 @@ test("an index that does not fit on the disk is not created, with an error in on
     ),
   );
   expect(await indexes.states()).toEqual({ newest: "none", name: "none", tag: "none", text: "none" });
-  expect(plants.create([plant(1n, "a", "b")])).toEqual(["unchanged"]);
+  expect(plants.create(toEntries([plant(1n, "a", "b")]))).toEqual(["unchanged"]);
   plants.finalize();
   database.close();
 });
@@ -385,7 +391,7 @@ test("readiness probes and token changes run checkpoints too, so the WAL stays s
   ];
   for (const [round, change] of changes.entries()) {
     const large = (at: number) => plant(BigInt(100 * round + at), "x".repeat(2 ** 20));
-    await store.create(Array.from({ length: 20 }, (_, at) => large(at)));
+    await store.create(toEntries(Array.from({ length: 20 }, (_, at) => large(at))));
     expect(walPages()).toBeGreaterThan(4_000);
     // The WAL is copied and restarted.
     await change();

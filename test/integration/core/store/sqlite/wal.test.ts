@@ -5,6 +5,7 @@ import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import type { NewPlant } from "../../../../../src/core/contract/plant.ts";
 import { OperatorError } from "../../../../../src/core/operator-error.ts";
+import { toEntries } from "../../../../../src/core/store/plant-store.ts";
 import { CheckpointSignals } from "../../../../../src/core/store/sqlite/checkpoint-signals.ts";
 import { DiskFailureError } from "../../../../../src/core/store/sqlite/errors.ts";
 import { SqliteStore } from "../../../../../src/core/store/sqlite/store.ts";
@@ -35,13 +36,13 @@ test("a server's WAL is copied by the checkpoint thread, and restarts in the com
   const store = await SqliteWorkerStore.open(path, "create", events);
   let id = 0n;
   for (let megabyte = 0; megabyte < 20; megabyte++)
-    expect(await store.create([large(id++)])).toEqual(["created"]);
+    expect(await store.create(toEntries([large(id++)]))).toEqual(["created"]);
   // Without a commit after them.
   while (pagesToCopy(path) >= 2_000) await Bun.sleep(10);
 
   let walBytesMax = 0;
   for (let round = 0; round < 100; round++) {
-    await store.create([large(id++), large(id++)]);
+    await store.create(toEntries([large(id++), large(id++)]));
     walBytesMax = Math.max(walBytesMax, store.walBytes() ?? 0);
   }
   // It has been shorter than all that was written, again and again, and was not truncated in between.
@@ -61,14 +62,14 @@ test("at the limit that an old snapshot leaves to the WAL nothing is created, an
   const store = new SqliteStore(path, "create", (reason) => reasons.push(reason), {
     heldBytesMin: 24 * mebibyte,
   });
-  await store.create([large(0n)]);
+  await store.create(toEntries([large(0n)]));
   await store.tokens.add({ name: "ci", hash: "0", createdAt: 0, expiresAt: null });
   const reader = new Database(path);
   reader.run("BEGIN");
   reader.query("SELECT count(*) FROM plants").get();
 
   let id = 1n;
-  while ((await store.create([large(id)]))[0] === "created") id++;
+  while ((await store.create(toEntries([large(id)])))[0] === "created") id++;
   expect(store.walBytes()).toBeGreaterThan(24 * mebibyte);
   expect(store.walBytes()).toBeLessThan(32 * mebibyte);
   const full = expect.stringContaining(
@@ -77,7 +78,7 @@ test("at the limit that an old snapshot leaves to the WAL nothing is created, an
   expect(reasons).toEqual([full]);
   const bytes = store.walBytes();
   const changed = { id: 0n, name: "y" };
-  expect(await store.create([large(0n), changed, large(id)])).toEqual([
+  expect(await store.create(toEntries([large(0n), changed, large(id)]))).toEqual([
     "unchanged",
     "conflict",
     "unavailable",
@@ -87,7 +88,7 @@ test("at the limit that an old snapshot leaves to the WAL nothing is created, an
   await store.tokens.revoke("ci", 5);
 
   reader.close();
-  expect(await store.create([large(id++)])).toEqual(["created"]);
+  expect(await store.create(toEntries([large(id++)]))).toEqual(["created"]);
   await store.assertWritable();
   // The WAL was restarted.
   expect(pagesToCopy(path)).toBeLessThan(1_000);
@@ -103,11 +104,11 @@ test("an export whose output is not read ends before creates fail, and says how 
     new SqliteStore(path, "create", unexpected, options),
     new SqliteStore(path, "existing", unexpected, options),
   ];
-  for (let id = 0n; id < 3n; id++) await store.create([large(id)]);
+  for (let id = 0n; id < 3n; id++) await store.create(toEntries([large(id)]));
   const exported = other.export({});
   expect((await exported.next()).value).toHaveLength(1);
   let id = 10n;
-  while ((store.walBytes() ?? 0) < 14 * mebibyte) await store.create([large(id++)]);
+  while ((store.walBytes() ?? 0) < 14 * mebibyte) await store.create(toEntries([large(id++)]));
   const reader = new Database(path);
   // A checkpoint that copies everything shows that the snapshot is gone.
   while (reader.query("PRAGMA wal_checkpoint(FULL)").values()[0]?.[0] !== 0) await Bun.sleep(10);
@@ -125,13 +126,13 @@ test("a commit in flight while an fsync of the checkpoint thread fails is not ac
   const path = folder.file("plants.db");
   const checkpointThread = new CheckpointSignals();
   const store = new SqliteStore(path, "create", unexpected, { checkpointThread });
-  expect(await store.create([{ id: 1n, name: "a" }])).toEqual(["created"]);
-  const inFlight = store.create([{ id: 2n, name: "b" }]);
+  expect(await store.create(toEntries([{ id: 1n, name: "a" }]))).toEqual(["created"]);
+  const inFlight = store.create(toEntries([{ id: 2n, name: "b" }]));
   // As the thread does, in memory that both share: after the commit has returned, and before its outcome is passed on.
   new CheckpointSignals(checkpointThread.memory).failDisk();
   for (const call of [
     () => inFlight,
-    () => store.create([{ id: 1n, name: "a" }]),
+    () => store.create(toEntries([{ id: 1n, name: "a" }])),
     () => store.assertWritable(),
     () => store.tokens.list(),
   ])

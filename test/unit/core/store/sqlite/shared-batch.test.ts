@@ -1,21 +1,23 @@
-// Batches in shared memory: whatever a plant holds comes back as it was, and so do the outcomes.
+// Batches in shared memory: whatever an entry holds comes back as it was, and so do the outcomes.
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import type { NewPlant } from "../../../../../src/core/contract/plant.ts";
-import type { Outcome } from "../../../../../src/core/store/plant-store.ts";
+import { type NewEntry, type Outcome, toEntries } from "../../../../../src/core/store/plant-store.ts";
 import {
   BatchMemory,
   BatchReceiver,
   BatchSender,
+  word,
 } from "../../../../../src/core/store/sqlite/shared-batch.ts";
 import { anyNewPlant } from "../../../../support/any-new-plant.ts";
 
 const outcomes = ["created", "conflict", "unchanged", "unavailable"] as const;
-const fourPlants = plantsFrom(1n);
+const fourEntries = entriesFrom(1n);
 
-function plantsFrom(first: bigint): NewPlant[] {
-  return [0n, 1n, 2n, 3n].map((offset) => ({ id: first + offset, name: `Monstera ${first + offset}` }));
+function entriesFrom(first: bigint): NewEntry[] {
+  return toEntries(
+    [0n, 1n, 2n, 3n].map((offset) => ({ id: first + offset, name: `Monstera ${first + offset}` })),
+  );
 }
 
 function neverFails(failure: string): Error {
@@ -25,40 +27,26 @@ function neverFails(failure: string): Error {
 /** A sender and the receiver in its memory; `commit` is what the committing thread does with a batch. */
 function connected() {
   const sender = new BatchSender();
-  const receiver = new BatchReceiver(sender.memory);
-  const commit = (results: readonly Outcome[] = outcomes) => {
-    expect(receiver.wait(0)).toBe("batch");
-    const plants = receiver.batch.readBatch();
+  const receiver = new BatchReceiver(sender.buffer);
+  const commit = (results: readonly Outcome[] = outcomes, messagesHandled = 0) => {
+    expect(receiver.wait(messagesHandled)).toBe("batch");
+    const batch = receiver.batch.readBatch();
     receiver.batch.writeOutcomes(results);
     receiver.finish();
-    return plants;
+    return batch;
   };
   return { sender, receiver, commit };
 }
 
-test("a batch comes back as it was, absent and empty tags apart", () => {
-  const shared = new SharedArrayBuffer(8 * 2 ** 20);
-  const [writer, reader] = [new BatchMemory(shared, 64), new BatchMemory(shared, 64)];
+test("a batch comes back as it was, absent and empty tags apart, and so do creators", () => {
+  const writer = new BatchMemory();
+  const reader = new BatchMemory(writer.buffer);
+  const anyCreator = fc.option(fc.oneof(fc.nat(), fc.constantFrom(0, 1, 2 ** 31, 2 ** 53 - 1)));
+  const anyEntry = fc.record({ plant: anyNewPlant, creator: anyCreator });
   fc.assert(
-    fc.property(fc.array(anyNewPlant, { maxLength: 20 }), (batch: NewPlant[]) => {
+    fc.property(fc.array(anyEntry, { maxLength: 20 }), (batch: NewEntry[]) => {
       writer.writeBatch(batch);
       expect(reader.readBatch()).toEqual(batch);
-    }),
-  );
-});
-
-test("the names of tokens come back beside the plants, and a batch without them has none", () => {
-  const shared = new SharedArrayBuffer(8 * 2 ** 20);
-  const [writer, reader] = [new BatchMemory(shared, 64), new BatchMemory(shared, 64)];
-  const anyToken = fc.oneof(fc.constantFrom("ci", "", "\u{1f331}"), fc.string({ unit: "binary" }));
-  fc.assert(
-    fc.property(fc.array(fc.tuple(anyNewPlant, anyToken), { maxLength: 20 }), (pairs) => {
-      const [batch, tokens] = [pairs.map(([plant]) => plant), pairs.map(([, token]) => token)];
-      writer.writeBatch(batch, tokens);
-      expect(reader.readBatch()).toEqual(batch);
-      expect(reader.readTokens()).toEqual(tokens);
-      writer.writeBatch(batch);
-      expect(reader.readTokens()).toBeUndefined();
     }),
   );
 });
@@ -66,68 +54,76 @@ test("the names of tokens come back beside the plants, and a batch without them 
 test("a batch is accepted if its names and tags fit, however many bytes their characters take", () => {
   const memory = new BatchMemory();
   const name = "€".repeat(1_300);
-  const batch = Array.from({ length: 1_024 }, (_, index) => ({ id: BigInt(index), name }));
+  const batch = toEntries(Array.from({ length: 1_024 }, (_, index) => ({ id: BigInt(index), name })));
   expect(memory.accepts(batch)).toBe(true);
   memory.writeBatch(batch);
   expect(memory.readBatch()).toEqual(batch);
-  expect(memory.accepts([...batch, { id: -1n, name: "x" }])).toBe(false);
-  expect(memory.accepts([{ id: 1n, name: "x".repeat(2 ** 21) }])).toBe(false);
-  expect(memory.accepts([{ id: 1n, name: "x", tag: "x".repeat(2 ** 21) }])).toBe(false);
+  expect(memory.accepts([...batch, ...toEntries([{ id: -1n, name: "x" }])])).toBe(false);
+  expect(memory.accepts(toEntries([{ id: 1n, name: "x".repeat(2 ** 21) }]))).toBe(false);
+  expect(memory.accepts(toEntries([{ id: 1n, name: "x", tag: "x".repeat(2 ** 21) }]))).toBe(false);
 });
 
-test("two batches are sent at a time, committed in their order, and each resolves with its own outcomes", async () => {
+test("one batch is sent at a time, and the next one when its outcomes are read", async () => {
   const { sender, commit } = connected();
-  for (let first = 1n; first < 40n; first += 8n) {
-    const [one, other] = [plantsFrom(first), plantsFrom(first + 4n)];
-    expect(sender.accepts(one)).toBe(true);
-    const sent = sender.send(one, undefined, neverFails);
-    expect(sender.accepts(other)).toBe(true);
-    const next = sender.send(other, undefined, neverFails);
-    expect(sender.accepts(one)).toBe(false);
-    expect(commit()).toEqual(one);
-    expect(sender.accepts(one)).toBe(true);
+  for (let first = 1n; first < 40n; first += 4n) {
+    const batch = entriesFrom(first);
+    expect(sender.accepts(batch)).toBe(true);
+    const sent = sender.send(batch, neverFails);
+    expect(sender.accepts(batch)).toBe(false);
+    expect(commit()).toEqual(batch);
+    expect(sender.accepts(batch)).toBe(false);
     expect(await sent).toEqual([...outcomes]);
-    expect(commit(outcomes.toReversed())).toEqual(other);
-    expect(await next).toEqual(outcomes.toReversed());
+  }
+});
+
+test("the words that count overflow without a batch or a message being missed", async () => {
+  const { sender, receiver, commit } = connected();
+  const { words } = new BatchMemory(sender.buffer);
+  // Every word that is neither a state nor a length is two steps before 2^31, and then before 2^32.
+  for (const start of [2 ** 31 - 2, 2 ** 32 - 2]) {
+    words.fill(start | 0, word.wake, word.wake + 1);
+    words.fill(start | 0, word.messages, word.messages + 1);
+    for (let handled = start; handled < start + 5; handled++) {
+      const sent = sender.send(fourEntries, neverFails);
+      expect(receiver.wait(handled)).toBe("batch");
+      commit(outcomes, handled);
+      expect(await sent).toEqual([...outcomes]);
+      sender.announceMessage();
+      expect(receiver.wait(handled)).toBe("message");
+    }
   }
 });
 
 test("a batch that fails rejects with the error of its text, and the next one is committed", async () => {
   const { sender, receiver, commit } = connected();
-  const failed = sender
-    .send(fourPlants, undefined, (failure) => new Error(failure))
-    .catch((error) => error.message);
-  const sent = sender.send(fourPlants, undefined, neverFails);
+  const failed = sender.send(fourEntries, (failure) => new Error(failure)).catch((error) => error.message);
   receiver.batch.writeFailure("the disk is gone: ü");
   receiver.finish();
   expect(await failed).toBe("the disk is gone: ü");
+  const sent = sender.send(fourEntries, neverFails);
   commit();
   expect(await sent).toEqual([...outcomes]);
 });
 
 test("fewer outcomes than plants are an error, not those of an earlier batch", () => {
   const memory = new BatchMemory();
-  memory.writeBatch(fourPlants);
+  memory.writeBatch(fourEntries);
   memory.writeOutcomes(outcomes);
-  memory.writeBatch(fourPlants);
+  memory.writeBatch(fourEntries);
   expect(() => memory.writeOutcomes(outcomes.slice(1))).toThrow("3 outcomes for 4 plants");
 });
 
-test("batches that are with a thread which fails reject, and so does every later one", async () => {
+test("a batch that is with a thread which fails rejects, and so does every later one", async () => {
   const { sender } = connected();
-  const sent = [
-    sender.send(fourPlants, undefined, neverFails),
-    sender.send(fourPlants, undefined, neverFails),
-  ];
-  const messages: Promise<string>[] = sent.map((batch) => batch.then(String, (error) => error.message));
+  const sent = sender.send(fourEntries, neverFails).then(String, (error) => error.message);
   sender.fail(new Error("the thread has ended"));
-  messages.push(sender.send(fourPlants, undefined, neverFails).then(String, (error) => error.message));
-  expect(await Promise.all(messages)).toEqual(Array<string>(3).fill("the thread has ended"));
+  expect(await sent).toBe("the thread has ended");
+  expect(sender.accepts(fourEntries)).toBe(false);
 });
 
 test("a message wakes the receiver once, and before a batch", () => {
   const { sender, receiver } = connected();
-  void sender.send(fourPlants, undefined, neverFails);
+  void sender.send(fourEntries, neverFails);
   sender.announceMessage();
   expect(receiver.wait(0)).toBe("message");
   expect(receiver.wait(1)).toBe("batch");
