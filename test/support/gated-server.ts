@@ -8,7 +8,7 @@ import { ConnectionShedder } from "../../src/core/http/connection-shedder.ts";
 import { createHandler } from "../../src/core/http/handler.ts";
 import { startPublicListener } from "../../src/core/http/listener.ts";
 import { GroupCommit, scheduleWithSetImmediate } from "../../src/core/store/group-commit.ts";
-import type { Outcome } from "../../src/core/store/plant-store.ts";
+import type { NewEntry, Outcome } from "../../src/core/store/plant-store.ts";
 import { SqliteStore } from "../../src/core/store/sqlite/store.ts";
 import { type Answer, freshId, plantJson, post, type Target } from "./http.ts";
 import { TemporaryFolder } from "./server.ts";
@@ -55,12 +55,12 @@ export class GatedServer implements AsyncDisposable {
     const arrival = Promise.withResolvers<void>();
     const gate = Promise.withResolvers<void>();
     const gated = {
-      lanes: undefined,
-      async create(...batch: Parameters<SqliteStore["create"]>): Promise<Outcome[]> {
+      async create(batch: readonly NewEntry[]): Promise<Outcome[]> {
         arrival.resolve();
         await gate.promise;
-        return store.create(...batch);
+        return store.create(batch);
       },
+      assertWritable: () => store.assertWritable(),
     };
     const limits = {
       queuePlantsMax,

@@ -14,7 +14,7 @@ import {
   toTexts,
 } from "../../../src/core/contract/plant.ts";
 import { OperatorError } from "../../../src/core/operator-error.ts";
-import type { Outcome } from "../../../src/core/store/plant-store.ts";
+import type { NewEntry, Outcome } from "../../../src/core/store/plant-store.ts";
 import { csvRecords } from "../../../src/operations/csv.ts";
 import { type CsvCells, formatCsvRecord, parseCsvRecords } from "../../../src/operations/csv-records.ts";
 import { importPlants } from "../../../src/operations/import.ts";
@@ -378,9 +378,9 @@ test("a header that is too long, or a quote that is open at the end, is an Opera
 test("the records before an error of the file are imported", async () => {
   const stored: NewPlant[] = [];
   const store = {
-    create: async (plants: readonly NewPlant[]): Promise<Outcome[]> => {
-      stored.push(...plants);
-      return plants.map(() => "created");
+    create: async (batch: readonly NewEntry[]): Promise<Outcome[]> => {
+      for (const { plant } of batch) stored.push(plant);
+      return batch.map(() => "created");
     },
   };
   async function* chunks() {
