@@ -29,6 +29,7 @@ const entryPoints = [
   "src/core/store/sqlite/commit-worker.ts",
   "src/core/store/sqlite/checkpoint-worker.ts",
   "src/core/store/sqlite/reader-worker.ts",
+  "src/core/store/sqlite/sql-worker.ts",
 ];
 
 if (import.meta.main) {

@@ -4,6 +4,7 @@ import { type NewPlant, type Plant, plantsEqual } from "../contract/plant.ts";
 import { OperatorError } from "../operator-error.ts";
 import type { EditOutcome, PlantEdit } from "./plant-edit.ts";
 import type { Creation, PlantIndexes, PlantReader } from "./plant-reader.ts";
+import type { SqlAccess, SqlConnection } from "./sql-connection.ts";
 import type { TokenStore } from "./token-store.ts";
 
 /**
@@ -80,6 +81,9 @@ export interface PlantStore {
 
   /** Opens a reader, which never delays creates. Close it before the store. */
   openReader(): Promise<PlantReader>;
+
+  /** Opens a connection for SQL of an extra. Close it before the store. */
+  openSql(access: SqlAccess): Promise<SqlConnection>;
 
   /** Releases all resources. No call may be in flight, and none may follow. */
   close(): Promise<void>;

@@ -17,6 +17,7 @@ import type {
   StoreSize,
   StoreWait,
 } from "../plant-store.ts";
+import type { SqlAccess } from "../sql-connection.ts";
 import { CitusLanes } from "./citus/citus.ts";
 import { citusVersion, distribute } from "./citus/distribution.ts";
 import { type PostgresUrl, parsePostgresUrl, toLocation } from "./connection-url.ts";
@@ -27,6 +28,7 @@ import { assertSchema, migrate, newestVersion } from "./migrations.ts";
 import { countPlants, exportPlants, PostgresPlants } from "./plants.ts";
 import { Primary } from "./primary.ts";
 import { PostgresReader } from "./reader.ts";
+import { PostgresSqlConnection } from "./sql-connection.ts";
 import { PostgresTokens } from "./tokens.ts";
 
 const undefinedFunction = "42883";
@@ -157,6 +159,10 @@ export class PostgresStore implements ReadablePlantStore {
 
   async openReader(): Promise<PostgresReader> {
     return new PostgresReader(this.#url);
+  }
+
+  async openSql(access: SqlAccess): Promise<PostgresSqlConnection> {
+    return new PostgresSqlConnection(this.#url, access);
   }
 
   async close(): Promise<void> {

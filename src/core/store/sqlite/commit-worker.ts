@@ -6,6 +6,7 @@ import type { NewEntry, OpenMode, Outcome } from "../plant-store.ts";
 import type { TokenStore } from "../token-store.ts";
 import { CheckpointSignals } from "./checkpoint-signals.ts";
 import { BatchReceiver } from "./shared-batch.ts";
+import type { SqlCall } from "./sql-statements.ts";
 import { SqliteStore } from "./store.ts";
 import { notify, serveCalls, toSentError } from "./worker-rpc.ts";
 
@@ -20,6 +21,7 @@ export interface CommitWorker {
     /** For a batch that does not fit into the memory, or comes while another one is in it. */
     create(batch: readonly NewEntry[]): Promise<Outcome[]>;
     edit(edit: PlantEdit): Promise<EditOutcome>;
+    runSql(call: SqlCall): Promise<object[]>;
     assertWritable(): Promise<void>;
     close(): Promise<void>;
   };
@@ -49,6 +51,7 @@ const calls = serveCalls<CommitWorker>({
     },
     create: (batch) => store().create(batch),
     edit: (edit) => store().edit(edit),
+    runSql: (call) => store().runSql(call),
     assertWritable: () => store().assertWritable(),
     async close() {
       await store().close();

@@ -4,12 +4,15 @@ import type { NewPlant } from "../../contract/plant.ts";
 import type { EditOutcome, PlantEdit } from "../plant-edit.ts";
 import type { PlantIndexes, PlantReader } from "../plant-reader.ts";
 import type { ExportFilter, NewEntry, OnUnavailable, Outcome, PlantStore } from "../plant-store.ts";
+import type { SqlAccess, SqlConnection } from "../sql-connection.ts";
 import type { NewToken, TokenStore } from "../token-store.ts";
 import { databaseReader, readError } from "./database-reader.ts";
 import { Database, sizeLimitOperation } from "./driver.ts";
 import { SqliteIndexes } from "./indexes.ts";
 import { migrate, probeCommit } from "./migrations.ts";
 import { countPlants, exportPlants, SqlitePlants } from "./plants.ts";
+import { SqliteSqlConnection } from "./sql-connection.ts";
+import { SqlRunner } from "./sql-statements.ts";
 import { SqliteTokens } from "./tokens.ts";
 
 /** A copy of all plants and indexes, as the file of a database. */
@@ -20,6 +23,7 @@ interface PlantsDatabase {
   readonly database: Database;
   readonly plants: SqlitePlants;
   readonly indexes: SqliteIndexes;
+  readonly sql: SqlRunner;
 }
 
 /** What a file would be called in an error message. */
@@ -95,6 +99,11 @@ export class MemoryStore implements PlantStore {
     return { ...(Object.fromEntries(methods) as typeof reader), close: async () => undefined };
   }
 
+  /** Its calls block the thread for as long as they run. */
+  async openSql(access: SqlAccess): Promise<SqlConnection> {
+    return new SqliteSqlConnection(async (call) => this.#current.sql[access](call));
+  }
+
   async close(): Promise<void> {
     close(this.#current);
     this.#tokensDatabase.close();
@@ -141,6 +150,7 @@ export class MemoryStore implements PlantStore {
       database,
       plants: new SqlitePlants(database, this.#onUnavailable, noWal),
       indexes: new SqliteIndexes(database),
+      sql: new SqlRunner(database),
     };
   }
 }

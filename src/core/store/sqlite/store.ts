@@ -16,6 +16,7 @@ import type {
   ReadablePlantStore,
   StoreSize,
 } from "../plant-store.ts";
+import type { SqlAccess, SqlConnection } from "../sql-connection.ts";
 import { type TokenStore, tokenStoreMethods } from "../token-store.ts";
 import type { CheckpointSignals } from "./checkpoint-signals.ts";
 import { openDatabase } from "./connection.ts";
@@ -26,6 +27,8 @@ import { SqliteIndexes } from "./indexes.ts";
 import { probeCommit, schemaVersion } from "./migrations.ts";
 import { countPlants, exportPlants, SqlitePlants, type SqliteStoredPlant } from "./plants.ts";
 import { SqliteReader } from "./reader.ts";
+import { openReadConnection, SqliteSqlConnection } from "./sql-connection.ts";
+import { type SqlCall, SqlRunner } from "./sql-statements.ts";
 import { SqliteTokens } from "./tokens.ts";
 import { heldBytesMax, Wal, type WalOptions, walFullReason } from "./wal.ts";
 
@@ -55,6 +58,7 @@ export class SqliteStore implements ReadablePlantStore {
   readonly #checkpointThread: CheckpointSignals | undefined;
   readonly #plants: SqlitePlants;
   readonly #indexes: SqliteIndexes;
+  readonly #sql: SqlRunner;
   /** Why an fsync failed in this thread. */
   #diskFailure: string | undefined;
 
@@ -72,6 +76,7 @@ export class SqliteStore implements ReadablePlantStore {
     this.#plants = new SqlitePlants(this.#database, onUnavailable, this.#wal);
     this.tokens = this.#guarded(new SqliteTokens(this.#database));
     this.#indexes = new SqliteIndexes(this.#database);
+    this.#sql = new SqlRunner(this.#database);
   }
 
   create(batch: readonly NewEntry[]): Promise<Outcome[]> {
@@ -145,6 +150,20 @@ export class SqliteStore implements ReadablePlantStore {
 
   openReader(): Promise<SqliteReader> {
     return SqliteReader.open(this.#path);
+  }
+
+  async openSql(access: SqlAccess): Promise<SqlConnection> {
+    return access === "read"
+      ? openReadConnection(this.#path)
+      : new SqliteSqlConnection((call) => this.runSql(call));
+  }
+
+  /** Runs a call of a connection that writes. */
+  runSql(call: SqlCall): Promise<object[]> {
+    return this.#write(async (hasRoom) => {
+      if (!hasRoom) throw new OperatorError(walFullReason);
+      return this.#sql.write(call);
+    });
   }
 
   async close(): Promise<void> {

@@ -2,6 +2,7 @@
 // were made, and their responses come in the same order, so neither carries a number.
 
 import { errorMessage, OperatorError } from "../../operator-error.ts";
+import { SqlTimeout } from "../sql-connection.ts";
 import { DiskFailureError } from "./errors.ts";
 
 declare const self: Worker;
@@ -26,7 +27,7 @@ type WorkerMessage =
   | { readonly kind: "notification"; readonly notification: unknown };
 
 /** Structured clone turns every error into a plain Error: these classes are sent by name, and made again here. */
-const errorClasses = { OperatorError, DiskFailureError, Error };
+const errorClasses = { OperatorError, SqlTimeout, DiskFailureError, Error };
 
 /** An error as it is sent between threads. */
 interface SentError {
@@ -192,6 +193,7 @@ export function notify(notification: unknown): void {
 export function toSentError(error: unknown): SentError {
   const message = errorMessage(error);
   if (error instanceof DiskFailureError) return { errorClass: "DiskFailureError", message };
+  if (error instanceof SqlTimeout) return { errorClass: "SqlTimeout", message };
   return { errorClass: error instanceof OperatorError ? "OperatorError" : "Error", message };
 }
 

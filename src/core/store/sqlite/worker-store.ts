@@ -3,6 +3,7 @@
 import type { EditOutcome, PlantEdit } from "../plant-edit.ts";
 import type { OnIndexProgress, PlantIndexes } from "../plant-reader.ts";
 import type { NewEntry, OpenMode, Outcome, PlantStore, StoreEvents } from "../plant-store.ts";
+import type { SqlAccess, SqlConnection } from "../sql-connection.ts";
 import { type TokenStore, tokenStoreMethods } from "../token-store.ts";
 import { CheckpointSignals } from "./checkpoint-signals.ts";
 import { Checkpointer } from "./checkpointer.ts";
@@ -11,6 +12,7 @@ import { DiskFailureError } from "./errors.ts";
 import { bytesOnDisk, walBytes } from "./files.ts";
 import { SqliteReader } from "./reader.ts";
 import { BatchSender } from "./shared-batch.ts";
+import { openReadConnection, SqliteSqlConnection } from "./sql-connection.ts";
 import { toError, WorkerClient } from "./worker-rpc.ts";
 
 /** Enough that the worker finds its next call waiting when it has finished one. */
@@ -113,6 +115,12 @@ export class SqliteWorkerStore implements PlantStore {
 
   openReader(): Promise<SqliteReader> {
     return SqliteReader.open(this.#path);
+  }
+
+  async openSql(access: SqlAccess): Promise<SqlConnection> {
+    return access === "read"
+      ? openReadConnection(this.#path)
+      : new SqliteSqlConnection((call) => this.#worker.call("store", "runSql", call));
   }
 
   async close(): Promise<void> {

@@ -1,0 +1,89 @@
+// The SqlConnection of the PostgreSQL engine, on connections of its own: it uses none of those of the batches.
+
+import {
+  type SqlAccess,
+  type SqlConnection,
+  type SqlStatement,
+  SqlTimeout,
+  type SqlValue,
+  sqlMsMaxDefault,
+} from "../sql-connection.ts";
+import { begin } from "./connection.ts";
+import type { PostgresUrl } from "./connection-url.ts";
+import { DatabaseError, typeParserOf } from "./driver.ts";
+import { rejectForOperator } from "./errors.ts";
+import { Primary } from "./primary.ts";
+
+/** The object identifiers of int8, int2 and int4. */
+const integerTypes: readonly number[] = [20, 21, 23];
+
+const types = {
+  getTypeParser: (oid: number) => (integerTypes.includes(oid) ? BigInt : typeParserOf(oid)),
+};
+
+const queryCanceled = "57014";
+
+export class PostgresSqlConnection implements SqlConnection {
+  readonly dialect = "postgres";
+  /** The server ends statements itself. */
+  readonly inTime = "true";
+  readonly #primary: Primary;
+  readonly #access: SqlAccess;
+
+  /** Connects at the first call. */
+  constructor(url: PostgresUrl, access: SqlAccess) {
+    this.#primary = new Primary({ ...url, connectionsMax: 1 });
+    this.#access = access;
+  }
+
+  query<Row extends object>(
+    sql: string,
+    parameters: readonly SqlValue[] = [],
+    msMax = sqlMsMaxDefault,
+  ): Promise<Row[]> {
+    const statement = toStatement({ sql, parameters }, msMax);
+    const querying =
+      this.#access === "read"
+        ? this.#primary.once((pool) => pool.query<Row>(statement))
+        : // The pool's own query() runs a statement in a transaction.
+          this.#primary.onceOnConnection((connection) => connection.query<Row>(statement));
+    return querying.then(({ rows }) => rows, rejectSql);
+  }
+
+  transaction<Row extends object>(
+    statements: readonly SqlStatement[],
+    msMax = sqlMsMaxDefault,
+  ): Promise<Row[]> {
+    const running = this.#primary.onceOnConnection(async (connection) => {
+      const deadline = performance.now() + msMax;
+      await begin(connection, this.#access === "read" ? "READ ONLY" : "", { statementMs: msMax });
+      let rows: Row[] = [];
+      for (const statement of statements) {
+        const msLeft = Math.max(1, Math.ceil(deadline - performance.now()));
+        ({ rows } = await connection.query<Row>(toStatement(statement, msLeft)));
+      }
+      await connection.query("COMMIT");
+      return rows;
+    });
+    return running.catch(rejectSql);
+  }
+
+  close(): Promise<void> {
+    return this.#primary.close();
+  }
+}
+
+function toStatement({ sql, parameters = [] }: SqlStatement, msMax: number) {
+  const values = parameters.map((value) => (typeof value === "bigint" ? String(value) : value));
+  return { text: sql, values, types, query_timeout: msMax };
+}
+
+/** Both ends enforce the time limit: the server, or where it cannot, the client. */
+function rejectSql(error: unknown): Promise<never> {
+  const isTimeout =
+    error instanceof DatabaseError
+      ? error.code === queryCanceled
+      : error instanceof Error && error.message === "Query read timeout";
+  if (isTimeout) throw new SqlTimeout();
+  return rejectForOperator(error);
+}

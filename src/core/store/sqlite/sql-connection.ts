@@ -1,0 +1,61 @@
+// The SqlConnection of the SQLite engine: reads run in a thread of their own, writes where `write` runs them.
+
+import { OperatorError } from "../../operator-error.ts";
+import { type SqlConnection, type SqlStatement, type SqlValue, sqlMsMaxDefault } from "../sql-connection.ts";
+import { inTime, type SqlCall } from "./sql-statements.ts";
+import type { SqlWorker } from "./sql-worker.ts";
+import { WorkerClient } from "./worker-rpc.ts";
+
+/** Runs a call, in whichever thread. */
+type RunSql = (call: SqlCall) => Promise<object[]>;
+
+/** A connection whose calls are run by a function. */
+export class SqliteSqlConnection implements SqlConnection {
+  readonly dialect = "sqlite";
+  readonly inTime = inTime;
+  readonly close: () => Promise<void>;
+  readonly #run: RunSql;
+
+  constructor(run: RunSql, close: () => Promise<void> = async () => undefined) {
+    this.#run = run;
+    this.close = close;
+  }
+
+  query<Row extends object>(
+    sql: string,
+    parameters: readonly SqlValue[] = [],
+    msMax = sqlMsMaxDefault,
+  ): Promise<Row[]> {
+    return this.#run({ statements: [{ sql, parameters }], isTransaction: false, msMax }) as Promise<Row[]>;
+  }
+
+  transaction<Row extends object>(
+    statements: readonly SqlStatement[],
+    msMax = sqlMsMaxDefault,
+  ): Promise<Row[]> {
+    return this.#run({ statements, isTransaction: true, msMax }) as Promise<Row[]>;
+  }
+}
+
+/** Opens a connection that reads a store file in a thread of its own. Rejects with an OperatorError if that fails. */
+export async function openReadConnection(path: string): Promise<SqlConnection> {
+  // One call in flight: those that wait can be rejected when the connection is closed.
+  const worker = new WorkerClient<SqlWorker>(new URL("./sql-worker.ts", import.meta.url), {
+    name: "sql",
+    callsInFlightMax: 1,
+  });
+  try {
+    await worker.call("sql", "open", path);
+  } catch (error) {
+    worker.terminate();
+    throw error;
+  }
+  return new SqliteSqlConnection(
+    (call) => worker.call("sql", "run", call),
+    async () => {
+      worker.rejectQueued(new OperatorError("the server is stopping"));
+      await worker.call("sql", "close");
+      worker.terminate();
+    },
+  );
+}

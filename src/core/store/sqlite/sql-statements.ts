@@ -1,0 +1,81 @@
+// Runs the statements of a SqlConnection in the thread that has the database.
+
+import { OperatorError } from "../../operator-error.ts";
+import { type SqlStatement, SqlTimeout, type SqlValue } from "../sql-connection.ts";
+import { runImmediateTransaction } from "./connection.ts";
+import { type Database, SQLiteError } from "./driver.ts";
+import { isFailedFsync } from "./errors.ts";
+
+/** See SqlConnection. */
+export const inTime = "in_time()";
+
+/** The statements of one call, as they are sent to the thread. */
+export interface SqlCall {
+  readonly statements: readonly SqlStatement[];
+  readonly isTransaction: boolean;
+  readonly msMax: number;
+}
+
+/** Runs calls on one database. */
+export class SqlRunner {
+  readonly #database: Database;
+  #deadline = Number.POSITIVE_INFINITY;
+
+  constructor(database: Database) {
+    this.#database = database;
+    // SQLite has no time limit, and Bun neither sqlite3_interrupt nor a progress handler.
+    database.function(inTime.slice(0, -2), { deterministic: false }, () => {
+      if (performance.now() > this.#deadline) throw new SqlTimeout();
+      return 1;
+    });
+  }
+
+  /** Reads, each call on one snapshot. Throws an OperatorError if that fails. */
+  read(call: SqlCall): object[] {
+    return this.#run(call, () =>
+      call.isTransaction
+        ? this.#database.transaction(() => this.#all(call.statements))()
+        : this.#all(call.statements),
+    );
+  }
+
+  /** Runs a call in an immediate transaction. Throws an OperatorError if that fails, and SQLite's own error after a failed fsync. */
+  write(call: SqlCall): object[] {
+    return this.#run(call, () => runImmediateTransaction(this.#database, () => this.#all(call.statements)));
+  }
+
+  #run(call: SqlCall, run: () => object[]): object[] {
+    this.#deadline = performance.now() + call.msMax;
+    try {
+      return run();
+    } catch (error) {
+      throw isFailedFsync(error) ? error : readError(error);
+    } finally {
+      this.#deadline = Number.POSITIVE_INFINITY;
+    }
+  }
+
+  #all(statements: readonly SqlStatement[]): object[] {
+    let rows: object[] = [];
+    for (const { sql, parameters = [] } of statements) {
+      // In SQLite $1 is a name; ?1 is a number.
+      const statement = this.#database.query<object, (bigint | string | null)[]>(
+        sql.replaceAll(/\$(\d)/g, "?$1"),
+      );
+      rows = statement.all(...parameters.map(toBound));
+    }
+    return rows;
+  }
+}
+
+/** The error of a failed read as an operator sees it; any other error unchanged. */
+export function readError(error: unknown): unknown {
+  return error instanceof SQLiteError
+    ? new OperatorError(`the store cannot be read: ${error.message}`)
+    : error;
+}
+
+/** Numbers are bound as bigint: between 2^51 and 2^53 Bun binds them as REAL. */
+function toBound(value: SqlValue): bigint | string | null {
+  return typeof value === "number" ? BigInt(value) : value;
+}
