@@ -1,6 +1,5 @@
 // What the commands that edit plants share: editing what is stored, with a line for the audit.
 
-import { userInfo } from "node:os";
 import type { NewPlant, Plant } from "../core/contract/plant.ts";
 import type { PlantEdited } from "../core/observability/server-event.ts";
 import { textStyle } from "../core/observability/terminal.ts";
@@ -30,9 +29,12 @@ export async function editPlants(
     now: performance.now.bind(performance),
   });
   const user = userName();
+  const sudoUser = process.env.SUDO_USER;
   try {
     await withStore(database, "writable", (store) =>
-      work(store, (change, id) => log.handle({ kind: "plantEdited", change, id, by: "command", user })),
+      work(store, (change, id) =>
+        log.handle({ kind: "plantEdited", change, id, by: "command", user, sudoUser }),
+      ),
     );
   } finally {
     await log.end();
@@ -56,14 +58,16 @@ export async function editStored(
     throw new OperatorError(`the plant ${id} was changed at the same time, and was left as it is; try again`);
 }
 
-/** The user that ran the command, also under sudo. */
+/** The name of this process' user id. os.userInfo() returns $USER in Bun, which anybody can set and cron does not. */
 function userName(): string {
-  const sudoUser = process.env.SUDO_USER;
-  if (sudoUser !== undefined && sudoUser !== "") return sudoUser;
+  const uid = `uid ${process.getuid?.()}`;
   try {
-    return userInfo().username;
-  } catch {
+    const { exitCode, stdout } = Bun.spawnSync(["/usr/bin/id", "-un"], { stderr: "ignore" });
     // A container may run under a user id without a name.
-    return `uid ${process.getuid?.()}`;
+    return exitCode === 0 ? stdout.toString().trim() : uid;
+  } catch (error) {
+    // The single file also runs where there is no other program.
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    return uid;
   }
 }

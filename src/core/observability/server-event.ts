@@ -83,6 +83,8 @@ export interface PlantEdited {
   /** The address of the operator's browser. */
   readonly client?: string;
   readonly user?: string;
+  /** The user who called sudo, by the word of the environment. */
+  readonly sudoUser?: string | undefined;
 }
 
 /** A monotonic clock in milliseconds with fractions: performance.now. */

@@ -9,6 +9,7 @@ import { plantJson, post } from "../../support/http.ts";
 import { Output } from "../../support/output.ts";
 import { testIfInstalled } from "../../support/programs.ts";
 import {
+  collectResult,
   createStore,
   plantstore,
   RunningServer,
@@ -17,6 +18,9 @@ import {
   TemporaryFolder,
   withStore,
 } from "../../support/server.ts";
+
+const root = new URL("../../../", import.meta.url).pathname;
+
 import { storePlants } from "../../support/stored-plants.ts";
 
 /** A server on a new store. */
@@ -376,7 +380,6 @@ test("--help prints the usage, and exits with 0", async () => {
 
 test("messages and help name commands as this one was called", async () => {
   using folder = new TemporaryFolder();
-  const root = new URL("../../../", import.meta.url).pathname;
   const database = `sqlite:${folder.file("none.db")}`;
   const missing = await runIn(root, ["bin/plantstore", "get", "1", "--database", database]);
   expect(missing.stderr).toStartWith("plantstore: ");
@@ -398,4 +401,18 @@ test("the command works through symbolic links, from any directory", async () =>
   symlinkSync("first", folder.file("bin/second"));
   const child = Bun.spawn([folder.file("bin/second"), "--version"], { cwd: folder.path, stdout: "pipe" });
   expect(await child.stdout.text()).toMatch(/^\d+\.\d+\.\d+ \(Bun \S+, SQLite \S+\)\n$/);
+});
+
+test("the command works by a relative path where CDPATH is exported", async () => {
+  using folder = new TemporaryFolder();
+  mkdirSync(folder.file("bin"));
+  for (const CDPATH of [root, folder.path]) {
+    const child = Bun.spawn(["bin/plantstore", "--version"], {
+      cwd: root,
+      env: { ...process.env, CDPATH },
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    expect(await collectResult(child)).toMatchObject({ exitCode: 0, stderr: "" });
+  }
 });

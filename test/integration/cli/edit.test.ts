@@ -20,6 +20,8 @@ function audited(stderr: string) {
     });
 }
 
+const user = Bun.spawnSync(["id", "-un"]).stdout.toString().trim();
+
 for (const engine of engines) {
   test(`${engine.name}: plants are updated and deleted, and each edit is logged with its user`, async () => {
     await using place = await engine.createTestStore();
@@ -29,10 +31,11 @@ for (const engine of engines) {
       '{"id":9007199254740993,"name":"Monstera"}',
       '{"id":9007199254740992,"name":"Hoya"}',
     ]);
-    const command = (...args: string[]) => run([...args, "--database", database], { SUDO_USER: "ada" });
+    const command = (...args: string[]) =>
+      run([...args, "--database", database], { USER: "mallory", LOGNAME: "mallory", SUDO_USER: "ada" });
     const renamed = await command("update", "-7", "--name", "Ficus \u{1f331}\n'; --", "--tag", "");
     expect(renamed).toMatchObject({ exitCode: 0, stdout: "" });
-    const audit = { level: "info", by: "command", user: "ada" };
+    const audit = { level: "info", by: "command", user: user, sudoUser: "ada" };
     expect(audited(renamed.stderr)).toEqual([{ ...audit, msg: "plant updated", id: "-7" }]);
     expect((await command("update", "9007199254740993", "--tag", "tropical")).exitCode).toBe(0);
     expect(await exported(database)).toBe(
@@ -52,6 +55,11 @@ for (const engine of engines) {
       { ...audit, msg: "plant deleted", id: "9007199254740992" },
     ]);
     expect(await exported(database)).toBe('{"id":-7,"name":"Ficus"}\n');
+    const without = await run(["update", "-7", "--name", "Ficus 2", "--database", database]);
+    expect(audited(without.stderr)).toEqual([
+      { level: "info", by: "command", user, msg: "plant updated", id: "-7" },
+    ]);
+    await command("update", "-7", "--name", "Ficus");
     // What is as it was is not logged.
     expect(await command("update", "-7", "--name", "Ficus")).toEqual({ exitCode: 0, stdout: "", stderr: "" });
 
