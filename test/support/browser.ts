@@ -3,6 +3,7 @@
 import { AxeBuilder } from "@axe-core/playwright";
 import { type Browser, type BrowserContext, chromium, type Page, type Request } from "playwright-core";
 import { chromiumPath } from "./chromium.ts";
+import { eventually } from "./eventually.ts";
 
 export type { Locator, Page } from "playwright-core";
 
@@ -101,7 +102,7 @@ export class TestBrowser {
  * security policy forbids that.
  */
 export async function untilTrue(page: Page, expression: string): Promise<void> {
-  while (!(await page.evaluate<boolean>(expression))) await Bun.sleep(20);
+  await eventually(expression, () => page.evaluate<boolean>(expression), Boolean, 60_000);
 }
 
 /** What axe finds serious or worse on a page: the rule, and the elements that break it. */

@@ -1,6 +1,7 @@
 // Creates over many connections, with a record of the plants that were sent and acknowledged.
 
 import { newPlantJson } from "../../src/core/contract/plant.ts";
+import { eventually } from "./eventually.ts";
 import { plantJson, post, type Target } from "./http.ts";
 
 export class Load {
@@ -40,7 +41,12 @@ export class Load {
   /** Resolves when `count` more plants are acknowledged. */
   async acknowledgedMore(count: number): Promise<void> {
     const wanted = this.acknowledged.size + count;
-    while (this.acknowledged.size < wanted) await Bun.sleep(10);
+    await eventually(
+      `${wanted} plants are acknowledged`,
+      () => this.acknowledged.size,
+      (plants) => plants >= wanted,
+      120_000,
+    );
   }
 
   /** Compares an export with the record: acknowledged plants that are missing or changed, and plants that were never sent. */

@@ -2,6 +2,7 @@
 
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { eventually } from "./eventually.ts";
 import { reservePort } from "./ports.ts";
 import { programPath } from "./programs.ts";
 import { TemporaryFolder } from "./server.ts";
@@ -56,10 +57,10 @@ export class Prometheus implements AsyncDisposable {
       { stdin: "ignore", stdout: "ignore", stderr: "pipe" },
     );
     const prometheus = new Prometheus(`http://${address}`, folder, child);
-    while (!(await prometheus.#isReady())) {
+    await eventually("Prometheus is ready", async () => {
       if (child.exitCode !== null) throw new Error(`Prometheus did not start: ${await child.stderr.text()}`);
-      await Bun.sleep(50);
-    }
+      return prometheus.#isReady();
+    });
     return prometheus;
   }
 

@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
+import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Output } from "../../support/output.ts";
 import { plantstore, run, TemporaryFolder } from "../../support/server.ts";
@@ -42,7 +43,7 @@ test.each(["SIGTERM", "SIGINT", "SIGKILL"] as const)(
     child.kill(signal);
     await child.exited;
     // After SIGKILL another process removes it.
-    while (signal === "SIGKILL" && existsSync(folder)) await Bun.sleep(5);
+    if (signal === "SIGKILL") await eventually("the folder is removed", () => !existsSync(folder));
     expect(readdirSync(temporary.path)).toEqual([]);
   },
 );

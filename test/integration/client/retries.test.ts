@@ -8,6 +8,7 @@ import {
   type RetryInfo,
 } from "../../../packages/client/src/index.ts";
 import { parseRetryAfter, retryDelayMs } from "../../../packages/client/src/retry.ts";
+import { eventually } from "../../support/eventually.ts";
 import { freePort } from "../../support/postgres.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 import { exported } from "../../support/stored-plants.ts";
@@ -53,6 +54,12 @@ test("a server that is killed and restarted on its port has every created plant"
     maxBackoffMs: 100,
   });
   const created: string[] = [];
+  const createdAtLeast = (wanted: number) =>
+    eventually(
+      `${wanted} created plants`,
+      () => created.length,
+      (plants) => plants >= wanted,
+    );
   let stopped = false;
   const writers = Array.from({ length: 8 }, async (_, writer) => {
     for (let count = 0; !stopped; count++) {
@@ -61,12 +68,12 @@ test("a server that is killed and restarted on its port has every created plant"
       created.push(`{"id":${id},"name":"Monstera"}`);
     }
   });
-  while (created.length < 50) await Bun.sleep(10);
+  await createdAtLeast(50);
   await first.stop("SIGKILL");
   const before = created.length;
   await Bun.sleep(300);
   await using second = await RunningServer.start(setup);
-  while (created.length < before + 50) await Bun.sleep(10);
+  await createdAtLeast(before + 50);
   stopped = true;
   await Promise.all(writers);
 

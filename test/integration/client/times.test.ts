@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { PlantStoreClient, PlantStoreTimeoutError } from "../../../packages/client/src/index.ts";
+import { eventually } from "../../support/eventually.ts";
 import { freePort } from "../../support/postgres.ts";
 import { CannedListener, SilentListener } from "./listeners.ts";
 import { rejectionOf } from "./setup.ts";
@@ -89,7 +90,11 @@ test("an abort during a delay rejects immediately, and nothing more is sent", as
   const client = new PlantStoreClient({ baseUrl: listener.url, token: "pst_x" });
   const controller = new AbortController();
   const created = rejectionOf(client.createPlant(plant, { signal: controller.signal }));
-  while (listener.requests === 0) await Bun.sleep(5);
+  await eventually(
+    "a request",
+    () => listener.requests,
+    (requests) => requests > 0,
+  );
   await Bun.sleep(100);
   const start = performance.now();
   controller.abort();

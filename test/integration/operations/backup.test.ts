@@ -17,6 +17,7 @@ import {
 } from "node:fs";
 import { writeFailureMarker } from "../../../src/core/store/sqlite/errors.ts";
 import { commandError } from "../../support/command-error.ts";
+import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { plantstore, RunningServer, run, TemporaryFolder } from "../../support/server.ts";
@@ -244,7 +245,7 @@ test("a server that opens the store while it is replaced runs on the new one", a
   lock.run("PRAGMA journal_mode = DELETE");
   lock.run("BEGIN EXCLUSIVE");
   const exporting = Bun.spawn([plantstore, "stats", "--json", "--database", database], { stdout: "pipe" });
-  while (!hasOpen(exporting.pid, folder.file("plants.db"))) await Bun.sleep(1);
+  await eventually("the export has the store open", () => hasOpen(exporting.pid, folder.file("plants.db")));
   renameSync(folder.file("new.db"), folder.file("plants.db"));
   lock.close();
   expect(JSON.parse(await exporting.stdout.text()).plants).toBe(20);

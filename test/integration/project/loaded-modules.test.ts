@@ -3,6 +3,7 @@
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dependencies } from "../../../package.json";
+import { eventually } from "../../support/eventually.ts";
 import { RunningServer, run, TemporaryFolder } from "../../support/server.ts";
 
 const root = new URL("../../../", import.meta.url).pathname;
@@ -48,7 +49,7 @@ test("a server with the default settings loads neither the other commands nor wh
   await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, env });
   await server.adminUrl();
   process.kill(server.pid, "SIGUSR2");
-  while (!existsSync(report)) await Bun.sleep(5);
+  await eventually("the report of loaded modules", () => existsSync(report));
 
   const { packages, filesOf } = parseReport(report);
   // Without OpenTelemetry, jose and pg.

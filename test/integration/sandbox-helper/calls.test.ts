@@ -68,9 +68,11 @@ test("a create is read back with its exact id, also by tag, and a reset brings t
 
 test("an id that is not exact is a TypeError", async () => {
   const inexact = 9007199254740992;
-  expect(sandbox.plant(inexact)).rejects.toThrow(TypeError);
-  expect(sandbox.force({ match: { id: inexact }, outcome: { error: 50300 } })).rejects.toThrow(TypeError);
-  expect(startSandbox({ seed: [{ id: inexact, name: "" }] })).rejects.toThrow(
+  await expect(sandbox.plant(inexact)).rejects.toThrow(TypeError);
+  await expect(sandbox.force({ match: { id: inexact }, outcome: { error: 50300 } })).rejects.toThrow(
+    TypeError,
+  );
+  await expect(startSandbox({ seed: [{ id: inexact, name: "" }] })).rejects.toThrow(
     '"id" must be a bigint or a safe integer, but is the number 9007199254740992; use a bigint',
   );
 });
@@ -101,7 +103,7 @@ describe("requests", () => {
 
     await sandbox.clearRequests();
     expect(await sandbox.requests()).toEqual([]);
-    expect(sandbox.requestBytes(first.number)).rejects.toThrow(SandboxControlError);
+    await expect(sandbox.requestBytes(first.number)).rejects.toThrow(SandboxControlError);
   });
 
   test("are waited for", async () => {
@@ -187,11 +189,11 @@ test("snapshots are taken, listed, returned to and deleted", async () => {
   expect(await sandbox.snapshots()).toEqual([{ name, plants: 4, createdAt: expect.any(String) }]);
   await sandbox.deleteSnapshot(name);
   expect(await sandbox.snapshots()).toEqual([]);
-  expect(sandbox.snapshot("one/plant?")).rejects.toMatchObject({
+  await expect(sandbox.snapshot("one/plant?")).rejects.toMatchObject({
     status: 400,
     message: expect.stringContaining("The name of a snapshot"),
   });
-  expect(sandbox.restore(name)).rejects.toMatchObject({ name: "SandboxControlError", status: 404 });
+  await expect(sandbox.restore(name)).rejects.toMatchObject({ name: "SandboxControlError", status: 404 });
 });
 
 test("tokens expire by the clock, which is set, advanced and reset, and are revoked", async () => {

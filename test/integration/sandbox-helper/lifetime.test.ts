@@ -13,7 +13,7 @@ import { plantJson, post } from "../../support/http.ts";
 import { Output } from "../../support/output.ts";
 import { programPath } from "../../support/programs.ts";
 import { collectResult, plantstore, run, TemporaryFolder } from "../../support/server.ts";
-import { sessionOf } from "../../support/sessions.ts";
+import { sessionEnd, sessionOf } from "../../support/sessions.ts";
 
 const folder = new TemporaryFolder();
 afterAll(() => folder[Symbol.dispose]());
@@ -86,7 +86,7 @@ describe("a call after the end is a SandboxEndedError", () => {
     while ((await sandbox.rules())[0]?.applied === 0) await Bun.sleep(5);
     await Promise.all([sandbox.close(), sandbox.close()]);
     expect(await unanswered).toBe("no response");
-    expect(sandbox.plants()).rejects.toThrow(new SandboxEndedError("The sandbox is closed."));
+    await expect(sandbox.plants()).rejects.toThrow(new SandboxEndedError("The sandbox is closed."));
     expect(() => process.kill(sandbox.pid, 0)).toThrow("ESRCH");
   });
 
@@ -144,7 +144,7 @@ describe.each([
 
   /** Waits until no process of a session is left, and expects no file to be. */
   async function expectNothingLeft(leader: number): Promise<void> {
-    while (sessionOf(leader).length > 0) await Bun.sleep(5);
+    await sessionEnd(leader);
     expect(readdirSync(temporary)).toEqual([]);
   }
 
@@ -188,7 +188,7 @@ describe.each([
     while (sessionOf(child.pid).some((pid) => pid !== sleeping)) await Bun.sleep(5);
     process.kill(sleeping, "SIGKILL");
     expect(urls).toHaveLength(3);
-    for (const url of urls) expect(fetch(url)).rejects.toThrow();
+    for (const url of urls) await expect(fetch(url)).rejects.toThrow();
     await expectNothingLeft(child.pid);
   });
 

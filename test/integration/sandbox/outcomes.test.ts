@@ -171,7 +171,7 @@ describe("the connection", () => {
     await force({ outcome: { drop } });
     expect(await createRaw(freshId())).toEqual({ received: "", isClosed: true });
     await force({ outcome: { drop } });
-    expect(post(sandbox, plantJson(freshId(), "a"))).rejects.toThrow();
+    await expect(post(sandbox, plantJson(freshId(), "a"))).rejects.toThrow();
   });
 
   test("a truncated body has half of its bytes, and the length of all of them", async () => {
@@ -180,7 +180,7 @@ describe("the connection", () => {
     expect(isClosed).toBe(true);
     expect(received).toContain(`\r\nContent-Length: ${plantBody.length}\r\n`);
     expect(received).toEndWith(`\r\n\r\n${plantBody.slice(0, plantBody.length / 2)}`);
-    expect(post(sandbox, plantJson(freshId(), "a"))).rejects.toThrow();
+    await expect(post(sandbox, plantJson(freshId(), "a"))).rejects.toThrow();
   });
 
   test("a wrong length is one less than the body that is sent", async () => {

@@ -4,6 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { YAML } from "bun";
 import { makeCertificate } from "../../support/certificates.ts";
 import { queriesOf, readDashboard } from "../../support/dashboard.ts";
+import { eventually } from "../../support/eventually.ts";
 import { freshId, plantJson, post, type Target } from "../../support/http.ts";
 import { describeIfInstalled, programPath } from "../../support/programs.ts";
 import { deployed, Prometheus } from "../../support/prometheus.ts";
@@ -94,8 +95,12 @@ function live(): void {
         empty = empty.filter((_, index) => !values[index]?.some(Number.isFinite));
       }
 
-      while ((await prometheus.rules()).some(({ health }) => health === "unknown")) await Bun.sleep(50);
-      const rules = await prometheus.rules();
+      const rules = await eventually(
+        "the health of every rule",
+        () => prometheus.rules(),
+        (all) => !all.some(({ health }) => health === "unknown"),
+        120_000,
+      );
       expect(rules.map(({ name }) => name)).toEqual(await alerts());
       expect(rules.filter(({ health }) => health !== "ok")).toEqual([]);
       expect(rules.filter(({ state }) => state === "firing").map(({ name }) => name)).toEqual([

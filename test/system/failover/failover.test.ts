@@ -2,6 +2,7 @@
 // without a restart.
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { type PostgresDatabases, PostgresServer, sharedPostgres } from "../../support/postgres.ts";
@@ -57,19 +58,32 @@ async function serviceOnCluster(
   return { ...service, database, network, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await Bun.sleep(50);
+/** Longer than any time limit of a connection to a database. */
+const recoveryMsMax = 120_000;
+
+async function readyStatusIs(service: Service, status: number): Promise<void> {
+  await eventually(
+    `the server's readiness is ${status}`,
+    () => service.readyStatus(),
+    (found) => found === status,
+    recoveryMsMax,
+  );
 }
 
 /** Waits for a client to be told that the database is unavailable. */
 async function unavailable({ load }: Service): Promise<void> {
-  await until(() => (load.statuses.get(503) ?? 0) > 0);
+  await eventually(
+    "a create is answered with 503",
+    () => load.statuses.get(503) ?? 0,
+    (answers) => answers > 0,
+    recoveryMsMax,
+  );
 }
 
 /** The server creates plants again and is ready; every response was 200 or 503, and every acknowledged plant is stored. */
 async function expectRecovery(service: Service): Promise<void> {
   await service.load.acknowledgedMore(200);
-  await until(async () => (await service.readyStatus()) === 200);
+  await readyStatusIs(service, 200);
   await service.end();
   await expectNothingLost(service);
 }
@@ -90,7 +104,7 @@ test("the primary is killed and its synchronous standby promoted: writes continu
   await using standby = await PostgresServer.standbyOf(primary, "standby");
   await primary.query("postgres", "ALTER SYSTEM SET synchronous_standby_names = 'standby'");
   await primary.query("postgres", "SELECT pg_reload_conf()");
-  await until(async () => {
+  await eventually("the standby is synchronous", async () => {
     const [row] = await primary.query("postgres", "SELECT sync_state FROM pg_stat_replication");
     return row?.sync_state === "sync";
   });
@@ -99,7 +113,7 @@ test("the primary is killed and its synchronous standby promoted: writes continu
   await using service = await serviceOn(standby.address("postgres", [primary], "?retry_timeout=20"));
   expect(await service.readyStatus()).toBe(200);
   await primary.stop("SIGKILL");
-  await until(async () => (await service.readyStatus()) === 503);
+  await readyStatusIs(service, 503);
   const before = service.load.acknowledged.size;
   await standby.query("postgres", "SELECT pg_promote()");
   await expectRecovery(service);
@@ -142,7 +156,7 @@ describe.concurrent("the database does not respond", () => {
   test("a server stops within its time limit while it is down", async () => {
     await using service = await serviceOnCluster("direct");
     await service.database.stop("SIGINT");
-    await until(async () => (await service.readyStatus()) === 503);
+    await readyStatusIs(service, 503);
     await expectStop(service);
   });
 

@@ -7,8 +7,8 @@ import {
   keysUnavailable,
   notAccepted,
   ServerWithIdentity,
-  until,
 } from "../../integration/core/auth/setup.ts";
+import { eventually } from "../../support/eventually.ts";
 import { KeyServer } from "../../support/key-server.ts";
 import { SigningKey } from "../../support/signing-key.ts";
 
@@ -44,7 +44,7 @@ describe.concurrent("a provider that is down", () => {
 
     provider.instead = () => new Response("down for maintenance", { status: 503 });
     const before = provider.requests.length;
-    await until(() => provider.requests.length >= before + 2);
+    await eventually("a further request of the keys", () => provider.requests.length >= before + 2);
     // Unknown keys cause no fetch in addition to the server's own retries.
     const tries = provider.requests.length;
     for (let round = 0; round < 5; round++)
@@ -79,7 +79,7 @@ describe.concurrent("a provider that is down", () => {
     provider.instead = answer;
     const before = provider.fetches;
     // The second fetch starts after the first has been evaluated.
-    await until(() => provider.fetches >= before + 2);
+    await eventually("a further fetch of the keys", () => provider.fetches >= before + 2);
     expect((await identity.create(seen)).status).toBe(200);
     expect((await identity.create(key.sign(claimsOf(provider.issuer)))).status).toBe(200);
   });
@@ -96,13 +96,13 @@ describe.concurrent("a provider that is down", () => {
       new ReadableStream({ start: (body) => body.enqueue(new TextEncoder().encode("{")) });
     provider.instead = () => new Response(beginning());
     const unknown = identity.create(new SigningKey().sign(claimsOf(provider.issuer)));
-    await until(() => provider.requests.length > asked);
+    await eventually("a further request of the keys", () => provider.requests.length > asked);
     expect((await identity.create(key.sign(claimsOf(provider.issuer)))).status).toBe(200);
     expect(await unknown).toMatchObject(keysUnavailable);
 
     // The next fetch hangs as well when the server is stopped.
     const askedAgain = provider.requests.length;
-    await until(() => provider.requests.length > askedAgain);
+    await eventually("a further request of the keys", () => provider.requests.length > askedAgain);
     expect((await identity.server.stop()).exitCode).toBe(0);
   });
 
@@ -110,7 +110,7 @@ describe.concurrent("a provider that is down", () => {
     await using provider = new KeyServer();
     provider.instead = () => new Promise<Response>(() => undefined);
     await using identity = await ServerWithIdentity.start(provider.issuer);
-    await until(() => provider.requests.length > 0);
+    await eventually("a further request of the keys", () => provider.requests.length > 0);
     const { exitCode, stderr } = await identity.server.stop();
     expect(exitCode).toBe(0);
     expect(stderr).not.toContain("the identity provider");

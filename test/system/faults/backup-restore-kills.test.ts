@@ -11,6 +11,7 @@ import {
   readFileSync,
   statSync,
 } from "node:fs";
+import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Output } from "../../support/output.ts";
 import { programPath } from "../../support/programs.ts";
@@ -144,7 +145,7 @@ describeIfStrace("under strace", () => {
       stdout: "pipe",
       stderr: "ignore",
     });
-    while (!existsSync(file)) await Bun.sleep(5);
+    await eventually("the file of the store", () => existsSync(file));
     expect(await run([...argumentsOf("restore", folder, "new.db"), "--quiet"])).toMatchObject({
       exitCode: 0,
     });
@@ -186,8 +187,11 @@ describeIfStrace("under strace", () => {
       ],
       { env: { PATH: process.env.PATH ?? "" }, stderr: "pipe" },
     );
-    while (!(existsSync(trace) && readFileSync(trace, "utf8").includes("stopped by SIGSTOP")))
-      await Bun.sleep(5);
+    await eventually(
+      "the copying process is stopped",
+      () => existsSync(trace) && readFileSync(trace, "utf8"),
+      (text) => text !== false && text.includes("stopped by SIGSTOP"),
+    );
     appendFileSync(backup, "more");
     child.kill("SIGCONT");
     expect(await child.stderr.text()).toContain("backup.db was changed while it was copied; try again");
@@ -203,7 +207,7 @@ describeIfStrace("under strace", () => {
       stderr: "ignore",
     });
     const made = () => unfinished(folder.path).some((name) => name.endsWith("/copy"));
-    while (!made()) await Bun.sleep(5);
+    await eventually("the copy of the running backup", made);
     expect(await run(args("quick.db"))).toMatchObject({ exitCode: 0 });
     expect(made()).toBe(true);
     child.kill("SIGCONT");

@@ -4,6 +4,7 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { engines } from "../../support/engines.ts";
+import { eventually } from "../../support/eventually.ts";
 import { plantJson } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { mayMount, mounted } from "../../support/mounts.ts";
@@ -31,7 +32,11 @@ suite(mayMount() ? "a full disk" : "a full disk (skipped: only root may mount on
     } catch {
       // The disk is full now.
     }
-    while ((load.statuses.get(503) ?? 0) < 50) await Bun.sleep(10);
+    await eventually(
+      "50 creates are answered with 503",
+      () => load.statuses.get(503) ?? 0,
+      (answers) => answers >= 50,
+    );
     const warning = await server.logged(({ level }) => level === "warn");
     expect(warning.reason).toMatch(/SQLITE_FULL|SQLITE_IOERR/);
     const ready = await fetch(`${await server.adminUrl()}/readyz`);

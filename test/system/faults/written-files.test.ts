@@ -22,6 +22,7 @@ import {
 } from "node:fs";
 import { newPlantJson } from "../../../src/core/contract/plant.ts";
 import { writeFailureMarker } from "../../../src/core/store/sqlite/errors.ts";
+import { eventually } from "../../support/eventually.ts";
 import { plantJson } from "../../support/http.ts";
 import { mayMount, mounted } from "../../support/mounts.ts";
 import { programPath } from "../../support/programs.ts";
@@ -541,7 +542,11 @@ test("an import that starts beside another of the same file leaves the other's r
   const first = inFolder(folder.path, "import wrong.ndjson");
   const pipe = createWriteStream(folder.file("wrong.ndjson"));
   pipe.write("nope\n".repeat(30_000));
-  while (!readdirSync(folder.path).some((file) => file.endsWith(".partial"))) await Bun.sleep(10);
+  await eventually(
+    "an unfinished report",
+    () => readdirSync(folder.path),
+    (files) => files.some((file) => file.endsWith(".partial")),
+  );
   // Renamed, so that the second one does not read the pipe.
   renameSync(folder.file("wrong.ndjson"), folder.file("pipe"));
   writeFileSync(folder.file("wrong.ndjson"), "nope\n");

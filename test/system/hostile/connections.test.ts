@@ -4,6 +4,7 @@
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { ConsoleClient } from "../../support/console.ts";
+import { eventually } from "../../support/eventually.ts";
 import { freshId, post } from "../../support/http.ts";
 import { rawAnswers } from "../../support/raw-answers.ts";
 import { createHead, RawConnection, stuckCreate } from "../../support/raw-connection.ts";
@@ -215,7 +216,11 @@ test("connections to the admin listener are separate from the public listener's,
   expect(connections).toBeLessThan(50);
   const shed = await session.server.logged(({ msg }) => msg.startsWith("too many connections"));
   expect(shed.listener).toBe("admin");
-  while ((await session.server.metric("process_open_fds")) > 256 + 80) await Bun.sleep(50);
+  await eventually(
+    "connections are closed",
+    () => session.server.metric("process_open_fds"),
+    (descriptors) => descriptors <= 256 + 80,
+  );
   const answer = await post(session.target, '{"id":1,"name":"Monstera"}');
   expect(answer.status).toBe(200);
   session.load.sent.set(1n, '{"id":1,"name":"Monstera"}');

@@ -1,5 +1,6 @@
 // A server under hostile requests, with a well-behaved client whose requests must all succeed.
 
+import { eventually } from "../../support/eventually.ts";
 import type { Target } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
@@ -59,7 +60,12 @@ export class HostileSession {
 
   /** Resolves when the server has closed the descriptors of the hostile connections, which end a moment after their client. */
   async descriptorsAreBackTo(before: Footprint): Promise<void> {
-    while ((await this.footprint()).descriptors > before.descriptors + descriptorsSlack) await Bun.sleep(50);
+    await eventually(
+      "the descriptors are closed",
+      () => this.footprint(),
+      ({ descriptors }) => descriptors <= before.descriptors + descriptorsSlack,
+      60_000,
+    );
   }
 
   /** Resolves with the errors of the gauges. Concurrent calls share one scrape that starts after them. */
@@ -83,7 +89,12 @@ export class HostileSession {
   }
 
   async #isAtRest(): Promise<void> {
-    while (Object.values(await this.#readGauges()).some((value) => value !== 0)) await Bun.sleep(10);
+    await eventually(
+      "the gauges are 0",
+      () => this.#readGauges(),
+      (gauges) => Object.values(gauges).every((value) => value === 0),
+      60_000,
+    );
   }
 
   async #readGauges(): Promise<Record<string, number>> {

@@ -144,7 +144,7 @@ describe.each([
 
     // And they are types, not any.
     writeFileSync(join(consumer, file), program('"1"'));
-    expect(succeed(consumer, tsc)).rejects.toThrow(
+    await expect(succeed(consumer, tsc)).rejects.toThrow(
       "Type 'string' is not assignable to type 'number | bigint'",
     );
   });

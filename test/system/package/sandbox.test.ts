@@ -10,7 +10,7 @@ import { npmEnvironment, packServer, succeed } from "../../support/npm-packages.
 import { Output } from "../../support/output.ts";
 import { programPath } from "../../support/programs.ts";
 import { collectResult, TemporaryFolder } from "../../support/server.ts";
-import { sessionOf } from "../../support/sessions.ts";
+import { sessionEnd, sessionOf } from "../../support/sessions.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
 const page = await Bun.file(join(root, "docs/sandbox-in-tests.md")).text();
@@ -138,7 +138,7 @@ suite(`plantstore/sandbox${missing === undefined ? "" : " (skipped: npm could no
       };
       expect(await check("9007199254740993n")).toBe("");
       // And they are types, not any.
-      expect(check('"1"')).rejects.toThrow("Type 'string' is not assignable to type 'AnyId'");
+      await expect(check('"1"')).rejects.toThrow("Type 'string' is not assignable to type 'AnyId'");
     },
     60_000,
   );
@@ -169,7 +169,7 @@ suite(`plantstore/sandbox${missing === undefined ? "" : " (skipped: npm could no
     await new Output(child.stdout).until((text) => (text === "ready\n" ? text : undefined));
     expect(sessionOf(child.pid).length).toBeGreaterThan(1);
     child.kill("SIGKILL");
-    while (sessionOf(child.pid).length > 0) await Bun.sleep(5);
+    await sessionEnd(child.pid);
     expect(readdirSync(temporary)).toEqual([]);
   }, 60_000);
 });

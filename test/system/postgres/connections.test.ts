@@ -8,6 +8,7 @@ import { parsePostgresUrl } from "../../../src/core/store/postgres/connection-ur
 import { classifyError } from "../../../src/core/store/postgres/errors.ts";
 import { Primary } from "../../../src/core/store/postgres/primary.ts";
 import { makeCertificate } from "../../support/certificates.ts";
+import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { freePort, type PostgresDatabases, PostgresServer, sharedPostgres } from "../../support/postgres.ts";
@@ -109,7 +110,11 @@ async function expectCancelled(address: string, database: PostgresDatabases): Pr
   const pool = new HostPool({ ...config, query_timeout: 1 }, 1);
   await expect(pool.query("SELECT pg_sleep(3600)")).rejects.toThrow("Query read timeout");
   const sleeping = "SELECT FROM pg_stat_activity WHERE query = 'SELECT pg_sleep(3600)' AND state = 'active'";
-  while ((await database.query("postgres", sleeping)).length > 0) await Bun.sleep(20);
+  await eventually(
+    "the statement has ended",
+    () => database.query("postgres", sleeping),
+    (rows) => rows.length === 0,
+  );
   await pool.close();
 }
 
@@ -158,10 +163,10 @@ async function startPgBouncer(database: PostgresDatabases): Promise<PgBouncer> {
     },
   );
   // It accepts connections a moment after its start.
-  while (!(await accepts(port))) {
+  await eventually("PgBouncer accepts connections", () => {
     if (bouncer.exitCode !== null) throw new Error("PgBouncer did not start");
-    await Bun.sleep(20);
-  }
+    return accepts(port);
+  });
   return {
     address: (name) => `postgres://postgres@127.0.0.1:${port}/${name}`,
     async [Symbol.asyncDispose]() {

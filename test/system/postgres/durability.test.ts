@@ -3,6 +3,7 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { openStore } from "../../../src/core/store/open-store.ts";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
+import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { PostgresServer } from "../../support/postgres.ts";
 import { RunningServer, run } from "../../support/server.ts";
@@ -16,7 +17,11 @@ async function set(database: PostgresServer, ...settings: string[]): Promise<voi
 
 /** Waits until a new configuration has reached new sessions. */
 async function untilShown(database: PostgresServer, name: string, value: string): Promise<void> {
-  while ((await database.query("postgres", `SHOW ${name}`))[0]?.[name] !== value) await Bun.sleep(20);
+  await eventually(
+    `${name} is ${value}`,
+    async () => (await database.query("postgres", `SHOW ${name}`))[0]?.[name],
+    (shown) => shown === value,
+  );
 }
 
 // Most of their time is waits for time-outs, so tests that differ in one setting run concurrently.

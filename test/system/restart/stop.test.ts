@@ -3,6 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { engines } from "../../support/engines.ts";
+import { eventually } from "../../support/eventually.ts";
 import { freshId, plantJson, post } from "../../support/http.ts";
 import { logLines } from "../../support/output.ts";
 import { RawConnection, stuckCreate } from "../../support/raw-connection.ts";
@@ -31,7 +32,11 @@ for (const engine of engines) {
             }
           }
         });
-        while (acknowledged.size <= 50) await Bun.sleep(10);
+        await eventually(
+          "more than 50 acknowledged plants",
+          () => acknowledged.size,
+          (plants) => plants > 50,
+        );
         const { exitCode, stderr } = await server.stop(signal);
         await Promise.all(load);
         expect(exitCode).toBe(0);

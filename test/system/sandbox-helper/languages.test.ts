@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { documentedCode } from "../../support/markdown.ts";
 import { pathOf } from "../../support/programs.ts";
 import { type CommandResult, collectResult, plantstore, TemporaryFolder } from "../../support/server.ts";
-import { sessionOf } from "../../support/sessions.ts";
+import { sessionEnd } from "../../support/sessions.ts";
 
 const page = await Bun.file(new URL("../../../docs/sandbox-in-tests.md", import.meta.url)).text();
 const documented = documentedCode(page);
@@ -33,7 +33,7 @@ async function run(command: readonly string[], directory = folder.path): Promise
     detached: true,
   });
   const result = await collectResult(child);
-  while (sessionOf(child.pid).length > 0) await Bun.sleep(5);
+  await sessionEnd(child.pid);
   return result;
 }
 

@@ -67,6 +67,6 @@ test("each has the members and the values of the other", async () => {
     ["bytesPerSecond?: number", "bytesPerSecond?: string"],
   ] as const) {
     expect(documentTypes).toContain(text);
-    expect(check(documentTypes.replaceAll(text, replacement))).rejects.toThrow("program.ts");
+    await expect(check(documentTypes.replaceAll(text, replacement))).rejects.toThrow("program.ts");
   }
 });

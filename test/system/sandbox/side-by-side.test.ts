@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { eventually } from "../../support/eventually.ts";
 import { plantJson, post, type Target } from "../../support/http.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
 import { plantstore, TemporaryFolder } from "../../support/server.ts";
@@ -33,12 +34,12 @@ const startByParent: Start = async (folder, name) => {
     ...{ cwd: folder.path, env: env(folder) },
     ...{ stdin: "ignore", stdout: "ignore", stderr: "ignore" },
   });
-  while (!existsSync(ready)) await Bun.sleep(5);
+  await eventually("the ready file", () => existsSync(ready));
   const { url, token, controlUrl } = JSON.parse(readFileSync(ready, "utf8"));
   async function end() {
     parent.kill("SIGKILL");
     await parent.exited;
-    while (existsSync(ready)) await Bun.sleep(5);
+    await eventually("the ready file is removed", () => !existsSync(ready));
   }
   return { url, token, controlUrl, end };
 };
@@ -86,7 +87,11 @@ test.skipIf(!existsSync("/proc/self/cwd"))(
         }),
       );
       await Promise.all(sandboxes.map(({ end }) => end()));
-      while (processesIn(folder.path).length > 0) await Bun.sleep(5);
+      await eventually(
+        "all processes have ended",
+        () => processesIn(folder.path),
+        (processes) => processes.length === 0,
+      );
       for (const { url, controlUrl } of sandboxes)
         for (const address of [url, controlUrl])
           expect(await fetch(address).catch(({ code }) => code)).toMatch(/REFUSED/i);

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { engines } from "../../support/engines.ts";
+import { eventually } from "../../support/eventually.ts";
 import { freshId, plantJson, post } from "../../support/http.ts";
 import { Random } from "../../support/random.ts";
 import { type CommandResult, plantstore, RunningServer, run } from "../../support/server.ts";
@@ -18,9 +19,13 @@ async function status(url: string, token: string): Promise<number> {
   return (await post({ url, token }, plantJson(freshId(), "Monstera"))).status;
 }
 
-/** Waits until a token is rejected; the timeout is the test's. */
+/** Waits until a token is rejected. */
 async function refused(url: string, token: string): Promise<void> {
-  while ((await status(url, token)) !== 401) await Bun.sleep(20);
+  await eventually(
+    "the token is rejected",
+    () => status(url, token),
+    (code) => code === 401,
+  );
 }
 
 const rotate = (database: string, name: string, ...args: string[]) =>
@@ -135,7 +140,11 @@ for (const engine of engines) {
       await first.createToken("other");
       await refusal(none);
       await first.createToken("ended", 1);
-      while ((await statesOf(database, "ended"))[0] !== "expired") await Bun.sleep(20);
+      await eventually(
+        "the token has expired",
+        () => statesOf(database, "ended"),
+        ([state]) => state === "expired",
+      );
       await refusal('the token named "ended" has expired; revoke it, and create another with that name');
       await first.command("token", "revoke", "ended");
       await refusal(none);
@@ -163,7 +172,11 @@ for (const engine of engines) {
       expect(await unread.exited).toBe(1);
 
       expect(await statesOf(database, "unprinted")).toEqual(["active", "revoked", "revoked"]);
-      while ((await status(first.url, old)) !== 200) await Bun.sleep(20);
+      await eventually(
+        "the previous token is accepted",
+        () => status(first.url, old),
+        (code) => code === 200,
+      );
       printed(await rotate(database, "unprinted"));
     });
 

@@ -4,6 +4,7 @@ import { expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
 import { createWriteStream, existsSync, writeFileSync } from "node:fs";
 import { engines } from "../../support/engines.ts";
+import { eventually } from "../../support/eventually.ts";
 import { plantJson } from "../../support/http.ts";
 import { PostgresServer } from "../../support/postgres.ts";
 import { programPath } from "../../support/programs.ts";
@@ -20,7 +21,11 @@ async function plantsIn(database: string): Promise<number> {
 /** Waits for the first commit of an import. */
 async function firstPlants(database: string): Promise<void> {
   await withStore(database, "existing", async (store) => {
-    while ((await store.size()).plants === 0) await Bun.sleep(10);
+    await eventually(
+      "imported plants",
+      async () => (await store.size()).plants,
+      (plants) => plants > 0,
+    );
   });
 }
 

@@ -1,6 +1,7 @@
 // The provider's keys over time: new keys, removed keys, and callers that would overload the provider.
 
 import { expect, test } from "bun:test";
+import { eventually } from "../../../support/eventually.ts";
 import { KeyServer } from "../../../support/key-server.ts";
 import { SigningKey } from "../../../support/signing-key.ts";
 import {
@@ -10,7 +11,6 @@ import {
   notAccepted,
   nowSeconds,
   ServerWithIdentity,
-  until,
 } from "./setup.ts";
 
 test("a new key is accepted at once, and a removed one with its verified tokens is rejected after the next fetch", async () => {
@@ -40,7 +40,7 @@ test("a removed key is rejected after the interval between fetches, without any 
   expect((await identity.create(oldToken ?? "")).status).toBe(200);
   provider.publish(young);
   const before = provider.fetches;
-  await until(() => provider.fetches > before);
+  await eventually("a further fetch of the keys", () => provider.fetches > before);
   // The server has the keys, or is about to.
   await answerWith(401, () => identity.create(oldToken ?? ""));
   expect((await identity.create(youngToken ?? "")).status).toBe(200);

@@ -8,6 +8,7 @@ import { BodyReader } from "../../../../src/core/http/body-reader.ts";
 import { createHandler, type PublicHandler } from "../../../../src/core/http/handler.ts";
 import { GroupCommit, scheduleWithSetImmediate } from "../../../../src/core/store/group-commit.ts";
 import { SqliteStore } from "../../../../src/core/store/sqlite/store.ts";
+import { eventually } from "../../../support/eventually.ts";
 import { type Answer, freshId, plantJson, post } from "../../../support/http.ts";
 import { RunningServer, TemporaryFolder } from "../../../support/server.ts";
 import type { Json } from "../../../support/signing-key.ts";
@@ -167,18 +168,8 @@ export function claimsOf(issuer: string, others: Json = {}): Json {
 }
 
 /** Repeats a request until a response has this status. */
-export async function answerWith(status: number, create: () => Promise<Answer>): Promise<Answer> {
-  let answer = await create();
-  await until(async () => {
-    answer = await create();
-    return answer.status === status;
-  });
-  return answer;
-}
-
-/** Resolves when the condition holds. */
-export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await condition())) await Bun.sleep(20);
+export function answerWith(status: number, create: () => Promise<Answer>): Promise<Answer> {
+  return eventually(`a response ${status}`, create, (answer) => answer.status === status);
 }
 
 /** A token without its last part, with other ones instead. */

@@ -8,6 +8,7 @@ import { ApiError } from "../../../../src/core/contract/errors.ts";
 import { openDatabase } from "../../../../src/core/store/sqlite/connection.ts";
 import { migrate } from "../../../../src/core/store/sqlite/migrations.ts";
 import { SqliteTokens } from "../../../../src/core/store/sqlite/tokens.ts";
+import { eventually } from "../../../support/eventually.ts";
 import { TemporaryFolder } from "../../../support/server.ts";
 import { VirtualTime } from "../../../system/simulation/virtual-time.ts";
 
@@ -107,15 +108,14 @@ class TestCache implements AsyncDisposable {
     );
   }
 
-  /** Waits until a background task has had its effect; the deadline is the test's time-out. */
-  async until(holds: () => boolean | Promise<boolean>): Promise<void> {
-    while (!(await holds())) await Bun.sleep(20);
-  }
-
   /** Waits until the cache has checked its clock again: it does so after a poll, before the next poll. */
   async aTick(): Promise<void> {
     const after = this.stored.polls + 2;
-    await this.until(() => this.stored.polls >= after);
+    await eventually(
+      "two more polls",
+      () => this.stored.polls,
+      (polls) => polls >= after,
+    );
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -143,7 +143,7 @@ test("a use is stored at the end of its minute, to the minute, and only for acce
     expect(await fixture.cache.lookup("pst_unknown")).toBe(unknownToken);
   }
   fixture.now = noon + 4 * minute;
-  await fixture.until(async () => (await fixture.lastUses()).used !== undefined);
+  await eventually("a last use", async () => (await fixture.lastUses()).used);
   expect(await fixture.lastUses()).toEqual({ used: 3, expired: undefined, unused: undefined });
 
   // Several uses in one minute are one write; a minute without a use is none.
@@ -154,7 +154,11 @@ test("a use is stored at the end of its minute, to the minute, and only for acce
   await fixture.aTick();
   expect(await fixture.lastUses()).toMatchObject({ used: 3 });
   fixture.now = noon + 5 * minute;
-  await fixture.until(async () => (await fixture.lastUses()).used === 4);
+  await eventually(
+    "a last use after 4 minutes",
+    async () => (await fixture.lastUses()).used,
+    (minutes) => minutes === 4,
+  );
   fixture.now = noon + 6 * minute;
   await fixture.aTick();
   expect(fixture.sql.query("SELECT (minute - ?) / 60000 FROM writes").values(noon)).toEqual([[3], [4]]);
@@ -186,14 +190,14 @@ test("last uses that cannot be written are reported, and written a minute later;
   await using fixture = new TestCache();
   const token = await fixture.useWhileUpdatesFail();
   fixture.now = noon + minute;
-  await fixture.until(() => fixture.failures.length > 0);
+  await eventually("a failure", () => fixture.failures[0]);
   expect(fixture.failures).toEqual(["lastUsedWriteFailed: read-only"]);
   expect(await fixture.cache.lookup(token)).toMatchObject({ name: "ci" });
   expect(await fixture.lastUses()).toEqual({ ci: undefined });
 
   fixture.acceptUpdates();
   fixture.now = noon + 2 * minute;
-  await fixture.until(async () => (await fixture.lastUses()).ci !== undefined);
+  await eventually("a last use", async () => (await fixture.lastUses()).ci);
   expect(await fixture.lastUses()).toEqual({ ci: 1 });
   expect(fixture.failures).toHaveLength(1);
 });
@@ -291,7 +295,7 @@ test("tokens that ended long ago are removed once a day, in batches, and no othe
   await fixture.stored.add({ hash: "ended yesterday", name: "x", createdAt: 1, expiresAt: noon - day });
   await fixture.cache.start();
   const names = async () => (await fixture.stored.list()).map(({ name }) => name);
-  await fixture.until(async () => (await names()).length === 2);
+  await eventually("two tokens are left", names, (left) => left.length === 2);
   expect(await names()).toEqual(["x", "ci"]);
   expect(await fixture.cache.lookup(token)).toMatchObject({ name: "ci" });
 
@@ -301,7 +305,7 @@ test("tokens that ended long ago are removed once a day, in batches, and no othe
   await fixture.aTick();
   expect(await names()).toHaveLength(12);
   fixture.now = noon + day;
-  await fixture.until(async () => (await names()).length === 2);
+  await eventually("two tokens are left", names, (left) => left.length === 2);
   expect(fixture.failures).toEqual([]);
 });
 
@@ -330,7 +334,7 @@ test("a removal that fails is reported, and tokens stay accepted", async () => {
     "CREATE TRIGGER refuse BEFORE DELETE ON tokens BEGIN SELECT RAISE(ABORT, 'read-only'); END",
   );
   await fixture.cache.start();
-  await fixture.until(() => fixture.failures.length > 0);
+  await eventually("a failure", () => fixture.failures[0]);
   expect(fixture.failures).toEqual(["tokenRemovalFailed: read-only"]);
   expect(await fixture.cache.lookup(token)).toMatchObject({ name: "ci" });
 });
@@ -370,9 +374,9 @@ test("a token whose row was deleted by hand is not recalled after the next reloa
   fixture.sql.run("DELETE FROM tokens");
   // The failed poll makes the next one a reload.
   fixture.sql.run("ALTER TABLE tokens RENAME TO hidden");
-  await fixture.until(() => fixture.failures.length > 0);
+  await eventually("a failure", () => fixture.failures[0]);
   fixture.sql.run("ALTER TABLE hidden RENAME TO tokens");
-  await fixture.until(() => fixture.cache.recall(token) === undefined);
+  await eventually("the token is forgotten", () => fixture.cache.recall(token) === undefined);
 });
 
 test("a reload makes changes effective that no poll sees: removed tokens, and one with an old revision", async () => {

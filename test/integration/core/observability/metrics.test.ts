@@ -1,6 +1,7 @@
 // The metrics: requests are counted exactly, in a format that Prometheus accepts.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { eventually } from "../../../support/eventually.ts";
 import { freshId, plantJson, post, send } from "../../../support/http.ts";
 import { rowsOf } from "../../../support/markdown.ts";
 import { programPath, testIfInstalled } from "../../../support/programs.ts";
@@ -81,9 +82,10 @@ test("a client that disconnects before its response is counted", async () => {
     `POST /plants HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{`,
   );
   const bytesInFlight = async () => (await scrape(server)).sample("plantstore_body_bytes");
-  while ((await bytesInFlight()) !== 50) await Bun.sleep(10);
+  await eventually("50 bytes in flight", bytesInFlight, (bytes) => bytes === 50);
   socket.terminate();
-  while ((await scrape(server)).sample("plantstore_requests_aborted_total") !== 1) await Bun.sleep(10);
+  const aborted = async () => (await scrape(server)).sample("plantstore_requests_aborted_total");
+  await eventually("one aborted request", aborted, (requests) => requests === 1);
   expect(await bytesInFlight()).toBe(0);
   expect((await scrape(server)).sample("plantstore_internal_errors_total")).toBe(0);
 });

@@ -21,5 +21,5 @@ test("calls reject when the worker ends without an error, and later ones too", a
   for (const result of await Promise.allSettled(calls))
     expect(result).toMatchObject({ status: "rejected", reason: { message: "The SQLite worker ended" } });
   expect((await failed.promise).message).toBe("The SQLite worker ended");
-  expect(worker.call("store", "open")).rejects.toThrow("The SQLite worker ended");
+  await expect(worker.call("store", "open")).rejects.toThrow("The SQLite worker ended");
 });
