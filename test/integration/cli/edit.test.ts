@@ -5,6 +5,7 @@ import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { commandError } from "../../support/command-error.ts";
 import { csvLine } from "../../support/csv.ts";
 import { engines, testIndex } from "../../support/engines.ts";
+import { programPath } from "../../support/programs.ts";
 import { run, withStore } from "../../support/server.ts";
 import { exported, storeLines } from "../../support/stored-plants.ts";
 
@@ -20,7 +21,9 @@ function audited(stderr: string) {
     });
 }
 
-const user = Bun.spawnSync(["id", "-un"]).stdout.toString().trim();
+const user = Bun.spawnSync([programPath("id"), "-un"])
+  .stdout.toString()
+  .trim();
 
 for (const engine of engines) {
   test(`${engine.name}: plants are updated and deleted, and each edit is logged with its user`, async () => {
