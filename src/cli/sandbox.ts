@@ -2,6 +2,7 @@
 
 import { Command } from "commander";
 import packageJson from "../../package.json";
+import { randomBytes } from "../core/auth/token.ts";
 import { printable, textStyle } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { formatBanner, formatRows } from "./banner.ts";
@@ -16,7 +17,7 @@ import {
 import { type ServerSettingName, serverSettingNames } from "./config/settings.ts";
 import { outputColumns, printError, printLines } from "./output.ts";
 import { ReadyFile } from "./ready-file.ts";
-import type { ServerAddresses, ServerVariant } from "./serve.ts";
+import type { ServerAddresses } from "./serve.ts";
 
 /** The settings of a server that a sandbox does not have: those of a store that is kept, and TLS. */
 const excluded = ["database", "migrate", "bootstrapToken", "tlsCertificate", "tlsKey"] as const;
@@ -49,25 +50,64 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
   );
   if (namesStore(config)) printError("PLANTSTORE_DATABASE is ignored: a sandbox has its store in memory.");
   using parent = config.exitWithParent ? new StandardInput() : undefined;
-  const [{ serve }, { Sandbox }] = await Promise.all([import("./serve.ts"), import("../sandbox/sandbox.ts")]);
+  // Loading them takes time that the help need not take.
+  const [serving, { Sandbox }, { createConsole }, { Sessions }, { ServerProcess }] = await Promise.all([
+    import("./serve.ts"),
+    import("../sandbox/sandbox.ts"),
+    import("./serve-console.ts"),
+    import("../console/sessions.ts"),
+    import("./server-process.ts"),
+  ]);
   const sandbox = new Sandbox({ token, seed, adminNames, trustedProxies });
-  const variant: ServerVariant = {
-    configured: {
-      settings: effectiveSettings(config, settingNames),
-      changed: changedSettings(config, settingNames),
+  const serveConfig = toServeConfig(config);
+  const now = performance.now.bind(performance);
+  const wallNow = () => sandbox.clock.now();
+  await using ownProcess = await ServerProcess.start(serveConfig, now);
+  const { events, resources } = ownProcess;
+  const store = await sandbox.openStore(ownProcess.storeEvents.onUnavailable);
+  resources.defer(() => store.close());
+
+  const console = createConsole(serveConfig, { store, events, now, wallNow });
+  const sessions =
+    console?.sessions ?? new Sessions({ passwordHash: config.adminPasswordHash, now, randomBytes });
+  const server = await serving.listen({
+    ...serving.serverOptions(serveConfig),
+    store,
+    listener: { host: "127.0.0.1", port: 0 },
+    events,
+    now,
+    wallNow,
+    extend(internals) {
+      const ofConsole = console?.extend(internals);
+      const ofSandbox = sandbox.extend({
+        handlerDependencies: internals.handlerDependencies,
+        sessions,
+        reloadTokens: () => server.reloadTokens(),
+        forgetPlants: () => console?.forgetPlants(),
+        emit: events.emit,
+      });
+      return {
+        ...ofConsole,
+        ...ofSandbox,
+        adminRoutes: [...ofSandbox.adminRoutes, ...(ofConsole?.adminRoutes ?? [])],
+      };
     },
-    wallNow: () => sandbox.clock.now(),
-    openStore: ({ onUnavailable }) => sandbox.openStore(onUnavailable),
-    stopRequest: parent?.ended ?? new Promise(() => undefined),
-    extend: (core) => sandbox.extend(core),
-    async announce(addresses) {
-      const { url, adminUrl = null } = addresses;
-      const controlUrl = adminUrl === null ? null : `${adminUrl}/sandbox`;
-      readyFile?.write({ url, plantsUrl: `${url}/plants`, token, adminUrl, controlUrl, pid: process.pid });
-      await printLines(startLines(config, addresses, controlUrl));
-    },
+  });
+  resources.use(server);
+  const listener = await serving.withListenAdvice(async () => sandbox.listen(server, config));
+  resources.defer(() => listener.stop());
+
+  const addresses = serving.addressesOf(serveConfig, { url: sandbox.url, adminUrl: server.adminUrl });
+  const configured = {
+    settings: effectiveSettings(config, settingNames),
+    changed: changedSettings(config, settingNames),
   };
-  await serve(toServeConfig(config), variant);
+  ownProcess.logStart(configured, addresses);
+  const { url, adminUrl = null } = addresses;
+  const controlUrl = adminUrl === null ? null : `${adminUrl}/sandbox`;
+  readyFile?.write({ url, plantsUrl: `${url}/plants`, token, adminUrl, controlUrl, pid: process.pid });
+  await printLines(startLines(config, addresses, controlUrl));
+  await ownProcess.waitForStop(parent?.ended);
 }
 
 /** With the settings that a sandbox does not have as they are without a file. */

@@ -12,17 +12,16 @@ import { Inventory } from "../console/inventory.ts";
 import { NewPlants } from "../console/new-plant.ts";
 import { OperatorConsole } from "../console/operator-console.ts";
 import { Plants, type PlantsDependencies } from "../console/plants.ts";
-import type { RecentCreates } from "../console/recent-creates.ts";
+import { RecentCreates } from "../console/recent-creates.ts";
 import { RecentRequests } from "../console/recent-requests.ts";
 import { RecentSamples } from "../console/recent-samples.ts";
 import { Requests } from "../console/requests.ts";
-import type { Sessions } from "../console/sessions.ts";
+import { Sessions } from "../console/sessions.ts";
 import { Tokens } from "../console/tokens.ts";
-import type { Authenticator } from "../core/auth/authenticator.ts";
 import { randomBytes } from "../core/auth/token.ts";
-import type { PublicHandler } from "../core/http/handler.ts";
-import type { Clock, Emit } from "../core/observability/server-event.ts";
-import type { GroupCommit } from "../core/store/group-commit.ts";
+import { createHandler, type HandlerDependencies, inProcess } from "../core/http/handler.ts";
+import type { Clock, ServerEvents } from "../core/observability/server-event.ts";
+import type { ServerExtension, ServerInternals } from "../core/server.ts";
 import type { PlantReader } from "../core/store/plant-reader.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import type { ServeConfig } from "./config/resolve.ts";
@@ -31,30 +30,72 @@ const recentRequestsMax = 1_000;
 
 const sqliteScheme = "sqlite:";
 
-export interface ConsoleResources {
+/** A few pages of the console. */
+const recentCreatesMax = 1_000;
+
+export interface ConsoleDependencies {
   readonly store: PlantStore;
-  readonly recentCreates: RecentCreates;
-  readonly resources: AsyncDisposableStack;
-  readonly emit: Emit;
-  /** The handlers of events; the console's charts are added. */
-  readonly subscribers: Emit[];
+  /** The console's charts subscribe to them. */
+  readonly events: ServerEvents;
   readonly now: Clock;
   /** Milliseconds since the epoch: the clock by which tokens expire. */
   readonly wallNow: () => number;
-  readonly sessions: Sessions;
-  readonly authenticator: Pick<Authenticator, "lookupHash">;
-  readonly groupCommit: GroupCommit;
-  readonly create: PublicHandler["create"];
 }
 
-export function createConsole(config: ServeConfig, parts: ConsoleResources): OperatorConsole {
+/** The console, which is created with the server, and what the sandbox shares with it. */
+export interface ServedConsole {
+  /** Of the console's password. */
+  readonly sessions: Sessions;
+  /** Makes the console forget what it knows of plants: call it when all of them were replaced. */
+  forgetPlants(): void;
+  extend(internals: ServerInternals): ServerExtension;
+}
+
+/** Undefined if the console is off. */
+export function createConsole(
+  config: ServeConfig,
+  dependencies: ConsoleDependencies,
+): ServedConsole | undefined {
+  if (config.console === "off" || config.adminPort === "off") return undefined;
+  const { now } = dependencies;
+  const sessions = new Sessions({ passwordHash: config.adminPasswordHash, now, randomBytes });
+  const recentCreates = new RecentCreates(recentCreatesMax);
+  let operatorConsole: OperatorConsole | undefined;
+  return {
+    sessions,
+    forgetPlants() {
+      recentCreates.clear();
+      operatorConsole?.forgetPlants();
+    },
+    extend(internals) {
+      operatorConsole = composeConsole(config, { ...dependencies, ...internals, sessions, recentCreates });
+      return { adminRoutes: [operatorConsole], afterBatch: (batch) => recentCreates.add(batch) };
+    },
+  };
+}
+
+interface ConsoleResources extends ConsoleDependencies, ServerInternals {
+  readonly sessions: Sessions;
+  readonly recentCreates: RecentCreates;
+}
+
+function composeConsole(config: ServeConfig, parts: ConsoleResources): OperatorConsole {
   const { adminNames, trustedProxies, bodyBytesMax, database } = config;
-  const { store, recentCreates, resources, emit, subscribers, now, wallNow, create, groupCommit } = parts;
-  const lookupHash = (hash: string) => parts.authenticator.lookupHash(hash);
+  const { store, recentCreates, resources, events, now, wallNow, groupCommit, lookupHash } = parts;
+  const { emit } = events;
   const history = new RecentSamples(now(), Date.now());
-  subscribers.push((event) => history.handle(event));
+  events.subscribe((event) => history.handle(event));
   const recent = new RecentRequests(recentRequestsMax);
-  subscribers.push((event) => recent.handle(event));
+  events.subscribe((event) => recent.handle(event));
+  const create = (
+    headers: Headers,
+    body: string,
+    authenticator: HandlerDependencies["authenticator"] = parts.handlerDependencies.authenticator,
+  ) => {
+    const handler = createHandler({ ...parts.handlerDependencies, authenticator });
+    const url = `${inProcess.origin}${handler.plantsPath}`;
+    return handler.handle(new Request(url, { method: "POST", headers, body }), inProcess);
+  };
 
   // Opened at once: on SQLite it is a thread, and Bun ends the process if a thread starts when no descriptor is free.
   let opening: Promise<PlantReader> | undefined;

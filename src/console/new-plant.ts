@@ -2,13 +2,18 @@
 
 import { BadRequestError, respondError, respondJson } from "../core/admin/responses.ts";
 import { CoalescedWork, WriteQueue } from "../core/admin/throttling.ts";
-import type { PublicHandler } from "../core/http/handler.ts";
+import type { Authenticator } from "../core/auth/authenticator.ts";
 import { type ConsoleToken, type ConsoleTokenDependencies, consoleTokenName } from "./console-token.ts";
 
 export interface NewPlantDependencies {
   readonly consoleToken: ConsoleToken;
   readonly lookupHash: ConsoleTokenDependencies["lookupHash"];
-  readonly create: PublicHandler["create"];
+  /** Handles POST {base}/plants as if it had come over the network; with an authenticator of its own, if one is given. */
+  readonly create: (
+    headers: Headers,
+    body: string,
+    authenticator?: Pick<Authenticator, "authenticate">,
+  ) => Promise<Response>;
 }
 
 const nameTaken = `A client has a token named "${consoleTokenName}", which is the name of the console's own. Revoke that token, or send the plant with a token that you paste.`;

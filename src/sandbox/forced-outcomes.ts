@@ -6,15 +6,15 @@ import type { Caller } from "../core/auth/authenticator.ts";
 import { ApiError, type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
 import { type NewPlant, newPlantJson, type Plant, parseNewPlant } from "../core/contract/plant.ts";
 import { isPreflight } from "../core/http/cors.ts";
-import type { CreatePlantDependencies } from "../core/http/create-plant.ts";
 import {
+  type Connection,
   createHandler,
+  type Handler,
   type HandlerDependencies,
-  type PublicHandler,
   pathOf,
-  type RequestContext,
 } from "../core/http/handler.ts";
 import { RateLimit, type RateLimitResult } from "../core/http/rate-limit.ts";
+import type { ServerHandlerDependencies } from "../core/server.ts";
 import type { CreateOutcome } from "../core/store/group-commit.ts";
 import { fieldValues, type RequestHead } from "./http-framing.ts";
 import { drawDelayMs, type Example, type Outcome } from "./outcome.ts";
@@ -25,8 +25,8 @@ import type { Rules } from "./rules.ts";
 
 export interface ForcedOutcomesDependencies {
   /** Of the server's handler. */
-  readonly server: HandlerDependencies;
-  readonly handler: PublicHandler;
+  readonly server: ServerHandlerDependencies;
+  readonly handler: Handler;
   readonly rules: Rules;
   /** Where clients connect to, such as http://127.0.0.1:8080; undefined before the public listener is open. */
   readonly origin: () => string | undefined;
@@ -44,41 +44,25 @@ const samplePlant = { id: 1n, name: "Monstera deliciosa", tag: "tropical" };
 /** A token that no server issues: its character is not allowed in one. */
 const malformedToken = "Bearer ?";
 
-/** In addition to a delay, as long as the connection of a request may be idle. */
-const idleSecondsAfterDelay = 60;
-
-/** Bun has no longer idle time; 0 is any time. */
-const idleSecondsMax = 255;
-
-export class ForcedOutcomes implements PublicHandler {
-  readonly basePath: string;
-  readonly plantsPath: string;
-  readonly create: PublicHandler["create"];
+export class ForcedOutcomes {
+  readonly #basePath: string;
+  readonly #plantsPath: string;
   readonly #server: ForcedOutcomesDependencies["server"];
-  readonly #handler: PublicHandler;
+  readonly #handler: Handler;
   readonly #rules: Rules;
   readonly #origin: () => string | undefined;
   readonly #secret = crypto.randomUUID();
   /** The requests that have not ended, by the values of their fields. */
   readonly #marked = new Map<string, MarkedRequest>();
   #lastMark = 0;
-  /** In which every caller is over its rate. */
-  readonly #exhausted: PublicHandler;
 
   constructor({ server, handler, rules, origin }: ForcedOutcomesDependencies) {
     this.#server = server;
     this.#handler = handler;
     this.#rules = rules;
     this.#origin = origin;
-    this.basePath = handler.basePath;
-    this.plantsPath = handler.plantsPath;
-    this.create = handler.create.bind(handler);
-    this.#exhausted = createHandler({
-      ...server,
-      docs: false,
-      requestIdPrefix: crypto.randomUUID().slice(0, 8),
-      rateLimit: new ExhaustedRateLimit(server.rateLimit?.limits ?? sampleRate, server.now),
-    });
+    this.#basePath = server.basePath;
+    this.#plantsPath = `${server.basePath}/plants`;
   }
 
   /** Marks a request on which an outcome may be forced; see Recorder. */
@@ -95,24 +79,16 @@ export class ForcedOutcomes implements PublicHandler {
     return marked;
   }
 
-  handle(request: Request, context: RequestContext): Promise<Response> {
+  readonly handle: Handler = (request, context) => {
     const own = this.#withOrigin(context);
     const marked = this.#takeMark(request);
-    if (marked === undefined || isPreflight(request) || pathOf(request.url) !== this.plantsPath)
-      return this.#handler.handle(request, own);
+    if (marked === undefined || isPreflight(request) || pathOf(request.url) !== this.#plantsPath)
+      return this.#handler(request, own);
     return this.#force(request, own, marked);
-  }
-
-  handleCreate(request: Request, context: RequestContext): Promise<Response> {
-    const own = this.#withOrigin(context);
-    const marked = this.#takeMark(request);
-    return marked === undefined
-      ? this.#handler.handleCreate(request, own)
-      : this.#force(request, own, marked);
-  }
+  };
 
   /** With the address that clients connect to: that of the listener behind the recorder is not theirs. */
-  #withOrigin(context: RequestContext): RequestContext {
+  #withOrigin(context: Connection): Connection {
     return { ...context, origin: this.#origin() ?? context.origin };
   }
 
@@ -123,7 +99,7 @@ export class ForcedOutcomes implements PublicHandler {
     return this.#marked.get(key);
   }
 
-  async #force(received: Request, context: RequestContext, marked: MarkedRequest): Promise<Response> {
+  async #force(received: Request, context: Connection, marked: MarkedRequest): Promise<Response> {
     const { attempt, outcome, forced } = await this.#choose(received, context);
     marked.forced = forced;
     if (outcome === undefined) return this.#process(attempt);
@@ -143,7 +119,6 @@ export class ForcedOutcomes implements PublicHandler {
     let hasWaited = false;
     const wait = (action: () => void) => {
       hasWaited = true;
-      context.setIdleSeconds?.(received, idleSeconds(delayMs));
       // A sandbox that stops does not wait for it.
       setTimeout(action, delayMs).unref();
     };
@@ -156,7 +131,7 @@ export class ForcedOutcomes implements PublicHandler {
   }
 
   /** The outcome of a request. Its body is read only where a rule depends on the plant. */
-  async #choose(request: Request, context: RequestContext): Promise<Choice> {
+  async #choose(request: Request, context: Connection): Promise<Choice> {
     const attempt = { request, context, dependencies: this.#server };
     const preferred = parsePreferredOutcome(request.headers.get("prefer") ?? "");
     if (preferred !== undefined)
@@ -189,14 +164,14 @@ export class ForcedOutcomes implements PublicHandler {
   }
 
   #isCreate(request: Request): boolean {
-    return request.method === "POST" && pathOf(request.url) === this.plantsPath;
+    return request.method === "POST" && pathOf(request.url) === this.#plantsPath;
   }
 
   /** The response of the server itself. */
   #process({ request, context, dependencies }: Attempt): Promise<Response> {
-    return this.#isCreate(request)
-      ? this.#handler.handleCreate(request, context, dependencies)
-      : this.#handler.handle(request, context);
+    return dependencies === this.#server
+      ? this.#handler(request, context)
+      : createHandler(dependencies).handle(request, context);
   }
 
   async #respond(attempt: Attempt, { error, example, commit = false }: Outcome): Promise<Response> {
@@ -222,15 +197,19 @@ export class ForcedOutcomes implements PublicHandler {
       let rate: RateLimitResult | undefined;
       const accept = (plant: NewPlant) => {
         // The create was counted.
-        const counted = rateLimit && { consume: (caller: Caller) => rate ?? rateLimit.consume(caller) };
+        const counted = rateLimit && {
+          policy: rateLimit.policy,
+          consume: (caller: Caller) => rate ?? rateLimit.consume(caller),
+        };
         const body = newPlantJson(plant);
         resolve(
           this.#alter({ request, context, dependencies: { ...this.#server, rateLimit: counted } }, { body }),
         );
       };
-      const accepting: CreatePlantDependencies = {
+      const accepting: HandlerDependencies = {
         ...dependencies,
         rateLimit: rateLimit && {
+          policy: rateLimit.policy,
           consume(caller) {
             rate = rateLimit.consume(caller);
             return rate;
@@ -254,7 +233,7 @@ export class ForcedOutcomes implements PublicHandler {
           },
         },
       };
-      this.#handler.handleCreate(request, context, accepting).then(resolve, reject);
+      createHandler(accepting).handle(request, context).then(resolve, reject);
     });
   }
 
@@ -295,12 +274,9 @@ export class ForcedOutcomes implements PublicHandler {
       case "invalidToken":
         return this.#create(this.#alter(attempt, { headers: { Authorization: malformedToken } }));
       case "notFound":
-        return this.#handler.handle(
-          this.#alter(attempt, { path: `${this.basePath}/plant` }).request,
-          context,
-        );
+        return this.#handler(this.#alter(attempt, { path: `${this.#basePath}/plant` }).request, context);
       case "methodNotAllowed":
-        return this.#handler.handle(
+        return this.#handler(
           this.#alter(attempt, { method: this.#isCreate(attempt.request) ? "GET" : attempt.request.method })
             .request,
           context,
@@ -314,7 +290,9 @@ export class ForcedOutcomes implements PublicHandler {
       case "unsupportedMediaType":
         return this.#create(this.#alter(attempt, { headers: { "Content-Type": undefined } }));
       case "tooManyRequests":
-        return this.#exhausted.handleCreate(create.request, context);
+        return this.#create(create, {
+          rateLimit: new ExhaustedRateLimit(this.#server.rateLimit?.limits ?? sampleRate, this.#server.now),
+        });
       case "internalError":
         return this.#create(create, {
           groupCommit: {
@@ -331,9 +309,9 @@ export class ForcedOutcomes implements PublicHandler {
 
   #create(
     { request, context, dependencies }: Attempt,
-    faulty: Partial<CreatePlantDependencies> = {},
+    faulty: Partial<HandlerDependencies> = {},
   ): Promise<Response> {
-    return this.#handler.handleCreate(request, context, { ...dependencies, ...faulty });
+    return createHandler({ ...dependencies, ...faulty }).handle(request, context);
   }
 
   /** The request itself if it is a create, else one of the sample plant with its header fields. */
@@ -348,7 +326,7 @@ export class ForcedOutcomes implements PublicHandler {
   /** A request that differs from another; a POST to the path of the operation, without a body, unless the change says otherwise. */
   #alter(
     attempt: Attempt,
-    { method = "POST", path = this.plantsPath, headers = {}, body }: Change = {},
+    { method = "POST", path = this.#plantsPath, headers = {}, body }: Change = {},
   ): Attempt {
     const { request, context, dependencies } = attempt;
     const altered = new Headers(request.headers);
@@ -375,8 +353,8 @@ export class ForcedOutcomes implements PublicHandler {
 
 interface Attempt {
   readonly request: Request;
-  readonly context: RequestContext;
-  readonly dependencies: CreatePlantDependencies;
+  readonly context: Connection;
+  readonly dependencies: HandlerDependencies;
 }
 
 interface Change {
@@ -425,9 +403,4 @@ async function withExample(response: Response, { error, value }: Example): Promi
   const isError = error !== undefined && text.startsWith(`{"error":${errorRegistry[error].error},`);
   const { status, headers } = response;
   return new Response(isError ? JSON.stringify(value) : text, { status, headers });
-}
-
-function idleSeconds(delayMs: number): number {
-  const seconds = Math.ceil(delayMs / 1_000) + idleSecondsAfterDelay;
-  return seconds > idleSecondsMax ? 0 : seconds;
 }

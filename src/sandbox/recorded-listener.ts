@@ -1,39 +1,26 @@
-// The public listener of a sandbox: that of a server, on a port of the loopback interface, behind a recorder that has the
-// public port.
+// The public port of a sandbox: a recorder, in front of the server's own listener on a port of the loopback interface.
 
-import type { PublicHandler } from "../core/http/handler.ts";
-import { type ListenerOptions, type PublicServer, startPublicListener } from "../core/http/listener.ts";
-import { type Recorder, type RecorderOptions, startRecorder } from "./recorder.ts";
+import type { RunningServer } from "../core/server.ts";
+import { type RecorderOptions, startRecorder } from "./recorder.ts";
 
-export interface RecordedListener extends PublicServer {
+export interface RecordedListener {
   /** Without a path. */
   readonly origin: string;
+  /** Stops the server and then the recorder, so that responses which are on their way arrive. */
+  stop(): Promise<void>;
 }
 
 /** Throws the error of Bun.listen if the address cannot be bound. */
 export function startRecordedListener(
-  handler: PublicHandler,
-  options: ListenerOptions,
-  recording: Pick<RecorderOptions, "log" | "mark">,
+  server: Pick<RunningServer, "url" | "stop">,
+  options: Omit<RecorderOptions, "serverPort">,
 ): RecordedListener {
-  const server = startPublicListener(handler, { ...options, host: "127.0.0.1", port: 0 });
-  const { host, port } = options;
-  const serverPort = Number(new URL(server.url).port);
-  let recorder: Recorder;
-  try {
-    recorder = startRecorder({ ...recording, host, port, serverPort });
-  } catch (error) {
-    // It would keep the process running.
-    void server.stop(0);
-    throw error;
-  }
+  const recorder = startRecorder({ ...options, serverPort: Number(new URL(server.url).port) });
   return {
     origin: recorder.origin,
-    url: recorder.origin + handler.basePath,
-    reloadCertificate: (certificate) => server.reloadCertificate(certificate),
-    async stop(drainMsMax) {
+    async stop() {
       recorder.stopAccepting();
-      await server.stop(drainMsMax);
+      await server.stop();
       await recorder.stop();
     },
   };

@@ -2,9 +2,9 @@
 
 import { TrustedProxies } from "../console/client-address.ts";
 import type { Sessions } from "../console/sessions.ts";
-import type { HandlerDependencies, PublicHandler } from "../core/http/handler.ts";
-import type { PublicServer, startPublicListener } from "../core/http/listener.ts";
+import type { Handler } from "../core/http/handler.ts";
 import type { Emit } from "../core/observability/server-event.ts";
+import { listen, type RunningServer, type ServerHandlerDependencies } from "../core/server.ts";
 import type { OnUnavailable } from "../core/store/plant-store.ts";
 import { MemoryStore, type PlantsCopy } from "../core/store/sqlite/memory-store.ts";
 import { passwordCheck } from "./access.ts";
@@ -12,7 +12,7 @@ import { SandboxClock } from "./clock.ts";
 import { Control, type ControlRoute, respondControl, respondDone, type SandboxPart } from "./control.ts";
 import { ForcedOutcomes } from "./forced-outcomes.ts";
 import { plantsPart } from "./plants.ts";
-import { startRecordedListener } from "./recorded-listener.ts";
+import { type RecordedListener, startRecordedListener } from "./recorded-listener.ts";
 import { RequestLog } from "./request-log.ts";
 import { requestsPart } from "./requests.ts";
 import { Rules } from "./rules.ts";
@@ -31,29 +31,22 @@ export interface SandboxOptions {
   readonly trustedProxies: readonly string[];
 }
 
-/** The parts of the server that a sandbox builds on. */
+/** The parts of the server and of the console that a sandbox builds on. */
 export interface SandboxServer {
-  readonly handler: PublicHandler;
-  /** Of the handler. */
-  readonly handlerDependencies: HandlerDependencies;
+  readonly handlerDependencies: ServerHandlerDependencies;
   readonly sessions: Sessions;
+  /** Reads the tokens of the store again. */
   readonly reloadTokens: () => Promise<void>;
   readonly forgetPlants: () => void;
   readonly emit: Emit;
-}
-
-/** What a sandbox adds to the server. */
-export interface SandboxExtension {
-  readonly handler: PublicHandler;
-  readonly adminRoutes: Control;
-  readonly startPublicListener: (...args: Parameters<typeof startPublicListener>) => PublicServer;
 }
 
 export class Sandbox {
   readonly clock = new SandboxClock(Date.now);
   readonly #options: SandboxOptions;
   #opened: { readonly store: MemoryStore; readonly seeds: PlantsCopy } | undefined;
-  /** The base URL; empty until the public listener is open. */
+  readonly #log = new RequestLog();
+  #outcomes: ForcedOutcomes | undefined;
   #url = "";
   #origin: string | undefined;
 
@@ -71,18 +64,14 @@ export class Sandbox {
     return store;
   }
 
-  /** Call it once, when the store is open. */
-  extend(server: SandboxServer): SandboxExtension {
+  /** The handler before that of the server, and the routes of control. Call it once, when the store is open. */
+  extend(server: SandboxServer): { wrapHandler: (next: Handler) => Handler; adminRoutes: [Control] } {
     const { handlerDependencies, sessions, reloadTokens, forgetPlants, emit } = server;
     if (this.#opened === undefined) throw new Error("The sandbox was extended before its store was open");
     const { store, seeds } = this.#opened;
     const { token, adminNames, trustedProxies } = this.#options;
-    const log = new RequestLog();
+    const log = this.#log;
     const rules = new Rules();
-    const handler = new ForcedOutcomes({
-      ...{ handler: server.handler, server: handlerDependencies, rules },
-      origin: () => this.#origin,
-    });
     const parts: SandboxPart[] = [
       plantsPart(store, forgetPlants),
       tokensPart({ store, clock: this.clock, token, reloadTokens }),
@@ -107,22 +96,46 @@ export class Sandbox {
       { method: "POST", path: "/reset", handle: reset },
       ...parts.flatMap((part) => part.routes),
     ];
+    const control = new Control(routes, {
+      names: adminNames,
+      authenticate: passwordCheck(sessions, new TrustedProxies(trustedProxies)),
+      onInternalError: (error) => emit({ kind: "internalError", requestId: "sandbox", error }),
+    });
     return {
-      handler,
-      adminRoutes: new Control(routes, {
-        names: adminNames,
-        authenticate: passwordCheck(sessions, new TrustedProxies(trustedProxies)),
-        onInternalError: (error) => emit({ kind: "internalError", requestId: "sandbox", error }),
-      }),
-      startPublicListener: (listened, options) => {
-        const listener = startRecordedListener(listened, options, {
-          log,
-          mark: (head) => handler.mark(head),
+      adminRoutes: [control],
+      wrapHandler: (next) => {
+        const outcomes = new ForcedOutcomes({
+          handler: next,
+          server: handlerDependencies,
+          rules,
+          origin: () => this.#origin,
         });
-        this.#url = listener.url;
-        this.#origin = listener.origin;
-        return listener;
+        this.#outcomes = outcomes;
+        return outcomes.handle;
       },
     };
+  }
+
+  /** Opens the public port in front of a server. Throws a ListenError if the address cannot be bound. */
+  listen(
+    server: RunningServer,
+    { host, port, basePath }: { readonly host: string; readonly port: number; readonly basePath: string },
+  ): RecordedListener {
+    const listener = listen("public", { host, port }, () =>
+      startRecordedListener(server, {
+        host,
+        port,
+        log: this.#log,
+        mark: (head) => this.#outcomes?.mark(head),
+      }),
+    );
+    this.#url = listener.origin + basePath;
+    this.#origin = listener.origin;
+    return listener;
+  }
+
+  /** The base URL; empty until the public port is open. */
+  get url(): string {
+    return this.#url;
   }
 }

@@ -66,11 +66,6 @@ export class Authenticator {
     if (this.#jwts !== undefined && isJwt(token)) return this.#jwts.verify(token);
     return token68.test(token) ? this.#tokens.lookup(token, authorization) : unknownToken;
   }
-
-  /** The caller of a token that is known by its hash, see TokenCache. */
-  lookupHash(hash: string): AuthResult | Promise<AuthResult> {
-    return this.#tokens.lookupHash(hash);
-  }
 }
 
 /** RFC 7515, section 3.1: three parts. An encrypted JWT has five. */

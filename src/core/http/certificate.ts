@@ -11,6 +11,7 @@ export interface CertificateFiles {
 }
 
 export interface Certificate {
+  readonly files: CertificateFiles;
   readonly cert: string;
   readonly key: string;
   readonly subject: string;
@@ -31,6 +32,7 @@ export async function readCertificate(files: CertificateFiles): Promise<Certific
     );
   }
   return {
+    files,
     cert,
     key,
     subject: x509.subject.replaceAll("\n", ", "),
@@ -49,7 +51,6 @@ const pollIntervalMs = 1_000;
 
 /** Polls the files for a new certificate until it is stopped. */
 export class CertificateReloader {
-  readonly #files: CertificateFiles;
   readonly #callbacks: ReloadCallbacks;
   readonly #timer: Timer;
   #current: Certificate;
@@ -57,8 +58,7 @@ export class CertificateReloader {
   #lastError: string | undefined;
   #reportedError: string | undefined;
 
-  constructor(files: CertificateFiles, current: Certificate, callbacks: ReloadCallbacks) {
-    this.#files = files;
+  constructor(current: Certificate, callbacks: ReloadCallbacks) {
     this.#current = current;
     this.#callbacks = callbacks;
     this.#timer = setInterval(() => void this.#poll(), pollIntervalMs);
@@ -70,7 +70,7 @@ export class CertificateReloader {
 
   async #poll(): Promise<void> {
     try {
-      const found = await readCertificate(this.#files);
+      const found = await readCertificate(this.#current.files);
       this.#lastError = undefined;
       this.#reportedError = undefined;
       if (found.cert === this.#current.cert && found.key === this.#current.key) return;

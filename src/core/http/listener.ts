@@ -3,7 +3,7 @@
 import type { Emit } from "../observability/server-event.ts";
 import type { Certificate } from "./certificate.ts";
 import type { ConnectionShedder, ShedListener } from "./connection-shedder.ts";
-import type { PublicHandler, RequestContext } from "./handler.ts";
+import type { Connection, Handler } from "./handler.ts";
 
 export interface ListenerOptions {
   readonly host: string;
@@ -11,7 +11,7 @@ export interface ListenerOptions {
   readonly port: number;
   /** Undefined for HTTP. */
   readonly certificate: Certificate | undefined;
-  /** A connection without traffic is closed after this time. */
+  /** A connection without traffic is closed after this time; 0 for never. */
   readonly idleSecondsMax: number;
   /** Open connections. Past it idle ones are closed, and others after their response. */
   readonly connectionsMax: number;
@@ -26,16 +26,16 @@ export interface ListenerOptions {
  */
 const tls12Ciphers = "ECDHE+AESGCM:ECDHE+CHACHA20";
 
-/** An open public listener, as a server uses it. */
-export type PublicServer = Pick<PublicListener, "url" | "reloadCertificate" | "stop">;
-
-/** Opens the public listener. Throws the error of Bun.serve if the address cannot be bound. */
-export function startPublicListener(handler: PublicHandler, options: ListenerOptions): PublicListener {
-  return new PublicListener(handler, options);
+/** What a listener calls. */
+export interface ListenerHandlers {
+  /** The path whose POST requests `create` handles. */
+  readonly plantsPath: string;
+  readonly create: Handler;
+  readonly handle: Handler;
 }
 
-class PublicListener {
-  readonly #handler: PublicHandler;
+export class PublicListener {
+  readonly #handlers: ListenerHandlers;
   readonly #options: ListenerOptions;
   readonly #shed: ShedListener;
   #current: Bun.Server<undefined>;
@@ -43,8 +43,9 @@ class PublicListener {
   readonly #retiring = new Map<Bun.Server<undefined>, Promise<void>>();
   #isStopping = false;
 
-  constructor(handler: PublicHandler, options: ListenerOptions) {
-    this.#handler = handler;
+  /** Opens the listener. Throws the error of Bun.serve if the address cannot be bound. */
+  constructor(handlers: ListenerHandlers, options: ListenerOptions) {
+    this.#handlers = handlers;
     this.#options = options;
     if (options.certificate !== undefined) assertPortIsFree(options);
     this.#current = this.#serve(options.port, options.certificate);
@@ -58,9 +59,9 @@ class PublicListener {
     });
   }
 
-  /** The base address, such as http://127.0.0.1:8080/v1. */
-  get url(): string {
-    return this.#current.url.origin + this.#handler.basePath;
+  /** Such as http://127.0.0.1:8080. */
+  get origin(): string {
+    return this.#current.url.origin;
   }
 
   get #port(): number {
@@ -92,7 +93,7 @@ class PublicListener {
   }
 
   #serve(port: number, certificate: Certificate | undefined): Bun.Server<undefined> {
-    const handler = this.#handler;
+    const { plantsPath, create, handle } = this.#handlers;
     const { host, idleSecondsMax } = this.#options;
     const server = Bun.serve({
       hostname: host,
@@ -100,18 +101,16 @@ class PublicListener {
       idleTimeout: idleSecondsMax,
       // Bun rejects a body over its own limit with a bare 413; the body reader has a limit with an Error body.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-      routes: {
-        [handler.plantsPath]: { POST: (request: Request) => handler.handleCreate(request, context) },
-      },
-      fetch: (request) => handler.handle(request, context),
+      routes: { [plantsPath]: { POST: (request: Request) => create(request, connection) } },
+      fetch: (request) => handle(request, connection),
       ...(certificate === undefined
         ? {}
         : { reusePort: true, tls: { cert: certificate.cert, key: certificate.key, ciphers: tls12Ciphers } }),
     });
-    const context: RequestContext = {
+    const connection: Connection = {
       origin: server.url.origin,
+      clientPort: (request) => server.requestIP(request)?.port,
       shouldClose: () => this.#isStopping || server !== this.#current || this.#shed.isOverLimit,
-      setIdleSeconds: (request, seconds) => server.timeout(request, seconds),
     };
     return server;
   }

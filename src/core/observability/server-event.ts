@@ -48,6 +48,20 @@ export type ServerEvent =
 /** Emits an event. Never throws, and never waits. */
 export type Emit = (event: ServerEvent) => void;
 
+/** Passes each event to all subscribers: the log, the metrics, and whatever else listens. */
+export class ServerEvents {
+  readonly #subscribers: Emit[] = [];
+
+  /** @param handle must not throw, and must not wait: it is called on the path of a create. */
+  subscribe(handle: Emit): void {
+    this.#subscribers.push(handle);
+  }
+
+  readonly emit: Emit = (event) => {
+    for (const handle of this.#subscribers) handle(event);
+  };
+}
+
 /** The store has returned the outcomes of a batch; emitted before any response to its plants. Times are those of Clock. */
 export interface BatchCommitted {
   readonly kind: "batchCommitted";

@@ -3,7 +3,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type ErrorCode, errorRegistry } from "../../../src/core/contract/errors.ts";
 import { BodyReader } from "../../../src/core/http/body-reader.ts";
-import { createHandler, type HandlerDependencies } from "../../../src/core/http/handler.ts";
+import { createHandler, inProcess } from "../../../src/core/http/handler.ts";
+import type { ServerHandlerDependencies } from "../../../src/core/server.ts";
 import { ForcedOutcomes } from "../../../src/sandbox/forced-outcomes.ts";
 import { Rules } from "../../../src/sandbox/rules.ts";
 import { freshId, plantJson, type Target } from "../../support/http.ts";
@@ -158,7 +159,7 @@ test("50300 equals that of a full queue", async () => {
 });
 
 /** Parts of a handler with a caller whom every token belongs to, and with a store that does not work. */
-function brokenDependencies(events: unknown[]): HandlerDependencies {
+function brokenDependencies(events: unknown[]): ServerHandlerDependencies {
   return {
     authenticator: { authenticate: () => ({ key: "caller", name: "caller" }) },
     rateLimit: undefined,
@@ -174,17 +175,17 @@ function brokenDependencies(events: unknown[]): HandlerDependencies {
 
 test("50000 equals that of an exception in the store, in its response and in its events", async () => {
   const [realEvents, forcedEvents]: [unknown[], unknown[]] = [[], []];
-  const context = { origin: "http://x", shouldClose: () => false };
+  const context = { ...inProcess, origin: "http://x" };
   const request = (headers: Record<string, string> = {}) =>
     new Request("http://x/plants", {
       method: "POST",
       headers: { "Content-Type": "application/json", "X-Request-Id": requestId, ...headers },
       body: plantJson(1n, "Monstera"),
     });
-  const real = await createHandler(brokenDependencies(realEvents)).handleCreate(request(), context);
+  const real = await createHandler(brokenDependencies(realEvents)).handle(request(), context);
 
   const server = brokenDependencies(forcedEvents);
-  const working: HandlerDependencies = {
+  const working: ServerHandlerDependencies = {
     ...server,
     groupCommit: {
       isFullFor: () => false,
@@ -192,12 +193,12 @@ test("50000 equals that of an exception in the store, in its response and in its
     },
   };
   const forcing = new ForcedOutcomes({
-    ...{ server: working, handler: createHandler(working), rules: new Rules() },
+    ...{ server: working, handler: createHandler(working).handle, rules: new Rules() },
     origin: () => undefined,
   });
   const head = { method: "POST", target: "/plants", version: "HTTP/1.1", headers: [["Prefer", ""]] } as const;
   const [name = "", value = ""] = (forcing.mark(head)?.field ?? "").trim().split(": ");
-  const forced = await forcing.handleCreate(request({ Prefer: "code=500", [name]: value }), context);
+  const forced = await forcing.handle(request({ Prefer: "code=500", [name]: value }), context);
 
   const parts = async (response: Response) => [response.status, [...response.headers], await response.text()];
   expect(await parts(forced)).toEqual(await parts(real));

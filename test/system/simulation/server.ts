@@ -3,7 +3,7 @@
 import { Authenticator } from "../../../src/core/auth/authenticator.ts";
 import { TokenCache } from "../../../src/core/auth/token-cache.ts";
 import { BodyReader } from "../../../src/core/http/body-reader.ts";
-import { createHandler, type PublicHandler } from "../../../src/core/http/handler.ts";
+import { createHandler, inProcess, type PublicHandler } from "../../../src/core/http/handler.ts";
 import { GroupCommit, scheduleWithSetImmediate } from "../../../src/core/store/group-commit.ts";
 import type { NewEntry, Outcome } from "../../../src/core/store/plant-store.ts";
 import type { Environment, GroupCommitCalls, ProcessStore, SimulationParts } from "./environment.ts";
@@ -154,10 +154,7 @@ export class SimulatedServer {
   async #answer(request: Request): Promise<Reply> {
     this.#unanswered++;
     try {
-      const response = await this.#handler.handle(request, {
-        origin: "http://simulated",
-        shouldClose: () => false,
-      });
+      const response = await this.#handler.handle(request, inProcess);
       if (response.status !== 500) return { status: response.status, text: await response.text() };
       const error = this.#internalErrors.get(response.headers.get("x-request-id") ?? "");
       if (error instanceof EngineThrew) return { status: 500, text: engineThrewText };

@@ -32,10 +32,11 @@ const layers: readonly (readonly string[])[] = [
   ["src/core/auth"],
   // The handler still serves the documentation page.
   ["src/core/http", "src/core/admin", "src/docs-page"],
+  ["src/core/server.ts"],
   ["src/operations"],
   ["src/console"],
   ["src/sandbox"],
-  ["src/cli"],
+  ["src/cli", "src/index.ts"],
 ];
 
 /** Imports and calls that are allowed in one file only, or in none, and what to use instead. */
@@ -47,7 +48,7 @@ const reserved: readonly [pattern: RegExp, only: string, instead: string][] = [
   [/"@opentelemetry\//, "src/core/observability/opentelemetry.d.ts", "emit a ServerEvent"],
   [/\/opentelemetry\.js"/, "src/core/observability/tracing.ts", "emit a ServerEvent"],
   [/"pg-copy-streams"/, "src/core/store/postgres/driver.ts", "import from ./driver.ts"],
-  [/\bprocess\.exit\(/, "src/cli/serve.ts", "throw an OperatorError, or set process.exitCode"],
+  [/\bprocess\.exit\(/, "src/cli/server-process.ts", "throw an OperatorError, or set process.exitCode"],
   [/\bconsole\.\w+\(/, "", "emit a ServerEvent, or use src/cli/output.ts"],
   [/\bMath\.random\(/, "", "take randomness as an argument"],
 ];

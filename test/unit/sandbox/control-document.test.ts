@@ -3,7 +3,6 @@
 import { expect, test } from "bun:test";
 import { Sessions } from "../../../src/console/sessions.ts";
 import { BodyReader } from "../../../src/core/http/body-reader.ts";
-import { createHandler } from "../../../src/core/http/handler.ts";
 import { Sandbox } from "../../../src/sandbox/sandbox.ts";
 import { describedOperations } from "../../support/control-description.ts";
 
@@ -18,8 +17,9 @@ test("the document describes every route, and nothing else", async () => {
     ...({ basePath: "", publicUrl: undefined, corsOrigins: "*", docs: false } as const),
     ...{ requestIdPrefix: "", now: () => 0, emit: () => undefined },
   };
-  const { adminRoutes } = sandbox.extend({
-    handler: createHandler(handlerDependencies),
+  const {
+    adminRoutes: [control],
+  } = sandbox.extend({
     handlerDependencies,
     sessions: new Sessions({
       passwordHash: undefined,
@@ -30,7 +30,7 @@ test("the document describes every route, and nothing else", async () => {
     forgetPlants: () => undefined,
     emit: () => undefined,
   });
-  const routes = adminRoutes.routes.map(({ method, path }) => `${method} /sandbox${path}`);
+  const routes = control.routes.map(({ method, path }) => `${method} /sandbox${path}`);
   expect(routes.toSorted()).toEqual(describedOperations.toSorted());
   await store.close();
 });

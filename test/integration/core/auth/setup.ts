@@ -5,7 +5,7 @@ import type { JwksIntervals } from "../../../../src/core/auth/jwks.ts";
 import { JwtVerifier } from "../../../../src/core/auth/jwt-verifier.ts";
 import { TokenCache } from "../../../../src/core/auth/token-cache.ts";
 import { BodyReader } from "../../../../src/core/http/body-reader.ts";
-import { createHandler, type PublicHandler } from "../../../../src/core/http/handler.ts";
+import { createHandler, inProcess, type PublicHandler } from "../../../../src/core/http/handler.ts";
 import { GroupCommit, scheduleWithSetImmediate } from "../../../../src/core/store/group-commit.ts";
 import { SqliteStore } from "../../../../src/core/store/sqlite/store.ts";
 import { eventually } from "../../../support/eventually.ts";
@@ -142,7 +142,14 @@ export class HandlerWithIdentity implements AsyncDisposable {
   /** Creates a plant with this token. */
   async create(token: string): Promise<Answer> {
     const headers = new Headers({ Authorization: `Bearer ${token}`, "Content-Type": "application/json" });
-    const response = await this.#handler.create(headers, plantJson(freshId(), "Monstera"));
+    const response = await this.#handler.handle(
+      new Request("http://localhost/plants", {
+        method: "POST",
+        headers,
+        body: plantJson(freshId(), "Monstera"),
+      }),
+      inProcess,
+    );
     const text = await response.text();
     return { status: response.status, headers: response.headers, text, json: JSON.parse(text) };
   }

@@ -133,7 +133,7 @@ test.each([
   await server.batchArrived;
   const queued = server.create();
   // No batch ends before the gate opens, so that the queue stays full.
-  await eventually("the queue is full", () => server.queueLength === 1);
+  await eventually("the queue is full", async () => (await server.queueLength()) === 1);
   const [, framing, beginning, rest] = how;
   const connection = await stuckCreate(server.target, framing, beginning);
   const refused = await connection.until((received) => (received.endsWith("}") ? received : undefined));
@@ -275,11 +275,14 @@ test("a queue that one token fills accepts plants of two other tokens", async ()
   // No batch ends before the gate opens: the queue accepts seven eighths from one token, and rejects the rest.
   const greedy = Array.from({ length: 60 }, () => server.create());
   creates.push(...greedy);
-  await eventually("the token has its share of the queue", () => server.queueLength === 14);
+  await eventually("the token has its share of the queue", async () => (await server.queueLength()) === 14);
   expect(isOverloaded(await server.create())).toBe(true);
   for (const [index, token] of others.entries()) {
     creates.push(server.create(token));
-    await eventually("the other token's plant is queued", () => server.queueLength === 15 + index);
+    await eventually(
+      "the other token's plant is queued",
+      async () => (await server.queueLength()) === 15 + index,
+    );
   }
   server.openGate();
   const answers = await Promise.all(creates);

@@ -9,7 +9,7 @@ import type { Authenticator } from "../../../../src/core/auth/authenticator.ts";
 import { type ErrorCode, errorRegistry, statusOf } from "../../../../src/core/contract/errors.ts";
 import { newPlantJson } from "../../../../src/core/contract/plant.ts";
 import { BodyReader } from "../../../../src/core/http/body-reader.ts";
-import { createHandler } from "../../../../src/core/http/handler.ts";
+import { createHandler, inProcess } from "../../../../src/core/http/handler.ts";
 import { anyNewPlant } from "../../../support/any-new-plant.ts";
 import {
   bareStatuses,
@@ -129,7 +129,10 @@ async function internalError(): Promise<Answer> {
     emit: () => undefined,
   });
   const headers = new Headers({ "Content-Type": "application/json" });
-  const response = await handler.create(headers, plantJson(1n, "Monstera"));
+  const response = await handler.handle(
+    new Request("http://localhost/plants", { method: "POST", headers, body: plantJson(1n, "Monstera") }),
+    inProcess,
+  );
   const text = await response.text();
   return { status: response.status, headers: response.headers, text, json: JSON.parse(text) };
 }

@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, describe } from "bun:test";
 import { engines } from "../../../support/engines.ts";
 import type { Target } from "../../../support/http.ts";
+import { InProcessServer } from "../../../support/in-process-server.ts";
 import { RunningSandbox } from "../../../support/sandbox.ts";
-import { RunningServer } from "../../../support/server.ts";
 
 /**
  * Runs a suite once for each engine, on a server of its own, and on a sandbox; or once on
@@ -19,8 +19,7 @@ export function describeConformance(name: string, suite: (target: () => Target) 
   for (const engine of engines)
     describeOn(`${engine.name}: ${name}`, suite, async (resources) => {
       const place = resources.use(await engine.createTestStore());
-      const server = resources.use(await RunningServer.start({ database: place.database }));
-      return { url: server.url, token: await server.createToken() };
+      return resources.use(await InProcessServer.start({ database: place.database })).target();
     });
   if (engines.some((engine) => engine.name === "sqlite"))
     describeOn(`sandbox: ${name}`, suite, async (resources) => resources.use(await RunningSandbox.start()));

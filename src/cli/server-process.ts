@@ -1,0 +1,111 @@
+// The process of a server: its log, its signals, its traces, and its end.
+
+import packageJson from "../../package.json";
+import { Log } from "../core/observability/log.ts";
+import { type Clock, type ServerEvent, ServerEvents } from "../core/observability/server-event.ts";
+import { textStyle } from "../core/observability/terminal.ts";
+import { Tracing } from "../core/observability/tracing.ts";
+import type { StoreEvents } from "../core/store/plant-store.ts";
+import type { EffectiveSetting, ServeConfig } from "./config/resolve.ts";
+import { isErrorTerminal, outputColumns } from "./output.ts";
+import { waitForStopSignal } from "./signals.ts";
+
+/** The settings of the command, for the log: all of them, and as flags those that differ from their defaults. */
+export interface ConfiguredSettings {
+  readonly settings: readonly EffectiveSetting[];
+  readonly changed: readonly string[];
+}
+
+export class ServerProcess implements AsyncDisposable {
+  readonly events: ServerEvents;
+  /** Resolves with the first signal. A second one ends the process at once. */
+  readonly stopSignal: Promise<string>;
+  /** Closed in reverse order when the process ends, also if the start fails. */
+  readonly resources: AsyncDisposableStack;
+  readonly storeEvents: StoreEvents;
+  readonly #end: { isInOrder: boolean };
+
+  private constructor(
+    events: ServerEvents,
+    stopSignal: Promise<string>,
+    storeEvents: StoreEvents,
+    resources: AsyncDisposableStack,
+    end: { isInOrder: boolean },
+  ) {
+    this.events = events;
+    this.stopSignal = stopSignal;
+    this.storeEvents = storeEvents;
+    this.resources = resources;
+    this.#end = end;
+  }
+
+  static async start(config: ServeConfig, now: Clock): Promise<ServerProcess> {
+    const onTerminal = isErrorTerminal();
+    const log = new Log({
+      format: config.logFormat === "auto" ? (onTerminal ? "pretty" : "json") : config.logFormat,
+      style: textStyle(onTerminal, process.env),
+      hasBanner: onTerminal && outputColumns() !== undefined,
+      level: config.logLevel,
+      accessLinesPerSecond: config.accessLog,
+      now,
+    });
+    const events = new ServerEvents();
+    events.subscribe((event) => log.handle(event));
+    const { emit } = events;
+
+    // Before anything that takes time. Acknowledged plants are on disk, so that exiting loses none.
+    const exitImmediately = (reason: ServerEvent) => {
+      emit(reason);
+      void log.end().then(() => process.exit(1));
+    };
+    const stopSignal = waitForStopSignal(now, (signal) => exitImmediately({ kind: "forcedExit", signal }));
+
+    await using resources = new AsyncDisposableStack();
+    const end = { isInOrder: false };
+    resources.defer(async () => {
+      if (end.isInOrder) emit({ kind: "stopped" });
+      // Log lines that are not read would keep the process running.
+      if (!(await log.end())) process.exit();
+    });
+    const { otlpEndpoint } = config;
+    if (otlpEndpoint !== undefined) {
+      const tracing = await Tracing.start({
+        endpoint: otlpEndpoint,
+        version: packageJson.version,
+        now,
+        wallNow: Date.now,
+        onExportFailed: (reason) => emit({ kind: "traceExportFailed", reason }),
+      });
+      events.subscribe((event) => tracing.handle(event));
+      resources.defer(() => tracing.end());
+    }
+    const storeEvents: StoreEvents = {
+      onUnavailable: (reason) => emit({ kind: "storeUnavailable", reason }),
+      onDegraded: (reason) => emit({ kind: "storeDegraded", reason }),
+      onFailed: ({ message }) => exitImmediately({ kind: "storeFailed", reason: message }),
+    };
+    return new ServerProcess(events, stopSignal, storeEvents, resources.move(), end);
+  }
+
+  /** Logs a start: called after the listeners are open, so that a failed start prints nothing but its error. */
+  logStart(
+    { settings, changed }: ConfiguredSettings,
+    { url, adminUrl }: { readonly url: string; readonly adminUrl: string | undefined },
+  ): void {
+    const { emit } = this.events;
+    emit({ kind: "configured", version: packageJson.version, settings, changed });
+    if (adminUrl !== undefined) emit({ kind: "listening", listener: "admin", url: adminUrl });
+    emit({ kind: "listening", listener: "public", url });
+  }
+
+  /** Waits for the reason to stop, and logs it. */
+  async waitForStop(stopRequest: Promise<string> = this.stopSignal): Promise<void> {
+    const signal = await Promise.race([this.stopSignal, stopRequest]);
+    this.events.emit({ kind: "shuttingDown", signal });
+    this.#end.isInOrder = true;
+  }
+
+  [Symbol.asyncDispose](): PromiseLike<void> {
+    return this.resources.disposeAsync();
+  }
+}

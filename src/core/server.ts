@@ -1,0 +1,354 @@
+// Starts a server on an open store: the public listener with the one operation, and the admin listener. `plantstore serve`,
+// `plantstore sandbox`, tests, benchmarks, and programs that embed the service all start one here.
+
+import packageJson from "../../package.json";
+import { type AdminRoutes, type AdminServer, startAdminServer } from "./admin/server.ts";
+import { Authenticator } from "./auth/authenticator.ts";
+import { TokenCache } from "./auth/token-cache.ts";
+import { BodyReader } from "./http/body-reader.ts";
+import { type Certificate, CertificateReloader } from "./http/certificate.ts";
+import { ConnectionShedder } from "./http/connection-shedder.ts";
+import type { CorsOrigins } from "./http/cors.ts";
+import { createHandler, type Handler, type HandlerDependencies, inProcess } from "./http/handler.ts";
+import { PublicListener } from "./http/listener.ts";
+import { RateLimit } from "./http/rate-limit.ts";
+import { Metrics } from "./observability/metrics.ts";
+import { type Clock, type Emit, ServerEvents } from "./observability/server-event.ts";
+import { errorMessage } from "./operator-error.ts";
+import { type FinishedBatch, GroupCommit, scheduleWithSetImmediate } from "./store/group-commit.ts";
+import type { PlantStore } from "./store/plant-store.ts";
+
+export interface ServerOptions {
+  /** An open store. The caller closes it, after `stop`. */
+  readonly store: PlantStore;
+  readonly listener?: Partial<ListenerAddress> & {
+    /** Undefined for HTTP. */
+    readonly certificate?: Certificate | undefined;
+  };
+  /** Undefined for no admin listener; then nothing collects metrics. */
+  readonly admin?: ListenerAddress | undefined;
+  /** The path before /plants, such as "/v1"; "" by default. */
+  readonly basePath?: string;
+  /** The base address that clients use, where it is not the listener's own. */
+  readonly publicUrl?: string | undefined;
+  /** The web origins whose pages may use the service; "*" by default. */
+  readonly cors?: CorsOrigins;
+  readonly limits?: Partial<ServerLimits>;
+  /** Undefined where callers have no rate. */
+  readonly rateLimit?: { readonly createsPerSecond: number; readonly burst: number } | undefined;
+  /** Undefined where JWTs are not accepted. */
+  readonly identityProvider?: IdentityProvider | undefined;
+  /** Where the events go. Subscribe a log, and whatever else listens, before the start. */
+  readonly events?: ServerEvents;
+  /** Puts a handler before that of the service. */
+  readonly wrapHandler?: (next: Handler) => Handler;
+  /** Routes of the admin listener, beside liveness, readiness and metrics. The first that match a path get its requests. */
+  readonly adminRoutes?: readonly AdminRoutes[];
+  /** performance.now by default. */
+  readonly now?: Clock;
+  /** Milliseconds since the epoch: the clock by which tokens expire. Date.now by default. */
+  readonly wallNow?: () => number;
+  /** Whether there is a documentation page. */
+  readonly docs?: boolean;
+  /** Hands the parts of the server to the console and the sandbox. Prefer the options above, which do not depend on them. */
+  readonly extend?: (internals: ServerInternals) => ServerExtension;
+}
+
+export interface ListenerAddress {
+  /** 127.0.0.1 by default. */
+  readonly host: string;
+  /** 0 for a free one. */
+  readonly port: number;
+}
+
+export interface ServerLimits {
+  /** Bytes of one body. */
+  readonly bodyBytesMax: number;
+  /** Bytes of all bodies that are being received or parsed. */
+  readonly inFlightBytesMax: number;
+  /** Time for a body to arrive. */
+  readonly arrivalSecondsMax: number;
+  /** Plants that wait for a commit. */
+  readonly queuePlantsMax: number;
+  /** Open connections of the public listener. */
+  readonly connectionsMax: number;
+  /** A connection without traffic is closed after this time; 0 for never. */
+  readonly idleSecondsMax: number;
+  /** Time to finish accepted requests when the server stops. */
+  readonly drainSecondsMax: number;
+}
+
+/** An issuer of JWTs. */
+export interface IdentityProvider {
+  readonly issuer: string;
+  readonly audience: string;
+  /** OpenID discovery if undefined. */
+  readonly jwksUrl: string | undefined;
+  readonly keysAgeMsMax: number;
+}
+
+export interface ServerHandlerDependencies extends HandlerDependencies {
+  readonly rateLimit: RateLimit | undefined;
+  readonly bodyReader: BodyReader;
+}
+
+/** The parts of a server that the console and the sandbox use. */
+export interface ServerInternals {
+  readonly handlerDependencies: ServerHandlerDependencies;
+  readonly groupCommit: GroupCommit;
+  readonly lookupHash: TokenCache["lookupHash"];
+  /** Closed when the server stops, after its listeners. */
+  readonly resources: AsyncDisposableStack;
+}
+
+export interface ServerExtension {
+  readonly wrapHandler?: (next: Handler) => Handler;
+  readonly adminRoutes?: readonly AdminRoutes[];
+  readonly afterBatch?: (batch: FinishedBatch) => void;
+}
+
+export interface RunningServer extends AsyncDisposable {
+  /** The base address, such as http://127.0.0.1:8080/v1. */
+  readonly url: string;
+  /** Such as http://127.0.0.1:8081; undefined without an admin listener. */
+  readonly adminUrl: string | undefined;
+  /** Responds to a request as if it had come over the network. Only the path of its URL counts. */
+  fetch(request: Request): Promise<Response>;
+  /** Reads the tokens of the store again: a change is effective when it resolves. */
+  reloadTokens(): Promise<void>;
+  /** Stops listening, and resolves when every accepted request has its response, or its time is over. May be called again. */
+  stop(): Promise<void>;
+}
+
+/** A listener could not be opened. */
+export class ListenError extends Error {
+  readonly listener: "public" | "admin";
+  readonly address: ListenerAddress;
+  /** Such as EADDRINUSE. */
+  readonly code: string;
+
+  constructor(listener: "public" | "admin", address: ListenerAddress, code: string) {
+    super(`cannot listen on ${address.host}:${address.port} (${code})`);
+    this.listener = listener;
+    this.address = address;
+    this.code = code;
+  }
+}
+
+const defaultLimits: Omit<ServerLimits, "idleSecondsMax"> = {
+  bodyBytesMax: 2 ** 20,
+  inFlightBytesMax: 64 * 2 ** 20,
+  arrivalSecondsMax: 20,
+  queuePlantsMax: 10_000,
+  connectionsMax: 10_000,
+  drainSecondsMax: 10,
+};
+
+/** Enough for full batches; with more, the first plant of a batch would wait for the last. */
+const batchPlantsMax = 1_024;
+
+/** Names and tags in the queue, in UTF-16 code units: 64 MiB, beside the 200 MB that the whole server is to stay under. */
+const queueCodeUnitsMax = 32 * 2 ** 20;
+
+/** Longer than a database takes to fail over: Bun closes an idle connection without a response. */
+const idleSecondsMin = 30;
+
+/** Starts a server. Rejects with a ListenError if an address cannot be bound, and with the store's error. */
+export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  const { store, basePath = "", now = performance.now.bind(performance), wallNow = Date.now } = options;
+  const limits = { ...defaultLimits, ...options.limits };
+  const events = options.events ?? new ServerEvents();
+  const { emit } = events;
+  // Closed in reverse order when the server stops, also if the start fails.
+  await using resources = new AsyncDisposableStack();
+
+  const tokens = new TokenCache(store.tokens, wallNow, (kind, error) =>
+    emit({ kind, reason: errorMessage(error) }),
+  );
+  await tokens.start();
+  resources.defer(() => tokens.stop());
+  const authenticator = await createAuthenticator(tokens, options.identityProvider, {
+    wallNow,
+    resources,
+    emit,
+  });
+
+  let extension: ServerExtension | undefined;
+  const groupCommit = new GroupCommit(
+    store,
+    {
+      queuePlantsMax: limits.queuePlantsMax,
+      queueCodeUnitsMax,
+      batchPlantsMax,
+      batchesInFlightMax: store.batchesInFlightMax,
+    },
+    scheduleWithSetImmediate,
+    {
+      now,
+      afterBatch(batch) {
+        extension?.afterBatch?.(batch);
+        const { entries, outcomes, startedAt, endedAt } = batch;
+        if (outcomes !== undefined)
+          emit({ kind: "batchCommitted", plants: entries.length, startedAt, endedAt });
+      },
+    },
+  );
+  resources.defer(() => groupCommit.close());
+
+  const bodyReader = new BodyReader({
+    bodyBytesMax: limits.bodyBytesMax,
+    inFlightBytesMax: limits.inFlightBytesMax,
+    arrivalMsMax: limits.arrivalSecondsMax * 1_000,
+  });
+  const handlerDependencies: ServerHandlerDependencies = {
+    authenticator,
+    rateLimit: options.rateLimit && new RateLimit(options.rateLimit, now),
+    bodyReader,
+    groupCommit,
+    basePath,
+    publicUrl: options.publicUrl,
+    corsOrigins: options.cors ?? "*",
+    docs: options.docs ?? false,
+    requestIdPrefix: crypto.randomUUID().slice(0, 8),
+    now,
+    emit,
+  };
+  const service = createHandler(handlerDependencies);
+  extension = options.extend?.({
+    handlerDependencies,
+    groupCommit,
+    lookupHash: (hash) => tokens.lookupHash(hash),
+    resources,
+  });
+  const wrapped = extension?.wrapHandler?.(service.handle) ?? service.handle;
+  const handle = options.wrapHandler?.(wrapped) ?? wrapped;
+
+  const connections = new ConnectionShedder();
+  let isStopping = false;
+  const startAdmin = (address: ListenerAddress): AdminServer => {
+    const gauges = {
+      queuePlants: () => groupCommit.queueLength,
+      bodyBytesInFlight: () => bodyReader.bytesInFlight,
+      connections: () => connections.openConnections("public"),
+      storeBytes: () => store.bytesOnDisk(),
+      walBytes: () => store.walBytes(),
+    };
+    const buildInfo = { version: packageJson.version, bun: Bun.version, engine: store.engine };
+    const metrics = new Metrics(gauges, buildInfo, now);
+    events.subscribe((event) => metrics.handle(event));
+    return startAdminServer({
+      ...address,
+      assertReady: async () => {
+        if (isStopping) throw new Error("the server is stopping");
+        return groupCommit.assertReady();
+      },
+      metrics,
+      routes: [...(extension?.adminRoutes ?? []), ...(options.adminRoutes ?? [])],
+      connections,
+      onShed: (open) => emit({ kind: "connectionsShed", listener: "admin", open }),
+      onInternalError: (error) => emit({ kind: "internalError", requestId: "admin", error }),
+    });
+  };
+  const { admin: adminAddress } = options;
+  const admin = adminAddress && listen("admin", adminAddress, () => startAdmin(adminAddress));
+  if (admin !== undefined) resources.defer(() => admin.stop());
+
+  const { host = "127.0.0.1", port = 0, certificate } = options.listener ?? {};
+  const listener = listen(
+    "public",
+    { host, port },
+    () =>
+      new PublicListener(
+        {
+          plantsPath: service.plantsPath,
+          create(request, connection) {
+            service.expectCreate(request);
+            return handle(request, connection);
+          },
+          handle,
+        },
+        {
+          host,
+          port,
+          certificate,
+          idleSecondsMax: limits.idleSecondsMax ?? Math.max(idleSecondsMin, limits.arrivalSecondsMax + 10),
+          connectionsMax: limits.connectionsMax,
+          connections,
+          emit,
+        },
+      ),
+  );
+  resources.defer(() => listener.stop(limits.drainSecondsMax * 1_000));
+  if (connections.shortage !== undefined) emit({ kind: "openFileLimitTooLow", ...connections.shortage });
+  if (certificate !== undefined) reloadCertificate(certificate, { listener, resources, emit });
+
+  const running = resources.move();
+  let stopped: Promise<void> | undefined;
+  const stop = () => {
+    isStopping = true;
+    stopped ??= running.disposeAsync();
+    return stopped;
+  };
+  return {
+    url: listener.origin + basePath,
+    adminUrl: admin?.url,
+    fetch: (request) => handle(request, inProcess),
+    reloadTokens: () => tokens.reload(),
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+async function createAuthenticator(
+  tokens: TokenCache,
+  identityProvider: IdentityProvider | undefined,
+  {
+    wallNow,
+    resources,
+    emit,
+  }: { readonly wallNow: () => number; readonly resources: AsyncDisposableStack; readonly emit: Emit },
+): Promise<Authenticator> {
+  if (identityProvider === undefined) return new Authenticator(tokens, undefined);
+
+  // Loading it takes 11 ms of processor time.
+  const { JwtVerifier } = await import("./auth/jwt-verifier.ts");
+  const jwts = new JwtVerifier(identityProvider, wallNow, (error) =>
+    emit({ kind: "jwksRefreshFailed", reason: errorMessage(error) }),
+  );
+  jwts.start();
+  resources.defer(() => jwts.stop());
+  return new Authenticator(tokens, jwts);
+}
+
+/** Reloads the certificate when one of its files changes. */
+function reloadCertificate(
+  current: Certificate,
+  { listener, resources, emit }: { listener: PublicListener; resources: AsyncDisposableStack; emit: Emit },
+): void {
+  const emitInUse = ({ subject, expiresAt }: Certificate) =>
+    emit({ kind: "certificateLoaded", subject, expiresAt });
+  const reloader = new CertificateReloader(current, {
+    onReload: (certificate) => {
+      listener.reloadCertificate(certificate);
+      emitInUse(certificate);
+    },
+    onError: (reason) => emit({ kind: "certificateReloadFailed", reason }),
+  });
+  resources.defer(() => reloader.stop());
+  emitInUse(current);
+}
+
+/** Opens a listener. Throws a ListenError if the address cannot be bound. */
+export function listen<Listener>(
+  name: "public" | "admin",
+  address: ListenerAddress,
+  start: () => Listener,
+): Listener {
+  try {
+    return start();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    throw new ListenError(name, address, code);
+  }
+}

@@ -1,0 +1,8 @@
+// The package as a library: starts the service in a program of one's own. Bun runs it as it is.
+
+export { makeToken, randomBytes } from "./core/auth/token.ts";
+export type { Connection, Handler } from "./core/http/handler.ts";
+export { type ServerEvent, ServerEvents } from "./core/observability/server-event.ts";
+export { ListenError, type RunningServer, type ServerOptions, startServer } from "./core/server.ts";
+export { openServerStore } from "./core/store/open-store.ts";
+export type { PlantStore, StoreEvents } from "./core/store/plant-store.ts";

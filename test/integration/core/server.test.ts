@@ -1,0 +1,82 @@
+// The server as a library: the package starts it, and its three seams let others join.
+
+import { expect, test } from "bun:test";
+import { type Handler, makeToken, openServerStore, randomBytes, ServerEvents, startServer } from "plantstore";
+import { post, send } from "../../support/http.ts";
+import { InProcessServer } from "../../support/in-process-server.ts";
+import { TemporaryFolder } from "../../support/server.ts";
+
+const plant = '{"id": 9007199254740993, "name": "Monstera deliciosa"}';
+
+test("a program that imports the package starts the service, and creates a plant", async () => {
+  using folder = new TemporaryFolder();
+  const ignore = () => undefined;
+  const reports = { onUnavailable: ignore, onDegraded: ignore, onFailed: ignore };
+  const store = await openServerStore(`sqlite:${folder.file("plants.db")}`, "create", reports);
+  const { token, record } = makeToken({ name: "own", expiresAt: null }, { now: Date.now(), randomBytes });
+  await store.tokens.add(record);
+  const events = new ServerEvents();
+  const results: string[] = [];
+  events.subscribe((event) => {
+    if (event.kind === "requestCompleted") results.push(event.request.result);
+  });
+  const server = await startServer({ store, events, basePath: "/v1" });
+  expect((await post({ url: server.url, token }, plant)).json).toEqual({ name: "Monstera deliciosa" });
+  // Without a socket.
+  const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+  const again = new Request("http://x/v1/plants", { method: "POST", headers, body: plant });
+  expect((await server.fetch(again)).status).toBe(200);
+  expect(results).toEqual(["created", "unchanged"]);
+  await server.stop();
+  await store.close();
+});
+
+test("a handler around the handler sees each request, the client's port and the origin", async () => {
+  const seen: unknown[] = [];
+  const wrapHandler =
+    (next: Handler): Handler =>
+    async (request, connection) => {
+      seen.push([connection.origin, connection.clientPort(request)]);
+      if (request.headers.has("x-tea")) return new Response("no coffee", { status: 418 });
+      return next(request, connection);
+    };
+  await using server = await InProcessServer.start({ wrapHandler });
+  const target = await server.target();
+  expect((await post(target, plant)).status).toBe(200);
+  expect((await fetch(`${target.url}/plants`, { headers: { "X-Tea": "1" } })).status).toBe(418);
+  expect(seen).toEqual([
+    [server.url, expect.any(Number)],
+    [server.url, expect.any(Number)],
+  ]);
+});
+
+test("a request that a handler has altered is what the service responds to", async () => {
+  const wrapHandler =
+    (next: Handler): Handler =>
+    (request, connection) =>
+      next(new Request(`${connection.origin}/elsewhere`, request), connection);
+  await using server = await InProcessServer.start({ wrapHandler });
+  expect(await post(await server.target(), plant)).toMatchObject({ status: 404, json: { error: 40400 } });
+});
+
+test("routes of the admin listener are beside those of the server", async () => {
+  const adminRoutes = [
+    {
+      isPaced: false,
+      matches: (path: string) => path.startsWith("/own/"),
+      handle: async () => Response.json("own"),
+    },
+  ];
+  await using server = await InProcessServer.start({ adminRoutes });
+  expect((await send(`${server.adminUrl}/own/thing`)).json).toBe("own");
+  expect((await fetch(`${server.adminUrl}/readyz`)).status).toBe(200);
+});
+
+test("an address that is taken rejects the start, and leaves nothing open", async () => {
+  await using first = await InProcessServer.start();
+  const port = Number(new URL(first.url).port);
+  await expect(InProcessServer.start({ listener: { port } })).rejects.toMatchObject({
+    listener: "public",
+    code: "EADDRINUSE",
+  });
+});
