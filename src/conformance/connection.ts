@@ -2,7 +2,6 @@
 
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { errorMessage } from "../core/operator-error.ts";
 import { type HttpResponse, ResponseParser, type ResponseProblem } from "./response-parser.ts";
 
 /** The address of a server under test. */
@@ -45,7 +44,7 @@ export class Connection {
     });
     socket.on("end", () => this.#end());
     socket.on("error", (error) => {
-      this.#problem = errorMessage(error);
+      this.#problem = error.message;
       this.#end();
     });
     socket.on("close", () => this.#end());

@@ -1,6 +1,5 @@
-// Parses HTTP/1.x responses as they arrive, byte by byte exact: what a client library would hide or repair is a problem here.
-
-import { parseFieldLine } from "../core/http/http-field.ts";
+// Parses HTTP/1.x responses as they arrive, byte by byte exact: what a client library would hide or repair is a problem
+// here. That is why it is not http-parser-js or node:http, which accept more than RFC 9112 does and drop the bytes.
 
 /** A response that was received completely. */
 export interface HttpResponse {
@@ -193,6 +192,25 @@ export class ResponseParser {
   }
 }
 
+/** RFC 9112, section 5. Neither whitespace before the colon nor a folded line. */
+const fieldName = /^[!#$%&'*+.^_`|~\w-]+$/;
+
+/** With the lookbehind the time is linear: without it a search starts at each of many blanks, 1.7 s for 60,000 of them. */
+const trailingBlanks = /(?<![ \t])[ \t]+$/;
+
+/** The name in lower case, and the value without the spaces and tabs around it; undefined if the line is not a field. */
+function parseFieldLine(line: string): [name: string, value: string] | undefined {
+  const colon = line.indexOf(":");
+  const name = line.slice(0, Math.max(0, colon));
+  if (!fieldName.test(name)) return undefined;
+  // Only spaces and tabs: trim() also removes other whitespace.
+  const value = line
+    .slice(colon + 1)
+    .replace(/^[ \t]+/, "")
+    .replace(trailingBlanks, "");
+  return [name.toLowerCase(), value];
+}
+
 function badChunk(line: string): ResponseProblem {
   return { problem: `${JSON.stringify(line.slice(0, 40))} is not the size of a chunk` };
 }
@@ -206,8 +224,7 @@ function parseHead(text: string, method: string): Head | ResponseProblem {
   for (const line of lines) {
     const field = parseFieldLine(line);
     if (field === undefined) return { problem: `${JSON.stringify(line.slice(0, 80))} is not a header field` };
-    const [name, value] = field;
-    headers.push([name.toLowerCase(), value]);
+    headers.push(field);
   }
   const status = Number(digits);
   const framing = framingOf(status, method, headers);

@@ -1,10 +1,17 @@
 // The report for people.
 
-import { type Colour, paint, type TextStyle } from "../core/observability/terminal.ts";
 import type { RuleFailure, Transcript } from "./context.ts";
 import { describeBasis, describeSource, type Level, levels, levelTitles } from "./rule.ts";
 import { type ConformanceReport, countOutcome, type Outcome, type RuleResult } from "./run.ts";
 import { reportText, transcriptLines } from "./transcript-text.ts";
+
+/** ECMA-48, Select Graphic Rendition. */
+const sgr = { bold: 1, red: 31, green: 32, yellow: 33 } as const;
+type Colour = keyof typeof sgr;
+
+interface TextStyle {
+  readonly colours: boolean;
+}
 
 const words: Readonly<Record<Outcome, string>> = { holds: "ok", fails: "FAIL", skipped: "skip" };
 const colours: Readonly<Record<Outcome, Colour>> = { holds: "green", fails: "red", skipped: "yellow" };
@@ -96,4 +103,8 @@ function summary({ results, durationMs }: ConformanceReport, style: TextStyle): 
   );
   const text = `${holds} of ${results.length} rules hold, ${fails} do not, ${skipped} were skipped, in ${(durationMs / 1_000).toFixed(1)} s`;
   return paint(text, fails === 0 ? "green" : "red", style);
+}
+
+function paint(text: string, colour: Colour, { colours }: TextStyle): string {
+  return colours ? `\x1b[${sgr[colour]}m${text}\x1b[0m` : text;
 }

@@ -1,7 +1,6 @@
 // Requests and responses as text for reports: on lines, without the token, and not too long.
 
 import { decodeUtf8 } from "../core/contract/utf8.ts";
-import { printable } from "../core/observability/terminal.ts";
 
 /** Of each request and response a report has at most so many characters. */
 const charactersMax = 2_000;
@@ -37,8 +36,11 @@ export function reportText(text: string, secrets: ReadonlySet<string>): string {
   return printableText(redact(text, secrets));
 }
 
+/** Control characters, line and paragraph separators, and characters that change the direction of text. */
+const unprintable = /[\p{Cc}\p{Cs}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
+
 function printableText(text: string): string {
-  return printable(text, { colours: false, unicode: true });
+  return text.replaceAll(unprintable, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }
 
 function decodeBytes(bytes: Uint8Array): string {

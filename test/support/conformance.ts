@@ -28,7 +28,7 @@ export function checkConformance(
 
 /** The report as text, for the message of a failed test. */
 export function reportText(report: ConformanceReport): string {
-  return formatTextReport(report, { colours: false, unicode: true }).join("\n");
+  return formatTextReport(report, { colours: false }).join("\n");
 }
 
 /** Rules by their ids. Throws for an id that no rule has. */

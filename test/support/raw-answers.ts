@@ -1,9 +1,12 @@
-// Parses raw HTTP responses.
+// Parses raw HTTP responses, with the parser of conformance.
+
+import { ResponseParser } from "../../src/conformance/response-parser.ts";
 
 export interface RawAnswer {
   readonly status: number;
   /** Names in lower case. */
   readonly headers: ReadonlyMap<string, string>;
+  /** A character a byte. */
   readonly body: string;
 }
 
@@ -14,26 +17,16 @@ export interface RawAnswers {
   readonly rest: string;
 }
 
-/** Reads bytes as answers. Those of a server that is asked for no HEAD, and sends no chunks. */
+/** Parses the responses of a server that was not asked for HEAD. */
 export function rawAnswers(received: string): RawAnswers {
+  const parser = new ResponseParser(received.length);
+  parser.push(Buffer.from(received, "latin1"));
   const answers: RawAnswer[] = [];
-  let rest = received;
   for (;;) {
-    const headEnd = rest.indexOf("\r\n\r\n");
-    if (headEnd === -1) return { answers, rest };
-    const [statusLine = "", ...fields] = rest.slice(0, headEnd).split("\r\n");
-    const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(statusLine)?.[1]);
-    if (Number.isNaN(status)) return { answers, rest };
-    const headers = new Map(fields.map(fieldOf));
-    const bytes = Number(headers.get("content-length") ?? 0);
-    const end = headEnd + 4 + bytes;
-    if (rest.length < end) return { answers, rest };
-    if (status >= 200) answers.push({ status, headers, body: rest.slice(headEnd + 4, end) });
-    rest = rest.slice(end);
+    const rest = received.slice(received.length - parser.restBytes);
+    const response = parser.next("POST", true);
+    if (response === undefined || "problem" in response) return { answers, rest };
+    const { status, headers, body } = response;
+    answers.push({ status, headers: new Map(headers), body: Buffer.from(body).toString("latin1") });
   }
-}
-
-function fieldOf(line: string): [name: string, value: string] {
-  const colon = line.indexOf(":");
-  return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
 }

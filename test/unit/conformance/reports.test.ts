@@ -74,12 +74,12 @@ const report: ConformanceReport = {
 };
 
 test("the report for people", async () => {
-  const lines = formatTextReport(report, { colours: false, unicode: true });
+  const lines = formatTextReport(report, { colours: false });
   expect(`${lines.join("\n")}\n`).toBe(await golden("report.txt"));
 });
 
 test("the report on a terminal has the same text in colours", async () => {
-  const lines = formatTextReport(report, { colours: true, unicode: true });
+  const lines = formatTextReport(report, { colours: true });
   expect(lines.join("\n")).toContain("\x1b[31mFAIL\x1b[0m");
   expect(`${Bun.stripANSI(lines.join("\n"))}\n`).toBe(await golden("report.txt"));
 });
@@ -98,7 +98,7 @@ test("the report as JUnit XML", async () => {
 });
 
 test("no report contains a secret or a control character", () => {
-  const style = { colours: false, unicode: true };
+  const style = { colours: false };
   for (const lines of [
     formatTextReport(report, style),
     [formatJsonReport(report)],

@@ -16,8 +16,10 @@ const sources = (await readFiles("src/**/*.{js,ts}", "packages/*/src/**/*.{js,ts
 const layers: readonly (readonly string[])[] = [
   ["packages/client/src"],
   ["packages/sandbox/src"],
+  ["src/core/contract"],
+  // Above the contract and below the server, of which it imports nothing.
+  ["src/conformance"],
   [
-    "src/core/contract",
     "src/core/build-info.ts",
     "src/core/operator-error.ts",
     "src/core/duration.ts",
@@ -25,8 +27,6 @@ const layers: readonly (readonly string[])[] = [
     "src/core/loopback.ts",
     "src/core/observability/terminal.ts",
   ],
-  // Above the contract and below the server: it sends HTTP over sockets, and imports nothing of the server.
-  ["src/conformance"],
   ["src/core/observability"],
   ["src/core/store"],
   ["src/core/auth"],
