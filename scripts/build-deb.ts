@@ -76,6 +76,8 @@ async function putFiles(deb: Deb, put: Put, epoch: number): Promise<void> {
   put("lib/systemd/system/plantstore@.service", await deploy("systemd/plantstore@.service"));
   put("etc/plantstore/a.env", await deploy("debian/a.env"));
   put("usr/share/man/man1/plantstore.1.gz", compress(await print("man")));
+  put("usr/sbin/plantstorectl", await deploy("debian/plantstorectl"), 0o755);
+  put("usr/share/man/man8/plantstorectl.8.gz", compress(await deploy("debian/plantstorectl.8")));
   put("usr/share/bash-completion/completions/plantstore", await print("completion", "bash"));
   put("usr/share/zsh/vendor-completions/_plantstore", await print("completion", "zsh"));
   put("usr/share/fish/vendor_completions.d/plantstore.fish", await print("completion", "fish"));

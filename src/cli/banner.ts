@@ -100,7 +100,7 @@ function formatChanged(changed: readonly string[], width: number): string {
   return texts.find((text) => text.length <= width) ?? `${changed.length} changed`;
 }
 
-/** Without an indent, so that no line is longer than 80 columns where the URL is a local one. README.md has the same command. */
+/** Without an indent, so that no line is longer than 80 columns where the URL is a local one. README.md has the same command. A response ends without a newline, so curl prints one. */
 function firstTokenLines(token: string, url: string): string[] {
   return [
     "",
@@ -110,7 +110,7 @@ function firstTokenLines(token: string, url: string): string[] {
     "",
     "Create a plant with it, in another terminal:",
     "",
-    `curl -i ${url}/plants \\`,
+    `curl -i -w '\\n' ${url}/plants \\`,
     `  -H 'Authorization: Bearer ${token}' \\`,
     "  -H 'Content-Type: application/json' \\",
     `  -d '{"id": 9007199254740993, "name": "Monstera deliciosa", "tag": "tropical"}'`,

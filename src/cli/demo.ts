@@ -7,10 +7,13 @@ import { Command } from "commander";
 import { OperatorError } from "../core/operator-error.ts";
 import { toEntries } from "../core/store/plant-store.ts";
 import { withSettings } from "./config/command-options.ts";
-import type { ServeConfig } from "./config/resolve.ts";
+import type { Config, ServeConfig } from "./config/resolve.ts";
 import { type ServerSettingName, serverSettingNames } from "./config/settings.ts";
 import { formatCount, printError } from "./output.ts";
 import { withStore } from "./with-store.ts";
+
+/** Free ports, so that a demonstration runs beside a server. */
+const defaults = { port: "0", adminPort: "0" };
 
 type DemoSettingName = Exclude<ServerSettingName, "database" | "migrate">;
 
@@ -35,7 +38,7 @@ export function demoCommand(): Command {
   );
   const isDemoSetting = (name: ServerSettingName): name is DemoSettingName =>
     name !== "database" && name !== "migrate";
-  return withSettings(command, serverSettingNames.filter(isDemoSetting), async (config) => {
+  const demonstrate = async (config: Config<DemoSettingName>) => {
     const folder = makeFolder();
     try {
       removeAtExit(folder);
@@ -56,7 +59,8 @@ export function demoCommand(): Command {
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
-  });
+  };
+  return withSettings(command, serverSettingNames.filter(isDemoSetting), demonstrate, defaults);
 }
 
 function makeFolder(): string {

@@ -70,29 +70,32 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
   const console = createConsole(serveConfig, { store, events, now, wallNow });
   const sessions =
     console?.sessions ?? new Sessions({ passwordHash: config.adminPasswordHash, now, randomBytes });
-  const server = await serving.listen({
-    ...serving.serverOptions(serveConfig),
-    store,
-    listener: { host: "127.0.0.1", port: 0 },
-    events,
-    now,
-    wallNow,
-    extend(internals) {
-      const ofConsole = console?.extend(internals);
-      const ofSandbox = sandbox.extend({
-        handlerDependencies: internals.handlerDependencies,
-        sessions,
-        reloadTokens: () => server.reloadTokens(),
-        forgetPlants: () => console?.forgetPlants(),
-        emit: events.emit,
-      });
-      return {
-        ...ofConsole,
-        ...ofSandbox,
-        adminRoutes: [...ofSandbox.adminRoutes, ...(ofConsole?.adminRoutes ?? [])],
-      };
+  const server = await serving.listen(
+    {
+      ...serving.serverOptions(serveConfig),
+      store,
+      listener: { host: "127.0.0.1", port: 0 },
+      events,
+      now,
+      wallNow,
+      extend(internals) {
+        const ofConsole = console?.extend(internals);
+        const ofSandbox = sandbox.extend({
+          handlerDependencies: internals.handlerDependencies,
+          sessions,
+          reloadTokens: () => server.reloadTokens(),
+          forgetPlants: () => console?.forgetPlants(),
+          emit: events.emit,
+        });
+        return {
+          ...ofConsole,
+          ...ofSandbox,
+          adminRoutes: [...ofSandbox.adminRoutes, ...(ofConsole?.adminRoutes ?? [])],
+        };
+      },
     },
-  });
+    config,
+  );
   resources.use(server);
   const listener = await serving.withListenAdvice(async () => sandbox.listen(server, config));
   resources.defer(() => listener.stop());

@@ -4,7 +4,13 @@ import packageJson from "../../package.json";
 import { readCertificate } from "../core/http/certificate.ts";
 import { textStyle } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
-import { ListenError, type RunningServer, type ServerOptions, startServer } from "../core/server.ts";
+import {
+  ListenError,
+  type ListenerAddress,
+  type RunningServer,
+  type ServerOptions,
+  startServer,
+} from "../core/server.ts";
 import { openServerStore, storeLocation } from "../core/store/open-store.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import { bannerLines, plainLines } from "./banner.ts";
@@ -86,19 +92,42 @@ export function serverOptions(config: ServeConfig): Omit<ServerOptions, "store">
   };
 }
 
-/** Starts a server. Rejects with an OperatorError if an address cannot be bound. */
-export function listen(options: ServerOptions): Promise<RunningServer> {
-  return withListenAdvice(() => startServer(options));
+/**
+ * Starts a server. Rejects with an OperatorError if an address cannot be bound.
+ *
+ * @param publicAddress the address that clients use, where another listener than the server's will have it.
+ */
+export function listen(options: ServerOptions, publicAddress = options.listener): Promise<RunningServer> {
+  return withListenAdvice(() => startServer(options), publicAddress);
 }
 
 /** Says in an OperatorError what to do about an address that cannot be bound. */
-export async function withListenAdvice<Listener>(start: () => Promise<Listener>): Promise<Listener> {
+export async function withListenAdvice<Listener>(
+  start: () => Promise<Listener>,
+  publicAddress?: Partial<ListenerAddress>,
+): Promise<Listener> {
   try {
     return await start();
   } catch (error) {
     if (!(error instanceof ListenError)) throw error;
+    const { host = "127.0.0.1", port = 0 } = publicAddress ?? {};
+    // The admin listener is opened first. Two programs in the way are one message, not one after the other.
+    if (error.listener === "admin" && error.code === "EADDRINUSE" && isInUse(host, port))
+      throw new OperatorError(
+        `cannot listen on ${host}:${port} and ${error.address.host}:${error.address.port} (EADDRINUSE); ` +
+          "stop the program that uses them, or choose others with --port and --admin-port",
+      );
     const flag = error.listener === "admin" ? "--admin-port" : "--port";
     throw new OperatorError(`${error.message}; ${listenAdvice(error.code, flag)}`);
+  }
+}
+
+function isInUse(hostname: string, port: number): boolean {
+  try {
+    Bun.listen({ hostname, port, socket: { data: () => undefined } }).stop();
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EADDRINUSE";
   }
 }
 

@@ -13,7 +13,7 @@ export function resolveServeConfig(
   env: Record<string, string> = {},
   readFile?: ReadFile,
 ): ServeConfig {
-  return resolveConfig(serverSettingNames, flagsFrom(argv, serverSettingNames), env, readFile);
+  return resolveConfig(serverSettingNames, flagsFrom(argv, serverSettingNames), env, { readFile });
 }
 
 export function flagsFrom(argv: readonly string[], names: readonly SettingName[]) {

@@ -1,27 +1,33 @@
 // Declares settings as the options of a commander command.
 
 import { type Command, Option } from "commander";
-import { type Config, type Flags, resolveConfig } from "./resolve.ts";
+import { type Config, type Defaults, type Flags, resolveConfig } from "./resolve.ts";
 import { type SettingName, settingGroups, settings } from "./settings.ts";
 
-/** Adds the flags of the settings, and --config, to a command. The action is called with the resolved values. */
+/**
+ * Adds the flags of the settings, and --config, to a command. The action is called with the resolved values.
+ *
+ * @param defaults those of the command, where they differ from those of the settings.
+ */
 export function withSettings<Name extends SettingName, Arguments extends readonly string[]>(
   command: Command,
   names: readonly Name[],
   action: (config: Config<Name>, ...positional: Arguments) => Promise<void>,
+  defaults: Defaults = {},
 ): Command {
-  declareFlags(command, names);
+  declareFlags(command, names, defaults);
   return command.action(async () => {
-    const config = resolveConfig(names, givenFlags(command, names), process.env);
+    const config = resolveConfig(names, givenFlags(command, names), process.env, { defaults });
     await action(config, ...(command.processedArgs as unknown as Arguments));
   });
 }
 
 /** Declares the flags of the settings: grouped where they are those of the server. */
-export function declareFlags(command: Command, names: readonly SettingName[]): void {
+export function declareFlags(command: Command, names: readonly SettingName[], defaults: Defaults = {}): void {
   const isGrouped = names.includes("host");
   for (const name of withConfig(names)) {
-    const { flag, description, default: text = "", environment, group } = settings[name];
+    const { flag, description, environment, group } = settings[name];
+    const text = defaults[name] ?? settings[name].default ?? "";
     const notes = [...(text === "" ? [] : [`default: ${text}`]), `env: ${environment}`];
     // Without commander's own default and env: precedence is decided by resolveConfig.
     const option = new Option(flag, `${description} (${notes.join(", ")})`);

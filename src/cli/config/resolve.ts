@@ -25,6 +25,9 @@ import {
 /** The texts of the flags on the command line; `on` for a flag without an argument. */
 export type Flags = Readonly<Partial<Record<SettingName, string>>>;
 
+/** Defaults of a command, in place of those of the settings, as an operator would write them. */
+export type Defaults = Readonly<Partial<Record<SettingName, string>>>;
+
 /** The values of settings, each under its name, and where they came from. */
 export type Config<Name extends SettingName> = {
   readonly [Key in Name | "config"]: SettingValue<Key>;
@@ -40,7 +43,10 @@ export function resolveConfig<Name extends SettingName>(
   names: readonly Name[],
   flags: Flags,
   environment: NodeJS.ProcessEnv,
-  readFile: ReadFile = readFileSystem,
+  {
+    defaults = {},
+    readFile = readFileSystem,
+  }: { readonly defaults?: Defaults; readonly readFile?: ReadFile | undefined } = {},
 ): Config<Name> {
   const variables = readEnvironment(environment);
   const outsideFile = (name: SettingName) =>
@@ -51,7 +57,7 @@ export function resolveConfig<Name extends SettingName>(
   const sources: Partial<Record<SettingName, string>> = {};
   for (const name of ["config" as const, ...names]) {
     const raw = outsideFile(name) ?? (file && lookup(file, settings[name].environment, readFile));
-    values[name] = raw === undefined ? defaultValue(name) : parse(name, raw);
+    values[name] = raw === undefined ? defaultValue(name, defaults[name]) : parse(name, raw);
     sources[name] = raw?.source ?? "default";
   }
   assertConsistent(values as Partial<ServeConfig>);
@@ -115,8 +121,8 @@ function fromFlag(flags: Flags, name: SettingName): RawValue | undefined {
   return text === undefined ? undefined : { text, source: "flag", origin: flagName(name), isQuotable: true };
 }
 
-function defaultValue(name: SettingName): unknown {
-  const { default: text, required, environment, parse } = settings[name];
+function defaultValue(name: SettingName, text = settings[name].default): unknown {
+  const { required, environment, parse } = settings[name];
   if (required) throw new OperatorError(`${flagName(name)} is required; give it, or set ${environment}`, 2);
   return text === undefined ? undefined : parse(text);
 }

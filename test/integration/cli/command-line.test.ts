@@ -34,7 +34,7 @@ test("the first start prints a token and a curl command on standard output; the 
   const { stdout, stderr } = await first.stop();
   const token = /pst_[A-Za-z0-9_-]{43}/.exec(stdout)?.[0] ?? "";
   expect(stderr).not.toContain("pst_");
-  expect(stdout).toContain(`curl -i ${first.url}/plants`);
+  expect(stdout).toContain(`curl -i -w '\\n' ${first.url}/plants`);
   // Both URLs are printed, unless the page is disabled.
   expect(stdout).toContain(`or in a browser: ${first.url}/\n`);
   expect(stdout).toMatch(/\nThe console is at http:\/\/127\.0\.0\.1:\d+\/console\/\n/);
@@ -71,10 +71,10 @@ testIfInstalled(
       Bun.spawn(["sh", "-c", command], { stdout: "pipe", stderr: "ignore" }).stdout.text();
     const promised = /^HTTP\/1\.1 200 OK\n(?:.*\n)*?\n(.*)\n```/m.exec(readme)?.[1] ?? "";
     expect(promised).toContain("Monstera deliciosa");
-    for (const command of [printed, pasted, pasted])
-      expect(await paste(command)).toMatch(
-        new RegExp(`^HTTP/1.1 200 OK\r\n[\\s\\S]*${RegExp.escape(promised)}$`),
-      );
+    const answer = new RegExp(`^HTTP/1.1 200 OK\r\n[\\s\\S]*${RegExp.escape(promised)}(\n?)$`);
+    for (const command of [printed, pasted, pasted]) expect(await paste(command)).toMatch(answer);
+    // The next prompt is on a line of its own.
+    expect(answer.exec(await paste(printed))?.[1]).toBe("\n");
     // The same id with different content.
     expect(await paste(pasted.replace("deliciosa", "adansonii"))).toMatch(
       /^HTTP\/1.1 400 [\s\S]*"error":40009/,
@@ -351,6 +351,15 @@ test("a port in use is an error of one line, and the next start prints the first
       exitCode: 1,
       stderr: `plantstore: cannot listen on 127.0.0.1:${port} (EADDRINUSE); stop the program that uses it, or choose another with ${flag}\n`,
     });
+  const { port } = new URL(holder.url);
+  expect(
+    await run(["serve", "--port", port, "--admin-port", adminPort, "--database", database]),
+  ).toMatchObject({
+    exitCode: 1,
+    stderr:
+      `plantstore: cannot listen on 127.0.0.1:${port} and 127.0.0.1:${adminPort} (EADDRINUSE); ` +
+      "stop the program that uses them, or choose others with --port and --admin-port\n",
+  });
   const next = await RunningServer.start({ database });
   expect((await next.stop()).stdout).toContain("pst_");
 });

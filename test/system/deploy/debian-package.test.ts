@@ -215,6 +215,7 @@ function suite(): void {
       "./etc/plantstore/a.env",
       "./lib/systemd/system/plantstore@.service",
       "./usr/bin/plantstore",
+      "./usr/sbin/plantstorectl",
       "./usr/share/bash-completion/completions/plantstore",
       "./usr/share/doc/plantstore/changelog.Debian.gz",
       "./usr/share/doc/plantstore/changelog.gz",
@@ -222,6 +223,7 @@ function suite(): void {
       "./usr/share/fish/vendor_completions.d/plantstore.fish",
       "./usr/share/lintian/overrides/plantstore",
       "./usr/share/man/man1/plantstore.1.gz",
+      "./usr/share/man/man8/plantstorectl.8.gz",
       "./usr/share/zsh/vendor-completions/_plantstore",
     ]);
   });
@@ -259,7 +261,7 @@ function suite(): void {
 
   const reason = missing();
   test.skipIf(reason !== undefined)(
-    `installed, its user starts it and creates; upgraded under the running server; removed, the store remains; purged, nothing does${reason === undefined ? "" : ` (skipped: ${reason})`}`,
+    `installed, its user starts it and creates; upgraded under the running server; removed, and purged, the store remains; without it nothing does${reason === undefined ? "" : ` (skipped: ${reason})`}`,
     async () => {
       await using machine = await MachineCopy.create();
       const install = async (file: string) => {
@@ -270,7 +272,10 @@ function suite(): void {
         (await machine.succeed("dpkg-query", "--show", "plantstore")).replace(/^.*\t|\n$/g, "");
       const [first, , upgrade] = packages;
 
+      // As where an image is built.
+      await machine.succeed("umount", "/proc");
       await install(first);
+      await machine.succeed("mount", "-t", "proc", "proc", "/proc");
       expect(await version()).toBe("0.1.0~rc.1-1");
       expect(await machine.succeed("dpkg", "--verify", "plantstore")).toBe("");
       expect(await machine.succeed("systemctl", "is-enabled", "plantstore@a.service")).toBe("enabled\n");
@@ -293,10 +298,21 @@ function suite(): void {
           program,
         });
       await using server = await serve();
-      const issued = await machine.succeed(
-        ...["runuser", "-u", "plantstore", "--", "env", "PLANTSTORE_DATABASE_FILE=/etc/plantstore/database"],
-        ...[program, "token", "create", "--name", "ci"],
-      );
+      const issued = await machine.succeed("plantstorectl", "token", "create", "--name", "ci");
+      const shown = await machine.succeed("plantstorectl", "config", "--json");
+      expect(shown).toContain('{"name":"PLANTSTORE_PORT","value":8080,"source":"config file"}\n');
+      const asUser = await runIn("/", [...machine.as("plantstore"), "plantstorectl", "stats"]);
+      expect(asUser).toMatchObject({ exitCode: 1, stderr: "plantstorectl: run it as root\n" });
+      const other = await machine.run("env", "PLANTSTORE_INSTANCE=c", "plantstorectl", "stats");
+      expect(other).toMatchObject({
+        exitCode: 2,
+        stderr: "plantstorectl: PLANTSTORE_INSTANCE is c, but there is no /etc/plantstore/c.env\n",
+      });
+      const missing = await machine.run("plantstorectl", "get", "1");
+      expect(missing).toMatchObject({
+        exitCode: 1,
+        stderr: expect.stringContaining("no plant with the id 1"),
+      });
       const id = freshId();
       const create = (url: string) =>
         post({ url, token: issued.trim() }, plantJson(id, "Monstera")).then(({ status }) => status);
@@ -324,6 +340,16 @@ function suite(): void {
       expect(JSON.parse(plant)).toMatchObject({ name: "Monstera" });
 
       await machine.succeed("sh", "-c", "echo PLANTSTORE_PORT=8082 >/etc/plantstore/b.env");
+      await machine.succeed("dpkg", "--remove", "plantstore");
+      const purgedWithStore = await machine.run("/var/lib/dpkg/info/plantstore.postrm", "purge");
+      expect(purgedWithStore).toMatchObject({
+        exitCode: 0,
+        stderr: expect.stringContaining("rm -r /var/lib/plantstore && deluser --system plantstore"),
+      });
+      await machine.succeed("ls", "/var/lib/plantstore/plants.db");
+      await machine.succeed("getent", "passwd", "plantstore");
+
+      await machine.succeed("rm", "-r", "/var/lib/plantstore");
       // A process of the user, which cannot be removed then.
       await using process = Bun.spawn([...machine.as("plantstore"), "sleep", "infinity"]);
       const purgedBeside = await machine.run("/var/lib/dpkg/info/plantstore.postrm", "purge");
@@ -356,10 +382,7 @@ function suite(): void {
 
       await install(first);
       expect(await machine.succeed("systemctl", "is-active", unit)).toBe("active");
-      const token = await machine.succeed(
-        ...["runuser", "-u", "plantstore", "--", "env", "PLANTSTORE_DATABASE_FILE=/etc/plantstore/database"],
-        ...[program, "token", "create", "--name", "first"],
-      );
+      const token = await machine.succeed("plantstorectl", "token", "create", "--name", "first");
       const create = () =>
         machine.succeed(
           ...["curl", "--silent", "--show-error", "--fail", "http://127.0.0.1:8080/plants"],
@@ -376,7 +399,7 @@ function suite(): void {
 
       await machine.succeed("dpkg", "--purge", "plantstore");
       expect((await machine.run("systemctl", "is-active", unit)).stdout).toBe("inactive\n");
-      expect((await machine.run("ls", "/var/lib/plantstore")).exitCode).toBe(2);
+      expect((await machine.run("ls", "/var/lib/plantstore/plants.db")).exitCode).toBe(0);
     },
     testMsMax,
   );

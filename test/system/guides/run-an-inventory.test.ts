@@ -2,7 +2,7 @@
 // ports are others.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { type CodeBlock, codeBlocks } from "../../support/markdown.ts";
 import { reservePort } from "../../support/ports.ts";
@@ -10,6 +10,7 @@ import { PostgresServer } from "../../support/postgres.ts";
 import { describeIfInstalled } from "../../support/programs.ts";
 import { plantstore, TemporaryFolder } from "../../support/server.ts";
 import { ShellSession } from "../../support/shell-session.ts";
+import { storeLines } from "../../support/stored-plants.ts";
 
 const guide = readFileSync(new URL("../../../docs/guides/run-an-inventory.md", import.meta.url), "utf8");
 const blocks = codeBlocks(guide);
@@ -32,6 +33,38 @@ test("every block is a script or the output of one, and every section from the i
   const withoutCommands = ["Choose an engine", "Size it", "Watch the capacity"];
   expect(headings.filter((title) => !withoutCommands.includes(title ?? ""))).toEqual(sections);
 });
+
+test.each(["the new store cannot be reached", "the new store has another plant"])(
+  "the settings stay as they are if %s",
+  async (fault) => {
+    using folder = new TemporaryFolder();
+    const script = scripts.find(({ text }) => text.includes("cmp - plants.ndjson"))?.text ?? "";
+    expect(script).toContain("sed -i");
+    const settings = "PLANTSTORE_DATABASE=sqlite:plants.db\n";
+    writeFileSync(folder.file("plantstore.env"), settings);
+    const [old, other] = [folder.file("plants.db"), folder.file("new.db")].map((file) => `sqlite:${file}`);
+    await storeLines(old ?? "", ['{"id":1,"name":"Ficus"}']);
+    await storeLines(other ?? "", ['{"id":2,"name":"Ficus"}']);
+    const unreachable = `postgres://plantstore@127.0.0.1:${reservePort()}/plants?connect_timeout=1`;
+    const address = fault.includes("reached") ? unreachable : (other ?? "");
+    const env = {
+      PATH: `${dirname(plantstore)}:${process.env.PATH}`,
+      HOME: folder.path,
+      PLANTSTORE_CONFIG: folder.file("plantstore.env"),
+    };
+    const moving = script.replaceAll("postgres://plantstore@db1/plants", `'${address}'`);
+    // A reader's shell goes on after a command that fails.
+    const child = Bun.spawn(["sh", "-c", `sleep 100 & server=$!\n${moving}`], {
+      cwd: folder.path,
+      env,
+      stdout: "ignore",
+      stderr: "ignore",
+    });
+    await child.exited;
+    expect(readFileSync(folder.file("plantstore.env"), "utf8")).toBe(settings);
+  },
+  60_000,
+);
 
 function suite(): void {
   const resources = new AsyncDisposableStack();

@@ -33,7 +33,7 @@ test("the first start adds the token and a command; no line is longer than 80 co
   const lines = bannerLines(server, token, { columns: 80, style });
   expect(lines).toContain(`  ${token}`);
   expect(lines.join("\n")).toContain(
-    `curl -i http://127.0.0.1:8080/plants \\\n  -H 'Authorization: Bearer ${token}' \\`,
+    `curl -i -w '\\n' http://127.0.0.1:8080/plants \\\n  -H 'Authorization: Bearer ${token}' \\`,
   );
   expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(80);
 });

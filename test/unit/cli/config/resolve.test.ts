@@ -234,7 +234,7 @@ test("a switch is on or off in every source", () => {
   const files = filesInMemory({ "plantstore.env": "PLANTSTORE_JSON=on\n" });
   const json = (args: string[], env: Record<string, string> = {}) => {
     const flags = flagsFrom(["--config", "plantstore.env", ...args], ["json"]);
-    return resolveConfig(["json"], flags, env, files).json;
+    return resolveConfig(["json"], flags, env, { readFile: files }).json;
   };
   expect(json([])).toBe(true);
   expect(json([], { PLANTSTORE_JSON: "off" })).toBe(false);
