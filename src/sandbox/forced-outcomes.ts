@@ -16,24 +16,19 @@ import {
 import { RateLimit, type RateLimitResult } from "../core/http/rate-limit.ts";
 import type { ServerHandlerDependencies } from "../core/server.ts";
 import type { CreateOutcome } from "../core/store/group-commit.ts";
-import { fieldValues, type RequestHead } from "./http-framing.ts";
 import { drawDelayMs, type Example, type Outcome } from "./outcome.ts";
+import type { Exchange } from "./pipe.ts";
 import { parsePreferredOutcome } from "./prefer.ts";
-import type { MarkedRequest, ResponseEffects } from "./recorder.ts";
 import type { ForcedBy } from "./request-log.ts";
 import type { Rules } from "./rules.ts";
+import { wireEffect } from "./wire-effects.ts";
 
 export interface ForcedOutcomesDependencies {
   /** Of the server's handler. */
   readonly server: ServerHandlerDependencies;
   readonly handler: Handler;
   readonly rules: Rules;
-  /** Where clients connect to, such as http://127.0.0.1:8080; undefined before the public listener is open. */
-  readonly origin: () => string | undefined;
 }
-
-/** The name of the field by which a marked request is found; its value cannot be guessed by a client. */
-const markName = "X-Plantstore-Sandbox-Request";
 
 /** The rate whose excess is forced where the server has none: that of the example in openapi.yaml. */
 const sampleRate = { createsPerSecond: 10, burst: 10 };
@@ -50,84 +45,56 @@ export class ForcedOutcomes {
   readonly #server: ForcedOutcomesDependencies["server"];
   readonly #handler: Handler;
   readonly #rules: Rules;
-  readonly #origin: () => string | undefined;
-  readonly #secret = crypto.randomUUID();
-  /** The requests that have not ended, by the values of their fields. */
-  readonly #marked = new Map<string, MarkedRequest>();
-  #lastMark = 0;
+  /** Aborted by a reset: the requests that wait are not processed any more. */
+  #discarding = new AbortController();
 
-  constructor({ server, handler, rules, origin }: ForcedOutcomesDependencies) {
+  constructor({ server, handler, rules }: ForcedOutcomesDependencies) {
     this.#server = server;
     this.#handler = handler;
     this.#rules = rules;
-    this.#origin = origin;
     this.#basePath = server.basePath;
     this.#plantsPath = `${server.basePath}/plants`;
   }
 
-  /** Marks a request on which an outcome may be forced; see Recorder. */
-  mark(head: RequestHead): MarkedRequest | undefined {
-    if (this.#rules.size === 0 && fieldValues(head, "prefer").length === 0) return undefined;
-    const key = `${this.#secret}-${++this.#lastMark}`;
-    const marked: MarkedRequest = {
-      field: `${markName}: ${key}\r\n`,
-      effects: undefined,
-      forced: undefined,
-      forget: () => this.#marked.delete(key),
-    };
-    this.#marked.set(key, marked);
-    return marked;
+  /** Responds to the request of an exchange, with the outcome that it asks for or that a rule has for it. */
+  handle(request: Request, connection: Connection, exchange: Exchange): Promise<Response> {
+    const isForced = this.#rules.size > 0 || request.headers.has("prefer");
+    if (!isForced || isPreflight(request) || pathOf(request.url) !== this.#plantsPath)
+      return this.#handler(request, connection);
+    return this.#force(request, connection, exchange);
   }
 
-  readonly handle: Handler = (request, context) => {
-    const own = this.#withOrigin(context);
-    const marked = this.#takeMark(request);
-    if (marked === undefined || isPreflight(request) || pathOf(request.url) !== this.#plantsPath)
-      return this.#handler(request, own);
-    return this.#force(request, own, marked);
-  };
-
-  /** With the address that clients connect to: that of the listener behind the recorder is not theirs. */
-  #withOrigin(context: Connection): Connection {
-    return { ...context, origin: this.#origin() ?? context.origin };
+  /** Ends the delays of the requests that wait; their plants are not stored. */
+  discardDelayed(): void {
+    this.#discarding.abort();
+    this.#discarding = new AbortController();
   }
 
-  #takeMark({ headers }: Request): MarkedRequest | undefined {
-    const key = headers.get(markName);
-    if (key === null) return undefined;
-    headers.delete(markName);
-    return this.#marked.get(key);
-  }
-
-  async #force(received: Request, context: Connection, marked: MarkedRequest): Promise<Response> {
+  async #force(received: Request, context: Connection, exchange: Exchange): Promise<Response> {
+    const { signal } = this.#discarding;
     const { attempt, outcome, forced } = await this.#choose(received, context);
-    marked.forced = forced;
+    exchange.forced = forced;
     if (outcome === undefined) return this.#process(attempt);
 
-    const { delay, drop, body, bytesPerSecond } = outcome;
+    const { delay, drop } = outcome;
     const delayMs = delay === undefined ? 0 : drawDelayMs(delay.distribution, this.#rules.random);
-    const effects: ResponseEffects = {
-      ...(body === undefined ? {} : { body }),
-      ...(bytesPerSecond === undefined ? {} : { bytesPerSecond }),
-      isDropped: drop !== undefined,
-    };
-    if (drop === "beforeCommit") {
-      marked.effects = { ...effects, delayMs };
-      // Dropped by the recorder.
-      return new Response();
-    }
     let hasWaited = false;
-    const wait = (action: () => void) => {
+    const wait = () => {
+      if (hasWaited || delayMs === 0) return Promise.resolve();
       hasWaited = true;
-      // A sandbox that stops does not wait for it.
-      setTimeout(action, delayMs).unref();
+      context.setIdleSeconds?.(received, idleSeconds(delayMs));
+      return sleep(delayMs, signal);
     };
-    const response = await this.#respond(
-      delay?.when === "before" && delayMs > 0 ? delayCommits(attempt, wait) : attempt,
-      outcome,
-    );
-    marked.effects = { ...effects, delayMs: hasWaited ? 0 : delayMs };
-    return response;
+    if (drop !== "beforeCommit") {
+      const delayed = delay?.when === "before" ? delayCommits(attempt, wait, signal) : attempt;
+      const response = await this.#respond(delayed, outcome);
+      await wait();
+      exchange.effect = wireEffect(outcome);
+      if (drop === undefined) return response;
+    }
+    await wait();
+    exchange.drop("close");
+    return new Response();
   }
 
   /** The outcome of a request. Its body is read only where a rule depends on the plant. */
@@ -382,8 +349,8 @@ class ExhaustedRateLimit extends RateLimit {
   }
 }
 
-/** @param wait calls back after the delay. */
-function delayCommits(attempt: Attempt, wait: (action: () => void) => void): Attempt {
+/** @param signal aborted if the plant is not to be committed after the delay. */
+function delayCommits(attempt: Attempt, wait: () => Promise<void>, signal: AbortSignal): Attempt {
   const { groupCommit } = attempt.dependencies;
   return {
     ...attempt,
@@ -391,10 +358,34 @@ function delayCommits(attempt: Attempt, wait: (action: () => void) => void): Att
       ...attempt.dependencies,
       groupCommit: {
         isFullFor: (caller) => groupCommit.isFullFor(caller),
-        create: (pending) => wait(() => groupCommit.create(pending)),
+        create: (pending) =>
+          void wait().then(() => (signal.aborted ? pending.settle("closed") : groupCommit.create(pending))),
       },
     },
   };
+}
+
+/** Resolves after a time, or when the signal is aborted. A sandbox that stops does not wait for it. */
+function sleep(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms).unref();
+    signal.addEventListener("abort", end);
+  });
+}
+
+/** Bun has no longer idle time; 0 is any time. */
+const idleSecondsMax = 255;
+
+/** For how long the connection of a request that waits may be without traffic. */
+function idleSeconds(delayMs: number): number {
+  const seconds = Math.ceil(delayMs / 1_000) + 60;
+  return seconds > idleSecondsMax ? 0 : seconds;
 }
 
 /** A response with the body of an example in place of its own, unless it is another error. */

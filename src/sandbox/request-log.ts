@@ -1,6 +1,6 @@
 // The log of requests: each as it arrived and as it was answered, byte for byte.
 
-import type { StoredMessage } from "./stored-bytes.ts";
+import type { StoredMessage } from "./kept-bytes.ts";
 
 /** Older requests are dropped. */
 export const requestsMax = 10_000;

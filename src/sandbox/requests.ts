@@ -3,15 +3,17 @@
 import { securityHeaders } from "../core/admin/responses.ts";
 import { decodeUtf8 } from "../core/contract/utf8.ts";
 import { ControlError, respondControl, respondDone, type SandboxPart } from "./control.ts";
+import type { StoredMessage } from "./kept-bytes.ts";
 import {
-  decodeChunked,
-  type Fields,
-  fieldValues,
+  findHeadEnd,
+  findInterimEnd,
   parseRequestHead,
   parseResponseHead,
-} from "./http-framing.ts";
+  type RequestHead,
+  type ResponseHead,
+  readChunks,
+} from "./message.ts";
 import type { RecordedRequest, RequestLog } from "./request-log.ts";
-import type { StoredMessage } from "./stored-bytes.ts";
 
 /** Requests of one response. */
 const requestsMax = 1_000;
@@ -186,17 +188,33 @@ function describeRequest(recorded: RecordedRequest): Readonly<Record<string, unk
   };
 }
 
-interface ParsedMessage {
-  readonly head: Fields | undefined;
-  /** Behind the head, and behind the framing of chunks. */
-  readonly body: Buffer;
+function describeRequestMessage(
+  message: StoredMessage,
+  ended: RecordedRequest["ended"],
+): Readonly<Record<string, unknown>> {
+  const headEnd = ended === "notHttp" ? undefined : findHeadEnd(message.bytes);
+  const head = headEnd === undefined ? undefined : parseRequestHead(message.bytes.subarray(0, headEnd));
+  const { method = null, target = null, version = null } = head ?? {};
+  return { method, target, version, ...describeMessage(message, head, headEnd) };
 }
 
-/** The fields, and the body as text if it is UTF-8. */
+/** The final response; interim ones before it are in the bytes only. Null if nothing was sent. */
+function describeResponseMessage(message: StoredMessage): Readonly<Record<string, unknown>> | null {
+  if (message.length === 0) return null;
+  const interimEnd = findInterimEnd(message.bytes);
+  const start = interimEnd === message.bytes.length ? 0 : interimEnd;
+  const headEnd = findHeadEnd(message.bytes, start);
+  const head = headEnd === undefined ? undefined : parseResponseHead(message.bytes.subarray(start, headEnd));
+  return { status: head?.status ?? null, ...describeMessage(message, head, headEnd) };
+}
+
+/** The fields, and the body as text if it is UTF-8: what is behind the head, without the framing of chunks. */
 function describeMessage(
   { bytes, length }: StoredMessage,
-  { head, body }: ParsedMessage,
+  head: RequestHead | ResponseHead | undefined,
+  headEnd: number | undefined,
 ): Readonly<Record<string, unknown>> {
+  const body = head === undefined ? bytes : decodeBody(bytes.subarray(headEnd), head);
   const text = decodeUtf8(body, "kept");
   return {
     headers: head?.headers ?? [],
@@ -207,61 +225,11 @@ function describeMessage(
   };
 }
 
-function describeRequestMessage(
-  message: StoredMessage,
-  ended: RecordedRequest["ended"],
-): Readonly<Record<string, unknown>> {
-  const headEnd = ended === "notHttp" ? undefined : findHeadEnd(message.bytes);
-  const head = parseHead(parseRequestHead, message, 0, headEnd);
-  const { method = null, target = null, version = null } = head ?? {};
-  return {
-    method,
-    target,
-    version,
-    ...describeMessage(message, { head, body: bodyOf(message, head, headEnd) }),
-  };
-}
-
-/** The final response; interim ones before it are in the bytes only. Null if nothing was sent. */
-function describeResponseMessage(message: StoredMessage): Readonly<Record<string, unknown>> | null {
-  if (message.length === 0) return null;
-  let start = 0;
-  for (;;) {
-    const headEnd = findHeadEnd(message.bytes, start);
-    const head = parseHead(parseResponseHead, message, start, headEnd);
-    const isInterim = head !== undefined && head.status < 200 && head.status !== 101;
-    if (!isInterim || headEnd === undefined || headEnd === message.bytes.length) {
-      const body = bodyOf(message, head, headEnd);
-      return { status: head?.status ?? null, ...describeMessage(message, { head, body }) };
-    }
-    start = headEnd;
-  }
-}
-
-/** The index behind the empty line of a head that starts at an index; undefined if the head is not complete. */
-function findHeadEnd(bytes: Buffer, start = 0): number | undefined {
-  // Empty lines before a request are not its head.
-  let from = start;
-  while (bytes[from] === 0x0d && bytes[from + 1] === 0x0a) from += 2;
-  const emptyLine = bytes.indexOf("\r\n\r\n", from);
-  return emptyLine === -1 ? undefined : emptyLine + 4;
-}
-
-function parseHead<Head>(
-  parse: (text: string) => Head | undefined,
-  { bytes }: StoredMessage,
-  start: number,
-  end: number | undefined,
-): Head | undefined {
-  return end === undefined ? undefined : parse(bytes.toString("latin1", start, end));
-}
-
-function bodyOf({ bytes }: StoredMessage, head: Fields | undefined, headEnd: number | undefined): Buffer {
-  if (head === undefined) return bytes;
-  const body = bytes.subarray(headEnd);
-  return fieldValues(head, "transfer-encoding").join().toLowerCase() === "chunked"
-    ? decodeChunked(body)
-    : body;
+function decodeBody(body: Buffer, { headers }: RequestHead | ResponseHead): Buffer {
+  const isChunked = headers.some(
+    ([name, value]) => name.toLowerCase() === "transfer-encoding" && value.toLowerCase() === "chunked",
+  );
+  return isChunked ? Buffer.concat(readChunks(body, 0).content) : body;
 }
 
 /** The number of the error in a body of the contract, or null. */

@@ -11,8 +11,9 @@ import { passwordCheck } from "./access.ts";
 import { SandboxClock } from "./clock.ts";
 import { Control, type ControlRoute, respondControl, respondDone, type SandboxPart } from "./control.ts";
 import { ForcedOutcomes } from "./forced-outcomes.ts";
+import { Pipe } from "./pipe.ts";
 import { plantsPart } from "./plants.ts";
-import { type RecordedListener, startRecordedListener } from "./recorded-listener.ts";
+import { RecordedHandler } from "./recorded-handler.ts";
 import { RequestLog } from "./request-log.ts";
 import { requestsPart } from "./requests.ts";
 import { Rules } from "./rules.ts";
@@ -46,9 +47,8 @@ export class Sandbox {
   readonly #options: SandboxOptions;
   #opened: { readonly store: MemoryStore; readonly seeds: PlantsCopy } | undefined;
   readonly #log = new RequestLog();
-  #outcomes: ForcedOutcomes | undefined;
+  #handler: RecordedHandler | undefined;
   #url = "";
-  #origin: string | undefined;
 
   constructor(options: SandboxOptions) {
     this.#options = options;
@@ -79,9 +79,11 @@ export class Sandbox {
       rulesPart(rules),
     ];
     const reset = async () => {
-      store.replacePlants(seeds);
-      forgetPlants();
-      await Promise.all(parts.map((part) => part.reset?.()));
+      await this.#handler?.reset(async () => {
+        store.replacePlants(seeds);
+        forgetPlants();
+        await Promise.all(parts.map((part) => part.reset?.()));
+      });
       return respondDone();
     };
     const describe = () =>
@@ -104,14 +106,9 @@ export class Sandbox {
     return {
       adminRoutes: [control],
       wrapHandler: (next) => {
-        const outcomes = new ForcedOutcomes({
-          handler: next,
-          server: handlerDependencies,
-          rules,
-          origin: () => this.#origin,
-        });
-        this.#outcomes = outcomes;
-        return outcomes.handle;
+        const outcomes = new ForcedOutcomes({ handler: next, server: handlerDependencies, rules });
+        this.#handler = new RecordedHandler(next, outcomes);
+        return this.#handler.handle;
       },
     };
   }
@@ -120,18 +117,20 @@ export class Sandbox {
   listen(
     server: RunningServer,
     { host, port, basePath }: { readonly host: string; readonly port: number; readonly basePath: string },
-  ): RecordedListener {
-    const listener = listen("public", { host, port }, () =>
-      startRecordedListener(server, {
-        host,
-        port,
-        log: this.#log,
-        mark: (head) => this.#outcomes?.mark(head),
-      }),
-    );
-    this.#url = listener.origin + basePath;
-    this.#origin = listener.origin;
-    return listener;
+  ): { stop(): Promise<void> } {
+    if (this.#handler === undefined) throw new Error("The sandbox was opened before it was extended");
+    const serverPort = Number(new URL(server.url).port);
+    const pipe = listen("public", { host, port }, () => new Pipe({ host, port, serverPort, log: this.#log }));
+    this.#handler.pipe = pipe;
+    this.#url = pipe.origin + basePath;
+    return {
+      async stop() {
+        pipe.stopAccepting();
+        // First, so that responses which are on their way arrive.
+        await server.stop();
+        await pipe.stop();
+      },
+    };
   }
 
   /** The base URL; empty until the public port is open. */

@@ -41,6 +41,8 @@ export interface Connection {
   clientPort(request: Request): number | undefined;
   /** Whether connections are closed after their next response. */
   shouldClose(): boolean;
+  /** Sets for how long the connection of a request may be without traffic; 0 for any time. */
+  setIdleSeconds?(request: Request, seconds: number): void;
 }
 
 /** The connection of a request that came in by no listener. */

@@ -111,6 +111,7 @@ export class PublicListener {
       origin: server.url.origin,
       clientPort: (request) => server.requestIP(request)?.port,
       shouldClose: () => this.#isStopping || server !== this.#current || this.#shed.isOverLimit,
+      setIdleSeconds: (request, seconds) => server.timeout(request, seconds),
     };
     return server;
   }

@@ -307,6 +307,43 @@ describe("matching", () => {
   });
 });
 
+describe("a reset ends what came before", () => {
+  test.each([
+    ["before the commit", { delay: { seconds: 0.3 } }],
+    ["after the commit", { delay: { seconds: 0.3, when: "after" } }],
+    ["before an error", { error: 50300, delay: { seconds: 0.3 } }],
+    ["before it is dropped", { drop: "beforeCommit", delay: { seconds: 0.3 } }],
+    ["while its response is sent", { bytesPerSecond: 20 }],
+  ])("a create that waits %s is closed, and is neither in the store nor in the log", async (_, outcome) => {
+    const id = freshId();
+    await force({ outcome });
+    const connection = await sendCreate(id);
+    await untilApplied();
+    expect((await sandbox.control("POST", "/reset")).status).toBe(204);
+    await connection.closed;
+    await Bun.sleep(400);
+    expect(await sandbox.plants()).toEqual([]);
+    expect((await requestPage(sandbox)).requests).toEqual([]);
+    expect(await post(sandbox, plantJson(id, "another")).then(statusOf)).toBe(200);
+    expect(await requestPage(sandbox)).toMatchObject({ requests: [{ ended: "complete", forced: null }] });
+  });
+
+  test("a request whose body has not arrived is closed, and the others of its client go on", async () => {
+    const connection = await RawConnection.open(sandbox.url);
+    connection.write(createHead(sandbox, "Content-Length: 100"));
+    const idle = await sendCreate(1n);
+    await idle.until((received) => (rawAnswers(received).answers.length === 1 ? true : undefined));
+    expect((await sandbox.control("POST", "/reset")).status).toBe(204);
+    expect(await connection.closed).toBe("");
+    const body = plantJson(1n, "another");
+    idle.write(createHead(sandbox, `Content-Length: ${body.length}`) + body);
+    await idle.until((received) => (rawAnswers(received).answers.length === 2 ? true : undefined));
+    expect(await sandbox.plants()).toEqual([{ id: 1n, name: "another" }]);
+    expect((await requestPage(sandbox)).requests).toHaveLength(1);
+    idle.terminate();
+  });
+});
+
 describe("control", () => {
   test("rules are added, listed, removed, and gone after a reset", async () => {
     const added = await sandbox.control("POST", "/rules", { outcome: { error: 50300 } });

@@ -23,7 +23,6 @@ const layers: readonly (readonly string[])[] = [
     "src/core/build-info.ts",
     "src/core/operator-error.ts",
     "src/core/duration.ts",
-    "src/core/http/http-field.ts",
     "src/core/loopback.ts",
     "src/core/observability/terminal.ts",
   ],

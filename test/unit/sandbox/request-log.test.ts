@@ -7,7 +7,6 @@ import {
   RequestLog,
   requestsMax,
 } from "../../../src/sandbox/request-log.ts";
-import { InFlightBytes, messageBytesMax, StoredBytes } from "../../../src/sandbox/stored-bytes.ts";
 
 const message = (bytes: Buffer) => ({ bytes, length: bytes.length });
 const request = (bytes = Buffer.from("GET")): Omit<RecordedRequest, "number"> => ({
@@ -81,37 +80,4 @@ test("waiting ends with the next request, or with the signal", async () => {
   await log.waitFor(1, aborting.signal);
   log.add(request());
   await late;
-});
-
-test("a message is stored up to a limit, and all of its bytes are counted", () => {
-  const inFlight = new InFlightBytes();
-  const stored = new StoredBytes(inFlight);
-  for (const byte of "abc") stored.append(Buffer.from(byte));
-  expect(stored.length).toBe(3);
-  expect(stored.finish()).toEqual(message(Buffer.from("abc")));
-  expect(inFlight.used).toBe(0);
-
-  const long = new StoredBytes(inFlight);
-  const chunk = Buffer.alloc(1_000_000, "x");
-  for (let count = 0; count < 6; count++) long.append(chunk);
-  const { bytes, length } = long.finish();
-  expect([bytes.length, length]).toEqual([messageBytesMax, 6_000_000]);
-  expect(inFlight.used).toBe(0);
-});
-
-test("past the memory for messages in flight the start of a message is stored, without a gap", () => {
-  const inFlight = new InFlightBytes();
-  const chunk = Buffer.alloc(messageBytesMax, "x");
-  const full = Array.from({ length: 16 }, () => new StoredBytes(inFlight));
-  for (const each of full) each.append(chunk);
-  const late = new StoredBytes(inFlight);
-  late.append(Buffer.from("a"));
-  full[0]?.finish();
-  late.append(Buffer.from("b"));
-  expect(late.finish()).toEqual({ bytes: Buffer.alloc(0), length: 2 });
-  const next = new StoredBytes(inFlight);
-  next.append(Buffer.from("a"));
-  expect(next.finish().bytes.toString()).toBe("a");
-  for (const each of full.slice(1)) each.finish();
-  expect(inFlight.used).toBe(0);
 });

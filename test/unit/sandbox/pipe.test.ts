@@ -1,8 +1,9 @@
-// The recorder in front of a server that does what the test says: back pressure, and connections that end early.
+// The pipe in front of a server that does what the test says: back pressure, and connections that end early.
 
 import { expect, test } from "bun:test";
-import { type MarkedRequest, type ResponseEffects, startRecorder } from "../../../src/sandbox/recorder.ts";
+import { Pipe, type WireEffect } from "../../../src/sandbox/pipe.ts";
 import { RequestLog } from "../../../src/sandbox/request-log.ts";
+import { wireEffect } from "../../../src/sandbox/wire-effects.ts";
 import { RawConnection } from "../../support/raw-connection.ts";
 
 type Upstream = Bun.Socket<{ received: number; unsent: Buffer }>;
@@ -15,9 +16,17 @@ interface Behaviour {
   readonly close?: () => void;
 }
 
-/** A recorder in front of a server, both closed with the scope. */
-async function start(behaviour: Behaviour, effects?: ResponseEffects) {
+/** A pipe in front of a server, both closed with the scope. Each chunk that the server gets begins an exchange. */
+async function start(behaviour: Behaviour, effect?: WireEffect) {
   const log = new RequestLog();
+  const begin = ({ remotePort }: Upstream, chunk: Buffer) => {
+    for (const method of chunk.toString("latin1").match(/(?:GET|POST)(?= \/)/g) ?? []) {
+      const length = /(?<=Content-Length: )\d+/.exec(chunk.toString("latin1"))?.[0] ?? "0";
+      const request = new Request("http://x/", { method, headers: { "Content-Length": length } });
+      const exchange = pipe.begin(request, remotePort);
+      if (exchange !== undefined) exchange.effect = effect;
+    }
+  };
   const server = Bun.listen<{ received: number; unsent: Buffer }>({
     hostname: "127.0.0.1",
     port: 0,
@@ -27,28 +36,23 @@ async function start(behaviour: Behaviour, effects?: ResponseEffects) {
         socket.data = { received: 0, unsent: Buffer.alloc(0) };
         behaviour.open?.(socket);
       },
-      data: (socket, chunk) => behaviour.data?.(socket, chunk),
+      data(socket, chunk) {
+        begin(socket, chunk);
+        behaviour.data?.(socket, chunk);
+      },
       drain: (socket) => behaviour.drain?.(socket),
       end: (socket) => void socket.end(),
       close: () => behaviour.close?.(),
       error: () => undefined,
     },
   });
-  const forgotten: string[] = [];
-  const mark = (): MarkedRequest => ({
-    field: "X-Mark: 1\r\n",
-    effects,
-    forced: undefined,
-    forget: () => forgotten.push("forgotten"),
-  });
-  const recorder = startRecorder({
-    ...{ host: "127.0.0.1", port: 0, serverPort: server.port, log },
-    mark: () => (effects === undefined ? undefined : mark()),
-  });
+  const pipe = new Pipe({ host: "127.0.0.1", port: 0, serverPort: server.port, log });
   return {
-    ...{ log, forgotten, url: recorder.origin },
+    pipe,
+    log,
+    url: pipe.origin,
     async [Symbol.asyncDispose]() {
-      await recorder.stop();
+      await pipe.stop();
       server.stop(true);
     },
   };
@@ -74,7 +78,7 @@ test("a client that does not read stops the server, and gets all bytes when it r
     for (let written = 1; written > 0 && sent < length; sent += written)
       written = Math.max(0, socket.write(chunk.subarray(0, Math.min(chunk.length, length - sent))));
   };
-  await using recorder = await start({
+  await using pipe = await start({
     data(socket) {
       socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\n\r\n`);
       send(socket);
@@ -84,7 +88,7 @@ test("a client that does not read stops the server, and gets all bytes when it r
   let received = 0;
   const client = await Bun.connect({
     hostname: "127.0.0.1",
-    port: Number(new URL(recorder.url).port),
+    port: Number(new URL(pipe.url).port),
     socket: {
       data(_, bytes) {
         received += bytes.length;
@@ -99,14 +103,14 @@ test("a client that does not read stops the server, and gets all bytes when it r
   client.resume();
   const all = length + `HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\n\r\n`.length;
   while (received < all) await Bun.sleep(5);
-  expect([...recorder.log.after(0)]).toMatchObject([{ ended: "complete", response: { length: all } }]);
+  expect([...pipe.log.after(0)]).toMatchObject([{ ended: "complete", response: { length: all } }]);
   client.end();
 }, 30_000);
 
 test("a server that does not read stops the client", async () => {
   let socket: Upstream | undefined;
   let received = 0;
-  await using recorder = await start({
+  await using pipe = await start({
     open(opened) {
       socket = opened;
       opened.pause();
@@ -122,7 +126,7 @@ test("a server that does not read stops the client", async () => {
   };
   const client = await Bun.connect<undefined>({
     hostname: "127.0.0.1",
-    port: Number(new URL(recorder.url).port),
+    port: Number(new URL(pipe.url).port),
     socket: { data: () => undefined, drain: write },
   });
   client.write(`POST / HTTP/1.1\r\nContent-Length: ${length}\r\n\r\n`);
@@ -135,132 +139,122 @@ test("a server that does not read stops the client", async () => {
 
 test("a client that resets the connection ends that to the server, and is in the log", async () => {
   let [asked, closed] = [0, 0];
-  await using recorder = await start({ data: () => asked++, close: () => closed++ });
-  const connections = await Promise.all(Array.from({ length: 20 }, () => RawConnection.open(recorder.url)));
+  await using pipe = await start({ data: () => asked++, close: () => closed++ });
+  const connections = await Promise.all(Array.from({ length: 20 }, () => RawConnection.open(pipe.url)));
   for (const connection of connections) connection.write(head);
   while (asked < 20) await Bun.sleep(5);
   for (const connection of connections) connection.terminate();
-  while (closed < 20 || recorder.log.last < 20) await Bun.sleep(5);
-  expect(new Set(Array.from(recorder.log.after(0), ({ ended }) => ended))).toEqual(
-    new Set(["clientAborted"]),
-  );
+  while (closed < 20 || pipe.log.last < 20) await Bun.sleep(5);
+  expect(new Set(Array.from(pipe.log.after(0), ({ ended }) => ended))).toEqual(new Set(["clientAborted"]));
 });
 
 test("a server that ends the connection in a response: the client gets what there is, and the log says so", async () => {
-  await using recorder = await start({
+  await using pipe = await start({
     data(socket) {
       socket.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbo");
       socket.end();
     },
   });
-  const connection = await RawConnection.open(recorder.url);
+  const connection = await RawConnection.open(pipe.url);
   connection.write(head);
   expect(await connection.closed).toBe("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbo");
-  expect([...recorder.log.after(0)]).toMatchObject([{ ended: "truncated" }]);
-});
-
-test("a response until the end of the connection is complete, as is a tunnel", async () => {
-  await using recorder = await start({
-    data(socket, chunk) {
-      if (!chunk.toString().startsWith("GET /tunnel")) {
-        socket.write("HTTP/1.0 200 OK\r\n\r\nall of it");
-        socket.end();
-        return;
-      }
-      socket.write("HTTP/1.1 101 Switching Protocols\r\n\r\nHTTP/1.1 200 is data");
-    },
-  });
-  const connection = await RawConnection.open(recorder.url);
-  connection.write(head);
-  expect(await connection.closed).toBe("HTTP/1.0 200 OK\r\n\r\nall of it");
-  const tunnel = await RawConnection.open(recorder.url);
-  tunnel.write(head.replace("/", "/tunnel"));
-  await tunnel.until((received) => (received.endsWith("data") ? true : undefined));
-  tunnel.end();
-  await tunnel.closed;
-  expect(Array.from(recorder.log.after(0), ({ ended, response }) => [ended, response.length])).toEqual([
-    ["complete", 28],
-    ["complete", 56],
-  ]);
+  expect([...pipe.log.after(0)]).toMatchObject([{ ended: "truncated" }]);
 });
 
 test("interim responses come before the final one, whose effects do not change them", async () => {
-  await using recorder = await start(
+  await using pipe = await start(
     { data: (socket) => void socket.write(`HTTP/1.1 100 Continue\r\n\r\n${ok}`) },
-    { body: "truncated" },
+    wireEffect({ body: "truncated" }),
   );
-  const connection = await RawConnection.open(recorder.url);
+  const connection = await RawConnection.open(pipe.url);
   connection.write(head);
   const received = await connection.closed;
   expect(received).toBe(`HTTP/1.1 100 Continue\r\n\r\n${ok.slice(0, -2)}`);
-  const [entry] = recorder.log.after(0);
+  const [entry] = pipe.log.after(0);
   expect(entry?.response.bytes.toString()).toBe(received);
   expect(entry?.ended).toBe("truncated");
 });
 
-test("the field of a marked request is added before the empty line, wherever the head is split", async () => {
-  for (let at = 1; at < head.length; at++) {
-    const seen: Buffer[] = [];
-    await using recorder = await start(
-      {
-        data(socket, chunk) {
-          seen.push(Buffer.from(chunk));
-          if (Buffer.concat(seen).toString().endsWith("\r\n\r\n")) socket.write(ok);
-        },
+test("an interim response that was sent before the final one is in the log with it", async () => {
+  await using pipe = await start(
+    {
+      data(socket) {
+        socket.write("HTTP/1.1 100 Continue\r\n\r\n");
+        setTimeout(() => socket.write(ok), 20);
       },
-      {},
-    );
-    const connection = await RawConnection.open(recorder.url);
-    connection.write(head.slice(0, at));
-    await Bun.sleep(1);
-    connection.write(head.slice(at));
-    await connection.until((received) => (received.endsWith("body") ? true : undefined));
-    expect(Buffer.concat(seen).toString()).toBe("GET / HTTP/1.1\r\nHost: x\r\nX-Mark: 1\r\n\r\n");
-    const [entry] = recorder.log.after(0);
-    expect(entry?.request.bytes.toString()).toBe(head);
-    expect(recorder.forgotten).toHaveLength(1);
-    connection.terminate();
-  }
+    },
+    wireEffect({ body: "wrongLength" }),
+  );
+  const connection = await RawConnection.open(pipe.url);
+  connection.write(head);
+  expect(await connection.closed).toBe(`HTTP/1.1 100 Continue\r\n\r\n${ok.replace("4", "3")}`);
+  const [entry] = pipe.log.after(0);
+  expect(entry?.response.bytes.toString()).toBe(connection.received);
 });
 
-test("responses behind one that is held come after it, in their order", async () => {
+test("responses behind one that is slowed down come after it, in their order", async () => {
   let requests = 0;
-  await using recorder = await start(
+  await using pipe = await start(
     {
       data(socket, chunk) {
         const count = chunk.toString().split("GET").length - 1;
         for (let each = 0; each < count; each++) socket.write(ok.replace("body", `bod${++requests}`));
       },
     },
-    { delayMs: 30 },
+    wireEffect({ bytesPerSecond: 2_000 }),
   );
-  const connection = await RawConnection.open(recorder.url);
+  const connection = await RawConnection.open(pipe.url);
   connection.write(head.repeat(3));
   const received = await connection.until((all) => (all.endsWith("bod3") ? all : undefined));
   expect(received?.match(/bod\d/g)).toEqual(["bod1", "bod2", "bod3"]);
-  expect(recorder.log.last).toBe(3);
+  expect(pipe.log.last).toBe(3);
   connection.terminate();
 });
 
-test("a client that goes while its response is held is in the log as such, and the timer is stopped", async () => {
+test("a client that goes while its response is slowed down is in the log with what it got, and the timer is stopped", async () => {
   let isAnswered = false;
   const data = (socket: Upstream) => {
     isAnswered = true;
     socket.write(ok);
   };
-  await using recorder = await start({ data }, { delayMs: 3_600_000 });
-  const connection = await RawConnection.open(recorder.url);
+  await using pipe = await start({ data }, wireEffect({ bytesPerSecond: 1 }));
+  const connection = await RawConnection.open(pipe.url);
   connection.write(head);
   while (!isAnswered) await Bun.sleep(5);
   connection.terminate();
-  await recorder.log.waitFor(0, AbortSignal.timeout(5_000));
-  expect([...recorder.log.after(0)]).toMatchObject([{ ended: "clientAborted", response: { length: 0 } }]);
+  await pipe.log.waitFor(0, AbortSignal.timeout(5_000));
+  expect([...pipe.log.after(0)]).toMatchObject([{ ended: "clientAborted", response: { length: 0 } }]);
+});
+
+test("a reset closes the connections with a request that has no response, and nothing of them is in the log", async () => {
+  let isAsked = false;
+  await using pipe = await start({
+    data(socket, chunk) {
+      isAsked = true;
+      if (chunk.toString().startsWith("GET / ")) socket.write(ok);
+    },
+  });
+  const [idle, waiting, sending] = await Promise.all([1, 2, 3].map(() => RawConnection.open(pipe.url)));
+  idle?.write(head);
+  await idle?.until((received) => (received.endsWith("body") ? true : undefined));
+  isAsked = false;
+  waiting?.write("GET /later HTTP/1.1\r\n\r\n");
+  while (!isAsked) await Bun.sleep(1);
+  isAsked = false;
+  sending?.write("GE");
+  while (!isAsked) await Bun.sleep(1);
+  pipe.pipe.discardUnfinished();
+  expect(await Promise.all([waiting?.closed, sending?.closed])).toEqual(["", ""]);
+  idle?.write(head);
+  await idle?.until((received) => (received.split("body").length > 2 ? true : undefined));
+  expect(Array.from(pipe.log.after(0), ({ connection }) => connection)).toEqual([1, 1]);
+  idle?.terminate();
 });
 
 test("more requests than are read at once are all answered, in their order", async () => {
   let count = 0;
   let rest = "";
-  await using recorder = await start({
+  await using pipe = await start({
     data(socket, chunk) {
       rest += chunk.toString();
       for (let end = rest.indexOf("\r\n\r\n"); end !== -1; end = rest.indexOf("\r\n\r\n")) {
@@ -269,32 +263,12 @@ test("more requests than are read at once are all answered, in their order", asy
       }
     },
   });
-  const connection = await RawConnection.open(recorder.url);
+  const connection = await RawConnection.open(pipe.url);
   connection.write(head.repeat(1_000));
   connection.end();
   const received = await connection.closed;
   expect([...(received.match(/\d{4}(?=HTTP|$)/g) ?? [])]).toEqual(
     Array.from({ length: 1_000 }, (_, index) => String(1_000 + index)),
   );
-  expect(recorder.log.last).toBe(1_000);
-});
-
-test("a client that pipelines without end to a server that does not answer is stopped, and may leave", async () => {
-  let received = 0;
-  let closed = false;
-  await using recorder = await start({
-    data: (_, chunk) => (received += chunk.length),
-    close: () => {
-      closed = true;
-    },
-  });
-  const connection = await RawConnection.open(recorder.url);
-  connection.write(head.repeat(1_000_000));
-  expect(await settled(() => received)).toBe(64 * head.length);
-  connection.terminate();
-  while (!closed) await Bun.sleep(5);
-  await recorder.log.waitFor(63, AbortSignal.timeout(5_000));
-  expect(new Set(Array.from(recorder.log.after(0), ({ ended }) => ended))).toEqual(
-    new Set(["clientAborted"]),
-  );
+  expect(pipe.log.last).toBe(1_000);
 });

@@ -1,4 +1,4 @@
-// The recorder of a sandbox: clients receive what they would receive without it, and every byte is in the log.
+// The pipe of a sandbox: clients receive what they would receive without it, and every byte is in the log.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { plantJson, type Target } from "../../support/http.ts";

@@ -1,0 +1,529 @@
+// The pipe in front of the public listener. It passes bytes on in both directions without parsing them, and keeps those of each
+// connection until the handler's view of it says which request they belong to: the handler begins an exchange, and the pipe
+// files the bytes when the response to it has passed. What a handler cannot do to a connection, the pipe does for it: cut,
+// change or slow down a response, and close or reset a connection without one.
+
+import type { Socket } from "bun";
+import { KeptBytes, KeptBytesBudget, messageBytesMax, type StoredMessage } from "./kept-bytes.ts";
+import {
+  type Framing,
+  findHeadEnd,
+  findResponseEnd,
+  framingOf,
+  parseRequestHead,
+  readChunks,
+} from "./message.ts";
+import type { Ending, ForcedBy, RecordedRequest, RequestLog } from "./request-log.ts";
+
+export interface PipeOptions {
+  readonly host: string;
+  /** 0 for a free one. */
+  readonly port: number;
+  /** The port of the public listener, on 127.0.0.1. */
+  readonly serverPort: number;
+  readonly log: Pick<RequestLog, "add">;
+}
+
+/** What happens to a response on its way to the client. */
+export interface WireEffect {
+  /** Changes the bytes, and says how the response ends; without it they are sent as they are. */
+  readonly change?: ((response: Buffer) => ChangedResponse) | undefined;
+  readonly bytesPerSecond?: number | undefined;
+}
+
+export interface ChangedResponse {
+  readonly bytes: Buffer;
+  /** How the connection ends after the bytes; undefined if it stays open. */
+  readonly end?: "close" | "reset" | undefined;
+  readonly ended: Ending;
+}
+
+/** A request that the handler has, until its bytes are in the log. */
+export interface Exchange {
+  forced: ForcedBy | undefined;
+  /** Set it before the response is returned. */
+  effect: WireEffect | undefined;
+  /** Whether the connection is closed. */
+  readonly isClosed: boolean;
+  /** Closes or resets the connection without a response. */
+  drop(end: "close" | "reset"): void;
+}
+
+/** The time within which a client must read the rest of a response after the server has closed the connection. */
+const unreadMsMax = 30_000;
+
+/** The time for which a client may take to close its side after the server has; see Connection.#endClient. */
+const lingerMsMax = 1_000;
+
+/** The interval of pieces that are sent slowly. */
+const slowStepMsMin = 10;
+
+interface Shared {
+  readonly log: Pick<RequestLog, "add">;
+  readonly serverPort: number;
+  readonly budget: KeptBytesBudget;
+  readonly connections: Set<Connection>;
+  /** The connections by the ports of this process to the public listener. */
+  readonly byServerPort: Map<number, Connection>;
+}
+
+export class Pipe {
+  /** Such as http://127.0.0.1:8080. */
+  readonly origin: string;
+  readonly #shared: Shared;
+  readonly #listener: Bun.TCPSocketListener<Connection>;
+
+  /** Throws the error of Bun.listen if the address cannot be bound. */
+  constructor({ host, port, serverPort, log }: PipeOptions) {
+    const shared: Shared = {
+      log,
+      serverPort,
+      budget: new KeptBytesBudget(),
+      connections: new Set(),
+      byServerPort: new Map(),
+    };
+    let connections = 0;
+    this.#shared = shared;
+    this.#listener = Bun.listen<Connection>({
+      hostname: host,
+      port,
+      allowHalfOpen: true,
+      socket: {
+        open(client) {
+          client.data = new Connection(++connections, client, shared);
+          client.data.connect();
+        },
+        data: ({ data }, chunk) => data.readClient(chunk),
+        drain: ({ data }) => data.drainClient(),
+        end: ({ data }) => data.endOfClient(),
+        close: ({ data }) => data.closeOfClient(),
+        // A close follows.
+        error: () => undefined,
+      },
+    });
+    this.origin = new URL(`http://${host.includes(":") ? `[${host}]` : host}:${this.#listener.port}`).origin;
+  }
+
+  /**
+   * Begins the exchange of a request; undefined if its connection is gone. Call it in the handler before anything that waits.
+   *
+   * @param clientPort of the connection, as the server sees it.
+   */
+  begin({ method, headers }: Request, clientPort: number | undefined): Exchange | undefined {
+    if (clientPort === undefined) return undefined;
+    return this.#shared.byServerPort.get(clientPort)?.begin(method, framingOf(headers));
+  }
+
+  /** Closes every connection with a request that is not in the log yet, and keeps nothing of it. */
+  discardUnfinished(): void {
+    for (const connection of this.#shared.connections) connection.discardUnfinished();
+  }
+
+  stopAccepting(): void {
+    this.#listener.stop(false);
+  }
+
+  /** Closes the listener, and all connections that do not close by themselves within a second. */
+  async stop(): Promise<void> {
+    this.#listener.stop(false);
+    const { connections } = this.#shared;
+    const deadline = performance.now() + lingerMsMax;
+    while (connections.size > 0 && performance.now() < deadline) await Bun.sleep(1);
+    for (const connection of connections) connection.close();
+  }
+}
+
+/** Writes to a socket what it takes, and the rest later. */
+class Outlet {
+  socket: Socket<Connection> | undefined;
+  readonly #onChange: () => void;
+  /** What the socket has not taken: less than what was read at once from the other side, which is paused then. */
+  #waiting: Buffer[] = [];
+  #isEnding = false;
+  #onFlushed: (() => void) | undefined;
+
+  /** @param onChange called when bytes wait, and when none do any more. */
+  constructor(onChange: () => void) {
+    this.#onChange = onChange;
+  }
+
+  /** Whether the socket is open and has taken everything. */
+  get isFlushed(): boolean {
+    return this.socket !== undefined && this.#waiting.length === 0;
+  }
+
+  write(bytes: Buffer): void {
+    if (bytes.length === 0 || this.#isEnding) return;
+    const written = this.isFlushed ? Math.max(0, this.socket?.write(bytes) ?? 0) : 0;
+    if (written === bytes.length) return;
+    this.#waiting.push(Buffer.from(bytes.subarray(written)));
+    this.#onChange();
+  }
+
+  /** Writes what is waiting. */
+  flush(): void {
+    if (this.socket === undefined) return;
+    while (this.#waiting.length > 0) {
+      const [first = Buffer.alloc(0)] = this.#waiting;
+      const written = Math.max(0, this.socket.write(first));
+      if (written < first.length) {
+        this.#waiting[0] = first.subarray(written);
+        return;
+      }
+      this.#waiting.shift();
+    }
+    this.#onChange();
+    this.#onFlushed?.();
+    this.#onFlushed = undefined;
+  }
+
+  /** Calls back once everything is written, and takes no more bytes. */
+  end(onFlushed: () => void): void {
+    if (this.#isEnding) return;
+    this.#isEnding = true;
+    if (this.isFlushed) onFlushed();
+    else this.#onFlushed = onFlushed;
+  }
+}
+
+/** The exchange that a connection has begun. */
+class PendingExchange implements Exchange {
+  forced: ForcedBy | undefined;
+  effect: WireEffect | undefined;
+  isClosed = false;
+  readonly method: string;
+  readonly #framing: Framing;
+  readonly drop: (end: "close" | "reset") => void;
+  /** Whether its response has passed. */
+  isAnswered = false;
+  response: StoredMessage = { bytes: Buffer.alloc(0), length: 0 };
+  ended: Ending = "complete";
+  /** The index of the chunk from which on the body is not complete. */
+  #chunksFrom: number | undefined;
+
+  constructor(method: string, framing: Framing, drop: (end: "close" | "reset") => void) {
+    this.method = method;
+    this.#framing = framing;
+    this.drop = drop;
+  }
+
+  /** The length of the request in the bytes of its client; undefined if the rest is still to arrive. */
+  requestLength(received: KeptBytes): number | undefined {
+    const { stored, length } = received;
+    const headEnd = findHeadEnd(stored);
+    // The bytes could not be kept.
+    if (headEnd === undefined) return length;
+    if (this.#framing !== "chunked") {
+      const end = headEnd + this.#framing;
+      return end <= length ? end : undefined;
+    }
+    const { end, isComplete } = readChunks(stored, this.#chunksFrom ?? headEnd);
+    this.#chunksFrom = end;
+    return isComplete ? end : undefined;
+  }
+}
+
+class Connection {
+  readonly #number: number;
+  readonly #shared: Shared;
+  readonly #client: Socket<Connection>;
+  #server: Socket<Connection> | undefined;
+  readonly #toClient = new Outlet(() => this.#pauseOrResume());
+  readonly #toServer = new Outlet(() => this.#pauseOrResume());
+  #clientIsPaused = false;
+  #serverIsPaused = false;
+  /** The bytes of the client and of the server since the last request that is in the log. */
+  readonly #received: KeptBytes;
+  readonly #sent: KeptBytes;
+  /** The requests that the handler has and the log has not, in their order. */
+  #exchanges: PendingExchange[] = [];
+  /** When the first byte in #received arrived. */
+  #startedAt = 0;
+  #start = 0;
+  /** The end of the response in #sent, once its head is there. */
+  #responseEnd: number | undefined;
+  /** The bytes of a response that is changed or slowed down, until it is complete. */
+  #held: Buffer[] = [];
+  /** Whether a response is being slowed down; what the server sends after it waits. */
+  #isDelivering = false;
+  #afterDelivery: Buffer[] = [];
+  #serverHasEnded = false;
+  #clientHasEnded = false;
+  #isClosed = false;
+  /** Does not keep the process running. */
+  #timer: Timer | undefined;
+
+  constructor(number: number, client: Socket<Connection>, shared: Shared) {
+    this.#number = number;
+    this.#client = client;
+    this.#shared = shared;
+    this.#received = new KeptBytes(shared.budget);
+    this.#sent = new KeptBytes(shared.budget);
+    shared.connections.add(this);
+    this.#toClient.socket = client;
+  }
+
+  /** Connects to the public listener; the client is read when that is done. */
+  connect(): void {
+    this.#pauseOrResume();
+    Bun.connect<Connection>({
+      hostname: "127.0.0.1",
+      port: this.#shared.serverPort,
+      data: this,
+      allowHalfOpen: true,
+      socket: {
+        open: (server) => this.#connected(server),
+        data: (_, chunk) => this.readServer(chunk),
+        drain: () => this.#toServer.flush(),
+        end: () => this.#endOfServer(),
+        close: () => this.#endOfServer(),
+        error: () => undefined,
+      },
+      // The server is stopping.
+    }).catch(() => this.close());
+  }
+
+  #connected(server: Socket<Connection>): void {
+    if (this.#isClosed) {
+      server.terminate();
+      return;
+    }
+    this.#server = server;
+    this.#shared.byServerPort.set(server.localPort, this);
+    this.#toServer.socket = server;
+    this.#toServer.flush();
+  }
+
+  /** A side is read only while what it sends can be passed on. */
+  #pauseOrResume(): void {
+    if (this.#isClosed) return;
+    const pausesClient = !this.#toServer.isFlushed;
+    if (pausesClient !== this.#clientIsPaused) {
+      this.#clientIsPaused = pausesClient;
+      if (pausesClient) this.#client.pause();
+      else this.#client.resume();
+    }
+    const pausesServer = !this.#toClient.isFlushed || this.#isDelivering;
+    if (pausesServer !== this.#serverIsPaused) {
+      this.#serverIsPaused = pausesServer;
+      if (pausesServer) this.#server?.pause();
+      else this.#server?.resume();
+    }
+  }
+
+  begin(method: string, framing: Framing): Exchange {
+    const exchange = new PendingExchange(method, framing, (end) => this.#drop(exchange, end));
+    this.#exchanges.push(exchange);
+    return exchange;
+  }
+
+  readClient(chunk: Buffer): void {
+    // The response is the last one: what follows is not read by the server.
+    if (this.#serverHasEnded) return;
+    if (this.#received.length === 0) this.#startClock();
+    this.#received.append(chunk);
+    this.#toServer.write(chunk);
+    // The rest of a request that was answered before it had arrived.
+    if (this.#exchanges[0]?.isAnswered) this.#fileAnswered();
+  }
+
+  #startClock(): void {
+    this.#startedAt = Date.now();
+    this.#start = performance.now();
+  }
+
+  drainClient(): void {
+    this.#toClient.flush();
+  }
+
+  /** The client sends nothing more; it may still read. */
+  endOfClient(): void {
+    this.#clientHasEnded = true;
+    // As the server does: a client that ends its side before its response is one that has gone.
+    if (this.#serverHasEnded || this.#isDelivering) this.close();
+    else this.#toServer.end(() => this.#server?.shutdown());
+  }
+
+  /** The client has closed or reset the connection. */
+  closeOfClient(): void {
+    this.#clientHasEnded = true;
+    this.close();
+  }
+
+  readServer(chunk: Buffer): void {
+    if (this.#isDelivering) {
+      this.#afterDelivery.push(chunk);
+      return;
+    }
+    this.#sent.append(chunk);
+    for (let rest = chunk; rest.length > 0; ) {
+      const exchange = this.#exchanges.find(({ isAnswered }) => !isAnswered);
+      const before = this.#sent.length - rest.length;
+      // Without an exchange the parser rejects what is not a request, and ends the connection.
+      if (exchange !== undefined)
+        this.#responseEnd ??= findResponseEnd(before === 0 ? rest : this.#sent.stored, exchange.method);
+      const end = this.#responseEnd;
+      const isComplete = end !== undefined && end <= this.#sent.length;
+      const own = isComplete ? rest.subarray(0, end - before) : rest;
+      if (exchange?.effect !== undefined) this.#held.push(own);
+      if (isComplete && exchange !== undefined) {
+        this.#responseEnd = undefined;
+        exchange.response = this.#sent.take(end);
+        rest = rest.subarray(own.length);
+        if (exchange.effect !== undefined) {
+          this.#sent.take();
+          this.#deliver(exchange, exchange.effect, rest);
+          return;
+        }
+        exchange.isAnswered = true;
+        // First, so that a client that has the response finds the request in the log.
+        this.#fileAnswered();
+      } else rest = rest.subarray(own.length);
+      if (exchange?.effect === undefined) this.#toClient.write(own);
+    }
+  }
+
+  /** Files the requests that have arrived and were answered. */
+  #fileAnswered(): void {
+    for (let [first] = this.#exchanges; first?.isAnswered; [first] = this.#exchanges) {
+      const length = first.requestLength(this.#received);
+      if (length === undefined) return;
+      this.#file(first, length);
+    }
+  }
+
+  /** Adds the first exchange to the log. */
+  #file({ response, forced, ended }: PendingExchange, length: number | undefined): void {
+    this.#exchanges.shift();
+    this.#add({ request: this.#received.take(length), response, forced, ended });
+    // A pipelined request.
+    if (this.#received.length > 0) this.#startClock();
+  }
+
+  #add(request: Pick<RecordedRequest, "request" | "response" | "forced" | "ended">): void {
+    this.#shared.log.add({
+      connection: this.#number,
+      startedAt: this.#startedAt,
+      durationMs: performance.now() - this.#start,
+      ...request,
+    });
+  }
+
+  /** Files what is left when the connection ends. */
+  #fileRest(): void {
+    const unanswered: Ending = this.#clientHasEnded ? "clientAborted" : "dropped";
+    for (let [first] = this.#exchanges; first !== undefined; [first] = this.#exchanges) {
+      if (!first.isAnswered) {
+        const sent = this.#sent.take();
+        if (first.effect === undefined) first.response = sent;
+        first.ended = unanswered === "dropped" && first.response.length > 0 ? "truncated" : unanswered;
+      }
+      this.#file(first, first.requestLength(this.#received));
+    }
+    if (this.#received.length === 0 && this.#sent.length === 0) return;
+    const [request, response] = [this.#received.take(), this.#sent.take()];
+    // The server answers what is not a request, and requests with a head that is too large.
+    const isHttp = parseRequestHead(request.bytes.subarray(0, findHeadEnd(request.bytes) ?? 0)) !== undefined;
+    const ended = response.length === 0 ? unanswered : isHttp ? "complete" : "notHttp";
+    this.#add({ request, response, forced: undefined, ended });
+  }
+
+  /** Sends a response that is changed or slowed down. The server is not read meanwhile, and continues with the rest. */
+  #deliver(exchange: PendingExchange, { change, bytesPerSecond }: WireEffect, rest: Buffer): void {
+    const held = Buffer.concat(this.#held);
+    this.#held = [];
+    // An interim response that was sent before.
+    const passed = exchange.response.bytes.subarray(0, exchange.response.length - held.length);
+    this.#isDelivering = true;
+    if (rest.length > 0) this.#afterDelivery.push(rest);
+    this.#pauseOrResume();
+    const { bytes, end, ended } = change?.(held) ?? { bytes: held, end: undefined, ended: "complete" };
+    const rate = bytesPerSecond ?? Number.POSITIVE_INFINITY;
+    const startedAt = performance.now();
+    let sent = 0;
+    const sendMore = () => {
+      const due =
+        bytesPerSecond === undefined ? bytes.length : ((performance.now() - startedAt) / 1_000) * rate;
+      const piece = bytes.subarray(sent, Math.max(sent, Math.floor(due)));
+      sent += piece.length;
+      exchange.response = {
+        bytes: Buffer.concat([passed, bytes.subarray(0, Math.min(sent, messageBytesMax))]),
+        length: passed.length + sent,
+      };
+      if (sent < bytes.length) {
+        this.#toClient.write(piece);
+        this.#timer = setTimeout(sendMore, Math.max(slowStepMsMin, 1_000 / rate)).unref();
+        return;
+      }
+      exchange.isAnswered = true;
+      exchange.ended = ended;
+      if (end === undefined) this.#fileAnswered();
+      else this.#file(exchange, exchange.requestLength(this.#received));
+      this.#toClient.write(piece);
+      if (end === undefined) this.#continue();
+      else this.#toClient.end(() => this.close(end));
+    };
+    sendMore();
+  }
+
+  /** Continues to read the server after a response that was changed or slowed down. */
+  #continue(): void {
+    this.#isDelivering = false;
+    for (let next = this.#afterDelivery.shift(); next !== undefined; next = this.#afterDelivery.shift()) {
+      this.readServer(next);
+      if (this.#isDelivering) return;
+    }
+    this.#pauseOrResume();
+    if (this.#serverHasEnded) this.#endClient();
+  }
+
+  #drop(exchange: PendingExchange, end: "close" | "reset"): void {
+    if (this.#isClosed || this.#exchanges[0] !== exchange) return;
+    exchange.ended = "dropped";
+    this.#file(exchange, exchange.requestLength(this.#received));
+    this.close(end);
+  }
+
+  #endOfServer(): void {
+    if (this.#serverHasEnded || this.#isClosed) return;
+    this.#serverHasEnded = true;
+    if (!this.#isDelivering) this.#endClient();
+  }
+
+  /** Ends the client's connection after what the server has sent. */
+  #endClient(): void {
+    this.#fileRest();
+    this.#timer = setTimeout(() => this.close(), unreadMsMax).unref();
+    this.#toClient.end(() => {
+      clearTimeout(this.#timer);
+      if (this.#clientHasEnded) return this.close();
+      // A close with unread bytes of the client would reset the connection, and the client might lose the response.
+      this.#client.shutdown();
+      this.#timer = setTimeout(() => this.close(), lingerMsMax).unref();
+    });
+  }
+
+  discardUnfinished(): void {
+    if (this.#exchanges.length === 0 && this.#received.length === 0) return;
+    const discarded = this.#exchanges;
+    this.#exchanges = [];
+    this.#received.take();
+    this.#sent.take();
+    this.close();
+    for (const exchange of discarded) exchange.isClosed = true;
+  }
+
+  close(end: "close" | "reset" = "close"): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    for (const exchange of this.#exchanges) exchange.isClosed = true;
+    this.#fileRest();
+    this.#shared.connections.delete(this);
+    if (this.#server !== undefined) this.#shared.byServerPort.delete(this.#server.localPort);
+    if (end === "reset") this.#client.terminate();
+    else this.#client.end();
+    if (this.#clientHasEnded && this.#serverHasEnded) this.#server?.end();
+    else this.#server?.terminate();
+  }
+}

@@ -1,0 +1,96 @@
+// The ends of HTTP messages, and their parts.
+
+import { describe, expect, test } from "bun:test";
+import {
+  findInterimEnd,
+  findResponseEnd,
+  framingOf,
+  parseFieldLine,
+  parseRequestHead,
+  parseResponseHead,
+  readChunks,
+} from "../../../src/sandbox/message.ts";
+
+describe("a field line", () => {
+  test.each<[line: string, field: [string, string] | undefined]>([
+    ["Host:x", ["Host", "x"]],
+    ["Empty:", ["Empty", ""]],
+    ["A-b: \t c: d\t ", ["A-b", "c: d"]],
+    ["A: \u00a0x\v", ["A", "\u00a0x\v"]],
+    ["A : x", undefined],
+    [" folded: x", undefined],
+    [": x", undefined],
+    ["no colon", undefined],
+  ])("%p", (line, field) => {
+    expect(parseFieldLine(line)).toEqual(field);
+  });
+
+  test("millions of blanks in a value and after it are parsed, which takes hours unless the time is linear", () => {
+    const blanks = " ".repeat(4_000_000);
+    expect(parseFieldLine(`A:${blanks}a${blanks}b${blanks}`)?.[1]).toBe(`a${blanks}b`);
+  });
+});
+
+describe("a head", () => {
+  test("is parsed with the empty lines before it, and rejected where a line is not a field", () => {
+    expect(parseRequestHead(Buffer.from("\r\n\r\nPOST /a?b HTTP/1.0\r\nA: b\r\nA: c\r\n\r\n"))).toEqual({
+      method: "POST",
+      target: "/a?b",
+      version: "HTTP/1.0",
+      headers: [
+        ["A", "b"],
+        ["A", "c"],
+      ],
+    });
+    for (const head of ["GET / HTTP/1.1\r\nA : b\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "x\r\n\r\n"])
+      expect(parseRequestHead(Buffer.from(head))).toBeUndefined();
+    expect(parseResponseHead(Buffer.from("HTTP/1.1 204 No Content\r\n\r\n"))).toEqual({
+      status: 204,
+      headers: [],
+    });
+  });
+
+  test("says how the body is framed", () => {
+    expect(framingOf(new Headers())).toBe(0);
+    expect(framingOf(new Headers({ "Content-Length": "26, 26" }))).toBe(26);
+    expect(framingOf(new Headers({ "Transfer-Encoding": "chunked" }))).toBe("chunked");
+  });
+});
+
+test.each<[string, content: string, end: number | undefined]>([
+  ["3\r\nabc\r\n0\r\n\r\n", "abc", 13],
+  ["3;x=y\r\nabc\r\n1\r\nd\r\n0\r\nA: b\r\n\r\nrest", "abcd", 29],
+  ["A\r\n0123456789\r\n000\r\n\r\n", "0123456789", 22],
+  ["3\r\nabc\r\n0\r\nA: b\r\n", "abc", undefined],
+  ["3\r\nab", "ab", undefined],
+  ["3\r", "", undefined],
+  ["x\r\nabc\r\n", "", undefined],
+])("chunks %p", (text, content, end) => {
+  const bytes = Buffer.from(text);
+  const read = readChunks(bytes, 0);
+  expect(Buffer.concat(read.content).toString()).toBe(content);
+  expect(read.isComplete ? read.end : undefined).toBe(end);
+  // From where it stopped the rest is read.
+  for (let at = 0; at < bytes.length; at++) {
+    const first = readChunks(bytes.subarray(0, at), 0);
+    const next = readChunks(bytes, first.end);
+    expect([next.isComplete, next.end]).toEqual(
+      first.isComplete ? [false, first.end] : [read.isComplete, read.end],
+    );
+  }
+});
+
+test("a response ends after its length, behind the interim ones", () => {
+  const response = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n";
+  const head = Buffer.from(response);
+  expect(findResponseEnd(head, "POST")).toBe(head.length + 2);
+  expect(findResponseEnd(head, "HEAD")).toBe(head.length);
+  expect(findResponseEnd(head.subarray(0, -1), "POST")).toBeUndefined();
+  const interim = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n");
+  expect(findResponseEnd(interim, "POST")).toBeUndefined();
+  expect(findResponseEnd(Buffer.concat([interim, interim, head]), "POST")).toBe(
+    2 * interim.length + head.length + 2,
+  );
+  expect(findInterimEnd(Buffer.concat([interim, head]))).toBe(interim.length);
+  expect(findResponseEnd(Buffer.from("HTTP/1.1 204 No Content\r\n\r\n"), "OPTIONS")).toBe(27);
+});
