@@ -5,6 +5,7 @@ import packageJson from "../../package.json";
 import { randomBytes } from "../core/auth/token.ts";
 import { printable, textStyle } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
+import type { RunningServer } from "../core/server.ts";
 import { formatBanner, formatRows } from "./banner.ts";
 import { withSettings } from "./config/command-options.ts";
 import {
@@ -67,10 +68,17 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
   const store = await sandbox.openStore(ownProcess.storeEvents.onUnavailable);
   resources.defer(() => store.close());
 
-  const console = createConsole(serveConfig, { store, events, now, wallNow });
+  const console = createConsole(serveConfig, {
+    store,
+    events,
+    fetch: (request) => server.fetch(request),
+    now,
+    wallNow,
+  });
+  resources.defer(() => console?.close());
   const sessions =
     console?.sessions ?? new Sessions({ passwordHash: config.adminPasswordHash, now, randomBytes });
-  const server = await serving.listen(
+  const server: RunningServer = await serving.listen(
     {
       ...serving.serverOptions(serveConfig),
       store,
@@ -79,7 +87,6 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
       now,
       wallNow,
       extend(internals) {
-        const ofConsole = console?.extend(internals);
         const ofSandbox = sandbox.extend({
           handlerDependencies: internals.handlerDependencies,
           sessions,
@@ -88,9 +95,9 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
           emit: events.emit,
         });
         return {
-          ...ofConsole,
           ...ofSandbox,
-          adminRoutes: [...ofSandbox.adminRoutes, ...(ofConsole?.adminRoutes ?? [])],
+          ...(console !== undefined && { afterBatch: console.afterBatch }),
+          adminRoutes: [...ofSandbox.adminRoutes, ...(console === undefined ? [] : [console.adminRoutes])],
         };
       },
     },

@@ -4,7 +4,6 @@ import { dirname, resolve } from "node:path";
 import packageJson from "../../package.json";
 import { Backups, type RunningCopy } from "../console/backups.ts";
 import { TrustedProxies } from "../console/client-address.ts";
-import { ConsoleToken } from "../console/console-token.ts";
 import { Exports } from "../console/exports.ts";
 import { Imports } from "../console/imports.ts";
 import { Indexes } from "../console/indexes.ts";
@@ -18,10 +17,10 @@ import { RecentSamples } from "../console/recent-samples.ts";
 import { Requests } from "../console/requests.ts";
 import { Sessions } from "../console/sessions.ts";
 import { Tokens } from "../console/tokens.ts";
+import type { AdminRoutes } from "../core/admin/server.ts";
 import { randomBytes } from "../core/auth/token.ts";
-import { createHandler, type HandlerDependencies, inProcess } from "../core/http/handler.ts";
 import type { Clock, ServerEvents } from "../core/observability/server-event.ts";
-import type { ServerExtension, ServerInternals } from "../core/server.ts";
+import type { FinishedBatch } from "../core/store/group-commit.ts";
 import type { PlantReader } from "../core/store/plant-reader.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import type { ServeConfig } from "./config/resolve.ts";
@@ -37,65 +36,47 @@ export interface ConsoleDependencies {
   readonly store: PlantStore;
   /** The console's charts subscribe to them. */
   readonly events: ServerEvents;
+  /** Responds to a request as the public listener does. Called when the server has started. */
+  readonly fetch: (request: Request) => Promise<Response>;
   readonly now: Clock;
   /** Milliseconds since the epoch: the clock by which tokens expire. */
   readonly wallNow: () => number;
 }
 
-/** The console, which is created with the server, and what the sandbox shares with it. */
+/** The console, for the options of the server, and what the sandbox shares with it. */
 export interface ServedConsole {
-  /** Of the console's password. */
+  readonly adminRoutes: AdminRoutes;
+  readonly afterBatch: (batch: FinishedBatch) => void;
+  /** The sessions of those who have given the console's password. */
   readonly sessions: Sessions;
   /** Makes the console forget what it knows of plants: call it when all of them were replaced. */
   forgetPlants(): void;
-  extend(internals: ServerInternals): ServerExtension;
+  /** Call it when the server has stopped, before the store is closed. */
+  close(): Promise<void>;
 }
 
 /** Undefined if the console is off. */
 export function createConsole(
   config: ServeConfig,
-  dependencies: ConsoleDependencies,
+  { store, events, fetch, now, wallNow }: ConsoleDependencies,
 ): ServedConsole | undefined {
   if (config.console === "off" || config.adminPort === "off") return undefined;
-  const { now } = dependencies;
-  const sessions = new Sessions({ passwordHash: config.adminPasswordHash, now, randomBytes });
-  const recentCreates = new RecentCreates(recentCreatesMax);
-  let operatorConsole: OperatorConsole | undefined;
-  return {
-    sessions,
-    forgetPlants() {
-      recentCreates.clear();
-      operatorConsole?.forgetPlants();
-    },
-    extend(internals) {
-      operatorConsole = composeConsole(config, { ...dependencies, ...internals, sessions, recentCreates });
-      return { adminRoutes: [operatorConsole], afterBatch: (batch) => recentCreates.add(batch) };
-    },
-  };
-}
-
-interface ConsoleResources extends ConsoleDependencies, ServerInternals {
-  readonly sessions: Sessions;
-  readonly recentCreates: RecentCreates;
-}
-
-function composeConsole(config: ServeConfig, parts: ConsoleResources): OperatorConsole {
-  const { adminNames, trustedProxies, bodyBytesMax, database } = config;
-  const { store, recentCreates, resources, events, now, wallNow, groupCommit, lookupHash } = parts;
+  const { adminNames, trustedProxies, bodyBytesMax, basePath, database } = config;
   const { emit } = events;
+  const resources = new AsyncDisposableStack();
   const history = new RecentSamples(now(), Date.now());
   events.subscribe((event) => history.handle(event));
   const recent = new RecentRequests(recentRequestsMax);
   events.subscribe((event) => recent.handle(event));
-  const create = (
-    headers: Headers,
-    body: string,
-    authenticator: HandlerDependencies["authenticator"] = parts.handlerDependencies.authenticator,
-  ) => {
-    const handler = createHandler({ ...parts.handlerDependencies, authenticator });
-    const url = `${inProcess.origin}${handler.plantsPath}`;
-    return handler.handle(new Request(url, { method: "POST", headers, body }), inProcess);
+  const recentCreates = new RecentCreates(recentCreatesMax);
+  const creates: Pick<PlantStore, "create"> = {
+    async create(entries) {
+      const outcomes = await store.create(entries);
+      recentCreates.add({ entries, outcomes });
+      return outcomes;
+    },
   };
+  const sessions = new Sessions({ passwordHash: config.adminPasswordHash, now, randomBytes });
 
   // Opened at once: on SQLite it is a thread, and Bun ends the process if a thread starts when no descriptor is free.
   let opening: Promise<PlantReader> | undefined;
@@ -110,9 +91,8 @@ function composeConsole(config: ServeConfig, parts: ConsoleResources): OperatorC
   reader().catch(() => undefined);
   resources.defer(async () => (await opening?.catch(() => undefined))?.close());
 
-  const imports = new Imports({ groupCommit, recordBytesMax: bodyBytesMax, emit, now });
+  const imports = new Imports({ store: creates, recordBytesMax: bodyBytesMax, emit, now });
   resources.defer(() => imports.close());
-  const requests = new Requests(recent, () => Date.now() - now());
   const file = sqliteFile(database);
   const backups =
     file === undefined
@@ -124,51 +104,52 @@ function composeConsole(config: ServeConfig, parts: ConsoleResources): OperatorC
           wallNow: Date.now,
         });
   resources.defer(() => backups?.close());
-  const consoleToken = new ConsoleToken({ store: store.tokens, lookupHash, wallNow, randomBytes });
   const inventory = new Inventory({
-    ...{ reader, recentCreates, now },
+    reader,
+    recentCreates,
+    now,
     bytesOnDisk: () => store.bytesOnDisk(),
     wallNow: Date.now,
   });
   const onEdited: PlantsDependencies["onEdited"] = ({ id, replacement }, client) => {
-    if (replacement === undefined) inventory.addDeleted();
-    emit({
-      kind: "plantEdited",
-      change: replacement === undefined ? "deleted" : "updated",
-      id,
-      by: "console",
-      client,
-    });
+    const change = replacement === undefined ? "deleted" : "updated";
+    if (change === "deleted") inventory.addDeleted();
+    emit({ kind: "plantEdited", change, id, by: "console", client });
   };
+  const url = `http://localhost${basePath}/plants`;
+  const post = (headers: Headers, body: string) => fetch(new Request(url, { method: "POST", headers, body }));
 
-  return new OperatorConsole({
-    names: adminNames ?? [],
-    trustedProxies: new TrustedProxies(trustedProxies ?? []),
-    sessions: parts.sessions,
-    plants: new Plants({
-      reader,
-      recentCreates,
-      edit: (edit) => store.edit(edit),
-      onEdited,
-      bodyBytesMax,
+  return {
+    adminRoutes: new OperatorConsole({
+      names: adminNames ?? [],
+      trustedProxies: new TrustedProxies(trustedProxies ?? []),
+      sessions,
+      plants: new Plants({ reader, recentCreates, edit: (edit) => store.edit(edit), onEdited, bodyBytesMax }),
+      inventory,
+      newPlants: new NewPlants({ store: creates, post, bodyBytesMax, emit }),
+      imports,
+      exports: new Exports({
+        reader,
+        plants: () => inventory.plants,
+        plantsOfTag: (tag) => inventory.plantsOfTag(tag),
+      }),
+      backups,
+      requests: new Requests(recent, () => Date.now() - now()),
+      tokens: new Tokens(store.tokens, wallNow),
+      indexes: new Indexes({ indexes: store.indexes, reader, plants: () => inventory.plants, now }),
+      history,
+      now,
+      about: { version: packageJson.version, engine: store.engine, run: crypto.randomUUID() },
+      onInternalError: (error) => emit({ kind: "internalError", requestId: "console", error }),
     }),
-    inventory,
-    newPlants: new NewPlants({ consoleToken, lookupHash, create }),
-    imports,
-    exports: new Exports({
-      reader,
-      plants: () => inventory.plants,
-      plantsOfTag: (tag) => inventory.plantsOfTag(tag),
-    }),
-    backups,
-    requests,
-    tokens: new Tokens(store.tokens, wallNow),
-    indexes: new Indexes({ indexes: store.indexes, reader, plants: () => inventory.plants, now }),
-    history,
-    now,
-    about: { version: packageJson.version, engine: store.engine, run: crypto.randomUUID() },
-    onInternalError: (error) => emit({ kind: "internalError", requestId: "console", error }),
-  });
+    afterBatch: (batch) => recentCreates.add(batch),
+    sessions,
+    forgetPlants() {
+      recentCreates.clear();
+      inventory.clear();
+    },
+    close: () => resources.disposeAsync(),
+  };
 }
 
 /** The path of an SQLite store; undefined for another engine. */

@@ -44,13 +44,21 @@ export async function serve(config: ServeConfig): Promise<void> {
   if (store === undefined) return ownProcess.waitForStop();
   ownProcess.resources.defer(() => store.close());
 
-  const console = createConsole(config, { store, events: ownProcess.events, now, wallNow: Date.now });
-  const server = await listen({
+  const console = createConsole(config, {
+    store,
+    events: ownProcess.events,
+    fetch: (request) => server.fetch(request),
+    now,
+    wallNow: Date.now,
+  });
+  ownProcess.resources.defer(() => console?.close());
+  const server: RunningServer = await listen({
     ...serverOptions(config),
     store,
     listener: { host: config.host, port: config.port, certificate },
     events: ownProcess.events,
-    extend: (internals) => console?.extend(internals) ?? {},
+    adminRoutes: console === undefined ? [] : [console.adminRoutes],
+    extend: () => (console === undefined ? {} : { afterBatch: console.afterBatch }),
     now,
   });
   ownProcess.resources.use(server);

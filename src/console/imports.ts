@@ -5,8 +5,7 @@ import { BadRequestError, respond, respondError, respondJson } from "../core/adm
 import { type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
 import type { Emit } from "../core/observability/server-event.ts";
 import { OperatorError } from "../core/operator-error.ts";
-import type { CreateOutcome, GroupCommit } from "../core/store/group-commit.ts";
-import type { NewEntry, Outcome } from "../core/store/plant-store.ts";
+import type { NewEntry, Outcome, PlantStore } from "../core/store/plant-store.ts";
 import type { ChosenColumns } from "../operations/csv.ts";
 import { formatNames, formats } from "../operations/format.ts";
 import {
@@ -17,24 +16,21 @@ import {
 } from "../operations/import.ts";
 
 export interface ImportDependencies {
-  readonly groupCommit: Pick<GroupCommit, "create">;
+  readonly store: Pick<PlantStore, "create">;
   /** A longer record is rejected. */
   readonly recordBytesMax: number;
   readonly emit: Emit;
   readonly now: () => number;
 }
 
-/** The caller of the group commit, which gives each its share of the queue. */
-const caller = "console import";
+/** Plants in one batch of an import: clients wait for at most one of them. */
+const batchPlantsMax = 512;
 
-/** Plants that an import has in the queue: half of a batch, so that clients' creates share the other. */
-const queuedPlantsMax = 512;
-
-/** The pause before plants are sent again for which the queue was full. */
-const overloadedMs = 20;
-
-/** An import of which no part comes for this long has lost its page. */
+/** An import for which no part begins to arrive for this long has lost its page. */
 const partMsMax = 60_000;
+
+/** Parts of one import that are read or wait: the page sends one at a time, and one more if a response was lost. */
+const partsMax = 4;
 
 /** Rejected lines that the page lists, and those that can be downloaded, in UTF-16 code units. */
 const listedMax = 100;
@@ -68,19 +64,21 @@ export class Imports {
     return respondJson({ import: this.#last.id }, 201);
   }
 
-  /** Adds the part at an offset of the file; a part that was received already is not added again. */
-  async add(parameters: URLSearchParams, part: Uint8Array): Promise<Response> {
+  /**
+   * Adds the part at an offset of the file, and responds when it is read. A part that was received already is not added again.
+   *
+   * @param receive reads the body of the request.
+   */
+  async add(parameters: URLSearchParams, receive: () => Promise<Uint8Array>): Promise<Response> {
     const running = this.#find(parameters.get("import"));
-    const offset = Number(parameters.get("offset"));
-    if (!(await running.add(offset, part)))
-      throw new BadRequestError("The parts of a file must be sent in their order.");
+    await running.add(Number(parameters.get("offset")), receive);
     return respondJson(running.status());
   }
 
-  /** Ends the file, and responds when all of it is committed. */
-  async end(body: { import: string }): Promise<Response> {
+  /** Ends the file of some bytes, and responds when all of it is committed. */
+  async end(body: { import: string; bytes: string }): Promise<Response> {
     const running = this.#find(body.import);
-    await running.end();
+    await running.end(Number(body.bytes));
     return respondJson(running.status());
   }
 
@@ -132,7 +130,10 @@ class RunningImport {
   #counts: Readonly<ImportCounts> = { created: 0, unchanged: 0, rejected: 0 };
   #reported = 0;
   #bytes = 0;
-  #lastOffset = -1;
+  /** The part that was received last. */
+  #last: { readonly offset: number; readonly bytes: number; readonly read: Promise<void> } | undefined;
+  /** Parts that are being received. */
+  #arriving = 0;
   #message: string | undefined;
   #timer: Timer | undefined;
 
@@ -142,19 +143,36 @@ class RunningImport {
     this.#ended = this.#run(settings);
   }
 
-  /** Adds a part, and resolves when it is read. Returns false if it is not the next one. */
-  async add(offset: number, part: Uint8Array): Promise<boolean> {
-    if (this.ending !== undefined || offset === this.#lastOffset) return true;
-    if (offset !== this.#bytes) return false;
+  /** Adds a part, and resolves when it is read. Throws a BadRequestError if it is not the next one. */
+  async add(offset: number, receive: () => Promise<Uint8Array>): Promise<void> {
     clearTimeout(this.#timer);
-    this.#lastOffset = offset;
-    this.#bytes += part.length;
-    await Promise.race([this.#parts.add(part), this.#ended]);
-    this.#waitForPart();
-    return true;
+    this.#arriving++;
+    try {
+      const part = await receive();
+      await Promise.race([this.#read(offset, part), this.#ended]);
+    } finally {
+      this.#arriving--;
+      this.#waitForPart();
+    }
   }
 
-  async end(): Promise<void> {
+  #read(offset: number, part: Uint8Array): Promise<void> {
+    if (this.ending !== undefined) return this.#ended;
+    // Its response was lost, or is still to come.
+    if (this.#last?.offset === offset && this.#last.bytes === part.length) return this.#last.read;
+    if (offset !== this.#bytes || this.#parts.length >= partsMax)
+      throw new BadRequestError(
+        "The parts of a file must be sent in their order, each after the one before.",
+      );
+    this.#bytes += part.length;
+    this.#last = { offset, bytes: part.length, read: this.#parts.add(part) };
+    return this.#last.read;
+  }
+
+  /** @param bytes the length of the file. Throws a BadRequestError if not all of it was received. */
+  async end(bytes: number): Promise<void> {
+    if (this.ending === undefined && bytes !== this.#bytes)
+      throw new BadRequestError(`Of the ${bytes} bytes of the file ${this.#bytes} have arrived.`);
     clearTimeout(this.#timer);
     this.#parts.end();
     await this.#ended;
@@ -171,7 +189,10 @@ class RunningImport {
   status() {
     return {
       import: this.id,
-      ...{ ...this.#counts, ending: this.ending ?? null, message: this.#message ?? null, bytes: this.#bytes },
+      ...this.#counts,
+      ending: this.ending ?? null,
+      message: this.#message ?? null,
+      bytes: this.#bytes,
       rejections: this.#listed,
       reported: this.#reported,
     };
@@ -179,20 +200,23 @@ class RunningImport {
 
   #waitForPart(): void {
     clearTimeout(this.#timer);
-    if (this.ending === undefined) this.#timer = setTimeout(() => void this.stop(), partMsMax);
+    if (this.ending === undefined && this.#arriving === 0)
+      this.#timer = setTimeout(() => void this.stop(), partMsMax);
   }
 
   async #run({ format, delimiter, columns }: ImportSettings): Promise<void> {
     const { recordBytesMax, emit } = this.#dependencies;
     const records = formats[format].records(this.#parts.parts(), recordBytesMax, delimiter, columns);
     try {
-      this.#counts = await importPlants(records, new QueuedCreates(this.#dependencies), {
+      this.#counts = await importPlants(records, new SmallBatches(this.#dependencies), {
         onRejected: (record) => this.#addRejected(record),
         onBatch: (counts) => {
           this.#counts = { ...counts };
         },
         signal: this.#abort.signal,
       });
+      if (!this.#abort.signal.aborted && this.#parts.bytesRead !== this.#bytes)
+        throw new Error(`read ${this.#parts.bytesRead} of ${this.#bytes} bytes`);
       this.ending = this.#abort.signal.aborted ? "cancelled" : "complete";
     } catch (error) {
       this.ending = this.#abort.signal.aborted ? "cancelled" : "failed";
@@ -228,77 +252,71 @@ function importErrorMessage(error: unknown): string {
   return internalErrorMessage;
 }
 
-/** Hands the parts of a file to their reader, one at a time. */
+/** Hands the parts of a file to their reader, in their order. */
 class PartQueue {
-  #next = Promise.withResolvers<{ part: Uint8Array; read: () => void } | undefined>();
+  readonly #parts: { readonly part: Uint8Array; readonly read: () => void }[] = [];
+  #hasEnded = false;
+  #changed = Promise.withResolvers<void>();
+  bytesRead = 0;
+
+  /** The parts that are not read completely. */
+  get length(): number {
+    return this.#parts.length;
+  }
 
   /** Resolves when the reader asks for the part after this one. */
   add(part: Uint8Array): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#next.resolve({ part, read: resolve });
+    this.#parts.push({ part, read: resolve });
+    this.#changed.resolve();
     return promise;
   }
 
   end(): void {
-    this.#next.resolve(undefined);
+    this.#hasEnded = true;
+    this.#changed.resolve();
   }
 
   async *parts(): AsyncGenerator<Uint8Array> {
-    for (let next = await this.#next.promise; next !== undefined; next = await this.#next.promise) {
-      this.#next = Promise.withResolvers();
+    for (;;) {
+      const [next] = this.#parts;
+      if (next === undefined) {
+        if (this.#hasEnded) return;
+        this.#changed = Promise.withResolvers();
+        await this.#changed.promise;
+        continue;
+      }
       yield next.part;
+      this.bytesRead += next.part.length;
+      this.#parts.shift();
       next.read();
     }
   }
 }
 
-/** Creates the plants of an import through the group commit, beside those of clients. */
-class QueuedCreates {
+/** Creates the plants of an import beside those of clients, whose batches are committed between its own. */
+class SmallBatches {
   readonly #dependencies: ImportDependencies;
 
   constructor(dependencies: ImportDependencies) {
     this.#dependencies = dependencies;
   }
 
-  async create(batch: readonly NewEntry[]): Promise<Outcome[]> {
+  async create(entries: readonly NewEntry[]): Promise<Outcome[]> {
+    const { store, emit, now } = this.#dependencies;
     const outcomes: Outcome[] = [];
-    for (let at = 0; at < batch.length; at += queuedPlantsMax) {
-      const some = await this.#createSome(batch.slice(at, at + queuedPlantsMax));
+    for (let at = 0; at < entries.length; at += batchPlantsMax) {
+      const some = await store.create(entries.slice(at, at + batchPlantsMax));
+      const count = (outcome: Outcome) => some.filter((each) => each === outcome).length;
+      emit({
+        kind: "plantsImported",
+        created: count("created"),
+        unchanged: count("unchanged"),
+        endedAt: now(),
+      });
       for (const outcome of some) outcomes.push(outcome);
     }
     return outcomes;
-  }
-
-  async #createSome(batch: readonly NewEntry[]): Promise<Outcome[]> {
-    const outcomes = await this.#queueAll(batch);
-    while (outcomes.includes("overloaded")) {
-      await Bun.sleep(overloadedMs);
-      const waiting = [...outcomes.keys()].filter((index) => outcomes[index] === "overloaded");
-      const retried = await this.#queueAll(waiting.flatMap((index) => batch[index] ?? []));
-      for (const [position, index] of waiting.entries()) outcomes[index] = retried[position] ?? "closed";
-    }
-    const { emit, now } = this.#dependencies;
-    const count = (outcome: CreateOutcome) => outcomes.filter((each) => each === outcome).length;
-    emit({
-      kind: "plantsImported",
-      created: count("created"),
-      unchanged: count("unchanged"),
-      endedAt: now(),
-    });
-    return outcomes.map((outcome) =>
-      outcome === "closed" || outcome === "overloaded" ? "unavailable" : outcome,
-    );
-  }
-
-  #queueAll(batch: readonly NewEntry[]): Promise<CreateOutcome[]> {
-    return Promise.all(
-      batch.map(
-        ({ plant, creator }) =>
-          new Promise<CreateOutcome>((settle, fail) =>
-            this.#dependencies.groupCommit.create({ plant, creator, callerKey: caller, settle, fail }),
-          ),
-      ),
-    );
   }
 }
 

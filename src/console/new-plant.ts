@@ -1,49 +1,40 @@
-// The console's form: a create through the public operation, with the console's own token or one that the operator gives.
+// The console's form: a create by the operator, or through the public operation with a token that the operator gives.
 
-import { BadRequestError, respondError, respondJson } from "../core/admin/responses.ts";
-import { CoalescedWork, WriteQueue } from "../core/admin/throttling.ts";
-import type { Authenticator } from "../core/auth/authenticator.ts";
-import { type ConsoleToken, type ConsoleTokenDependencies, consoleTokenName } from "./console-token.ts";
+import { BadRequestError, respondJson } from "../core/admin/responses.ts";
+import { ApiError, unavailable } from "../core/contract/errors.ts";
+import { conflictError, parseNewPlant } from "../core/contract/plant.ts";
+import { errorResponse, plantResponse } from "../core/http/responses.ts";
+import type { Emit } from "../core/observability/server-event.ts";
+import type { PlantStore } from "../core/store/plant-store.ts";
 
 export interface NewPlantDependencies {
-  readonly consoleToken: ConsoleToken;
-  readonly lookupHash: ConsoleTokenDependencies["lookupHash"];
-  /** Handles POST {base}/plants as if it had come over the network; with an authenticator of its own, if one is given. */
-  readonly create: (
-    headers: Headers,
-    body: string,
-    authenticator?: Pick<Authenticator, "authenticate">,
-  ) => Promise<Response>;
+  readonly store: Pick<PlantStore, "create">;
+  /** Sends a body to the public operation. */
+  readonly post: (headers: Headers, body: string) => Promise<Response>;
+  /** The limit of a body of the public operation. */
+  readonly bodyBytesMax: number;
+  readonly emit: Emit;
 }
-
-const nameTaken = `A client has a token named "${consoleTokenName}", which is the name of the console's own. Revoke that token, or send the plant with a token that you paste.`;
 
 export class NewPlants {
   readonly #dependencies: NewPlantDependencies;
-  readonly #issues = new WriteQueue();
-  /** One look-up in the list of tokens for all requests that wait for it. */
-  readonly #activeHash: CoalescedWork<string>;
 
   constructor(dependencies: NewPlantDependencies) {
     this.#dependencies = dependencies;
-    this.#activeHash = new CoalescedWork(() => dependencies.consoleToken.activeHash());
   }
 
-  /** Sends a body through the public operation, and returns the whole response. An empty token is the console's own. */
-  async create({ token, body }: { token: string; body: string }): Promise<Response> {
+  /**
+   * Creates the plant of a body, and returns the whole response of the public operation. With an empty token it is created
+   * by the operator, who needs none, with the same checks.
+   *
+   * @param client the address of the operator's browser.
+   */
+  async create({ token, body }: { token: string; body: string }, client: string): Promise<Response> {
+    if (token === "") return respondJson(await this.#createByOperator(body, client));
     if (!/^[\x21-\x7e]*$/.test(token))
       throw new BadRequestError("The token has characters that a header field cannot hold; paste it again.");
-    const headers = new Headers({ "Content-Type": "application/json" });
-    let response: Response;
-    if (token === "") {
-      const hash = await this.#activeHash.run();
-      if (hash === "nameTaken") return respondError(409, nameTaken);
-      const authenticate = () => this.#dependencies.lookupHash(hash);
-      response = await this.#dependencies.create(headers, body, { authenticate });
-    } else {
-      headers.set("Authorization", `Bearer ${token}`);
-      response = await this.#dependencies.create(headers, body);
-    }
+    const headers = new Headers({ "Content-Type": "application/json", Authorization: `Bearer ${token}` });
+    const response = await this.#dependencies.post(headers, body);
     return respondJson({
       status: response.status,
       headers: [...response.headers],
@@ -51,10 +42,30 @@ export class NewPlants {
     });
   }
 
-  /** Issues the console's token again, after it was revoked. */
-  async issueToken(): Promise<Response> {
-    const hash = await this.#issues.run(() => this.#dependencies.consoleToken.issue());
-    if (hash === undefined) return respondError(503, "Too many changes of tokens are queued; try again.");
-    return hash === "nameTaken" ? respondError(409, nameTaken) : respondJson({});
+  async #createByOperator(body: string, client: string) {
+    const { store, bodyBytesMax, emit } = this.#dependencies;
+    const bytes = new TextEncoder().encode(body);
+    if (bytes.length > bodyBytesMax)
+      return toShown(
+        new ApiError(
+          "contentTooLarge",
+          `The body is over the limit of ${bodyBytesMax} bytes; send a smaller plant.`,
+        ),
+      );
+    const plant = parseNewPlant(bytes);
+    if (plant instanceof ApiError) return toShown(plant);
+    const [outcome] = await store.create([{ plant, creator: null }]);
+    if (outcome === "conflict") return toShown(conflictError(plant));
+    if (outcome !== "created" && outcome !== "unchanged")
+      return toShown(unavailable("The store cannot be written at present, and the plant may not be stored"));
+    if (outcome === "created")
+      emit({ kind: "plantEdited", change: "created", id: plant.id, by: "console", client });
+    const { status, body: text } = plantResponse(plant, outcome);
+    return { status, headers: [], body: text };
   }
+}
+
+function toShown(error: ApiError) {
+  const { status, body } = errorResponse(error);
+  return { status, headers: [], body };
 }

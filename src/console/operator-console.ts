@@ -64,6 +64,9 @@ const arrivalMsMax = 20_000;
 /** Before the log-in. The total is unlimited: clients without a password could use up a limit that all of them share. */
 const passwordLimits = { bodyBytesMax: 4_096, inFlightBytesMax: Number.MAX_SAFE_INTEGER, arrivalMsMax };
 
+/** A part of an imported file. At a kilobyte a second it still arrives. */
+const partLimits = { bodyBytesMax: 2 ** 20, inFlightBytesMax: 16 * 2 ** 20, arrivalMsMax: 600_000 };
+
 /** After the log-in. The largest body is a plant: the JSON text of its body is a string in JSON again. */
 const bodyLimits = { bodyBytesMax: 16 * 2 ** 20, inFlightBytesMax: 32 * 2 ** 20, arrivalMsMax };
 
@@ -81,6 +84,7 @@ export class OperatorConsole implements AdminRoutes {
   #pageFiles: Assets | undefined;
   readonly #passwords = new BodyReader(passwordLimits);
   readonly #bodies = new BodyReader(bodyLimits);
+  readonly #parts = new BodyReader(partLimits);
   readonly #reads: Calls<URLSearchParams>;
   readonly #writes: Calls<Body>;
 
@@ -105,9 +109,9 @@ export class OperatorConsole implements AdminRoutes {
       ["indexes", () => indexes.states()],
     ]);
     this.#writes = new Map<string, Call<Body>>([
-      ["plants", (body) => newPlants.create(pickStrings(body, "token", "body"))],
+      ["plants", (body, client) => newPlants.create(pickStrings(body, "token", "body"), client)],
       ["import", (body) => imports.start(pickStrings(body, "format", "delimiter", "columns"))],
-      ["import/end", (body) => imports.end(pickStrings(body, "import"))],
+      ["import/end", (body) => imports.end(pickStrings(body, "import", "bytes"))],
       ["import/cancel", (body) => imports.cancel(pickStrings(body, "import"))],
       ["backup", () => backups?.start() ?? noBackups()],
       ["backup/cancel", () => backups?.cancel() ?? noBackups()],
@@ -115,7 +119,6 @@ export class OperatorConsole implements AdminRoutes {
       ["plant/delete", (body, client) => plants.delete(pickStrings(body, "expected"), client)],
       ["tokens", (body) => tokens.issue(pickStrings(body, "name", "expires"))],
       ["tokens/rotate", (body) => tokens.rotate(pickStrings(body, "name", "overlap", "expires"))],
-      ["tokens/console", () => newPlants.issueToken()],
       ["tokens/revoke", (body) => tokens.revoke(pickStrings(body, "name"))],
       ["indexes", (body) => indexes.change(pickStrings(body, "name", "change"))],
     ]);
@@ -123,11 +126,6 @@ export class OperatorConsole implements AdminRoutes {
 
   matches(path: string): boolean {
     return path === "/" || path === basePath.slice(0, -1) || path.startsWith(basePath);
-  }
-
-  /** Forgets what it has counted: call it when all plants were replaced, and the recent creates forgotten. */
-  forgetPlants(): void {
-    this.#dependencies.inventory.clear();
   }
 
   /** @param peer the address at the other end of the connection. */
@@ -171,7 +169,7 @@ export class OperatorConsole implements AdminRoutes {
     if (request.method === "GET") return (await this.#reads.get(name)?.(parameters, client)) ?? notFound();
     // The one call whose body is not JSON.
     if (request.method === "POST" && name === "import/part")
-      return this.#dependencies.imports.add(parameters, await readBytes(request, this.#bodies, peer));
+      return this.#dependencies.imports.add(parameters, () => readBytes(request, this.#parts, peer));
     if (request.method === "POST")
       return (
         (await this.#writes.get(name)?.(await readBody(request, this.#bodies, peer), client)) ?? notFound()

@@ -13,7 +13,7 @@ export class RecentCreates {
   }
 
   /** Adds the ids of a batch that were created. */
-  add({ entries, outcomes }: FinishedBatch): void {
+  add({ entries, outcomes }: Pick<FinishedBatch, "entries" | "outcomes">): void {
     if (outcomes === undefined) return;
     entries.forEach(({ plant }, index) => {
       if (outcomes[index] === "created") this.#ids[this.#created++ % this.#ids.length] = plant.id;

@@ -8,11 +8,10 @@ import {
   stringify,
 } from "../core/admin/responses.ts";
 import { CoalescedWork, WriteQueue } from "../core/admin/throttling.ts";
-import { isActive, isTokenName, makeToken, randomBytes } from "../core/auth/token.ts";
+import { isTokenName, makeToken, randomBytes } from "../core/auth/token.ts";
 import { toIsoString, toTokenSummary } from "../core/auth/token-summary.ts";
 import { parseDurationMs, parseTimestamp } from "../core/duration.ts";
-import type { TokenRecord, TokenStore } from "../core/store/token-store.ts";
-import { consoleTokenName, isConsoleToken } from "./console-token.ts";
+import type { TokenStore } from "../core/store/token-store.ts";
 
 export class Tokens {
   readonly #store: TokenStore;
@@ -21,9 +20,7 @@ export class Tokens {
   readonly #listText = new CoalescedWork(async () => {
     const tokens = await this.#store.list();
     const now = this.#wallNow();
-    return stringify(
-      tokens.map((token) => ({ ...toTokenSummary(token, now), isConsole: isConsoleToken(token) })),
-    );
+    return stringify(tokens.map((token) => toTokenSummary(token, now)));
   });
 
   /** @param wallNow milliseconds since the epoch. */
@@ -72,8 +69,6 @@ export class Tokens {
     const expiresAt = expires === "same" ? undefined : parseExpiry(expires, now);
     const { token, record } = makeToken({ name, expiresAt: null }, { now, randomBytes });
     const rotation = { hash: record.hash, name, rotatedAt: now, expiresAt, overlapEndsAt: now + overlapMs };
-    if (name === consoleTokenName && (await this.#store.list()).some(isActiveConsoleToken(now)))
-      return respondError(409, "The console's own token has no text that could leak, so it is not rotated.");
     const outcome = await this.#writes.run(() => this.#store.rotate(rotation));
     if (outcome === undefined) return tooManyWrites();
     if (outcome === "none") return noActiveToken(name);
@@ -99,10 +94,6 @@ function parseExpiry(expires: string, now: number): number | null {
   if (expiresAt === undefined)
     throw new BadRequestError("The expiry must be in the future: 90d, 12h, or a date such as 2027-01-31.");
   return expiresAt;
-}
-
-function isActiveConsoleToken(now: number): (token: TokenRecord) => boolean {
-  return (token) => isConsoleToken(token) && isActive(token, now);
 }
 
 function noActiveToken(name: string): Response {

@@ -1,4 +1,4 @@
-// The form that adds a plant: it sends POST /plants, with the console's own token or a pasted one, and shows the response at
+// The form that adds a plant: it sends POST /plants, as the operator or with a pasted token, and shows the response at
 // the field that it is about.
 
 import { errorMessage, post } from "./api.js";
@@ -11,7 +11,7 @@ import { TextField } from "./text-field.js";
  * @typedef {{ status: number, headers: [name: string, value: string][], body: string }} CreateResponse
  * @typedef {"id" | "name" | "tag" | "token"} FieldName
  * @typedef {Partial<Record<FieldName, string | undefined>>} FieldErrors
- * @typedef {{ id: string, name: string, tag: string, usesOwnToken: boolean, sent: { id: string, name: string } | null,
+ * @typedef {{ id: string, name: string, tag: string, isOperator: boolean, sent: { id: string, name: string } | null,
  *   response: CreateResponse | null, fieldErrors: FieldErrors, error: string, isBusy: boolean }} State
  */
 
@@ -29,7 +29,7 @@ export class AddPlant extends Component {
     id: "",
     name: "",
     tag: "",
-    usesOwnToken: true,
+    isOperator: true,
     /** What the response is about. */
     sent: null,
     response: null,
@@ -41,12 +41,12 @@ export class AddPlant extends Component {
   fields = createRef();
 
   async submit() {
-    const { id, name, tag, usesOwnToken } = this.state;
-    const token = usesOwnToken ? "" : this.props.token;
-    if (!usesOwnToken && token === "") {
+    const { id, name, tag, isOperator } = this.state;
+    const token = isOperator ? "" : this.props.token;
+    if (!isOperator && token === "") {
       this.setState({
         response: null,
-        fieldErrors: { token: "Paste a token, or choose the console's own." },
+        fieldErrors: { token: "Paste a token, or add the plant as the operator." },
       });
       this.focus("token");
       return;
@@ -67,8 +67,7 @@ export class AddPlant extends Component {
    * @param {{ id: string, name: string, tag: string }} plant that was sent.
    */
   showResponse(response, { id, name, tag }) {
-    const { usesOwnToken } = this.state;
-    const fieldErrors = response.status === 200 ? {} : explain(response, { id, name, tag, usesOwnToken });
+    const fieldErrors = response.status === 200 ? {} : explain(response, { id, name, tag });
     const hasField = Object.keys(fieldErrors).length > 0;
     const error =
       response.status === 200 || hasField
@@ -89,17 +88,6 @@ export class AddPlant extends Component {
   focus(name) {
     const input = this.fields.current?.querySelector(`[name="${name}"]`);
     if (input instanceof HTMLElement) input.focus();
-  }
-
-  /** Issues the console's token again, and sends the plant. */
-  async issueToken() {
-    this.setState({ isBusy: true, error: "" });
-    try {
-      await post("tokens/console", {});
-      await this.submit();
-    } catch (error) {
-      this.setState({ error: errorMessage(error), isBusy: false });
-    }
   }
 
   /** @param {"id" | "name" | "tag"} name */
@@ -143,27 +131,17 @@ export class AddPlant extends Component {
 
   tokenFields() {
     const { token, onToken } = this.props;
-    const { usesOwnToken, fieldErrors, isBusy } = this.state;
+    const { isOperator, fieldErrors } = this.state;
     const choose = (/** @type {boolean} */ isOwn) => () =>
-      this.setState({ usesOwnToken: isOwn, fieldErrors: { ...fieldErrors, token: undefined } });
+      this.setState({ isOperator: isOwn, fieldErrors: { ...fieldErrors, token: undefined } });
     return html`
       <fieldset class="choices">
-        <legend>Sent with</legend>
-        <label><input type="radio" name="sender" checked=${usesOwnToken} onChange=${choose(true)} /> the console's own token</label>
-        <label><input type="radio" name="sender" checked=${!usesOwnToken} onChange=${choose(false)} /> another token</label>
+        <legend>Added with</legend>
+        <label><input type="radio" name="sender" checked=${isOperator} onChange=${choose(true)} /> the rights of the operator</label>
+        <label><input type="radio" name="sender" checked=${!isOperator} onChange=${choose(false)} /> a token, as a client</label>
       </fieldset>
       ${
-        usesOwnToken &&
-        fieldErrors.token !== undefined &&
-        html`
-          <p class="error" role="alert">
-            ${fieldErrors.token}${" "}
-            <button type="button" class="link" disabled=${isBusy} onClick=${() => this.issueToken()}>Issue it again and add the plant</button>
-          </p>
-        `
-      }
-      ${
-        !usesOwnToken &&
+        !isOperator &&
         html`<${TextField}
           label="Token"
           name="token"
@@ -213,17 +191,15 @@ function successText({ id, name }) {
  * What is wrong with which field, in words for people; nothing for an error that is about none of them.
  *
  * @param {CreateResponse} response
- * @param {{ id: string, name: string, tag: string, usesOwnToken: boolean }} sent
+ * @param {{ id: string, name: string, tag: string }} sent
  * @returns {FieldErrors}
  */
-function explain(response, { id, name, tag, usesOwnToken }) {
+function explain(response, { id, name, tag }) {
   const { error } = parseBody(response);
   if (error === 40009) return { id: `Another plant with the id ${id.trim()} is stored. Choose another id.` };
   if (error === 40100 || error === 40101)
     return {
-      token: usesOwnToken
-        ? "The console's own token was revoked."
-        : "This token is not accepted: it is unknown, revoked or expired.",
+      token: "This token is not accepted: it is unknown, revoked or expired.",
     };
   if (error !== 40001 && error !== 40002 && error !== 40003) return {};
   /** @type {FieldErrors} */

@@ -26,10 +26,12 @@ export function get(path, parameters = {}) {
 /**
  * @param {string} path
  * @param {Record<string, string>} body
+ * @param {RequestInit} [init]
  * @returns {Promise<any>}
  */
-export function post(path, body) {
+export function post(path, body, init = {}) {
   return send(apiUrl(path, {}), {
+    ...init,
     method: "POST",
     headers: { "Content-Type": "application/json", "X-Plantstore-Console": "1" },
     body: JSON.stringify(body),

@@ -1,6 +1,6 @@
 // The import dialog: a file is chosen or dropped, previewed, and sent in parts, with the progress and the rejected lines.
 
-import { apiUrl, errorMessage, post, postBytes, RequestError } from "./api.js";
+import { apiUrl, errorMessage, get, post, postBytes, RequestError } from "./api.js";
 import { parseCsv } from "./csv-preview.js";
 import { Dialog, ErrorMessage } from "./dialogs.js";
 import { html, untrustedText } from "./format.js";
@@ -12,7 +12,8 @@ import { formatBytes, formatCount } from "./units.js";
  * @typedef {{ import: string, created: number, unchanged: number, rejected: number, ending: string | null, message: string | null,
  *   bytes: number, reported: number, rejections: { line: number, error: number, message: string, text: string }[] }} ImportStatus
  * @typedef {{ file: File | null, start: string, isUtf8: boolean, format: "csv" | "ndjson", delimiter: string, hasHeader: boolean,
- *   columns: Columns, status: ImportStatus | null, isRunning: boolean, isRetrying: boolean, isDropTarget: boolean, error: string }} State
+ *   columns: Columns, status: ImportStatus | null, isRunning: boolean, isRetrying: boolean, isDropTarget: boolean, other: ImportStatus | null,
+ *   error: string }} State
  */
 
 const previewBytes = 64 * 1024;
@@ -55,19 +56,30 @@ export class ImportDialog extends Component {
     /** Whether the last request had no response, and is sent again. */
     isRetrying: false,
     isDropTarget: false,
+    /** An import of another page that is running. */
+    other: null,
     error: "",
   };
   isCancelled = false;
+  /** The import of this page that is running. */
+  id = "";
 
   /** @override */
   componentDidMount() {
+    addEventListener("pagehide", this.leave);
     if (this.props.file !== null) void this.choose(this.props.file);
   }
 
   /** @override */
   componentWillUnmount() {
+    removeEventListener("pagehide", this.leave);
     this.isCancelled = true;
   }
+
+  /** Stops the import when the page is closed: nobody else sends its file. */
+  leave = () => {
+    if (this.state.isRunning) void post("import/cancel", { import: this.id }, { keepalive: true });
+  };
 
   /** @param {File} file */
   async choose(file) {
@@ -117,19 +129,32 @@ export class ImportDialog extends Component {
     const { file, format, delimiter, columns, hasHeader } = this.state;
     if (file === null) return;
     this.isCancelled = false;
-    this.setState({ isRunning: true, error: "", status: null });
+    this.setState({ isRunning: true, error: "", status: null, other: null });
     try {
       const { import: id } = await post("import", {
         format,
         delimiter,
         columns: [columns.id, columns.name, columns.tag, hasHeader].join(),
       });
+      this.id = id;
       await this.send(file, id);
       this.props.onImported();
     } catch (error) {
-      this.setState({ error: errorMessage(error) });
+      const isOther = error instanceof RequestError && error.status === 409;
+      this.setState({ error: errorMessage(error), other: isOther ? await get("import") : null });
     }
     this.setState({ isRunning: false, isRetrying: false });
+  }
+
+  /** Stops the import of another page, such as one whose tab has crashed, and starts this one. @param {ImportStatus} other */
+  async replace(other) {
+    try {
+      await post("import/cancel", { import: other.import });
+    } catch (error) {
+      this.setState({ error: errorMessage(error) });
+      return;
+    }
+    await this.start();
   }
 
   /**
@@ -148,7 +173,9 @@ export class ImportDialog extends Component {
     }
     this.setState({
       status: await this.withRetries(() =>
-        post(this.isCancelled ? "import/cancel" : "import/end", { import: id }),
+        this.isCancelled
+          ? post("import/cancel", { import: id })
+          : post("import/end", { import: id, bytes: String(file.size) }),
       ),
     });
   }
@@ -177,12 +204,13 @@ export class ImportDialog extends Component {
 
   /** @override */
   render() {
-    const { file, status, isRunning, error } = this.state;
+    const { file, status, isRunning, other, error } = this.state;
     const isOver = status !== null && status.ending !== null;
     return html`
       <${Dialog} title="Import plants" isWide isPinned=${isRunning} onClose=${this.props.onClose}>
         ${file === null ? this.dropZone() : isOver ? this.result(status, file) : isRunning ? this.progress(file) : this.preview(file)}
         <${ErrorMessage} text=${error} />
+        ${other !== null && html`<p><button type="button" onClick=${() => this.replace(other)}>Stop that import (${countsText(other)}), and start this one</button></p>`}
       <//>
     `;
   }

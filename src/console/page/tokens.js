@@ -10,7 +10,7 @@ import { relativeTime } from "./units.js";
 
 /**
  * @typedef {{ name: string, state: string, created: string, expires: string | null, revoked: string | null,
- *   lastUsed: string | null, isConsole: boolean }} TokenSummary
+ *   lastUsed: string | null }} TokenSummary
  * @typedef {{ kind: "issue" | "rotate" | "revoke", name: string }} Change
  * @typedef {{ tokens: TokenSummary[] | null, error: string, change: Change | null, showsEnded: boolean }} State
  */
@@ -78,7 +78,7 @@ export class Tokens extends ReloadingSection {
 
   /** @param {TokenSummary} token */
   row(token) {
-    const { name, state, isConsole } = token;
+    const { name, state } = token;
     const change = (/** @type {Change["kind"]} */ kind) => () => this.setState({ change: { kind, name } });
     return html`
       <li key=${`${name} ${token.created}`}>
@@ -88,14 +88,12 @@ export class Tokens extends ReloadingSection {
             <span class=${`state ${state in stateLabels ? state : "active"}`}>${stateLabels[state] ?? "Active"}</span>
             ${tokenFacts(token).map((fact) => html` · ${fact}`)}
           </small>
-          ${isConsole && html`<small>Used by the form on this page</small>`}
         </div>
         ${
           !hasEnded(token) &&
           html`
             ${
               state === "active" &&
-              !isConsole &&
               html`<button type="button" class="quiet" aria-label=${`Rotate ${name}`} onClick=${change("rotate")}>Rotate</button>`
             }
             <button type="button" class="quiet" aria-label=${`Revoke ${name}`} onClick=${change("revoke")}>Revoke</button>

@@ -159,9 +159,7 @@ const lines: {
       : line("info", "import in the console was interrupted", { ...counts, reason }),
   storeFailed: ({ reason }) => line("error", "store failed, the server exits", { reason }),
   plantEdited: ({ change, id, by, client, user, sudoUser }) =>
-    change === "updated"
-      ? line("info", "plant updated", { id: String(id), by, client, user, sudoUser })
-      : line("info", "plant deleted", { id: String(id), by, client, user, sudoUser }),
+    line("info", `plant ${change}`, { id: String(id), by, client, user, sudoUser }),
   internalError: ({ requestId, error }) =>
     line("error", "internal error", { requestId, ...errorFields(error) }),
   shuttingDown: ({ signal }) => line("info", "shutting down, draining requests", { signal }),

@@ -90,7 +90,7 @@ interface ImportEnded {
 /** An operator has changed or deleted a plant. */
 export interface PlantEdited {
   readonly kind: "plantEdited";
-  readonly change: "updated" | "deleted";
+  readonly change: "created" | "updated" | "deleted";
   readonly id: bigint;
   /** The console, or a command with the user of the operating system that ran it. */
   readonly by: "console" | "command";

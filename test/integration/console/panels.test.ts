@@ -7,7 +7,7 @@ import { ConsoleClient } from "../../support/console.ts";
 import { csvLine } from "../../support/csv.ts";
 import { engines } from "../../support/engines.ts";
 import { plantJson, post } from "../../support/http.ts";
-import { RunningServer, TemporaryFolder, withStore } from "../../support/server.ts";
+import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 
 interface FormResponse {
   readonly status: number;
@@ -26,7 +26,7 @@ interface ImportStatus {
   readonly rejections: readonly { line: number; error: number; message: string; text: string }[];
 }
 
-/** Adds a plant by the form, with the console's own token unless one is given. */
+/** Adds a plant by the form, as the operator unless a token is given. */
 async function addPlant(client: ConsoleClient, body: string, token = ""): Promise<FormResponse> {
   const { status, json } = await client.write("plants", { token, body });
   expect(status).toBe(200);
@@ -49,8 +49,9 @@ async function sendPart(url: string, id: string, offset: number, part: string | 
   return { status: response.status, json: (await response.json()) as ImportStatus };
 }
 
-async function endImport(client: ConsoleClient, id: string, call = "import/end"): Promise<ImportStatus> {
-  return (await client.write(call, { import: id })).json as ImportStatus;
+/** @param bytes the length of the file. */
+async function endImport(client: ConsoleClient, id: string, bytes: number): Promise<ImportStatus> {
+  return (await client.write("import/end", { import: id, bytes: String(bytes) })).json as ImportStatus;
 }
 
 /** Sends a whole file in parts of some bytes. */
@@ -58,7 +59,7 @@ async function importFile(client: ConsoleClient, url: string, id: string, text: 
   const bytes = new TextEncoder().encode(text);
   for (let offset = 0; offset < bytes.length; offset += partBytes)
     await sendPart(url, id, offset, bytes.subarray(offset, offset + partBytes));
-  return endImport(client, id);
+  return endImport(client, id, bytes.length);
 }
 
 async function exportText(url: string, query: Record<string, string>): Promise<string> {
@@ -81,52 +82,36 @@ for (const engine of engines) {
     });
     afterAll(() => resources.disposeAsync());
 
-    test("the form needs no token of the operator, until the console's own is revoked and issued again", async () => {
+    test("the form needs no token of the operator, and has the checks of the public operation", async () => {
       const stored = await addPlant(client, plantJson(9223372036854775807n, "Pilea"));
       expect([stored.status, stored.body]).toEqual([200, '{"name":"Pilea"}']);
-      expect(Object.fromEntries(stored.headers)).toMatchObject({ "content-type": "application/json" });
-      expect(
-        (await server.logged(({ path, token }) => path === "/plants" && token === "console")).status,
-      ).toBe(200);
-      const listed = async () =>
-        (await client.read("tokens")).json as { name: string; isConsole: boolean; state: string }[];
-      const own = async () => (await listed()).filter(({ isConsole }) => isConsole).map(({ state }) => state);
-      expect(await own()).toEqual(["active"]);
-      expect(
-        (await client.write("tokens/rotate", { name: "console", overlap: "1d", expires: "same" })).status,
-      ).toBe(409);
-
-      expect((await client.write("tokens/revoke", { name: "console" })).status).toBe(200);
-      let refused: FormResponse;
-      do refused = await addPlant(client, plantJson(1n, "Ficus"));
-      while (refused.status === 200);
-      expect([refused.status, JSON.parse(refused.body).error]).toEqual([401, 40101]);
-      // It stays revoked until an operator issues it again.
-      expect((await addPlant(client, plantJson(1n, "Ficus"))).status).toBe(401);
-      expect(await own()).toEqual(["revoked"]);
-      expect((await client.write("tokens/console", {})).status).toBe(200);
-      expect((await client.write("tokens/console", {})).status).toBe(200);
-      expect((await addPlant(client, plantJson(1n, "Ficus"))).status).toBe(200);
-      expect(await own()).toEqual(["revoked", "active"]);
+      expect(await server.logged(({ msg }) => msg === "plant created")).toMatchObject({
+        id: "9223372036854775807",
+        by: "console",
+        client: "127.0.0.1",
+      });
+      const again = await addPlant(client, plantJson(9223372036854775807n, "Pilea"));
+      expect([again.status, again.body]).toEqual([200, '{"name":"Pilea"}']);
+      const errorOf = async (body: string) => {
+        const { status, body: text } = await addPlant(client, body);
+        return [status, JSON.parse(text).error];
+      };
+      expect(await errorOf(plantJson(9223372036854775807n, "Ficus"))).toEqual([400, 40009]);
+      expect(await errorOf("{")).toEqual([400, 40001]);
+      expect(await errorOf('{"id":1}')).toEqual([400, 40002]);
+      expect(await errorOf(plantJson(1n, "x".repeat(2 ** 20)))).toEqual([413, 41300]);
     });
 
-    test("no text is the console's token, and a client's token of its name is not used by the form", async () => {
-      await addPlant(client, plantJson(2n, "Hoya"));
-      const hashes = await withStore(server.database, "existing", async ({ tokens }) =>
-        (await tokens.list()).map(({ hash }) => hash).filter((hash) => hash.startsWith("console:")),
-      );
-      expect(hashes.length).toBeGreaterThan(0);
-      for (const hash of hashes)
-        for (const token of [hash, hash.slice("console:".length)])
-          expect((await post({ url: server.url, token }, plantJson(3n, "Hoya"))).status).toBe(401);
-      await client.write("tokens/revoke", { name: "console" });
-      await server.createToken("console");
-      let taken = await client.write("plants", { token: "", body: plantJson(4n, "Hoya") });
-      while (taken.status === 200 && (taken.json as FormResponse).status === 200)
-        taken = await client.write("plants", { token: "", body: plantJson(4n, "Hoya") });
-      expect((await client.write("tokens/console", {})).status).toBe(409);
-      await client.write("tokens/revoke", { name: "console" });
-      expect((await client.write("tokens/console", {})).status).toBe(200);
+    test("a token that is pasted is sent to the public operation", async () => {
+      const token = await server.createToken("pasted");
+      const stored = await addPlant(client, plantJson(2n, "Hoya"), token);
+      expect([stored.status, stored.body]).toEqual([200, '{"name":"Hoya"}']);
+      expect(Object.fromEntries(stored.headers)).toMatchObject({ "content-type": "application/json" });
+      expect(
+        (await server.logged(({ path, token }) => path === "/plants" && token === "pasted")).status,
+      ).toBe(200);
+      const refused = await addPlant(client, plantJson(3n, "Hoya"), "pst_wrong");
+      expect([refused.status, JSON.parse(refused.body).error]).toEqual([401, 40101]);
     });
 
     test("a rotated token and its predecessor work for the overlap, and without one the predecessor ends", async () => {
@@ -203,8 +188,16 @@ for (const engine of engines) {
       expect((await client.write("import", { format: "ndjson", delimiter: "", columns: "" })).status).toBe(
         409,
       );
+      expect(
+        (await client.write("import/end", { import: id, bytes: String(first.length + second.length) }))
+          .status,
+      ).toBe(400);
       await sendPart(url, id, first.length, second);
-      expect(await endImport(client, id)).toMatchObject({ created: 2, rejected: 0, ending: "complete" });
+      expect(await endImport(client, id, first.length + second.length)).toMatchObject({
+        created: 2,
+        rejected: 0,
+        ending: "complete",
+      });
       for (const wrong of [
         { format: "xml", delimiter: ",", columns: "0,1,2,true" },
         { format: "csv", delimiter: "ab", columns: "0,1,2,true" },
@@ -216,10 +209,11 @@ for (const engine of engines) {
     test("an import that is cancelled stores what it has committed, and one with an open quote says its line", async () => {
       const id = await startImport(client, "", "ndjson");
       await sendPart(url, id, 0, `${plantJson(6_000n, "A")}\n`);
-      expect(await endImport(client, id, "import/cancel")).toMatchObject({ ending: "cancelled" });
+      expect((await client.write("import/cancel", { import: id })).json).toMatchObject({
+        ending: "cancelled",
+      });
       const broken = await startImport(client);
-      await sendPart(url, broken, 0, 'id;name;tag\n1;"open\n2;x;y\n');
-      const status = await endImport(client, broken);
+      const status = await importFile(client, url, broken, 'id;name;tag\n1;"open\n2;x;y\n', 1_000);
       expect(status.ending).toBe("failed");
       expect(status.message).toContain("line 2");
     });
@@ -343,15 +337,8 @@ describe("the console", () => {
 
   test("imports in the console are counted in the charts, and start at zero after a restart", async () => {
     const id = await startImport(client, "", "ndjson");
-    await sendPart(
-      await server.adminUrl(),
-      id,
-      0,
-      `${plantJson(900n, "A")}
-${plantJson(901n, "B")}
-`,
-    );
-    await endImport(client, id);
+    const file = [900n, 901n].map((each) => plantJson(each, "A")).join("\n");
+    await importFile(client, await server.adminUrl(), id, file, 1_000);
     while ((await importedIn(client)) !== 2) await Bun.sleep(50);
     await server.stop();
     server = resources.use(await RunningServer.start({ database: server.database }));

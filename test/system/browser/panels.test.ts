@@ -52,9 +52,9 @@ test("the form adds plants by the keyboard alone, says at a field what is wrong,
     await dialog.getByLabel("Name").fill("Ficus");
     await page.keyboard.press("Enter");
     await dialog.getByText("Another plant with the id 9223372036854775807 is stored.").waitFor();
-    await dialog.getByLabel("another token", { exact: true }).check();
+    await dialog.getByLabel("a token, as a client", { exact: true }).check();
     await page.keyboard.press("Enter");
-    await dialog.getByText("Paste a token, or choose the console's own.").waitFor();
+    await dialog.getByText("Paste a token, or add the plant as the operator.").waitFor();
     await dialog.getByLabel("Token", { exact: true }).fill("pst_wrong");
     await page.keyboard.press("Enter");
     await dialog.getByText("This token is not accepted").waitFor();
@@ -62,35 +62,6 @@ test("the form adds plants by the keyboard alone, says at a field what is wrong,
   expect((await server.command("get", "9223372036854775807")).stdout).toBe(
     '{"id":9223372036854775807,"name":"Pilea"}\n',
   );
-});
-
-test("after the console's token is revoked the form says so, and issues it again", async () => {
-  await browser.visit(url, {}, async (page) => {
-    const add = async (id: string) => {
-      await page.getByRole("dialog").getByLabel("Id", { exact: true }).fill(id);
-      await page.getByRole("dialog").getByLabel("Name", { exact: true }).fill("Hoya");
-      await page.keyboard.press("Enter");
-    };
-    await page.getByRole("button", { name: "Add a plant" }).click();
-    await add("50");
-    await page.getByText("is stored.").waitFor();
-    await page.keyboard.press("Escape");
-    await page.getByText("Used by the form on this page").waitFor();
-    await page.getByRole("button", { name: "Revoke console" }).click();
-    await page.getByRole("dialog").getByRole("button", { name: "Revoke", exact: true }).click();
-    await page.getByRole("button", { name: /Show \d expired or revoked/ }).click();
-    await page.getByText("Revoked", { exact: true }).first().waitFor();
-
-    await page.getByRole("button", { name: "Add a plant" }).click();
-    // The server applies the revocation within two seconds.
-    const revoked = page.getByText("The console's own token was revoked.");
-    for (let id = 51; !(await revoked.isVisible()); id++) {
-      await add(String(id));
-      await page.locator(".response.ok, .error:visible").first().waitFor();
-    }
-    await page.getByRole("button", { name: "Issue it again and add the plant" }).click();
-    await page.getByText("is stored.").waitFor();
-  });
 });
 
 test("a token is rotated with an overlap, and its state is in plain words", async () => {

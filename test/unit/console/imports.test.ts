@@ -1,0 +1,80 @@
+// An import of the console whose store commits when the test says so.
+
+import { expect, test } from "bun:test";
+import { Imports } from "../../../src/console/imports.ts";
+import type { NewEntry, Outcome } from "../../../src/core/store/plant-store.ts";
+import { plantJson } from "../../support/http.ts";
+
+interface Status {
+  readonly created: number;
+  readonly ending: string | null;
+}
+
+class HeldStore {
+  readonly ids = new Set<bigint>();
+  readonly #released = Promise.withResolvers<void>();
+
+  async create(batch: readonly NewEntry[]): Promise<Outcome[]> {
+    await this.#released.promise;
+    return batch.map(({ plant: { id } }) => {
+      const outcome = this.ids.has(id) ? "unchanged" : "created";
+      this.ids.add(id);
+      return outcome;
+    });
+  }
+
+  release(): void {
+    this.#released.resolve();
+  }
+}
+
+async function start(store: HeldStore) {
+  const imports = new Imports({ store, recordBytesMax: 1_000, emit: () => undefined, now: () => 0 });
+  const response = imports.start({ format: "ndjson", delimiter: "", columns: "" });
+  const { import: id } = (await response.json()) as { import: string };
+  const add = async (offset: number, part: Uint8Array) => {
+    const parameters = new URLSearchParams({ import: id, offset: String(offset) });
+    return (await imports.add(parameters, async () => part)).json() as Promise<Status>;
+  };
+  const end = async (bytes: number) =>
+    (await imports.end({ import: id, bytes: String(bytes) })).json() as Promise<Status>;
+  return { add, end };
+}
+
+function plantLines(from: number, count: number): Uint8Array {
+  const lines = Array.from({ length: count }, (_, index) => `${plantJson(BigInt(from + index), "Hoya")}\n`);
+  return new TextEncoder().encode(lines.join(""));
+}
+
+test("parts that are repeated before their first copies are read wait for them, and no plant is lost", async () => {
+  const store = new HeldStore();
+  const { add, end } = await start(store);
+  // Each part is more than one batch, and one batch is in flight: the second part cannot be read before a commit.
+  const parts = [0, 1, 2].map((part) => plantLines(100_000 * part, 50_000));
+  const offsets = [0, parts[0]?.length ?? 0, (parts[0]?.length ?? 0) + (parts[1]?.length ?? 0)];
+  const bytes = parts.reduce((sum, part) => sum + part.length, 0);
+  let answered = 0;
+  const send = (index: number) =>
+    add(offsets[index] ?? 0, parts[index] ?? new Uint8Array()).then(() => answered++);
+  const copies = [send(0), send(0), send(1), send(1)];
+  await Bun.sleep(20);
+  expect(answered).toBe(0);
+  await expect(end(bytes)).rejects.toThrow("have arrived");
+  store.release();
+  await Promise.all(copies);
+  await send(2);
+  expect(await end(bytes)).toMatchObject({ created: 150_000, ending: "complete" });
+  expect(store.ids.size).toBe(150_000);
+});
+
+test("the last part is imported although the end comes while it waits", async () => {
+  const store = new HeldStore();
+  const { add, end } = await start(store);
+  const [first, second] = [plantLines(0, 50_000), plantLines(100_000, 50_000)];
+  const parts = [add(0, first), add(first.length, second)];
+  await Bun.sleep(20);
+  const ended = end(first.length + second.length);
+  store.release();
+  await Promise.all(parts);
+  expect(await ended).toMatchObject({ created: 100_000, ending: "complete" });
+});
