@@ -1,15 +1,6 @@
 // Backup and restore: copies a store to a file while servers write to it, and replaces a store with such a file.
 
-import {
-  accessSync,
-  closeSync,
-  constants,
-  copyFileSync,
-  existsSync,
-  openSync,
-  readSync,
-  rmSync,
-} from "node:fs";
+import { accessSync, constants, copyFileSync, existsSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { pathToFileURL } from "node:url";
 import { OperatorError } from "../../operator-error.ts";
@@ -38,6 +29,7 @@ import {
   sidecarFilesAt,
 } from "./files.ts";
 import { isPlantStore, schemaVersion } from "./migrations.ts";
+import { assertOwnWal, isInWalMode, readHeader } from "./overwritten-files.ts";
 import { countPlants } from "./plants.ts";
 
 /**
@@ -58,6 +50,7 @@ export function backUp(path: string, file: string, overwrite: boolean): StoreSiz
     // Before the copy, which may take long, and again once it is made.
     assertReplaceable();
     assertOnePath(path);
+    assertOwnWal(path);
     if (!isEmpty(target)) assertClosedBackup(target, file);
     using folder = PrivateFolder.create(dirname(target));
     const plantsBefore = copyStore(path, folder.copy);
@@ -196,25 +189,13 @@ function assertNoStoreFiles(backup: string): void {
 
 /** A store that is open under another name has its WAL beside that name. */
 function assertClosed(backup: string): void {
-  if (!isInWalMode(backup)) return;
+  if (!isInWalMode(readHeader(backup))) return;
   assertOnePath(backup);
   try {
     whileLocked(backup, () => undefined);
   } catch (error) {
     // A file on a read-only disk cannot be locked, and a damaged one cannot be read: copyBackup and verifyCopy follow.
     if (!(error instanceof SQLiteError)) throw error;
-  }
-}
-
-/** Whether a file is in WAL mode by its header (SQLite, "Database File Format", section 1.3: read version 2). */
-function isInWalMode(path: string): boolean {
-  const readVersion = 19;
-  const header = Buffer.alloc(readVersion + 1);
-  const descriptor = openSync(path, "r");
-  try {
-    return readSync(descriptor, header) === header.length && header[readVersion] === 2;
-  } finally {
-    closeSync(descriptor);
   }
 }
 

@@ -5,12 +5,14 @@
 const state = 0;
 const commits = 1;
 const isCopying = 2;
-const integers = 3;
+const databaseDescriptor = 3;
+const integers = 4;
 
 /** The values of the first one. */
 const running = 0;
 const stopped = 1;
 const diskFailed = 2;
+const filesLeft = 3;
 
 export class CheckpointSignals {
   /** The memory itself, which another thread makes its signals of. */
@@ -47,6 +49,27 @@ export class CheckpointSignals {
 
   get hasDiskFailed(): boolean {
     return Atomics.load(this.#integers, state) === diskFailed;
+  }
+
+  /** Called by the committing thread once it has found files replaced or overwritten: they stay as another program left them. */
+  leaveFiles(): void {
+    if (!this.hasDiskFailed) Atomics.store(this.#integers, state, filesLeft);
+    this.#wakeCheckpointThread();
+  }
+
+  /** Whether the connections may be closed: the last one to close runs a checkpoint. */
+  get mayClose(): boolean {
+    const value = Atomics.load(this.#integers, state);
+    return value === running || value === stopped;
+  }
+
+  /** The database file, opened by the checkpoint thread for all threads of the process; undefined before that. */
+  get databaseDescriptor(): number | undefined {
+    return Atomics.load(this.#integers, databaseDescriptor) || undefined;
+  }
+
+  set databaseDescriptor(descriptor: number) {
+    Atomics.store(this.#integers, databaseDescriptor, descriptor);
   }
 
   /** Runs `copy` in the checkpoint thread, at least `intervalMs` apart and only after commits, until one of the threads ends it. */

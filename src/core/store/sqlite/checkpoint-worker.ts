@@ -1,12 +1,14 @@
 // The worker that copies the WAL into the database file on a connection of its own, beside the commits.
 
 import { closeSync, fdatasyncSync, openSync } from "node:fs";
+import { checkpoint } from "./checkpoint.ts";
 import { CheckpointSignals } from "./checkpoint-signals.ts";
 import { openDatabase } from "./connection.ts";
 import type { Database } from "./driver.ts";
 import { batchFailure, diskFailure, isFailedFsync, writeFailureMarker } from "./errors.ts";
 import { OpenFiles } from "./files.ts";
-import { checkpoint, restartPages } from "./wal.ts";
+import { OverwriteCheck } from "./overwritten-files.ts";
+import { restartPages } from "./wal.ts";
 import { notify, serveCalls } from "./worker-rpc.ts";
 
 /** What the worker serves. */
@@ -37,6 +39,7 @@ interface Opened {
   readonly signals: CheckpointSignals;
   readonly database: Database;
   readonly files: OpenFiles;
+  readonly overwriteCheck: OverwriteCheck;
   /** The database file, to fsync it. Closed last: a process that closes a file loses every POSIX lock that it holds on it. */
   readonly descriptor: number;
 }
@@ -49,17 +52,18 @@ serveCalls<CheckpointWorker>({
     async open(path, memory) {
       const database = openDatabase(path, "existing");
       const files = new OpenFiles(path);
-      opened = {
-        ...{ path, database, files, descriptor: openSync(path, "r") },
-        signals: new CheckpointSignals(memory),
-      };
+      const descriptor = openSync(path, "r");
+      const signals = new CheckpointSignals(memory);
+      signals.databaseDescriptor = descriptor;
+      const overwriteCheck = new OverwriteCheck(database, files.walDescriptor, () => descriptor);
+      opened = { path, signals, database, files, overwriteCheck, descriptor };
     },
     async run() {
       const store = openedStore();
       try {
         store.signals.afterCommits(intervalMs, () => copyIfLong(store));
         // Closing may run a checkpoint, from pages that may not be on the disk.
-        if (!store.signals.hasDiskFailed) store.database.close();
+        if (store.signals.mayClose) store.database.close();
       } catch (error) {
         if (!isFailedFsync(error)) throw error;
         store.signals.failDisk();
@@ -81,10 +85,11 @@ function openedStore(): Opened {
   return opened;
 }
 
-function copyIfLong({ path, database, files, descriptor }: Opened): void {
+function copyIfLong({ path, database, files, overwriteCheck, descriptor }: Opened): void {
   const { pages, copied } = checkpoint(database, "NOOP");
   if (pages - copied < (pages < restartPages(path) ? pagesMin : lastPagesMin)) return;
-  if (performance.now() < nextTryAt || files.findReplaced() !== undefined) return;
+  if (performance.now() < nextTryAt) return;
+  if (files.findReplaced() !== undefined || overwriteCheck.findNow() !== undefined) return;
   try {
     checkpoint(database, "PASSIVE");
     // Beside commits SQLite never gets to fsync the database file, and the commit that copies the rest would do all of it.

@@ -42,7 +42,10 @@ export class Checkpointer {
 
   /** Call it after the committing thread has closed the store. */
   async close(): Promise<void> {
-    if (this.#signals.hasDiskFailed) return;
+    if (!this.#signals.mayClose) {
+      this.#worker.abandon();
+      return;
+    }
     await this.#worker.call("checkpoints", "close");
     this.#worker.terminate();
   }

@@ -8,6 +8,7 @@ import { Database, SQLiteError } from "./driver.ts";
 import { isFailedFsync, recoverFromFailure, writeFailureMarker } from "./errors.ts";
 import { assertOnePath, fileId, fsyncDirectory } from "./files.ts";
 import { migrate, newestVersion, schemaVersion } from "./migrations.ts";
+import { assertOwnWal } from "./overwritten-files.ts";
 import { servedStores } from "./running-servers.ts";
 
 /** How long a statement waits for a lock that another process holds. */
@@ -30,6 +31,7 @@ export function openDatabase(path: string, mode: OpenMode): Database {
     // ":memory:" has no file; it is rejected once it is open, as it cannot have a WAL.
     if (!existsSync(path) && path !== ":memory:") createFile(path, mode);
     assertOnePath(path);
+    assertOwnWal(path);
     const id = fileId(path);
     // A restore may replace the file at this moment; the file that was opened has no name then.
     const isReplaced = () => id !== fileId(path);

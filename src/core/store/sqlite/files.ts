@@ -131,16 +131,16 @@ export class OpenFiles {
     opened: string | undefined;
   }[];
   /** A process may close the WAL without losing a lock: in WAL mode they are on the database and the index. */
-  readonly #walDescriptor: number;
+  readonly walDescriptor: number;
 
   /** Records the files at these names; call it as soon as SQLite has opened the database, the WAL and its index. */
   constructor(path: string) {
     const resolved = resolvedPath(path);
     const [wal, index] = [`${resolved}-wal`, `${resolved}-shm`];
-    this.#walDescriptor = openSync(wal, "r");
+    this.walDescriptor = openSync(wal, "r");
     this.#files = [
       { path, identify: () => fileId(path) },
-      { path: wal, identify: nameOf(this.#walDescriptor) ?? (() => fileId(wal)) },
+      { path: wal, identify: nameOf(this.walDescriptor) ?? (() => fileId(wal)) },
       { path: index, identify: () => fileId(index) },
     ].map((file) => ({ ...file, opened: file.identify() }));
   }
@@ -151,7 +151,7 @@ export class OpenFiles {
   }
 
   close(): void {
-    closeSync(this.#walDescriptor);
+    closeSync(this.walDescriptor);
   }
 }
 

@@ -25,6 +25,7 @@ import { diskFailure, isFailedFsync, readFailureMarker, writeFailureMarker } fro
 import { bytesOnDisk, OpenFiles, walBytes } from "./files.ts";
 import { SqliteIndexes } from "./indexes.ts";
 import { probeCommit, schemaVersion } from "./migrations.ts";
+import { OverwriteCheck } from "./overwritten-files.ts";
 import { countPlants, exportPlants, SqlitePlants, type SqliteStoredPlant } from "./plants.ts";
 import { SqliteReader } from "./reader.ts";
 import { openReadConnection, SqliteSqlConnection } from "./sql-connection.ts";
@@ -53,6 +54,7 @@ export class SqliteStore implements ReadablePlantStore {
   readonly #onUnavailable: OnUnavailable;
   readonly #database: Database;
   readonly #files: OpenFiles;
+  readonly #overwriteCheck: OverwriteCheck | undefined;
   readonly #walOptions: WalOptions;
   readonly #wal: Wal;
   readonly #checkpointThread: CheckpointSignals | undefined;
@@ -71,8 +73,20 @@ export class SqliteStore implements ReadablePlantStore {
     this.#database = openDatabase(path, mode);
     this.#files = new OpenFiles(path);
     this.#walOptions = walOptions;
-    this.#checkpointThread = walOptions.checkpointThread;
-    this.#wal = new Wal(this.#database, onUnavailable, walOptions);
+    const { checkpointThread } = walOptions;
+    this.#checkpointThread = checkpointThread;
+    // A command is over before its operator overwrites the store.
+    this.#overwriteCheck =
+      checkpointThread &&
+      new OverwriteCheck(
+        this.#database,
+        this.#files.walDescriptor,
+        () => checkpointThread.databaseDescriptor,
+      );
+    this.#wal = new Wal(this.#database, onUnavailable, {
+      ...walOptions,
+      overwriteCheck: this.#overwriteCheck,
+    });
     this.#plants = new SqlitePlants(this.#database, onUnavailable, this.#wal);
     this.tokens = this.#guarded(new SqliteTokens(this.#database));
     this.#indexes = new SqliteIndexes(this.#database);
@@ -81,9 +95,9 @@ export class SqliteStore implements ReadablePlantStore {
 
   create(batch: readonly NewEntry[]): Promise<Outcome[]> {
     return this.#onDisk(async () => {
-      const replaced = this.#files.findReplaced();
-      if (replaced === undefined) return this.#plants.create(batch);
-      this.#onUnavailable(replacedMessage(replaced));
+      const fault = this.#findFault();
+      if (fault === undefined) return this.#plants.create(batch);
+      this.#onUnavailable(fault);
       return batch.map(() => "unavailable");
     });
   }
@@ -167,9 +181,13 @@ export class SqliteStore implements ReadablePlantStore {
   }
 
   async close(): Promise<void> {
+    this.#overwriteCheck?.findNow();
+    const hasFault = this.#findFault() !== undefined;
+    if (hasFault) this.#checkpointThread?.leaveFiles();
     this.#files.close();
-    // Closing runs a checkpoint, from pages that may not be on the disk.
-    if (this.#diskFailure !== undefined || this.#checkpointThread?.hasDiskFailed) return;
+    // Closing copies the WAL into the database file, from pages that may not be on the disk or into a file of someone else,
+    // and removes the file that has the WAL's name.
+    if (hasFault || this.#diskFailure !== undefined || this.#checkpointThread?.hasDiskFailed) return;
     this.#plants.finalize();
     this.#database.close();
   }
@@ -187,11 +205,22 @@ export class SqliteStore implements ReadablePlantStore {
     return Object.fromEntries(methods) as unknown as TokenStore;
   }
 
-  /** Rejects with an OperatorError if the open files were removed or replaced. */
+  /** Why commits to the open files would be lost: they were removed, replaced or overwritten. Undefined otherwise. */
+  #findFault(): string | undefined {
+    const replaced = this.#files.findReplaced();
+    if (replaced !== undefined)
+      return `${replaced} was removed or replaced while it was open; put it back, or restart with the file that is there`;
+    const overwritten = this.#overwriteCheck?.find();
+    return overwritten === undefined
+      ? undefined
+      : `${this.#path}${overwritten} was overwritten while it was open, so plants may be lost; stop the server, and restore a backup`;
+  }
+
+  /** Rejects with an OperatorError if the open files were removed, replaced or overwritten. */
   #read<T>(call: () => Promise<T>): Promise<T> {
     return this.#onDisk(() => {
-      const replaced = this.#files.findReplaced();
-      if (replaced !== undefined) throw new OperatorError(replacedMessage(replaced));
+      const fault = this.#findFault();
+      if (fault !== undefined) throw new OperatorError(fault);
       return call();
     });
   }
@@ -229,8 +258,4 @@ export class SqliteStore implements ReadablePlantStore {
     const reason = this.#diskFailure ?? readFailureMarker(this.#path) ?? "an fsync failed before";
     throw diskFailure(this.#path, reason);
   }
-}
-
-function replacedMessage(path: string): string {
-  return `${path} was removed or replaced while it was open; put it back, or restart with the file that is there`;
 }

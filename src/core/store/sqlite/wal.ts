@@ -2,10 +2,12 @@
 
 import { statSync } from "node:fs";
 import type { OnUnavailable } from "../plant-store.ts";
+import { type Checkpoint, checkpoint } from "./checkpoint.ts";
 import type { CheckpointSignals } from "./checkpoint-signals.ts";
 import { lockWaitMs, walBytesKept } from "./connection.ts";
 import type { Database } from "./driver.ts";
 import { batchFailure } from "./errors.ts";
+import type { OverwriteCheck } from "./overwritten-files.ts";
 
 const mebibyte = 2 ** 20;
 
@@ -53,6 +55,8 @@ const heldBytesMin = 1_024 * mebibyte;
 export interface WalOptions {
   /** The thread that copies the WAL, in a server; otherwise commits do. */
   readonly checkpointThread?: CheckpointSignals;
+  /** Asked before each checkpoint; without it a store does not notice that another program writes into its files. */
+  readonly overwriteCheck?: OverwriteCheck | undefined;
   /** See heldBytesMax. */
   readonly heldBytesMin?: number;
 }
@@ -69,6 +73,7 @@ export class Wal {
   readonly #database: Database;
   readonly #onUnavailable: OnUnavailable;
   readonly #checkpointThread: CheckpointSignals | undefined;
+  readonly #overwriteCheck: OverwriteCheck | undefined;
   readonly #heldBytesMin: number | undefined;
   #isSynced = false;
   /** Its length before the last transaction. */
@@ -82,6 +87,7 @@ export class Wal {
     this.#database = database;
     this.#onUnavailable = onUnavailable;
     this.#checkpointThread = options.checkpointThread;
+    this.#overwriteCheck = options.overwriteCheck;
     this.#heldBytesMin = options.heldBytesMin;
     this.#restartAt = this.#restartPages;
   }
@@ -149,6 +155,7 @@ export class Wal {
 
   /** Copies the rest of the WAL. Returns whether all of it is in the database file now. */
   #copyTail(waits: boolean): boolean {
+    if (this.#overwriteCheck?.findNow() !== undefined) return false;
     // FULL keeps other processes from committing meanwhile. It must not wait for their commits and readers.
     this.#database.run("PRAGMA busy_timeout = 0");
     try {
@@ -181,25 +188,6 @@ export class Wal {
 /** Why makeRoom returned false. */
 export const walFullReason =
   "the WAL has reached its limit, as a reader (an export, a backup or another program) keeps an old snapshot of the store; end that reader";
-
-interface Checkpoint {
-  /** False if another connection was running a checkpoint, so that nothing was done. */
-  readonly isDone: boolean;
-  /** The length of the WAL. */
-  readonly pages: number;
-  /** How many of them are in the database file. */
-  readonly copied: number;
-}
-
-/**
- * Runs a checkpoint, or with NOOP only measures. PASSIVE copies what no reader's snapshot holds back, beside commits; FULL
- * lets no other connection commit meanwhile, if it gets the lock for that. Throws SQLite's own error.
- */
-export function checkpoint(database: Database, mode: "NOOP" | "PASSIVE" | "FULL"): Checkpoint {
-  const [[isBusy, pages, copied] = []] = database.query(`PRAGMA wal_checkpoint(${mode})`).values();
-  // FULL is busy, with counts, after it has copied less than all of the WAL.
-  return { isDone: Number(isBusy) === 0 || Number(pages) >= 0, pages: Number(pages), copied: Number(copied) };
-}
 
 function pagesIn(bytes: number): number {
   return Math.floor(bytes / frameBytes);

@@ -103,6 +103,12 @@ export class WorkerClient<Objects extends Served<Objects>, Notification = never>
     this.#worker.terminate();
   }
 
+  /** Lets the process end while the worker still has its database open, which must not be closed. */
+  abandon(): void {
+    this.#failure ??= new Error("The SQLite worker was abandoned");
+    this.#worker.unref();
+  }
+
   /** Rejects every pending call and every later one. */
   fail(error: Error): void {
     if (this.#failure !== undefined) return;

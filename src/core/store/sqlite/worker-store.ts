@@ -27,6 +27,7 @@ export class SqliteWorkerStore implements PlantStore {
   readonly #path: string;
   readonly #worker: WorkerClient<CommitWorker, CommitNotification>;
   readonly #batches = new BatchSender();
+  readonly #signals = new CheckpointSignals();
   #checkpointer: Checkpointer | undefined;
   /** Of the index that was asked for last. */
   #onIndexProgress: OnIndexProgress | undefined;
@@ -63,7 +64,7 @@ export class SqliteWorkerStore implements PlantStore {
   /** Opens a store file, see openDatabase. */
   static async open(path: string, mode: OpenMode, events: StoreEvents): Promise<SqliteWorkerStore> {
     const store = new SqliteWorkerStore(path, events);
-    const signals = new CheckpointSignals();
+    const signals = store.#signals;
     try {
       await store.#worker.call("store", "open", path, mode, store.#batches.buffer, signals.memory);
     } catch (error) {
@@ -126,7 +127,8 @@ export class SqliteWorkerStore implements PlantStore {
   async close(): Promise<void> {
     await this.#checkpointer?.stop();
     await this.#worker.call("store", "close");
-    this.#worker.terminate();
+    if (this.#signals.mayClose) this.#worker.terminate();
+    else this.#worker.abandon();
     await this.#checkpointer?.close();
   }
 }

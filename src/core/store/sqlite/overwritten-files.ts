@@ -1,0 +1,167 @@
+// Detects that another program has written into the files of an open store, such as `cp backup.db plantstore.db` or
+// `: > plantstore.db-wal`. Commits after that would be lost, or mixed with what was written.
+//
+// Offsets are those of SQLite's "Database File Format": section 1.3 for the database, 4.1 for the WAL.
+
+import { closeSync, existsSync, openSync, readdirSync, readlinkSync, readSync } from "node:fs";
+import { OperatorError } from "../../operator-error.ts";
+import { checkpoint } from "./checkpoint.ts";
+import type { Database } from "./driver.ts";
+import { isEmpty, resolvedPath } from "./files.ts";
+
+const databaseHeaderBytes = 100;
+const walHeaderBytes = 32;
+const frameHeaderBytes = 24;
+
+/** The pause between two checks of a server that is busy. A check takes 15 µs. */
+const checkIntervalMs = 250;
+
+/** Restarts of the WAL between two checks; the first salt of another store's WAL is seldom within so many. */
+const restartsMax = 2 ** 16;
+
+/** A frame of the WAL that was there at an earlier check. */
+interface SeenFrame {
+  readonly page: number;
+  readonly header: Buffer;
+}
+
+export class OverwriteCheck {
+  readonly #database: Database;
+  readonly #walDescriptor: number;
+  readonly #databaseDescriptor: () => number | undefined;
+  #nextCheckAt = 0;
+  #databaseHeader: Buffer | undefined;
+  #walHeader: Buffer | undefined;
+  #frame: SeenFrame | undefined;
+  #found: "" | "-wal" | undefined;
+
+  /**
+   * @param databaseDescriptor undefined while the file is not open. This object never opens it: a process that closes a file
+   *   loses every POSIX lock that it holds on it.
+   */
+  constructor(database: Database, walDescriptor: number, databaseDescriptor: () => number | undefined) {
+    this.#database = database;
+    this.#walDescriptor = walDescriptor;
+    this.#databaseDescriptor = databaseDescriptor;
+  }
+
+  /**
+   * The suffix of the file that was overwritten, as seen at most checkIntervalMs ago; undefined if none was. Once one was
+   * found the answer stays: later writes of this process could hide it.
+   */
+  find(): "" | "-wal" | undefined {
+    return performance.now() < this.#nextCheckAt ? this.#found : this.findNow();
+  }
+
+  /** The same as of now. Call it before each checkpoint, which could hide what another program has written. */
+  findNow(): "" | "-wal" | undefined {
+    this.#found ??= this.#isDatabaseOverwritten() ? "" : this.#isWalOverwritten() ? "-wal" : undefined;
+    this.#nextCheckAt = performance.now() + checkIntervalMs;
+    return this.#found;
+  }
+
+  #isDatabaseOverwritten(): boolean {
+    const descriptor = this.#databaseDescriptor();
+    if (descriptor === undefined) return false;
+    const before = this.#databaseHeader;
+    const header = read(descriptor, databaseHeaderBytes, 0);
+    this.#databaseHeader = header;
+    return !isInWalMode(header) || (before !== undefined && !mayFollow(before, header));
+  }
+
+  /**
+   * Whether a frame that SQLite has written is no longer there. A frame carries the salts of the WAL's header, which change
+   * whenever the WAL is restarted, by any process.
+   */
+  #isWalOverwritten(): boolean {
+    const header = read(this.#walDescriptor, walHeaderBytes, 0);
+    const { pages } = checkpoint(this.#database, "NOOP");
+    if (pages === 0) return false;
+    const pageBytes = header.length < walHeaderBytes ? 0 : header.readUInt32BE(8);
+    const frameAt = (page: number) =>
+      read(
+        this.#walDescriptor,
+        frameHeaderBytes,
+        walHeaderBytes + (page - 1) * (frameHeaderBytes + pageBytes),
+      );
+    const last = frameAt(pages);
+    const [seen, seenHeader] = [this.#frame, this.#walHeader];
+    const isSeenIntact =
+      seen === undefined ||
+      seenHeader?.equals(header) !== true ||
+      seen.page > pages ||
+      frameAt(seen.page).equals(seen.header);
+    // Another process may restart the WAL meanwhile, and writes the header first; the next check sees it whole.
+    if (!read(this.#walDescriptor, walHeaderBytes, 0).equals(header)) return false;
+    this.#walHeader = header;
+    this.#frame = { page: pages, header: last };
+    const isWhole =
+      header.length === walHeaderBytes &&
+      last.length === frameHeaderBytes &&
+      last.subarray(8, 16).equals(header.subarray(16, 24));
+    return !isWhole || !isSeenIntact || (seenHeader !== undefined && !isSameOrRestarted(seenHeader, header));
+  }
+}
+
+/**
+ * Throws an OperatorError if the WAL beside a database file belongs to another one, such as the store over which a backup was
+ * copied: SQLite would write its pages over those of the copy, or remove it beside an empty file. Does nothing if this process
+ * has the file open, as it would lose its locks with a second descriptor, or where that cannot be known.
+ */
+export function assertOwnWal(path: string): void {
+  const resolved = resolvedPath(path);
+  if (isEmpty(`${resolved}-wal`)) return;
+  if (isEmpty(resolved) || (!mayBeOpenHere(resolved) && !isInWalMode(readHeader(resolved))))
+    throw new OperatorError(
+      `${path} was copied over a store whose newest plants are in ${resolved}-wal; move that file and ${resolved}-shm away to use the copy`,
+    );
+}
+
+function mayBeOpenHere(resolved: string): boolean {
+  const folder = "/proc/self/fd";
+  if (!existsSync(folder)) return true;
+  return readdirSync(folder).some((descriptor) => {
+    try {
+      return readlinkSync(`${folder}/${descriptor}`) === resolved;
+    } catch {
+      // The descriptor that listed the folder is closed.
+      return false;
+    }
+  });
+}
+
+/** The header of a database file. No connection of this process may have it open. */
+export function readHeader(path: string): Buffer {
+  const descriptor = openSync(path, "r");
+  try {
+    return read(descriptor, databaseHeaderBytes, 0);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Reads a part of a file; less at its end. */
+function read(descriptor: number, length: number, position: number): Buffer {
+  const bytes = Buffer.alloc(length);
+  return bytes.subarray(0, readSync(descriptor, bytes, 0, length, position));
+}
+
+export function isInWalMode(header: Buffer): boolean {
+  return header.length === databaseHeaderBytes && header[18] === 2 && header[19] === 2;
+}
+
+/**
+ * Whether checkpoints can have turned one header into another: the change counter and the schema cookie never decrease, and
+ * the number of pages decreases only with VACUUM, which changes the schema cookie.
+ */
+function mayFollow(before: Buffer, after: Buffer): boolean {
+  const growthAt = (offset: number) => after.readUInt32BE(offset) - before.readUInt32BE(offset);
+  const [changes, pages, schema] = [growthAt(24), growthAt(28), growthAt(40)];
+  return changes >= 0 && schema >= 0 && (pages >= 0 || schema > 0);
+}
+
+/** A restart of the WAL, by any process, adds 1 to the first salt in its header. */
+function isSameOrRestarted(before: Buffer, after: Buffer): boolean {
+  const restarts = (after.readUInt32BE(16) - before.readUInt32BE(16)) >>> 0;
+  return restarts === 0 ? before.equals(after) : restarts <= restartsMax;
+}

@@ -1,0 +1,192 @@
+// Files of a store that another program overwrites in place, under a server or before a start. files.test.ts removes and
+// replaces them.
+
+import { Database } from "bun:sqlite";
+import { expect, setDefaultTimeout, test } from "bun:test";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  readFileSync,
+  renameSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { plantJson, post } from "../../support/http.ts";
+import { Load } from "../../support/load.ts";
+import { createStore, RunningServer, run, TemporaryFolder } from "../../support/server.ts";
+
+/** Each starts several processes. */
+setDefaultTimeout(120_000);
+
+/** Writes over a file without a new one in its place, as cp and > do. */
+function overwrite(path: string, bytes: Uint8Array): void {
+  writeFileSync(path, bytes);
+}
+
+type Folder = TemporaryFolder & Disposable;
+
+const accidents: readonly (readonly [name: string, suffix: string, happen: (folder: Folder) => void])[] = [
+  [
+    "cp backup.db plants.db",
+    "",
+    (folder) => overwrite(folder.file("plants.db"), readFileSync(folder.file("backup.db"))),
+  ],
+  [
+    "cp stopped.db plants.db",
+    "",
+    (folder) => overwrite(folder.file("plants.db"), readFileSync(folder.file("stopped.db"))),
+  ],
+  [": > plants.db", "", (folder) => truncateSync(folder.file("plants.db"))],
+  [": > plants.db-wal", "-wal", (folder) => truncateSync(folder.file("plants.db-wal"))],
+  [
+    "a log that is cut after its first page",
+    "-wal",
+    (folder) => truncateSync(folder.file("plants.db-wal"), 32 + 24 + 4_096),
+  ],
+];
+
+/** Makes plants.db with a server that has it open, backup.db, and stopped.db, a copy that was made before the server started. */
+async function prepare(folder: Folder): Promise<{ server: RunningServer; token: string }> {
+  const database = `sqlite:${folder.file("plants.db")}`;
+  await createStore(database);
+  copyFileSync(folder.file("plants.db"), folder.file("stopped.db"));
+  const server = await RunningServer.start({ database });
+  const token = await server.createToken();
+  const load = new Load();
+  const running = load.untilStopped([{ url: server.url, token }], 8);
+  await load.acknowledgedMore(300);
+  {
+    using other = new Database(folder.file("plants.db"));
+    other.query("PRAGMA wal_checkpoint(PASSIVE)").values();
+  }
+  await load.acknowledgedMore(200);
+  load.stop();
+  await running;
+  expect((await server.command("backup", folder.file("backup.db"))).exitCode).toBe(0);
+  return { server, token };
+}
+
+test.each(accidents)(
+  "%s: within a second creates get 503, and the server is not ready",
+  async (_, suffix, happen) => {
+    for (const isIdle of [true, false]) {
+      using folder = new TemporaryFolder();
+      const { server, token } = await prepare(folder);
+      await using _ = server;
+      const admin = await server.adminUrl();
+      const load = new Load().continued();
+      const running = isIdle ? undefined : load.untilStopped([{ url: server.url, token }], 8);
+      // Checks have seen the files, and the load has restarted none of them.
+      await Bun.sleep(500);
+      expect((await fetch(`${admin}/readyz`)).status).toBe(200);
+      happen(folder);
+      await Bun.sleep(1_000);
+      const acknowledged = load.acknowledged.size;
+      const ready = await fetch(`${admin}/readyz`);
+      expect([ready.status, await ready.text()]).toEqual([
+        503,
+        expect.stringContaining(`plants.db${suffix} was overwritten while it was open`),
+      ]);
+      expect((await post({ url: server.url, token }, plantJson(1n, "late"))).json).toMatchObject({
+        error: 50300,
+      });
+      const line = await server.logged(({ level }) => level === "warn");
+      expect(line.reason).toContain(`plants.db${suffix} was overwritten while it was open`);
+      await Bun.sleep(100);
+      expect(load.acknowledged.size).toBe(acknowledged);
+      load.stop();
+      await running;
+      // The files stay as they are, for whoever wants to rescue something.
+      const names = ["plants.db", "plants.db-wal"];
+      const left = () => names.map((name) => Bun.hash(readFileSync(folder.file(name))));
+      const before = left();
+      expect((await server.stop()).exitCode).toBe(0);
+      expect(left()).toEqual(before);
+    }
+  },
+);
+
+test("a store whose file and log belong together again starts after that", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  const { server } = await prepare(folder);
+  overwrite(path, readFileSync(folder.file("backup.db")));
+  await Bun.sleep(500);
+  await server.stop();
+  const database = `sqlite:${path}`;
+  const refused = {
+    exitCode: 1,
+    stdout: "",
+    stderr: `plantstore: ${path} was copied over a store whose newest plants are in ${path}-wal; move that file and ${path}-shm away to use the copy\n`,
+  };
+  for (const command of [
+    ["serve", "--port", "0", "--admin-port", "off"],
+    ["migrate"],
+    ["export"],
+    ["backup", folder.file("new.db")],
+  ])
+    expect(await run([...command, "--database", database])).toEqual(refused);
+  for (const suffix of ["-wal", "-shm"]) renameSync(path + suffix, folder.file(`away${suffix}`));
+  const { stdout, exitCode } = await run(["export", "--database", database]);
+  expect(exitCode).toBe(0);
+  expect(stdout.trimEnd().split("\n").length).toBeGreaterThanOrEqual(500);
+});
+
+test("an empty file beside the log of a store is refused: SQLite would remove the log", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  const { server } = await prepare(folder);
+  await server.stop("SIGKILL");
+  truncateSync(path);
+  const { exitCode, stderr } = await run(["migrate", "--database", `sqlite:${path}`]);
+  expect([exitCode, stderr]).toEqual([1, expect.stringContaining("whose newest plants are in")]);
+  expect(existsSync(`${path}-wal`)).toBe(true);
+});
+
+test("what others may do to an open store is no accident", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  const { server, token } = await prepare(folder);
+  await using _ = server;
+  await using second = await RunningServer.start({ database: server.database });
+  const load = new Load();
+  const running = load.untilStopped(
+    [server, second].map(({ url }) => ({ url, token })),
+    16,
+  );
+  writeFileSync(
+    folder.file("plants.ndjson"),
+    Array.from({ length: 20_000 }, (_, id) => `${plantJson(BigInt(id), "x".repeat(2_000))}\n`).join(""),
+  );
+  chmodSync(path, 0o660);
+  utimesSync(path, 0, 0);
+  expect((await server.command("import", folder.file("plants.ndjson"), "--quiet")).exitCode).toBe(0);
+  {
+    using other = new Database(path);
+    other.run("PRAGMA busy_timeout = 60000");
+    other.run("DELETE FROM plants WHERE id < 20000 AND id >= 0");
+    // The load goes on between its attempts.
+    for (let attempt = 0; attempt < 100; attempt++)
+      try {
+        other.run("VACUUM");
+        break;
+      } catch {
+        await Bun.sleep(20);
+      }
+    other.run("PRAGMA wal_checkpoint(TRUNCATE)");
+    await load.acknowledgedMore(500);
+    other.run("PRAGMA wal_checkpoint(RESTART)");
+    await load.acknowledgedMore(500);
+  }
+  await Bun.sleep(500);
+  load.stop();
+  await running;
+  for (const each of [server, second])
+    expect(await (await fetch(`${await each.adminUrl()}/readyz`)).text()).toBe("ready\n");
+  expect([...load.statuses.keys()].filter((status) => status !== 200 && status !== 503)).toEqual([]);
+  const { stderr } = await server.stop();
+  expect(stderr).not.toContain("overwritten");
+  await second.stop();
+});
