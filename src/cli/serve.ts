@@ -13,6 +13,7 @@ import {
 } from "../core/server.ts";
 import { openServerStore, storeLocation } from "../core/store/open-store.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
+import { documentation } from "../docs-page/documentation.ts";
 import { bannerLines, plainLines } from "./banner.ts";
 import { printStart } from "./bootstrap-token.ts";
 import { changedSettings, effectiveConfig, type ServeConfig } from "./config/resolve.ts";
@@ -81,9 +82,12 @@ export function serverOptions(config: ServeConfig): Omit<ServerOptions, "store">
   return {
     admin: adminPort === "off" ? undefined : { host: adminHost, port: adminPort },
     basePath: config.basePath,
-    publicUrl: config.publicUrl,
+    wrapHandler: documentation({
+      basePath: config.basePath,
+      publicUrl: config.publicUrl,
+      hasPage: config.docs === "on",
+    }),
     cors: config.cors,
-    docs: config.docs === "on",
     limits: {
       bodyBytesMax: config.bodyBytesMax,
       inFlightBytesMax: config.inFlightBytesMax,

@@ -411,11 +411,13 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
       }),
   },
   "no-store": {
-    title: "Every response has Cache-Control: no-store.",
+    title: "Every error has Cache-Control: no-store.",
     basis: "decision",
     sources: [openapi("components.headers.Cache-Control"), rfc(9111, "5.2.2.5")],
     run: (check) =>
-      forEachKind(check, (response) => void expectHeader(response, "Cache-Control", /\bno-store\b/i)),
+      forEachKind(check, (response) => {
+        if (response.status !== 200) expectHeader(response, "Cache-Control", /\bno-store\b/i);
+      }),
   },
   "request-id": {
     title: "Every response has an X-Request-Id, and each another one.",

@@ -9,9 +9,9 @@ import {
 } from "../core/admin/responses.ts";
 import type { AdminRoutes } from "../core/admin/server.ts";
 import { ApiError, statusOf } from "../core/contract/errors.ts";
-import { Assets } from "../core/http/assets.ts";
 import { BodyReader } from "../core/http/body-reader.ts";
 import { OperatorError } from "../core/operator-error.ts";
+import { StaticFiles } from "../static-files.ts";
 import type { Backups } from "./backups.ts";
 import type { TrustedProxies } from "./client-address.ts";
 import type { Exports } from "./exports.ts";
@@ -81,7 +81,7 @@ export class OperatorConsole implements AdminRoutes {
   readonly isPaced = true;
   readonly #dependencies: ConsoleDependencies;
   /** Created when the page is first requested. */
-  #pageFiles: Assets | undefined;
+  #pageFiles: StaticFiles | undefined;
   readonly #passwords = new BodyReader(passwordLimits);
   readonly #bodies = new BodyReader(bodyLimits);
   readonly #parts = new BodyReader(partLimits);
@@ -151,7 +151,7 @@ export class OperatorConsole implements AdminRoutes {
   async #pageFile(request: Request, path: string): Promise<Response> {
     if (request.method !== "GET" && request.method !== "HEAD")
       return respondError(405, "The method is not allowed here; use GET.");
-    this.#pageFiles ??= new Assets({
+    this.#pageFiles ??= new StaticFiles({
       files: (await import("./page-files.js")).pageFiles,
       caching: "revalidate",
       headers: securityHeaders,
@@ -231,7 +231,7 @@ async function readBody(request: Request, bodies: BodyReader, peer: string): Pro
 /** Throws an ApiError for a body over a limit. */
 async function readBytes(request: Request, bodies: BodyReader, peer: string): Promise<Uint8Array> {
   // Rejects if the client disconnects before its body has arrived.
-  const bytes = await bodies.read(request, { key: peer, name: peer }).catch(() => undefined);
+  const bytes = await bodies.read(request, { key: peer }).catch(() => undefined);
   if (bytes instanceof ApiError) throw bytes;
   if (bytes === undefined) throw new BadRequestError("The body has not arrived.");
   return bytes;

@@ -120,7 +120,6 @@ export class RecentSamples {
         this.#unchanged++;
         this.#recordLatency(endedAt - startedAt);
         break;
-      case "served":
       case "clientAborted":
         break;
       default:

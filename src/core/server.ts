@@ -8,7 +8,8 @@ import { TokenCache } from "./auth/token-cache.ts";
 import { BodyReader } from "./http/body-reader.ts";
 import { type Certificate, CertificateReloader } from "./http/certificate.ts";
 import { ConnectionShedder } from "./http/connection-shedder.ts";
-import type { CorsOrigins } from "./http/cors.ts";
+import { type CorsOrigins, withCors } from "./http/cors.ts";
+import { requestIdMaker } from "./http/exchange.ts";
 import { createHandler, type Handler, type HandlerDependencies, inProcess } from "./http/handler.ts";
 import { PublicListener } from "./http/listener.ts";
 import { RateLimit } from "./http/rate-limit.ts";
@@ -29,8 +30,6 @@ export interface ServerOptions {
   readonly admin?: ListenerAddress | undefined;
   /** The path before /plants, such as "/v1"; "" by default. */
   readonly basePath?: string;
-  /** The base address that clients use, where it is not the listener's own. */
-  readonly publicUrl?: string | undefined;
   /** The web origins whose pages may use the service; "*" by default. */
   readonly cors?: CorsOrigins;
   readonly limits?: Partial<ServerLimits>;
@@ -48,9 +47,7 @@ export interface ServerOptions {
   readonly now?: Clock;
   /** Milliseconds since the epoch: the clock by which tokens expire. Date.now by default. */
   readonly wallNow?: () => number;
-  /** Whether there is a documentation page. */
-  readonly docs?: boolean;
-  /** Hands the parts of the server to the console and the sandbox. Prefer the options above, which do not depend on them. */
+  /** Hands parts of the server to the sandbox. Prefer the options above, which do not depend on them. */
   readonly extend?: (internals: ServerInternals) => ServerExtension;
 }
 
@@ -61,7 +58,7 @@ export interface ListenerAddress {
   readonly port: number;
 }
 
-export interface ServerLimits {
+interface ServerLimits {
   /** Bytes of one body. */
   readonly bodyBytesMax: number;
   /** Bytes of all bodies that are being received or parsed. */
@@ -79,7 +76,7 @@ export interface ServerLimits {
 }
 
 /** An issuer of JWTs. */
-export interface IdentityProvider {
+interface IdentityProvider {
   readonly issuer: string;
   readonly audience: string;
   /** OpenID discovery if undefined. */
@@ -92,13 +89,9 @@ export interface ServerHandlerDependencies extends HandlerDependencies {
   readonly bodyReader: BodyReader;
 }
 
-/** The parts of a server that the console and the sandbox use. */
+/** The parts of a server that the sandbox uses. */
 export interface ServerInternals {
   readonly handlerDependencies: ServerHandlerDependencies;
-  readonly groupCommit: GroupCommit;
-  readonly lookupHash: TokenCache["lookupHash"];
-  /** Closed when the server stops, after its listeners. */
-  readonly resources: AsyncDisposableStack;
 }
 
 export interface ServerExtension {
@@ -206,22 +199,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     bodyReader,
     groupCommit,
     basePath,
-    publicUrl: options.publicUrl,
-    corsOrigins: options.cors ?? "*",
-    docs: options.docs ?? false,
-    requestIdPrefix: crypto.randomUUID().slice(0, 8),
+    makeRequestId: requestIdMaker(),
     now,
     emit,
   };
   const service = createHandler(handlerDependencies);
-  extension = options.extend?.({
-    handlerDependencies,
-    groupCommit,
-    lookupHash: (hash) => tokens.lookupHash(hash),
-    resources,
-  });
-  const wrapped = extension?.wrapHandler?.(service.handle) ?? service.handle;
-  const handle = options.wrapHandler?.(wrapped) ?? wrapped;
+  extension = options.extend?.({ handlerDependencies });
+  const wrapped = options.wrapHandler?.(service) ?? service;
+  const handle = withCors(options.cors ?? "*", extension?.wrapHandler?.(wrapped) ?? wrapped);
 
   const connections = new ConnectionShedder();
   let isStopping = false;
@@ -258,25 +243,16 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     "public",
     { host, port },
     () =>
-      new PublicListener(
-        {
-          plantsPath: service.plantsPath,
-          create(request, connection) {
-            service.expectCreate(request);
-            return handle(request, connection);
-          },
-          handle,
-        },
-        {
-          host,
-          port,
-          certificate,
-          idleSecondsMax: limits.idleSecondsMax ?? Math.max(idleSecondsMin, limits.arrivalSecondsMax + 10),
-          connectionsMax: limits.connectionsMax,
-          connections,
-          emit,
-        },
-      ),
+      new PublicListener(handle, {
+        host,
+        port,
+        certificate,
+        plantsPath: `${basePath}/plants`,
+        idleSecondsMax: limits.idleSecondsMax ?? Math.max(idleSecondsMin, limits.arrivalSecondsMax + 10),
+        connectionsMax: limits.connectionsMax,
+        connections,
+        emit,
+      }),
   );
   resources.defer(() => listener.stop(limits.drainSecondsMax * 1_000));
   if (connections.shortage !== undefined) emit({ kind: "openFileLimitTooLow", ...connections.shortage });

@@ -1,8 +1,7 @@
 // The documentation page: its addresses, headers and files. The HTML is that of documentation-html.ts.
 
 import { readFileSync } from "node:fs";
-import { Assets } from "../core/http/assets.ts";
-import type { ResponseValue } from "../core/http/responses.ts";
+import { StaticFiles } from "../static-files.ts";
 import scriptFile from "./page/page.js" with { type: "file" };
 import styleFile from "./page/style.css" with { type: "file" };
 
@@ -30,11 +29,11 @@ export class DocumentationPage {
   readonly #options: DocumentationPageOptions;
   readonly #scriptPath = filePath("page", "js", scriptFile);
   readonly #stylePath = filePath("style", "css", styleFile);
-  readonly #files: Assets;
+  readonly #files: StaticFiles;
 
   constructor(options: DocumentationPageOptions) {
     this.#options = options;
-    this.#files = new Assets({
+    this.#files = new StaticFiles({
       files: new Map([
         [`${options.basePath}/${this.#scriptPath}`, scriptFile],
         [`${options.basePath}/${this.#stylePath}`, styleFile],
@@ -55,28 +54,25 @@ export class DocumentationPage {
    *
    * @param url the base address of the server, for the samples.
    */
-  async serve(path: string, request: Request, url: string): Promise<ResponseValue> {
+  async respond(path: string, request: Request, url: string): Promise<Response> {
     if (!this.#files.has(path)) return this.#page(path, url);
-    return { ...(await this.#files.respond(path, request)), outcome: "served", isJson: false };
+    const file = await this.#files.respond(path, request);
+    return new Response(file.body, file);
   }
 
-  async #page(path: string, url: string): Promise<ResponseValue> {
+  async #page(path: string, url: string): Promise<Response> {
     // Loaded with the first visit: a server starts without it.
     const { renderDocumentation } = await import("./documentation-html.ts");
     const prefix = path.endsWith("/") ? "" : this.#lastSegment();
     const body = renderDocumentation({ prefix, style: this.#stylePath, script: this.#scriptPath, url });
-    return {
-      status: 200,
-      outcome: "served",
+    return new Response(body, {
       headers: {
         ...commonHeaders,
         "Content-Type": "text/html; charset=utf-8",
         "Content-Security-Policy": contentSecurityPolicy,
         "Cache-Control": "no-store",
       },
-      isJson: false,
-      body,
-    };
+    });
   }
 
   /**

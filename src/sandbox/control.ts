@@ -135,7 +135,7 @@ export class Control implements AdminRoutes {
 
   async #readJson(request: Request, peer: string): Promise<Readonly<Record<string, unknown>>> {
     // Rejects if the client disconnects before its body has arrived.
-    const bytes = await this.#bodies.read(request, { key: peer, name: peer }).catch(() => undefined);
+    const bytes = await this.#bodies.read(request, { key: peer }).catch(() => undefined);
     if (bytes instanceof ApiError) {
       const isTooLarge = bytes.code === "contentTooLarge";
       const message = isTooLarge

@@ -120,7 +120,10 @@ export class ForcedOutcomes {
     const body = await this.#server.bodyReader.read(request, sandboxCaller).catch(() => undefined);
     if (body === undefined) return { attempt, plant: undefined };
     if (body instanceof ApiError) {
-      const dependencies = { ...attempt.dependencies, bodyReader: { start: () => body } };
+      const dependencies = {
+        ...attempt.dependencies,
+        bodyReader: { start: () => body, end: () => undefined },
+      };
       return { attempt: { ...this.#alter(attempt), dependencies }, plant: undefined };
     }
     const plant = parseNewPlant(body);
@@ -138,7 +141,7 @@ export class ForcedOutcomes {
   #process({ request, context, dependencies }: Attempt): Promise<Response> {
     return dependencies === this.#server
       ? this.#handler(request, context)
-      : createHandler(dependencies).handle(request, context);
+      : createHandler(dependencies)(request, context);
   }
 
   async #respond(attempt: Attempt, { error, example, commit = false }: Outcome): Promise<Response> {
@@ -200,7 +203,7 @@ export class ForcedOutcomes {
           },
         },
       };
-      createHandler(accepting).handle(request, context).then(resolve, reject);
+      createHandler(accepting)(request, context).then(resolve, reject);
     });
   }
 
@@ -249,7 +252,9 @@ export class ForcedOutcomes {
           context,
         );
       case "requestTimeout":
-        return this.#create(create, { bodyReader: { start: () => this.#server.bodyReader.timeoutError } });
+        return this.#create(create, {
+          bodyReader: { start: () => this.#server.bodyReader.timeoutError, end: () => undefined },
+        });
       case "contentTooLarge": {
         const headers = { "Content-Length": String(Number.MAX_SAFE_INTEGER) };
         return this.#create(this.#alter(create, { headers }), { bodyReader: this.#server.bodyReader });
@@ -278,7 +283,7 @@ export class ForcedOutcomes {
     { request, context, dependencies }: Attempt,
     faulty: Partial<HandlerDependencies> = {},
   ): Promise<Response> {
-    return createHandler({ ...dependencies, ...faulty }).handle(request, context);
+    return createHandler({ ...dependencies, ...faulty })(request, context);
   }
 
   /** The request itself if it is a create, else one of the sample plant with its header fields. */

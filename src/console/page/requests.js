@@ -20,7 +20,6 @@ const countMax = 1_000;
 const codeLabels = {
   created: "created",
   unchanged: "duplicate",
-  served: "served",
   clientAborted: "aborted by the client",
 };
 
@@ -127,7 +126,7 @@ export class Requests extends ReloadingSection {
 function messageText({ code, message, method, path }) {
   if (message !== null) return untrustedText(message);
   const label = codeLabels[code] ?? "";
-  return code === "served" || code === "clientAborted"
+  return code === "clientAborted"
     ? html`${label} <span class="faint">${method} ${untrustedText(path)}</span>`
     : label;
 }

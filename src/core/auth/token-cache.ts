@@ -154,12 +154,6 @@ export class TokenCache {
     return this.#use(cached);
   }
 
-  /** The same for a token that is known by its hash alone, such as the console's own. */
-  lookupHash(hash: string): AuthResult | Promise<AuthResult> {
-    const cached = this.#byHash.get(hash);
-    return cached === undefined ? this.#lookupInStore(hash) : this.#use(cached);
-  }
-
   async #lookupInStore(hash: string): Promise<AuthResult> {
     this.#unknownHashes.add(hash);
     try {

@@ -13,7 +13,10 @@ export const errorRegistry = {
   methodNotAllowed: { error: 40500, meaning: "The path does not offer the method" },
   requestTimeout: { error: 40800, meaning: "The body did not arrive in time" },
   contentTooLarge: { error: 41300, meaning: "The body is over the limit" },
-  unsupportedMediaType: { error: 41500, meaning: "The Content-Type is missing or not application/json" },
+  unsupportedMediaType: {
+    error: 41500,
+    meaning: "The Content-Type is missing or not application/json, or the body has a Content-Encoding",
+  },
   tooManyRequests: { error: 42900, meaning: "Over this token's rate" },
   internalError: { error: 50000, meaning: "Internal error; the details are in the server's log" },
   unavailable: {

@@ -23,8 +23,12 @@ const smallBytesMax = 16_384;
 /** RFC 9110, section 8.6. Bun joins repeated fields with commas. */
 const wellFormedLength = /^[0-9]+$/;
 
-/** Why a request's media type is not accepted, or undefined if it is JSON in UTF-8. */
+/** Why the format of a request's body is not accepted, or undefined if it is plain JSON in UTF-8. */
 export function checkMediaType(headers: Headers): ApiError | undefined {
+  const contentEncoding = headers.get("content-encoding");
+  if (contentEncoding !== null && contentEncoding.toLowerCase() !== "identity")
+    return unsupportedMediaType(`The Content-Encoding is ${contentEncoding}; send the JSON as it is.`);
+
   const contentType = headers.get("content-type");
   if (contentType === "application/json") return undefined;
   if (contentType === null)
@@ -43,6 +47,18 @@ export function checkMediaType(headers: Headers): ApiError | undefined {
   return undefined;
 }
 
+/** The request whose body is read: `start` keeps its memory and its time-out in these fields. */
+export interface BodyOwner {
+  readonly callerKey: string;
+  /** 0 before `start`. */
+  reservedBytes: number;
+  startTick: number;
+  /** Whether its response is decided, by a time-out or otherwise. */
+  readonly isSettled: boolean;
+  /** Called if the body does not arrive in time. */
+  refuse(error: ApiError): void;
+}
+
 /** Reads bodies, and limits the memory and the time that they take. */
 export class BodyReader {
   readonly #limits: BodyLimits;
@@ -51,7 +67,10 @@ export class BodyReader {
 
   constructor(limits: BodyLimits) {
     this.#limits = limits;
-    this.#timeouts = new BodyTimeouts(limits.arrivalMsMax);
+    this.#timeouts = new BodyTimeouts(limits.arrivalMsMax, (owner, error) => {
+      this.end(owner);
+      owner.refuse(error);
+    });
     this.#memory = new SharedBudget(limits.inFlightBytesMax);
   }
 
@@ -66,51 +85,85 @@ export class BodyReader {
   }
 
   /**
-   * Starts to read the body of a request, or returns the limit that it exceeds.
-   *
-   * @param responder refuses the request if the body does not arrive in time; then `body` may never settle.
+   * The body of a request, or the limit that it exceeds. Rejects if the client aborts. If the body does not arrive in time,
+   * its owner is refused, and the promise may never settle.
    */
-  start(request: Request, { key }: Caller, responder: TimeoutResponder): BodyReading | ApiError {
+  start(request: Request, owner: BodyOwner): Promise<Uint8Array | ApiError> | ApiError {
     const contentLength = request.headers.get("content-length");
     if (contentLength !== null && !wellFormedLength.test(contentLength)) return badLength(contentLength);
     const bytes = contentLength === null ? undefined : Number(contentLength);
     if (bytes !== undefined && bytes > this.#limits.bodyBytesMax) return this.#tooLarge();
 
-    const reading = new BodyReading(this.#memory, key, this.#timeouts, responder);
-    if (bytes !== undefined && bytes <= smallBytesMax) {
-      if (!reading.reserve(bytes)) return memoryExceeded();
-      reading.body = request.bytes();
-    } else if (request.body !== null) {
-      reading.body = this.#readChunks(request.body, reading, bytes ?? this.#limits.bodyBytesMax);
-    }
-    this.#timeouts.add(reading);
-    return reading;
+    const isSmall = bytes !== undefined && bytes <= smallBytesMax;
+    if (isSmall && !this.#reserve(owner, bytes)) return memoryExceeded();
+    this.#timeouts.add(owner);
+    if (isSmall) return request.bytes();
+    return request.body === null
+      ? emptyBody
+      : this.#readChunks(request.body, owner, bytes ?? this.#limits.bodyBytesMax);
+  }
+
+  /** Releases the memory, and stops the time-out. Call it when the body is parsed; it may be called again. */
+  end(owner: BodyOwner): void {
+    this.#timeouts.delete(owner);
+    this.#memory.release(owner.callerKey, owner.reservedBytes);
+    owner.reservedBytes = 0;
   }
 
   /** Reads a whole body, and returns it or the limit that it exceeds. Rejects if the client aborts. */
-  read(request: Request, caller: Caller): Promise<Uint8Array | ApiError> {
-    return new Promise((resolve, reject) => {
-      const reading = this.start(request, caller, { refuse: resolve });
-      if (reading instanceof ApiError) resolve(reading);
-      else reading.body.finally(() => reading.end()).then(resolve, reject);
-    });
+  async read(request: Request, caller: Pick<Caller, "key">): Promise<Uint8Array | ApiError> {
+    const { promise, resolve } = Promise.withResolvers<ApiError>();
+    const owner = {
+      callerKey: caller.key,
+      reservedBytes: 0,
+      startTick: 0,
+      isSettled: false,
+      refuse(error: ApiError) {
+        owner.isSettled = true;
+        resolve(error);
+      },
+    };
+    try {
+      return await Promise.race([this.start(request, owner), promise]);
+    } finally {
+      this.end(owner);
+    }
   }
 
-  /** Reserves memory for the bytes received: a client that declares a megabyte and sends a byte takes 4 KiB. */
+  /** Reserves memory in addition to what a body has; false if there is not enough. */
+  #reserve(owner: BodyOwner, bytes: number): boolean {
+    if (!this.#memory.acquire(owner.callerKey, bytes, owner.reservedBytes)) return false;
+    owner.reservedBytes += bytes;
+    return true;
+  }
+
+  /**
+   * Reads a body into a buffer that doubles: a list of its chunks would hold 100 MB for a megabyte in chunks of one byte.
+   * Memory is reserved for the bytes received, as a client that declares a megabyte and sends a byte takes 4 KiB.
+   */
   async #readChunks(
     stream: ReadableStream<Uint8Array>,
-    reading: BodyReading,
+    owner: BodyOwner,
     bytesMax: number,
   ): Promise<Uint8Array | ApiError> {
-    const buffer = new BodyBuffer(bytesMax, reading);
-    switch (await buffer.readAll(stream)) {
-      case "tooLarge":
-        return this.#tooLarge();
-      case "memoryLimit":
-        return memoryExceeded();
-      case "complete":
-        return buffer.body;
+    let buffer = new Uint8Array();
+    let bytes = 0;
+    for await (const chunk of stream) {
+      // Nothing is reserved after a time-out.
+      if (owner.isSettled) break;
+      const needed = bytes + chunk.length;
+      if (needed > bytesMax) return this.#tooLarge();
+      if (needed > buffer.length) {
+        const size = Math.min(bytesMax, Math.max(4_096, 2 * needed));
+        if (!this.#reserve(owner, size - buffer.length)) return memoryExceeded();
+        const larger = new Uint8Array(size);
+        larger.set(buffer.subarray(0, bytes));
+        buffer = larger;
+      }
+      buffer.set(chunk, bytes);
+      bytes = needed;
     }
+    return buffer.subarray(0, bytes);
   }
 
   #tooLarge(): ApiError {
@@ -119,99 +172,7 @@ export class BodyReader {
   }
 }
 
-/** Refuses a request whose body has timed out. */
-interface TimeoutResponder {
-  refuse(error: ApiError): void;
-}
-
-/** A body that is being read: its memory and its time-out. */
-export class BodyReading {
-  readonly #memory: SharedBudget;
-  readonly #caller: string;
-  readonly #timeouts: BodyTimeouts;
-  readonly #responder: TimeoutResponder;
-  /** The body, or the limit that it exceeds. Rejects if the client aborts. */
-  body: Promise<Uint8Array | ApiError> = emptyBody;
-  /** The tick of the time-outs in which it started. */
-  readonly startTick: number;
-  hasTimedOut = false;
-  #bytesReserved = 0;
-
-  constructor(memory: SharedBudget, caller: string, timeouts: BodyTimeouts, responder: TimeoutResponder) {
-    this.#memory = memory;
-    this.#caller = caller;
-    this.#timeouts = timeouts;
-    this.#responder = responder;
-    this.startTick = timeouts.currentTick;
-  }
-
-  get bytesReserved(): number {
-    return this.#bytesReserved;
-  }
-
-  /** Reserves memory in addition to what it has; false if there is not enough. */
-  reserve(bytes: number): boolean {
-    if (!this.#memory.acquire(this.#caller, bytes, this.#bytesReserved)) return false;
-    this.#bytesReserved += bytes;
-    return true;
-  }
-
-  /** Releases the memory, and stops the time-out. Call it when the body is parsed. */
-  end(): void {
-    this.#timeouts.delete(this);
-    this.#memory.release(this.#caller, this.#bytesReserved);
-    this.#bytesReserved = 0;
-  }
-
-  /** @param error the time-out. */
-  timeOut(error: ApiError): void {
-    this.hasTimedOut = true;
-    this.end();
-    this.#responder.refuse(error);
-  }
-}
-
 const emptyBody = Promise.resolve(new Uint8Array());
-
-/** The chunks of a body in one buffer that doubles: a list of them would hold 100 MB for a megabyte in chunks of one byte. */
-class BodyBuffer {
-  readonly #bytesMax: number;
-  readonly #reading: BodyReading;
-  #buffer = new Uint8Array();
-  #bytes = 0;
-
-  constructor(bytesMax: number, reading: BodyReading) {
-    this.#bytesMax = bytesMax;
-    this.#reading = reading;
-  }
-
-  get body(): Uint8Array {
-    return this.#buffer.subarray(0, this.#bytes);
-  }
-
-  /** Reads to the end of the stream, or until the body exceeds a limit. */
-  async readAll(stream: ReadableStream<Uint8Array>): Promise<"complete" | "tooLarge" | "memoryLimit"> {
-    for await (const chunk of stream) {
-      // Nothing is reserved after a time-out.
-      if (this.#reading.hasTimedOut) break;
-      const needed = this.#bytes + chunk.length;
-      if (needed > this.#bytesMax) return "tooLarge";
-      if (needed > this.#buffer.length && !this.#grow(needed)) return "memoryLimit";
-      this.#buffer.set(chunk, this.#bytes);
-      this.#bytes = needed;
-    }
-    return "complete";
-  }
-
-  #grow(needed: number): boolean {
-    const size = Math.min(this.#bytesMax, Math.max(4_096, 2 * needed));
-    if (!this.#reading.reserve(size - this.#buffer.length)) return false;
-    const larger = new Uint8Array(size);
-    larger.set(this.body);
-    this.#buffer = larger;
-    return true;
-  }
-}
 
 /** The resolution of a time-out: a body times out after its time, or at most an eighth of it later. */
 const ticksMax = 8;
@@ -219,29 +180,32 @@ const ticksMax = 8;
 /** Time-outs of the same length, with one timer for all. A timer for each body cost up to 8 % of the creates at 256 connections. */
 class BodyTimeouts {
   readonly #timeoutMs: number;
+  readonly #onTimeout: (owner: BodyOwner, error: ApiError) => void;
   /** In the order of their start: the first is the next to time out. */
-  readonly #pending = new Set<BodyReading>();
+  readonly #pending = new Set<BodyOwner>();
   #timer: Timer | undefined;
-  currentTick = 0;
+  #tick = 0;
 
-  constructor(timeoutMs: number) {
+  constructor(timeoutMs: number, onTimeout: (owner: BodyOwner, error: ApiError) => void) {
     this.#timeoutMs = timeoutMs;
+    this.#onTimeout = onTimeout;
   }
 
-  add(reading: BodyReading): void {
-    this.#pending.add(reading);
-    this.#timer ??= setInterval(() => this.#tick(), this.#timeoutMs / ticksMax).unref();
+  add(owner: BodyOwner): void {
+    owner.startTick = this.#tick;
+    this.#pending.add(owner);
+    this.#timer ??= setInterval(() => this.#advance(), this.#timeoutMs / ticksMax).unref();
   }
 
-  delete(reading: BodyReading): void {
-    this.#pending.delete(reading);
+  delete(owner: BodyOwner): void {
+    this.#pending.delete(owner);
   }
 
-  #tick(): void {
-    this.currentTick++;
-    for (const reading of this.#pending) {
-      if (this.currentTick - reading.startTick <= ticksMax) break;
-      reading.timeOut(this.error);
+  #advance(): void {
+    this.#tick++;
+    for (const owner of this.#pending) {
+      if (this.#tick - owner.startTick <= ticksMax) break;
+      this.#onTimeout(owner, this.error);
     }
     if (this.#pending.size > 0) return;
     clearInterval(this.#timer);

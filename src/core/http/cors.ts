@@ -1,7 +1,7 @@
 // Cross-origin requests (the CORS protocol of the Fetch standard): documentation playgrounds need them, and bearer
 // tokens are not ambient credentials, so any origin may be allowed.
 
-import type { ResponseValue } from "./responses.ts";
+import type { Handler } from "./handler.ts";
 
 /** The origins whose pages may read responses in a browser: all, none, or those listed. */
 export type CorsOrigins = "*" | "off" | readonly string[];
@@ -9,21 +9,26 @@ export type CorsOrigins = "*" | "off" | readonly string[];
 const exposedHeaders = "WWW-Authenticate, Retry-After, Allow, X-Request-Id, RateLimit, RateLimit-Policy";
 const preflightMaxAgeSeconds = 86_400;
 
-/** The CORS fields that are the same in every response. */
-export function staticCorsHeaders(origins: CorsOrigins): Record<string, string> {
-  if (origins === "off") return {};
-  if (origins === "*") {
-    return { "Access-Control-Allow-Origin": "*", "Access-Control-Expose-Headers": exposedHeaders };
-  }
-  return { Vary: "Origin" };
+/** Responds to preflights, and adds to other responses what a page needs to read them. */
+export function withCors(origins: CorsOrigins, next: Handler): Handler {
+  return (request, connection) => {
+    const origin = request.headers.get("origin");
+    // Not a request of a page.
+    if (origin === null) return next(request, connection);
+    if (isPreflight(request)) return Promise.resolve(preflightResponse(origins, origin, request));
+    return next(request, connection).then((response) => {
+      allowOrigin(origins, origin, response);
+      return response;
+    });
+  };
 }
 
-/** Adds the fields that depend on the request's origin to a response. */
-export function allowOrigin(origins: readonly string[], request: Request, response: Response): void {
-  const origin = request.headers.get("origin");
-  if (origin === null || !origins.includes(origin)) return;
-  response.headers.set("Access-Control-Allow-Origin", origin);
-  response.headers.set("Access-Control-Expose-Headers", exposedHeaders);
+function allowOrigin(origins: CorsOrigins, origin: string, { headers }: Response): void {
+  if (origins === "off") return;
+  if (origins !== "*") headers.append("Vary", "Origin");
+  if (origins !== "*" && !origins.includes(origin)) return;
+  headers.set("Access-Control-Allow-Origin", origins === "*" ? "*" : origin);
+  headers.set("Access-Control-Expose-Headers", exposedHeaders);
 }
 
 /** Whether a request is a CORS preflight, which carries no credentials and must not need any. */
@@ -36,14 +41,15 @@ export function isPreflight(request: Request): boolean {
 }
 
 /** The response to a preflight: the methods and header fields that a page may send. */
-export function preflightResponse(origins: CorsOrigins, request: Request): ResponseValue {
-  const headers = staticCorsHeaders(origins);
-  if (origins !== "off") {
-    headers["Access-Control-Allow-Methods"] = "GET, POST";
-    // The wildcard does not cover Authorization, so the requested names are returned; a field by itself permits nothing.
-    const requested = request.headers.get("access-control-request-headers");
-    headers["Access-Control-Allow-Headers"] = requested ?? "Authorization, Content-Type";
-    headers["Access-Control-Max-Age"] = String(preflightMaxAgeSeconds);
-  }
-  return { status: 204, outcome: "served", headers, isJson: false, body: null };
+function preflightResponse(origins: CorsOrigins, origin: string, request: Request): Response {
+  const response = new Response(null, { status: 204 });
+  if (origins === "off") return response;
+  allowOrigin(origins, origin, response);
+  const { headers } = response;
+  headers.set("Access-Control-Allow-Methods", "GET, POST");
+  // The wildcard does not cover Authorization, so the requested names are returned; a field by itself permits nothing.
+  const requested = request.headers.get("access-control-request-headers");
+  headers.set("Access-Control-Allow-Headers", requested ?? "Authorization, Content-Type");
+  headers.set("Access-Control-Max-Age", String(preflightMaxAgeSeconds));
+  return response;
 }

@@ -6,6 +6,8 @@ import type { ConnectionShedder, ShedListener } from "./connection-shedder.ts";
 import type { Connection, Handler } from "./handler.ts";
 
 export interface ListenerOptions {
+  /** The path of the one operation. */
+  readonly plantsPath: string;
   readonly host: string;
   /** 0 for a free one. */
   readonly port: number;
@@ -26,16 +28,8 @@ export interface ListenerOptions {
  */
 const tls12Ciphers = "ECDHE+AESGCM:ECDHE+CHACHA20";
 
-/** What a listener calls. */
-export interface ListenerHandlers {
-  /** The path whose POST requests `create` handles. */
-  readonly plantsPath: string;
-  readonly create: Handler;
-  readonly handle: Handler;
-}
-
 export class PublicListener {
-  readonly #handlers: ListenerHandlers;
+  readonly #handle: Handler;
   readonly #options: ListenerOptions;
   readonly #shed: ShedListener;
   #current: Bun.Server<undefined>;
@@ -44,8 +38,8 @@ export class PublicListener {
   #isStopping = false;
 
   /** Opens the listener. Throws the error of Bun.serve if the address cannot be bound. */
-  constructor(handlers: ListenerHandlers, options: ListenerOptions) {
-    this.#handlers = handlers;
+  constructor(handle: Handler, options: ListenerOptions) {
+    this.#handle = handle;
     this.#options = options;
     if (options.certificate !== undefined) assertPortIsFree(options);
     this.#current = this.#serve(options.port, options.certificate);
@@ -93,15 +87,24 @@ export class PublicListener {
   }
 
   #serve(port: number, certificate: Certificate | undefined): Bun.Server<undefined> {
-    const { plantsPath, create, handle } = this.#handlers;
-    const { host, idleSecondsMax } = this.#options;
+    const handle = this.#handle;
+    const { host, idleSecondsMax, plantsPath } = this.#options;
+    /** The last request that the router has found to be a create. */
+    let routed: Request | undefined;
     const server = Bun.serve({
       hostname: host,
       port,
       idleTimeout: idleSecondsMax,
       // Bun rejects a body over its own limit with a bare 413; the body reader has a limit with an Error body.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-      routes: { [plantsPath]: { POST: (request: Request) => create(request, connection) } },
+      routes: {
+        [plantsPath]: {
+          POST(request: Request) {
+            routed = request;
+            return handle(request, connection);
+          },
+        },
+      },
       fetch: (request) => handle(request, connection),
       ...(certificate === undefined
         ? {}
@@ -109,6 +112,7 @@ export class PublicListener {
     });
     const connection: Connection = {
       origin: server.url.origin,
+      isCreate: (request) => request === routed,
       clientPort: (request) => server.requestIP(request)?.port,
       shouldClose: () => this.#isStopping || server !== this.#current || this.#shed.isOverLimit,
       setIdleSeconds: (request, seconds) => server.timeout(request, seconds),

@@ -75,7 +75,7 @@ export class Log {
   }
 
   #logRequest(request: Readonly<RequestRecord>): void {
-    if (!this.#format.hasLine(request.result)) return;
+    if (!this.#format.hasLine) return;
     const suppressed = this.#accessLimiter.tryAcquire(request.endedAt);
     if (suppressed === undefined) return;
     const path = request.path.slice(0, pathCharactersMax);
@@ -188,8 +188,8 @@ function throttled(message: string, fields: Line["fields"], throttle = message):
 
 /** How lines are written. */
 interface LineFormat {
-  /** Whether a request with this result has a line. */
-  hasLine(result: Result): boolean;
+  /** Whether requests have lines. */
+  readonly hasLine: boolean;
   writeRequest(request: Readonly<RequestRecord>, suppressed: number | undefined): void;
   write(line: Line, event: LoggedEvent): void;
 }
@@ -205,7 +205,7 @@ function jsonFormat({ level }: LogOptions, stream: LogStream): LineFormat {
     stream,
   );
   return {
-    hasLine: () => true,
+    hasLine: true,
     writeRequest(request, suppressed) {
       const { requestId, method, path, status, result, message, caller, startedAt, endedAt } = request;
       const fields = {
@@ -224,12 +224,12 @@ function jsonFormat({ level }: LogOptions, stream: LogStream): LineFormat {
   };
 }
 
-/** For people, in local time. What the documentation page and CORS preflights fetch has no line. */
+/** For people, in local time. */
 function readableFormat({ level, style, hasBanner }: LogOptions, stream: LogStream): LineFormat {
   const severities = ["error", "warn", "info"];
   const severityMax = severities.indexOf(level);
   return {
-    hasLine: (result) => level === "info" && result !== "served",
+    hasLine: level === "info",
     writeRequest(request, suppressed) {
       const { result, status, caller, startedAt, endedAt } = request;
       const shown =

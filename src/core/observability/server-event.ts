@@ -105,12 +105,11 @@ export interface PlantEdited {
 export type Clock = () => number;
 
 /**
- * The result of a request: a plant `created` or `unchanged`, an error code, `served` for everything else (openapi.json, CORS
- * preflight), `clientAborted` if the client closed the connection before its response.
+ * The result of a request: a plant `created` or `unchanged`, an error code, `clientAborted` if the client closed the connection before its response.
  */
-export type Result = "created" | "unchanged" | "served" | "clientAborted" | ErrorCode;
+export type Result = "created" | "unchanged" | "clientAborted" | ErrorCode;
 
-/** One request and its response, completed while it is handled. Times are those of Clock. */
+/** One request and its response. Times are those of Clock. */
 export interface RequestRecord {
   readonly requestId: string;
   /** The request's traceparent (W3C Trace Context), unchanged. */
@@ -119,11 +118,11 @@ export interface RequestRecord {
   /** Without the query, which may contain a secret. */
   readonly path: string;
   readonly startedAt: number;
-  endedAt: number;
-  status: number;
-  result: Result;
+  readonly endedAt: number;
+  readonly status: number;
+  readonly result: Result;
   /** Of an error, as the response has it: without the name and the tag of a plant. */
-  message?: string | undefined;
+  readonly message?: string | undefined;
   /** The name of the token, once it is authenticated. */
-  caller: string | undefined;
+  readonly caller: string | undefined;
 }

@@ -64,6 +64,7 @@ test("a server with the default settings loads neither the other commands nor wh
     "serve-command.ts",
     "serve-console.ts",
     "serve.ts",
+    "server-process.ts",
     "signals.ts",
   ]);
   expect(filesOf("src/core/auth/")).not.toContain("jwt-verifier.ts");
@@ -101,6 +102,7 @@ test("--version loads no command, and a command no other one", async () => {
     "cli/output.ts",
     "cli/standard-streams.ts",
     "core/build-info.ts",
+    "core/observability/terminal.ts",
     "core/operator-error.ts",
   ]);
 

@@ -168,7 +168,7 @@ function brokenDependencies(events: unknown[]): ServerHandlerDependencies {
       isFullFor: () => false,
       create: (pending) => pending.fail(new Error("a fault of the store")),
     },
-    ...{ basePath: "", publicUrl: undefined, corsOrigins: "*", docs: false, requestIdPrefix: "x" },
+    ...{ basePath: "", makeRequestId: () => "x-1" },
     ...{ now: () => 0, emit: (event) => events.push(event) },
   };
 }
@@ -182,7 +182,7 @@ test("50000 equals that of an exception in the store, in its response and in its
       headers: { "Content-Type": "application/json", "X-Request-Id": requestId, ...headers },
       body: plantJson(1n, "Monstera"),
     });
-  const real = await createHandler(brokenDependencies(realEvents)).handle(request(), context);
+  const real = await createHandler(brokenDependencies(realEvents))(request(), context);
 
   const server = brokenDependencies(forcedEvents);
   const working: ServerHandlerDependencies = {
@@ -192,7 +192,7 @@ test("50000 equals that of an exception in the store, in its response and in its
       create: (pending) => pending.settle("created"),
     },
   };
-  const handler = createHandler(working).handle;
+  const handler = createHandler(working);
   const forcing = new ForcedOutcomes({ server: working, handler, rules: new Rules() });
   const exchange = { forced: undefined, effect: undefined, isClosed: false, drop: () => undefined };
   const forced = await forcing.handle(request({ Prefer: "code=500" }), context, exchange);

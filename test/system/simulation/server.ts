@@ -3,7 +3,8 @@
 import { Authenticator } from "../../../src/core/auth/authenticator.ts";
 import { TokenCache } from "../../../src/core/auth/token-cache.ts";
 import { BodyReader } from "../../../src/core/http/body-reader.ts";
-import { createHandler, inProcess, type PublicHandler } from "../../../src/core/http/handler.ts";
+import { requestIdMaker } from "../../../src/core/http/exchange.ts";
+import { createHandler, type Handler, inProcess } from "../../../src/core/http/handler.ts";
 import { GroupCommit, scheduleWithSetImmediate } from "../../../src/core/store/group-commit.ts";
 import type { NewEntry, Outcome } from "../../../src/core/store/plant-store.ts";
 import type { Environment, GroupCommitCalls, ProcessStore, SimulationParts } from "./environment.ts";
@@ -29,7 +30,7 @@ export class SimulatedServer {
   readonly #creating: GroupCommitCalls;
   readonly #tokens: TokenCache;
   readonly #bodyReader = new BodyReader(bodyLimits);
-  readonly #handler: PublicHandler;
+  readonly #handler: Handler;
   /** The internal errors of requests, by the ids of the requests. */
   readonly #internalErrors = new Map<string, unknown>();
   readonly #gone = Promise.withResolvers<"disconnected">();
@@ -66,10 +67,7 @@ export class SimulatedServer {
       bodyReader: this.#bodyReader,
       rateLimit: undefined,
       basePath: "",
-      publicUrl: undefined,
-      corsOrigins: "*",
-      docs: false,
-      requestIdPrefix: "simulated",
+      makeRequestId: requestIdMaker(),
       now: time.now,
       emit: (event) => {
         if (event.kind === "internalError") this.#internalErrors.set(event.requestId, event.error);
@@ -154,7 +152,7 @@ export class SimulatedServer {
   async #answer(request: Request): Promise<Reply> {
     this.#unanswered++;
     try {
-      const response = await this.#handler.handle(request, inProcess);
+      const response = await this.#handler(request, inProcess);
       if (response.status !== 500) return { status: response.status, text: await response.text() };
       const error = this.#internalErrors.get(response.headers.get("x-request-id") ?? "");
       if (error instanceof EngineThrew) return { status: 500, text: engineThrewText };

@@ -32,7 +32,7 @@ test("each event is in the sample of its time, and errors by their number", () =
   recent.handle(completed("conflict", 4_999));
   recent.handle(completed("conflict", 4_999));
   recent.handle(completed("tooManyRequests", 4_999));
-  recent.handle(completed("served", 4_999));
+  recent.handle(completed("clientAborted", 4_999));
   recent.handle(completed("clientAborted", 4_999));
   expect(recent.since(sampleMs, 0, 4_999)).toEqual({ first: 0, samples: [] });
   recent.handle(completed("unchanged", 5_000));

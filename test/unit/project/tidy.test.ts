@@ -29,9 +29,10 @@ const layers: readonly (readonly string[])[] = [
   ["src/core/observability"],
   ["src/core/store"],
   ["src/core/auth"],
-  // The handler still serves the documentation page.
-  ["src/core/http", "src/core/admin", "src/docs-page"],
+  ["src/core/http", "src/core/admin"],
   ["src/core/server.ts"],
+  ["src/static-files.ts"],
+  ["src/docs-page"],
   ["src/operations"],
   ["src/console"],
   ["src/sandbox"],

@@ -14,8 +14,7 @@ test("the document describes every route, and nothing else", async () => {
     rateLimit: undefined,
     bodyReader: new BodyReader({ bodyBytesMax: 1, inFlightBytesMax: 1, arrivalMsMax: 1 }),
     groupCommit: { create: () => undefined, isFullFor: () => false },
-    ...({ basePath: "", publicUrl: undefined, corsOrigins: "*", docs: false } as const),
-    ...{ requestIdPrefix: "", now: () => 0, emit: () => undefined },
+    ...{ basePath: "", makeRequestId: () => "1", now: () => 0, emit: () => undefined },
   };
   const {
     adminRoutes: [control],

@@ -5,7 +5,7 @@ import type { JwksIntervals } from "../../../../src/core/auth/jwks.ts";
 import { JwtVerifier } from "../../../../src/core/auth/jwt-verifier.ts";
 import { TokenCache } from "../../../../src/core/auth/token-cache.ts";
 import { BodyReader } from "../../../../src/core/http/body-reader.ts";
-import { createHandler, inProcess, type PublicHandler } from "../../../../src/core/http/handler.ts";
+import { createHandler, type Handler, inProcess } from "../../../../src/core/http/handler.ts";
 import { GroupCommit, scheduleWithSetImmediate } from "../../../../src/core/store/group-commit.ts";
 import { SqliteStore } from "../../../../src/core/store/sqlite/store.ts";
 import { eventually } from "../../../support/eventually.ts";
@@ -84,11 +84,11 @@ interface HandlerSetup {
 
 /** The handler of such a server in this process, on a store of its own: a server takes 0.3 s of a processor to start. */
 export class HandlerWithIdentity implements AsyncDisposable {
-  readonly #handler: PublicHandler;
+  readonly #handler: Handler;
   readonly #keyError: Promise<string>;
   readonly #resources: AsyncDisposableStack;
 
-  private constructor(handler: PublicHandler, keyError: Promise<string>, resources: AsyncDisposableStack) {
+  private constructor(handler: Handler, keyError: Promise<string>, resources: AsyncDisposableStack) {
     this.#handler = handler;
     this.#keyError = keyError;
     this.#resources = resources;
@@ -124,10 +124,7 @@ export class HandlerWithIdentity implements AsyncDisposable {
       bodyReader: new BodyReader({ bodyBytesMax: 10_000, inFlightBytesMax: 100_000, arrivalMsMax: 20_000 }),
       groupCommit,
       basePath: "",
-      publicUrl: undefined,
-      corsOrigins: "off",
-      docs: false,
-      requestIdPrefix: "test",
+      makeRequestId: () => "test-1",
       now: () => performance.now(),
       emit: () => undefined,
     });
@@ -142,7 +139,7 @@ export class HandlerWithIdentity implements AsyncDisposable {
   /** Creates a plant with this token. */
   async create(token: string): Promise<Answer> {
     const headers = new Headers({ Authorization: `Bearer ${token}`, "Content-Type": "application/json" });
-    const response = await this.#handler.handle(
+    const response = await this.#handler(
       new Request("http://localhost/plants", {
         method: "POST",
         headers,

@@ -15,11 +15,15 @@ describeConformance("creating a plant", (target) => {
     expect(withoutTag.text).toBe('{"name":"Ficus lyrata"}');
   });
 
-  test("the response has the header fields of every response", async () => {
+  test("the response has the header fields that its client needs, and no other", async () => {
     const { headers } = await post(target(), plantJson(freshId(), "Monstera"));
     expect(headers.get("content-type")).toBe("application/json");
-    expect(headers.get("cache-control")).toBe("no-store");
-    expect(headers.get("x-content-type-options")).toBe("nosniff");
+    expect([...headers.keys()].toSorted()).toEqual([
+      "content-length",
+      "content-type",
+      "date",
+      "x-request-id",
+    ]);
   });
 
   test("of concurrent creates of one id with different contents exactly one succeeds", async () => {

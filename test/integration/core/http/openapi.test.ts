@@ -121,15 +121,12 @@ async function internalError(): Promise<Answer> {
       create: (pending) => pending.fail(new Error()),
     },
     basePath: "",
-    publicUrl: undefined,
-    corsOrigins: "*",
-    docs: false,
-    requestIdPrefix: "test",
+    makeRequestId: () => "test-1",
     now: () => 0,
     emit: () => undefined,
   });
   const headers = new Headers({ "Content-Type": "application/json" });
-  const response = await handler.handle(
+  const response = await handler(
     new Request("http://localhost/plants", { method: "POST", headers, body: plantJson(1n, "Monstera") }),
     inProcess,
   );

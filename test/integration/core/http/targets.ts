@@ -1,6 +1,7 @@
 // The targets of the conformance suite: a server for each engine and a sandbox, or the one that the environment names.
 
 import { afterAll, beforeAll, describe } from "bun:test";
+import { documentation } from "../../../../src/docs-page/documentation.ts";
 import { engines } from "../../../support/engines.ts";
 import type { Target } from "../../../support/http.ts";
 import { InProcessServer } from "../../../support/in-process-server.ts";
@@ -19,11 +20,13 @@ export function describeConformance(name: string, suite: (target: () => Target) 
   for (const engine of engines)
     describeOn(`${engine.name}: ${name}`, suite, async (resources) => {
       const place = resources.use(await engine.createTestStore());
-      return resources.use(await InProcessServer.start({ database: place.database })).target();
+      return resources.use(await InProcessServer.start({ database: place.database, wrapHandler })).target();
     });
   if (engines.some((engine) => engine.name === "sqlite"))
     describeOn(`sandbox: ${name}`, suite, async (resources) => resources.use(await RunningSandbox.start()));
 }
+
+const wrapHandler = documentation({ basePath: "", publicUrl: undefined, hasPage: true });
 
 /** Runs a suite on a server that is started before it. */
 function describeOn(

@@ -1,10 +1,10 @@
 // The time-outs of bodies, and the memory that they hold.
 
 import { expect, test } from "bun:test";
-import { ApiError } from "../../../../src/core/contract/errors.ts";
-import { BodyReader, type BodyReading } from "../../../../src/core/http/body-reader.ts";
+import type { ApiError } from "../../../../src/core/contract/errors.ts";
+import { BodyReader } from "../../../../src/core/http/body-reader.ts";
 
-const caller = { key: "gardener's key", name: "gardener" };
+const caller = { key: "gardener's key" };
 const limits = { bodyBytesMax: 50_000, inFlightBytesMax: 200_000, arrivalMsMax: 60_000 };
 
 /** A request whose body is sent with these headers. */
@@ -24,27 +24,32 @@ function endlessRequest() {
   return { request: requestWith(body), end: () => controller?.close() };
 }
 
-function reading(started: BodyReading | ApiError): BodyReading {
-  if (started instanceof ApiError) throw new Error(started.message);
-  return started;
+/** The owner of a body, and the error that it is refused with. */
+function bodyOwner() {
+  const { promise, resolve } = Promise.withResolvers<ApiError>();
+  const owner = {
+    callerKey: "gardener's key",
+    reservedBytes: 0,
+    startTick: 0,
+    isSettled: false,
+    refuse(error: ApiError) {
+      owner.isSettled = true;
+      resolve(error);
+    },
+  };
+  return { owner, refused: promise };
 }
-
-const neverTimesOut = {
-  refuse: (error: ApiError) => {
-    throw new Error(error.message);
-  },
-};
 
 test.each([
   ["with a length", requestWith("body", { "Content-Length": "4" })],
   ["in chunks", requestWith("body")],
 ])("a body that arrives in time, %s, holds memory until it is parsed", async (_, request) => {
   const reader = new BodyReader(limits);
-  const started = reading(reader.start(request, caller, neverTimesOut));
-  expect(new TextDecoder().decode((await started.body) as Uint8Array)).toBe("body");
+  const { owner } = bodyOwner();
+  expect(new TextDecoder().decode((await reader.start(request, owner)) as Uint8Array)).toBe("body");
   expect(reader.bytesInFlight).toBeGreaterThanOrEqual(4);
-  started.end();
-  started.end();
+  reader.end(owner);
+  reader.end(owner);
   expect(reader.bytesInFlight).toBe(0);
 });
 
@@ -55,13 +60,12 @@ test("a body times out no earlier than its own time, whenever it was started, an
     await Bun.sleep(delayMs);
     const { request, end } = endlessRequest();
     const start = performance.now();
-    const { promise, resolve } = Promise.withResolvers<ApiError>();
-    const started = reading(reader.start(request, caller, { refuse: resolve }));
-    expect((await promise).code).toBe("requestTimeout");
+    const { owner, refused } = bodyOwner();
+    const body = reader.start(request, owner);
+    expect((await refused).code).toBe("requestTimeout");
     const waitedMs = performance.now() - start;
-    expect(started.hasTimedOut).toBe(true);
     end();
-    await started.body;
+    await body;
     return waitedMs;
   });
   // Timers of the runtime may fire a millisecond early.
@@ -72,12 +76,15 @@ test("a body times out no earlier than its own time, whenever it was started, an
 test("a body that ends after another one timed out is read", async () => {
   const reader = new BodyReader({ ...limits, arrivalMsMax: 40 });
   const slow = endlessRequest();
-  await new Promise((resolve) => reader.start(slow.request, caller, { refuse: resolve }));
+  const { owner, refused } = bodyOwner();
+  void reader.start(slow.request, owner);
+  await refused;
   const next = endlessRequest();
-  const started = reading(reader.start(next.request, caller, neverTimesOut));
+  const nextOwner = bodyOwner().owner;
+  const body = reader.start(next.request, nextOwner);
   next.end();
-  expect(await started.body).toHaveLength(5_000);
-  started.end();
+  expect(await body).toHaveLength(5_000);
+  reader.end(nextOwner);
 });
 
 test("a whole body can be read, or times out", async () => {

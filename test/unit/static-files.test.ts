@@ -1,9 +1,9 @@
-// Assets: content types, revalidation, HEAD, and gzip.
+// StaticFiles: content types, revalidation, HEAD, and gzip.
 
 import { afterAll, expect, test } from "bun:test";
 import { gunzipSync } from "node:zlib";
-import { Assets } from "../../../../src/core/http/assets.ts";
-import { TemporaryFolder } from "../../../support/server.ts";
+import { StaticFiles } from "../../src/static-files.ts";
+import { TemporaryFolder } from "../support/server.ts";
 
 const folder = new TemporaryFolder();
 afterAll(() => folder[Symbol.dispose]());
@@ -11,7 +11,7 @@ const script = "export const answer = 42;\n".repeat(20_000);
 await Bun.write(folder.file("style.css"), "p { color: green; }");
 await Bun.write(folder.file("script.js"), script);
 
-const assets = new Assets({
+const assets = new StaticFiles({
   files: new Map([
     ["/style.css", folder.file("style.css")],
     ["/script.js", folder.file("script.js")],

@@ -3,7 +3,7 @@
 
 import { promisify } from "node:util";
 
-interface AssetOptions {
+interface StaticFilesOptions {
   /** Files by the URL path that each is served at. */
   readonly files: ReadonlyMap<string, string>;
   /** `immutable`: a path changes with its content, so that browsers need not ask again. `revalidate`: they ask every time. */
@@ -13,7 +13,7 @@ interface AssetOptions {
 }
 
 /** What is sent of a file. */
-export interface AssetResponse {
+export interface FileResponse {
   readonly status: 200 | 304;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Blob | null;
@@ -43,11 +43,11 @@ const cacheControl = {
 const acceptsGzip = /(?:^|[\s,])(?:gzip|\*)(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i;
 
 /** Reads each file when it is first requested, and holds it in memory once for all responses. */
-export class Assets {
-  readonly #options: AssetOptions;
+export class StaticFiles {
+  readonly #options: StaticFilesOptions;
   readonly #representations = new Map<string, Promise<Representation>>();
 
-  constructor(options: AssetOptions) {
+  constructor(options: StaticFilesOptions) {
     this.#options = options;
   }
 
@@ -56,7 +56,7 @@ export class Assets {
   }
 
   /** The response to GET or HEAD of a path that `has` accepts. */
-  async respond(path: string, request: Request): Promise<AssetResponse> {
+  async respond(path: string, request: Request): Promise<FileResponse> {
     const file = this.#options.files.get(path) ?? "";
     const sendsGzip = acceptsGzip.test(request.headers.get("accept-encoding") ?? "");
     const { blob, etag } = await this.#representation(file, sendsGzip);

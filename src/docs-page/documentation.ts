@@ -1,0 +1,54 @@
+// The documentation: a handler before that of the service, which serves the interface description and its page to anyone.
+
+import { ApiError } from "../core/contract/errors.ts";
+import { type Connection, type Handler, pathOf } from "../core/http/handler.ts";
+import { errorResponse } from "../core/http/responses.ts";
+import { DocumentationPage } from "./documentation-page.ts";
+import { contentTypes, documentNames, OpenApiDocuments } from "./openapi-documents.ts";
+
+export interface DocumentationOptions {
+  /** "" or a path such as "/v1", without a slash at its end. */
+  readonly basePath: string;
+  /** The base address that clients use, where it is not the listener's own. */
+  readonly publicUrl: string | undefined;
+  /** Whether there is a page beside the interface description. */
+  readonly hasPage: boolean;
+}
+
+/** RFC 9112, section 3.2: a host with or without a port. Bun accepts any text, and joins two Host fields with a comma. */
+const wellFormedHost = /^(?:[\w.~-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
+
+export function documentation(options: DocumentationOptions): (next: Handler) => Handler {
+  const { basePath, publicUrl } = options;
+  const page = options.hasPage ? new DocumentationPage(options) : undefined;
+  const documents = new OpenApiDocuments();
+  const documentPaths = new Map(documentNames.map((name) => [`${basePath}/${name}`, name]));
+
+  async function respond(path: string, request: Request, connection: Connection): Promise<Response> {
+    if (request.method !== "GET" && request.method !== "HEAD") {
+      const message = `${request.method} is not offered at ${path}; GET it.`;
+      return errorResponse(new ApiError("methodNotAllowed", message, { allow: "GET, HEAD" }));
+    }
+    const url = publicUrl ?? requestUrl(request, connection.origin) + basePath;
+    const name = documentPaths.get(path);
+    if (name === undefined && page !== undefined) return page.respond(path, request, url);
+    return new Response(documents.get(name ?? "openapi.json", url), {
+      headers: { "Content-Type": contentTypes[name ?? "openapi.json"], "Cache-Control": "no-store" },
+    });
+  }
+
+  return (next) => (request, connection) => {
+    if (connection.isCreate(request)) return next(request, connection);
+    const path = pathOf(request.url);
+    return documentPaths.has(path) || page?.has(path)
+      ? respond(path, request, connection)
+      : next(request, connection);
+  };
+}
+
+/** The address of the server as the client of a request knows it. */
+function requestUrl(request: Request, origin: string): string {
+  const { protocol, host } = new URL(origin);
+  const requestHost = request.headers.get("host") ?? "";
+  return `${protocol}//${wellFormedHost.test(requestHost) ? requestHost : host}`;
+}
