@@ -1,7 +1,7 @@
 // plantstore migrate: creates the store, or upgrades its schema, and distributes it where that is asked for.
 
 import { Command } from "commander";
-import { assertDistributable } from "../core/store/open-store.ts";
+import { assertDistributable, distributeStore } from "../core/store/open-store.ts";
 import type { Distribution } from "../core/store/plant-store.ts";
 import { withSettings } from "./config/command-options.ts";
 import { printError } from "./output.ts";
@@ -20,9 +20,10 @@ export function migrateCommand(): Command {
           ? `Created an empty store: ${location}`
           : `The store ${location} exists, and its schema is up to date.`,
       );
-      const distribution = distribute === undefined ? undefined : await store.distribute?.();
-      if (distribution !== undefined) printError(describe(distribution));
     });
+    const report = (waitingFor: string) => printError(`waiting for ${waitingFor}`);
+    const distribution = distribute === undefined ? undefined : await distributeStore(database, { report });
+    if (distribution !== undefined) printError(describe(distribution));
   });
 }
 

@@ -11,6 +11,7 @@ import {
   type ServerOptions,
   startServer,
 } from "../core/server.ts";
+import type { ServerStore } from "../core/store/group-commit.ts";
 import { openServerStore, storeLocation } from "../core/store/open-store.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import { documentation } from "../docs-page/documentation.ts";
@@ -181,7 +182,7 @@ async function printServerStart(
 async function openStoreUnlessStopped(
   { database, migrate }: ServeConfig,
   { stopSignal, storeEvents, events }: ServerProcess,
-): Promise<PlantStore | undefined> {
+): Promise<ServerStore | undefined> {
   const opening = new AbortController();
   // An open store continues to retry, because accepted plants are still to be committed.
   let isOpen = false;

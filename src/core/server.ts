@@ -16,12 +16,16 @@ import { RateLimit } from "./http/rate-limit.ts";
 import { Metrics } from "./observability/metrics.ts";
 import { type Clock, type Emit, ServerEvents } from "./observability/server-event.ts";
 import { errorMessage } from "./operator-error.ts";
-import { type FinishedBatch, GroupCommit, scheduleWithSetImmediate } from "./store/group-commit.ts";
-import type { PlantStore } from "./store/plant-store.ts";
+import {
+  type FinishedBatch,
+  openCreateQueue,
+  type ServerStore,
+  scheduleWithSetImmediate,
+} from "./store/group-commit.ts";
 
 export interface ServerOptions {
   /** An open store. The caller closes it, after `stop`. */
-  readonly store: PlantStore;
+  readonly store: ServerStore;
   readonly listener?: Partial<ListenerAddress> & {
     /** Undefined for HTTP. */
     readonly certificate?: Certificate | undefined;
@@ -167,14 +171,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   });
 
   let extension: ServerExtension | undefined;
-  const groupCommit = new GroupCommit(
+  const { queuePlantsMax } = limits;
+  const groupCommit = await openCreateQueue(
     store,
-    {
-      queuePlantsMax: limits.queuePlantsMax,
-      queueCodeUnitsMax,
-      batchPlantsMax,
-      batchesInFlightMax: store.batchesInFlightMax,
-    },
+    { queuePlantsMax, queueCodeUnitsMax, batchPlantsMax },
     scheduleWithSetImmediate,
     {
       now,
@@ -212,7 +212,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   let isStopping = false;
   const startAdmin = (address: ListenerAddress): AdminServer => {
     const gauges = {
-      queuePlants: () => groupCommit.queueLength,
+      queue: () => groupCommit.metrics(),
       bodyBytesInFlight: () => bodyReader.bytesInFlight,
       connections: () => connections.openConnections("public"),
       storeBytes: () => store.bytesOnDisk(),

@@ -1,10 +1,11 @@
 // The test matrix: one line for each engine. Suites that hold on every engine loop over it.
 
 import { test } from "bun:test";
+import { distributeStore } from "../../src/core/store/open-store.ts";
 import { type IndexName, indexNames } from "../../src/core/store/plant-reader.ts";
 import { sharedCitus } from "./citus.ts";
 import { sharedPostgres } from "./postgres.ts";
-import { TemporaryFolder, withStore } from "./server.ts";
+import { createStore, TemporaryFolder } from "./server.ts";
 
 /** The address of a store that a test has for itself, until it goes out of scope. */
 interface TestStore extends AsyncDisposable {
@@ -74,6 +75,7 @@ async function createPostgresStore(): Promise<TestStore> {
 async function createCitusStore(): Promise<TestStore> {
   const cluster = await sharedCitus();
   const { address } = await cluster.newDatabase();
-  await withStore(address, "create", async (store) => store.distribute?.());
+  await createStore(address);
+  await distributeStore(address);
   return { database: address, [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose]() };
 }

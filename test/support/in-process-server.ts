@@ -3,8 +3,8 @@
 import { makeToken, randomBytes } from "../../src/core/auth/token.ts";
 import { type ServerEvent, ServerEvents } from "../../src/core/observability/server-event.ts";
 import { type RunningServer, type ServerOptions, startServer } from "../../src/core/server.ts";
+import type { ServerStore } from "../../src/core/store/group-commit.ts";
 import { openServerStore } from "../../src/core/store/open-store.ts";
-import type { PlantStore } from "../../src/core/store/plant-store.ts";
 import type { Target } from "./http.ts";
 import { TemporaryFolder } from "./server.ts";
 
@@ -15,14 +15,14 @@ type InProcessOptions = Omit<ServerOptions, "store" | "events"> & {
 
 export class InProcessServer implements AsyncDisposable {
   readonly server: RunningServer;
-  readonly store: PlantStore;
+  readonly store: ServerStore;
   /** All events so far. */
   readonly events: readonly ServerEvent[];
   readonly #resources: AsyncDisposableStack;
 
   private constructor(
     server: RunningServer,
-    store: PlantStore,
+    store: ServerStore,
     events: readonly ServerEvent[],
     resources: AsyncDisposableStack,
   ) {

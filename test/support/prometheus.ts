@@ -7,6 +7,9 @@ import { reservePort } from "./ports.ts";
 import { programPath } from "./programs.ts";
 import { TemporaryFolder } from "./server.ts";
 
+/** Metrics that only a server on a cluster has. */
+export const metricsOfClusters: readonly string[] = ["plantstore_node_up"];
+
 /** The path of a file in deploy/prometheus. */
 export function deployed(name: string): string {
   return fileURLToPath(new URL(`../../deploy/prometheus/${name}`, import.meta.url));

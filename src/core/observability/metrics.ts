@@ -16,7 +16,8 @@ import type { BatchCommitted, Clock, RequestRecord, Result, ServerEvent } from "
 
 /** Values that are read at each scrape. */
 export interface Gauges {
-  readonly queuePlants: () => number;
+  /** Those of the queue of creates. */
+  readonly queue: () => readonly Metric[];
   readonly bodyBytesInFlight: () => number;
   readonly connections: () => number;
   /** Undefined if the engine cannot measure it. */
@@ -158,7 +159,7 @@ export class Metrics {
         "When the certificate of the public listener expires; 0 without one.",
         this.#certificateExpiresAt / 1_000,
       ),
-      gauge("plantstore_queue_plants", "Plants that are queued for a batch.", this.#gauges.queuePlants()),
+      ...this.#gauges.queue(),
       gauge(
         "plantstore_body_bytes",
         "Memory reserved for request bodies that are being received or processed.",

@@ -2,6 +2,7 @@
 // determines the size of the batches. There is no timer, and no waiting for more. Independent of the engine.
 
 import { countCodeUnits } from "../contract/plant.ts";
+import { gauge, type Metric } from "../observability/prometheus-text.ts";
 import type { Clock } from "../observability/server-event.ts";
 import { isWithinShare } from "./fair-share.ts";
 import type { NewEntry, Outcome, PlantStore } from "./plant-store.ts";
@@ -30,14 +31,13 @@ export interface CreateQueue {
   /** Whether another plant of a caller would be `overloaded` now. Checked before a body is read, so that a refusal is cheap. */
   isFullFor(callerKey: string): boolean;
 
-  /** The number of plants in the queue. */
-  readonly queueLength: number;
-
   /**
    * Rejects with the reason if nothing can be committed now. Resolves with a line for each part of the store that cannot
    * commit while others can.
    */
   assertReady(): Promise<readonly string[]>;
+
+  metrics(): readonly Metric[];
 
   /** Accepts no more plants; resolves when every accepted plant is settled. May be called again. */
   close(): Promise<void>;
@@ -112,6 +112,7 @@ export class GroupCommit implements CreateQueue {
     this.#readiness = new Readiness(store, hook.now);
   }
 
+  /** The number of plants in the queue. */
   get queueLength(): number {
     return this.#queue.length;
   }
@@ -145,6 +146,10 @@ export class GroupCommit implements CreateQueue {
   async assertReady(): Promise<readonly string[]> {
     await this.#readiness.assertReady();
     return [];
+  }
+
+  metrics(): readonly Metric[] {
+    return [queueMetric(this.#queue.length)];
   }
 
   close(): Promise<void> {
@@ -234,6 +239,35 @@ export class GroupCommit implements CreateQueue {
   #resolveIfIdle(): void {
     if (this.#isClosed && this.#batchesInFlight === 0 && this.#queue.length === 0) this.#idle.resolve();
   }
+}
+
+export function queueMetric(plants: number): Metric {
+  return gauge("plantstore_queue_plants", "Plants that are queued for a batch.", plants);
+}
+
+/** A store as a server uses it. */
+export interface ServerStore extends PlantStore {
+  /**
+   * Opens the queue of creates, if one group commit for the whole store would not do; resolves with undefined if it does.
+   * Close it before the store.
+   */
+  openQueue?(
+    limits: Omit<GroupCommitLimits, "batchesInFlightMax">,
+    schedule: Schedule,
+    hook: CommitHook,
+  ): Promise<CreateQueue | undefined>;
+}
+
+/** Opens the queue of a store: its own if it has one, else a group commit. */
+export async function openCreateQueue(
+  store: ServerStore,
+  limits: Omit<GroupCommitLimits, "batchesInFlightMax">,
+  schedule: Schedule,
+  hook: CommitHook,
+): Promise<CreateQueue> {
+  const { batchesInFlightMax } = store;
+  const own = await store.openQueue?.(limits, schedule, hook);
+  return own ?? new GroupCommit(store, { ...limits, batchesInFlightMax }, schedule, hook);
 }
 
 /**

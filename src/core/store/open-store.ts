@@ -2,10 +2,11 @@
 
 import { resolve } from "node:path";
 import { OperatorError } from "../operator-error.ts";
+import type { ServerStore } from "./group-commit.ts";
 import type {
+  Distribution,
   OnUnavailable,
   OpenMode,
-  PlantStore,
   ReadablePlantStore,
   StoreEvents,
   StoreSize,
@@ -15,14 +16,12 @@ import { parsePostgresUrl, toLocation } from "./postgres/connection-url.ts";
 
 /** The functions of an engine. An address is the rest of --database after the scheme. */
 interface Engine {
-  /** Whether its stores can be distributed over the nodes of a cluster. */
-  readonly isDistributable: boolean;
   /** Throws an OperatorError if the address is not one of this engine. */
   assertAddress(address: string): void;
   /** A path, or hosts and a database, for operators. */
   toLocation(address: string): string;
   /** Opens a store for a server. */
-  openForServer(address: string, mode: OpenMode, events: StoreEvents, wait: StoreWait): Promise<PlantStore>;
+  openForServer(address: string, mode: OpenMode, events: StoreEvents, wait: StoreWait): Promise<ServerStore>;
   /** Opens a store for one command. */
   open(
     address: string,
@@ -34,13 +33,14 @@ interface Engine {
   backUp(address: string, file: string, overwrite: boolean): Promise<StoreSize>;
   /** Replaces the store with a backup, or throws an OperatorError that names the tool for it. */
   restore(file: string, address: string, overwrite: boolean): Promise<StoreSize>;
+  /** Distributes a store over the nodes of the cluster in which it is. Undefined if an engine has no clusters. */
+  readonly distribute?: (address: string, wait: StoreWait) => Promise<Distribution>;
 }
 
 // Each part of an engine is imported on first use: the PostgreSQL client takes 20 ms of processor time to load, and a server
 // needs SQLite in its worker only.
 
 const sqlite: Engine = {
-  isDistributable: false,
   assertAddress: () => undefined,
   toLocation: (path) => resolve(path),
   openForServer: async (path, mode, events) => {
@@ -55,16 +55,28 @@ const sqlite: Engine = {
   restore: async (...args) => (await import("./sqlite/backup.ts")).restore(...args),
 };
 
-const importPostgres = async () => (await import("./postgres/store.ts")).PostgresStore;
+async function openPostgres(
+  address: string,
+  mode: OpenMode,
+  events: Pick<StoreEvents, "onUnavailable" | "onDegraded">,
+  wait: StoreWait,
+): Promise<ReadablePlantStore & ServerStore> {
+  const [{ PostgresStore }, { citus }] = await Promise.all([
+    import("./postgres/store.ts"),
+    import("./postgres/citus/citus.ts"),
+  ]);
+  return PostgresStore.open(address, mode, events, wait, citus);
+}
 
 const postgres: Engine = {
-  isDistributable: true,
   assertAddress: parsePostgresUrl,
   toLocation: (address) => toLocation(parsePostgresUrl(address)),
-  openForServer: async (...args) => (await importPostgres()).openForServer(...args),
-  open: async (...args) => (await importPostgres()).open(...args),
+  openForServer: openPostgres,
+  open: (address, mode, onUnavailable, wait) =>
+    openPostgres(address, mode, { onUnavailable, onDegraded: () => undefined }, wait),
   backUp: async () => (await import("./postgres/backup.ts")).backUp(),
   restore: async () => (await import("./postgres/backup.ts")).restore(),
+  distribute: async (...args) => (await import("./postgres/citus/distribution.ts")).distribute(...args),
 };
 
 const engines: Readonly<Record<string, Engine>> = { sqlite, postgres, postgresql: postgres };
@@ -77,8 +89,20 @@ export function assertDatabaseUrl(database: string): void {
 
 /** Throws an OperatorError if the engine that --database names cannot distribute a store; opens nothing. */
 export function assertDistributable(database: string): void {
-  if (parseDatabase(database).engine.isDistributable) return;
+  if (parseDatabase(database).engine.distribute !== undefined) return;
   throw new OperatorError("--distribute is for PostgreSQL with Citus; an SQLite store is one file", 2);
+}
+
+/**
+ * Distributes the plants by id over the nodes of the Citus cluster in which the database is, also those that are stored
+ * already, in one transaction. Safe to repeat, and to run twice at once. Rejects with an OperatorError if it cannot.
+ */
+export async function distributeStore(
+  database: string,
+  wait: StoreWait = {},
+): Promise<Distribution | undefined> {
+  const { engine, address } = parseDatabase(database);
+  return engine.distribute?.(address, wait);
 }
 
 /** The file or the hosts of the store that --database names, without a password. */
@@ -93,7 +117,7 @@ export function openServerStore(
   mode: OpenMode,
   events: StoreEvents,
   wait: StoreWait = {},
-): Promise<PlantStore> {
+): Promise<ServerStore> {
   const { engine, address } = parseDatabase(database);
   return engine.openForServer(address, mode, events, wait);
 }

@@ -151,13 +151,6 @@ export interface ReadablePlantStore extends PlantStore {
 
   /** Measures the store; counts the plants. */
   size(): Promise<StoreSize>;
-
-  /**
-   * Distributes the plants by id over the nodes of the Citus cluster in which the database is, also those that are stored
-   * already, in one transaction. Safe to repeat, and to run twice at once. Rejects with an OperatorError if it cannot. An
-   * engine in a file has no such method, see assertDistributable.
-   */
-  distribute?(): Promise<Distribution>;
 }
 
 /** Called with the reason whenever the engine could not commit. */

@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { queriesOf, readDashboard } from "../../support/dashboard.ts";
-import { deployed } from "../../support/prometheus.ts";
+import { deployed, metricsOfClusters } from "../../support/prometheus.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 
 function findMetricNames(text: string): Set<string> {
@@ -13,7 +13,7 @@ test("the server has all of them, and the dashboard shows every metric of the se
   using folder = new TemporaryFolder();
   await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` });
   const metrics = await (await fetch(`${await server.adminUrl()}/metrics`)).text();
-  const samples = new Set(metrics.match(/^[a-z]\w+(?=[ {])/gm));
+  const samples = new Set([...(metrics.match(/^[a-z]\w+(?=[ {])/gm) ?? []), ...metricsOfClusters]);
   const own: readonly string[] = metrics.match(/(?<=^# TYPE )plantstore_\w+/gm) ?? [];
 
   const shown = findMetricNames(

@@ -1,16 +1,18 @@
 // The coordinator of Citus is killed: the workers serve creates and tokens without it.
 
 import { expect, test } from "bun:test";
+import { distributeStore } from "../../../src/core/store/open-store.ts";
 import { CitusCluster, describeCitus } from "../../support/citus.ts";
 import { plantJson, post } from "../../support/http.ts";
-import { RunningServer, run, withStore } from "../../support/server.ts";
+import { createStore, RunningServer, run, withStore } from "../../support/server.ts";
 
 describeCitus("a lost coordinator of Citus", () => {
   test("running servers and new ones create plants; tokens can be changed again when it is back", async () => {
     await using cluster = await CitusCluster.start();
     const { coordinator, workers } = cluster;
     const { name, address } = await cluster.newDatabase();
-    await withStore(address, "create", async (store) => store.distribute?.());
+    await createStore(address);
+    await distributeStore(address);
     const database = coordinator.address(name, workers, "?retry_timeout=30");
     await using server = await RunningServer.start({ database });
     const token = await server.createToken("ci");

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Client } from "pg";
-import { openServerStore } from "../../../src/core/store/open-store.ts";
+import { distributeStore, openServerStore } from "../../../src/core/store/open-store.ts";
 import { CitusCluster, type CitusDatabases, describeCitus, sharedCitus } from "../../support/citus.ts";
 import { commandError } from "../../support/command-error.ts";
 import { plantJson, post } from "../../support/http.ts";
@@ -102,7 +102,7 @@ describeCitus("plantstore migrate --distribute citus", () => {
   test("the schema of a distributed store is upgraded", async () => {
     const { name, address } = await cluster.newDatabase();
     await storePlants(address, plants.slice(0, 10));
-    await withStore(address, "existing", async (store) => store.distribute?.());
+    await distributeStore(address);
     for (const sql of [
       "DROP INDEX tokens_by_revision",
       "DROP INDEX tokens_by_name",
@@ -138,7 +138,7 @@ describeCitus("plantstore migrate --distribute citus", () => {
     expect(stderr).toMatch(
       /^plantstore: Citus cannot distribute the store: [^\n]+; run it as the owner of the tables, a role that every node lets in\n$/,
     );
-    await withStore(address, "existing", async (store) => store.distribute?.());
+    await distributeStore(address);
     await using server = await RunningServer.start({ database, args: ["--migrate", "off"] });
     const answer = await post(
       { url: server.url, token: await server.createToken() },
@@ -150,7 +150,7 @@ describeCitus("plantstore migrate --distribute citus", () => {
   test("tokens that two nodes change at the same time have revisions of their own, and one name has one token", async () => {
     const { name, address } = await cluster.newDatabase();
     await createStore(address);
-    await withStore(address, "existing", async (store) => store.distribute?.());
+    await distributeStore(address);
     const fail = (reason: unknown): never => {
       throw new Error(`the store failed: ${reason}`);
     };
@@ -258,7 +258,7 @@ describeCitus("plantstore migrate --distribute citus", () => {
     const atWorker = worker.address(name);
     expect(await commandError(["migrate", "--database", atWorker])).toEqual({ exitCode: 1, stderr: message });
     await createStore(address);
-    await withStore(address, "existing", async (store) => store.distribute?.());
+    await distributeStore(address);
     expect(await commandError(distribute(atWorker))).toEqual({ exitCode: 1, stderr: message });
   });
 

@@ -2,7 +2,7 @@
 // migration is never edited: add another below it.
 
 import { OperatorError } from "../../operator-error.ts";
-import { assertNotWorker } from "./citus/distribution.ts";
+import type { ClusterSupport } from "./cluster.ts";
 import { begin } from "./connection.ts";
 import { DatabaseError, type Pool, type PoolClient } from "./driver.ts";
 import { isUndefinedTable } from "./errors.ts";
@@ -63,11 +63,14 @@ export async function assertSchema(primary: Primary): Promise<void> {
  * Creates the schema or upgrades it to this program's version; safe when several servers start at once. Writes nothing if it
  * has that version. Returns whether there was none before.
  */
-export async function migrate(primary: Primary): Promise<boolean> {
+export async function migrate(
+  primary: Primary,
+  cluster: Pick<ClusterSupport, "assertMayMigrate">,
+): Promise<boolean> {
   const version = await primary.withRetry(schemaVersion);
   assertNotNewer(version ?? 0);
   if (version === newestVersion) return false;
-  await primary.withRetryOnConnection(assertNotWorker);
+  await primary.withRetryOnConnection((connection) => cluster.assertMayMigrate(connection));
   try {
     await primary.withRetryOnConnection(createVersionTable);
     return await primary.withRetryOnConnection(upgrade);

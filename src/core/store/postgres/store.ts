@@ -2,24 +2,21 @@
 
 import type { NewPlant } from "../../contract/plant.ts";
 import { OperatorError } from "../../operator-error.ts";
+import type { CommitHook, CreateQueue, GroupCommitLimits, Schedule, ServerStore } from "../group-commit.ts";
 import type { EditOutcome, PlantEdit } from "../plant-edit.ts";
 import type { PlantIndexes } from "../plant-reader.ts";
 import type {
-  Distribution,
   ExportFilter,
   NewEntry,
-  OnUnavailable,
   OpenMode,
   Outcome,
   ReadablePlantStore,
   StoredPlant,
-  StoreEvents,
   StoreSize,
   StoreWait,
 } from "../plant-store.ts";
 import type { SqlAccess } from "../sql-connection.ts";
-import { CitusLanes } from "./citus/citus.ts";
-import { citusVersion, distribute } from "./citus/distribution.ts";
+import type { ClusterEvents, ClusterSupport } from "./cluster.ts";
 import { type PostgresUrl, parsePostgresUrl, toLocation } from "./connection-url.ts";
 import { DatabaseError, type Pool } from "./driver.ts";
 import { classifyError, errorReason, rejectForOperator } from "./errors.ts";
@@ -33,15 +30,15 @@ import { PostgresTokens } from "./tokens.ts";
 
 const undefinedFunction = "42883";
 
-export class PostgresStore implements ReadablePlantStore {
+export class PostgresStore implements ReadablePlantStore, ServerStore {
   readonly engine = "postgres";
   readonly location: string;
   readonly wasCreated: boolean;
   readonly tokens: PostgresTokens;
   readonly indexes: PlantIndexes;
   readonly batchesInFlightMax: number;
-  /** Those of Citus, for a server. */
-  readonly lanes: CitusLanes | undefined;
+  readonly #cluster: ClusterSupport;
+  readonly #events: ClusterEvents;
   readonly #url: PostgresUrl;
   readonly #primary: Primary;
   readonly #plants: PostgresPlants;
@@ -50,57 +47,39 @@ export class PostgresStore implements ReadablePlantStore {
     url: PostgresUrl,
     primary: Primary,
     wasCreated: boolean,
-    onUnavailable: OnUnavailable,
-    lanes: CitusLanes | undefined,
+    events: ClusterEvents,
+    cluster: ClusterSupport,
   ) {
     this.location = toLocation(url);
     this.wasCreated = wasCreated;
-    this.batchesInFlightMax = lanes === undefined ? url.connectionsMax : batchesInLane(url.connectionsMax);
-    this.lanes = lanes;
+    this.batchesInFlightMax = url.connectionsMax;
+    this.#cluster = cluster;
+    this.#events = events;
     this.#url = url;
     this.#primary = primary;
-    this.#plants = new PostgresPlants(primary, onUnavailable);
-    this.tokens = new PostgresTokens(primary);
+    this.#plants = new PostgresPlants(primary, events.onUnavailable);
+    this.tokens = new PostgresTokens(primary, cluster);
     this.indexes = new PostgresIndexes(primary);
   }
 
-  /** Opens the store at a URL without its scheme, see parsePostgresUrl; `create` creates or upgrades the schema. Rejects with an OperatorError. */
-  static open(
+  /**
+   * Opens the store at a URL without its scheme, see parsePostgresUrl; `create` creates or upgrades the schema. Rejects with an
+   * OperatorError.
+   */
+  static async open(
     address: string,
     mode: OpenMode,
-    onUnavailable: OnUnavailable,
+    events: ClusterEvents,
     wait: StoreWait,
-  ): Promise<PostgresStore> {
-    return PostgresStore.#open(address, mode, onUnavailable, wait, async () => undefined);
-  }
-
-  /** Opens the store for a server, which has lanes on Citus. */
-  static openForServer(
-    address: string,
-    mode: OpenMode,
-    events: StoreEvents,
-    wait: StoreWait,
-  ): Promise<PostgresStore> {
-    return PostgresStore.#open(address, mode, events.onUnavailable, wait, (primary, url) =>
-      CitusLanes.open(primary, url, events),
-    );
-  }
-
-  static async #open(
-    address: string,
-    mode: OpenMode,
-    onUnavailable: OnUnavailable,
-    wait: StoreWait,
-    openLanes: (primary: Primary, url: PostgresUrl) => Promise<CitusLanes | undefined>,
+    cluster: ClusterSupport,
   ): Promise<PostgresStore> {
     const url = parsePostgresUrl(address);
     const primary = new Primary(url, wait);
     try {
-      const wasCreated = mode === "create" ? await migrate(primary) : false;
+      const wasCreated = mode === "create" ? await migrate(primary, cluster) : false;
       if (mode !== "create") await assertSchema(primary);
-      const lanes = await openLanes(primary, url);
       primary.finishOpening();
-      return new PostgresStore(url, primary, wasCreated, onUnavailable, lanes);
+      return new PostgresStore(url, primary, wasCreated, events, cluster);
     } catch (error) {
       await primary.close();
       if (error instanceof OperatorError || classifyError(error) === "internalError") throw error;
@@ -108,6 +87,15 @@ export class PostgresStore implements ReadablePlantStore {
         `cannot open the store: ${errorReason(error)}; check that the database runs and --database is right`,
       );
     }
+  }
+
+  openQueue(
+    limits: Omit<GroupCommitLimits, "batchesInFlightMax">,
+    schedule: Schedule,
+    hook: CommitHook,
+  ): Promise<CreateQueue | undefined> {
+    const cluster = { store: this, primary: this.#primary, url: this.#url, events: this.#events };
+    return this.#cluster.openQueue(cluster, limits, schedule, hook).catch(rejectForOperator);
   }
 
   create(batch: readonly NewEntry[]): Promise<Outcome[]> {
@@ -141,7 +129,7 @@ export class PostgresStore implements ReadablePlantStore {
   }
 
   bytesOnDisk(): Promise<number | undefined> {
-    return this.#primary.once(bytesOfTables).catch(rejectForOperator);
+    return this.#primary.once((pool) => this.#bytesOfTables(pool)).catch(rejectForOperator);
   }
 
   walBytes(): undefined {
@@ -153,10 +141,6 @@ export class PostgresStore implements ReadablePlantStore {
     return { plants, bytes: await this.bytesOnDisk(), schemaVersion: newestVersion };
   }
 
-  distribute(): Promise<Distribution> {
-    return distribute(this.#primary);
-  }
-
   async openReader(): Promise<PostgresReader> {
     return new PostgresReader(this.#url);
   }
@@ -166,38 +150,21 @@ export class PostgresStore implements ReadablePlantStore {
   }
 
   async close(): Promise<void> {
-    await this.lanes?.close();
     await this.#primary.close();
   }
-}
 
-/**
- * The batches in flight of each lane, half as many as without lanes: a plant costs Citus less in a large batch. At 256
- * connections and two workers, 4 in each lane made batches of 35 plants and 25 µs of processor time a plant, 2 made 42 and 24.
- */
-function batchesInLane(connectionsMax: number): number {
-  return Math.ceil(connectionsMax / 2);
+  /** The tables with their indexes; the WAL belongs to the cluster, and is not counted. */
+  async #bytesOfTables(pool: Pool): Promise<number | undefined> {
+    try {
+      const { rows } = await pool.query<{ bytes: string }>((await this.#cluster.bytesSql(pool)) ?? bytesSql);
+      return Number(rows[0]?.bytes);
+    } catch (error) {
+      // CockroachDB has no such function.
+      if (error instanceof DatabaseError && error.code === undefinedFunction) return undefined;
+      throw error;
+    }
+  }
 }
 
 const bytesSql = `SELECT pg_total_relation_size('plants') + pg_total_relation_size('tokens')
                          + coalesce(pg_total_relation_size(to_regclass('plant_arrivals')), 0) AS bytes`;
-
-/** On all nodes, where the tables are distributed. */
-const citusBytesSql = `SELECT sum(CASE WHEN logicalrelid IS NULL THEN pg_total_relation_size(pg_class.oid)
-                                       ELSE citus_total_relation_size(pg_class.oid) END) AS bytes
-                       FROM pg_class LEFT JOIN pg_dist_partition ON logicalrelid = pg_class.oid
-                       WHERE pg_class.oid IN (to_regclass('plants'), to_regclass('tokens'))`;
-
-/** The tables with their indexes; the WAL belongs to the cluster, and is not counted. */
-async function bytesOfTables(pool: Pool): Promise<number | undefined> {
-  try {
-    const { rows } = await pool.query<{ bytes: string }>(
-      (await citusVersion(pool)) === undefined ? bytesSql : citusBytesSql,
-    );
-    return Number(rows[0]?.bytes);
-  } catch (error) {
-    // CockroachDB has no such function.
-    if (error instanceof DatabaseError && error.code === undefinedFunction) return undefined;
-    throw error;
-  }
-}

@@ -18,7 +18,7 @@ import {
   type TokenUse,
   toTokenRecords,
 } from "../token-store.ts";
-import { citusVersion } from "./citus/distribution.ts";
+import type { ClusterSupport } from "./cluster.ts";
 import { begin } from "./connection.ts";
 import type { Pool, PoolClient } from "./driver.ts";
 import { rejectForOperator } from "./errors.ts";
@@ -32,17 +32,13 @@ const columns = "hash, name, created_at, expires_at, revoked_at, predecessors_en
  */
 const nextRevision = "(SELECT coalesce(max(revision), 0) + 1 FROM tokens)";
 
-/**
- * On Citus each node has a copy of the tokens, and a transaction reads that of its own node, so that of two on different
- * nodes none may see what the other reads. This writes a row of every copy first: of two transactions one then fails.
- */
-const writeEveryCopy = "UPDATE tokens SET revision = revision WHERE hash = (SELECT min(hash) FROM tokens)";
-
 export class PostgresTokens implements TokenStore {
   readonly #primary: Primary;
+  readonly #cluster: Pick<ClusterSupport, "serializeTokenChange">;
 
-  constructor(primary: Primary) {
+  constructor(primary: Primary, cluster: Pick<ClusterSupport, "serializeTokenChange">) {
     this.#primary = primary;
+    this.#cluster = cluster;
   }
 
   add(token: NewToken): Promise<boolean> {
@@ -212,7 +208,7 @@ export class PostgresTokens implements TokenStore {
     const changing = this.#primary.withRetryOnConnection(async (connection) => {
       attempts++;
       await begin(connection, "ISOLATION LEVEL SERIALIZABLE");
-      if ((await citusVersion(connection)) !== undefined) await connection.query(writeEveryCopy);
+      await this.#cluster.serializeTokenChange(connection);
       const changed = await change(connection);
       // A retry that finds its change already made would commit nothing, and so not wait for the standby, which may not have
       // the change yet. The commit of a row lock does wait.

@@ -11,7 +11,7 @@ test("an exception of a route is answered 500 and reported, and does not change 
     throw failure;
   };
   const gauges = {
-    ...{ queuePlants: fail, lanesUp: fail, bodyBytesInFlight: fail, connections: fail },
+    ...{ queue: fail, bodyBytesInFlight: fail, connections: fail },
     ...{ storeBytes: fail, walBytes: fail },
   };
   const reported: unknown[] = [];

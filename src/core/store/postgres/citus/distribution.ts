@@ -2,11 +2,12 @@
 // node has a copy of, so that a server can use any node while the coordinator is down.
 
 import { OperatorError } from "../../../operator-error.ts";
-import type { Distribution } from "../../plant-store.ts";
+import type { Distribution, StoreWait } from "../../plant-store.ts";
 import { begin } from "../connection.ts";
+import { parsePostgresUrl } from "../connection-url.ts";
 import { DatabaseError, type Pool, type PoolClient } from "../driver.ts";
 import { isLockTimeout, oneLine, rejectForOperator } from "../errors.ts";
-import type { Primary } from "../primary.ts";
+import { Primary } from "../primary.ts";
 
 /** The first version that keeps the metadata on every node. */
 const citusVersionMin = 11;
@@ -30,9 +31,14 @@ type Method = "by id" | "reference" | "local" | { readonly other: string };
 
 const referenceTables = ["plantstore_schema", "tokens"];
 
-/** See ReadablePlantStore.distribute. */
-export function distribute(primary: Primary): Promise<Distribution> {
-  return primary.onceOnConnection(distributeTables).catch(explain).catch(rejectForOperator);
+/** Distributes the store at a URL without its scheme. See distributeStore. */
+export async function distribute(address: string, wait: StoreWait): Promise<Distribution> {
+  const primary = new Primary(parsePostgresUrl(address), wait);
+  try {
+    return await primary.onceOnConnection(distributeTables).catch(explain).catch(rejectForOperator);
+  } finally {
+    await primary.close();
+  }
 }
 
 /** Rejects with an OperatorError on a worker of Citus: tables that are created there are not known to the other nodes. */

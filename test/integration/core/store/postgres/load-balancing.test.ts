@@ -6,9 +6,9 @@ import { toEntries } from "../../../../../src/core/store/plant-store.ts";
 import { parsePostgresUrl } from "../../../../../src/core/store/postgres/connection-url.ts";
 import { PostgresPlants } from "../../../../../src/core/store/postgres/plants.ts";
 import { Primary } from "../../../../../src/core/store/postgres/primary.ts";
-import { PostgresStore } from "../../../../../src/core/store/postgres/store.ts";
 import { freePort, type PostgresDatabases, sharedPostgres } from "../../../../support/postgres.ts";
 import { HangingProxy } from "../../../../support/proxy.ts";
+import { createStore } from "../../../../support/server.ts";
 
 let server: PostgresDatabases;
 let name: string;
@@ -16,8 +16,7 @@ beforeAll(async () => {
   server = await sharedPostgres();
   const database = await server.newDatabase();
   name = database.name;
-  const address = database.address.replace("postgres:", "");
-  await (await PostgresStore.open(address, "create", () => undefined, {})).close();
+  await createStore(database.address);
 });
 afterAll(() => server[Symbol.asyncDispose]());
 

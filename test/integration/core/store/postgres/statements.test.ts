@@ -7,9 +7,9 @@ import { type Outcome, toEntries } from "../../../../../src/core/store/plant-sto
 import { parsePostgresUrl } from "../../../../../src/core/store/postgres/connection-url.ts";
 import { exportPlants, PostgresPlants } from "../../../../../src/core/store/postgres/plants.ts";
 import { Primary } from "../../../../../src/core/store/postgres/primary.ts";
-import { PostgresStore } from "../../../../../src/core/store/postgres/store.ts";
 import { anyNewPlant } from "../../../../support/any-new-plant.ts";
 import { type PostgresDatabases, sharedPostgres } from "../../../../support/postgres.ts";
+import { createStore } from "../../../../support/server.ts";
 
 let server: PostgresDatabases;
 beforeAll(async () => {
@@ -33,8 +33,7 @@ class Engine implements AsyncDisposable {
   /** @param sql is run in the database before the engine connects. */
   static async start(query: string, sql?: (database: string) => string): Promise<Engine> {
     const { name, address } = await server.newDatabase();
-    const ignore = () => undefined;
-    await (await PostgresStore.open(address.replace("postgres:", ""), "create", ignore, {})).close();
+    await createStore(address);
     if (sql !== undefined) await server.query(name, sql(name));
     return new Engine(name, `${address}?${query}`);
   }

@@ -1,7 +1,7 @@
 // The shard map of Citus: the hash of an id, and the catalogs that are not used.
 
 import { describe, expect, test } from "bun:test";
-import { hashInt8, type Metadata, ShardMap } from "../../../../../src/core/store/postgres/citus/citus.ts";
+import { hashInt8, type Metadata, ShardMap } from "../../../../../src/core/store/postgres/citus/shard-map.ts";
 
 // SELECT hashint8(id) on PostgreSQL 15.
 const vectors: readonly (readonly [id: bigint, hash: number])[] = [

@@ -1,0 +1,131 @@
+// The queues of a store that commits on several nodes: a group commit for each node, behind the interface of one. Nothing in
+// the queue of a node waits for another node.
+
+import { gauge, labels, type Metric } from "../../../observability/prometheus-text.ts";
+import { errorMessage } from "../../../operator-error.ts";
+import {
+  type CommitHook,
+  type CreateQueue,
+  GroupCommit,
+  type GroupCommitLimits,
+  type PendingCreate,
+  queueMetric,
+  type Schedule,
+} from "../../group-commit.ts";
+import type { PlantStore } from "../../plant-store.ts";
+
+/** The plants of one node. A node that is down answers at once, so that its queue is never full and ties up no client. */
+export interface NodeStore extends Pick<PlantStore, "create" | "assertWritable"> {
+  readonly isUp: boolean;
+  /** Called when the cluster no longer has the node; the batches that were queued for it may still come. */
+  retire(): void;
+  /** Called when no more batches come. */
+  close(): Promise<void>;
+}
+
+interface NodeQueue {
+  readonly node: NodeStore;
+  readonly queue: GroupCommit;
+}
+
+export class NodeQueues implements CreateQueue {
+  readonly #limits: GroupCommitLimits;
+  readonly #schedule: Schedule;
+  readonly #hook: CommitHook;
+  readonly #queues = new Map<string, NodeQueue>();
+  /** Queues of nodes that are gone, until they are empty and closed. */
+  readonly #retired = new Map<NodeQueue, Promise<void>>();
+  #nodeOf: (id: bigint) => string = () => "";
+  #closing: Promise<void> | undefined;
+
+  /** @param limits `queuePlantsMax` and `queueCodeUnitsMax` are divided equally among the nodes; the others are those of each. */
+  constructor(limits: GroupCommitLimits, schedule: Schedule, hook: CommitHook) {
+    const nodes = () => Math.max(1, this.#queues.size);
+    this.#limits = {
+      ...limits,
+      get queuePlantsMax() {
+        return Math.max(1, Math.floor(limits.queuePlantsMax / nodes()));
+      },
+      get queueCodeUnitsMax() {
+        return Math.max(1, Math.floor(limits.queueCodeUnitsMax / nodes()));
+      },
+    };
+    this.#schedule = schedule;
+    this.#hook = hook;
+  }
+
+  /**
+   * Follows a change of the cluster. Plants that are queued for a node that is gone are still committed by it.
+   *
+   * @param nodes by name, at least one.
+   * @param nodeOf the name of the node of an id, one of them.
+   */
+  update(nodes: ReadonlyMap<string, NodeStore>, nodeOf: (id: bigint) => string): void {
+    for (const [name, nodeQueue] of this.#queues) {
+      if (nodes.get(name) === nodeQueue.node) continue;
+      this.#queues.delete(name);
+      nodeQueue.node.retire();
+      this.#retired.set(
+        nodeQueue,
+        drain(nodeQueue).finally(() => this.#retired.delete(nodeQueue)),
+      );
+    }
+    for (const [name, node] of nodes) {
+      if (this.#queues.has(name)) continue;
+      const queue = new GroupCommit(node, this.#limits, this.#schedule, this.#hook);
+      this.#queues.set(name, { node, queue });
+    }
+    this.#nodeOf = nodeOf;
+  }
+
+  create(pending: PendingCreate): void {
+    const name = this.#nodeOf(pending.plant.id);
+    const nodeQueue = this.#queues.get(name);
+    if (nodeQueue === undefined) throw new Error(`The plant ${pending.plant.id} belongs to no node: ${name}`);
+    nodeQueue.queue.create(pending);
+  }
+
+  isFullFor(callerKey: string): boolean {
+    for (const { queue } of this.#queues.values()) if (!queue.isFullFor(callerKey)) return false;
+    return true;
+  }
+
+  /** A server is ready while one node commits: all servers have the same nodes, so none would be left otherwise. */
+  async assertReady(): Promise<readonly string[]> {
+    const checked = await Promise.all(
+      [...this.#queues].map(([name, { queue }]) =>
+        queue.assertReady().then(
+          () => undefined,
+          (error) => `${name} cannot commit: ${errorMessage(error)}`,
+        ),
+      ),
+    );
+    const failures = checked.filter((failure) => failure !== undefined);
+    if (failures.length === checked.length) throw new Error(failures.join("; "));
+    return failures;
+  }
+
+  metrics(): readonly Metric[] {
+    const all = [...this.#queues.values(), ...this.#retired.keys()];
+    return [
+      queueMetric(all.reduce((sum, { queue }) => sum + queue.queueLength, 0)),
+      gauge(
+        "plantstore_node_up",
+        "Whether a node of a cluster commits plants; absent elsewhere.",
+        [...this.#queues].map(([name, { node }]) => [labels({ node: name }), node.isUp ? 1 : 0]),
+      ),
+    ];
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= Promise.all([...[...this.#queues.values()].map(drain), ...this.#retired.values()]).then(
+      () => undefined,
+    );
+    return this.#closing;
+  }
+}
+
+async function drain({ node, queue }: NodeQueue): Promise<void> {
+  await queue.close();
+  await node.close();
+}

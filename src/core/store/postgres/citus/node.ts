@@ -1,0 +1,269 @@
+// One node of a Citus cluster: a batch goes straight to the node that has its plants, whose local execution costs a fifth of
+// the coordinator's processor time.
+
+import type { NewEntry, OnUnavailable, Outcome } from "../../plant-store.ts";
+import type { HostPool } from "../connection.ts";
+import type { PostgresUrl } from "../connection-url.ts";
+import { errorReason, isUndefinedTable, NoPrimary } from "../errors.ts";
+import { PostgresPlants } from "../plants.ts";
+import { type Commits, Primary, retry } from "../primary.ts";
+import type { NodeStore } from "./node-queues.ts";
+import type { MappedNode } from "./shard-map.ts";
+
+/** How long a node is without a commit, while batches wait for it, until plants no longer wait for it. */
+const downMsMin = 1_000;
+
+/** The time limit of a probe. */
+export const probeMsMax = 1_000;
+
+/** After this long a node that only the coordinator reaches is given up; the pause between two probes of it. */
+const reachPauseMs = 5_000;
+
+interface NodeDependencies {
+  readonly url: PostgresUrl;
+  readonly coordinator: Commits;
+  readonly onUnavailable: OnUnavailable;
+  /** Called after each change of routedReason. */
+  readonly onRouteChanged: () => void;
+  /** Called when the node shows that the shard map has changed. */
+  readonly onOutdated: () => void;
+}
+
+/** The plants of one node: its connections, and whether it responds. */
+export class CitusNode implements Commits, NodeStore {
+  readonly name: string;
+  readonly #dependencies: NodeDependencies;
+  readonly #direct: Primary;
+  /** Connections to the coordinator for this node alone, which cannot be reached from here: they keep none from tokens. */
+  readonly #routed: Primary;
+  readonly #plants: PostgresPlants;
+  #node: MappedNode;
+  #anyId: bigint;
+  /** Undefined before the node was reached. */
+  #route: "direct" | "routed" | undefined;
+  #routedReason: string | undefined;
+  #downReason: string | undefined;
+  /** For each batch in flight: settles it as `unavailable` without waiting for it. */
+  readonly #inFlight = new Set<() => void>();
+  /** When a statement succeeded, or batches began to wait for one. */
+  #respondedAt = performance.now();
+  /** When the first of the probes failed that have all failed since. */
+  #failingSince: number | undefined;
+  #probing: Promise<void> | undefined;
+  #probedAt = Number.NEGATIVE_INFINITY;
+  #isRetired = false;
+  #isClosed = false;
+
+  /** @param anyId the id of a plant of the node, which need not exist. */
+  constructor(node: MappedNode, anyId: bigint, dependencies: NodeDependencies) {
+    this.name = node.name;
+    this.#node = node;
+    this.#anyId = anyId;
+    this.#dependencies = dependencies;
+    const { url, onUnavailable } = dependencies;
+    const hosts = url.hosts.slice(0, 1).map((host) => ({ ...host, host: node.host, port: node.port }));
+    this.#direct = new Primary({ ...url, hosts });
+    this.#routed = new Primary(url);
+    this.#plants = new PostgresPlants(this, (reason) => onUnavailable(`${this.name}: ${reason}`));
+  }
+
+  /** False if the node has not responded for so long that no plant should wait for it. */
+  get isUp(): boolean {
+    return this.#downReason === undefined;
+  }
+
+  /** Why its plants go through the coordinator; undefined if they do not. */
+  get routedReason(): string | undefined {
+    return this.#routedReason;
+  }
+
+  /** Whether its node responds to this server. */
+  get isDirect(): boolean {
+    return this.#route === "direct" && this.isUp;
+  }
+
+  /** Takes over what a new shard map has. */
+  update(node: MappedNode, anyId: bigint): void {
+    if (node.unusable !== undefined) this.#route = "routed";
+    if (node.unusable !== this.#node.unusable) this.#probedAt = Number.NEGATIVE_INFINITY;
+    this.#node = node;
+    this.#anyId = anyId;
+  }
+
+  /**
+   * Commits a batch. Every plant is `unavailable` at once while the node is down, also of the batches that are in flight when
+   * it goes down: those are still retried, so that a plant may be stored.
+   */
+  create(batch: readonly NewEntry[]): Promise<Outcome[]> {
+    const { promise, resolve, reject } = Promise.withResolvers<Outcome[]>();
+    const giveUp = () => resolve(batch.map(() => "unavailable"));
+    if (!this.isUp) {
+      giveUp();
+      return promise;
+    }
+    if (this.#inFlight.size === 0) this.#respondedAt = performance.now();
+    this.#inFlight.add(giveUp);
+    const committing = this.#plants.create(batch).finally(() => this.#inFlight.delete(giveUp));
+    committing.then(resolve, reject);
+    return promise;
+  }
+
+  /** Each attempt takes the way to the node that is known by then. */
+  withRetry<Result>(work: (pool: HostPool) => Promise<Result>): Promise<Result> {
+    return retry(() => this.once(work), this.#dependencies.url.retryMsMax);
+  }
+
+  async once<Result>(work: (pool: HostPool) => Promise<Result>): Promise<Result> {
+    const connections = this.#connections();
+    try {
+      const result = await connections.once(work);
+      this.#succeed();
+      return result;
+    } catch (error) {
+      if (connections !== this.#direct || !isUndefinedTable(error)) throw error;
+      // A node that was removed, or has lost its metadata, has no plants any more.
+      this.#route = "routed";
+      this.#dependencies.onOutdated();
+      throw new NoPrimary(`${this.name}: ${errorReason(error)}`);
+    }
+  }
+
+  /** Probes the node if it was not reached yet, does not respond, or holds up its batches. */
+  async check(): Promise<void> {
+    const isRouted = this.#route === "routed" && performance.now() - this.#probedAt >= reachPauseMs;
+    const isFailing = this.#route === undefined || this.#failingSince !== undefined;
+    if (isFailing || isRouted || this.#isHeldUp) await this.#probe();
+  }
+
+  /** Commits a transaction that changes nothing; rejects with the reason if that fails. */
+  async assertWritable(): Promise<void> {
+    if (this.#downReason !== undefined) throw new Error(this.#downReason);
+    await this.once((pool) => commitNothing(pool, this.#route === "routed" ? undefined : this.#node));
+  }
+
+  /** Sends batches through the coordinator from now on. */
+  retire(): void {
+    this.#isRetired = true;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all([this.#direct.close(), this.#routed.close()]);
+  }
+
+  get #isHeldUp(): boolean {
+    return this.#inFlight.size > 0 && performance.now() - this.#respondedAt >= downMsMin;
+  }
+
+  #connections(): Commits {
+    if (this.#isRetired) return this.#dependencies.coordinator;
+    return this.#route === "routed" ? this.#routed : this.#direct;
+  }
+
+  #probe(): Promise<void> {
+    this.#probing ??= this.#findRoute().finally(() => {
+      this.#probing = undefined;
+      this.#probedAt = performance.now();
+    });
+    return this.#probing;
+  }
+
+  /** Finds out whether the node responds to this server, or to the coordinator alone. */
+  async #findRoute(): Promise<void> {
+    const error = await errorOf(this.#reachDirectly());
+    const routedError = mayRoute(error) ? await errorOf(this.#reachByCoordinator()) : error;
+    if (this.#isClosed) return;
+    // A node that was reached before may only be slow, or starting.
+    const failedMs = performance.now() - (this.#failingSince ?? performance.now());
+    const mayUseRouted = this.#route !== "direct" || failedMs >= reachPauseMs;
+    if (error === undefined || (routedError === undefined && mayUseRouted)) this.#use(error);
+    else this.#fail(error);
+  }
+
+  async #reachDirectly(): Promise<void> {
+    const { unusable } = this.#node;
+    if (unusable !== undefined) throw new Error(unusable);
+    await limitTime(this.#direct.once((pool) => commitNothing(pool, this.#node)));
+  }
+
+  async #reachByCoordinator(): Promise<void> {
+    const statement = {
+      text: "SELECT 1 FROM plants WHERE id = $1",
+      values: [String(this.#anyId)],
+      query_timeout: probeMsMax,
+    };
+    await limitTime(this.#routed.once((pool) => pool.query(statement)));
+  }
+
+  /** Uses the direct way, or that through the coordinator after an error. */
+  #use(error: unknown): void {
+    const before = this.#routedReason;
+    this.#route = error === undefined ? "direct" : "routed";
+    this.#routedReason =
+      error === undefined
+        ? undefined
+        : `${this.name} cannot be used directly (${errorReason(error)}), so its plants go through the coordinator, which is slower`;
+    this.#succeed();
+    if (this.#routedReason !== before) this.#dependencies.onRouteChanged();
+  }
+
+  #succeed(): void {
+    this.#respondedAt = performance.now();
+    this.#failingSince = undefined;
+    this.#downReason = undefined;
+  }
+
+  #fail(error: unknown): void {
+    const now = performance.now();
+    this.#failingSince ??= now;
+    const isDown = this.#route === undefined || this.#isHeldUp || now - this.#failingSince >= downMsMin;
+    if (!isDown || this.#downReason !== undefined) return;
+    this.#downReason = errorReason(error);
+    for (const giveUp of this.#inFlight) giveUp();
+    this.#dependencies.onUnavailable(`${this.name}: ${this.#downReason}`);
+    this.#dependencies.onOutdated();
+  }
+}
+
+/**
+ * Commits a transaction that changes nothing, and waits for the disk: a message to logical decoding, which has no reader.
+ * Rejects if the server is not the node, or may not insert plants.
+ */
+async function commitNothing(pool: HostPool, node: MappedNode | undefined): Promise<void> {
+  // The privilege is checked though no row is inserted.
+  await pool.query({ text: "INSERT INTO plants (id, name) SELECT 0, '' WHERE false" });
+  const statement = {
+    text: `SELECT pg_logical_emit_message(true, 'plantstore', ''),
+                  (SELECT count(*) FROM pg_dist_local_group JOIN pg_dist_node USING (groupid)
+                   WHERE groupid = $1 AND nodename = $2 AND nodeport = $3) AS nodes`,
+    values: [node?.groupId, node?.host, node?.port],
+    query_timeout: probeMsMax,
+  };
+  const { rows } = await pool.query<{ nodes: string }>(statement);
+  if (node !== undefined && rows[0]?.nodes !== "1")
+    throw new Error("it is not the node of this name in pg_dist_node");
+}
+
+/** Whether the coordinator may be tried for a node: not if the node itself has refused to commit. */
+function mayRoute(error: unknown): boolean {
+  return error !== undefined && !(error instanceof NoPrimary && error.isRefusal);
+}
+
+/** The error of a promise; undefined if it succeeds. */
+function errorOf(promise: Promise<void>): Promise<unknown> {
+  return promise.then(
+    () => undefined,
+    (error) => error ?? new Error("unknown"),
+  );
+}
+
+/** Rejects after the time limit of a probe. */
+async function limitTime(promise: Promise<unknown>): Promise<void> {
+  const { promise: timeout, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`no response in ${probeMsMax} ms`)), probeMsMax);
+  try {
+    await Promise.race([promise, timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

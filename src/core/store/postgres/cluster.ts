@@ -1,0 +1,39 @@
+// The seam by which a cluster of PostgreSQL nodes extends the engine: the engine knows no cluster, and open-store.ts joins them.
+
+import type { CommitHook, CreateQueue, GroupCommitLimits, Schedule } from "../group-commit.ts";
+import type { PlantStore, StoreEvents } from "../plant-store.ts";
+import type { PostgresUrl } from "./connection-url.ts";
+import type { Pool, PoolClient } from "./driver.ts";
+import type { Primary } from "./primary.ts";
+
+export interface ClusterSupport {
+  /** Rejects with an OperatorError if the schema must be changed on another node. */
+  assertMayMigrate(connection: PoolClient): Promise<void>;
+
+  /** Makes one of two transactions fail that change tokens on different nodes at the same time. */
+  serializeTokenChange(connection: PoolClient): Promise<void>;
+
+  /** The SQL that measures the tables on all nodes, as `bytes`; undefined if the database is in no cluster. */
+  bytesSql(pool: Pool): Promise<string | undefined>;
+
+  /**
+   * Opens the queues of all nodes; undefined if the database is in no cluster. Rejects if it cannot be reached. The limit
+   * `batchesInFlightMax` is the cluster's own.
+   */
+  openQueue(
+    store: ClusterStore,
+    limits: Omit<GroupCommitLimits, "batchesInFlightMax">,
+    schedule: Schedule,
+    hook: CommitHook,
+  ): Promise<CreateQueue | undefined>;
+}
+
+/** The parts of an open store that its cluster uses. */
+export interface ClusterStore {
+  readonly store: Pick<PlantStore, "create" | "assertWritable">;
+  readonly primary: Primary;
+  readonly url: PostgresUrl;
+  readonly events: ClusterEvents;
+}
+
+export type ClusterEvents = Pick<StoreEvents, "onUnavailable" | "onDegraded">;

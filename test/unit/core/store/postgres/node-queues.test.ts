@@ -1,0 +1,200 @@
+// The queues of the nodes of a cluster, on nodes whose commits the test ends.
+
+import { expect, test } from "bun:test";
+import { renderMetrics } from "../../../../../src/core/observability/prometheus-text.ts";
+import type { CreateOutcome, GroupCommitLimits } from "../../../../../src/core/store/group-commit.ts";
+import type { NewEntry, Outcome } from "../../../../../src/core/store/plant-store.ts";
+import { NodeQueues, type NodeStore } from "../../../../../src/core/store/postgres/citus/node-queues.ts";
+
+const limits: GroupCommitLimits = {
+  queuePlantsMax: 20,
+  queueCodeUnitsMax: 1_000,
+  batchPlantsMax: 3,
+  batchesInFlightMax: 1,
+};
+
+let callers = 0;
+const anyCaller = () => `caller ${++callers}`;
+
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 20; turn++) await Promise.resolve();
+}
+
+/** A node whose commits the test ends one by one. */
+class ManualNode implements NodeStore {
+  readonly batches: { ids: number[]; end: PromiseWithResolvers<Outcome[]> }[] = [];
+  isUp = true;
+  failure: string | undefined;
+  readonly calls: string[] = [];
+
+  create(batch: readonly NewEntry[]): Promise<Outcome[]> {
+    const end = Promise.withResolvers<Outcome[]>();
+    this.batches.push({ ids: batch.map(({ plant }) => Number(plant.id)), end });
+    return end.promise;
+  }
+
+  async assertWritable(): Promise<void> {
+    if (this.failure !== undefined) throw new Error(this.failure);
+  }
+
+  retire(): void {
+    this.calls.push("retired");
+  }
+
+  async close(): Promise<void> {
+    this.calls.push("closed");
+  }
+
+  get started(): number[][] {
+    return this.batches.map(({ ids }) => ids);
+  }
+
+  /** Ends the last commit with success. */
+  async end(): Promise<void> {
+    const batch = this.batches.at(-1);
+    batch?.end.resolve(batch.ids.map(() => "created"));
+    await settled();
+  }
+}
+
+/** Queues of two nodes: that of even ids, and that of odd ones. */
+function start() {
+  const queues = new NodeQueues(limits, (commit) => commit(), { now: () => 0, afterBatch: () => undefined });
+  const [even, odd] = [new ManualNode(), new ManualNode()];
+  queues.update(
+    new Map([
+      ["even", even],
+      ["odd", odd],
+    ]),
+    (id) => (id % 2n === 0n ? "even" : "odd"),
+  );
+  return { queues, even, odd };
+}
+
+function create(queues: NodeQueues, id: number, callerKey = anyCaller(), name = ""): Promise<CreateOutcome> {
+  return new Promise((settle, fail) =>
+    queues.create({ plant: { id: BigInt(id), name }, creator: null, callerKey, settle, fail }),
+  );
+}
+
+/** Plants in all queues, as the metric has it. */
+function queued(queues: NodeQueues): number {
+  return Number(/^plantstore_queue_plants (\d+)$/m.exec(renderMetrics(queues.metrics()))?.[1]);
+}
+
+test("a batch has the plants of one node, and each node has its own batches in flight", async () => {
+  const { queues, even, odd } = start();
+  const created = [0, 1, 2, 3, 4].map((id) => create(queues, id));
+  expect([even.started, odd.started]).toEqual([[[0]], [[1]]]);
+  await odd.end();
+  await odd.end();
+  expect([even.started, odd.started]).toEqual([[[0]], [[1], [3]]]);
+  await even.end();
+  await even.end();
+  expect(even.started).toEqual([[0], [2, 4]]);
+  expect(await Promise.all(created)).toEqual(Array(5).fill("created"));
+});
+
+test("a node that is stuck fills its half of the queue, and the other one goes on, for the same caller too", async () => {
+  const { queues, even, odd } = start();
+  const stuck: Promise<CreateOutcome>[] = [];
+  for (let id = 0; queued(queues) !== 8; id += 2) stuck.push(create(queues, id, "one"));
+  // Seven eighths of the ten plants of the node; the rest is left to another caller.
+  expect(await create(queues, 100, "one")).toBe("overloaded");
+  void create(queues, 102, "two");
+  expect(queued(queues)).toBe(9);
+  expect(queues.isFullFor("one")).toBe(false);
+  for (let id = 1; id < 200; id += 2) {
+    const creating = create(queues, id, "one");
+    await odd.end();
+    expect(await creating).toBe("created");
+  }
+  expect(even.started).toEqual([[0]]);
+  while (queued(queues) !== 0) await even.end();
+  await even.end();
+  expect(new Set(await Promise.all(stuck))).toEqual(new Set(["created"]));
+});
+
+test("a caller is refused before its body is read once every queue is full for it", () => {
+  const { queues } = start();
+  for (let id = 0; id < 18; id++) void create(queues, id, "one");
+  expect(queued(queues)).toBe(16);
+  expect(queues.isFullFor("one")).toBe(true);
+  expect(queues.isFullFor("two")).toBe(false);
+});
+
+test("code units are divided among the nodes as well", async () => {
+  const { queues } = start();
+  void create(queues, 0, "one");
+  void create(queues, 2, anyCaller(), "x".repeat(500));
+  expect(await create(queues, 4)).toBe("overloaded");
+  void create(queues, 1);
+  void create(queues, 3);
+  expect(queued(queues)).toBe(2);
+});
+
+test("nodes come and go: queued plants are committed by the node that they were queued for, which is then closed", async () => {
+  const { queues, even, odd } = start();
+  const before = [0, 2].map((id) => create(queues, id));
+  const names = ["one", "two", "odd"];
+  const [one, two] = [new ManualNode(), new ManualNode()];
+  queues.update(
+    new Map([
+      ["one", one],
+      ["two", two],
+      ["odd", odd],
+    ]),
+    (id) => names[Number(id) % 3] ?? "",
+  );
+  const after = [0, 1, 2].map((id) => create(queues, id));
+  expect([even.calls, odd.calls]).toEqual([["retired"], []]);
+  expect(queued(queues)).toBe(1);
+  await even.end();
+  expect(even.calls).toEqual(["retired"]);
+  await even.end();
+  expect(even.calls).toEqual(["retired", "closed"]);
+  for (const node of [one, two, odd]) await node.end();
+  expect(await Promise.all([...before, ...after])).toEqual(Array(5).fill("created"));
+  expect([even, one, two, odd].map(({ started }) => started)).toEqual([[[0], [2]], [[0]], [[1]], [[2]]]);
+});
+
+test("the store is ready while one node can commit, and names the others", async () => {
+  const { queues, even, odd } = start();
+  expect(await queues.assertReady()).toEqual([]);
+  even.failure = "no response";
+  const refused = create(queues, 0);
+  even.batches[0]?.end.resolve(["unavailable"]);
+  expect(await refused).toBe("unavailable");
+  expect(await queues.assertReady()).toEqual(["even cannot commit: no response"]);
+  odd.failure = "a full disk";
+  const alsoRefused = create(queues, 1);
+  odd.batches[0]?.end.resolve(["unavailable"]);
+  await alsoRefused;
+  expect(await queues.assertReady().catch((error) => error.message)).toBe(
+    "even cannot commit: no response; odd cannot commit: a full disk",
+  );
+  even.failure = undefined;
+  expect(await queues.assertReady()).toEqual(["odd cannot commit: a full disk"]);
+});
+
+test("the metrics say which nodes commit", () => {
+  const { queues, odd } = start();
+  odd.isUp = false;
+  expect(renderMetrics(queues.metrics())).toContain(
+    'plantstore_node_up{node="even"} 1\nplantstore_node_up{node="odd"} 0\n',
+  );
+});
+
+test("close waits for every node, and closes each when its queue is empty", async () => {
+  const { queues, even, odd } = start();
+  const creates = [0, 1, 2].map((id) => create(queues, id));
+  const closing = queues.close();
+  expect(await create(queues, 9)).toBe("closed");
+  await odd.end();
+  expect([even.calls, odd.calls]).toEqual([[], ["closed"]]);
+  await even.end();
+  await even.end();
+  await closing;
+  expect(even.calls).toEqual(["closed"]);
+  expect(await Promise.all(creates)).toEqual(Array(3).fill("created"));
+});
