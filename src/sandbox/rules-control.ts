@@ -1,7 +1,8 @@
 // Control of the rules.
 
 import { ControlError, respondControl, respondDone, type SandboxPart } from "./control.ts";
-import { InvalidRuleError, type Rules } from "./rules.ts";
+import { InvalidValueError } from "./described-json.ts";
+import type { Rules } from "./rules.ts";
 
 export function rulesPart(rules: Rules): SandboxPart {
   const list = () => respondControl({ seed: rules.seed, rules: rules.describe() });
@@ -54,7 +55,7 @@ function checked<T>(change: () => T): T {
   try {
     return change();
   } catch (error) {
-    if (error instanceof InvalidRuleError) throw new ControlError(400, error.message);
+    if (error instanceof InvalidValueError) throw new ControlError(400, error.message);
     throw error;
   }
 }

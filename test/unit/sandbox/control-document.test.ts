@@ -3,6 +3,7 @@
 import { expect, test } from "bun:test";
 import { Sessions } from "../../../src/console/sessions.ts";
 import { BodyReader } from "../../../src/core/http/body-reader.ts";
+import document from "../../../src/sandbox/openapi-control.yaml";
 import { Sandbox } from "../../../src/sandbox/sandbox.ts";
 import { describedOperations } from "../../support/control-description.ts";
 
@@ -32,4 +33,21 @@ test("the document describes every route, and nothing else", async () => {
   const routes = control.routes.map(({ method, path }) => `${method} /sandbox${path}`);
   expect(routes.toSorted()).toEqual(describedOperations.toSorted());
   await store.close();
+});
+
+test("the schemas of rules have only keywords that the check of rules knows", () => {
+  const known =
+    "$ref type format enum minimum maximum pattern items minItems maxItems required properties additionalProperties propertyNames minProperties readOnly";
+  // They do not decide whether a value is valid.
+  const annotations = "description default examples";
+  const check = (schema: Readonly<Record<string, unknown>>): void => {
+    for (const [keyword, value] of Object.entries(schema)) {
+      expect(`${known} ${annotations}`.split(" ")).toContain(keyword);
+      if (keyword === "properties") for (const each of Object.values(value as object)) check(each);
+      else if (["items", "additionalProperties", "propertyNames"].includes(keyword) && value !== false)
+        check(value as Record<string, unknown>);
+    }
+  };
+  const { Seed, RuleList, Rule, Match, Outcome } = document.components.schemas;
+  for (const schema of [Seed, RuleList, Rule, Match, Outcome]) check(schema);
 });

@@ -23,9 +23,9 @@ describe("validation", () => {
   const errors =
     "40000, 40001, 40002, 40003, 40009, 40100, 40101, 40400, 40500, 40800, 41300, 41500, 42900, 50000, 50300";
   test.each([
-    [[], "The rule must be an object, but is []."],
-    [{}, 'outcome is missing; it says what happens, such as {"error": 50300}.'],
-    [{ outcome: 1 }, "outcome must be an object, but is 1."],
+    [[], "The body must be an object, but is []."],
+    [{}, 'outcome is missing; it must be an object, such as {"error":50300}.'],
+    [{ outcome: 1 }, 'outcome must be an object, such as {"error":50300}, but is 1.'],
     [{ outcome: overloaded, when: 1 }, "when is unknown; the fields there are match, times, outcome."],
     [{ outcome: overloaded, times: 0 }, "times must be an integer from 1 to 1000000000, but is 0."],
     [{ outcome: overloaded, times: 1.5 }, "times must be an integer from 1 to 1000000000, but is 1.5."],
@@ -36,12 +36,12 @@ describe("validation", () => {
     ],
     [
       { outcome: overloaded, match: { method: "post" } },
-      'match.method must be a method in upper case, such as "POST", but is "post".',
+      'match.method must be a string that matches ^[A-Z-]{1,32}$, such as "POST", but is "post".',
     ],
     [{ outcome: overloaded, match: { headers: { a: 1 } } }, 'match.headers["a"] must be a string, but is 1.'],
     [
       { outcome: overloaded, match: { headers: { "a b": "" } } },
-      'match.headers has "a b", which is not the name of a header field.',
+      'match.headers has "a b", which must be a string that matches ^[!#$%&\'*+.^_`|~0-9A-Za-z-]+$, such as "X-Test".',
     ],
     [{ outcome: overloaded, match: { id: "1" } }, 'match.id must be an integer (int64), but is "1".'],
     [{ outcome: overloaded, match: { id: 1.5 } }, "match.id must be an integer (int64), but is 1.5."],
@@ -53,7 +53,7 @@ describe("validation", () => {
     [{ outcome: overloaded, match: { share: 1.1 } }, "match.share must be a number from 0 to 1, but is 1.1."],
     [
       { outcome: {} },
-      "outcome must have at least one of error, example, delay, drop, body and bytesPerSecond.",
+      "outcome must have at least one of error, commit, example, delay, drop, body, bytesPerSecond.",
     ],
     [
       { outcome: { status: 500 } },
@@ -65,8 +65,11 @@ describe("validation", () => {
       { outcome: { example: "plant" } },
       /^outcome\.example must be one of withTag, withoutTag, badRequest, .*, but is "plant"\.$/,
     ],
-    [{ outcome: { drop: true } }, 'outcome.drop must be "beforeCommit" or "afterCommit", but is true.'],
-    [{ outcome: { body: "short" } }, 'outcome.body must be "truncated" or "wrongLength", but is "short".'],
+    [{ outcome: { drop: true } }, 'outcome.drop must be one of "beforeCommit", "afterCommit", but is true.'],
+    [
+      { outcome: { body: "short" } },
+      'outcome.body must be one of "truncated", "wrongLength", but is "short".',
+    ],
     [
       { outcome: { bytesPerSecond: 0 } },
       "outcome.bytesPerSecond must be an integer from 1 to 1000000000, but is 0.",
@@ -87,15 +90,15 @@ describe("validation", () => {
     ],
     [
       { outcome: { delay: { seconds: 1, when: "later" } } },
-      'outcome.delay.when must be "before" or "after", but is "later".',
+      'outcome.delay.when must be one of "before", "after", but is "later".',
     ],
     [
       { outcome: { delay: { uniform: [1] } } },
-      "outcome.delay.uniform must be an array of two numbers, such as [0.1, 0.5], but is [1].",
+      "outcome.delay.uniform must be an array of length 2, such as [0.1,0.5], but is [1].",
     ],
     [
       { outcome: { delay: { uniform: [1, 0.5] } } },
-      "outcome.delay.uniform[1] must be a number from 1 to 3600, but is 0.5.",
+      "outcome.delay.uniform must go from the smaller number to the larger.",
     ],
     [
       { outcome: { delay: { normal: { mean: 1 } } } },
@@ -140,7 +143,9 @@ describe("validation", () => {
     const rules = rulesOf({ outcome: overloaded });
     const list = [{ outcome: overloaded }, { outcome: { error: 1 } }];
     expect(() => rules.replace({ rules: list })).toThrow(/^rules\[1\]\.outcome\.error must be one of/);
-    expect(() => rules.replace({ rules: {} })).toThrow("rules must be an array of rules.");
+    expect(() => rules.replace({ rules: {} })).toThrow(
+      "rules must be an array of at most 100 items, but is {}.",
+    );
     expect(() => rules.replace({ rules: [], seed: -1 })).toThrow(
       "seed must be an integer from 0 to 4294967295, but is -1.",
     );
@@ -148,7 +153,7 @@ describe("validation", () => {
       "times is unknown; the fields there are seed, rules.",
     );
     expect(() => rules.replace({ rules: Array(101).fill({ outcome: overloaded }) })).toThrow(
-      "rules must have at most 100 rules.",
+      "rules must be an array of at most 100 items, but is [{",
     );
     expect(rules.describe()).toEqual([{ id: "r1", outcome: overloaded, applied: 0 }]);
     for (let count = 1; count < 100; count++) rules.add({ outcome: overloaded });
