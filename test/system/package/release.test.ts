@@ -18,13 +18,14 @@ afterAll(() => folder[Symbol.dispose]());
 
 beforeAll(async () => {
   await copyRepository(copy);
-  // What npm pack leaves does not prevent a release.
-  await Bun.write(join(copy, `plantstore-${packageJson.version}.tgz`), "");
   // There is nothing to release right after a release.
   const changelog = await Bun.file(join(copy, "CHANGELOG.md")).text();
   await Bun.write(join(copy, "CHANGELOG.md"), changelog.replace("## Unreleased\n", "$&\n- A change.\n"));
   await prepare(copy);
-  await succeed(copy, ["git", "commit", "--quiet", "--all", "--message", "Start"]);
+  await succeed(copy, ["git", "add", "--all"]);
+  await succeed(copy, ["git", "commit", "--quiet", "--message", "Start"]);
+  // What npm pack leaves does not prevent a release.
+  await Bun.write(join(copy, `plantstore-${packageJson.version}.tgz`), "");
 }, 60_000);
 
 /** Gives a repository an author, and what `npm ci` installs. */
