@@ -135,7 +135,11 @@ async function start(
   const server = setup.stack.use(new ServerProcess(inFolder(entry.run, cwd), { cwd, env }));
   const { pid } = server;
   const subject = {
-    ...{ name, url: `http://127.0.0.1:${port}`, token, pid, thresholds },
+    name,
+    url: `http://127.0.0.1:${port}`,
+    token,
+    pid,
+    thresholds,
     readCpu: () => readThreads([pid]),
     residentMb: () => residentMb(pid),
     stop: () => server.stop(),
@@ -154,8 +158,7 @@ async function start(
   const found =
     durability ??
     (await sqliteDurability(subject, { pids: [pid], file: address, firstId: firstId + 1, isDurable }));
-  const file = durability === undefined ? { sqliteFile: address } : {};
-  return { ...subject, ...file, store, durability: `${found}${settings}` };
+  return { ...subject, store, durability: `${found}${settings}` };
 }
 
 function inFolder([program = "", ...args]: readonly string[], cwd: string): string[] {

@@ -69,10 +69,10 @@ function minus(one: CpuTime, other: CpuTime): CpuTime {
 }
 
 /** Resident memory now; 0 if the process has ended. */
-export function residentMb(pid: number, field: "VmRSS" | "VmHWM" = "VmRSS"): number {
+export function residentMb(pid: number): number {
   try {
     const status = readFileSync(`/proc/${pid}/status`, "utf8");
-    return (Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, "m").exec(status)?.[1] ?? 0) * 1_024) / 1e6;
+    return (Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1_024) / 1e6;
   } catch {
     return 0;
   }

@@ -1,12 +1,10 @@
 // Compares the creates that a subject acknowledged with those that it stored, and checks that it waits for fsync.
 
 import { Database } from "bun:sqlite";
-import { createReadStream, readFileSync } from "node:fs";
-import { createInterface } from "node:readline";
-import { fates } from "./loads/open-loop.ts";
-import { findProgram, runProgram, ServerProcess } from "./processes.ts";
+import { readFileSync } from "node:fs";
+import { findProgram, ServerProcess } from "./processes.ts";
 import { createPlant, type HttpSubject } from "./subjects/http.ts";
-import { type Audit, idsPerRun, type Store } from "./suite.ts";
+import type { Audit, Store } from "./suite.ts";
 
 /** A store whose rows are counted. It may have more than were acknowledged: wrk ends without waiting for its last answers. */
 export class CountedStore implements Store {
@@ -30,46 +28,6 @@ export class CountedStore implements Store {
 export function countSqliteRows(file: string): number {
   using database = new Database(file, { readonly: true });
   return Number(database.query("SELECT count(*) FROM plants").values()[0]?.[0]);
-}
-
-/** A store in which each create of the open loop is looked for: stored if it was acknowledged, and only then. */
-export class ExaminedStore implements Store {
-  /** By the first id of each run, a byte for each create. */
-  readonly fatesByFirstId = new Map<number, Uint8Array>();
-  /** For files. */
-  readonly folder: string;
-  readonly #name: string;
-  readonly #exportCommand: readonly string[];
-
-  /** @param exportCommand prints the store's plants as NDJSON. */
-  constructor(name: string, folder: string, exportCommand: readonly string[]) {
-    this.#name = name;
-    this.folder = folder;
-    this.#exportCommand = exportCommand;
-  }
-
-  async audit(acknowledged: number): Promise<Audit> {
-    const file = `${this.folder}/audit.ndjson`;
-    await runProgram(this.#exportCommand, { output: file });
-    const stored = new Map([...this.fatesByFirstId].map(([id, bytes]) => [id, new Uint8Array(bytes.length)]));
-    for await (const line of createInterface({ input: createReadStream(file) })) {
-      const { id } = JSON.parse(line) as { id: number };
-      stored.get(id - (id % idsPerRun))?.fill(1, id % idsPerRun, (id % idsPerRun) + 1);
-    }
-    let [rows, refused, lost, storedAnyway] = [0, 0, 0, 0];
-    for (const [firstId, bytes] of this.fatesByFirstId) {
-      for (const [index, fate] of bytes.entries()) {
-        const isStored = stored.get(firstId)?.[index] === 1;
-        if (isStored) rows++;
-        if (fate === fates.refused) refused++;
-        if (fate === fates.accepted && !isStored) lost++;
-        if (fate !== fates.accepted && isStored) storedAnyway++;
-      }
-    }
-    if (lost > 0 || storedAnyway > 0)
-      throw new Error(`${this.#name} lost ${lost} acknowledged plants and has ${storedAnyway} refused ones`);
-    return { store: this.#name, acknowledged, rows, refused };
-  }
 }
 
 const watchedCreates = 5;

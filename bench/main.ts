@@ -6,7 +6,6 @@ import { killAll } from "./processes.ts";
 import { renderPage, renderReport } from "./report.ts";
 import { readResults, writeResult } from "./result.ts";
 import { runSuite } from "./runner.ts";
-import { renderSizing } from "./sizing.ts";
 import { requirementsOf } from "./suite.ts";
 import { suites } from "./suites/index.ts";
 
@@ -16,7 +15,6 @@ const roundsMax = 100;
 const plantsMax = 100_000_000;
 
 const page = new URL("../docs/benchmarks.md", import.meta.url).pathname;
-const guide = new URL("../docs/guides/run-an-inventory.md", import.meta.url).pathname;
 const createsPlot = new URL("../docs/images/creates.svg", import.meta.url).pathname;
 
 let interruptedBy: string | undefined;
@@ -48,7 +46,6 @@ async function run(args: string[]): Promise<void> {
     const results = await readResults();
     await Bun.write(page, renderPage(suites, results));
     const creates = results.get("create");
-    await Bun.write(guide, renderSizing(await Bun.file(guide).text(), results));
     if (creates !== undefined) await Bun.write(createsPlot, plotCreates(creates));
     return;
   }
@@ -87,7 +84,7 @@ ${lines.join("\n")}
 Flags:
   --rounds N        rounds in which each subject has its turn
   --seconds S       length of each run
-  --plants N        plants in each store or file, for transfer and console
+  --plants N        plants in a store, for large-store and sandbox
   --against COMMIT  measures the server at another commit beside this one, in the same rounds
   --output FILE     also writes the result as JSON
 `;

@@ -1,15 +1,11 @@
 // The processes of a benchmark: servers that run until they are stopped, and programs that run to their end. Each is
 // ended by its own process id, also if the benchmark fails or is interrupted.
 
-import { rmSync } from "node:fs";
 import { Output } from "../test/support/output.ts";
-import { type CpuTime, residentMb } from "./cpu-usage.ts";
+import type { CpuTime } from "./cpu-usage.ts";
 
 /** How long a server may take to stop. */
 const stopMsMax = 60_000;
-
-/** How often the memory of a program is read. */
-const memoryIntervalMs = 5;
 
 const running = new Set<Bun.Subprocess>();
 let isInterrupted = false;
@@ -67,15 +63,11 @@ export interface Ended {
   readonly seconds: number;
   /** Its own processor time, without that of other processes that it uses, such as a database. */
   readonly cpu: CpuTime;
-  /** The largest resident memory. */
-  readonly peakMb: number;
 }
 
 interface SpawnOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
-  /** A file for standard output. */
-  readonly output?: string;
 }
 
 /** Runs a program to its end. Throws if it fails. */
@@ -83,18 +75,12 @@ export async function runProgram(command: readonly string[], options: SpawnOptio
   const start = performance.now();
   const child = spawn(command, options);
   const ended = child.exited.then(() => performance.now());
-  const texts = Promise.all([options.output === undefined ? child.stdout.text() : "", child.stderr.text()]);
-  let peakMb = 0;
-  // Read while it runs: the peak that the kernel reports afterwards includes memory from before exec.
-  while (options.output !== undefined && child.exitCode === null && child.signalCode === null) {
-    peakMb = Math.max(peakMb, residentMb(child.pid, "VmHWM"));
-    await Bun.sleep(memoryIntervalMs);
-  }
+  const texts = Promise.all([child.stdout.text(), child.stderr.text()]);
   const seconds = ((await ended) - start) / 1_000;
   const [stdout, stderr] = await texts;
   if (child.exitCode !== 0)
     throw new Error(`${command.join(" ")} ended with exit code ${child.exitCode}: ${stderr.trim()}`);
-  return { stdout, seconds, cpu: processorTime(child), peakMb };
+  return { stdout, seconds, cpu: processorTime(child) };
 }
 
 /** Of a process that has ended. */
@@ -128,15 +114,13 @@ export function findPort(): number {
 }
 
 /** The environment holds nothing of the caller's but PATH and HOME, so that no setting of theirs is measured. */
-function spawn(command: readonly string[], { env, cwd, output }: SpawnOptions) {
+function spawn(command: readonly string[], { env, cwd }: SpawnOptions) {
   if (isInterrupted) throw new Error("interrupted");
-  // Bun overwrites a file without truncating it.
-  if (output !== undefined) rmSync(output, { force: true });
   const child = Bun.spawn([...command], {
     env: { PATH: process.env.PATH ?? "", HOME: process.env.HOME ?? "", ...env },
     ...(cwd === undefined ? {} : { cwd }),
     stdin: "ignore",
-    stdout: (output === undefined ? "pipe" : Bun.file(output)) as "pipe",
+    stdout: "pipe",
     stderr: "pipe",
     onExit: () => void running.delete(child),
   });

@@ -103,15 +103,13 @@ async function runScenario(
 
   async function measure(subject: Subject, load: Load<Subject>, round: number): Promise<Sample> {
     const before = subject.readCpu?.();
-    const earlier = (load: string, metric: string) =>
-      find(samples, { subject: subject.name, load, round })?.figures[metric] ?? Number.NaN;
     const lowest = (load: string, metric: string) =>
       Math.min(
         ...samples
           .filter((sample) => sample.load === load && sample.round === round)
           .map(({ figures }) => figures[metric] ?? Number.NaN),
       );
-    const run = await load.run(subject, { seconds, firstId: setup.nextFirstId(), earlier, lowest });
+    const run = await load.run(subject, { seconds, firstId: setup.nextFirstId(), lowest });
     const cpu = before === undefined ? undefined : cpuBetween(before, subject.readCpu?.() ?? before);
     const { store } = subject;
     if (store !== undefined)

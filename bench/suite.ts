@@ -90,8 +90,6 @@ export interface Audit {
   readonly store: string;
   readonly acknowledged: number;
   readonly rows: number;
-  /** Rejected creates that were verified not to be stored, if the audit checks that. */
-  readonly refused?: number;
 }
 
 export interface Load<S extends Subject> {
@@ -109,9 +107,7 @@ export interface Load<S extends Subject> {
 export interface Trial {
   readonly seconds: number;
   readonly firstId: number;
-  /** A figure of the same subject under an earlier load of the same round. */
-  readonly earlier: (load: string, metric: string) => number;
-  /** The lowest such figure of all subjects. */
+  /** The lowest figure of all subjects under an earlier load of the same round. */
   readonly lowest: (load: string, metric: string) => number;
 }
 

@@ -14,7 +14,7 @@ export function wrkLoads(...connections: readonly number[]): Load<HttpSubject>[]
   return connections.map((count, index) => ({
     name: count === 1 ? "1 connection" : `${count} connections`,
     warmsUp: index === connections.length - 1,
-    run: (subject, trial) => subject.drive?.(trial) ?? runWrk(subject, count, trial, "consecutive"),
+    run: (subject, trial) => runWrk(subject, count, trial, "consecutive"),
   }));
 }
 
@@ -28,7 +28,7 @@ export function wrkRandomIds(connections: number): Load<HttpSubject> {
 }
 
 /** Throws if any answer was not 2xx or any connection broke: such a run measures something else. */
-export async function runWrk(
+async function runWrk(
   { url, token }: HttpSubject,
   connections: number,
   { seconds, firstId }: Trial,

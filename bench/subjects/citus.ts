@@ -62,8 +62,10 @@ export async function startOnCitus(
     workers: await Promise.all(cluster.workers.map(postmasterPid)),
   };
   const server = await startOn(setup, version, cluster.coordinator, {
-    ...subject,
-    ...{ database, nodes, address: `${address}${subject.query}` },
+    name: subject.name,
+    database,
+    nodes,
+    address: `${address}${subject.query}`,
   });
   return { ...server, database };
 }
@@ -90,7 +92,9 @@ async function startOn(
      WHERE name IN ('fsync', 'synchronous_commit', 'full_page_writes')`,
   );
   const server = await startPlantstore(setup, version, {
-    ...{ name, database: address, token: await createToken(version, address) },
+    name,
+    database: address,
+    token: await createToken(version, address),
     store: countedStore(postgres, database, `${name}${version.suffix}`),
     durability: String(settings?.durability),
   });

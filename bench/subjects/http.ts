@@ -1,16 +1,12 @@
 // A subject that serves POST /plants, and checks that it does what it is compared for.
 
 import { plantJson, post } from "../../test/support/http.ts";
-import type { Run, Subject, Trial } from "../suite.ts";
+import type { Subject } from "../suite.ts";
 
 export interface HttpSubject extends Subject {
   /** The base address, without /plants. */
   readonly url: string;
   readonly token: string;
-  /** That of its store, if it has one of its own. */
-  readonly sqliteFile?: string;
-  /** A load generator of its own, in place of wrk. */
-  drive?(trial: Trial): Promise<Run>;
 }
 
 /** How long a server may take from its start to its first answer. */

@@ -26,10 +26,6 @@ interface PlantstoreOptions {
   /** A new SQLite file if left out. */
   readonly database?: string;
   readonly token?: string;
-  readonly args?: readonly string[];
-  readonly env?: Readonly<Record<string, string>>;
-  /** Whether the log is thrown away unread. */
-  readonly dropsLog?: boolean;
   readonly store?: Store;
   readonly durability?: string;
 }
@@ -40,20 +36,18 @@ export async function startPlantstore(
   version: Plantstore,
   options: PlantstoreOptions = {},
 ): Promise<PlantstoreSubject> {
-  const { args = [], env = {}, dropsLog = false } = options;
   const name = `${options.name ?? "plantstore"}${version.suffix}`;
   const file = `${folder}/${name.replaceAll(/\W+/g, "-")}.db`;
   const database = options.database ?? `sqlite:${file}`;
   const token = options.token ?? (await createToken(version, database));
   // The shell becomes the command of the version; its own argument 0 is that of this commit.
-  const under = ["sh", "-c", `exec '${version.command}' "$@"${dropsLog ? " 2>/dev/null" : ""}`];
-  const server = stack.use(await RunningServer.start({ database, args, env, under }));
+  const under = ["sh", "-c", `exec '${version.command}' "$@"`];
+  const server = stack.use(await RunningServer.start({ database, under }));
   const subject = {
     name,
     url: server.url,
     token,
     server,
-    ...(options.database === undefined && { sqliteFile: file }),
     store: options.store ?? new CountedStore(name, () => countSqliteRows(file)),
     readCpu: () => readThreads([server.pid]),
     residentMb: () => residentMb(server.pid),
@@ -65,7 +59,9 @@ export async function startPlantstore(
   const durability =
     options.durability ??
     (await sqliteDurability(subject, {
-      ...{ pids: [server.pid], file: pathOf(database), firstId: firstId + 1 },
+      pids: [server.pid],
+      file: database.replace(/^sqlite:/, ""),
+      firstId: firstId + 1,
     }));
   return { ...subject, durability };
 }
@@ -88,8 +84,4 @@ export async function createToken({ command }: Plantstore, database: string): Pr
 async function stop(name: string, server: RunningServer): Promise<void> {
   const { exitCode, stderr } = await server.stop();
   if (exitCode !== 0) throw new Error(`${name} ended with exit code ${exitCode}: ${stderr.slice(-1_000)}`);
-}
-
-function pathOf(database: string): string {
-  return database.replace(/^sqlite:/, "");
 }

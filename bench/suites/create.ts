@@ -1,5 +1,5 @@
-// The suites "create" and "peers": durable creates on SQLite beside a static response, a bare server on this runtime, and
-// the same service as others write it.
+// The suite "create": durable creates on SQLite beside a static response, a bare server on this runtime, and the same
+// service as others write it.
 
 import { type Baseline, sqliteDatabase, startBaselines } from "../baselines.ts";
 import { wrkLoads } from "../loads/wrk.ts";
@@ -12,22 +12,19 @@ export const createSuite: Suite = {
   name: "create",
   title: "Creates",
   summary:
-    "Durable creates on SQLite with every check on, beside the same service with a group commit in Rust and in Go, Fastify with one commit a request, a bare Bun server without a store, and nginx answering a static 200 to the same requests.",
+    "Durable creates on SQLite with every check on, beside the same service with a group commit in Rust, Fastify with one commit a request, a bare Bun server without a store, and nginx answering a static 200 to the same requests.",
   scenarios: [creates],
-};
-
-export const peersSuite: Suite = {
-  name: "peers",
-  title: "Creates, beside services with one commit a request",
-  summary:
-    "The same, beside Express with better-sqlite3 and PocketBase, which does not wait for the disk as it comes and does with synchronous FULL.",
-  scenarios: [createsBesidePeers],
 };
 
 const [one, many, most] = ["1 connection", "64 connections", "256 connections"];
 const subject = "plantstore";
 const shown = [
-  ...[metrics.creates, metrics.p50, metrics.p99, metrics.userCpu, metrics.systemCpu, metrics.cpu],
+  metrics.creates,
+  metrics.p50,
+  metrics.p99,
+  metrics.userCpu,
+  metrics.systemCpu,
+  metrics.cpu,
   metrics.memory,
 ];
 
@@ -46,29 +43,23 @@ async function creates(setup: Setup): Promise<Scenario<HttpSubject>> {
       { subject, metric: metrics.p99, loads: [most] },
       ...claimsOver(baselines),
       {
-        ...{ subject, metric: metrics.creates, over: ofNginx, loads: [many, most] },
+        subject,
+        metric: metrics.creates,
+        over: ofNginx,
+        loads: [many, most],
         thresholds: { [many]: { atLeast: 0.45 }, [most]: { atLeast: 0.65 } },
       },
       { subject, metric: metrics.cpu, loads: [most] },
       {
-        ...{ subject, metric: metrics.userCpu, over: ofBun, loads: [most] },
+        subject,
+        metric: metrics.userCpu,
+        over: ofBun,
+        loads: [most],
         thresholds: { [most]: { atMost: 1.8 } },
       },
       { subject, metric: metrics.cpu, over: ofNginx, loads: [most], thresholds: { [most]: { atMost: 2.2 } } },
       { subject, metric: metrics.memory, loads: [most], thresholds: { [most]: { atMost: 200 } } },
     ],
-  };
-}
-
-async function createsBesidePeers(setup: Setup): Promise<Scenario<HttpSubject>> {
-  const servers = await startVersions(setup);
-  const baselines = await startBaselines(setup, "peers", sqliteDatabase(setup));
-  return {
-    name: "Creates on SQLite beside services with one commit a request",
-    subjects: [...servers, ...baselines],
-    loads: wrkLoads(1, 64, 256),
-    metrics: shown,
-    claims: claimsOver(baselines),
   };
 }
 
@@ -81,7 +72,10 @@ async function startVersions(setup: Setup): Promise<HttpSubject[]> {
 /** Over most connections, and where there is a threshold: one create a commit is what each of them does over one. */
 function claimsOver(baselines: readonly Baseline[]): Claim[] {
   return baselines.map(({ name, thresholds }) => ({
-    ...{ subject, metric: metrics.creates, over: { subject: name }, thresholds },
+    subject,
+    metric: metrics.creates,
+    over: { subject: name },
+    thresholds,
     loads: [one, many, most].filter((load) => load === most || load in thresholds),
   }));
 }

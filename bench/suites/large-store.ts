@@ -48,7 +48,9 @@ async function randomIds(setup: Setup): Promise<Scenario<HttpSubject>> {
     claims: [
       { subject: large, metric: metrics.creates },
       {
-        ...{ subject: large, metric: metrics.creates, over: { subject: empty } },
+        subject: large,
+        metric: metrics.creates,
+        over: { subject: empty },
         thresholds: at({ atLeast: 0.65 }),
       },
       { subject: large, metric: metrics.p99, thresholds: at({ atMost: 60 }) },

@@ -17,20 +17,24 @@ export const startSuite: Suite = {
   scenarios: [starts],
 };
 
-export interface Starter extends Subject {
+interface Starter extends Subject {
   readonly version: Plantstore;
   readonly database: string;
   readonly token: string;
 }
 
-export const elapsed = "ms elapsed";
-export const processor = "processor ms";
+const elapsed = "ms elapsed";
+const processor = "processor ms";
 
 async function starts({ folder, versions }: Setup): Promise<Scenario<Starter>> {
   const subjects: Starter[] = [];
   for (const [index, version] of versions.entries()) {
     const name = `plantstore${version.suffix}`;
-    subjects.push(await createStarter({ name, version, file: `${folder}/store-${index}.db` }));
+    const file = `${folder}/store-${index}.db`;
+    const database = `sqlite:${file}`;
+    const token = await createToken(version, database);
+    const store = new CountedStore(name, () => countSqliteRows(file));
+    subjects.push({ name, version, database, token, store, durability: "journal_mode wal" });
   }
   const serve = "serve";
   const printing = ["--version", "--help"];
@@ -49,21 +53,8 @@ async function starts({ folder, versions }: Setup): Promise<Scenario<Starter>> {
   };
 }
 
-/** A subject that is started again for each run, on a new store in a file. */
-export async function createStarter(options: {
-  readonly name: string;
-  readonly version: Plantstore;
-  readonly file: string;
-}): Promise<Starter> {
-  const { name, version, file } = options;
-  const database = `sqlite:${file}`;
-  const token = await createToken(version, database);
-  const store = new CountedStore(name, () => countSqliteRows(file));
-  return { name, version, database, token, store, durability: "journal_mode wal" };
-}
-
 /** From exec to the first create that is answered with 200. */
-export async function startServer(
+async function startServer(
   { name, version, database, token }: Starter,
   { firstId }: { firstId: number },
 ): Promise<Run> {

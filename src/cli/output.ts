@@ -56,7 +56,7 @@ export function outputError(error: unknown, name: string, retry: string): unknow
 }
 
 /** Writes texts, which contain their line ends, to standard output as printLines does. Rejects with the error of a failed write. */
-export async function printChunks(texts: AsyncIterable<string> | Iterable<string>): Promise<void> {
+async function printChunks(texts: AsyncIterable<string> | Iterable<string>): Promise<void> {
   try {
     await write(texts);
   } catch (error) {

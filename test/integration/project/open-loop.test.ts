@@ -2,7 +2,7 @@
 
 import { expect, test } from "bun:test";
 import type { ClientPlan, ClientReport } from "../../../bench/loads/open-loop.ts";
-import { collectResult, TemporaryFolder } from "../../support/server.ts";
+import { collectResult } from "../../support/server.ts";
 
 const client = new URL("../../../bench/loads/open-loop-client.ts", import.meta.url).pathname;
 
@@ -21,10 +21,15 @@ test("a stall is in the latency of the requests that it delayed, and none of the
       return Response.json({});
     },
   });
-  using folder = new TemporaryFolder();
   const plan: ClientPlan = {
-    ...{ url: server.url.origin, token: "token", firstId, connections: 4, ratePerSecond },
-    ...{ whenBusy: "wait", tickMs: 0.25, leadInSeconds: 1, seconds: 1, fatesFile: folder.file("fates") },
+    url: server.url.origin,
+    token: "token",
+    firstId,
+    connections: 4,
+    ratePerSecond,
+    tickMs: 0.25,
+    leadInSeconds: 1,
+    seconds: 1,
   };
   const child = Bun.spawn([process.execPath, client, JSON.stringify(plan)], {
     stdin: new Blob(),
@@ -35,7 +40,6 @@ test("a stall is in the latency of the requests that it delayed, and none of the
   expect(stderr).toBe("");
   const { figures, accepted } = JSON.parse(stdout) as ClientReport;
   expect(accepted).toBe(2 * ratePerSecond);
-  expect(figures["sent/s"]).toBe(ratePerSecond);
   expect(figures["offered/s"]).toBe(ratePerSecond);
   // Only 4 of the 1,000 were on their way when it began; the 500 that were due during the stall waited 250 ms on average.
   expect(figures["p99 ms from schedule"]).toBeGreaterThan(0.9 * stallMs);

@@ -4,7 +4,6 @@ import { expect, test } from "bun:test";
 import { plotCreates } from "../../../bench/plot.ts";
 import { renderPage } from "../../../bench/report.ts";
 import { readResults } from "../../../bench/result.ts";
-import { renderSizing } from "../../../bench/sizing.ts";
 import { suites } from "../../../bench/suites/index.ts";
 import { summarize } from "../../../bench/summary.ts";
 import { rowsOf } from "../../support/markdown.ts";
@@ -24,11 +23,6 @@ test("docs/images/creates.svg is what `npm run bench -- report` makes of bench/r
   expect(plot).toBe(plotCreates(creates));
   const { series } = creates.scenarios[0] ?? { series: [] };
   expect(plot.split('<line class="range"').length - 1).toBe(series.length);
-});
-
-test("docs/guides/run-an-inventory.md has the sizes of bench/results", async () => {
-  const guide = await Bun.file(new URL("../../../docs/guides/run-an-inventory.md", import.meta.url)).text();
-  expect(guide).toBe(renderSizing(guide, results));
 });
 
 test("each claim in bench/results has a row on the page, and no row is without a claim", () => {
