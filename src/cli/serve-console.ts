@@ -2,7 +2,7 @@
 
 import { dirname, resolve } from "node:path";
 import packageJson from "../../package.json";
-import { Backups, type RunningCopy } from "../console/backups.ts";
+import { Backups, freeBytesIn, type RunningCopy } from "../console/backups.ts";
 import { TrustedProxies } from "../console/client-address.ts";
 import { Exports } from "../console/exports.ts";
 import { Imports } from "../console/imports.ts";
@@ -101,6 +101,7 @@ export function createConsole(
           folder: dirname(resolve(file)),
           copy: (target) => startBackup(database, target),
           storeBytes: () => store.bytesOnDisk(),
+          freeBytes: () => freeBytesIn(dirname(resolve(file))),
           wallNow: Date.now,
         });
   resources.defer(() => backups?.close());

@@ -1,7 +1,7 @@
 // The console's backup: the store is copied to a file by a process of its own, and the file is downloaded. A download that is
 // slow, or whose browser has gone, therefore holds nothing but the file, which is removed after ten minutes.
 
-import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
+import { mkdtemp, readdir, rm, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { respondDownload, respondError, respondJson } from "../core/admin/responses.ts";
 
@@ -20,7 +20,15 @@ export interface BackupDependencies {
   readonly copy: (file: string) => RunningCopy;
   /** The size of the store, to which that of the copy is compared. */
   readonly storeBytes: () => Promise<number | undefined>;
+  /** The free space in the folder. */
+  readonly freeBytes: () => Promise<number>;
   readonly wallNow: () => number;
+}
+
+/** The space in a folder that this user may fill. */
+export async function freeBytesIn(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder);
+  return bavail * bsize;
 }
 
 const folderPrefix = "plantstore-download-";
@@ -39,19 +47,33 @@ type State = "copying" | "ready" | "sent" | "failed";
 export class Backups {
   readonly #dependencies: BackupDependencies;
   #last: Backup | undefined;
+  #starting: Promise<Response> | undefined;
 
   constructor(dependencies: BackupDependencies) {
     this.#dependencies = dependencies;
   }
 
   async start(): Promise<Response> {
-    if (this.#last?.state === "copying")
+    if (this.#starting !== undefined || this.#last?.state === "copying")
       return respondError(409, "A backup is being made; wait until it is ready, or cancel it.");
+    this.#starting = this.#start().finally(() => {
+      this.#starting = undefined;
+    });
+    return this.#starting;
+  }
+
+  async #start(): Promise<Response> {
+    const { folder } = this.#dependencies;
     await this.#last?.remove();
     await this.#removeAbandoned();
-    const path = await mkdtemp(join(this.#dependencies.folder, folderPrefix));
     const storeBytes = await this.#dependencies.storeBytes().catch(() => undefined);
-    this.#last = new Backup(path, storeBytes, this.#dependencies);
+    const freeBytes = await this.#dependencies.freeBytes();
+    if (storeBytes !== undefined && storeBytes > freeBytes)
+      return respondError(
+        507,
+        `The copy needs ${storeBytes.toLocaleString("en-US")} bytes in ${folder}, where ${freeBytes.toLocaleString("en-US")} are free. Run "plantstore backup" to another disk.`,
+      );
+    this.#last = new Backup(await mkdtemp(join(folder, folderPrefix)), storeBytes, this.#dependencies);
     return this.status();
   }
 
@@ -70,6 +92,7 @@ export class Backups {
   }
 
   async close(): Promise<void> {
+    await this.#starting?.catch(() => undefined);
     const last = this.#last;
     this.#last = undefined;
     await last?.remove();

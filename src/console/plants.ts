@@ -156,11 +156,9 @@ export class Plants {
       this.#dependencies.onEdited(edit, client);
       return respondJson({});
     }
-    if (outcome === "missing") return respondError(404, `The plant ${edit.id} is not in the store any more.`);
-    return respondError(
-      409,
-      `The plant ${edit.id} was changed meanwhile, and is not what is shown here; it was left as it is now.`,
-    );
+    if (outcome === "missing")
+      return respondError(404, `Plant ${edit.id} is not in the store any more. Nothing was saved.`);
+    return respondError(409, `Plant ${edit.id} has changed since you opened it. Nothing was saved.`);
   }
 
   async #search(reader: PlantReader, search: Parameters): Promise<PlantPage> {

@@ -56,7 +56,11 @@ export class PlantDialog extends Component {
   edit() {
     const { plant } = this.state;
     if (plant === null) return;
-    const draft = { name: plant.name, tag: plant.tag ?? "", hasTag: plant.tag !== null };
+    const draft = {
+      name: toLineFeeds(plant.name),
+      tag: toLineFeeds(plant.tag ?? ""),
+      hasTag: plant.tag !== null,
+    };
     this.setState({ mode: "edited", draft, error: "" });
   }
 
@@ -64,7 +68,11 @@ export class PlantDialog extends Component {
   get replacement() {
     const { plant, draft } = this.state;
     const fields = plant === null ? { id: "" } : fieldsOf(plant);
-    return { ...fields, name: draft.name, tag: draft.hasTag ? draft.tag : null };
+    return {
+      ...fields,
+      name: restoreLineEnds(draft.name, plant?.name ?? ""),
+      tag: draft.hasTag ? restoreLineEnds(draft.tag, plant?.tag ?? "") : null,
+    };
   }
 
   /**
@@ -88,11 +96,12 @@ export class PlantDialog extends Component {
       await this.load();
     } catch (error) {
       this.setState({ error: errorMessage(error) });
-      // It was changed or deleted meanwhile: show what is stored now.
-      if (error instanceof RequestError && (error.status === 409 || error.status === 404)) {
-        this.setState({ mode: "shown" });
-        await this.load();
-      } else if (this.state.mode === "confirmed") this.setState({ mode: "edited" });
+      const isEdit = path === "plant/change";
+      // It has changed: the next attempt is compared with what is stored now. What was typed stays.
+      const isStale = error instanceof RequestError && (error.status === 409 || error.status === 404);
+      if (isStale && (error.status === 409 || !isEdit)) await this.load();
+      if (isEdit) this.setState({ mode: "edited" });
+      else if (isStale) this.setState({ mode: "shown" });
     }
     this.setState({ isBusy: false });
   }
@@ -226,6 +235,23 @@ export class PlantDialog extends Component {
  */
 function fieldsOf({ createdAt: _at, token: _token, ...fields }) {
   return fields;
+}
+
+/** A text as a textarea has it, whose line ends are all line feeds. @param {string} text */
+function toLineFeeds(text) {
+  return text.replace(/\r\n?/g, "\n");
+}
+
+/**
+ * The text of a textarea with the line ends of the stored text, by their position: a client's repeat compares them.
+ *
+ * @param {string} text
+ * @param {string} stored
+ */
+function restoreLineEnds(text, stored) {
+  const ends = stored.match(/\r\n?|\n/g) ?? [];
+  let line = 0;
+  return text.replace(/\n/g, () => ends[line++] ?? ends.at(-1) ?? "\n");
 }
 
 /** @param {Fields} fields */

@@ -299,9 +299,9 @@ export class Plants extends Component {
   }
 
   /** @param {Page} page */
-  table({ plants, order, isDescending, unavailableOrders, recordsCreations }) {
+  table({ plants, order, isDescending, searchedTo, unavailableOrders, recordsCreations }) {
     const { newIds, shown, address } = this.state;
-    if (plants.length === 0) return html`<p class="empty">${emptyListText(shown)}</p>`;
+    if (plants.length === 0) return html`<p class="empty">${emptyListText(shown, searchedTo)}</p>`;
     const columns = /** @type {Order[]} */ (["id", "name", "tag", "created"]);
     return html`
       <div class="scroll" tabindex="0" role="region" aria-label="List of plants">
@@ -411,8 +411,12 @@ function beginsHint(text) {
     : " To search inside names and tags, build the index “text”.";
 }
 
-/** @param {Address} address */
-function emptyListText({ query, order }) {
+/**
+ * @param {Address} address
+ * @param {string | null} searchedTo
+ */
+function emptyListText({ query, order }, searchedTo) {
+  if (searchedTo !== null) return "Nothing was found so far. Continue the search below.";
   const { text, tag } = parseQuery(query);
   const ofTag = tag === null ? "" : html` and the tag ${untrustedText(tag)}`;
   if (text !== "")

@@ -127,7 +127,7 @@ export class Tokens extends ReloadingSection {
 
 /** What is known of a token, in plain words. @param {TokenSummary} token */
 function tokenFacts({ state, revoked, expires, lastUsed }) {
-  const use = lastUsed === null ? "never used" : html`used ${relativeTime(lastUsed)}`;
+  const use = lastUsed === null ? "no use recorded" : html`used ${relativeTime(lastUsed)}`;
   if (state === "revoked" && revoked !== null) return [html`revoked ${relativeTime(revoked)}`, use];
   if (expires === null) return [use, "no expiry"];
   return [

@@ -150,6 +150,7 @@ test.concurrent("of two tabs one imports while the other is used, and neither un
       await chooseFile(other, folder.file("plants.csv"));
       await importButton(other).click();
       await other.getByText("Another import is running; wait until it has ended, or cancel it.").waitFor();
+      await other.getByRole("button", { name: "Stop that import" }).waitFor();
       await other.keyboard.press("Escape");
       await searchFor(other, "7");
       await row(other, 7n).waitFor();
@@ -169,7 +170,7 @@ test.concurrent("of two tabs one imports while the other is used, and neither un
       await page.getByRole("button", { name: "Change the plant" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Edit" }).waitFor();
       await other.getByRole("button", { name: "Change the plant" }).click();
-      await other.getByText("was changed meanwhile").waitFor();
+      await other.getByText("has changed since you opened it").waitFor();
     });
     expect((await server.command("get", "-5")).stdout).toContain('"name":"Ficus one"');
   });

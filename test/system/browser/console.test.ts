@@ -142,7 +142,7 @@ test.concurrent("a plant is edited and deleted, but not what another operator ha
       await server.command("update", "9007199254740993", "--tag", "changed elsewhere");
       await dialog.getByRole("button", { name: "Delete" }).click();
       await dialog.getByRole("button", { name: "Delete the plant" }).click();
-      await dialog.getByText("was changed meanwhile").waitFor();
+      await dialog.getByText("has changed since you opened it. Nothing was saved.").waitFor();
       await dialog.getByText("changed elsewhere").waitFor();
       await dialog.getByRole("button", { name: "Delete", exact: true }).click();
       await dialog.getByRole("button", { name: "Delete the plant" }).click();
@@ -150,6 +150,32 @@ test.concurrent("a plant is edited and deleted, but not what another operator ha
       await page.getByText("There are no plants yet.").waitFor();
     });
     expect((await server.command("get", "9007199254740993")).exitCode).toBe(1);
+  });
+});
+
+test.concurrent("an edit keeps line ends, and what was typed where another operator was faster", async () => {
+  await withServer([], async (server, target, console) => {
+    await post(target, plantJson(5n, "one\r\ntwo\nthree\rfour", "old"));
+    await browser.visit(`${console}#plant=5`, { expectedFaults: [/ 409/] }, async (page) => {
+      const dialog = page.getByRole("dialog");
+      await dialog.getByRole("button", { name: "Edit" }).click();
+      await dialog.getByRole("textbox", { name: "Tag" }).fill("typed");
+      await server.command("update", "5", "--tag", "changed elsewhere");
+      await dialog.getByRole("button", { name: "Continue" }).click();
+      await dialog.getByRole("button", { name: "Change the plant" }).click();
+      await dialog.getByText("has changed since you opened it. Nothing was saved.").waitFor();
+      expect(await dialog.getByRole("textbox", { name: "Tag" }).inputValue()).toBe("typed");
+      await dialog.getByRole("textbox", { name: "Name" }).press("End");
+      await dialog.getByRole("textbox", { name: "Name" }).pressSequentially("!");
+      await dialog.getByRole("button", { name: "Continue" }).click();
+      await dialog.getByText("changed elsewhere").waitFor();
+      await dialog.getByRole("button", { name: "Change the plant" }).click();
+      await dialog.getByRole("button", { name: "Edit" }).waitFor();
+    });
+    const { name, tag } = JSON.parse((await server.command("get", "5")).stdout);
+    expect(tag).toBe("typed");
+    expect(name.replace("!", "")).toBe("one\r\ntwo\nthree\rfour");
+    expect(name).toContain("!");
   });
 });
 

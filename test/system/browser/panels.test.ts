@@ -67,7 +67,7 @@ test("the form adds plants by the keyboard alone, says at a field what is wrong,
 test("a token is rotated with an overlap, and its state is in plain words", async () => {
   await browser.visit(url, {}, async (page) => {
     const tokens = page.getByRole("region", { name: "Tokens" });
-    await tokens.getByText("Active · never used · no expiry").first().waitFor();
+    await tokens.getByText("Active · no use recorded · no expiry").first().waitFor();
     await tokens.getByRole("button", { name: "Rotate the shop" }).click();
     await page.getByLabel("The new token expires").selectOption({ label: "in 90 days" });
     await page.getByRole("dialog").getByRole("button", { name: "Rotate", exact: true }).click();
@@ -212,6 +212,7 @@ test("charts are read and zoomed by the keyboard and the pointer, and each code 
     await activity.getByRole("button", { name: "Last 24 hours" }).click();
     await chart.waitFor();
     const figure = activity.getByRole("figure").filter({ hasText: "Errors by code" });
+    await figure.locator(".swatch").nth(1).waitFor();
     const swatches = await figure.locator(".swatch").all();
     const colours = await Promise.all(swatches.map((swatch) => swatch.getAttribute("style")));
     expect(colours.length).toBeGreaterThanOrEqual(2);

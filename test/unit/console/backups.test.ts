@@ -1,0 +1,37 @@
+// The console's backup with a copy that the test ends.
+
+import { expect, test } from "bun:test";
+import { readdirSync } from "node:fs";
+import { Backups } from "../../../src/console/backups.ts";
+import { TemporaryFolder } from "../../support/server.ts";
+
+function backupsIn(folder: TemporaryFolder, freeBytes: number): Backups {
+  return new Backups({
+    folder: folder.path,
+    copy: () => {
+      const { promise, resolve } = Promise.withResolvers<string>();
+      return { ended: promise, cancel: () => resolve("cancelled") };
+    },
+    storeBytes: async () => 1_000,
+    freeBytes: async () => freeBytes,
+    wallNow: () => 0,
+  });
+}
+
+test("of parallel starts one makes a copy, and it is removed when the server stops", async () => {
+  using folder = new TemporaryFolder();
+  const backups = backupsIn(folder, 1_000);
+  const responses = await Promise.all(Array.from({ length: 5 }, () => backups.start()));
+  expect(responses.map(({ status }) => status).toSorted()).toEqual([200, 409, 409, 409, 409]);
+  expect(readdirSync(folder.path).length).toBe(1);
+  await backups.close();
+  expect(readdirSync(folder.path)).toEqual([]);
+});
+
+test("without room for the store no copy is begun", async () => {
+  using folder = new TemporaryFolder();
+  const response = await backupsIn(folder, 999).start();
+  expect(response.status).toBe(507);
+  expect(await response.text()).toContain("1,000 bytes");
+  expect(readdirSync(folder.path)).toEqual([]);
+});
