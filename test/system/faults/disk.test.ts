@@ -2,7 +2,7 @@
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { cpSync, existsSync } from "node:fs";
+import { closeSync, cpSync, existsSync, openSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
@@ -201,5 +201,40 @@ describeIfStrace("a write that fails", () => {
       await Bun.sleep(100);
     }
     expect((await server.stop()).exitCode).toBe(0);
+  });
+});
+
+describeIfStrace("a read that fails", () => {
+  test.each([
+    ["of the names of the files", "statx,stat,fstat,newfstatat,readlink,readlinkat:error=EIO"],
+    ["of the log and the database", "pread64:error=EIO"],
+  ])("%s: 503 while it fails, not ready, and 200 afterwards", async (_, fault) => {
+    using folder = new TemporaryFolder();
+    const path = folder.file("plants.db");
+    await using server = await RunningServer.start({ database: `sqlite:${path}` });
+    const target = { url: server.url, token: await server.createToken() };
+    expect((await post(target, plantJson(1n, "before"))).status).toBe(200);
+    const { committing, copying } = storeThreads(server.pid);
+    {
+      await using _commits = await injectingInto(committing, fault);
+      await using _copies = await injectingInto(copying, fault);
+      // An index that seems to be left by a process that was killed in a commit has to be read from the log again.
+      const index = openSync(`${path}-shm`, "r+");
+      writeSync(index, Buffer.alloc(96), 0, 96, 0);
+      closeSync(index);
+      // Wait until the periodic check of the files is due.
+      await Bun.sleep(300);
+      for (let id = 2n; id < 5n; id++)
+        expect((await post(target, plantJson(id, "x".repeat(900_000)))).json).toMatchObject({ error: 50300 });
+      const ready = await fetch(`${await server.adminUrl()}/readyz`);
+      expect(ready.status).toBe(503);
+    }
+    expect((await post(target, plantJson(5n, "after"))).status).toBe(200);
+    expect((await fetch(`${await server.adminUrl()}/readyz`)).status).toBe(200);
+    const end = await server.stop();
+    expect(end.exitCode).toBe(0);
+    expect(end.stderr).not.toContain("internal error");
+    const { stdout } = await run(["export", "--database", `sqlite:${path}`]);
+    expect(stdout).toContain('"after"');
   });
 });

@@ -108,6 +108,41 @@ test("damaged pages: their plants get 503, never a wrong response, and all other
   expect(line.reason).toContain("SQLITE_CORRUPT");
 });
 
+test("a damaged store: every command that reads it, and the start of a server, end with one line", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  const { server, token } = await started(path);
+  const load = new Load();
+  const running = load.untilGone([{ url: server.url, token }], 8);
+  await load.acknowledgedMore(400);
+  load.stop();
+  await running;
+  await server.stop();
+  const file = readFileSync(path);
+  // All pages but the first, which has the schema.
+  for (let page = 1; page < file.length / 4_096; page++) file.fill(0xee, page * 4_096, page * 4_096 + 64);
+  writeFileSync(path, file);
+  const [id = 0n] = load.acknowledged;
+  for (const command of [
+    ["get", String(id)],
+    ["export"],
+    ["export", "--tag", "x"],
+    ["stats"],
+    ["token", "list"],
+    ["token", "create", "--name", "new"],
+    ["delete", String(id)],
+    ["serve", "--port", "0", "--admin-port", "0"],
+  ]) {
+    const { exitCode, stderr } = await run([...command, "--database", `sqlite:${path}`]);
+    expect([command, exitCode]).toEqual([command, 1]);
+    expect([command, stderr.trimEnd().split("\n").at(-1)]).toEqual([
+      command,
+      expect.stringMatching(/^plantstore: (?!internal).*database disk image is malformed/),
+    ]);
+    expect([command, stderr]).toEqual([command, expect.not.stringContaining("    at ")]);
+  }
+});
+
 test("a truncated WAL: its complete transactions are recovered, and no other part of it", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");

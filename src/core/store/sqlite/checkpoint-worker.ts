@@ -86,11 +86,11 @@ function openedStore(): Opened {
 }
 
 function copyIfLong({ path, database, files, overwriteCheck, descriptor }: Opened): void {
-  const { pages, copied } = checkpoint(database, "NOOP");
-  if (pages - copied < (pages < restartPages(path) ? pagesMin : lastPagesMin)) return;
   if (performance.now() < nextTryAt) return;
-  if (files.findReplaced() !== undefined || overwriteCheck.findNow() !== undefined) return;
   try {
+    const { pages, copied } = checkpoint(database, "NOOP");
+    if (pages - copied < (pages < restartPages(path) ? pagesMin : lastPagesMin)) return;
+    if (files.findReplaced() !== undefined || overwriteCheck.findNow() !== undefined) return;
     checkpoint(database, "PASSIVE");
     // Beside commits SQLite never gets to fsync the database file, and the commit that copies the rest would do all of it.
     fdatasyncSync(descriptor);

@@ -1,9 +1,8 @@
 // Reads plants on one connection, in the thread that has it.
 
-import { OperatorError } from "../../operator-error.ts";
 import type { PlantReader } from "../plant-reader.ts";
 import { countCreatedSince, findSummaries, searchPlants } from "../plant-search.ts";
-import { type Database, SQLiteError } from "./driver.ts";
+import type { Database } from "./driver.ts";
 import { indexStates, recordsCreations } from "./indexes.ts";
 import { SqlitePlantQueries } from "./plant-queries.ts";
 
@@ -21,11 +20,4 @@ export function databaseReader(current: () => Database): Omit<PlantReader, "clos
     countPart: async (afterId, plantsMax) => queries().countPart(afterId, plantsMax),
     indexStates: indexStatesNow,
   };
-}
-
-/** The error of a failed read as an operator sees it; any other error unchanged. */
-export function readError(error: unknown): unknown {
-  return error instanceof SQLiteError
-    ? new OperatorError(`the store cannot be read: ${error.message}`)
-    : error;
 }

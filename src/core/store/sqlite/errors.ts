@@ -34,13 +34,22 @@ export function isLocked(error: unknown): boolean {
 }
 
 /**
- * Why a batch was not committed, in SQLite's words, and whether single plants of it may still be: not after a wait for a
- * lock or on a broken disk, where each of them would wait again. Throws every other error, and an fsync that failed.
+ * Why a batch was not committed, in SQLite's words or the system's, and whether single plants of it may still be: not after a
+ * wait for a lock or on a broken disk, where each of them would wait again. Throws every other error, and an fsync that failed.
  */
 export function batchFailure(error: unknown): { reason: string; mayCommitSingly: boolean } {
-  if (!(error instanceof SQLiteError) || isFailedFsync(error)) throw error;
+  if (isFailedFsync(error)) throw error;
+  if (error instanceof Error && "syscall" in error) return { reason: error.message, mayCommitSingly: false };
+  if (!(error instanceof SQLiteError)) throw error;
   const mayCommitSingly = /^SQLITE_(?:FULL|TOOBIG|CONSTRAINT)/.test(error.code ?? "");
   return { reason: `${error.message} (${error.code})`, mayCommitSingly };
+}
+
+/** SQLite's error as an operator sees it; a failed fsync and any other error unchanged. */
+export function readError(error: unknown): unknown {
+  if (!(error instanceof SQLiteError) || isFailedFsync(error)) return error;
+  const advice = /^SQLITE_(?:CORRUPT|NOTADB)/.test(error.code ?? "") ? "; restore a backup" : "";
+  return new OperatorError(`the store cannot be used: ${error.message}${advice}`);
 }
 
 /**

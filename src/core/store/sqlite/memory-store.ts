@@ -6,8 +6,9 @@ import type { PlantIndexes, PlantReader } from "../plant-reader.ts";
 import type { ExportFilter, NewEntry, OnUnavailable, Outcome, PlantStore } from "../plant-store.ts";
 import type { SqlAccess, SqlConnection } from "../sql-connection.ts";
 import type { NewToken, TokenStore } from "../token-store.ts";
-import { databaseReader, readError } from "./database-reader.ts";
+import { databaseReader } from "./database-reader.ts";
 import { Database, sizeLimitOperation } from "./driver.ts";
+import { readError } from "./errors.ts";
 import { SqliteIndexes } from "./indexes.ts";
 import { migrate, probeCommit } from "./migrations.ts";
 import { countPlants, exportPlants, SqlitePlants } from "./plants.ts";
@@ -32,7 +33,7 @@ const databaseName = "the store in memory";
 const databaseOptions = { strict: true, safeIntegers: true } as const;
 
 /** There is no log that could be unsynced or full. */
-const noWal = { ensureSynced: () => true, makeRoom: () => true };
+const noWal = { ensureSynced: () => true, makeRoom: () => undefined };
 
 /** The size of all plants with their indexes. */
 const bytesMaxDefault = 1_024 * 2 ** 20;

@@ -80,7 +80,7 @@ export class SqlitePlants {
    */
   create(batch: readonly NewEntry[]): Outcome[] {
     if (!this.#wal.ensureSynced()) return batch.map(() => "unavailable");
-    if (!this.#wal.makeRoom()) return batch.map((entry) => this.#commitSingly(entry, false));
+    if (this.#wal.makeRoom() !== undefined) return batch.map((entry) => this.#commitSingly(entry, false));
     try {
       return this.#commit(batch);
     } catch (error) {

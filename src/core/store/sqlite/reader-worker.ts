@@ -2,8 +2,9 @@
 // network.
 
 import type { PlantReader } from "../plant-reader.ts";
-import { databaseReader, readError } from "./database-reader.ts";
+import { databaseReader } from "./database-reader.ts";
 import { Database } from "./driver.ts";
+import { readError } from "./errors.ts";
 import { indexStates } from "./indexes.ts";
 import { serveCalls } from "./worker-rpc.ts";
 

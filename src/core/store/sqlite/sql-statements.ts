@@ -1,10 +1,9 @@
 // Runs the statements of a SqlConnection in the thread that has the database.
 
-import { OperatorError } from "../../operator-error.ts";
 import { type SqlStatement, SqlTimeout, type SqlValue } from "../sql-connection.ts";
 import { runImmediateTransaction } from "./connection.ts";
-import { type Database, SQLiteError } from "./driver.ts";
-import { isFailedFsync } from "./errors.ts";
+import type { Database } from "./driver.ts";
+import { readError } from "./errors.ts";
 
 /** See SqlConnection. */
 export const inTime = "in_time()";
@@ -49,7 +48,7 @@ export class SqlRunner {
     try {
       return run();
     } catch (error) {
-      throw isFailedFsync(error) ? error : readError(error);
+      throw readError(error);
     } finally {
       this.#deadline = Number.POSITIVE_INFINITY;
     }
@@ -66,13 +65,6 @@ export class SqlRunner {
     }
     return rows;
   }
-}
-
-/** The error of a failed read as an operator sees it; any other error unchanged. */
-export function readError(error: unknown): unknown {
-  return error instanceof SQLiteError
-    ? new OperatorError(`the store cannot be read: ${error.message}`)
-    : error;
 }
 
 /** Numbers are bound as bigint: between 2^51 and 2^53 Bun binds them as REAL. */

@@ -1,7 +1,8 @@
 // The worker of a SqlConnection that reads: a slow statement delays neither a commit nor the network.
 
 import { Database } from "./driver.ts";
-import { readError, type SqlCall, SqlRunner } from "./sql-statements.ts";
+import { readError } from "./errors.ts";
+import { type SqlCall, SqlRunner } from "./sql-statements.ts";
 import { serveCalls } from "./worker-rpc.ts";
 
 /** The object that the worker serves to the main thread. */

@@ -21,7 +21,14 @@ import { type TokenStore, tokenStoreMethods } from "../token-store.ts";
 import type { CheckpointSignals } from "./checkpoint-signals.ts";
 import { openDatabase } from "./connection.ts";
 import type { Database } from "./driver.ts";
-import { diskFailure, isFailedFsync, readFailureMarker, writeFailureMarker } from "./errors.ts";
+import {
+  batchFailure,
+  diskFailure,
+  isFailedFsync,
+  readError,
+  readFailureMarker,
+  writeFailureMarker,
+} from "./errors.ts";
 import { bytesOnDisk, OpenFiles, walBytes } from "./files.ts";
 import { SqliteIndexes } from "./indexes.ts";
 import { probeCommit, schemaVersion } from "./migrations.ts";
@@ -31,7 +38,7 @@ import { SqliteReader } from "./reader.ts";
 import { openReadConnection, SqliteSqlConnection } from "./sql-connection.ts";
 import { type SqlCall, SqlRunner } from "./sql-statements.ts";
 import { SqliteTokens } from "./tokens.ts";
-import { heldBytesMax, Wal, type WalOptions, walFullReason } from "./wal.ts";
+import { heldBytesMax, Wal, type WalOptions } from "./wal.ts";
 
 /** How often an export looks at the length of the WAL. */
 const walWatchMs = 1_000;
@@ -103,21 +110,21 @@ export class SqliteStore implements ReadablePlantStore {
   }
 
   edit(edit: PlantEdit): Promise<EditOutcome> {
-    return this.#write(async (hasRoom) => {
-      if (!hasRoom) throw new OperatorError(walFullReason);
+    return this.#write(async (noRoom) => {
+      if (noRoom !== undefined) throw new OperatorError(noRoom);
       return this.#plants.edit(edit);
     });
   }
 
   assertWritable(): Promise<void> {
-    return this.#write(async (hasRoom) => {
-      if (!hasRoom) throw new OperatorError(walFullReason);
+    return this.#write(async (noRoom) => {
+      if (noRoom !== undefined) throw new OperatorError(noRoom);
       probeCommit(this.#database);
     });
   }
 
   async get(id: bigint): Promise<NewPlant | undefined> {
-    return this.#plants.get(id);
+    return this.#reading(() => this.#plants.get(id));
   }
 
   /** Ends with an OperatorError, also while its reader does not read, before its snapshot makes creates fail. */
@@ -131,6 +138,8 @@ export class SqliteStore implements ReadablePlantStore {
     }, walWatchMs);
     try {
       for (const plants of chunks) yield plants;
+    } catch (error) {
+      throw readError(error);
     } finally {
       clearInterval(watch);
     }
@@ -143,7 +152,7 @@ export class SqliteStore implements ReadablePlantStore {
   }
 
   async count(filter: ExportFilter): Promise<number> {
-    return countPlants(this.#database, filter);
+    return this.#reading(() => countPlants(this.#database, filter));
   }
 
   async bytesOnDisk(): Promise<number> {
@@ -155,11 +164,11 @@ export class SqliteStore implements ReadablePlantStore {
   }
 
   async size(): Promise<StoreSize> {
-    return {
+    return this.#reading(() => ({
       plants: countPlants(this.#database, {}),
       bytes: bytesOnDisk(this.#path),
       schemaVersion: schemaVersion(this.#database, this.#path),
-    };
+    }));
   }
 
   openReader(): Promise<SqliteReader> {
@@ -174,15 +183,14 @@ export class SqliteStore implements ReadablePlantStore {
 
   /** Runs a call of a connection that writes. */
   runSql(call: SqlCall): Promise<object[]> {
-    return this.#write(async (hasRoom) => {
-      if (!hasRoom) throw new OperatorError(walFullReason);
+    return this.#write(async (noRoom) => {
+      if (noRoom !== undefined) throw new OperatorError(noRoom);
       return this.#sql.write(call);
     });
   }
 
   async close(): Promise<void> {
-    this.#overwriteCheck?.findNow();
-    const hasFault = this.#findFault() !== undefined;
+    const hasFault = this.#findFault((check) => check.findNow()) !== undefined;
     if (hasFault) this.#checkpointThread?.leaveFiles();
     this.#files.close();
     // Closing copies the WAL into the database file, from pages that may not be on the disk or into a file of someone else,
@@ -205,28 +213,41 @@ export class SqliteStore implements ReadablePlantStore {
     return Object.fromEntries(methods) as unknown as TokenStore;
   }
 
-  /** Why commits to the open files would be lost: they were removed, replaced or overwritten. Undefined otherwise. */
-  #findFault(): string | undefined {
-    const replaced = this.#files.findReplaced();
-    if (replaced !== undefined)
-      return `${replaced} was removed or replaced while it was open; put it back, or restart with the file that is there`;
-    const overwritten = this.#overwriteCheck?.find();
-    return overwritten === undefined
-      ? undefined
-      : `${this.#path}${overwritten} was overwritten while it was open, so plants may be lost; stop the server, and restore a backup`;
+  /** Why commits to the open files would be lost: they were removed, replaced or overwritten, or cannot be read. */
+  #findFault(find = (check: OverwriteCheck) => check.find()): string | undefined {
+    try {
+      const replaced = this.#files.findReplaced();
+      if (replaced !== undefined)
+        return `${replaced} was removed or replaced while it was open; put it back, or restart with the file that is there`;
+      const overwritten = this.#overwriteCheck && find(this.#overwriteCheck);
+      return overwritten === undefined
+        ? undefined
+        : `${this.#path}${overwritten} was overwritten while it was open, so plants may be lost; stop the server, and restore a backup`;
+    } catch (error) {
+      return batchFailure(error).reason;
+    }
   }
 
-  /** Rejects with an OperatorError if the open files were removed, replaced or overwritten. */
+  /** Rejects with an OperatorError if the open files were removed, replaced or overwritten, or cannot be read. */
   #read<T>(call: () => Promise<T>): Promise<T> {
     return this.#onDisk(() => {
       const fault = this.#findFault();
       if (fault !== undefined) throw new OperatorError(fault);
-      return call();
+      return this.#reading(call);
     });
   }
 
+  /** Makes one line for an operator of SQLite's errors, such as a damaged page. */
+  async #reading<T>(read: () => T): Promise<Awaited<T>> {
+    try {
+      return await read();
+    } catch (error) {
+      throw readError(error);
+    }
+  }
+
   /** The same, and keeps the WAL short: without creates only these calls grow it, a probe of readiness by a page. */
-  #write<T>(call: (hasRoom: boolean) => Promise<T>): Promise<T> {
+  #write<T>(call: (noRoom: string | undefined) => Promise<T>): Promise<T> {
     return this.#read(() => call(this.#wal.makeRoom()));
   }
 

@@ -112,8 +112,8 @@ export class Wal {
   }
 
   /**
-   * Keeps the WAL short; call it before each transaction. Returns false if no plant may be committed, because the WAL has
-   * reached its limit. Throws SQLite's own error if an fsync has failed.
+   * Keeps the WAL short; call it before each transaction. Returns and reports why no plant may be committed, if the WAL has
+   * reached its limit or cannot be read. Throws SQLite's own error if an fsync has failed.
    *
    * A WAL is restarted by the first commit that finds all of it in the database file. Beside commits without a pause the
    * checkpoint thread never gets that far, so what it has left is copied here, once that is little.
@@ -121,7 +121,19 @@ export class Wal {
    * SQLite's automatic checkpoints do not report a failure. After one whose fsync failed, the next would skip the pages that
    * the first had copied past a reader of an old snapshot, and never fsync them. Reading the length of the WAL takes 5 µs.
    */
-  makeRoom(): boolean {
+  makeRoom(): string | undefined {
+    try {
+      if (this.#hasRoom()) return undefined;
+      this.#onUnavailable(walFullReason);
+      return walFullReason;
+    } catch (error) {
+      const { reason } = batchFailure(error);
+      this.#onUnavailable(reason);
+      return reason;
+    }
+  }
+
+  #hasRoom(): boolean {
     const { pages, copied } = checkpoint(this.#database, "NOOP");
     if (pages < this.#pages) this.#resetLimits();
     this.#pages = pages;
@@ -132,7 +144,6 @@ export class Wal {
     this.#isHeld = pages >= waitPages;
     const hasRoom = pages < this.#heldPagesMax;
     this.#restartAt = hasRoom ? pages + retryPages : this.#restartPages;
-    if (!hasRoom) this.#onUnavailable(walFullReason);
     return hasRoom;
   }
 
@@ -185,8 +196,7 @@ export class Wal {
   }
 }
 
-/** Why makeRoom returned false. */
-export const walFullReason =
+const walFullReason =
   "the WAL has reached its limit, as a reader (an export, a backup or another program) keeps an old snapshot of the store; end that reader";
 
 function pagesIn(bytes: number): number {

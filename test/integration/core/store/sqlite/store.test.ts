@@ -294,7 +294,9 @@ test("a readiness probe is a commit: it fails while the store is locked, and cha
   await store.assertWritable();
   const other = new Database(path);
   other.run("BEGIN IMMEDIATE");
-  expect(await store.assertWritable().catch((error) => error.code)).toBe("SQLITE_BUSY");
+  expect(await store.assertWritable().catch((error) => error)).toEqual(
+    new OperatorError("the store cannot be used: database is locked"),
+  );
   other.run("ROLLBACK");
   await store.assertWritable();
   expect(other.query("PRAGMA user_version").values()).toEqual([[newestVersion]]);
