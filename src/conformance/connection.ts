@@ -2,6 +2,7 @@
 
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
+import { deferred } from "./deferred.ts";
 import { type HttpResponse, ResponseParser, type ResponseProblem } from "./response-parser.ts";
 
 /** The address of a server under test. */
@@ -19,6 +20,10 @@ export interface ConnectionLimits {
   readonly responseBytesMax: number;
 }
 
+/** A request of more bytes is sent in parts of this size, after a pause in which a response to its head may arrive. */
+const partBytes = 65_536;
+const earlyResponseMs = 30;
+
 export class Connection {
   readonly #socket: Socket;
   readonly #limits: ConnectionLimits;
@@ -27,7 +32,7 @@ export class Connection {
   readonly #sent: Uint8Array[] = [];
   #isEnded = false;
   #problem: string | undefined;
-  #news = Promise.withResolvers<void>();
+  #news = deferred<void>();
 
   private constructor(socket: Socket, limits: ConnectionLimits) {
     this.#socket = socket;
@@ -52,7 +57,7 @@ export class Connection {
 
   /** Connects. The problem, if there is one, contains the system's reason. */
   static open({ url, ca }: Address, limits: ConnectionLimits): Promise<Connection | ResponseProblem> {
-    const { promise, resolve } = Promise.withResolvers<Connection | ResponseProblem>();
+    const { promise, resolve } = deferred<Connection | ResponseProblem>();
     const host = url.hostname.replace(/^\[|\]$/g, "");
     const isTls = url.protocol === "https:";
     const port = Number(url.port === "" ? (isTls ? 443 : 80) : url.port);
@@ -106,6 +111,22 @@ export class Connection {
     if (this.#socket.writable) this.#socket.write(bytes);
   }
 
+  /**
+   * Sends a request as write does, but one with a large body in parts, until a response arrives: a server may reject it by
+   * its head and close the connection, and bytes that arrive there afterwards can make the system discard the response.
+   */
+  async writeRequest(bytes: Uint8Array): Promise<void> {
+    if (bytes.length <= partBytes) return this.write(bytes);
+    const headEnd = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).indexOf("\r\n\r\n") + 4;
+    this.write(bytes.subarray(0, headEnd));
+    if (await this.receivesWithin(earlyResponseMs)) return;
+    for (let from = headEnd; from < bytes.length; from += partBytes) {
+      this.write(bytes.subarray(from, from + partBytes));
+      await this.flush();
+      if (this.received.length > 0 || this.#isEnded) return;
+    }
+  }
+
   /** Sends nothing more: the server reads the end of the stream. */
   end(): void {
     this.#socket.end();
@@ -113,7 +134,7 @@ export class Connection {
 
   /** Resolves when what was written has been passed to the system. */
   async flush(): Promise<void> {
-    await new Promise<void>((resolve) => this.#socket.write("", () => resolve()));
+    if (this.#socket.writable) await new Promise<void>((resolve) => this.#socket.write("", () => resolve()));
   }
 
   /** The next final response, or why there is none. */
@@ -155,7 +176,7 @@ export class Connection {
       const found = find();
       const left = deadline - performance.now();
       if (found !== undefined || left <= 0) return found;
-      const timeout = Promise.withResolvers<void>();
+      const timeout = deferred<void>();
       const timer = setTimeout(timeout.resolve, left);
       await Promise.race([this.#news.promise, timeout.promise]);
       clearTimeout(timer);
@@ -169,7 +190,7 @@ export class Connection {
 
   #notify(): void {
     this.#news.resolve();
-    this.#news = Promise.withResolvers<void>();
+    this.#news = deferred<void>();
   }
 }
 

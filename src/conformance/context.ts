@@ -1,9 +1,11 @@
 // What a rule is run with: requests to the server under test, the expectations of its responses, and a record of both.
 
+import { gunzipSync } from "node:zlib";
 import { type Address, Connection, type ConnectionLimits } from "./connection.ts";
+import { deferred } from "./deferred.ts";
 import type { IdSource } from "./ids.ts";
 import { type HttpResponse, headerOf, type ResponseProblem } from "./response-parser.ts";
-import { RuleRateLimited, RuleViolation } from "./rule.ts";
+import { RuleBusy, RuleSkipped, RuleViolation } from "./rule.ts";
 
 /** A server under test. */
 export interface Target extends Address {
@@ -42,6 +44,8 @@ export interface RunState {
   readonly observed: Map<number, HttpResponse>;
   /** Requests without a response since the last response. */
   unanswered: number;
+  /** How a response to a conflict looks, see RuleContext.isTaken. */
+  conflict: Promise<string | undefined> | undefined;
 }
 
 export interface RequestParts {
@@ -57,6 +61,9 @@ export interface PlantFields {
   readonly name: string;
   readonly tag?: string;
 }
+
+/** Longer bodies of responses are not read without their compression: a kilobyte may contain a megabyte. */
+const decodedBytesMax = 2 ** 24;
 
 const requestsReportedMax = 4;
 const failuresMax = 20;
@@ -77,6 +84,10 @@ export function plantJson(id: bigint, name: string, tag?: string): string {
 export class RuleContext {
   readonly state: RunState;
   readonly failures: RuleFailure[] = [];
+  /** Why cases could not be checked. */
+  readonly undecided: string[] = [];
+  /** The number of cases that were checked and hold. */
+  heldCases = 0;
   #transcripts: Transcript[] = [];
 
   constructor(state: RunState) {
@@ -97,6 +108,11 @@ export class RuleContext {
     return this.state.ids.nextGroup();
   }
 
+  /** A new distance from the limits of int64. */
+  distance(): bigint {
+    return this.state.ids.nextDistance();
+  }
+
   /** Keeps a text that was made of the token out of the report. */
   secret(text: string): string {
     this.state.secrets.add(text);
@@ -108,7 +124,12 @@ export class RuleContext {
     this.#transcripts = [];
     try {
       await check();
+      this.heldCases++;
     } catch (error) {
+      if (error instanceof RuleSkipped && !(error instanceof RuleBusy)) {
+        this.undecided.push(`${label}: ${error.message}`);
+        return;
+      }
       if (!(error instanceof RuleViolation)) throw error;
       this.addFailure(error, label);
       if (this.state.unanswered >= unansweredInRuleMax || this.failures.length >= failuresMax) throw error;
@@ -181,13 +202,13 @@ export class RuleContext {
       }
       // A server may always be over its limits, but a rate is a setting of its operator.
       if (status === 503) return response;
-      throw new RuleRateLimited(waitMs);
+      throw new RuleBusy(status, waitMs);
     }
   }
 
   async #sendOnce(bytes: Uint8Array, method: string): Promise<HttpResponse> {
     return this.connected(async (connection) => {
-      connection.write(bytes);
+      await connection.writeRequest(bytes);
       const response = await this.#receive(connection, method);
       if (connection.hasRest) throw new RuleViolation("bytes follow the response");
       return response;
@@ -197,7 +218,7 @@ export class RuleContext {
   /** The next response on a connection. Throws a RuleViolation if there is none. */
   async response(connection: Connection, method = "POST"): Promise<HttpResponse> {
     const response = await this.#receive(connection, method);
-    this.#assertNotLimited(response);
+    this.#assertNotBusy(response);
     return response;
   }
 
@@ -206,15 +227,17 @@ export class RuleContext {
     const response = await connection.nextResponse(method);
     if (!("problem" in response)) {
       this.state.unanswered = 0;
-      this.#assertNotLimited(response);
+      this.#assertNotBusy(response);
     } else if (!(await connection.closesWithin(0))) this.state.unanswered++;
     return response;
   }
 
-  #assertNotLimited(response: HttpResponse): void {
-    if (response.status !== 429) return;
-    this.state.observed.set(429, response);
-    throw new RuleRateLimited(retryAfterMs(response));
+  /** Bytes cannot be sent again on the same connection: the rule is run again. */
+  #assertNotBusy(response: HttpResponse): void {
+    const { status } = response;
+    if (status !== 429 && (status !== 503 || headerOf(response, "retry-after") === undefined)) return;
+    this.state.observed.set(status, response);
+    throw new RuleBusy(status, retryAfterMs(response));
   }
 
   async #receive(connection: Connection, method: string): Promise<HttpResponse> {
@@ -241,6 +264,52 @@ export class RuleContext {
       connection.close();
       this.#transcripts.push({ sent: connection.sent, received: connection.received, problem });
     }
+  }
+
+  /**
+   * Sends creates at the same time: the last byte of each is held back until the others have sent theirs. Returns the
+   * responses in the order of the bodies.
+   */
+  async together(bodies: readonly string[]): Promise<HttpResponse[]> {
+    const waiting = deferred<void>();
+    let ready = 0;
+    const sendLast = async (connection: Connection, bytes: Uint8Array) => {
+      connection.write(bytes.subarray(0, -1));
+      await connection.flush();
+      if (++ready === bodies.length) waiting.resolve();
+      await waiting.promise;
+      connection.write(bytes.subarray(-1));
+      return this.response(connection);
+    };
+    const all = bodies.map((body) =>
+      this.connected((connection) => sendLast(connection, this.requestBytes({ body }))),
+    );
+    // One that fails before its last byte lets the others go on.
+    for (const each of all) each.catch(() => waiting.resolve());
+    const settled = await Promise.allSettled(all);
+    return settled.map((result) => {
+      if (result.status === "rejected") throw result.reason;
+      return result.value;
+    });
+  }
+
+  /**
+   * Whether a response says that an id is taken by another plant. A server shows how it says so in a response of the run;
+   * undefined if it cannot be told from the response to a body that is invalid.
+   */
+  async isTaken(response: HttpResponse): Promise<boolean | undefined> {
+    this.state.conflict ??= new RuleContext(this.state).#learnConflict();
+    const conflict = await this.state.conflict;
+    return conflict === undefined ? undefined : outlineOf(response) === conflict;
+  }
+
+  async #learnConflict(): Promise<string | undefined> {
+    const id = this.id();
+    const first = await this.create(plantJson(id, "Monstera"));
+    const conflict = await this.create(plantJson(id, "Ficus"));
+    const invalid = await this.create(`{"id":${this.id()},"name":[5]}`);
+    if (first.status >= 300 || conflict.status < 400) return undefined;
+    return outlineOf(conflict) === outlineOf(invalid) ? undefined : outlineOf(conflict);
   }
 
   #violation({ problem }: ResponseProblem): RuleViolation {
@@ -310,14 +379,19 @@ export function expectError(response: HttpResponse, status: number, error?: numb
   return fields;
 }
 
-/** The Error of a response: `error`, an int32, and `message`, a text. */
+/** The Error of a response: `error`, an int32, and `message`, a string. */
 export function expectErrorBody(response: HttpResponse): ErrorFields {
   const { error, message } = parseObject(response);
-  const isInt32 = typeof error === "number" && Number.isInteger(error) && Math.abs(error) < 2 ** 31;
-  expectThat(isInt32, `expected the member "error" to be an integer (int32), received ${shorten(error)}`);
+  // Read from the bytes: many clients cannot read 40002.0 as an int32.
+  const digits = membersOf(textOf(response)).find(([name]) => name === "error")?.[1];
+  const isInt32 = typeof error === "number" && /^-?\d+$/.test(digits ?? "") && error === (error | 0);
   expectThat(
-    typeof message === "string" && message !== "",
-    `expected the member "message" to be a text, received ${shorten(message)}`,
+    isInt32,
+    `expected the member "error" to be an integer (int32), received ${digits === undefined ? "none" : shorten(digits)}`,
+  );
+  expectThat(
+    typeof message === "string",
+    `expected the member "message" to be a string, received ${shorten(message)}`,
   );
   return { error, message };
 }
@@ -338,23 +412,39 @@ export function expectClientError(response: HttpResponse): void {
   );
 }
 
-/** The JSON object that a response is. */
+/** The JSON object that a response is, in which no name occurs twice. */
 export function parseObject(response: HttpResponse): Readonly<Record<string, unknown>> {
-  const value = parseBody(response);
+  const text = textOf(response);
+  const value = parseJson(text);
   expectThat(
     typeof value === "object" && value !== null && !Array.isArray(value),
     `expected a JSON object, received ${shorten(value)}`,
   );
+  const names = membersOf(text).map(([name]) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  expectThat(twice === undefined, `expected each member once, received ${shorten(twice)} several times`);
   return value as Readonly<Record<string, unknown>>;
 }
 
-function parseBody({ body }: HttpResponse): unknown {
-  let text: string;
+/** The body of a response as text, without its content coding. */
+function textOf(response: HttpResponse): string {
+  const coding = headerOf(response, "content-encoding") ?? "identity";
+  let { body } = response;
+  if (/^(?:x-)?gzip$/i.test(coding)) {
+    try {
+      body = gunzipSync(body, { maxOutputLength: decodedBytesMax });
+    } catch {
+      throw new RuleViolation("the body of the response is not gzip, although its Content-Encoding says so");
+    }
+  } else expectThat(/^identity$/i.test(coding), `expected no Content-Encoding, received ${shorten(coding)}`);
   try {
-    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
   } catch {
     throw new RuleViolation("the body of the response is not UTF-8");
   }
+}
+
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -364,6 +454,27 @@ function parseBody({ body }: HttpResponse): unknown {
   }
 }
 
+const jsonToken = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/g;
+
+/** The members of the outermost object of a JSON text, with the texts of their values; that of an object or array is its start. */
+function membersOf(text: string): [name: string, value: string][] {
+  const members: [string, string][] = [];
+  let depth = 0;
+  let name: string | undefined;
+  let last = "";
+  for (const [token] of text.matchAll(jsonToken)) {
+    if (depth === 1 && token === ":") name = JSON.parse(last);
+    else if (name !== undefined) {
+      members.push([name, token]);
+      name = undefined;
+    }
+    if (token === "{" || token === "[") depth++;
+    else if (token === "}" || token === "]") depth--;
+    last = token;
+  }
+  return members;
+}
+
 export function expectHeader(response: HttpResponse, name: string, pattern: RegExp): string {
   const value = headerOf(response, name);
   expectThat(value !== undefined, `expected the header field ${name}`);
@@ -371,12 +482,12 @@ export function expectHeader(response: HttpResponse, name: string, pattern: RegE
   return value;
 }
 
-/** Whether an id is taken by a plant of another content: it may be, where it is not of the run's ranges. */
-export function isConflict(response: HttpResponse): boolean {
+/** The status and code of a response, by which it is recognized. */
+function outlineOf(response: HttpResponse): string {
   try {
-    return expectErrorBody(response).error === 40009;
+    return `${response.status} ${shorten(parseObject(response).error)}`;
   } catch (error) {
-    if (error instanceof RuleViolation) return false;
+    if (error instanceof RuleViolation) return String(response.status);
     throw error;
   }
 }

@@ -10,7 +10,8 @@ import {
   parseObject,
   plantJson,
 } from "./context.ts";
-import { decision, openapi, type Rule, rfc, rulesOf } from "./rule.ts";
+import type { HttpResponse } from "./response-parser.ts";
+import { decision, openapi, type Rule, RuleSkipped, RuleViolation, rfc, rulesOf } from "./rule.ts";
 
 const operation = "paths./plants.post";
 const response200 = `${operation}.responses.200`;
@@ -26,6 +27,9 @@ const texts: Readonly<Record<string, string>> = {
   "characters beyond U+FFFF": "🌱\u{10ffff}",
   "quotes, backslashes and control characters": '"\\/\b\f\n\r\t\u0001\u007f',
   "line separators and U+FEFF": "\u2028\u2029\ufeff",
+  "line ends": "a\r\nb\rc\nd",
+  "control characters beyond ASCII": "\u0080\u0085\u009b\u009f",
+  noncharacters: "\ufdd0\ufffe\uffff\u{1fffe}",
   "markup and percent signs": "<b>&amp;%20+'; --",
   "a number": "0123.0",
 };
@@ -62,13 +66,13 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
     },
   },
   "response-media-type": {
-    title: "The media type of a Plant is application/json.",
+    title: "The media type of a Plant is application/json, without a charset or with UTF-8.",
     basis: "contract",
     sources: [openapi(`${response200}.content.application/json`)],
     run: async (check) => {
       const response = await check.create(plantJson(check.id(), "Monstera"));
       expectStatus(response, 200);
-      expectHeader(response, "Content-Type", /^application\/json\s*(?:;|$)/i);
+      expectJsonType(response);
     },
   },
   "text-unchanged": {
@@ -126,6 +130,10 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
         await check.case(label, async () => {
           await check.expectCreated(form(check.id()), { name: "Monstera", tag: "tropical" });
         });
+      await check.case("every escape", async () => {
+        const body = `{"id":${check.id()},"name":"\\"\\\\\\/\\b\\f\\n\\r\\t\\u002F"}`;
+        await check.expectCreated(body, { name: '"\\/\b\f\n\r\t/' });
+      });
       await check.case("an escaped surrogate pair", async () => {
         await check.expectCreated(`{"id":${check.id()},"name":"\\ud83c\\udf31"}`, { name: "🌱" });
       });
@@ -136,11 +144,22 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
     basis: "decision",
     sources: [decision("Unknown fields")],
     run: async (check) => {
-      const others = `"colour":{"id":1.5,"name":7,"list":[[]]},"Name":"other","__proto__":{"tag":"x"}`;
-      const response = await check.create(`{"id":${check.id()},"name":"Monstera",${others}}`);
-      expectPlant(response, { name: "Monstera" });
-      const members = Object.keys(parseObject(response));
-      expectThat(!members.includes("colour"), 'expected no member "colour" in the response');
+      const others = [
+        ["colour", '{"id":1.5,"name":7,"list":[[]]}'],
+        ["Name", '"other"'],
+        ["__proto__", '{"tag":"x"}'],
+        ["", "null"],
+      ] as const;
+      for (const [name, value] of others)
+        await check.case(JSON.stringify(name), async () => {
+          const body = `{"id":${check.id()},"name":"Monstera",${JSON.stringify(name)}:${value}}`;
+          const response = await check.create(body);
+          expectPlant(response, { name: "Monstera" });
+          expectThat(
+            !Object.keys(parseObject(response)).includes(name),
+            `expected no member ${JSON.stringify(name)} in the response`,
+          );
+        });
     },
   },
   "duplicate-members": {
@@ -195,14 +214,49 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
     },
   },
   "token-checked": {
-    title: "A create with an unknown token is rejected, and nothing is stored.",
+    title:
+      "A create with a token that is not the server's, or has more text after it, is rejected, and nothing is stored.",
     basis: "contract",
-    sources: [openapi("components.securitySchemes.bearerAuth"), openapi("security")],
+    sources: [openapi("components.securitySchemes.bearerAuth"), openapi("security"), rfc(6750, "2.1")],
     run: async (check) => {
-      const id = check.id();
-      const body = plantJson(id, "with an unknown token");
-      expectClientError(await check.create(body, { Authorization: "Bearer unknown" }));
-      await check.expectCreated(plantJson(id, "with a token"), { name: "with a token" });
+      const { token } = check.target;
+      const credentials: Readonly<Record<string, string>> = {
+        "an unknown token": "unknown",
+        "the token and a character": check.secret(`${token}A`),
+        "the token and a word": `${token} admin`,
+        "the token and a comma": `${token},`,
+        "the token twice": `${token} ${token}`,
+      };
+      for (const [label, credential] of Object.entries(credentials))
+        await check.case(label, async () => {
+          const id = check.id();
+          const headers = { Authorization: `Bearer ${credential}` };
+          expectClientError(await check.create(plantJson(id, "with another token"), headers));
+          await check.expectCreated(plantJson(id, "with a token"), { name: "with a token" });
+        });
+    },
+  },
+  "token-of-each-request": {
+    title: "Every request needs a token, also on a connection on which another one was accepted.",
+    basis: "contract",
+    sources: [openapi("components.securitySchemes.bearerAuth"), openapi("security"), rfc(9110, "3.3")],
+    run: async (check) => {
+      for (const [label, authorization] of [
+        ["no token", null],
+        ["an unknown token", "Bearer unknown"],
+      ] as const)
+        await check.case(label, () =>
+          check.connected(async (connection) => {
+            const headers = { Connection: null };
+            connection.write(check.requestBytes({ body: plantJson(check.id(), "Monstera"), headers }));
+            expectPlant(await check.response(connection), { name: "Monstera" });
+            const other = { ...headers, Authorization: authorization };
+            connection.write(check.requestBytes({ body: plantJson(check.id(), "Monstera"), headers: other }));
+            const response = await check.responseOrProblem(connection);
+            if (!("problem" in response)) expectClientError(response);
+            else if (!(await connection.closesWithin(0))) throw new RuleViolation(response.problem);
+          }),
+        );
     },
   },
   "scheme-case": {
@@ -238,23 +292,75 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
             expectClientError(await check.create(`{"id":${check.id()}${rest},"${member}":${other}}`));
           });
       for (const other of ["true", "[1]", "{}", "null"])
-        await check.case(`"id": ${other}`, async () =>
-          expectClientError(await check.create(`{"id":${other},"name":"Monstera"}`)),
-        );
+        await check.case(`"id": ${other}`, async () => {
+          const response = await check.create(`{"id":${other},"name":"Monstera"}`);
+          expectClientError(response);
+          expectThat(
+            (await check.isTaken(response)) !== true,
+            "expected the id to be rejected; it was changed to one that is taken",
+          );
+        });
     },
   },
   "error-members": {
-    title: "The body of a 400 is an Error: `error`, an int32, and `message`, a text.",
+    title: "The body of a 400 is an Error: `error`, an int32, and `message`, a string.",
     basis: "contract",
     sources: [openapi(`${operation}.responses.400`), openapi("components.schemas.Error")],
     run: async (check) => {
-      const response = await check.create('{"name":5}');
-      expectStatus(response, 400);
-      expectErrorBody(response);
-      expectHeader(response, "Content-Type", /^application\/json\s*(?:;|$)/i);
+      const bodies: Readonly<Record<string, string>> = {
+        "a name of another type": `{"id":${check.id()},"name":[5]}`,
+        "no members": "{}",
+        "not JSON": "{",
+      };
+      for (const [label, body] of Object.entries(bodies))
+        await check.case(label, async () => {
+          const response = await check.create(body);
+          expectClientError(response);
+          if (response.status !== 400)
+            throw new RuleSkipped(`the response is ${response.status}, of which the contract says nothing`);
+          expectErrorBody(response);
+          expectJsonType(response);
+        });
+    },
+  },
+  "no-server-error": {
+    title: "No JSON in the body gets a status of 500 or more.",
+    basis: "contract",
+    sources: [openapi(`${operation}.responses`), openapi(newPlantSchema)],
+    run: async (check) => {
+      const size = Math.min(100_000, Math.trunc(check.target.bodyBytesMax / 4));
+      const nested = `${"[".repeat(size / 2)}${"]".repeat(size / 2)}`;
+      const bodies: Readonly<Record<string, (id: bigint) => string>> = {
+        "an unpaired surrogate": (id) => `{"id":${id},"name":"\\ud800"}`,
+        "an unpaired surrogate in the tag": (id) => `{"id":${id},"name":"Monstera","tag":"\\udc00"}`,
+        "U+0000": (id) => `{"id":${id},"name":"Monst\\u0000era"}`,
+        "an unpaired surrogate as a member": (id) => `{"id":${id},"name":"Monstera","\\ud800":1}`,
+        "deep nesting": (id) => `{"id":${id},"name":"Monstera","x":${nested}}`,
+        "nothing but nesting": () => nested,
+        "an id of many digits": () => `{"id":${"9".repeat(size)},"name":"Monstera"}`,
+        "an id with a huge exponent": () => '{"id":1e999999999,"name":"Monstera"}',
+        "a tag that is null": (id) => `{"id":${id},"name":"Monstera","tag":null}`,
+        null: () => "null",
+        "an array": () => "[]",
+        "a string": () => '"plant"',
+        "a number": () => "1e400",
+      };
+      for (const [label, body] of Object.entries(bodies))
+        await check.case(label, async () => {
+          const { status } = await check.create(body(check.id()));
+          if (status === 503) throw new RuleSkipped("the server is overloaded: it responded with 503");
+          expectThat(status < 500, `expected a status below 500, received ${status}`);
+        });
     },
   },
 });
+
+/** The media type of JSON. It has no charset; one that is given must not contradict it. */
+function expectJsonType(response: HttpResponse): void {
+  const value = expectHeader(response, "Content-Type", /^application\/json\s*(?:;|$)/i);
+  const [, charset = "utf-8"] = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(value) ?? [];
+  expectThat(/^utf-?8$/i.test(charset), `expected JSON in UTF-8, received ${value}`);
+}
 
 /** A text by its code points, for a label. */
 function escaped(text: string): string {

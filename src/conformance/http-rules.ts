@@ -7,6 +7,7 @@ import {
   expectClientError,
   expectError,
   expectHeader,
+  expectPlant,
   expectStatus,
   expectThat,
   parseObject,
@@ -78,7 +79,7 @@ async function forEachKind(check: RuleContext, expect: (response: HttpResponse) 
     "a body that is not a NewPlant": { body: "{}" },
     "no token": { body: "{}", headers: { Authorization: null } },
     "an unknown path": { path: "/nowhere", body: "{}" },
-    "another method": { method: "GET" },
+    "another method": { method: "PATCH" },
   };
   for (const [label, parts] of Object.entries(requests))
     await check.case(label, async () => expect(await check.send(parts)));
@@ -86,21 +87,23 @@ async function forEachKind(check: RuleContext, expect: (response: HttpResponse) 
 
 export const httpRules: readonly Rule[] = rulesOf("http", {
   "keep-alive": {
-    title: "A connection stays open for the next request, after a 200 and after an error.",
+    title:
+      "A connection stays open for the next request, after a 200 and after an error, unless the response says close.",
     basis: "standard",
-    sources: [rfc(9112, "9.3")],
-    run: (check) =>
-      check.connected(async (connection) => {
-        for (const body of [plantJson(check.id(), "Monstera"), "{}", plantJson(check.id(), "Monstera")]) {
+    sources: [rfc(9112, "9.3"), rfc(9112, "9.6")],
+    run: async (check) => {
+      const creates = Array.from({ length: 12 }, () => plantJson(check.id(), "Monstera"));
+      const bodies = creates.flatMap((body, index) => (index === 1 ? ["{}", body] : [body]));
+      await check.connected(async (connection) => {
+        for (const body of bodies) {
           connection.write(check.requestBytes({ body, headers: { Connection: null } }));
           const response = await check.response(connection);
-          if (body !== "{}") expectAccepted(response);
-          expectThat(
-            !/\bclose\b/i.test(headerOf(response, "connection") ?? ""),
-            "expected the connection to stay open, received Connection: close",
-          );
+          if (body === "{}") expectClientError(response);
+          else expectAccepted(response);
+          if (/\bclose\b/i.test(headerOf(response, "connection") ?? "")) return;
         }
-      }),
+      });
+    },
   },
   "keep-alive-after-unread-body": {
     title:
@@ -139,8 +142,8 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
   },
   "many-connections": {
     title: "Creates on 50 connections at once are all answered.",
-    basis: "standard",
-    sources: [rfc(9112, "9.4")],
+    basis: "decision",
+    sources: [openapi(`paths./plants.post.responses.200`), rfc(9112, "9.4")],
     run: async (check) => {
       const creates = Array.from({ length: 50 }, () => check.create(plantJson(check.id(), "Monstera")));
       for (const response of await Promise.all(creates)) expectAccepted(response);
@@ -149,7 +152,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
   "chunked-request": {
     title: "A body may be sent in chunks, of any size, and with extensions.",
     basis: "standard",
-    sources: [rfc(9112, "7.1"), rfc(9112, "7.1.1")],
+    sources: [rfc(9112, "7"), rfc(9112, "7.1"), rfc(9112, "7.1.1")],
     run: async (check) => {
       const forms: Readonly<Record<string, (body: string) => string>> = {
         "one chunk": (body) => chunked([body]),
@@ -158,10 +161,74 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
         "sizes with leading zeros": (body) => chunked([body]).replace(/^/, "000"),
         "an extension": (body) => chunked([body]).replace("\r\n", ";name=value\r\n"),
       };
+      await check.case("the coding in another case", async () => {
+        const headers = { "Content-Length": null, "Transfer-Encoding": "Chunked" };
+        expectAccepted(await check.create(chunked([plantJson(check.id(), "Monstera")]), headers));
+      });
       for (const [label, form] of Object.entries(forms))
         await check.case(label, async () => {
           const body = form(plantJson(check.id(), "Monstera"));
           expectAccepted(await check.create(body, chunkedHeaders));
+        });
+    },
+  },
+  trailers: {
+    title:
+      "Trailer fields after a body in chunks are accepted, and the next request on the connection is answered.",
+    basis: "standard",
+    sources: [rfc(9112, "7.1.2")],
+    run: (check) =>
+      check.connected(async (connection) => {
+        const body = chunked([plantJson(check.id(), "Monstera")]).replace(/\r\n$/, "X-Trailer: 1\r\n\r\n");
+        connection.write(check.requestBytes({ body, headers: { ...chunkedHeaders, Connection: null } }));
+        expectAccepted(await check.response(connection));
+        connection.write(check.requestBytes({ body: plantJson(check.id(), "Monstera") }));
+        expectAccepted(await check.response(connection));
+      }),
+  },
+  pipelining: {
+    title: "Requests that are sent without waiting for the responses are answered in their order.",
+    basis: "standard",
+    sources: [rfc(9112, "9.3.2")],
+    run: (check) =>
+      check.connected(async (connection) => {
+        const names = ["one", "two", "three"];
+        const requests = names.map((name) =>
+          check.requestBytes({ body: plantJson(check.id(), name), headers: { Connection: null } }),
+        );
+        connection.write(Buffer.concat(requests));
+        for (const name of names) expectPlant(await check.response(connection), { name });
+      }),
+  },
+  "half-close": {
+    title: "A client that has sent its request, and sends nothing more, gets the response.",
+    basis: "standard",
+    sources: [rfc(9112, "6.3")],
+    run: async (check) => {
+      // A server that responds before it reads the end of the stream does not meet the case: so several times.
+      for (let round = 0; round < 20; round++)
+        await check.connected(async (connection) => {
+          connection.write(check.requestBytes({ body: plantJson(check.id(), "Monstera") }));
+          connection.end();
+          expectAccepted(await check.response(connection));
+        });
+    },
+  },
+  "optional-fields": {
+    title: "A request needs no Accept, User-Agent or Accept-Encoding, and may have any that allow JSON.",
+    basis: "standard",
+    sources: [rfc(9110, "12.5.1"), rfc(9110, "12.5.3"), rfc(9110, "10.1.5")],
+    run: async (check) => {
+      const fields: Readonly<Record<string, Readonly<Record<string, string | null>>>> = {
+        none: { Accept: null, "User-Agent": null },
+        "any media type": { Accept: "*/*" },
+        "several media types": { Accept: "text/html;q=0.5, application/json;q=0.9, */*;q=0.1" },
+        gzip: { "Accept-Encoding": "gzip, deflate" },
+        "no content coding": { "Accept-Encoding": "identity" },
+      };
+      for (const [label, headers] of Object.entries(fields))
+        await check.case(label, async () => {
+          await check.expectCreated(plantJson(check.id(), "Monstera"), { name: "Monstera" }, headers);
         });
     },
   },
@@ -264,15 +331,20 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
     },
   },
   "http-1.0": {
-    title: "A request of HTTP/1.0 is answered, and the connection closed.",
+    title: "A request of HTTP/1.0 is answered, not in chunks, and the connection closed.",
     basis: "standard",
-    sources: [rfc(9110, "2.5"), rfc(9112, "9.3")],
+    sources: [rfc(9110, "2.5"), rfc(9112, "6.1"), rfc(9112, "9.3")],
     run: (check) =>
       check.connected(async (connection) => {
         const parts = { body: plantJson(check.id(), "Monstera"), headers: { Connection: null } };
         const text = Buffer.from(check.requestBytes(parts)).toString("latin1");
         connection.write(Buffer.from(text.replace("HTTP/1.1", "HTTP/1.0"), "latin1"));
-        expectAccepted(await check.response(connection));
+        const response = await check.response(connection);
+        expectAccepted(response);
+        expectThat(
+          headerOf(response, "transfer-encoding") === undefined,
+          "expected no Transfer-Encoding, which a client of HTTP/1.0 cannot read",
+        );
         expectThat(
           await connection.closesWithin(closeMsMax),
           `expected the connection to be closed within ${closeMsMax} ms`,
@@ -368,17 +440,18 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
         connection.write(check.requestBytes({ method: "BREW" }));
         const response = await check.responseOrProblem(connection, "BREW");
         if ("problem" in response) await expectClosed(connection, response);
-        else expectStatus(response, 400, 405, 501);
+        else if (response.status !== 501) expectClientError(response);
       }),
   },
   head: {
-    title: "HEAD gets the header fields of GET, and no body.",
+    title: "The response to HEAD has no body, and is not a server error.",
     basis: "standard",
     sources: [rfc(9110, "9.3.2")],
     run: (check) =>
       check.connected(async (connection) => {
         connection.write(check.requestBytes({ method: "HEAD" }));
-        expectStatus(await check.response(connection, "HEAD"), 405);
+        const { status } = await check.response(connection, "HEAD");
+        expectThat(status < 500 || status === 501, `expected no server error, received ${status}`);
         await connection.closesWithin(closeMsMax);
         expectThat(!connection.hasRest, "expected no body");
       }),
@@ -425,10 +498,24 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
     sources: [requestIds, openapi("components.headers.X-Request-Id")],
     run: async (check) => {
       const ids = new Set<string>();
-      await forEachKind(check, (response) => {
+      const expectNew = (response: HttpResponse) => {
         const id = expectHeader(response, "X-Request-Id", /^\S+$/);
         expectThat(!ids.has(id), `expected another X-Request-Id, received ${id} again`);
         ids.add(id);
+      };
+      await forEachKind(check, expectNew);
+      await check.case("requests on one connection", () =>
+        check.connected(async (connection) => {
+          for (let request = 0; request < 3; request++) {
+            const body = plantJson(check.id(), "Monstera");
+            connection.write(check.requestBytes({ body, headers: { Connection: null } }));
+            expectNew(await check.response(connection));
+          }
+        }),
+      );
+      await check.case("requests at the same time", async () => {
+        const bodies = Array.from({ length: 20 }, () => plantJson(check.id(), "Monstera"));
+        for (const response of await check.together(bodies)) expectNew(response);
       });
     },
   },

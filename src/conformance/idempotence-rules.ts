@@ -9,13 +9,17 @@ import {
   plantJson,
   type RuleContext,
 } from "./context.ts";
-import { decision, openapi, type Rule, rfc, rulesOf } from "./rule.ts";
+import { decision, openapi, type Rule, RuleSkipped, rfc, rulesOf } from "./rule.ts";
 
 const sameAgain = decision("The same id with the same content again");
 const conflicting = decision("The same id with different content");
 const race = decision("Several requests race for one id");
 const response400 = openapi("paths./plants.post.responses.400");
 const conflictCode = errorRegistry.conflict.error;
+
+/** Creates that race, and how often: enough that a gap of some 20 µs between a check and an insert is met. */
+const raceRequests = 50;
+const raceRounds = 10;
 
 /** Stores a plant, sends another one with its id, which must conflict, and the first one again, which must be unchanged. */
 async function expectConflict(check: RuleContext, stored: PlantFields, other: PlantFields): Promise<void> {
@@ -109,10 +113,10 @@ export const idempotenceRules: readonly Rule[] = rulesOf("idempotence", {
     basis: "decision",
     sources: [race],
     run: async (check) => {
-      for (let round = 0; round < 3; round++) {
+      for (let round = 0; round < raceRounds; round++) {
         const id = check.id();
-        const names = Array.from({ length: 20 }, (_, index) => `competing ${index % 10}`);
-        const responses = await Promise.all(names.map((name) => check.create(plantJson(id, name))));
+        const names = Array.from({ length: raceRequests }, (_, index) => `competing ${index % 10}`);
+        const responses = await check.together(names.map((name) => plantJson(id, name)));
         const winners = new Set(names.filter((_, index) => responses[index]?.status === 200));
         expectThat(winners.size === 1, `expected 200 for one content, received it for ${winners.size}`);
         for (const [index, response] of responses.entries()) {
@@ -130,11 +134,22 @@ export const idempotenceRules: readonly Rule[] = rulesOf("idempotence", {
     basis: "decision",
     sources: [race, sameAgain],
     run: async (check) => {
-      for (let round = 0; round < 3; round++) {
+      for (let round = 0; round < raceRounds; round++) {
         const body = plantJson(check.id(), "Monstera", "tropical");
-        const responses = await Promise.all(Array.from({ length: 20 }, () => check.create(body)));
+        const responses = await check.together(Array.from({ length: raceRequests }, () => body));
         for (const response of responses) expectPlant(response, { name: "Monstera", tag: "tropical" });
       }
+    },
+  },
+  "concurrent-stored": {
+    title: "Each of many concurrent creates that get 200 is stored: its id is taken afterwards.",
+    basis: "decision",
+    sources: [decision("When 200 is sent"), conflicting],
+    run: async (check) => {
+      const ids = Array.from({ length: raceRequests }, () => check.id());
+      const responses = await check.together(ids.map((id) => plantJson(id, "Monstera")));
+      for (const response of responses) expectPlant(response, { name: "Monstera" });
+      for (const id of ids) expectError(await check.create(plantJson(id, "Ficus")), 400, conflictCode);
     },
   },
   "lost-response": {
@@ -160,12 +175,13 @@ export const idempotenceRules: readonly Rule[] = rulesOf("idempotence", {
       const rejected: Readonly<Record<string, (id: bigint) => string>> = {
         "a tag of another type": (id) => `{"id":${id},"name":"rejected","tag":5}`,
         "a text after the body": (id) => `{"id":${id},"name":"rejected"}}`,
-        "U+0000 in the tag": (id) => `{"id":${id},"name":"rejected","tag":"\\u0000"}`,
+        "a missing name": (id) => `{"id":${id},"tag":"rejected"}`,
       };
       for (const [label, body] of Object.entries(rejected))
         await check.case(label, async () => {
           const id = check.id();
-          await check.expectRejected(body(id));
+          const { status } = await check.create(body(id));
+          if (status < 400) throw new RuleSkipped("the body was not rejected");
           await check.expectCreated(plantJson(id, "Monstera"), { name: "Monstera" });
         });
     },

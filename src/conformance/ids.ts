@@ -18,14 +18,18 @@ export class IdSource {
   readonly #exact: bigint;
   /** Neighbours are equal as doubles. */
   readonly #wide: bigint;
+  /** Distances of ids from the limits of int64. */
+  readonly #distance: bigint;
   #exactUsed = 0n;
   #groupsUsed = 0n;
+  #distancesUsed = 0n;
 
   /** @param fill fills an array with random bits. */
   constructor(fill: (bits: BigUint64Array<ArrayBuffer>) => BigUint64Array<ArrayBuffer>) {
-    const [first = 0n, second = 0n] = fill(new BigUint64Array(2));
+    const [first = 0n, second = 0n, third = 0n] = fill(new BigUint64Array(3));
     this.#exact = 2n ** 34n + (first % 2n ** 50n);
     this.#wide = 2n ** 60n + ((second % 2n ** 61n) / groupSize) * groupSize;
+    this.#distance = 2n ** 30n + ((third % 2n ** 40n) / groupSize) * groupSize;
   }
 
   /** A new id below 2^53. */
@@ -39,12 +43,22 @@ export class IdSource {
     return [first, first + 1n, first + 2n];
   }
 
+  /** A new distance from a limit of int64. Ids at two distances differ also as doubles. */
+  nextDistance(): bigint {
+    return this.#distance + groupSize * this.#distancesUsed++;
+  }
+
   /** The ranges that the ids of a run are in. Beside them only 0 and the limits of int64 are used. */
   get ranges(): readonly IdRange[] {
     const exact = { from: this.#exact, to: this.#exact + rangeSize - 1n };
     const wide = { from: this.#wide, to: this.#wide + rangeSize - 1n };
     const shifted = { from: exact.from + 2n ** 32n, to: exact.to + 2n ** 32n };
-    return [negated(wide), negated(exact), exact, shifted, wide];
+    const largest = 2n ** 63n - 1n - this.#distance;
+    const high = { from: largest - rangeSize, to: largest };
+    const low = { from: -high.to - 1n, to: -high.from - 1n };
+    // Ids are also sent with an exponent of 2.
+    const hundredfold = { from: 100n * exact.from, to: 100n * exact.to };
+    return [low, negated(wide), negated(exact), exact, shifted, hundredfold, wide, high];
   }
 }
 

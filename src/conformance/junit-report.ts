@@ -1,26 +1,29 @@
 // The report as JUnit XML, as continuous integration systems read it: a suite for each level, a test case for each rule.
 
+import type { RuleFailure } from "./context.ts";
 import { describeBasis, describeSource, levels } from "./rule.ts";
-import { type ConformanceReport, countOutcome, type RuleResult } from "./run.ts";
-import { formatFailure } from "./text-report.ts";
+import { type Cause, type ConformanceReport, causesOf, countOutcomes, type RuleResult } from "./run.ts";
+import { failureLines } from "./text-report.ts";
 import { reportText } from "./transcript-text.ts";
 
 /** The lines of an XML 1.0 document in UTF-8. */
 export function formatJunitReport(report: ConformanceReport): string[] {
   const { url, startedAt, durationMs, results, secrets } = report;
   const name = `Plant Store conformance of ${reportText(url, secrets)}`;
+  const causes = causesOf(results);
   return [
     '<?xml version="1.0" encoding="UTF-8"?>',
     `<testsuites name="${escapeXml(name)}" ${counts(results)} time="${seconds(durationMs)}">`,
     ...levels.flatMap((level) => {
       const suite = results.filter(({ rule }) => rule.level === level);
       if (suite.length === 0) return [];
+      const { skipped, known } = countOutcomes(suite);
       const time = suite.reduce((sum, result) => sum + result.durationMs, 0);
       // The schema has no time zone in a timestamp.
       const timestamp = startedAt.replace(/\.\d+Z$/, "");
       return [
-        `  <testsuite name="${level}" ${counts(suite)} time="${seconds(time)}" timestamp="${timestamp}">`,
-        ...suite.flatMap((result) => testCase(result, secrets)),
+        `  <testsuite name="${level}" ${counts(suite)} skipped="${skipped + known}" time="${seconds(time)}" timestamp="${timestamp}">`,
+        ...suite.flatMap((result) => testCase(result, causes, secrets)),
         "  </testsuite>",
       ];
     }),
@@ -28,20 +31,23 @@ export function formatJunitReport(report: ConformanceReport): string[] {
   ];
 }
 
+/** Of a suite; the element of all suites has no attribute skipped. */
 function counts(results: readonly RuleResult[]): string {
-  return `tests="${results.length}" failures="${countOutcome(results, "fails")}" errors="0" skipped="${countOutcome(results, "skipped")}"`;
+  return `tests="${results.length}" failures="${countOutcomes(results).fails}" errors="0"`;
 }
 
 function testCase(
   { rule, outcome, durationMs, reason, failures }: RuleResult,
+  causes: readonly Cause[],
   secrets: ReadonlySet<string>,
 ): string[] {
   const start = `    <testcase classname="${rule.level}" name="${escapeXml(`${rule.id}: ${rule.title}`)}" time="${seconds(durationMs)}"`;
   if (outcome === "holds") return [`${start}/>`];
-  if (outcome === "skipped") {
+  if (outcome === "skipped" || outcome === "known") {
+    const known = outcome === "known" ? "known failure: " : "";
     return [
       `${start}>`,
-      `      <skipped message="${escapeXml(reportText(reason ?? "", secrets))}"/>`,
+      `      <skipped message="${escapeXml(reportText(`${known}${reason}`, secrets))}"/>`,
       "    </testcase>",
     ];
   }
@@ -51,12 +57,22 @@ function testCase(
   const label = first?.case === undefined ? "" : `${first.case}: `;
   const message = reportText(`${label}${first?.message}${rest}`, secrets);
   const source = `Required by ${describeBasis(rule.basis)}: ${rule.sources.map(describeSource).join("; ")}`;
-  const text = [source, ...failures.flatMap((failure) => formatFailure(failure, secrets))].join("\n");
+  const text = [source, ...failures.flatMap((failure) => ["", ...linesOf(failure, causes, secrets)])].join(
+    "\n",
+  );
   return [
     `${start}>`,
     `      <failure type="RuleViolation" message="${escapeXml(message)}">${escapeXml(text)}</failure>`,
     "    </testcase>",
   ];
+}
+
+/** The requests and responses of a cause are in one test case only. */
+function linesOf(failure: RuleFailure, causes: readonly Cause[], secrets: ReadonlySet<string>): string[] {
+  const first = causes.find(({ message }) => message === failure.message)?.first;
+  if (first === undefined || first.failure === failure) return failureLines(failure, secrets);
+  const [message = ""] = failureLines({ ...failure, transcripts: [], omitted: 0 }, secrets);
+  return [`${message} (requests: see ${first.rule.id})`];
 }
 
 function seconds(ms: number): string {

@@ -18,7 +18,8 @@ export const levelTitles: Readonly<Record<Level, string>> = {
  * Why a rule must hold. `contract`: the sample contract itself says so. `standard`: an RFC on which it is built says so.
  * `decision`: the contract is silent, and docs/decisions.md of this project decides.
  */
-export type Basis = "contract" | "standard" | "decision";
+export const bases = ["contract", "standard", "decision"] as const;
+export type Basis = (typeof bases)[number];
 
 /** Where a rule is written: a path into openapi.yaml, the first cell of a row of docs/decisions.md, or a section of an RFC. */
 export type Source =
@@ -44,13 +45,17 @@ export class RuleViolation extends Error {}
 /** A rule that this server, or this run, gives no way to check. The message is the reason. */
 export class RuleSkipped extends Error {}
 
-/** A rule that the server limits the rate of: it can be run again after a time. */
-export class RuleRateLimited extends RuleSkipped {
+/** A rule during which the server responded with 429 or 503: it can be run again after a time. */
+export class RuleBusy extends RuleSkipped {
   /** Milliseconds. */
   readonly retryAfterMs: number;
 
-  constructor(retryAfterMs: number) {
-    super("the server limits the rate: it responded with 429");
+  constructor(status: number, retryAfterMs: number) {
+    super(
+      status === 429
+        ? "the server limits the rate: it responded with 429"
+        : "the server is overloaded: it responded with 503",
+    );
     this.retryAfterMs = retryAfterMs;
   }
 }

@@ -5,7 +5,7 @@ import { errorRules } from "./error-rules.ts";
 import { httpRules } from "./http-rules.ts";
 import { idRules } from "./id-rules.ts";
 import { idempotenceRules } from "./idempotence-rules.ts";
-import type { Level, Rule } from "./rule.ts";
+import type { Basis, Rule } from "./rule.ts";
 
 export const rules: readonly Rule[] = [
   ...contractRules,
@@ -15,12 +15,24 @@ export const rules: readonly Rule[] = [
   ...httpRules,
 ];
 
-/** The rules of these levels with these ids, in their order. */
-export function selectRules(chosen: readonly Level[], ids: readonly string[]): readonly Rule[] {
-  return rules.filter(({ id, level }) => chosen.includes(level) && (ids.length === 0 || ids.includes(id)));
+export interface Selection {
+  readonly bases: readonly Basis[];
+  /** Ids of rules or names of levels: if there are any, only these. */
+  readonly only: readonly string[];
+  readonly skip: readonly string[];
 }
 
-/** Whether there is a rule with this id. */
-export function isRuleId(id: string): boolean {
-  return rules.some((rule) => rule.id === id);
+/** Selects rules, in their order. */
+export function selectRules({ bases, only, skip }: Selection): readonly Rule[] {
+  const isNamed = ({ id, level }: Rule, names: readonly string[]) =>
+    names.includes(id) || names.includes(level);
+  return rules.filter(
+    (rule) =>
+      bases.includes(rule.basis) && (only.length === 0 || isNamed(rule, only)) && !isNamed(rule, skip),
+  );
+}
+
+/** Whether a name is the id of a rule, or a level. */
+export function isRuleName(name: string): boolean {
+  return rules.some(({ id, level }) => id === name || level === name);
 }

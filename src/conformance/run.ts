@@ -11,17 +11,18 @@ import {
   type Target,
 } from "./context.ts";
 import { type IdRange, IdSource } from "./ids.ts";
-import { type Rule, RuleRateLimited, RuleSkipped, RuleViolation } from "./rule.ts";
+import { type Rule, RuleBusy, RuleSkipped, RuleViolation } from "./rule.ts";
 
-export type Outcome = "holds" | "fails" | "skipped";
+/** A rule that fails, and is in the baseline, is a known failure. */
+export type Outcome = "holds" | "fails" | "known" | "skipped";
 
 export interface RuleResult {
   readonly rule: Rule;
   readonly outcome: Outcome;
   readonly durationMs: number;
-  /** Why it was skipped. */
+  /** Why it was skipped, is a known failure, or was not checked in all cases. */
   readonly reason: string | undefined;
-  /** Empty unless it fails. */
+  /** Empty unless it fails, known or not. */
   readonly failures: readonly RuleFailure[];
 }
 
@@ -44,6 +45,8 @@ export interface ConformanceReport {
 export interface RunOptions {
   readonly target: Target;
   readonly rules: readonly Rule[];
+  /** Rules that are known to fail, by their ids, with the reasons. */
+  readonly baseline: ReadonlyMap<string, string>;
   /** Time to connect, and for each response, in milliseconds. */
   readonly timeoutMs: number;
   readonly version: string;
@@ -69,7 +72,7 @@ export async function findConnectionProblem(target: Target, timeoutMs: number): 
 
 /** Never rejects because of what the server does. */
 export async function runConformance(options: RunOptions): Promise<ConformanceReport> {
-  const { target, rules, timeoutMs, version, now, randomBits, wait, onRule } = options;
+  const { target, rules, baseline, timeoutMs, version, now, randomBits, wait, onRule } = options;
   const limits: ConnectionLimits = {
     timeoutMs,
     // JSON may escape each byte as six.
@@ -79,6 +82,7 @@ export async function runConformance(options: RunOptions): Promise<ConformanceRe
     ...{ target, limits, wait, ids: new IdSource(randomBits), unanswered: 0 },
     secrets: new Set([target.token, encodeURIComponent(target.token)]),
     observed: new Map(),
+    conflict: undefined,
   };
   const startedAt = now();
   const results: RuleResult[] = [];
@@ -86,13 +90,13 @@ export async function runConformance(options: RunOptions): Promise<ConformanceRe
   for (const [index, rule] of rules.entries()) {
     onRule?.(rule, index);
     hasGone ||= await isGone(state);
-    results.push(hasGone ? notRun(rule, state) : await runRule(rule, state, now));
+    results.push(hasGone ? notRun(rule, state) : withBaseline(await runRule(rule, state, now), baseline));
   }
   return {
     ...{ url: target.url.href.replace(/\/$/, ""), version, ids: state.ids.ranges, results },
     startedAt: new Date(startedAt).toISOString(),
     durationMs: now() - startedAt,
-    hints: hintsFor(results),
+    hints: [...hintsFor(results), ...baselineHints(results, baseline)],
     secrets: state.secrets,
   };
 }
@@ -125,7 +129,7 @@ async function runRule(rule: Rule, state: RunState, now: () => number, retries =
   try {
     await rule.run(context);
   } catch (error) {
-    if (error instanceof RuleRateLimited && error.retryAfterMs <= retryMsMax && retries < busyRetriesMax) {
+    if (error instanceof RuleBusy && error.retryAfterMs <= retryMsMax && retries < busyRetriesMax) {
       await state.wait(error.retryAfterMs);
       return runRule(rule, state, now, retries + 1);
     }
@@ -133,19 +137,70 @@ async function runRule(rule: Rule, state: RunState, now: () => number, retries =
     else if (error instanceof RuleViolation) context.addFailure(error);
     else throw error;
   }
-  const { failures } = context;
-  const outcome = failures.length > 0 ? "fails" : reason === undefined ? "holds" : "skipped";
+  const { failures, undecided, heldCases } = context;
+  // Where some cases hold, and no other fails, the rule holds as far as it can be checked.
+  if (reason === undefined && undecided.length > 0) reason = undecided.join("; ");
+  const isSkipped = reason !== undefined && (undecided.length === 0 || heldCases === 0);
+  const outcome = failures.length > 0 ? "fails" : isSkipped ? "skipped" : "holds";
   return { rule, outcome, durationMs: now() - startedAt, reason, failures };
 }
 
-/** The number of results with an outcome. */
-export function countOutcome(results: readonly RuleResult[], outcome: Outcome): number {
+function withBaseline(result: RuleResult, baseline: ReadonlyMap<string, string>): RuleResult {
+  const reason = baseline.get(result.rule.id);
+  return result.outcome === "fails" && reason !== undefined
+    ? { ...result, outcome: "known", reason }
+    : result;
+}
+
+function baselineHints(results: readonly RuleResult[], baseline: ReadonlyMap<string, string>): string[] {
+  const held = results.filter(({ rule, outcome }) => outcome === "holds" && baseline.has(rule.id));
+  if (held.length === 0) return [];
+  const ids = held.map(({ rule }) => rule.id).join(", ");
+  return [`The baseline names rules that hold; remove them from it: ${ids}`];
+}
+
+/** The number of results with each outcome. */
+export function countOutcomes(results: readonly RuleResult[]): Readonly<Record<Outcome | "rules", number>> {
+  return {
+    rules: results.length,
+    holds: countOutcome(results, "holds"),
+    fails: countOutcome(results, "fails"),
+    known: countOutcome(results, "known"),
+    skipped: countOutcome(results, "skipped"),
+  };
+}
+
+function countOutcome(results: readonly RuleResult[], outcome: Outcome): number {
   return results.filter((result) => result.outcome === outcome).length;
 }
 
-/** Whether the server conforms: no rule fails, and at least one was checked. */
+/** Whether the server conforms: no rule fails that is not known to, and at least one was checked. */
 export function conforms({ results }: Pick<ConformanceReport, "results">): boolean {
   return countOutcome(results, "fails") === 0 && countOutcome(results, "holds") > 0;
+}
+
+/** Failures with one message, which have one cause. */
+export interface Cause {
+  readonly message: string;
+  /** The first of them, whose requests are reported. */
+  readonly first: { readonly rule: Rule; readonly failure: RuleFailure };
+  /** The rules that fail with it, each with its cases. */
+  readonly rules: ReadonlyMap<Rule, readonly (string | undefined)[]>;
+}
+
+/** Groups failures by their messages: the one of most rules first, then in the order of the rules. */
+export function causesOf(results: readonly RuleResult[]): readonly Cause[] {
+  const causes = new Map<string, Cause & { readonly rules: Map<Rule, (string | undefined)[]> }>();
+  for (const { rule, outcome, failures } of results) {
+    if (outcome !== "fails") continue;
+    for (const failure of failures) {
+      const { message, case: label } = failure;
+      const cause = causes.get(message) ?? { message, first: { rule, failure }, rules: new Map() };
+      causes.set(message, cause);
+      cause.rules.set(rule, [...(cause.rules.get(rule) ?? []), label]);
+    }
+  }
+  return [...causes.values()].toSorted((one, other) => other.rules.size - one.rules.size);
 }
 
 function hintsFor(results: readonly RuleResult[]): string[] {

@@ -1,31 +1,48 @@
 // The report for people.
 
 import type { RuleFailure, Transcript } from "./context.ts";
-import { describeBasis, describeSource, type Level, levels, levelTitles } from "./rule.ts";
-import { type ConformanceReport, countOutcome, type Outcome, type RuleResult } from "./run.ts";
+import { type Basis, bases, describeBasis, describeSource, type Level, levels, levelTitles } from "./rule.ts";
+import {
+  type Cause,
+  type ConformanceReport,
+  causesOf,
+  conforms,
+  countOutcomes,
+  type Outcome,
+  type RuleResult,
+} from "./run.ts";
 import { reportText, transcriptLines } from "./transcript-text.ts";
 
 /** ECMA-48, Select Graphic Rendition. */
 const sgr = { bold: 1, red: 31, green: 32, yellow: 33 } as const;
 type Colour = keyof typeof sgr;
 
-interface TextStyle {
+export interface TextStyle {
   readonly colours: boolean;
 }
 
-const words: Readonly<Record<Outcome, string>> = { holds: "ok", fails: "FAIL", skipped: "skip" };
-const colours: Readonly<Record<Outcome, Colour>> = { holds: "green", fails: "red", skipped: "yellow" };
+const words: Readonly<Record<Outcome, string>> = {
+  holds: "ok",
+  fails: "FAIL",
+  known: "known",
+  skipped: "skip",
+};
+const colours: Readonly<Record<Outcome, Colour>> = {
+  holds: "green",
+  fails: "red",
+  known: "yellow",
+  skipped: "yellow",
+};
 
-/** The lines of a report: every rule with its outcome, each failure with its requests and responses, and the sum. */
+/** The lines of a report: every rule with its outcome, each cause of failures with a request and response, and the sums. */
 export function formatTextReport(report: ConformanceReport, style: TextStyle): string[] {
   const { results, hints, secrets } = report;
-  const failed = results.filter(({ outcome }) => outcome === "fails");
   return [
     ...heading(report, style),
     ...levels.flatMap((level) => levelLines(level, results, secrets, style)),
-    ...failed.flatMap((result) => failureLines(result, secrets, style)),
+    ...causesOf(results).flatMap((cause) => causeLines(cause, secrets, style)),
     ...hints.flatMap((hint) => [hint, ""]),
-    summary(report, style),
+    ...sums(report, style),
   ];
 }
 
@@ -47,45 +64,57 @@ function levelLines(
 ): string[] {
   const results = all.filter(({ rule }) => rule.level === level);
   if (results.length === 0) return [];
-  const holds = countOutcome(results, "holds");
+  const { holds, rules } = countOutcomes(results);
   const width = Math.max(...results.map(({ rule }) => rule.id.length));
   return [
-    paint(`${levelTitles[level]} (${level}: ${holds} of ${results.length} hold)`, "bold", style),
+    paint(`${levelTitles[level]} (${level}: ${holds} of ${rules} hold)`, "bold", style),
     ...results.map(({ rule, outcome, reason }) => {
-      const word = paint(words[outcome].padEnd(4), colours[outcome], style);
-      const note = outcome === "skipped" ? `  (skipped: ${reportText(reason ?? "", secrets)})` : "";
+      const word = paint(words[outcome].padEnd(5), colours[outcome], style);
+      const note = reason === undefined ? "" : `  (${noteOf(outcome)}${reportText(reason, secrets)})`;
       return `  ${word}  ${rule.id.padEnd(width)}  ${rule.title}${note}`;
     }),
     "",
   ];
 }
 
-function failureLines(
-  { rule, failures }: RuleResult,
+function noteOf(outcome: Outcome): string {
+  return { skipped: "skipped: ", known: "known failure: ", holds: "not checked: ", fails: "" }[outcome];
+}
+
+function causeLines(
+  { message, first, rules }: Cause,
   secrets: ReadonlySet<string>,
   style: TextStyle,
 ): string[] {
+  const { rule, failure } = first;
+  const all = Array.from(rules, ([{ id }, cases]) => {
+    const labels = cases.flatMap((label) => (label === undefined ? [] : [reportText(label, secrets)]));
+    return labels.length === 0 ? id : `${id} (${labels.join("; ")})`;
+  });
+  const isAlone = rules.size === 1 && rules.get(rule)?.length === 1;
+  const count = rules.size === 1 ? "" : ` (${rules.size} rules)`;
   return [
-    `${paint("FAIL", "red", style)} ${paint(rule.id, "bold", style)}: ${rule.title}`,
+    `${paint("FAIL", "red", style)} ${paint(`${reportText(message, secrets)}${count}`, "bold", style)}`,
+    ...(isAlone ? [] : [...all.map((text) => `  ${text}`), ""]),
+    `  ${rule.id}: ${rule.title}`,
     `  Required by ${describeBasis(rule.basis)}: ${rule.sources.map(describeSource).join("; ")}`,
-    ...failures.flatMap((failure) => formatFailure(failure, secrets).map((line) => `  ${line}`.trimEnd())),
+    ...failureLines(failure, secrets).map((line) => `  ${line}`.trimEnd()),
     "",
   ];
 }
 
 /** The lines of one failure: the case, the message, and what was sent (>) and received (<). */
-export function formatFailure(failure: RuleFailure, secrets: ReadonlySet<string>): string[] {
+export function failureLines(failure: RuleFailure, secrets: ReadonlySet<string>): string[] {
   const { case: label, message, transcripts, omitted } = failure;
   const name = label === undefined ? "" : `${reportText(label, secrets)}: `;
   return [
-    "",
     `${name}${reportText(message, secrets)}`,
     ...(omitted === 0 ? [] : [`  (after ${omitted} earlier ${omitted === 1 ? "request" : "requests"})`]),
-    ...transcripts.flatMap((transcript) => formatTranscript(transcript, secrets)),
+    ...transcripts.flatMap((transcript) => transcriptText(transcript, secrets)),
   ];
 }
 
-function formatTranscript({ sent, received, problem }: Transcript, secrets: ReadonlySet<string>): string[] {
+function transcriptText({ sent, received, problem }: Transcript, secrets: ReadonlySet<string>): string[] {
   const prefixed = (bytes: Uint8Array, prefix: string) =>
     bytes.length === 0 ? [] : transcriptLines(bytes, secrets).map((line) => `  ${prefix} ${line}`);
   return [
@@ -97,14 +126,29 @@ function formatTranscript({ sent, received, problem }: Transcript, secrets: Read
   ];
 }
 
-function summary({ results, durationMs }: ConformanceReport, style: TextStyle): string {
-  const [holds, fails, skipped] = (["holds", "fails", "skipped"] as const).map((outcome) =>
-    countOutcome(results, outcome),
-  );
-  const text = `${holds} of ${results.length} rules hold, ${fails} do not, ${skipped} were skipped, in ${(durationMs / 1_000).toFixed(1)} s`;
-  return paint(text, fails === 0 ? "green" : "red", style);
+/** A line for each basis, and one for all rules. */
+function sums(report: ConformanceReport, style: TextStyle): string[] {
+  const { results, durationMs } = report;
+  const ofBasis = (basis: Basis) => results.filter(({ rule }) => rule.basis === basis);
+  const present = bases.filter((basis) => ofBasis(basis).length > 0);
+  const seconds = (durationMs / 1_000).toFixed(1);
+  return [
+    ...(present.length === 1 ? [] : present.map((basis) => `${basis}: ${sum(ofBasis(basis))}`)),
+    paint(`${sum(results)}, in ${seconds} s`, conforms(report) ? "green" : "red", style),
+  ];
 }
 
-function paint(text: string, colour: Colour, { colours }: TextStyle): string {
-  return colours ? `\x1b[${sgr[colour]}m${text}\x1b[0m` : text;
+/** Such as "16 of 20 rules hold, 1 does not, 2 are known not to, 1 was skipped". */
+function sum(results: readonly RuleResult[]): string {
+  const { rules, holds, fails, known, skipped } = countOutcomes(results);
+  return [
+    `${holds} of ${rules} rules hold`,
+    `${fails} ${fails === 1 ? "does" : "do"} not`,
+    ...(known === 0 ? [] : [`${known} ${known === 1 ? "is" : "are"} known not to`]),
+    ...(skipped === 0 ? [] : [`${skipped} ${skipped === 1 ? "was" : "were"} skipped`]),
+  ].join(", ");
+}
+
+function paint(text: string, colour: Colour, style: TextStyle): string {
+  return style.colours ? `\x1b[${sgr[colour]}m${text}\x1b[0m` : text;
 }

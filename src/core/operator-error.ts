@@ -2,10 +2,10 @@
 
 /** An error that a command prints as one line, without a stack. Its message contains what to do. */
 export class OperatorError extends Error {
-  /** 1 if the command failed, 2 if its arguments or settings are invalid. */
-  readonly exitCode: 1 | 2;
+  /** 1 if the command failed, 2 if its arguments or settings are invalid, 3 if `conformance` could not check. */
+  readonly exitCode: 1 | 2 | 3;
 
-  constructor(message: string, exitCode: 1 | 2 = 1) {
+  constructor(message: string, exitCode: 1 | 2 | 3 = 1) {
     super(message);
     this.exitCode = exitCode;
   }

@@ -1,24 +1,34 @@
 // Runs rules of the conformance suite in this process.
 
+import { parseBaseline } from "../../src/conformance/command.ts";
 import type { Rule } from "../../src/conformance/rule.ts";
 import { rules as allRules } from "../../src/conformance/rules.ts";
 import { type ConformanceReport, runConformance } from "../../src/conformance/run.ts";
 import { formatTextReport } from "../../src/conformance/text-report.ts";
 import type { Target } from "./http.ts";
 
+/** The rules that `serve` does not keep, with the reasons. */
+export const knownFailures = parseBaseline(
+  await Bun.file(new URL("../../docs/known-failures.txt", import.meta.url)).text(),
+);
+
 export interface CheckOptions {
   readonly rules?: readonly Rule[];
   readonly timeoutMs?: number;
   readonly bodyBytesMax?: number;
+  readonly baseline?: ReadonlyMap<string, string>;
 }
 
 /** Checks a server, and returns the report. */
 export function checkConformance(
   { url, token, ca }: Target,
-  { rules = allRules, timeoutMs = 20_000, bodyBytesMax = 2 ** 20 }: CheckOptions = {},
+  { rules = allRules, timeoutMs = 20_000, bodyBytesMax = 2 ** 20, baseline = new Map() }: CheckOptions = {},
 ): Promise<ConformanceReport> {
   return runConformance({
-    ...{ rules, timeoutMs, version: "0.0.0" },
+    rules,
+    baseline,
+    timeoutMs,
+    version: "0.0.0",
     target: { url: new URL(url), token, ca, bodyBytesMax },
     now: Date.now,
     randomBits: (bits) => crypto.getRandomValues(bits),

@@ -82,26 +82,6 @@ export function oneOf<const Word extends string>(...words: readonly Word[]): (te
   };
 }
 
-/** A list of some of the words, separated by commas. */
-export function listOf<const Word extends string>(...words: readonly Word[]): (text: string) => Word[] {
-  const parseWord = oneOf(...words);
-  return (text) => {
-    try {
-      return text.split(",").map((word) => parseWord(word.trim()));
-    } catch {
-      const list = new Intl.ListFormat("en-GB", { type: "disjunction" }).format(words);
-      throw new InvalidValueError(`is not a list of ${list}, separated by commas`);
-    }
-  };
-}
-
-/** A list of names, separated by commas. */
-export function parseNames(text: string): string[] {
-  const names = text.split(",").map((name) => name.trim());
-  if (names.includes("")) throw new InvalidValueError("is not a list of names, separated by commas");
-  return names;
-}
-
 /** Excludes the characters of ids, quoted cells and line ends, and those of two bytes in UTF-8. */
 export function parseDelimiter(text: string): string {
   const named = delimiterNames.get(text);
@@ -159,23 +139,6 @@ export function parseUrl(text: string): string {
   if (url === null || !/^https?:$/.test(url.protocol))
     throw new InvalidValueError("is not a URL such as https://plants.example/v1");
   return text.replace(/\/$/, "");
-}
-
-/** Without a user, a query and a fragment: a path is appended to it. */
-export function parseBaseUrl(text: string): URL {
-  const url = URL.parse(text);
-  if (url === null || !/^https?:$/.test(url.protocol) || /[?#@]/.test(text))
-    throw new InvalidValueError(
-      "is not a base URL such as https://plants.example/v1, without a user, a query and a fragment",
-    );
-  return url;
-}
-
-/** Any text that can be sent in Authorization. Its errors must not contain the token. */
-export function parseBearerToken(text: string): string {
-  if (!/^[\x21-\x7e]+$/.test(text))
-    throw new InvalidValueError("is not a token: one or more visible ASCII characters without spaces");
-  return text;
 }
 
 /** The iss claim is compared exactly, so a slash at its end is kept. */

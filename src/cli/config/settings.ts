@@ -1,15 +1,11 @@
 // The table of settings. docs/configuration.md lists them, and a test compares the two.
 
-import { levels } from "../../conformance/rule.ts";
 import { formatNames } from "../../operations/format.ts";
 import {
   integer,
-  listOf,
   oneOf,
   parseAddressRanges,
   parseBasePath,
-  parseBaseUrl,
-  parseBearerToken,
   parseDatabaseUrl,
   parseDelimiter,
   parseDuration,
@@ -18,7 +14,6 @@ import {
   parseId,
   parseIssuer,
   parseJwksUrl,
-  parseNames,
   parseOrigins,
   parsePasswordHash,
   parsePort,
@@ -422,51 +417,6 @@ const commandSettings = {
     description:
       "end when standard input ends, as it does when the program that holds its other end exits or is killed",
     parse: parseSwitch,
-  },
-  conformanceUrl: {
-    flag: "--url <url>",
-    required: true,
-    description: "base URL of the server to check, such as https://plants.example/v1; /plants is appended",
-    parse: parseBaseUrl,
-  },
-  conformanceToken: {
-    flag: "--token <token>",
-    required: true,
-    secret: true,
-    description: "bearer token that the server accepts",
-    parse: parseBearerToken,
-  },
-  conformanceLevel: {
-    flag: "--level <levels>",
-    default: levels.join(","),
-    description: "levels to check, separated by commas",
-    parse: listOf(...levels),
-  },
-  conformanceRule: {
-    flag: "--rule <ids>",
-    description: "rules to check, separated by commas, such as ids.limits; all of the levels if not set",
-    parse: parseNames,
-  },
-  conformanceJunit: {
-    flag: "--junit <file>",
-    description: "also write the report as JUnit XML to this file; - prints it instead of the text",
-    parse: parseText,
-  },
-  conformanceJson: {
-    flag: "--json <file>",
-    description: "also write the report as JSON to this file; - prints it instead of the text",
-    parse: parseText,
-  },
-  conformanceCa: {
-    flag: "--ca <file>",
-    description: "certificates in PEM to trust for https instead of those of the system",
-    parse: parseText,
-  },
-  responseSecondsMax: {
-    flag: "--response-seconds-max <seconds>",
-    default: "5",
-    description: "time to connect, and for each response; a slower one is a failure",
-    parse: integer(1, 600),
   },
   recordBytesMax: {
     flag: "--record-bytes-max <bytes>",

@@ -10,6 +10,8 @@ export interface Message {
   start: string;
   headers: [name: string, value: string][];
   body: string;
+  /** The lines of the trailer fields, which are not passed on. */
+  trailers?: string;
 }
 
 /** What a bug may remember. */
@@ -18,6 +20,12 @@ export interface BugState {
   readonly seen: Map<string, string>;
   readonly inFlight: Set<string>;
   count: number;
+}
+
+/** What a bug may remember of a connection. */
+export interface ConnectionState {
+  isAccepted: boolean;
+  readonly id: string;
 }
 
 /** A response instead of that of the server; or no response at all. */
@@ -30,21 +38,33 @@ export interface Bug {
   readonly request?: (
     request: Message,
     state: BugState,
+    connection: ConnectionState,
   ) => Instead | undefined | Promise<Instead | undefined>;
   /** Alters a response in place. */
-  readonly response?: (response: Message, request: Message, state: BugState) => void;
+  readonly response?: (
+    response: Message,
+    request: Message,
+    state: BugState,
+    connection: ConnectionState,
+  ) => void;
   /** Called if the client closes the connection before it gets the response. */
   readonly lost?: (request: Message, state: BugState) => void;
   /** Answers what has not arrived completely: after the first packet, or when the client sends no more. */
   readonly incomplete?: "firstPacket" | "end";
-  /** Closes every connection after one response, and does not say so. */
-  readonly closesSilently?: boolean;
+  /** Closes every connection after so many responses, and does not say so. */
+  readonly closesSilentlyAfter?: number;
+  /** Closes a connection with the first response if a further request has arrived. */
+  readonly dropsPipelined?: boolean;
+  /** Closes a connection when the client sends nothing more. */
+  readonly dropsHalfClosed?: boolean;
   readonly connectionsMax?: number;
   /** Reads the body before it sends 100 Continue. */
   readonly ignoresExpect?: boolean;
 }
 
 const headEnd = "\r\n\r\n";
+/** With trailer fields, which the server does not read. */
+const lastChunk = /(^|\r\n)0+\r\n((?:[\w-]+:[^\r\n]*\r\n)*)\r\n$/;
 
 export class BuggyServer implements Disposable {
   readonly #server: Server;
@@ -94,6 +114,8 @@ export class BuggyServer implements Disposable {
     let isBusy = false;
     let isRaw = false;
     let isEnded = false;
+    let responses = 0;
+    const connection = { isAccepted: false, id: crypto.randomUUID() };
 
     const next = async () => {
       if (isBusy || isRaw) return;
@@ -121,8 +143,11 @@ export class BuggyServer implements Disposable {
       }
       isBusy = true;
       received = received.slice(request.length);
-      await this.#exchange(request.message, socket, upstream);
+      await this.#exchange(request.message, socket, upstream, connection);
       isBusy = false;
+      responses++;
+      const { closesSilentlyAfter, dropsPipelined = false } = this.#bug;
+      if (responses === closesSilentlyAfter || (dropsPipelined && received !== "")) socket.end();
       if (!socket.destroyed) void next();
     };
     socket.on("data", (chunk: Buffer) => {
@@ -132,22 +157,28 @@ export class BuggyServer implements Disposable {
     });
     socket.on("end", () => {
       isEnded = true;
-      if (isRaw) upstream.end();
+      if (this.#bug.dropsHalfClosed) socket.destroy();
+      else if (isRaw) upstream.end();
       else void next();
     });
     socket.on("close", () => upstream.destroy());
   }
 
   /** Passes one request to the server, and its response back. */
-  async #exchange(request: Message, socket: Socket, upstream: Socket): Promise<void> {
-    const { request: alter, response: alterResponse, lost, closesSilently, ignoresExpect } = this.#bug;
+  async #exchange(
+    request: Message,
+    socket: Socket,
+    upstream: Socket,
+    connection: ConnectionState,
+  ): Promise<void> {
+    const { request: alter, response: alterResponse, lost, ignoresExpect } = this.#bug;
     const asSent = structuredClone(request);
     if (lost !== undefined && (await endsSoon(socket))) lost(request, this.#state);
-    const instead = await alter?.(request, this.#state);
+    const instead = await alter?.(request, this.#state, connection);
     if (instead === "hang") return new Promise(() => undefined);
     if (instead === "close") return void socket.destroy();
     const respond = (response: Message) => {
-      alterResponse?.(response, asSent, this.#state);
+      alterResponse?.(response, asSent, this.#state, connection);
       socket.write(serialize(response), "latin1");
     };
     if (instead !== undefined) {
@@ -162,8 +193,7 @@ export class BuggyServer implements Disposable {
     });
     if (raw === undefined) return void socket.destroy();
     respond(parseMessage(raw, ""));
-    if (upstream.readableEnded || closesSilently || !raw.toLowerCase().includes("content-length"))
-      socket.end();
+    if (upstream.readableEnded || !raw.toLowerCase().includes("content-length")) socket.end();
     else upstream.once("end", () => socket.end());
   }
 }
@@ -234,11 +264,7 @@ function takeRequest(
   if (headerValues(message, "expect").length > 0 && rest === "" && !ignoresExpect) return "raw";
   const length = headerValues(message, "content-length").at(-1);
   const isChunked = headerValues(message, "transfer-encoding").length > 0;
-  const bodyEnd = isChunked
-    ? /(?:^|\r\n)0+\r\n\r\n$/.test(rest)
-      ? rest.length
-      : undefined
-    : Number(length ?? 0);
+  const bodyEnd = isChunked ? (lastChunk.test(rest) ? rest.length : undefined) : Number(length ?? 0);
   if (bodyEnd === undefined || rest.length < bodyEnd) {
     if (incomplete === undefined) return isChunked && /^[^\da-f]/i.test(rest) ? "raw" : undefined;
     message.body = rest;
@@ -246,7 +272,8 @@ function takeRequest(
     return { message, length: bytes.length };
   }
   if (Number.isNaN(bodyEnd) || bodyEnd < 0) return "raw";
-  message.body = rest.slice(0, bodyEnd);
+  message.trailers = (isChunked && lastChunk.exec(rest)?.[2]) || "";
+  message.body = isChunked ? rest.replace(lastChunk, "$10\r\n\r\n") : rest.slice(0, bodyEnd);
   return { message, length: head.length + bodyEnd };
 }
 

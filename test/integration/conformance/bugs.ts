@@ -136,6 +136,9 @@ export const bugs: Readonly<Record<string, Bug>> = {
   rejectsIdsWithAPoint: answers(["ids.notations", "ids.notations-beyond-53-bits"], (request) =>
     /[.eE]/.test(idOf(request) ?? "") ? respond(400, errorOf(40002)) : undefined,
   ),
+  rejectsPlusInExponents: answers(["ids.notations"], (request) =>
+    /[eE]\+/.test(idOf(request) ?? "") ? respond(400, errorOf(40002)) : undefined,
+  ),
   readsExponentsAsDoubles: misreadId(["ids.notations-beyond-53-bits"], (id) =>
     /[.eE]/.test(id) && Number.isInteger(Number(id)) ? String(BigInt(Number(id))) : id,
   ),
@@ -237,6 +240,28 @@ export const bugs: Readonly<Record<string, Bug>> = {
       return respond(200, { ...parse(textOf(request)), id: undefined });
     },
   },
+  checksAMomentBeforeItInserts: {
+    breaks: ["idempotence.race-of-different"],
+    request: async (request, { seen }) => {
+      const id = idOf(request);
+      if (id === undefined || !isCreate(request) || withoutToken(request)) return undefined;
+      const isTaken = seen.has(id);
+      await new Promise(setImmediate);
+      if (!isTaken && seen.has(id)) return respond(200, { ...parse(textOf(request)), id: undefined });
+      seen.set(id, "");
+      return undefined;
+    },
+  },
+  losesConcurrentCreates: {
+    breaks: ["idempotence.concurrent-stored"],
+    request: async (request, state) => {
+      state.count++;
+      await new Promise(setImmediate);
+      const isAlone = state.count === 1;
+      state.count--;
+      return isAlone ? undefined : respond(200, { ...parse(textOf(request)), id: undefined });
+    },
+  },
   failsWhereAnotherInsertedFirst: {
     breaks: ["idempotence.race-of-equal"],
     request: async (request, { inFlight }) => {
@@ -267,6 +292,36 @@ export const bugs: Readonly<Record<string, Bug>> = {
   },
 
   // The operation.
+  authenticatesTheConnection: {
+    breaks: ["contract.token-of-each-request"],
+    request: (request, { token }, connection) => {
+      if (headerValues(request, "authorization")[0] === `Bearer ${token}`) connection.isAccepted = true;
+      if (connection.isAccepted) setHeader(request, "Authorization", `Bearer ${token}`);
+      return undefined;
+    },
+  },
+  readsTheTokenToASpace: altersRequestHeader(["contract.token-checked"], "Authorization", ([first]) =>
+    first?.split(" ").slice(0, 2).join(" "),
+  ),
+  readsTheTokenToAComma: altersRequestHeader(["contract.token-checked"], "Authorization", ([first]) =>
+    first?.replace(/,.*/, ""),
+  ),
+  failsOnSurrogates: answers(["contract.no-server-error"], (request) =>
+    textOf(request).includes("\\ud800") ? respond(500, errorOf(50000)) : undefined,
+  ),
+  writesErrorsAsFloats: {
+    breaks: ["contract.error-members"],
+    response: (response) => setText(response, textOf(response).replace(/("error":\d+)/, "$1.0")),
+  },
+  writesMembersTwice: {
+    breaks: ["contract.create-with-tag"],
+    response: (response) => setText(response, textOf(response).replace(/("name":"[^"]*")/, "$1,$1")),
+  },
+  declaresLatin1: altersHeader(
+    ["contract.response-media-type"],
+    "Content-Type",
+    "application/json; charset=iso-8859-1",
+  ),
   returnsTheId: altersBody(["contract.plant-members"], [200], (body, request) => ({
     id: Number(idOf(request)),
     ...body,
@@ -288,6 +343,18 @@ export const bugs: Readonly<Record<string, Bug>> = {
   ),
   trimsText: misreadText(["contract.text-unchanged", "idempotence.similar-content"], (text) =>
     text.replaceAll(/(?<=:")\s+|\s+(?="[,}])/g, ""),
+  ),
+  normalizesLineEnds: misreadText(["contract.text-unchanged"], (text) => text.replaceAll("\\r\\n", "\\n")),
+  readsC1AsWindows1252: misreadText(["contract.text-unchanged"], (text) => text.replaceAll("\u0080", "€")),
+  replacesNoncharacters: misreadText(["contract.text-unchanged"], (text) =>
+    text.replaceAll("\uffff", "\ufffd"),
+  ),
+  comparesMembersWithoutCase: altersBody(["contract.unknown-members"], [200], (body, request) => ({
+    ...body,
+    name: fieldOf(request, "Name") ?? body.name,
+  })),
+  rejectsEscapedSlashes: answers(["contract.json-forms"], (request) =>
+    textOf(request).includes("\\/") ? respond(400, errorOf(40001)) : undefined,
   ),
   storesThreeBytesOfACharacter: misreadText(
     ["contract.text-unchanged", "idempotence.similar-content"],
@@ -431,7 +498,7 @@ export const bugs: Readonly<Record<string, Bug>> = {
   },
   sendsNoAllow: altersHeader(["errors.other-method", "http.interface-description-methods"], "Allow"),
   returns404ForAMethod: {
-    breaks: ["errors.other-method", "http.head"],
+    breaks: ["errors.other-method"],
     response: (response) => {
       if (statusOf(response) === 405) response.start = "HTTP/1.1 404 Not Found";
     },
@@ -459,7 +526,29 @@ export const bugs: Readonly<Record<string, Bug>> = {
   },
 
   // HTTP.
-  closesConnections: { breaks: ["http.keep-alive"], closesSilently: true },
+  closesConnections: { breaks: ["http.keep-alive"], closesSilentlyAfter: 1 },
+  closesAfterFiveRequests: { breaks: ["http.keep-alive"], closesSilentlyAfter: 5 },
+  dropsPipelinedRequests: { breaks: ["http.pipelining"], dropsPipelined: true },
+  dropsHalfClosedConnections: { breaks: ["http.half-close"], dropsHalfClosed: true },
+  rejectsTrailers: answers(["http.trailers"], ({ trailers = "" }) =>
+    trailers === "" ? undefined : respond(400, errorOf(40000)),
+  ),
+  needsAccept: answers(["http.optional-fields"], (request) =>
+    headerValues(request, "accept").length === 0 ? respond(406, errorOf(40600)) : undefined,
+  ),
+  comparesAccept: answers(["http.optional-fields"], (request) =>
+    headerValues(request, "accept")[0] === "application/json" ? undefined : respond(406, errorOf(40600)),
+  ),
+  needsAUserAgent: answers(["http.optional-fields"], (request) =>
+    headerValues(request, "user-agent").length === 0 ? respond(403, errorOf(40300)) : undefined,
+  ),
+  mislabelsItsCoding: {
+    breaks: ["http.optional-fields"],
+    response: (response, request) => {
+      if (headerValues(request, "accept-encoding").some((value) => value.includes("gzip")))
+        setHeader(response, "Content-Encoding", "gzip");
+    },
+  },
   losesItsPlaceAfterAnError: {
     breaks: ["http.keep-alive-after-unread-body"],
     request: (_, state) => (state.count++ === 1 ? "hang" : undefined),
@@ -473,6 +562,18 @@ export const bugs: Readonly<Record<string, Bug>> = {
     },
   },
   acceptsTenConnections: { breaks: ["http.many-connections"], connectionsMax: 10 },
+  sendsChunksToHttp10: {
+    breaks: ["http.http-1.0"],
+    response: (response, request) => {
+      if (!request.start.endsWith("HTTP/1.0")) return;
+      setHeader(response, "Content-Length");
+      setHeader(response, "Transfer-Encoding", "chunked");
+      response.body = `${response.body.length.toString(16)}\r\n${response.body}\r\n0\r\n\r\n`;
+    },
+  },
+  comparesTheCodingOfChunks: answers(["http.chunked-request"], (request) =>
+    headerValues(request, "transfer-encoding")[0] === "Chunked" ? respond(501, errorOf(50100)) : undefined,
+  ),
   rejectsChunks: answers(["http.chunked-request"], (request) =>
     headerValues(request, "transfer-encoding").length > 0 ? respond(411, errorOf(41100)) : undefined,
   ),
@@ -524,6 +625,14 @@ export const bugs: Readonly<Record<string, Bug>> = {
   sendsNoDate: altersHeader(["http.date"], "Date"),
   allowsCaches: altersHeader(["http.no-store"], "Cache-Control", "max-age=60"),
   repeatsRequestIds: altersHeader(["http.request-id", "http.request-id-returned"], "X-Request-Id", "1"),
+  repeatsTheRequestIdOfAConnection: {
+    breaks: ["http.request-id"],
+    response: (response, _request, _state, { id }) => setHeader(response, "X-Request-Id", id),
+  },
+  numbersRequestsByTime: {
+    breaks: ["http.request-id"],
+    response: (response) => setHeader(response, "X-Request-Id", `r${Math.trunc(Date.now() / 10)}`),
+  },
   returnsAnyRequestId: {
     breaks: ["http.request-id-returned"],
     response: (response, request) => {

@@ -1,0 +1,346 @@
+// The command that checks a server: its options, its files and its exit codes.
+
+import {
+  accessSync,
+  closeSync,
+  constants,
+  openSync,
+  readFileSync,
+  readSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname } from "node:path";
+import type { Target } from "./context.ts";
+import { formatJsonReport } from "./json-report.ts";
+import { formatJunitReport } from "./junit-report.ts";
+import { type Basis, bases, describeBasis, levels, type Rule } from "./rule.ts";
+import { rules as allRules, isRuleName, selectRules } from "./rules.ts";
+import {
+  type ConformanceReport,
+  conforms,
+  countOutcomes,
+  findConnectionProblem,
+  runConformance,
+} from "./run.ts";
+import { formatTextReport } from "./text-report.ts";
+
+export const description =
+  "check any server against the rules of the Plant Store contract, and print which hold";
+
+/** The options by their names, as --NAME. One without an argument is a switch. */
+export const options = {
+  url: {
+    argument: "url",
+    description: "base URL of the server to check, such as https://plants.example/v1; /plants is appended",
+  },
+  token: { argument: "token", description: "bearer token that the server accepts" },
+  basis: {
+    argument: "bases",
+    description: `check the rules of: ${bases.join(", ")}, separated by commas, or all (default: contract; all with --rule)`,
+  },
+  rule: {
+    argument: "names",
+    description: `check only these rules, such as ids.limits, or these levels: ${levels.join(", ")}`,
+  },
+  skip: { argument: "names", description: "leave these rules or levels out" },
+  baseline: {
+    argument: "file",
+    description: "rules that are known to fail, one a line, each with the reason after a space",
+  },
+  list: { description: "print the rules that would be checked, and check nothing" },
+  junit: {
+    argument: "file",
+    description: "also write the report as JUnit XML to this file; - prints it instead of the text",
+  },
+  json: {
+    argument: "file",
+    description: "also write the report as JSON to this file; - prints it instead of the text",
+  },
+  ca: {
+    argument: "file",
+    description: "certificates in PEM to trust for https instead of those of the system",
+  },
+  "response-seconds-max": {
+    argument: "seconds",
+    description: "time to connect, and for each response; a slower one is a failure (default: 5)",
+  },
+  "body-bytes-max": {
+    argument: "bytes",
+    description: "the server's limit of a body, for the rules of that limit (default: 1048576)",
+  },
+} as const satisfies Readonly<Record<string, { readonly argument?: string; readonly description: string }>>;
+
+export type OptionName = keyof typeof options;
+
+export const help = `The run creates plants with random ids, which the report names, and changes and
+deletes nothing. Each option can be given as PLANTSTORE_CONFORMANCE_ and its
+name, such as PLANTSTORE_CONFORMANCE_URL. Other users of a machine can read the
+arguments of a command, so give a token that matters as
+PLANTSTORE_CONFORMANCE_TOKEN, or the name of a file with it as
+PLANTSTORE_CONFORMANCE_TOKEN_FILE.
+
+Exit codes: 0 if every rule that was checked holds, 1 if one does not, 2 if the
+command was called incorrectly, 3 if the server could not be checked.`;
+
+/** The values of options; true for a switch. */
+export type OptionValues = Readonly<Partial<Record<OptionName, string | true>>>;
+
+export interface CommandContext {
+  readonly version: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly colours: boolean;
+  /** Prints lines to standard output. */
+  readonly print: (lines: readonly string[]) => Promise<void>;
+  /** Replaces the line of the progress; undefined where nobody sees it. */
+  readonly showProgress: ((text: string) => void) | undefined;
+}
+
+/** The command cannot do what it was asked for. The message is one line. */
+export class CommandError extends Error {
+  /** 2 if the command was called incorrectly, 3 if the server could not be checked. */
+  readonly exitCode: 2 | 3;
+
+  constructor(message: string, exitCode: 2 | 3 = 2) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+/** The name of a file that means standard output. */
+const standardOutput = "-";
+
+/** Runs the command, and returns its exit code. Rejects with a CommandError. */
+export async function runCommand(given: OptionValues, context: CommandContext): Promise<0 | 1 | 3> {
+  const values = withEnvironment(given, context.environment);
+  const rules = rulesToRun(values);
+  if (values.list !== undefined) {
+    await context.print(listLines(rules));
+    return 0;
+  }
+  const target = targetOf(values);
+  const { baseline: path } = values;
+  const baseline = typeof path === "string" ? parseBaseline(readText(path, "--baseline")) : new Map();
+  const timeoutMs = 1_000 * integerOf(values, "response-seconds-max", 5, 600);
+  checkReportFiles(values);
+
+  const problem = await findConnectionProblem(target, timeoutMs);
+  if (problem !== undefined)
+    throw new CommandError(`${problem}; start the server, or correct --url${caAdvice(problem)}`, 3);
+
+  const { showProgress } = context;
+  const report = await runConformance({
+    target,
+    rules,
+    baseline,
+    timeoutMs,
+    version: context.version,
+    now: Date.now,
+    randomBits: (bits) => crypto.getRandomValues(bits),
+    wait: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+    onRule: showProgress && ((rule, index) => showProgress(`${index + 1}/${rules.length} ${rule.id}`)),
+  });
+  showProgress?.("");
+  await writeReports(report, values, context);
+  if (conforms(report)) return 0;
+  return countOutcomes(report.results).fails > 0 ? 1 : 3;
+}
+
+function withEnvironment(given: OptionValues, environment: CommandContext["environment"]): OptionValues {
+  const values: Partial<Record<OptionName, string | true>> = {};
+  for (const name of Object.keys(options) as OptionName[]) {
+    const value = given[name] ?? environment[variableOf(name)];
+    if (value !== undefined && value !== "") values[name] = value;
+  }
+  const tokenFile = environment[`${variableOf("token")}_FILE`];
+  if (values.token === undefined && tokenFile !== undefined)
+    values.token = readText(tokenFile, `${variableOf("token")}_FILE`).trim();
+  return values;
+}
+
+function variableOf(name: OptionName): string {
+  return `PLANTSTORE_CONFORMANCE_${name.toUpperCase().replaceAll("-", "_")}`;
+}
+
+function rulesToRun(values: OptionValues): readonly Rule[] {
+  const only = namesOf(values, "rule");
+  const skip = namesOf(values, "skip");
+  for (const [option, names] of [
+    ["rule", only],
+    ["skip", skip],
+  ] as const) {
+    const unknown = names.find((name) => !isRuleName(name));
+    if (unknown !== undefined)
+      throw new CommandError(
+        `--${option}: there is no rule ${JSON.stringify(unknown)}, and no such level; --list names them`,
+      );
+  }
+  const rules = selectRules({ bases: basesOf(values), only, skip });
+  if (rules.length === 0) throw new CommandError("--basis, --rule and --skip leave no rule to check");
+  return rules;
+}
+
+function basesOf(values: OptionValues): readonly Basis[] {
+  const names =
+    values.basis === undefined ? [values.rule === undefined ? "contract" : "all"] : listOf(values, "basis");
+  if (names.length === 1 && names[0] === "all") return bases;
+  return names.map((name) => {
+    const basis = bases.find((each) => each === name);
+    if (basis === undefined)
+      throw new CommandError(`--basis: ${JSON.stringify(name)} is none of ${bases.join(", ")} and all`);
+    return basis;
+  });
+}
+
+function namesOf(values: OptionValues, name: "rule" | "skip"): readonly string[] {
+  return values[name] === undefined ? [] : listOf(values, name);
+}
+
+function listOf(values: OptionValues, name: OptionName): string[] {
+  return String(values[name])
+    .split(",")
+    .map((each) => each.trim());
+}
+
+function integerOf(values: OptionValues, name: OptionName, byDefault: number, max: number): number {
+  const value = Number(values[name] ?? byDefault);
+  if (!Number.isInteger(value) || value < 1 || value > max)
+    throw new CommandError(`--${name}: ${JSON.stringify(values[name])} is not an integer from 1 to ${max}`);
+  return value;
+}
+
+function targetOf(values: OptionValues): Target {
+  const url = urlOf(required(values, "url"));
+  const token = required(values, "token");
+  // The message does not repeat it.
+  if (!/^[\x21-\x7e]+$/.test(token))
+    throw new CommandError(
+      "--token: the value is not a token: one or more visible ASCII characters without spaces",
+    );
+  return {
+    url,
+    token,
+    ca: typeof values.ca === "string" ? readText(values.ca, "--ca") : undefined,
+    bodyBytesMax: integerOf(values, "body-bytes-max", 2 ** 20, 2 ** 30),
+  };
+}
+
+function required(values: OptionValues, name: OptionName): string {
+  const value = values[name];
+  if (typeof value !== "string")
+    throw new CommandError(`--${name} is required; give it, or set ${variableOf(name)}`);
+  return value;
+}
+
+function urlOf(text: string): URL {
+  if (!/^https?:\/\//i.test(text) || /[?#@]/.test(text) || !URL.canParse(text))
+    throw new CommandError(
+      `--url: ${JSON.stringify(text)} is not a base URL such as https://plants.example/v1, without a user, a query and a fragment`,
+    );
+  return new URL(text);
+}
+
+/** Parses a baseline: ids of rules with their reasons. Empty lines, and those that begin with #, are comments. */
+export function parseBaseline(text: string): ReadonlyMap<string, string> {
+  const lines = text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "" && !line.startsWith("#"));
+  return new Map(
+    lines.map((line) => {
+      const [, id = "", reason = ""] = /^(\S+)\s*(.*)$/.exec(line) ?? [];
+      if (!allRules.some((rule) => rule.id === id))
+        throw new CommandError(`--baseline: there is no rule ${JSON.stringify(id)}; --list names them`);
+      return [id, reason === "" ? "in the baseline" : reason];
+    }),
+  );
+}
+
+function listLines(rules: readonly Rule[]): string[] {
+  const width = Math.max(...rules.map(({ id }) => id.length));
+  return rules.map(
+    ({ id, basis, title }) => `${id.padEnd(width)}  ${describeBasis(basis).padEnd(12)}  ${title}`,
+  );
+}
+
+function readText(path: string, option: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw new CommandError(`${option}: ${messageOf(error)}`);
+  }
+}
+
+function caAdvice(problem: string): string {
+  return /certificate|self.signed|issuer/i.test(problem) ? ", or give its certificate as --ca" : "";
+}
+
+/** The formats of files, each with the beginning by which a file is recognized that may be replaced. */
+const reports = [
+  {
+    option: "junit",
+    start: '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="Plant Store conformance',
+    lines: formatJunitReport,
+  },
+  {
+    option: "json",
+    start: '{\n  "formatVersion":',
+    lines: (report: ConformanceReport) => [formatJsonReport(report)],
+  },
+] as const;
+
+/** Throws a CommandError before the run where a report could not be written after it, or would replace another file. */
+function checkReportFiles(values: OptionValues): void {
+  if (values.junit === standardOutput && values.json === standardOutput)
+    throw new CommandError("--junit - and --json - both print to standard output; give one of them a file");
+  for (const { option, start } of reports) {
+    const path = values[option];
+    if (typeof path !== "string" || path === standardOutput) continue;
+    try {
+      const stat = statSync(path, { throwIfNoEntry: false });
+      accessSync(stat === undefined ? dirname(path) : path, constants.W_OK);
+      if (stat?.isDirectory()) throw new CommandError(`--${option}: ${path} is a directory; name a file`);
+      if (stat?.isFile() && stat.size > 0 && !startsWith(path, start))
+        throw new CommandError(`--${option}: ${path} exists, and is not such a report; choose another file`);
+    } catch (error) {
+      if (error instanceof CommandError) throw error;
+      throw new CommandError(`--${option}: the report could not be written: ${messageOf(error)}`);
+    }
+  }
+}
+
+function startsWith(path: string, start: string): boolean {
+  const descriptor = openSync(path, "r");
+  try {
+    const bytes = Buffer.alloc(start.length);
+    readSync(descriptor, bytes);
+    return bytes.toString("latin1") === start;
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+async function writeReports(
+  report: ConformanceReport,
+  values: OptionValues,
+  { colours, print }: CommandContext,
+): Promise<void> {
+  for (const { option, lines } of reports) {
+    const path = values[option];
+    if (typeof path === "string" && path !== standardOutput) writeReport(path, lines(report));
+  }
+  const printed = reports.find(({ option }) => values[option] === standardOutput);
+  await print(printed === undefined ? formatTextReport(report, { colours }) : printed.lines(report));
+}
+
+function writeReport(path: string, lines: readonly string[]): void {
+  try {
+    writeFileSync(path, `${lines.join("\n")}\n`);
+  } catch (error) {
+    throw new CommandError(`the report could not be written: ${messageOf(error)}; choose another file`, 3);
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

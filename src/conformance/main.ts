@@ -1,0 +1,62 @@
+// The program of the package plantstore-conformance, for Node.
+
+import { parseArgs } from "node:util";
+import { version } from "../../package.json";
+import { CommandError, description, help, type OptionValues, options, runCommand } from "./command.ts";
+
+const name = "plantstore-conformance";
+
+function helpText(): string {
+  const rows = Object.entries(options).map(([option, { description, ...rest }]) => [
+    `--${option}${"argument" in rest ? ` <${rest.argument}>` : ""}`,
+    description,
+  ]);
+  const width = Math.max(...rows.map(([flag = ""]) => flag.length));
+  const lines = rows.map(([flag = "", text]) => `  ${flag.padEnd(width)}  ${text}`);
+  return `Usage: ${name} --url <url> --token <token> [options]\n\n${description}\n\n${lines.join("\n")}\n\n${help}`;
+}
+
+type Arguments = OptionValues & { readonly help?: boolean; readonly version?: boolean };
+
+function parse(): Arguments {
+  const types = Object.entries(options).map(([option, value]) => [
+    option,
+    { type: "argument" in value ? "string" : "boolean" },
+  ]);
+  const switches = { help: { type: "boolean", short: "h" }, version: { type: "boolean" } };
+  try {
+    return parseArgs({ options: { ...Object.fromEntries(types), ...switches } }).values;
+  } catch (error) {
+    throw new CommandError((error as Error).message);
+  }
+}
+
+async function print(lines: readonly string[]): Promise<void> {
+  // Its reader may exit.
+  process.stdout.on("error", () => undefined);
+  process.stdout.write(`${lines.join("\n")}\n`);
+}
+
+async function main(): Promise<number> {
+  const { help: isHelp, version: isVersion, ...values } = parse();
+  if (isHelp === true || isVersion === true) {
+    await print([isHelp === true ? helpText() : version]);
+    return 0;
+  }
+  const { NO_COLOR = "", TERM } = process.env;
+  return runCommand(values, {
+    version,
+    environment: process.env,
+    colours: process.stdout.isTTY && NO_COLOR === "" && TERM !== "dumb",
+    print,
+    showProgress: process.stderr.isTTY ? (text) => process.stderr.write(`\r\x1b[K${text}`) : undefined,
+  });
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  if (!(error instanceof CommandError)) throw error;
+  process.stderr.write(`${name}: ${error.message}\n`);
+  process.exitCode = error.exitCode;
+}
