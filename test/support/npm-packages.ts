@@ -9,7 +9,7 @@ const root = new URL("../..", import.meta.url).pathname;
 
 /** Packs the client, and returns the path of the tarball. */
 export function packClient(folder: TemporaryFolder): Promise<string> {
-  return packCopy(["packages/client/src", "packages/client"], "packages/client", folder);
+  return packCopy(["packages/client", "packages/build-library.ts"], "packages/client", folder);
 }
 
 /** Packs the server, and returns the path of the tarball. */
@@ -21,7 +21,7 @@ export function packServer(folder: TemporaryFolder): Promise<string> {
 /** Packs a package in a copy, since its prepack script writes its dist/; what is not needed for that stays out. */
 function packCopy(paths: readonly string[], directory: string, folder: TemporaryFolder): Promise<string> {
   const copy = folder.file("copy");
-  for (const path of ["package.json", "tsconfig.json", "scripts", ...paths]) {
+  for (const path of ["package.json", "tsconfig.json", ...paths]) {
     cpSync(join(root, path), join(copy, path), { recursive: true });
   }
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));

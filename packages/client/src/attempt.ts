@@ -56,7 +56,7 @@ async function send(
       // A redirect that is followed could turn the POST into a GET, or send the token to another host.
       redirect: "manual",
     });
-    return await parseResponse(response);
+    return await parseResponse(response, responseBytesMin + 6 * body.length);
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     return new PlantStoreNetworkError(`No response from ${url}: ${reason}`, { cause });
@@ -79,17 +79,29 @@ function rejectOnAbort(signal: AbortSignal): Promise<never> {
   });
 }
 
+/**
+ * The bytes of a response that are always read. A Plant may have six bytes for each UTF-16 code unit of the request, such as
+ * `\\u00e9`.
+ */
+const responseBytesMin = 2 ** 20;
+
 /** Rejects as fetch does if the body does not arrive. */
 async function parseResponse(
   response: Response,
+  bytesMax: number,
 ): Promise<Plant | PlantStoreError | PlantStoreInvalidResponseError> {
   const { status, headers } = response;
-  const text = await response.text();
   const details = {
     status,
     contentType: headers.get("content-type") ?? "",
     retryAfterMs: parseRetryAfter(headers),
   };
+  const text = await readText(response, bytesMax);
+  if (text === undefined)
+    return new PlantStoreInvalidResponseError(
+      `The response is not the Plant Store's: status ${status} with over ${bytesMax} bytes. Check baseUrl, and any proxy in between.`,
+      details,
+    );
   const json = parseJson(text);
   if (status === 200) {
     const plant = toPlant(json);
@@ -99,6 +111,25 @@ async function parseResponse(
     if (error !== undefined) return new PlantStoreError(error.message, { ...details, code: error.code });
   }
   return new PlantStoreInvalidResponseError(describe(details, text), details);
+}
+
+/** The text of a body; undefined, and the rest is not read, if it has more bytes. */
+async function readText({ body }: Response, bytesMax: number): Promise<string | undefined> {
+  const reader = body?.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  for (let bytes = 0; reader !== undefined; ) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    bytes += value.length;
+    if (bytes > bytesMax) {
+      // An error of the connection does not matter any more.
+      reader.cancel().catch(() => undefined);
+      return undefined;
+    }
+    text += decoder.decode(value, { stream: true });
+  }
+  return text + decoder.decode();
 }
 
 function toPlant(json: unknown): Plant | undefined {

@@ -1,5 +1,7 @@
 // The types of plants, and the exact JSON of a NewPlant.
 
+import { exactId, toExactJson } from "./exact-json.ts";
+
 /** The optional fields of a plant, which are texts; a test compares them with openapi.yaml. */
 export const optionalFields = ["tag"] as const;
 type OptionalField = (typeof optionalFields)[number];
@@ -21,24 +23,7 @@ export interface NewPlant extends Readonly<Partial<Record<OptionalField, string 
 }
 
 /** The JSON of a plant with its exact id. Throws a TypeError for an inexact id; the server validates everything else. */
-export function newPlantJson({ id, ...plant }: NewPlant): string {
-  // JSON.stringify throws for a bigint, so the id is added separately. It writes these fields only, and no undefined one.
-  const rest = JSON.stringify(plant, ["name", ...optionalFields]).slice(1);
-  return `{"id":${exactId(id)}${rest === "}" ? "" : ","}${rest}`;
-}
-
-/** The id as a bigint. Throws a TypeError for a number that is not a safe integer. */
-export function exactId(id: unknown): bigint {
-  if (typeof id === "bigint") return id;
-  if (typeof id !== "number") {
-    throw new TypeError(
-      `"id" must be a bigint or a safe integer, but is ${id === null ? "null" : `a ${typeof id}`}`,
-    );
-  }
-  if (!Number.isSafeInteger(id)) {
-    throw new TypeError(
-      `"id" must be a bigint or a safe integer, but is the number ${id}; use a bigint for large ids, such as 9007199254740993n`,
-    );
-  }
-  return BigInt(id);
+export function newPlantJson({ id, name, ...others }: NewPlant): string {
+  const optional = Object.fromEntries(optionalFields.map((field) => [field, others[field]]));
+  return toExactJson({ id: exactId(id), name, ...optional });
 }

@@ -1,7 +1,7 @@
 // A running sandbox: its addresses, and calls that control it.
 
 import { setTimeout as delay } from "node:timers/promises";
-import { exactId } from "../../client/src/plant.ts";
+import { exactId } from "../../client/src/exact-json.ts";
 import { Control } from "./control.ts";
 import type {
   AnyId,

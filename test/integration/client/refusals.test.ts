@@ -161,3 +161,33 @@ test.each<[what: string, body: string, init: ResponseInit, says: string]>([
     expect(listener.requests).toBe(1);
   },
 );
+
+test("a response without an end is a PlantStoreInvalidResponseError, and is not read on", async () => {
+  let isCancelled = false;
+  using listener = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: () =>
+      new Response(
+        new ReadableStream({
+          pull: (controller) => controller.enqueue(new Uint8Array(65_536)),
+          cancel() {
+            isCancelled = true;
+          },
+        }),
+      ),
+  });
+  const client = new PlantStoreClient({ baseUrl: listener.url, token: "pst_x" });
+  const error = await rejectionOf(client.createPlant(plant));
+  expect(error).toMatchObject({ name: "PlantStoreInvalidResponseError", status: 200 });
+  expect((error as Error).message).toContain("status 200 with over 1048");
+  while (!isCancelled) await Bun.sleep(1);
+});
+
+test("a plant whose JSON is six times as long as it was sent is read", async () => {
+  const name = "é".repeat(500_000);
+  const body = `{"name":"${"\\u00e9".repeat(500_000)}"}`;
+  using listener = new CannedListener([body, { status: 200 }]);
+  const client = new PlantStoreClient({ baseUrl: listener.url, token: "pst_x" });
+  expect(await client.createPlant({ id: 1n, name })).toEqual({ name });
+});

@@ -157,7 +157,16 @@ test("a browser's bundle imports nothing, and works in a realm that has nothing 
   const code = (await built.outputs[0]?.text()) ?? "";
   expect(code).not.toMatch(/\bimport\b|\brequire\(|\bBun\b|\bprocess\b|\bBuffer\b|\bglobal\b/);
 
-  const browserHas = { fetch, URL, AbortController, AbortSignal, setTimeout, clearTimeout, performance };
+  const browserHas = {
+    TextDecoder,
+    fetch,
+    URL,
+    AbortController,
+    AbortSignal,
+    setTimeout,
+    clearTimeout,
+    performance,
+  };
   const realm = vm.createContext({ ...browserHas });
   expect(vm.runInContext("typeof Bun + typeof process + typeof Buffer", realm)).toBe("undefined".repeat(3));
 

@@ -1,4 +1,21 @@
-// JSON with integers of any length: Node 20's JSON.parse does not give the digits of a number to its reviver.
+// Exact ids, and JSON with integers of any length, for the client and for the sandbox in tests. Node 20's JSON.parse does not
+// give the digits of a number to its reviver, and its JSON.stringify rejects a bigint.
+
+/** The id as a bigint. Throws a TypeError for a number that is not a safe integer. */
+export function exactId(id: unknown): bigint {
+  if (typeof id === "bigint") return id;
+  if (typeof id !== "number") {
+    throw new TypeError(
+      `"id" must be a bigint or a safe integer, but is ${id === null ? "null" : `a ${typeof id}`}`,
+    );
+  }
+  if (!Number.isSafeInteger(id)) {
+    throw new TypeError(
+      `"id" must be a bigint or a safe integer, but is the number ${id}; use a bigint for large ids, such as 9007199254740993n`,
+    );
+  }
+  return BigInt(id);
+}
 
 const number = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
@@ -13,7 +30,8 @@ export function parseExactJson(text: string): unknown {
 /** As JSON.stringify, but a bigint is a number with its exact digits. */
 export function toExactJson(value: unknown): string {
   if (typeof value === "bigint") return String(value);
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  // A function or a symbol has no JSON.
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
   if (Array.isArray(value)) return `[${value.map(toExactJson).join(",")}]`;
   const members = Object.entries(value).filter(([, member]) => member !== undefined);
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${toExactJson(member)}`).join(",")}}`;

@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { parse as parseLossless, stringify } from "lossless-json";
-import { parseExactJson, toExactJson } from "../../../packages/sandbox/src/exact-json.ts";
+import { parseExactJson, toExactJson } from "../../../packages/client/src/exact-json.ts";
 
 test.each([
   ["9007199254740991", 9007199254740991],

@@ -1,4 +1,4 @@
-// Builds a library as an ES module and as CommonJS, with types for each: what npm run build:client and build:sandbox run.
+// Builds a library as an ES module and as CommonJS, with types for each: what packages/*/build.ts run.
 
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
