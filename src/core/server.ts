@@ -165,6 +165,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   await tokens.start();
   resources.defer(() => tokens.stop());
   const authenticator = await createAuthenticator(tokens, options.identityProvider, {
+    creatorKey: (name) => store.tokens.creatorKey(name),
     wallNow,
     resources,
     emit,
@@ -279,17 +280,26 @@ async function createAuthenticator(
   tokens: TokenCache,
   identityProvider: IdentityProvider | undefined,
   {
+    creatorKey,
     wallNow,
     resources,
     emit,
-  }: { readonly wallNow: () => number; readonly resources: AsyncDisposableStack; readonly emit: Emit },
+  }: {
+    readonly creatorKey: (name: string) => Promise<number>;
+    readonly wallNow: () => number;
+    readonly resources: AsyncDisposableStack;
+    readonly emit: Emit;
+  },
 ): Promise<Authenticator> {
   if (identityProvider === undefined) return new Authenticator(tokens, undefined);
 
   // Loading it takes 11 ms of processor time.
   const { JwtVerifier } = await import("./auth/jwt-verifier.ts");
-  const jwts = new JwtVerifier(identityProvider, wallNow, (error) =>
-    emit({ kind: "jwksRefreshFailed", reason: errorMessage(error) }),
+  const jwts = new JwtVerifier(
+    identityProvider,
+    wallNow,
+    (error) => emit({ kind: "jwksRefreshFailed", reason: errorMessage(error) }),
+    creatorKey,
   );
   jwts.start();
   resources.defer(() => jwts.stop());

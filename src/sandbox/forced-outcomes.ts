@@ -345,7 +345,7 @@ interface Choice {
 }
 
 /** Of the bodies that are read to choose a rule, before it is known from whom they are. */
-const sandboxCaller: Caller = { key: "sandbox", name: "sandbox" };
+const sandboxCaller = { key: "sandbox" };
 
 /** A rate limit by which each create is over the burst of its caller. */
 class ExhaustedRateLimit extends RateLimit {

@@ -45,16 +45,24 @@ export class JwtVerifier {
   readonly #keys: JwksCache;
   readonly #now: () => number;
   readonly #onKeyError: (error: unknown) => void;
+  readonly #creatorKey: (name: string) => Promise<number>;
 
   /**
    * @param now milliseconds since the epoch
    * @param onKeyError called when the keys cannot be fetched, or one of them cannot be used
+   * @param creatorKey the key of a caller in the store, see TokenStore
    */
-  constructor(provider: IdentityProvider, now: () => number, onKeyError: (error: unknown) => void) {
+  constructor(
+    provider: IdentityProvider,
+    now: () => number,
+    onKeyError: (error: unknown) => void,
+    creatorKey: (name: string) => Promise<number>,
+  ) {
     this.#provider = provider;
     this.#keys = new JwksCache(provider, provider, onKeyError);
     this.#now = now;
     this.#onKeyError = onKeyError;
+    this.#creatorKey = creatorKey;
   }
 
   /** Starts to fetch the provider's keys. Until the first fetch succeeds, JWTs are `unavailable`. */
@@ -96,15 +104,25 @@ export class JwtVerifier {
         clockTolerance: clockSecondsMax,
         currentDate: new Date(this.#now()),
       });
-      const verified = toVerifiedToken(jwt, issuer);
-      if (verified === undefined) return claimMismatch;
-      keys.addVerified(hash, verified);
+      const expiresAt = expiryOf(jwt);
+      if (expiresAt === undefined) return claimMismatch;
+      const caller = await this.#toCaller(jwt.payload);
+      const verified = { caller, expiresAt };
+      // Otherwise the next request with the token looks its creator up again.
+      if (caller.creator !== null) keys.addVerified(hash, verified);
       return this.#checkExpiry(verified);
     } catch (error) {
       if (error instanceof errors.JWKSNoMatchingKey) return "unknownKey";
       if (isKeyError(error)) this.#onKeyError(error);
       return toApiError(error);
     }
+  }
+
+  async #toCaller(payload: JWTPayload): Promise<Caller> {
+    const identity = identityOf(payload, this.#provider.issuer);
+    // A store that cannot be reached refuses the plant itself.
+    const creator = await this.#creatorKey(identity.name).catch(() => null);
+    return { ...identity, creator };
   }
 
   /** Exact to the millisecond, without the clock tolerance of the other claims. */
@@ -121,21 +139,20 @@ function isCanonicalBase64url(part: string): boolean {
   return Buffer.from(part, "base64url").toString("base64url") === part;
 }
 
-/** Undefined where a claim or header that jose does not check is not that of an access token for this service. */
-function toVerifiedToken(
-  { payload, protectedHeader }: JWTVerifyResult,
-  issuer: string,
-): VerifiedToken | undefined {
+/**
+ * When a token expires, in milliseconds since the epoch; undefined where a claim or header that jose does not check is not that
+ * of an access token for this service.
+ */
+function expiryOf({ payload, protectedHeader }: JWTVerifyResult): number | undefined {
   const { exp = Number.POSITIVE_INFINITY, cnf } = payload;
   const { typ = "JWT" } = protectedHeader;
   if (exp > expSecondsMax || typeof typ !== "string" || !accessTokenTypes.test(typ)) return undefined;
   // RFC 7800: the holder must prove possession of a key, for which this interface has no means.
-  if (cnf !== undefined) return undefined;
-  return { caller: toCaller(payload, issuer), expiresAt: exp * 1_000 };
+  return cnf === undefined ? exp * 1_000 : undefined;
 }
 
 /** The subject, or the client where there is none (RFC 9068, section 2.2; OpenID Connect Core 1.0, section 2). */
-function toCaller(payload: JWTPayload, issuer: string): Caller {
+function identityOf(payload: JWTPayload, issuer: string): Pick<Caller, "key" | "name"> {
   for (const claim of ["sub", "client_id", "azp"]) {
     const name = payload[claim];
     if (typeof name === "string" && name !== "") return { key: `jwt ${issuer} ${claim} ${name}`, name };

@@ -339,7 +339,7 @@ export class TokenCache {
 
 function toCachedToken(record: TokenRecord): CachedToken {
   return {
-    caller: { key: record.hash, name: record.name },
+    caller: { key: record.hash, name: record.name, creator: record.creator },
     record,
     activeUntil: activeUntil(record),
     usedAt: Number.NEGATIVE_INFINITY,

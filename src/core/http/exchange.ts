@@ -86,7 +86,7 @@ export class Exchange implements PendingCreate, BodyOwner {
   }
 
   get creator(): number | null {
-    return null;
+    return this.caller?.creator ?? null;
   }
 
   /** Responds to a create, once it has its outcome. */

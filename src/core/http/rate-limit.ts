@@ -63,7 +63,7 @@ export class RateLimit {
   }
 
   /** Counts one create of a caller, or several as one. */
-  consume({ key }: Caller, creates = 1): RateLimitResult {
+  consume({ key }: Pick<Caller, "key">, creates = 1): RateLimitResult {
     // Whole milliseconds, so that sums and differences of times are exact.
     const now = Math.floor(this.#now());
     const window = this.#getWindow(key, now);

@@ -1,9 +1,8 @@
 // The interface of a storage engine. Each engine is a folder beside this file.
 
 import { type NewPlant, type Plant, plantsEqual } from "../contract/plant.ts";
-import { OperatorError } from "../operator-error.ts";
 import type { EditOutcome, PlantEdit } from "./plant-edit.ts";
-import type { Creation, PlantIndexes, PlantReader } from "./plant-reader.ts";
+import type { PlantIndexes, PlantReader } from "./plant-reader.ts";
 import type { SqlAccess, SqlConnection } from "./sql-connection.ts";
 import type { TokenStore } from "./token-store.ts";
 
@@ -95,22 +94,23 @@ export interface ExportFilter {
   readonly tag?: string | undefined;
   /** Only plants with an id greater than this. */
   readonly sinceId?: bigint | undefined;
-  /** Whether each plant comes with its creation; rejects with an OperatorError without the index "newest". */
+  /** Whether each plant comes with its creation. */
   readonly withCreation?: boolean | undefined;
+}
+
+/** When and by whom a plant was created; null where that is unknown. */
+export interface Creation {
+  /** Milliseconds since the epoch, by the clock of the server. */
+  readonly createdAt: number | null;
+  /** The name of the token, or of an identity provider's subject. */
+  readonly token: string | null;
 }
 
 /** A plant of an export. Its id is a bigint or its exact decimal digits, whichever the engine returns. */
 export interface StoredPlant extends Plant {
   readonly id: bigint | string;
-  /** Null where it was not recorded; undefined unless the export has creations. */
-  readonly creation?: Omit<Creation, "id"> | null;
-}
-
-/** The error of an export with creations from a store that does not record them. */
-export function noCreations(): OperatorError {
-  return new OperatorError(
-    'the store does not record creations; "plantstore index create newest" does it from then on',
-  );
+  /** Undefined unless the export has creations. */
+  readonly creation?: Creation;
 }
 
 /** The size of a store. */

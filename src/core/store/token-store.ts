@@ -11,11 +11,22 @@ export interface NewToken {
   readonly expiresAt: number | null;
 }
 
+/** The characters of a creator's name that are stored: PostgreSQL indexes at most 2,704 bytes. */
+const creatorCharactersMax = 200;
+
+/** The name of a creator as every engine can store it. */
+export function toCreatorName(name: string): string {
+  const characters = Array.from(name.toWellFormed().replaceAll("\0", "\ufffd"));
+  return characters.slice(0, creatorCharactersMax).join("");
+}
+
 /** A token as it is stored. */
 export interface TokenRecord extends NewToken {
   /** From this time on it is not accepted, as a rotation has replaced it; null if none has. */
   readonly overlapEndsAt: number | null;
   readonly revokedAt: number | null;
+  /** The key of its name, which is stored with the plants that it creates; null if a server of an earlier version issued it. */
+  readonly creator: number | null;
   /** The start of the last minute in which a server accepted it; null if none has. */
   readonly lastUsedAt: number | null;
 }
@@ -164,6 +175,9 @@ export interface TokenStore {
    */
   readChanges(since: number): Promise<TokensRead>;
 
+  /** The key that is stored with the plants of a creator, which is a token or a subject of the identity provider. */
+  creatorKey(name: string): Promise<number>;
+
   /** The tokens with these hashes that are not revoked; other tokens of their names may be among them. */
   find(hashes: readonly string[]): Promise<TokenRecord[]>;
 
@@ -185,6 +199,7 @@ export const tokenStoreMethods = {
   list: "read",
   readActive: "read",
   readChanges: "read",
+  creatorKey: "write",
   find: "read",
   removeEnded: "write",
 } as const satisfies Readonly<Record<keyof TokenStore, "read" | "write">>;
@@ -199,6 +214,7 @@ export interface TokenRow {
   /** When older tokens of the name end; null if no rotation issued this one. */
   readonly predecessors_end_at: bigint | string | null;
   readonly last_used_at: bigint | string | null;
+  readonly creator: bigint | number | null;
   /** The revision of its last change; 0 if that was before schema version 3. */
   readonly revision: bigint | string;
 }
@@ -246,9 +262,10 @@ function toTokenRecord(row: TokenRow, overlapEndsAt: number | null): TokenRecord
     overlapEndsAt,
     revokedAt: numberOrNull(row.revoked_at),
     lastUsedAt: numberOrNull(row.last_used_at),
+    creator: numberOrNull(row.creator),
   };
 }
 
-function numberOrNull(value: bigint | string | null): number | null {
+function numberOrNull(value: bigint | string | number | null): number | null {
   return value === null ? null : Number(value);
 }

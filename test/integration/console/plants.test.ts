@@ -102,7 +102,10 @@ for (const engine of engines) {
           createdAt: expect.any(String),
           token: "ci",
         });
-        expect((await client.read("plant?id=60")).json).toMatchObject({ createdAt: null, token: null });
+        expect((await client.read("plant?id=60")).json).toMatchObject({
+          createdAt: expect.any(String),
+          token: "ci",
+        });
         expect((await client.read("inventory")).json).toMatchObject({
           created: { hour: 60, day: 60, week: 60, month: 60 },
         });
@@ -232,15 +235,14 @@ for (const engine of engines) {
       expect((await list(client, { text: "9223372036854775807" })).plants).toMatchObject([
         {
           ...{ id: "9223372036854775807", name: "x".repeat(300), tag: "long", isTruncated: true },
-          ...{ createdAt: null, token: null },
+          createdAt: expect.any(String),
         },
       ]);
       expect((await client.read("plant?id=9007199254740993")).json).toMatchObject({
         id: "9007199254740993",
         name: "\u202e<script>\n",
         tag: null,
-        createdAt: null,
-        token: null,
+        createdAt: expect.any(String),
       });
       expect((await client.read("plant?id=5")).json).toBeNull();
       const exported = await fetch(`${await server.adminUrl()}/console/api/plants/export`);

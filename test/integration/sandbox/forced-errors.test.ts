@@ -161,7 +161,7 @@ test("50300 equals that of a full queue", async () => {
 /** Parts of a handler with a caller whom every token belongs to, and with a store that does not work. */
 function brokenDependencies(events: unknown[]): ServerHandlerDependencies {
   return {
-    authenticator: { authenticate: () => ({ key: "caller", name: "caller" }) },
+    authenticator: { authenticate: () => ({ key: "caller", name: "caller", creator: null }) },
     rateLimit: undefined,
     bodyReader: new BodyReader({ bodyBytesMax: 1_000, inFlightBytesMax: 1_000, arrivalMsMax: 1_000 }),
     groupCommit: {

@@ -129,7 +129,7 @@ describeCitus("plantstore migrate --distribute citus", () => {
     for (const sql of [
       `CREATE USER ${role}`,
       `GRANT SELECT ON plantstore_schema TO ${role}`,
-      `GRANT SELECT, INSERT ON plants TO ${role}`,
+      `GRANT SELECT, INSERT ON plants, creators TO ${role}`,
       `GRANT SELECT, INSERT, UPDATE, DELETE ON tokens TO ${role}`,
     ])
       await cluster.coordinator.query(name, sql);

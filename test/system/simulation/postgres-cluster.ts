@@ -22,8 +22,7 @@ export interface Fate {
 const states = ["40001", "40P01", "53300", "57P01", "57014", "53100", "08006", "54000"];
 
 /** The statements of PostgresPlants and Primary. */
-const columnNames = ["id", ...textFields];
-const isInsert = /^INSERT INTO plants \([a-z, ]+\) (?:VALUES|SELECT \* FROM unnest)/i;
+const isInsert = /^INSERT INTO plants \([a-z_, ]+\) (?:VALUES|SELECT \$1::int8, \* FROM unnest)/i;
 const isSelect = /^SELECT [a-z, ]+, current_setting\('synchronous_standby_names'/i;
 const isLock = /FOR KEY SHARE/;
 const isCheck = /^SELECT current_setting\('transaction_read_only'\)/;
@@ -236,16 +235,18 @@ function toJson(row: Row): string {
 
 const calm = { cut: 0, error: 0, stall: 0 };
 
-/** The rows of a list of VALUES, or of an array for each column. */
-function toRows(values: Statement["values"]): Row[] {
+/** The rows of an INSERT: the time of all, then a list of VALUES, or an array for each column. */
+function toRows([_time, ...values]: Statement["values"]): Row[] {
+  const columnNames = ["id", "creator", ...textFields];
   const width = columnNames.length;
   const columns = (
     values.every(Array.isArray)
       ? values
       : columnNames.map((_, column) => values.filter((_, index) => index % width === column))
   ) as (string | null)[][];
-  return (columns[0] ?? []).map((id, index) => {
-    const texts = textFields.map((field, column) => [field, columns[column + 1]?.[index] ?? null]);
+  const [ids = [], , ...columnsOfTexts] = columns;
+  return ids.map((id, index) => {
+    const texts = textFields.map((field, column) => [field, columnsOfTexts[column]?.[index] ?? null]);
     const row = Object.fromEntries(texts) as PlantColumns;
     if (id === null || row.name === null) throw new Error("A row without an id or a name");
     return { ...row, id: BigInt(id) };

@@ -128,14 +128,15 @@ function parseBind(body: Buffer): Value[] {
 }
 
 const arrayHeaderBytes = 20;
-const int8Oid = 20;
+const [int8Oid, int4Oid] = [20, 23];
 
 function parseArray(bytes: Buffer): (string | null)[] {
-  const isInt8 = bytes.readInt32BE(8) === int8Oid;
+  const oid = bytes.readInt32BE(8);
   const { elements } = parseElements(bytes, arrayHeaderBytes, bytes.readInt32BE(12));
   return elements.map((element) => {
     if (element === null) return null;
-    return isInt8 ? String(element.readBigInt64BE()) : element.toString();
+    if (oid === int8Oid) return String(element.readBigInt64BE());
+    return oid === int4Oid ? String(element.readInt32BE()) : element.toString();
   });
 }
 

@@ -11,7 +11,7 @@ test("the document describes every route, and nothing else", async () => {
   const sandbox = new Sandbox({ token: "sandbox", seed: undefined, adminNames: [], trustedProxies: [] });
   const store = await sandbox.openStore(() => undefined);
   const handlerDependencies = {
-    authenticator: { authenticate: () => ({ key: "", name: "" }) },
+    authenticator: { authenticate: () => ({ key: "", name: "", creator: null }) },
     rateLimit: undefined,
     bodyReader: new BodyReader({ bodyBytesMax: 1, inFlightBytesMax: 1, arrivalMsMax: 1 }),
     groupCommit: { create: () => undefined, isFullFor: () => false },

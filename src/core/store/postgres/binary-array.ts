@@ -2,11 +2,12 @@
 // an element is null, the type of the elements, length and lower bound of the dimension, then each element after its length.
 // In batches of 20 the text format took 12 % more of the client's time, and 4 % more of PostgreSQL's; it also needs quotes.
 
-const oids = { int8: 20, text: 25 } as const;
+const oids = { int8: 20, int4: 23, text: 25 } as const;
 
 const headerBytes = 20;
 const lengthBytes = 4;
 const int8Bytes = 8;
+const int4Bytes = 4;
 
 /** The length of a null. */
 const nullLength = -1;
@@ -23,6 +24,17 @@ export function toInt8Array(values: readonly bigint[]): Buffer {
     offset = bytes.writeBigInt64BE(value, offset);
   }
   return bytes;
+}
+
+/** An int4[]. */
+export function toInt4Array(values: readonly (number | null)[]): Buffer {
+  const bytes = Buffer.allocUnsafe(headerBytes + values.length * (lengthBytes + int4Bytes));
+  let offset = writeHeader(bytes, "int4", values.length, values.includes(null));
+  for (const value of values) {
+    offset = bytes.writeInt32BE(value === null ? nullLength : int4Bytes, offset);
+    if (value !== null) offset = bytes.writeInt32BE(value, offset);
+  }
+  return bytes.subarray(0, offset);
 }
 
 /** A text[]; undefined is a null. */

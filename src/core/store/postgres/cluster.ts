@@ -10,6 +10,9 @@ export interface ClusterSupport {
   /** Rejects with an OperatorError if the schema must be changed on another node. */
   assertMayMigrate(connection: PoolClient): Promise<void>;
 
+  /** Gives every node a copy of a new table, if the store is distributed over the cluster. */
+  copyTable(connection: PoolClient, table: string): Promise<void>;
+
   /** Makes one of two transactions fail that change tokens on different nodes at the same time. */
   serializeTokenChange(connection: PoolClient): Promise<void>;
 

@@ -242,6 +242,12 @@ export async function begin(connection: PoolClient, mode = "", limits: Limits = 
   assertSafe(config, config.settings, results[1]?.rows[0]);
 }
 
+/** From here on statements of the transaction wait at most so long for a lock. */
+export async function limitLockWaits(connection: PoolClient, lockMs: number): Promise<void> {
+  if ((connection as unknown as StoreClient).config.settings === undefined) return;
+  await connection.query(`SELECT set_config('lock_timeout', '${lockMs}', true)`);
+}
+
 /** Whether a server can set the parameters for one transaction. Rejects if the connection is lost. */
 export function supportsSettings(
   client: Client,

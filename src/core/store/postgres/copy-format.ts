@@ -1,8 +1,8 @@
 // Plants in the text format of COPY (PostgreSQL manual, "COPY", "Text Format"): columns are separated by tabs, rows end with
 // a line feed, \N is null, and backslash, tab, line feed and carriage return are escaped with a backslash.
 
-import { type NewPlant, type Plant, textFields, toNewPlant } from "../../contract/plant.ts";
-import type { StoredPlant } from "../plant-store.ts";
+import { type Plant, textFields, toNewPlant } from "../../contract/plant.ts";
+import type { NewEntry, StoredPlant } from "../plant-store.ts";
 
 const special = /[\\\t\n\r]/;
 const specials = /[\\\t\n\r]/g;
@@ -20,16 +20,16 @@ const unescaped: Readonly<Record<string, string>> = {
 
 const lastField = textFields.length - 1;
 
-/** Formats plants as rows. */
-export function toCopyText(plants: readonly NewPlant[]): string {
+/** Formats entries as rows of the id, the texts, the time and the creator. */
+export function toCopyText(entries: readonly NewEntry[], createdAt: number): string {
   let text = "";
-  for (const plant of plants) {
+  for (const { plant, creator } of entries) {
     text += plant.id;
     for (const field of textFields) {
       const value = plant[field];
       text += value === undefined ? "\t\\N" : `\t${escapeText(value)}`;
     }
-    text += "\n";
+    text += `\t${createdAt}\t${creator ?? "\\N"}\n`;
   }
   return text;
 }
@@ -55,17 +55,14 @@ export function fromCopyText(text: string): StoredPlant[] {
   return plants;
 }
 
-/** The same, each row with the number, time and token of the creation. */
+/** The same, each row with the time and the creator. */
 export function fromCopyTextWithCreations(text: string): StoredPlant[] {
   const lines = text.split("\n").slice(0, -1);
   return lines.map((line) => {
     const [id, ...values] = line.split("\t").map(fromCopyValue);
-    const [position, createdAt, token] = values.slice(textFields.length);
+    const [createdAt = null, token = null] = values.slice(textFields.length);
     const columns = Object.fromEntries(textFields.map((field, index) => [field, values[index]]));
-    const creation =
-      typeof position === "string"
-        ? { createdAt: typeof createdAt === "string" ? Number(createdAt) : null, token: token ?? null }
-        : null;
+    const creation = { createdAt: createdAt === null ? null : Number(createdAt), token };
     return { ...toNewPlant(id ?? "", columns as unknown as Plant), creation };
   });
 }

@@ -3,40 +3,145 @@
 
 import { OperatorError } from "../../operator-error.ts";
 import type { ClusterSupport } from "./cluster.ts";
-import { begin } from "./connection.ts";
+import { begin, limitLockWaits } from "./connection.ts";
+import { creatorKey } from "./creators.ts";
 import { DatabaseError, type Pool, type PoolClient } from "./driver.ts";
 import { isUndefinedTable } from "./errors.ts";
 import type { Primary } from "./primary.ts";
 
-const migrations: readonly (readonly string[])[] = [
+/** SQL, or a function for what depends on the store. */
+type Change = string | ((connection: PoolClient, cluster: SchemaCluster) => Promise<void>);
+
+type SchemaCluster = Pick<ClusterSupport, "assertMayMigrate" | "copyTable">;
+
+/**
+ * The changes of each version, by transaction: the last one also stores the version. An upgrade that ends in between is
+ * repeated, so a version of several transactions finds what the first ones have done.
+ */
+const migrations: readonly (readonly (readonly Change[])[])[] = [
   [
-    `CREATE TABLE plants (
+    [
+      `CREATE TABLE plants (
        id   bigint PRIMARY KEY,
        name text NOT NULL,
        tag  text
      )`,
-    `CREATE TABLE tokens (
+      `CREATE TABLE tokens (
        hash       text PRIMARY KEY,
        name       text NOT NULL,
        created_at bigint NOT NULL,
        expires_at bigint,
        revoked_at bigint
      )`,
+    ],
   ],
 
   // Rotation, which stores in the new token when the older tokens of its name end, and the last use.
   [
-    "ALTER TABLE tokens ADD COLUMN predecessors_end_at bigint",
-    "ALTER TABLE tokens ADD COLUMN last_used_at bigint",
+    [
+      "ALTER TABLE tokens ADD COLUMN predecessors_end_at bigint",
+      "ALTER TABLE tokens ADD COLUMN last_used_at bigint",
+    ],
   ],
 
   // Finds the tokens that have changed, and those of a name, without a full scan.
   [
-    "ALTER TABLE tokens ADD COLUMN revision bigint NOT NULL DEFAULT 0",
-    "CREATE INDEX tokens_by_revision ON tokens (revision)",
-    "CREATE INDEX tokens_by_name ON tokens (name, revoked_at)",
+    [
+      "ALTER TABLE tokens ADD COLUMN revision bigint NOT NULL DEFAULT 0",
+      "CREATE INDEX tokens_by_revision ON tokens (revision)",
+      "CREATE INDEX tokens_by_name ON tokens (name, revoked_at)",
+    ],
+  ],
+
+  // When and by whom each plant was created; null where that is unknown. No plant is rewritten. Servers of earlier versions
+  // go on meanwhile, so the lock that excludes them is held for the first transaction only, and the last one, which reads all
+  // plants for the index, only makes them wait.
+  [
+    [
+      "CREATE TABLE IF NOT EXISTS creators (id integer PRIMARY KEY, name text NOT NULL UNIQUE)",
+      (connection, cluster) => cluster.copyTable(connection, "creators"),
+      grantCreators,
+      dropArrivalTriggers,
+      "ALTER TABLE plants ADD COLUMN IF NOT EXISTS created_at bigint, ADD COLUMN IF NOT EXISTS creator integer",
+      "ALTER TABLE tokens ADD COLUMN IF NOT EXISTS creator integer",
+    ],
+    [storeCreatorsOfTokens, takeOverArrivals, "DROP TABLE IF EXISTS imported_plants"],
+    [
+      "DROP INDEX IF EXISTS plants_by_name",
+      "DROP INDEX IF EXISTS plants_by_tag",
+      "CREATE INDEX IF NOT EXISTS plants_by_creation ON plants (created_at) WHERE created_at IS NOT NULL",
+    ],
   ],
 ];
+
+/** The time limit of one change: the largest read or rewrite a large table. */
+const changeMsMax = 6 * 3_600_000;
+
+/** How long a change waits for its lock: creates queue behind it. */
+const lockMsMax = 500;
+
+/** Who may read and insert tokens may do so with creators. */
+async function grantCreators(connection: PoolClient): Promise<void> {
+  const { rows } = await connection.query<{ role: string; privilege: string }>(
+    `SELECT DISTINCT coalesce(quote_ident(rolname), 'PUBLIC') AS role, privilege_type AS privilege
+     FROM pg_class CROSS JOIN LATERAL aclexplode(relacl) AS granted LEFT JOIN pg_roles ON pg_roles.oid = grantee
+     WHERE pg_class.oid = 'tokens'::regclass AND grantee <> relowner AND privilege_type IN ('SELECT', 'INSERT')`,
+  );
+  for (const { role, privilege } of rows) await connection.query(`GRANT ${privilege} ON creators TO ${role}`);
+}
+
+async function storeCreatorsOfTokens(connection: PoolClient): Promise<void> {
+  const { rows } = await connection.query<{ name: string }>(
+    "SELECT DISTINCT name FROM tokens WHERE creator IS NULL",
+  );
+  for (const { name } of rows) {
+    const key = await creatorKey(connection, name);
+    await connection.query("UPDATE tokens SET creator = $1 WHERE name = $2 AND creator IS NULL", [key, name]);
+  }
+}
+
+/** Whether the optional index "newest" of earlier versions exists, and recorded times and tokens already. */
+async function findArrivals(connection: PoolClient): Promise<{ exist: boolean; areComplete: boolean }> {
+  const { rows } = await connection.query<{ exist: boolean; complete: boolean }>(
+    `SELECT to_regclass('plant_arrivals') IS NOT NULL AS exist,
+            to_regclass('plant_arrivals_by_id') IS NOT NULL AS complete`,
+  );
+  return { exist: rows[0]?.exist ?? false, areComplete: rows[0]?.complete ?? false };
+}
+
+async function dropArrivalTriggers(connection: PoolClient): Promise<void> {
+  if (!(await findArrivals(connection)).exist) return;
+  for (const name of ["plants_arrive", "plants_depart"]) {
+    await connection.query(`DROP TRIGGER IF EXISTS ${name} ON plants`);
+    await connection.query(`DROP FUNCTION IF EXISTS ${name}`);
+  }
+}
+
+/** Moves what the index recorded into the plants. */
+async function takeOverArrivals(connection: PoolClient): Promise<void> {
+  const { exist, areComplete } = await findArrivals(connection);
+  if (areComplete) {
+    const { rows } = await connection.query<{ token: string }>(
+      "SELECT DISTINCT token FROM plant_arrivals WHERE token IS NOT NULL",
+    );
+    for (const { token } of rows) await creatorKey(connection, token);
+    await runLong(
+      connection,
+      `UPDATE plants SET created_at = entry.created_at, creator = entry.creator
+       FROM (SELECT DISTINCT ON (plant_arrivals.id)
+                    plant_arrivals.id, plant_arrivals.created_at, creators.id AS creator
+             FROM plant_arrivals LEFT JOIN creators ON creators.name = token
+             ORDER BY plant_arrivals.id, position DESC) AS entry
+       WHERE plants.id = entry.id AND plants.created_at IS NULL`,
+    );
+  }
+  if (exist) await connection.query("DROP TABLE plant_arrivals");
+}
+
+async function runLong(connection: PoolClient, text: string): Promise<void> {
+  const statement = { text, query_timeout: changeMsMax };
+  await connection.query(statement);
+}
 
 /** The schema version that this program works with. */
 export const newestVersion = migrations.length;
@@ -63,17 +168,25 @@ export async function assertSchema(primary: Primary): Promise<void> {
  * Creates the schema or upgrades it to this program's version; safe when several servers start at once. Writes nothing if it
  * has that version. Returns whether there was none before.
  */
-export async function migrate(
-  primary: Primary,
-  cluster: Pick<ClusterSupport, "assertMayMigrate">,
-): Promise<boolean> {
+export async function migrate(primary: Primary, cluster: SchemaCluster): Promise<boolean> {
   const version = await primary.withRetry(schemaVersion);
   assertNotNewer(version ?? 0);
   if (version === newestVersion) return false;
   await primary.withRetryOnConnection((connection) => cluster.assertMayMigrate(connection));
+  let wasCreated = false;
   try {
     await primary.withRetryOnConnection(createVersionTable);
-    return await primary.withRetryOnConnection(upgrade);
+    for (const [index, transactions] of migrations.entries()) {
+      if (index < (version ?? 0)) continue;
+      for (const [step, changes] of transactions.entries()) {
+        const stored = step === transactions.length - 1 ? index + 1 : undefined;
+        const hasChanged = await primary.withRetryOnConnection((connection) =>
+          upgrade(connection, cluster, { from: index, changes, nextVersion: stored }),
+        );
+        if (index === 0) wasCreated = hasChanged;
+      }
+    }
+    return wasCreated;
   } catch (error) {
     if (!(error instanceof DatabaseError)) throw error;
     const advice =
@@ -106,22 +219,38 @@ async function createVersionTable(connection: PoolClient): Promise<void> {
   }
 }
 
-/** Returns whether there was no schema before. */
-async function upgrade(connection: PoolClient): Promise<boolean> {
-  await begin(connection);
+/** Makes some changes of an upgrade from a version, unless another server has upgraded from it; then stores the next version. Returns whether it made them. */
+async function upgrade(
+  connection: PoolClient,
+  cluster: SchemaCluster,
+  {
+    from,
+    changes,
+    nextVersion,
+  }: {
+    readonly from: number;
+    readonly changes: readonly Change[];
+    readonly nextVersion: number | undefined;
+  },
+): Promise<boolean> {
+  await begin(connection, "", { statementMs: changeMsMax });
   await connection.query(
     "INSERT INTO plantstore_schema (only_row, version) VALUES (true, 0) ON CONFLICT (only_row) DO NOTHING",
   );
-  // A second server waits here, and then finds the newest version.
-  const { rows } = await connection.query<{ version: number }>(
-    "SELECT version FROM plantstore_schema FOR UPDATE",
-  );
+  // A second server waits here, and then finds a later version.
+  await runLong(connection, "SELECT 1 FROM plantstore_schema FOR UPDATE");
+  const { rows } = await connection.query<{ version: number }>("SELECT version FROM plantstore_schema");
   const version = rows[0]?.version ?? 0;
   assertNotNewer(version);
-  for (const statement of migrations.slice(version).flat()) await connection.query(statement);
-  await connection.query("UPDATE plantstore_schema SET version = $1", [newestVersion]);
+  if (version === from) {
+    await limitLockWaits(connection, lockMsMax);
+    for (const change of changes)
+      await (typeof change === "string" ? runLong(connection, change) : change(connection, cluster));
+    if (nextVersion !== undefined)
+      await connection.query("UPDATE plantstore_schema SET version = $1", [nextVersion]);
+  }
   await connection.query("COMMIT");
-  return version === 0;
+  return version === from;
 }
 
 function assertNotNewer(version: number): void {

@@ -202,8 +202,8 @@ export class PostgresPlantQueries implements PlantQueries, CreationQueries {
 
   async creations(ids: readonly bigint[]): Promise<Creation[]> {
     const rows = await this.#rows<{ id: string; created_at: string | null; token: string | null }>(
-      `SELECT DISTINCT ON (id) id, created_at, token FROM plant_arrivals WHERE id = ANY ($1::int8[])
-       ORDER BY id, position DESC`,
+      `SELECT plants.id, created_at, creators.name AS token FROM plants LEFT JOIN creators ON creators.id = creator
+       WHERE plants.id = ANY ($1::int8[])`,
       [toArray(ids)],
     );
     return rows.map(({ id, created_at, token }) => ({

@@ -14,12 +14,11 @@ import {
   compareWithStored,
   type ExportFilter,
   type NewEntry,
-  noCreations,
   type OnUnavailable,
   type Outcome,
   type StoredPlant,
 } from "../plant-store.ts";
-import { toInt8Array, toTextArray } from "./binary-array.ts";
+import { toInt4Array, toInt8Array, toTextArray } from "./binary-array.ts";
 import { begin, type HostPool, socketOf, timerMsMax, withLockLimit } from "./connection.ts";
 import { fromCopyText, fromCopyTextWithCreations, toCopyText } from "./copy-format.ts";
 import {
@@ -27,7 +26,6 @@ import {
   copyTo,
   DatabaseError,
   escapeLiteral,
-  type Pool,
   type PoolClient,
   type QueryConfig,
 } from "./driver.ts";
@@ -45,9 +43,13 @@ interface PlantRow extends PlantColumns {
   readonly id: string;
 }
 
-/** The columns of a plant, in the order in which they are written and read. */
+/** The columns of a plant, in the order in which they are read. */
 const columns = ["id", ...textFields];
 const columnList = columns.join(", ");
+
+/** The columns that an INSERT writes. The first has one value for all rows of a batch. */
+const insertedColumns = ["created_at", "id", "creator", ...textFields];
+const perRow = insertedColumns.length - 1;
 
 /** The result of inserting rows: the ids that were created, and the plants that were already stored. */
 interface InsertResult {
@@ -59,7 +61,7 @@ interface InsertResult {
 const copyRowsMin = 2_000;
 
 /** Rows of one INSERT: the protocol counts the parameters, one for each column of each row, in 16 bits. */
-const insertRowsMax = Math.floor(60_000 / columns.length);
+const insertRowsMax = Math.floor(60_000 / perRow);
 
 const uniqueViolation = "23505";
 
@@ -93,8 +95,7 @@ export class PostgresPlants {
   }
 
   /** Commits a batch, and after an error of some row each plant by itself. See PlantStore.create. */
-  async create(entries: readonly NewEntry[]): Promise<Outcome[]> {
-    const batch = entries.map(({ plant }) => plant);
+  async create(batch: readonly NewEntry[]): Promise<Outcome[]> {
     try {
       return await this.#primary.withRetry((pool) => this.#commit(pool, batch));
     } catch (error) {
@@ -139,7 +140,7 @@ export class PostgresPlants {
     return editing.catch(rejectForOperator);
   }
 
-  async #commit(pool: HostPool, batch: readonly NewPlant[]): Promise<Outcome[]> {
+  async #commit(pool: HostPool, batch: readonly NewEntry[]): Promise<Outcome[]> {
     const outcomes = await commitBesideLocks(pool, batch, this.#locked);
     if (outcomes.includes("unavailable"))
       this.#onUnavailable("other transactions hold plants with the same ids");
@@ -147,14 +148,14 @@ export class PostgresPlants {
   }
 
   /** Commits each plant of a batch by itself; replays and conflicts need no write. */
-  async #commitEach(batch: readonly NewPlant[], mayWrite: boolean): Promise<Outcome[]> {
+  async #commitEach(batch: readonly NewEntry[], mayWrite: boolean): Promise<Outcome[]> {
     try {
       const stored = await this.#primary.once((pool) => selectDurable(pool, batch));
       const outcomes: Outcome[] = [];
-      for (const plant of batch) {
-        const found = stored.get(plant.id);
-        if (found !== undefined) outcomes.push(compareWithStored(found, plant));
-        else outcomes.push(mayWrite ? await this.#commitSingly(plant) : "unavailable");
+      for (const entry of batch) {
+        const found = stored.get(entry.plant.id);
+        if (found !== undefined) outcomes.push(compareWithStored(found, entry.plant));
+        else outcomes.push(mayWrite ? await this.#commitSingly(entry) : "unavailable");
       }
       return outcomes;
     } catch (error) {
@@ -164,9 +165,9 @@ export class PostgresPlants {
     }
   }
 
-  async #commitSingly(plant: NewPlant): Promise<Outcome> {
+  async #commitSingly(entry: NewEntry): Promise<Outcome> {
     try {
-      const [outcome = "unavailable"] = await this.#primary.once((pool) => this.#commit(pool, [plant]));
+      const [outcome = "unavailable"] = await this.#primary.once((pool) => this.#commit(pool, [entry]));
       return outcome;
     } catch (error) {
       if (classifyError(error) !== "rowError") throw error;
@@ -174,14 +175,6 @@ export class PostgresPlants {
       return "unavailable";
     }
   }
-}
-
-/** Whether the index "newest" exists with its current columns. */
-export async function recordsCreations(pool: Pick<Pool, "query">): Promise<boolean> {
-  const { rows } = await pool.query<{ exists: boolean }>(
-    "SELECT to_regclass('plant_arrivals_by_id') IS NOT NULL AS exists",
-  );
-  return rows[0]?.exists ?? false;
 }
 
 /** The ids whose rows were locked by other transactions in the last 30 seconds. */
@@ -215,17 +208,17 @@ class LockedIds {
  */
 async function commitBesideLocks(
   pool: HostPool,
-  batch: readonly NewPlant[],
+  batch: readonly NewEntry[],
   locked: LockedIds,
 ): Promise<Outcome[]> {
   const division: Division = { pool, locked, deadline: performance.now() + divideMsMax };
-  const isSeparate = batch.map(({ id }) => !locked.isEmpty && locked.has(id));
+  const isSeparate = batch.map(({ plant: { id } }) => !locked.isEmpty && locked.has(id));
   const together = batch.filter((_, index) => !isSeparate[index]);
   const outcomes = together.length === 0 ? [] : await commitOrDivide(division, together);
   if (together.length === batch.length) return outcomes;
   const separate = await commitParts(
     division,
-    batch.filter((_, index) => isSeparate[index]).map((plant) => [plant]),
+    batch.filter((_, index) => isSeparate[index]).map((entry) => [entry]),
   );
   let [nextTogether, nextSeparate] = [0, 0];
   return isSeparate.map(
@@ -240,7 +233,7 @@ interface Division {
   readonly deadline: number;
 }
 
-async function commitOrDivide(division: Division, batch: readonly NewPlant[]): Promise<Outcome[]> {
+async function commitOrDivide(division: Division, batch: readonly NewEntry[]): Promise<Outcome[]> {
   const { pool } = division;
   const outcomes = await commitUnlessLocked(pool, batch, batchLockMsMax);
   if (outcomes !== undefined) return outcomes;
@@ -251,7 +244,7 @@ async function commitOrDivide(division: Division, batch: readonly NewPlant[]): P
 }
 
 /** Commits the parts of a batch in order, and halves those that wait for a lock until only the locked rows are left. */
-async function commitParts(division: Division, parts: readonly (readonly NewPlant[])[]): Promise<Outcome[]> {
+async function commitParts(division: Division, parts: readonly (readonly NewEntry[])[]): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   for (const part of parts) {
     if (performance.now() > division.deadline) outcomes.push(...part.map(() => "unavailable" as const));
@@ -260,19 +253,19 @@ async function commitParts(division: Division, parts: readonly (readonly NewPlan
   return outcomes;
 }
 
-async function commitPart(division: Division, part: readonly NewPlant[]): Promise<Outcome[]> {
+async function commitPart(division: Division, part: readonly NewEntry[]): Promise<Outcome[]> {
   const outcomes = await commitUnlessLocked(division.pool, part, partLockMsMax);
   if (outcomes !== undefined) return outcomes;
-  const [plant] = part;
-  if (part.length > 1 || plant === undefined) return commitParts(division, halve(part));
-  division.locked.add(plant.id);
+  const [entry] = part;
+  if (part.length > 1 || entry === undefined) return commitParts(division, halve(part));
+  division.locked.add(entry.plant.id);
   return ["unavailable"];
 }
 
 /** Commits a batch; resolves with undefined if it waited for a lock longer than its limit. */
 async function commitUnlessLocked(
   pool: HostPool,
-  batch: readonly NewPlant[],
+  batch: readonly NewEntry[],
   lockMsMax: number,
 ): Promise<Outcome[] | undefined> {
   try {
@@ -283,7 +276,7 @@ async function commitUnlessLocked(
   }
 }
 
-function halve(batch: readonly NewPlant[]): (readonly NewPlant[])[] {
+function halve(batch: readonly NewEntry[]): (readonly NewEntry[])[] {
   if (batch.length < 2) return [batch];
   const middle = batch.length >> 1;
   return [batch.slice(0, middle), batch.slice(middle)];
@@ -294,7 +287,7 @@ function halve(batch: readonly NewPlant[]): (readonly NewPlant[])[] {
  *
  * @param lockMs how long each of its statements may wait for a lock.
  */
-async function commitBatch(pool: HostPool, batch: readonly NewPlant[], lockMs: number): Promise<Outcome[]> {
+async function commitBatch(pool: HostPool, batch: readonly NewEntry[], lockMs: number): Promise<Outcome[]> {
   // Two batches that lock their rows in the same order cannot deadlock.
   const rows = isAscending(batch) ? batch : withoutDuplicates(batch.toSorted(byId));
   const result = await (rows.length < copyRowsMin ? insertAll : copyAll)(pool, rows, lockMs);
@@ -304,27 +297,27 @@ async function commitBatch(pool: HostPool, batch: readonly NewPlant[], lockMs: n
   return toOutcomes(batch, rows, { createdIds: toIds(rows), stored: new Map() });
 }
 
-function isAscending(plants: readonly NewPlant[]): boolean {
-  return plants.every(({ id }, index) => index === 0 || id > (plants[index - 1] as NewPlant).id);
+function isAscending(batch: readonly NewEntry[]): boolean {
+  return batch.every(({ plant }, index) => index === 0 || plant.id > (batch[index - 1] as NewEntry).plant.id);
 }
 
-function byId(one: NewPlant, other: NewPlant): number {
+function byId({ plant: one }: NewEntry, { plant: other }: NewEntry): number {
   if (one.id === other.id) return 0;
   return one.id < other.id ? -1 : 1;
 }
 
 /** Keeps the first of the plants with one id: the sort is stable. */
-function withoutDuplicates(sorted: readonly NewPlant[]): NewPlant[] {
-  return sorted.filter(({ id }, index) => id !== sorted[index - 1]?.id);
+function withoutDuplicates(sorted: readonly NewEntry[]): NewEntry[] {
+  return sorted.filter(({ plant }, index) => plant.id !== sorted[index - 1]?.plant.id);
 }
 
 function toOutcomes(
-  batch: readonly NewPlant[],
-  rows: readonly NewPlant[],
+  batch: readonly NewEntry[],
+  rows: readonly NewEntry[],
   { createdIds, stored }: InsertResult,
 ): Outcome[] {
-  const rowById = new Map(rows.map((row) => [row.id, row]));
-  return batch.map((plant) => {
+  const rowById = new Map(rows.map(({ plant }) => [plant.id, plant]));
+  return batch.map(({ plant }) => {
     const isCreated = createdIds.has(plant.id);
     const row = rowById.get(plant.id);
     if (isCreated && row === plant) return "created";
@@ -342,7 +335,7 @@ function toOutcomes(
  */
 async function insertAll(
   pool: HostPool,
-  rows: readonly NewPlant[],
+  rows: readonly NewEntry[],
   lockMs: number,
 ): Promise<InsertResult | "allCreated"> {
   const inserted: string[] = [];
@@ -350,7 +343,7 @@ async function insertAll(
     inserted.push(...(await insert(pool, rows.slice(start, start + insertRowsMax), lockMs)));
   if (inserted.length === rows.length) return "allCreated";
   const createdIds = new Set(inserted.map(BigInt));
-  const others = rows.filter(({ id }) => !createdIds.has(id));
+  const others = rows.filter(({ plant }) => !createdIds.has(plant.id));
   return { createdIds, stored: others.length === 0 ? new Map() : await selectDurable(pool, others, lockMs) };
 }
 
@@ -360,12 +353,12 @@ async function insertAll(
  */
 async function copyAll(
   pool: HostPool,
-  rows: readonly NewPlant[],
+  rows: readonly NewEntry[],
   lockMs: number,
 ): Promise<InsertResult | "allCreated"> {
   if (await copy(pool, rows, lockMs)) return "allCreated";
   const stored = await selectDurable(pool, rows, lockMs);
-  const missing = rows.filter(({ id }) => !stored.has(id));
+  const missing = rows.filter(({ plant }) => !stored.has(plant.id));
   if (missing.length === 0 || (await copy(pool, missing, lockMs)))
     return { createdIds: toIds(missing), stored };
   const rest = await insertAll(pool, missing, lockMs);
@@ -374,16 +367,16 @@ async function copyAll(
 }
 
 /** Inserts rows by COPY; returns false, and inserts none, if a single id is already stored. */
-async function copy(pool: HostPool, rows: readonly NewPlant[], lockMs: number): Promise<boolean> {
+async function copy(pool: HostPool, rows: readonly NewEntry[], lockMs: number): Promise<boolean> {
   const connection = await pool.connect();
   try {
     await begin(connection, "", { lockMs });
-    const stream = connection.query(copyFrom(`COPY plants (${columnList}) FROM STDIN`));
+    const stream = connection.query(copyFrom(`COPY plants (${columnList}, created_at, creator) FROM STDIN`));
     await new Promise<void>((resolve, reject) => {
       stream
         .once("finish", resolve)
         .on("error", reject)
-        .end(Buffer.from(toCopyText(rows)));
+        .end(Buffer.from(toCopyText(rows, Date.now())));
     });
     await connection.query("COMMIT");
     connection.release();
@@ -399,12 +392,12 @@ async function copy(pool: HostPool, rows: readonly NewPlant[], lockMs: number): 
   }
 }
 
-function toIds(rows: readonly NewPlant[]): Set<bigint> {
-  return new Set(rows.map(({ id }) => id));
+function toIds(rows: readonly NewEntry[]): Set<bigint> {
+  return new Set(rows.map(({ plant }) => plant.id));
 }
 
 /** Inserts rows by one statement, and returns the ids that were created. */
-async function insert(pool: HostPool, rows: readonly NewPlant[], lockMs: number): Promise<string[]> {
+async function insert(pool: HostPool, rows: readonly NewEntry[], lockMs: number): Promise<string[]> {
   const statement = { ...insertStatement(pool, rows), rowMode: "array" as const };
   const { rows: inserted } = await pool.query<[string]>(withLockLimit(statement, lockMs));
   return inserted.map(([id]) => id);
@@ -415,26 +408,32 @@ async function insert(pool: HostPool, rows: readonly NewPlant[], lockMs: number)
  * each batch over another connection. The statements that read are never named: their plan would be kept from when the
  * table was small.
  */
-function insertStatement(pool: HostPool, rows: readonly NewPlant[]): QueryConfig {
-  const [into, conflict] = [`INSERT INTO plants (${columnList})`, "ON CONFLICT (id) DO NOTHING RETURNING id"];
+function insertStatement(pool: HostPool, rows: readonly NewEntry[]): QueryConfig {
+  const into = `INSERT INTO plants (${insertedColumns.join(", ")})`;
+  const conflict = "ON CONFLICT (id) DO NOTHING RETURNING id";
+  const createdAt = Date.now();
   if (pool.insertMethod === "values") {
     const tuples = rows.map((_, row) => {
-      const parameters = columns.map(
-        (_, column) => `$${columns.length * row + column + 1}::${column === 0 ? "int8" : "text"}`,
-      );
-      return `(${parameters.join(",")})`;
+      const first = perRow * row + 2;
+      const texts = textFields.map((_, field) => `$${first + 2 + field}::text`);
+      return `($1::int8,$${first}::int8,$${first + 1}::int4,${texts.join(",")})`;
     });
-    return {
-      text: `${into} VALUES ${tuples.join(",")} ${conflict}`,
-      values: rows.flatMap((plant) => [String(plant.id), ...toTexts(plant).map((text) => text ?? null)]),
-    };
+    const values = rows.flatMap(({ plant, creator }) => [
+      String(plant.id),
+      creator,
+      ...toTexts(plant).map((text) => text ?? null),
+    ]);
+    return { text: `${into} VALUES ${tuples.join(",")} ${conflict}`, values: [createdAt, ...values] };
   }
+  const arrays = ["$2::int8[]", "$3::int4[]", ...textFields.map((_, field) => `$${field + 4}::text[]`)];
   return {
     ...(pool.namesStatements ? { name: "plantstore_insert" } : {}),
-    text: `${into} SELECT * FROM unnest($1::int8[]${textFields.map((_, field) => `, $${field + 2}::text[]`).join("")}) ${conflict}`,
+    text: `${into} SELECT $1::int8, * FROM unnest(${arrays.join(", ")}) ${conflict}`,
     values: [
-      toInt8Array(rows.map(({ id }) => id)),
-      ...textFields.map((field) => toTextArray(rows.map((plant) => plant[field]))),
+      createdAt,
+      toInt8Array(rows.map(({ plant }) => plant.id)),
+      toInt4Array(rows.map(({ creator }) => creator)),
+      ...textFields.map((field) => toTextArray(rows.map(({ plant }) => plant[field]))),
     ],
   };
 }
@@ -446,10 +445,10 @@ function insertStatement(pool: HostPool, rows: readonly NewPlant[]): QueryConfig
  */
 async function selectDurable(
   pool: HostPool,
-  plants: readonly NewPlant[],
+  rows: readonly NewEntry[],
   lockMs = batchLockMsMax,
 ): Promise<Map<bigint, NewPlant>> {
-  const ids = plants.map(({ id }) => id);
+  const ids = rows.map(({ plant }) => plant.id);
   const { plants: stored, hasStandbys } = await select(pool, ids);
   if (hasStandbys) {
     // Citus locks rows of one shard in a statement, and each node has a standby of its own.
@@ -488,7 +487,6 @@ export async function* exportPlants(primary: Primary, filter: ExportFilter): Asy
   const connection = await primary.once((pool) => pool.connect()).catch(rejectForOperator);
   try {
     await begin(connection, "READ ONLY", { statementMs: exportMsMax, lockMs: exportLockMsMax });
-    if (filter.withCreation && !(await recordsCreations(connection))) throw noCreations();
     yield* copyOut(connection, filter);
   } catch (error) {
     await rejectForOperator(error);
@@ -514,16 +512,10 @@ export async function countPlants(primary: Primary, filter: ExportFilter): Promi
 }
 
 async function* copyOut(connection: PoolClient, filter: ExportFilter): AsyncGenerator<StoredPlant[]> {
-  const [creationColumns, creation] = filter.withCreation
-    ? [
-        ", arrival.position, arrival.created_at, arrival.token",
-        `LEFT JOIN LATERAL (
-         SELECT position, created_at, token FROM plant_arrivals WHERE plant_arrivals.id = plants.id
-         ORDER BY position DESC LIMIT 1
-       ) AS arrival ON true`,
-      ]
-    : ["", ""];
-  const sql = `COPY (SELECT ${columns.map((column) => `plants.${column}`).join(", ")}${creationColumns} FROM plants ${creation} ${whereClause(filter)}
+  const selected = columns.map((column) => `plants.${column}`);
+  if (filter.withCreation) selected.push("created_at", "creators.name");
+  const creator = filter.withCreation ? "LEFT JOIN creators ON creators.id = creator" : "";
+  const sql = `COPY (SELECT ${selected.join(", ")} FROM plants ${creator} ${whereClause(filter)}
                      ORDER BY plants.id) TO STDOUT`;
   const parse = filter.withCreation ? fromCopyTextWithCreations : fromCopyText;
   const query = Object.assign(copyTo(sql), { query_timeout: exportMsMax, callback: () => undefined });

@@ -15,7 +15,7 @@ import type { PostgresUrl } from "./connection-url.ts";
 import { rejectForOperator } from "./errors.ts";
 import { PostgresIndexes } from "./indexes.ts";
 import { PostgresPlantQueries } from "./plant-queries.ts";
-import { PostgresPlants, recordsCreations } from "./plants.ts";
+import { PostgresPlants } from "./plants.ts";
 import { Primary } from "./primary.ts";
 
 /** The pool has one more, see Primary. */
@@ -49,7 +49,7 @@ export class PostgresReader implements PlantReader {
   }
 
   async creations(ids: readonly bigint[]): Promise<Creation[]> {
-    return (await this.#recordsCreations()) ? this.#queries.creations(ids).catch(rejectForOperator) : [];
+    return this.#queries.creations(ids).catch(rejectForOperator);
   }
 
   async createdSince(times: readonly number[]): Promise<number[] | undefined> {
@@ -61,8 +61,8 @@ export class PostgresReader implements PlantReader {
     return this.#queries.countPart(afterId, plantsMax).catch(rejectForOperator);
   }
 
-  #recordsCreations(): Promise<boolean> {
-    return this.#primary.once(recordsCreations).catch(rejectForOperator);
+  async #recordsCreations(): Promise<boolean> {
+    return (await this.indexStates()).newest === "ready";
   }
 
   indexStates(): Promise<IndexStates> {

@@ -167,4 +167,4 @@ export class PostgresStore implements ReadablePlantStore, ServerStore {
 }
 
 const bytesSql = `SELECT pg_total_relation_size('plants') + pg_total_relation_size('tokens')
-                         + coalesce(pg_total_relation_size(to_regclass('plant_arrivals')), 0) AS bytes`;
+                         + pg_total_relation_size('creators') AS bytes`;

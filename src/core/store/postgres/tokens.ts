@@ -20,11 +20,13 @@ import {
 } from "../token-store.ts";
 import type { ClusterSupport } from "./cluster.ts";
 import { begin } from "./connection.ts";
+import { creatorKey } from "./creators.ts";
 import type { Pool, PoolClient } from "./driver.ts";
 import { rejectForOperator } from "./errors.ts";
 import type { Primary } from "./primary.ts";
 
-const columns = "hash, name, created_at, expires_at, revoked_at, predecessors_end_at, last_used_at, revision";
+const columns =
+  "hash, name, created_at, expires_at, revoked_at, predecessors_end_at, last_used_at, creator, revision";
 
 /**
  * The next revision. Changes are serializable transactions, so of two that read the same revision one fails and is retried
@@ -158,6 +160,10 @@ export class PostgresTokens implements TokenStore {
     return { revision: latestRevision(rows, latest), tokens: toTokenRecords(rows) };
   }
 
+  async creatorKey(name: string): Promise<number> {
+    return this.#primary.withRetry((pool) => creatorKey(pool, name)).catch(rejectForOperator);
+  }
+
   async find(hashes: readonly string[]): Promise<TokenRecord[]> {
     const rows = await this.#rows(
       `SELECT ${columns} FROM tokens
@@ -236,9 +242,9 @@ async function insert(
   predecessorsEndAt: number | null = null,
 ): Promise<void> {
   await connection.query(
-    `INSERT INTO tokens (hash, name, created_at, expires_at, predecessors_end_at, revision)
-     SELECT $1::text, $2::text, $3::bigint, $4::bigint, $5::bigint, coalesce(max(revision), 0) + 1 FROM tokens
-     ON CONFLICT (hash) DO NOTHING`,
-    [hash, name, createdAt, expiresAt, predecessorsEndAt],
+    `INSERT INTO tokens (hash, name, created_at, expires_at, predecessors_end_at, creator, revision)
+     SELECT $1::text, $2::text, $3::bigint, $4::bigint, $5::bigint, $6::integer, coalesce(max(revision), 0) + 1
+     FROM tokens ON CONFLICT (hash) DO NOTHING`,
+    [hash, name, createdAt, expiresAt, predecessorsEndAt, await creatorKey(connection, name)],
   );
 }

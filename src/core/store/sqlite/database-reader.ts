@@ -14,7 +14,7 @@ export function databaseReader(current: () => Database): Omit<PlantReader, "clos
     search: (search) => searchPlants(queries(), indexStatesNow, search, () => performance.now()),
     withIds: (ids) => findSummaries(queries(), ids),
     get: async (id) => queries().get(id),
-    creations: async (ids) => (recordsCreations(current()) ? queries().creations(ids) : []),
+    creations: async (ids) => queries().creations(ids),
     createdSince: async (times) =>
       recordsCreations(current()) ? countCreatedSince(queries(), times) : undefined,
     countPart: async (afterId, plantsMax) => queries().countPart(afterId, plantsMax),

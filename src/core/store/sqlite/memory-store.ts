@@ -25,6 +25,8 @@ interface PlantsDatabase {
   readonly plants: SqlitePlants;
   readonly indexes: SqliteIndexes;
   readonly sql: SqlRunner;
+  /** The highest key of the creators that were copied from the database of the tokens. */
+  lastCreator: number;
 }
 
 /** What a file would be called in an error message. */
@@ -64,6 +66,8 @@ export class MemoryStore implements PlantStore {
   }
 
   async create(batch: readonly NewEntry[]): Promise<Outcome[]> {
+    if (batch.some(({ creator }) => creator !== null && creator > this.#current.lastCreator))
+      this.#copyCreators();
     return this.#current.plants.create(batch);
   }
 
@@ -144,6 +148,19 @@ export class MemoryStore implements PlantStore {
     await this.tokens.add(token);
   }
 
+  /** Plants are shown with the names of their creators, which are stored with the tokens. */
+  #copyCreators(): void {
+    const creators = this.#tokensDatabase.query<{ id: bigint; name: string }, []>(
+      "SELECT id, name FROM creators ORDER BY id",
+    );
+    const { database } = this.#current;
+    const insert = database.query("INSERT OR REPLACE INTO creators (id, name) VALUES (?, ?)");
+    for (const { id, name } of creators.all()) {
+      insert.run(id, name);
+      this.#current.lastCreator = Number(id);
+    }
+  }
+
   #open(copy: PlantsCopy): PlantsDatabase {
     const database = Database.deserialize(copy, databaseOptions);
     database.fileControl(sizeLimitOperation, new BigInt64Array([BigInt(this.#bytesMax)]));
@@ -152,6 +169,7 @@ export class MemoryStore implements PlantStore {
       plants: new SqlitePlants(database, this.#onUnavailable, noWal),
       indexes: new SqliteIndexes(database),
       sql: new SqlRunner(database),
+      lastCreator: 0,
     };
   }
 }

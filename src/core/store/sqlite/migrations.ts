@@ -1,12 +1,16 @@
 // The schema, as one migration for each version. A released migration is never edited: add another below it.
 
 import { OperatorError } from "../../operator-error.ts";
+import { creatorKey } from "./creators.ts";
 import type { Database } from "./driver.ts";
 
 /** "plnt": the application_id in the file header, which tells a store from any other SQLite database. */
 const applicationId = 0x706c6e74;
 
-const migrations: readonly string[] = [
+/** SQL, or a function for what depends on the store. */
+type Migration = string | ((database: Database) => void);
+
+const migrations: readonly Migration[] = [
   `CREATE TABLE plants (
      id   INTEGER PRIMARY KEY,
      name TEXT NOT NULL,
@@ -28,7 +32,50 @@ const migrations: readonly string[] = [
   `ALTER TABLE tokens ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;
    CREATE INDEX tokens_by_revision ON tokens (revision);
    CREATE INDEX tokens_by_name ON tokens (name, revoked_at);`,
+
+  // When and by whom each plant was created; null where that is unknown. No plant is rewritten.
+  (database) => {
+    database.run(`
+      ALTER TABLE plants ADD COLUMN created_at INTEGER;
+      ALTER TABLE plants ADD COLUMN creator INTEGER;
+      CREATE TABLE creators (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT;
+      ALTER TABLE tokens ADD COLUMN creator INTEGER;
+      DROP INDEX IF EXISTS plants_by_name;
+      DROP INDEX IF EXISTS plants_by_tag;
+      DROP TABLE IF EXISTS imported_plants`);
+    for (const { name } of database.query<{ name: string }, []>("SELECT DISTINCT name FROM tokens").all())
+      database.run("UPDATE tokens SET creator = ? WHERE name = ?", [creatorKey(database, name), name]);
+    takeOverArrivals(database);
+    database.run("CREATE INDEX plants_by_creation ON plants (created_at) WHERE created_at IS NOT NULL");
+  },
 ];
+
+/** Moves what the optional index "newest" of earlier versions recorded into the plants. */
+function takeOverArrivals(database: Database): void {
+  const entries = new Set(database.query("SELECT name FROM sqlite_schema").values().flat());
+  if (!entries.has("plant_arrivals")) return;
+  database.run("DROP TRIGGER IF EXISTS plants_arrive; DROP TRIGGER IF EXISTS plants_depart");
+  // Without this trigger the index recorded neither times nor tokens yet.
+  if (entries.has("plants_depart")) {
+    // The texts stay as they are, so the index of them need not be written.
+    const textTrigger = database.query<{ sql: string }, []>(
+      "SELECT sql FROM sqlite_schema WHERE name = 'plants_text_update'",
+    );
+    const trigger = textTrigger.get()?.sql;
+    database.run("DROP TRIGGER IF EXISTS plants_text_update");
+    const tokens = database.query<{ token: string }, []>(
+      "SELECT DISTINCT token FROM plant_arrivals WHERE token IS NOT NULL",
+    );
+    for (const { token } of tokens.all()) creatorKey(database, token);
+    database.run(`
+      UPDATE plants SET (created_at, creator) = (
+        SELECT created_at, (SELECT id FROM creators WHERE name = token)
+        FROM plant_arrivals WHERE plant_arrivals.id = plants.id ORDER BY position DESC LIMIT 1
+      ) WHERE id IN (SELECT id FROM plant_arrivals)`);
+    if (trigger !== undefined) database.run(trigger);
+  }
+  database.run("DROP TABLE plant_arrivals");
+}
 
 /** The schema version that this program works with. */
 export const newestVersion = migrations.length;
@@ -62,7 +109,10 @@ export function isPlantStore(database: Database): boolean {
 export function migrate(database: Database, path: string): void {
   if (schemaVersion(database, path) === migrations.length) return;
   const upgrade = database.transaction(() => {
-    for (const migration of migrations.slice(schemaVersion(database, path))) database.run(migration);
+    for (const migration of migrations.slice(schemaVersion(database, path))) {
+      if (typeof migration === "string") database.run(migration);
+      else migration(database);
+    }
     database.run(`PRAGMA application_id = ${applicationId}`);
     database.run(`PRAGMA user_version = ${migrations.length}`);
   });

@@ -199,7 +199,8 @@ export class SqlitePlantQueries implements PlantQueries, CreationQueries {
 
   creations(ids: readonly bigint[]): Creation[] {
     const arrivals = this.#database.query<{ created_at: bigint | null; token: string | null }, [bigint]>(
-      "SELECT created_at, token FROM plant_arrivals WHERE id = ? ORDER BY position DESC LIMIT 1",
+      `SELECT created_at, creators.name AS token FROM plants LEFT JOIN creators ON creators.id = creator
+       WHERE plants.id = ?`,
     );
     return ids.flatMap((id) => {
       const row = arrivals.get(id);

@@ -10,12 +10,11 @@ import {
   toNewPlant,
 } from "../../contract/plant.ts";
 import type { EditOutcome, PlantEdit } from "../plant-edit.ts";
-import type { Creation } from "../plant-reader.ts";
 import {
+  type Creation,
   compareWithStored,
   type ExportFilter,
   type NewEntry,
-  noCreations,
   type OnUnavailable,
   type Outcome,
   type StoredPlant,
@@ -23,7 +22,6 @@ import {
 import { runImmediateTransaction } from "./connection.ts";
 import type { Database } from "./driver.ts";
 import { batchFailure } from "./errors.ts";
-import { recordsCreations } from "./indexes.ts";
 import { Wal } from "./wal.ts";
 
 export type PlantRow = PlantColumns & { readonly id: bigint };
@@ -67,9 +65,9 @@ export class SqlitePlants {
     this.#wal = wal;
     this.#begin = database.prepare("BEGIN IMMEDIATE");
     this.#commitTransaction = database.prepare("COMMIT");
-    this.#insert = database.prepare<never, [bigint, ...(string | null)[]]>(
-      `INSERT INTO plants (id, ${textFields.join(", ")}) VALUES (?${", ?".repeat(textFields.length)})
-       ON CONFLICT (id) DO NOTHING`,
+    this.#insert = database.prepare<never, [bigint, bigint, number | null, ...(string | null)[]]>(
+      `INSERT INTO plants (id, created_at, creator, ${textFields.join(", ")})
+       VALUES (?, ?, ?${", ?".repeat(textFields.length)}) ON CONFLICT (id) DO NOTHING`,
     );
     this.#select = database.prepare<PlantRow, [bigint]>(`SELECT ${plantColumns} FROM plants WHERE id = ?`);
   }
@@ -136,7 +134,8 @@ export class SqlitePlants {
   #commit(batch: readonly NewEntry[]): Outcome[] {
     this.#begin.run();
     try {
-      const outcomes = batch.map((entry) => this.#insertOne(entry));
+      const createdAt = BigInt(Date.now());
+      const outcomes = batch.map((entry) => this.#insertOne(entry, createdAt));
       this.#commitTransaction.run();
       return outcomes;
     } catch (error) {
@@ -146,8 +145,8 @@ export class SqlitePlants {
     }
   }
 
-  #insertOne({ plant }: NewEntry): Outcome {
-    const { changes } = this.#insert.run(plant.id, ...toValues(plant));
+  #insertOne({ plant, creator }: NewEntry, createdAt: bigint): Outcome {
+    const { changes } = this.#insert.run(plant.id, createdAt, creator, ...toValues(plant));
     if (Number(changes) === 1) return "created";
     const stored = this.get(plant.id);
     if (stored === undefined) throw new Error(`SQLite neither inserted nor found the plant ${plant.id}`);
@@ -161,15 +160,11 @@ export type SqliteStoredPlant = StoredPlant & { readonly id: bigint };
 /** Exports plants ordered by id. One statement is one snapshot, however long it takes. */
 export function* exportPlants(database: Database, filter: ExportFilter): Generator<SqliteStoredPlant[]> {
   const { where, values } = whereClause(filter);
-  if (filter.withCreation && !recordsCreations(database)) throw noCreations();
-  const columns = filter.withCreation
-    ? `${plantColumns}, arrival.position, arrival.created_at, arrival.token`
-    : plantColumns;
-  const creation = filter.withCreation
-    ? `LEFT JOIN plant_arrivals AS arrival ON arrival.position = (SELECT max(position) FROM plant_arrivals WHERE id = plants.id)`
-    : "";
-  const select = database.prepare<PlantRow & Partial<CreationColumns>, (bigint | string)[]>(
-    `SELECT ${columns} FROM plants ${creation} ${where} ORDER BY plants.id`,
+  const [columns, creator] = filter.withCreation
+    ? [`${plantColumns}, created_at, creators.name AS creator`, "LEFT JOIN creators ON creators.id = creator"]
+    : [plantColumns, ""];
+  const select = database.prepare<PlantRow & CreationColumns, (bigint | string)[]>(
+    `SELECT ${columns} FROM plants ${creator} ${where} ORDER BY plants.id`,
   );
   try {
     let plants: SqliteStoredPlant[] = [];
@@ -204,18 +199,12 @@ function whereClause({ tag, sinceId }: ExportFilter): { where: string; values: (
   return { where: conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`, values };
 }
 
+/** Undefined unless the export has creations. */
 interface CreationColumns {
-  /** Null if the creation was not recorded. */
-  readonly position: bigint | null;
-  readonly created_at: bigint | null;
-  readonly token: string | null;
+  readonly created_at?: bigint | null;
+  readonly creator?: string | null;
 }
 
-function toCreation({
-  position,
-  created_at,
-  token = null,
-}: Partial<CreationColumns>): Omit<Creation, "id"> | null {
-  if (typeof position !== "bigint") return null;
-  return { createdAt: typeof created_at === "bigint" ? Number(created_at) : null, token };
+function toCreation({ created_at = null, creator = null }: CreationColumns): Creation {
+  return { createdAt: created_at === null ? null : Number(created_at), token: creator };
 }

@@ -19,6 +19,7 @@ import {
   toTokenRecords,
 } from "../token-store.ts";
 import { runImmediateTransaction } from "./connection.ts";
+import { creatorKey, findCreatorKey } from "./creators.ts";
 import type { Database } from "./driver.ts";
 
 export class SqliteTokens implements TokenStore {
@@ -116,6 +117,13 @@ export class SqliteTokens implements TokenStore {
     return { revision: latestRevision(rows, latest), tokens: toTokenRecords(rows) };
   }
 
+  async creatorKey(name: string): Promise<number> {
+    return (
+      findCreatorKey(this.#database, name) ??
+      runImmediateTransaction(this.#database, () => creatorKey(this.#database, name))
+    );
+  }
+
   async find(hashes: readonly string[]): Promise<TokenRecord[]> {
     const selectName = this.#database.query<{ name: string }, [string]>(
       "SELECT name FROM tokens WHERE hash = ? AND revoked_at IS NULL",
@@ -171,7 +179,8 @@ export class SqliteTokens implements TokenStore {
   #insert(token: NewToken, predecessorsEndAt: number | null = null): true {
     this.#database
       .query(
-        "INSERT INTO tokens (hash, name, created_at, expires_at, predecessors_end_at, revision) VALUES (?, ?, ?, ?, ?, ?)",
+        `INSERT INTO tokens (hash, name, created_at, expires_at, predecessors_end_at, revision, creator)
+         VALUES (?, ?, ?, ?, ?, ?, ?)`,
       )
       .run(
         token.hash,
@@ -180,6 +189,7 @@ export class SqliteTokens implements TokenStore {
         bigintOrNull(token.expiresAt),
         bigintOrNull(predecessorsEndAt),
         this.#nextRevision(),
+        creatorKey(this.#database, token.name),
       );
     return true;
   }

@@ -107,7 +107,12 @@ export class HandlerWithIdentity implements AsyncDisposable {
     resources.defer(() => tokens.stop());
     const keyError = Promise.withResolvers<string>();
     const provider = { issuer, audience, jwksUrl, ...intervals };
-    const jwts = new JwtVerifier(provider, now, (error) => keyError.resolve((error as Error).message));
+    const jwts = new JwtVerifier(
+      provider,
+      now,
+      (error) => keyError.resolve((error as Error).message),
+      (name) => store.tokens.creatorKey(name),
+    );
     jwts.start();
     resources.defer(() => jwts.stop());
     const limits = {

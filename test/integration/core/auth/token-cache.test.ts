@@ -219,7 +219,7 @@ test("only active tokens are loaded, once, and then changes, however many tokens
 
   await fixture.aTick();
   for (const [index, token] of tokens.entries())
-    expect(fixture.cache.lookup(token)).toEqual({ key: hashToken(token), name: ["one", "two"][index] ?? "" });
+    expect(fixture.cache.lookup(token)).toMatchObject({ key: hashToken(token), name: ["one", "two"][index] });
   expect(await fixture.cache.lookup("pst_unknown")).toBe(unknownToken);
   expect(fixture.stored.tokensRead).toBe(2);
   expect(fixture.stored.lookups.flat()).toHaveLength(1);

@@ -5,7 +5,10 @@ import { KeySet, type VerifiedToken } from "../../../../src/core/auth/jwks.ts";
 
 test("10,000 verified tokens are cached; one more evicts the oldest", () => {
   const keys = new KeySet({ keys: [] });
-  const token: VerifiedToken = { caller: { key: "jwt gardener", name: "gardener" }, expiresAt: 1 };
+  const token: VerifiedToken = {
+    caller: { key: "jwt gardener", name: "gardener", creator: 1 },
+    expiresAt: 1,
+  };
   const isCached = (number: number) => keys.getVerified(`hash ${number}`) === token;
   for (let number = 0; number < 10_000; number++) keys.addVerified(`hash ${number}`, token);
   expect([0, 1, 9_999].map(isCached)).toEqual([true, true, true]);
@@ -15,7 +18,10 @@ test("10,000 verified tokens are cached; one more evicts the oldest", () => {
 
 test("a token that is added twice is cached once", () => {
   const keys = new KeySet({ keys: [] });
-  const token: VerifiedToken = { caller: { key: "jwt gardener", name: "gardener" }, expiresAt: 1 };
+  const token: VerifiedToken = {
+    caller: { key: "jwt gardener", name: "gardener", creator: 1 },
+    expiresAt: 1,
+  };
   for (let number = 0; number < 10_000; number++) keys.addVerified(`hash ${number}`, token);
   keys.addVerified("hash 5000", token);
   expect(keys.getVerified("hash 0")).toBe(token);

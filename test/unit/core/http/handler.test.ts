@@ -10,7 +10,7 @@ import { createHandler, inProcess } from "../../../../src/core/http/handler.ts";
 import type { ServerEvent } from "../../../../src/core/observability/server-event.ts";
 import type { CreateOutcome } from "../../../../src/core/store/group-commit.ts";
 
-const caller = { key: "gardener's key", name: "gardener" };
+const caller = { key: "gardener's key", name: "gardener", creator: null };
 const context = { ...inProcess, origin: "http://127.0.0.1:8080" };
 
 /** A handler whose creates have this outcome, and the events that it emits. */

@@ -7,7 +7,7 @@ function limited(limits: ConstructorParameters<typeof RateLimit>[0]) {
   const clock = { ms: 1_234.567 };
   const rateLimit = new RateLimit(limits, () => clock.ms);
   const consume = (key: string) => {
-    const { field, error } = rateLimit.consume({ key, name: key });
+    const { field, error } = rateLimit.consume({ key });
     return { retryAfter: error?.details.retryAfterSeconds, field };
   };
   return { clock, rateLimit, consume };

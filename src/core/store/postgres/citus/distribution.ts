@@ -29,7 +29,7 @@ const nodeLostState = /^08/;
 /** How Citus keeps a table; undefined if it is an ordinary one. */
 type Method = "by id" | "reference" | "local" | { readonly other: string };
 
-const referenceTables = ["plantstore_schema", "tokens"];
+const referenceTables = ["plantstore_schema", "tokens", "creators"];
 
 /** Distributes the store at a URL without its scheme. See distributeStore. */
 export async function distribute(address: string, wait: StoreWait): Promise<Distribution> {
@@ -107,6 +107,16 @@ export async function citusVersion(connection: Pick<Pool, "query">): Promise<str
   return rows[0]?.version;
 }
 
+/** See ClusterSupport. */
+export async function copyTable(connection: PoolClient, table: string): Promise<void> {
+  if ((await citusVersion(connection)) === undefined) return;
+  const methods = await methodsOf(connection);
+  if (methods.get("tokens") !== "reference" || methods.get(table) === "reference") return;
+  // Citus refuses a reference table after parallel work in the same transaction, and the reverse.
+  await connection.query("SELECT set_config('citus.multi_shard_modify_mode', 'sequential', true)");
+  await connection.query(`SELECT create_reference_table('${table}')`);
+}
+
 /** Whether a table is still to be distributed; throws an OperatorError if it is distributed otherwise. */
 function mustDistribute(table: string, wanted: "by id" | "reference", method: Method | undefined): boolean {
   if (method === wanted) return false;
@@ -163,14 +173,6 @@ async function assertDistributable(connection: PoolClient): Promise<void> {
   if (node !== undefined) {
     throw new OperatorError(
       `the node ${node} of Citus is not active, or lacks the metadata; run SELECT citus_activate_node(…) or start_metadata_sync_to_all_nodes(), and then this again`,
-    );
-  }
-  const newest = await connection.query<{ exists: boolean }>(
-    "SELECT to_regclass('plant_arrivals') IS NOT NULL AS exists",
-  );
-  if (newest.rows[0]?.exists === true) {
-    throw new OperatorError(
-      'the index newest works by a trigger, which Citus has not; run "plantstore index drop newest", and then this again',
     );
   }
 }

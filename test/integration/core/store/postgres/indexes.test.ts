@@ -148,7 +148,7 @@ test("a role that can only read and insert plants can use the index newest of th
   await createStore(address);
   await database.query(name, `CREATE USER "server ${name}"`);
   await database.query(name, `GRANT SELECT ON plantstore_schema TO "server ${name}"`);
-  await database.query(name, `GRANT SELECT, INSERT ON plants TO "server ${name}"`);
+  await database.query(name, `GRANT SELECT, INSERT ON plants, creators TO "server ${name}"`);
   await database.query(name, `GRANT SELECT, INSERT, UPDATE ON tokens TO "server ${name}"`);
   await changeIndex(address, "create", "newest");
   await using server = await RunningServer.start({

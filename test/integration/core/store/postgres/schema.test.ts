@@ -58,7 +58,7 @@ test("the role of a server needs no privilege to create tables", async () => {
 
   await createStore(address);
   await database.query(name, `GRANT SELECT ON plantstore_schema TO server_${name}`);
-  await database.query(name, `GRANT SELECT, INSERT ON plants TO server_${name}`);
+  await database.query(name, `GRANT SELECT, INSERT ON plants, creators TO server_${name}`);
   await database.query(name, `GRANT SELECT, INSERT, UPDATE ON tokens TO server_${name}`);
   await using running = await RunningServer.start({ database: server });
   const answer = await post(
@@ -156,7 +156,7 @@ test("missing privileges are named in one line, and make the server not ready", 
     /^plantstore: the database request failed: permission denied for table tokens [^\n]+\n$/,
   );
 
-  await database.query(name, `GRANT SELECT, INSERT, UPDATE ON tokens TO poor_${name}`);
+  await database.query(name, `GRANT SELECT, INSERT, UPDATE ON tokens, creators TO poor_${name}`);
   const adminPort = await freePort();
   await using server = await RunningServer.start({
     database: poor,
@@ -177,7 +177,7 @@ test("a server without the privilege to probe is not ready, also after creates, 
   await database.query(name, `CREATE USER poor_${name}`);
   await database.query(
     name,
-    `GRANT SELECT ON plantstore_schema TO poor_${name}; GRANT SELECT, INSERT ON plants, tokens TO poor_${name}`,
+    `GRANT SELECT ON plantstore_schema TO poor_${name}; GRANT SELECT, INSERT ON plants, tokens, creators TO poor_${name}`,
   );
   await using server = await RunningServer.start({
     database: address.replace("postgres@", `poor_${name}@`),

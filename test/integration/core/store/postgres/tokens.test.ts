@@ -144,7 +144,7 @@ test("a server that cannot store last uses logs it when it stops, and works othe
   expect((await run(["migrate", "--database", address])).exitCode).toBe(0);
   await database.query(name, `CREATE USER poor_${name}`);
   await database.query(name, `GRANT SELECT ON plantstore_schema TO poor_${name}`);
-  await database.query(name, `GRANT SELECT, INSERT ON plants, tokens TO poor_${name}`);
+  await database.query(name, `GRANT SELECT, INSERT ON plants, tokens, creators TO poor_${name}`);
   const server = await RunningServer.start({ database: poor });
   const target = { url: server.url, token: await server.createToken() };
   expect((await post(target, plantJson(freshId(), "Monstera"))).status).toBe(200);

@@ -1,0 +1,109 @@
+// When and by whom plants were created, on every engine.
+
+import { describe, expect, test } from "bun:test";
+import { openServerStore, openStore } from "../../../../src/core/store/open-store.ts";
+import { toEntries } from "../../../../src/core/store/plant-store.ts";
+import { MemoryStore } from "../../../../src/core/store/sqlite/memory-store.ts";
+import { engines } from "../../../support/engines.ts";
+
+function unexpected(reason: unknown): never {
+  throw new Error(`The store failed: ${reason}`);
+}
+
+const events = { onUnavailable: unexpected, onDegraded: unexpected, onFailed: unexpected };
+
+for (const engine of engines) {
+  describe(engine.name, () => {
+    test("an export has the time and the creator of each plant, of single creates and of an import", async () => {
+      await using place = await engine.createTestStore();
+      const startedAt = Date.now();
+      const server = await openServerStore(place.database, "create", events);
+      const gardener = await server.tokens.creatorKey("gardener \0");
+      expect(await server.tokens.creatorKey("gardener \ufffd")).toBe(gardener);
+      const other = await server.tokens.creatorKey("x".repeat(500));
+      expect(await server.tokens.creatorKey("x".repeat(200))).toBe(other);
+      const [first, second, unknown] = [
+        { plant: { id: 1n, name: "Ficus" }, creator: gardener },
+        { plant: { id: 2n, name: "Aloe", tag: "" }, creator: other },
+        { plant: { id: 3n, name: "Monstera" }, creator: null },
+      ];
+      expect(await server.create([first, second, unknown])).toEqual(["created", "created", "created"]);
+      // Who sends it again has not created it.
+      expect(await server.create([{ ...first, creator: other }])).toEqual(["unchanged"]);
+      const imported = Array.from({ length: 2_500 }, (_, index) => ({
+        id: BigInt(index + 10),
+        name: "Rosa",
+      }));
+      await server.create(toEntries(imported, gardener));
+      await server.edit({
+        id: 1n,
+        expected: { name: "Ficus" },
+        replacement: { name: "Ficus", tag: "indoor" },
+      });
+      await server.close();
+
+      const store = await openStore(place.database, "existing", unexpected);
+      const plants = [];
+      for await (const chunk of store.export({ withCreation: true })) plants.push(...chunk);
+      await store.close();
+      expect(plants.length).toBe(2_503);
+      const createdAt = expect.any(Number);
+      expect(plants.slice(0, 4).map(({ id, creation }) => ({ id: String(id), creation }))).toEqual([
+        { id: "1", creation: { createdAt, token: "gardener \ufffd" } },
+        { id: "2", creation: { createdAt, token: "x".repeat(200) } },
+        { id: "3", creation: { createdAt, token: null } },
+        { id: "10", creation: { createdAt, token: "gardener \ufffd" } },
+      ]);
+      for (const { creation } of plants) {
+        expect(creation?.createdAt).toBeGreaterThanOrEqual(startedAt);
+        expect(creation?.createdAt).toBeLessThanOrEqual(Date.now());
+      }
+    });
+
+    test("the tokens of a name have one creator", async () => {
+      await using place = await engine.createTestStore();
+      const server = await openServerStore(place.database, "create", events);
+      const token = { name: "ci", createdAt: 1, expiresAt: null };
+      await server.tokens.add({ ...token, hash: "a" });
+      await server.tokens.rotate({
+        ...{ hash: "b", name: "ci", rotatedAt: 2 },
+        expiresAt: null,
+        overlapEndsAt: 3,
+      });
+      await server.tokens.add({ ...token, hash: "c", name: "other", createdAt: 9 });
+      const [first, second, other] = (await server.tokens.list()).map(({ creator }) => creator);
+      expect(first).toBe(await server.tokens.creatorKey("ci"));
+      expect(second).toBe(first as number);
+      expect(other).not.toBe(first as number);
+      await server.close();
+    });
+
+    test("of concurrent servers that see a new creator each gets its one key", async () => {
+      await using place = await engine.createTestStore();
+      const servers = [
+        await openServerStore(place.database, "create", events),
+        await openServerStore(place.database, "create", events),
+      ];
+      const names = Array.from({ length: 10 }, (_, index) => `subject ${index}`);
+      const keys = await Promise.all(
+        servers.map((server) => Promise.all(names.map((name) => server.tokens.creatorKey(name)))),
+      );
+      expect(keys[0]).toEqual(keys[1] as number[]);
+      expect(new Set(keys[0]).size).toBe(names.length);
+      for (const server of servers) await server.close();
+    });
+  });
+}
+
+test("a store in memory knows the creators also after its plants were replaced", async () => {
+  const store = new MemoryStore(unexpected);
+  const creator = await store.tokens.creatorKey("gardener");
+  const empty = store.copyPlants();
+  for (const id of [1n, 2n]) {
+    store.replacePlants(empty);
+    await store.create([{ plant: { id, name: "Ficus" }, creator }]);
+    const [[plant] = []] = store.plants({ withCreation: true });
+    expect(plant).toMatchObject({ id, creation: { token: "gardener" } });
+  }
+  await store.close();
+});
