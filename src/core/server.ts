@@ -7,7 +7,7 @@ import { Authenticator } from "./auth/authenticator.ts";
 import { TokenCache } from "./auth/token-cache.ts";
 import { BodyReader } from "./http/body-reader.ts";
 import { type Certificate, CertificateReloader } from "./http/certificate.ts";
-import { ConnectionShedder } from "./http/connection-shedder.ts";
+import { ConnectionLimit } from "./http/connection-limit.ts";
 import { type CorsOrigins, withCors } from "./http/cors.ts";
 import { requestIdMaker } from "./http/exchange.ts";
 import { createHandler, type Handler, type HandlerDependencies, inProcess } from "./http/handler.ts";
@@ -71,7 +71,7 @@ interface ServerLimits {
   readonly arrivalSecondsMax: number;
   /** Plants that wait for a commit. */
   readonly queuePlantsMax: number;
-  /** Open connections of the public listener. */
+  /** Open connections of both listeners. */
   readonly connectionsMax: number;
   /** A connection without traffic is closed after this time; 0 for never. */
   readonly idleSecondsMax: number;
@@ -209,13 +209,21 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const wrapped = options.wrapHandler?.(service) ?? service;
   const handle = withCors(options.cors ?? "*", extension?.wrapHandler?.(wrapped) ?? wrapped);
 
-  const connections = new ConnectionShedder();
+  const connectionLimit = new ConnectionLimit({
+    connectionsMax: limits.connectionsMax,
+    closeIdle() {
+      listener.closeIdle();
+      admin?.closeIdle();
+    },
+    onExceeded: (open) => emit({ kind: "connectionsShed", open }),
+  });
+  resources.defer(() => connectionLimit.stop());
   let isStopping = false;
   const startAdmin = (address: ListenerAddress): AdminServer => {
     const gauges = {
       queue: () => groupCommit.metrics(),
       bodyBytesInFlight: () => bodyReader.bytesInFlight,
-      connections: () => connections.openConnections("public"),
+      connections: () => connectionLimit.open,
       storeBytes: () => store.bytesOnDisk(),
       walBytes: () => store.walBytes(),
     };
@@ -230,8 +238,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       },
       metrics,
       routes: [...(extension?.adminRoutes ?? []), ...(options.adminRoutes ?? [])],
-      connections,
-      onShed: (open) => emit({ kind: "connectionsShed", listener: "admin", open }),
       onInternalError: (error) => emit({ kind: "internalError", requestId: "admin", error }),
     });
   };
@@ -250,13 +256,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         certificate,
         plantsPath: `${basePath}/plants`,
         idleSecondsMax: limits.idleSecondsMax ?? Math.max(idleSecondsMin, limits.arrivalSecondsMax + 10),
-        connectionsMax: limits.connectionsMax,
-        connections,
-        emit,
+        connectionLimit,
       }),
   );
   resources.defer(() => listener.stop(limits.drainSecondsMax * 1_000));
-  if (connections.shortage !== undefined) emit({ kind: "openFileLimitTooLow", ...connections.shortage });
+  const { shortage } = connectionLimit;
+  if (shortage !== undefined) emit({ kind: "openFileLimitTooLow", ...shortage });
   if (certificate !== undefined) reloadCertificate(certificate, { listener, resources, emit });
 
   const running = resources.move();

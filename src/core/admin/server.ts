@@ -1,6 +1,5 @@
 // The admin listener: liveness, readiness, metrics, and the console.
 
-import type { ConnectionShedder } from "../http/connection-shedder.ts";
 import type { Metrics } from "../observability/metrics.ts";
 import { errorMessage } from "../operator-error.ts";
 import { respond, respondText } from "./responses.ts";
@@ -25,10 +24,6 @@ export interface AdminOptions {
   readonly metrics: Metrics;
   /** The first that match a path handle its requests. */
   readonly routes: readonly AdminRoutes[];
-  /** Counts the connections of all listeners. */
-  readonly connections: ConnectionShedder;
-  /** Called when connections are closed because too many are open, with their number. */
-  readonly onShed: (open: number) => void;
   /** Called with an exception of a route: without a handler Bun prints it, and makes the exit code of the process 1. */
   readonly onInternalError: (error: unknown) => void;
 }
@@ -36,15 +31,14 @@ export interface AdminOptions {
 /** An open admin listener. */
 export interface AdminServer {
   readonly url: string;
+  /** Closes the connections that wait for their next request. */
+  closeIdle(): void;
   /** Closes it without waiting for its requests. */
   stop(): Promise<void>;
 }
 
 /** A search without an index, or a create of a slow store, may take some seconds. */
 const idleSecondsMax = 60;
-
-/** A few browsers of operators, scrapers and probes. Over this bound the connections that are idle the longest are closed. */
-const connectionsMax = 256;
 
 /** A plant that is added in the console: the JSON text of its body is a string in JSON again. */
 const requestBytesMax = 16 * 2 ** 20;
@@ -56,8 +50,6 @@ export function startAdminServer({
   assertReady,
   metrics,
   routes,
-  connections,
-  onShed,
   onInternalError,
 }: AdminOptions): AdminServer {
   const pacer = new RequestPacer(setImmediate, () => performance.now());
@@ -100,20 +92,10 @@ export function startAdminServer({
       return respondText(500, "internal error; see the server's log");
     },
   });
-  const shed = connections.watch({
-    name: "admin",
-    port: () => listener.port ?? port,
-    connectionsMax,
-    isStrict: true,
-    closeIdle: () => listener.closeIdleConnections(),
-    onShed,
-  });
   return {
     url: listener.url.origin,
-    stop() {
-      shed.stop();
-      return listener.stop(true);
-    },
+    closeIdle: () => listener.closeIdleConnections(),
+    stop: () => listener.stop(true),
   };
 }
 

@@ -1,8 +1,7 @@
 // The public listener: HTTP, or HTTPS with a certificate that is reloaded without a restart.
 
-import type { Emit } from "../observability/server-event.ts";
 import type { Certificate } from "./certificate.ts";
-import type { ConnectionShedder, ShedListener } from "./connection-shedder.ts";
+import type { ConnectionLimit } from "./connection-limit.ts";
 import type { Connection, Handler } from "./handler.ts";
 
 export interface ListenerOptions {
@@ -15,11 +14,7 @@ export interface ListenerOptions {
   readonly certificate: Certificate | undefined;
   /** A connection without traffic is closed after this time; 0 for never. */
   readonly idleSecondsMax: number;
-  /** Open connections. Past it idle ones are closed, and others after their response. */
-  readonly connectionsMax: number;
-  /** Shared by all listeners of the process. */
-  readonly connections: ConnectionShedder;
-  readonly emit: Emit;
+  readonly connectionLimit: ConnectionLimit;
 }
 
 /**
@@ -31,7 +26,6 @@ const tls12Ciphers = "ECDHE+AESGCM:ECDHE+CHACHA20";
 export class PublicListener {
   readonly #handle: Handler;
   readonly #options: ListenerOptions;
-  readonly #shed: ShedListener;
   #current: Bun.Server<undefined>;
   /** The servers with earlier certificates, until their last request is answered. */
   readonly #retiring = new Map<Bun.Server<undefined>, Promise<void>>();
@@ -43,14 +37,6 @@ export class PublicListener {
     this.#options = options;
     if (options.certificate !== undefined) assertPortIsFree(options);
     this.#current = this.#serve(options.port, options.certificate);
-    this.#shed = options.connections.watch({
-      name: "public",
-      port: () => this.#port,
-      connectionsMax: options.connectionsMax,
-      isStrict: false,
-      closeIdle: () => this.#current.closeIdleConnections(),
-      onShed: (open) => options.emit({ kind: "connectionsShed", listener: "public", open }),
-    });
   }
 
   /** Such as http://127.0.0.1:8080. */
@@ -71,12 +57,15 @@ export class PublicListener {
     this.#current = this.#serve(this.#port, certificate);
     const retired = former.stop().finally(() => this.#retiring.delete(former));
     this.#retiring.set(former, retired);
-    this.#shed.boundSendBuffers();
+  }
+
+  /** Closes the connections that wait for their next request. */
+  closeIdle(): void {
+    this.#current.closeIdleConnections();
   }
 
   /** Stops accepting connections; resolves when every accepted request is answered, or after `drainMsMax`. */
   async stop(drainMsMax: number): Promise<void> {
-    this.#shed.stop();
     this.#isStopping = true;
     const servers = [this.#current, ...this.#retiring.keys()];
     const deadline = setTimeout(() => {
@@ -88,7 +77,7 @@ export class PublicListener {
 
   #serve(port: number, certificate: Certificate | undefined): Bun.Server<undefined> {
     const handle = this.#handle;
-    const { host, idleSecondsMax, plantsPath } = this.#options;
+    const { host, idleSecondsMax, plantsPath, connectionLimit } = this.#options;
     /** The last request that the router has found to be a create. */
     let routed: Request | undefined;
     const server = Bun.serve({
@@ -114,7 +103,7 @@ export class PublicListener {
       origin: server.url.origin,
       isCreate: (request) => request === routed,
       clientPort: (request) => server.requestIP(request)?.port,
-      shouldClose: () => this.#isStopping || server !== this.#current || this.#shed.isOverLimit,
+      shouldClose: () => this.#isStopping || server !== this.#current || connectionLimit.isExceeded,
       setIdleSeconds: (request, seconds) => server.timeout(request, seconds),
     };
     return server;

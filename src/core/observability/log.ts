@@ -34,7 +34,7 @@ const endMsMax = 1_000;
 export class Log {
   readonly #format: LineFormat;
   readonly #accessLimiter: FixedWindowLimiter;
-  /** By the `throttle` of a line. */
+  /** By the message of a line. */
   readonly #throttles = new Map<string, FixedWindowLimiter>();
   readonly #now: Clock;
   readonly #output: Output;
@@ -57,21 +57,12 @@ export class Log {
   }
 
   /**
-   * Writes the buffered lines, and resolves with whether all were written: a reader that hangs is given a second. Later events
-   * are not logged.
+   * Writes the buffered lines, and resolves with whether all were written: a reader that hangs, or a disk that is full, is
+   * given a second. Later events are not logged.
    */
   end(): Promise<boolean> {
     this.#hasEnded = true;
-    const written = Promise.withResolvers<boolean>();
-    const timer = setTimeout(() => {
-      this.#output.abandon();
-      written.resolve(false);
-    }, endMsMax);
-    this.#output.end(() => {
-      clearTimeout(timer);
-      written.resolve(true);
-    });
-    return written.promise;
+    return this.#output.end();
   }
 
   #logRequest(request: Readonly<RequestRecord>): void {
@@ -84,13 +75,12 @@ export class Log {
 
   #write(event: LoggedEvent): void {
     const line = toLine(event);
-    const { throttle } = line;
-    if (throttle === undefined) {
+    if (!line.isThrottled) {
       this.#format.write(line, event);
       return;
     }
-    const limiter = this.#throttles.get(throttle) ?? new FixedWindowLimiter(1, warningIntervalMs);
-    this.#throttles.set(throttle, limiter);
+    const limiter = this.#throttles.get(line.message) ?? new FixedWindowLimiter(1, warningIntervalMs);
+    this.#throttles.set(line.message, limiter);
     const suppressed = limiter.tryAcquire(this.#now());
     if (suppressed === undefined) return;
     const fields = { ...line.fields, suppressed: suppressed === 0 ? undefined : suppressed };
@@ -102,8 +92,8 @@ interface Line {
   readonly level: "info" | "warn" | "error";
   readonly message: string;
   readonly fields: Readonly<Record<string, unknown>>;
-  /** Of the lines with the same text here, one in `warningIntervalMs` is logged. */
-  readonly throttle?: string;
+  /** Whether at most one line with this message is logged in `warningIntervalMs`. */
+  readonly isThrottled?: boolean;
 }
 
 type LoggedEvent = Exclude<
@@ -136,12 +126,10 @@ const lines: {
   tokenReloadFailed: ({ reason }) =>
     throttled("token reload failed; cached tokens are still accepted", { reason }),
   traceExportFailed: ({ reason }) => throttled("trace export failed; the spans are lost", { reason }),
-  connectionsShed: ({ listener, open }) =>
-    throttled(
-      "too many connections; idle ones are closed, others after their next response",
-      { listener, reason: `${open} are open` },
-      listener,
-    ),
+  connectionsShed: ({ open }) =>
+    throttled("too many connections; idle ones are closed, others after their next response", {
+      reason: `${open} are open`,
+    }),
   openFileLimitTooLow: ({ limit, needed }) =>
     line(
       "warn",
@@ -182,8 +170,8 @@ function line(level: Line["level"], message: string, fields: Line["fields"]): Li
 }
 
 /** A warning that may come with every batch or request. */
-function throttled(message: string, fields: Line["fields"], throttle = message): Line {
-  return { ...line("warn", message, fields), throttle };
+function throttled(message: string, fields: Line["fields"]): Line {
+  return { ...line("warn", message, fields), isThrottled: true };
 }
 
 /** How lines are written. */
@@ -253,29 +241,37 @@ function readableFormat({ level, style, hasBanner }: LogOptions, stream: LogStre
 
 interface Output {
   readonly stream: LogStream;
-  /** Writes the buffered lines. */
-  readonly end: (whenWritten: () => void) => void;
-  /** Drops the buffered lines. */
-  readonly abandon: () => void;
+  /** Writes the buffered lines, and drops those that cannot be written in time. */
+  readonly end: () => Promise<boolean>;
 }
 
 type LogStream = ReturnType<typeof pino.destination>;
 
 function openOutput(): Output {
   const stream = pino.destination({ fd: 2, sync: false, maxLength: bufferedBytesMax });
-  // The reader of the log may end; the server continues without a log.
-  let hasReaderEnded = false;
+  // The reader of the log may end, or its disk be full: the server continues without a log.
+  let hasFailed = false;
   stream.on("error", () => {
-    hasReaderEnded = true;
+    hasFailed = true;
   });
-  const end = (whenWritten: () => void) => {
-    if (hasReaderEnded) return whenWritten();
-    stream.once("close", whenWritten);
-    stream.once("error", whenWritten);
-    stream.end();
+  const end = () => {
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const settle = (isWritten: boolean) => {
+      clearTimeout(timer);
+      // Otherwise pino would write again when the process exits, and not end before that succeeds.
+      stream.destroy();
+      resolve(isWritten);
+    };
+    const timer = setTimeout(() => settle(false), endMsMax);
+    if (hasFailed) settle(false);
+    else {
+      stream.once("close", () => settle(true));
+      stream.once("error", () => settle(false));
+      stream.end();
+    }
+    return promise;
   };
-  // Without destroy pino would wait for the reader again when the process exits.
-  return { stream, end, abandon: () => stream.destroy() };
+  return { stream, end };
 }
 
 function settingEntry({ name, value, source }: { name: string; value: unknown; source: string }) {

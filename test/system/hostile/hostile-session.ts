@@ -103,11 +103,6 @@ export class HostileSession {
     return Object.fromEntries(names.map((name, index) => [name, values[index] ?? Number.NaN]));
   }
 
-  /** Open connections to the public listener, from its gauge. */
-  async openConnections(): Promise<number> {
-    return await this.server.metric("plantstore_connections");
-  }
-
   /** Stops the well-behaved client and the server. Returns the errors of both, and those of the stored plants. */
   async faults(): Promise<string[]> {
     this.load.stop();

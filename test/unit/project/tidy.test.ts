@@ -42,7 +42,7 @@ const layers: readonly (readonly string[])[] = [
 /** Imports and calls that are allowed in one file only, or in none, and what to use instead. */
 const reserved: readonly [pattern: RegExp, only: string, instead: string][] = [
   [/"bun:sqlite"/, "src/core/store/sqlite/driver.ts", "import from ./driver.ts"],
-  [/"bun:ffi"/, "src/core/http/process-sockets.ts", "use ProcessSockets"],
+  [/"bun:ffi"/, "", "use what Bun and node: offer"],
   [/"pg"/, "src/core/store/postgres/driver.ts", "import from ./driver.ts"],
   [/"pino"/, "src/core/observability/log.ts", "emit a ServerEvent"],
   [/"@opentelemetry\//, "src/core/observability/opentelemetry.d.ts", "emit a ServerEvent"],

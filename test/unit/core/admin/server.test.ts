@@ -2,7 +2,6 @@
 
 import { expect, test } from "bun:test";
 import { startAdminServer } from "../../../../src/core/admin/server.ts";
-import { ConnectionShedder } from "../../../../src/core/http/connection-shedder.ts";
 import { Metrics } from "../../../../src/core/observability/metrics.ts";
 
 test("an exception of a route is answered 500 and reported, and does not change the exit code of the process", async () => {
@@ -17,7 +16,6 @@ test("an exception of a route is answered 500 and reported, and does not change 
   const reported: unknown[] = [];
   const server = startAdminServer({
     ...{ host: "127.0.0.1", port: 0, routes: [] },
-    ...{ connections: new ConnectionShedder(), onShed: () => undefined },
     assertReady: async () => [],
     metrics: new Metrics(gauges, { version: "0", bun: "0", engine: "none" }, () => 0),
     onInternalError: (error) => reported.push(error),

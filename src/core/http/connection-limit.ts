@@ -1,0 +1,79 @@
+// Limits the open connections of a server. No new connection is refused, as a client with thousands of open ones would then
+// lock all others out: over the limit, connections that wait for their next request are closed, and busy ones after their
+// next response. Bun closes those whose head takes more than 12 seconds, and those without traffic after the idle time. Bun
+// reports no connections, so they are counted as the descriptors that the process has opened since its start.
+
+import { readFileSync, statSync } from "node:fs";
+
+export interface ConnectionLimitOptions {
+  readonly connectionsMax: number;
+  /** Closes the connections that wait for their next request. */
+  readonly closeIdle: () => void;
+  /** Called with the number of open connections whenever some are closed. */
+  readonly onExceeded: (open: number) => void;
+}
+
+/** It is one call to the system. */
+const countIntervalMs = 500;
+
+/** Descriptors for the store, a thread that opens it again, certificates, and sockets to a database. */
+const descriptorsBeside = 128;
+
+export class ConnectionLimit {
+  /** Whether connections are closed after their next response. A field and not a getter: it is read for every response. */
+  isExceeded = false;
+  readonly #options: ConnectionLimitOptions;
+  readonly #descriptorsAtStart = openDescriptors();
+  readonly #timer: Timer;
+
+  /** Starts to count. Create it before the listeners are opened. */
+  constructor(options: ConnectionLimitOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => this.#check(), countIntervalMs).unref();
+  }
+
+  /** The open connections of all listeners; undefined where they cannot be counted (before Linux 6.2, and elsewhere). */
+  get open(): number | undefined {
+    const descriptors = openDescriptors();
+    if (descriptors === undefined || this.#descriptorsAtStart === undefined) return undefined;
+    return Math.max(0, descriptors - this.#descriptorsAtStart);
+  }
+
+  /** The limit on open files, and how many the server needs; undefined where the limit suffices or is not known. */
+  get shortage(): { readonly limit: number; readonly needed: number } | undefined {
+    const limit = descriptorLimit();
+    const needed = this.#options.connectionsMax + descriptorsBeside;
+    return limit !== undefined && needed > limit ? { limit, needed } : undefined;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  #check(): void {
+    const { open } = this;
+    this.isExceeded = open !== undefined && open > this.#options.connectionsMax;
+    if (open === undefined || !this.isExceeded) return;
+    this.#options.closeIdle();
+    this.#options.onExceeded(open);
+  }
+}
+
+function openDescriptors(): number | undefined {
+  try {
+    return statSync("/proc/self/fd").size || undefined;
+  } catch {
+    // There is no such folder.
+    return undefined;
+  }
+}
+
+function descriptorLimit(): number | undefined {
+  try {
+    const [, limit] = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8")) ?? [];
+    return limit === undefined ? undefined : Number(limit);
+  } catch {
+    // There is no such file.
+    return undefined;
+  }
+}
