@@ -69,6 +69,35 @@ describe.concurrent("no create is acknowledged without the standby", () => {
   );
 });
 
+test("no create is acknowledged whose wait for the standby was cancelled", async () => {
+  await using database = await PostgresServer.start();
+  const address = database.address("postgres", [], "?statement_timeout=20&retry_timeout=1");
+  const store = await openStore(address, "create", () => undefined, {});
+  await set(database, "synchronous_standby_names = 'missing'");
+  await untilShown(database, "synchronous_standby_names", "missing");
+  let isCancelling = true;
+  const cancelling = (async () => {
+    const waiting = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
+    while (isCancelling) {
+      await database.query("postgres", waiting);
+      await Bun.sleep(10);
+    }
+  })();
+  // PostgreSQL's checkpointer makes commits wait for the standby a moment after the setting is shown.
+  for (let id = 3n; (await store.create(toEntries([{ id, name: "Fern" }])))[0] === "created"; id++);
+  const plants = (length: number, first: bigint) =>
+    toEntries(Array.from({ length }, (_, index) => ({ id: first + BigInt(index), name: "Fern" })));
+  // By INSERT, again, and by COPY.
+  for (const batch of [plants(3, 1_000n), plants(3, 1_000n), plants(2_500, 2_000n)])
+    expect(new Set(await store.create(batch))).toEqual(new Set(["unavailable"]));
+  const token = { hash: "0", name: "ci", createdAt: 1, expiresAt: null };
+  await expect(store.tokens.add(token)).rejects.toThrow("standby was cancelled");
+  isCancelling = false;
+  await cancelling;
+  await set(database, "synchronous_standby_names = ''");
+  await store.close();
+});
+
 describe.concurrent("a server is refused at the start, and while it runs", () => {
   test.each([
     ["fsync", "has fsync off, so that commits can be lost; set it to on"],

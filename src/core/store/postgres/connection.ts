@@ -14,7 +14,7 @@ import {
   type QueryConfig,
   type Submittable,
 } from "./driver.ts";
-import { isNameLost, NoPrimary } from "./errors.ts";
+import { isNameLost, NoPrimary, UnreplicatedCommit } from "./errors.ts";
 
 /** The parameters that transactions on a host set and check. */
 export interface TransactionSettings {
@@ -84,12 +84,16 @@ const errorPauseMs = 20;
 /** After this long without a response the statement is taken to have ended. */
 const abandonedMsMax = 60_000;
 
+/** The SQL for the names of tables that a crash would empty; null if there are none. */
+export const unloggedSql = `(SELECT string_agg(relname, ' and ' ORDER BY relname) FROM pg_class
+  WHERE oid IN (to_regclass('plants'), to_regclass('tokens')) AND relpersistence <> 'p')`;
+
 /** The SQL that sets the parameters of a transaction to three expressions, and reads those that a client cannot set. */
 function settingsSql(statementMs: string, lockMs: string, synchronousCommit: string): string {
   // Without a BEGIN, SET LOCAL would log a warning each time.
   return `SELECT set_config('statement_timeout', ${statementMs}, true), set_config('lock_timeout', ${lockMs}, true),
                  set_config('synchronous_commit', ${synchronousCommit}, true),
-                 current_setting('fsync', true), current_setting('full_page_writes', true)`;
+                 current_setting('fsync', true), current_setting('full_page_writes', true), ${unloggedSql}`;
 }
 
 /** The values of these expressions. */
@@ -109,8 +113,11 @@ function unnamedSettings(settings: TransactionSettings, limits: Limits): string 
 export function unsafeReason(
   fsync: string | null | undefined,
   fullPageWrites: string | null | undefined,
+  unlogged: string | null | undefined,
   acceptsTornPages: boolean,
 ): string | undefined {
+  if (unlogged !== null && unlogged !== undefined)
+    return `has ${unlogged} as an unlogged table, which a crash empties; run ALTER TABLE … SET LOGGED`;
   if (fsync === "off") return "has fsync off, so that commits can be lost; set it to on";
   if (fullPageWrites === "off" && !acceptsTornPages)
     return "has full_page_writes off, so that a power cut can tear pages; set it to on, or add full_page_writes=off to --database if the storage never tears pages";
@@ -123,7 +130,7 @@ function assertSafe(
   settings: TransactionSettings,
   row: readonly (string | null)[] | undefined,
 ): void {
-  const reason = unsafeReason(row?.[3], row?.[4], settings.acceptsTornPages);
+  const reason = unsafeReason(row?.[3], row?.[4], row?.[5], settings.acceptsTornPages);
   if (reason !== undefined) throw new NoPrimary(`${config.host}:${config.port}: ${reason}`, true);
 }
 
@@ -209,8 +216,21 @@ class GuardedQuery extends ExtendedQuery {
       this.callback?.(error as Error);
       return;
     }
+    if (unreplicated.delete(connection)) {
+      this.callback?.(new UnreplicatedCommit());
+      return;
+    }
     super.handleReadyForQuery(connection);
   }
+}
+
+/** Connections whose last commit did not wait for the synchronous standby. */
+const unreplicated = new WeakSet<object>();
+
+/** Commits the transaction of a connection. Rejects with UnreplicatedCommit if it did not wait for the synchronous standby. */
+export async function commit(client: PoolClient): Promise<void> {
+  await client.query("COMMIT");
+  if (unreplicated.delete((client as unknown as StoreClient).connection)) throw new UnreplicatedCommit();
 }
 
 /** The parameter of a transaction that has `tokens`, see Limits. */
@@ -279,6 +299,10 @@ class StoreClient extends Client {
   constructor(config: ConnectionConfig) {
     super(config);
     this.config = config;
+    this.on("notice", ({ routine }) => {
+      // The state is that of every warning, and the message depends on the server's language.
+      if (routine === "SyncRepWaitForLSN") unreplicated.add(this.connection);
+    });
   }
 
   /** Whether a statement is running on the server, as far as is known. */

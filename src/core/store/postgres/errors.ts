@@ -14,8 +14,12 @@ export class NoPrimary extends Error {
   }
 }
 
-/** A plant was neither inserted nor found: another transaction deleted it in between. */
-export class ConcurrentlyDeleted extends Error {}
+/** A commit is on this server's disk, but the wait for its synchronous standby was cancelled. A retry waits again. */
+export class UnreplicatedCommit extends Error {
+  constructor() {
+    super("the wait for the synchronous standby was cancelled");
+  }
+}
 
 /**
  * - `connectionLost`: the connection or its host cannot be used any more; find the primary, and retry.
@@ -62,7 +66,7 @@ function isPlanOutdated({ code, routine }: DatabaseError): boolean {
 /** Never throws: anything that is not an error of the database or of its client is an `internalError`. */
 export function classifyError(error: unknown): Failure {
   if (error instanceof NoPrimary) return "connectionLost";
-  if (error instanceof ConcurrentlyDeleted) return "retryable";
+  if (error instanceof UnreplicatedCommit) return "retryable";
   if (error instanceof DatabaseError) {
     const state = error.code ?? "";
     if (connectionLostStates.test(state)) return "connectionLost";

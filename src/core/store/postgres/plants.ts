@@ -19,7 +19,7 @@ import {
   type StoredPlant,
 } from "../plant-store.ts";
 import { toInt4Array, toInt8Array, toTextArray } from "./binary-array.ts";
-import { begin, type HostPool, socketOf, timerMsMax, withLockLimit } from "./connection.ts";
+import { begin, commit, type HostPool, socketOf, timerMsMax, withLockLimit } from "./connection.ts";
 import { fromCopyText, fromCopyTextWithCreations, toCopyText } from "./copy-format.ts";
 import {
   copyFrom,
@@ -29,13 +29,7 @@ import {
   type PoolClient,
   type QueryConfig,
 } from "./driver.ts";
-import {
-  ConcurrentlyDeleted,
-  classifyError,
-  errorReason,
-  isLockTimeout,
-  rejectForOperator,
-} from "./errors.ts";
+import { classifyError, errorReason, isLockTimeout, rejectForOperator } from "./errors.ts";
 import type { Commits, Primary } from "./primary.ts";
 
 interface PlantRow extends PlantColumns {
@@ -143,7 +137,7 @@ export class PostgresPlants {
   async #commit(pool: HostPool, batch: readonly NewEntry[]): Promise<Outcome[]> {
     const outcomes = await commitBesideLocks(pool, batch, this.#locked);
     if (outcomes.includes("unavailable"))
-      this.#onUnavailable("other transactions hold plants with the same ids");
+      this.#onUnavailable("other transactions hold or delete some of its plants, or a trigger skips them");
     return outcomes;
   }
 
@@ -322,9 +316,8 @@ function toOutcomes(
     const row = rowById.get(plant.id);
     if (isCreated && row === plant) return "created";
     const found = isCreated ? row : stored.get(plant.id);
-    if (found === undefined)
-      throw new ConcurrentlyDeleted(`the plant ${plant.id} was neither inserted nor found`);
-    return compareWithStored(found, plant);
+    // A trigger has skipped it, or another transaction has deleted it in between; the others of the batch are stored.
+    return found === undefined ? "unavailable" : compareWithStored(found, plant);
   });
 }
 
@@ -366,7 +359,7 @@ async function copyAll(
   return { createdIds: rest.createdIds, stored: new Map([...stored, ...rest.stored]) };
 }
 
-/** Inserts rows by COPY; returns false, and inserts none, if a single id is already stored. */
+/** Inserts rows by COPY; returns false, and inserts none, if a single id is already stored, or a single row is skipped. */
 async function copy(pool: HostPool, rows: readonly NewEntry[], lockMs: number): Promise<boolean> {
   const connection = await pool.connect();
   try {
@@ -378,7 +371,13 @@ async function copy(pool: HostPool, rows: readonly NewEntry[], lockMs: number): 
         .on("error", reject)
         .end(Buffer.from(toCopyText(rows, Date.now())));
     });
-    await connection.query("COMMIT");
+    if (stream.rowCount !== rows.length) {
+      // A trigger has skipped some: only INSERT tells which.
+      await connection.query("ROLLBACK");
+      connection.release();
+      return false;
+    }
+    await commit(connection);
     connection.release();
     return true;
   } catch (error) {

@@ -9,6 +9,7 @@ import {
   HostPool,
   socketOf,
   supportsSettings,
+  unloggedSql,
   unsafeReason,
 } from "./connection.ts";
 import type { PostgresUrl } from "./connection-url.ts";
@@ -307,14 +308,15 @@ async function checkPrimary(
   const { rows } = await client.query<Record<string, string | null>>(
     `SELECT current_setting('transaction_read_only') AS read_only, current_setting('server_encoding') AS encoding,
             current_setting('synchronous_commit', true) AS commits, current_setting('fsync', true) AS fsync,
-            current_setting('full_page_writes', true) AS full_pages, version() AS version,
+            current_setting('full_page_writes', true) AS full_pages, ${unloggedSql} AS unlogged, version() AS version,
             current_setting('citus.shard_count', true) AS shards, pg_backend_pid()::text AS backend`,
   );
-  const { read_only, encoding, commits, fsync, full_pages, version, shards, backend } = rows[0] ?? {};
+  const { read_only, encoding, commits, fsync, full_pages, unlogged, version, shards, backend } =
+    rows[0] ?? {};
   if (read_only !== "off") throw new NoPrimary("accepts no writes (a standby, or read-only)", true);
   if (!/^utf-?8$/i.test(encoding ?? ""))
     throw new NoPrimary(`has the encoding ${encoding}; it must be UTF8`, true);
-  const unsafe = unsafeReason(fsync, full_pages, acceptsTornPages);
+  const unsafe = unsafeReason(fsync, full_pages, unlogged, acceptsTornPages);
   if (unsafe !== undefined) throw new NoPrimary(unsafe, true);
   // YugabyteDB's version is that of a PostgreSQL with -YB- in it.
   const isPostgres = /^PostgreSQL (?!.*-YB-)/.test(version ?? "");

@@ -19,7 +19,7 @@ import {
   toTokenRecords,
 } from "../token-store.ts";
 import type { ClusterSupport } from "./cluster.ts";
-import { begin } from "./connection.ts";
+import { begin, commit } from "./connection.ts";
 import { creatorKey } from "./creators.ts";
 import type { Pool, PoolClient } from "./driver.ts";
 import { rejectForOperator } from "./errors.ts";
@@ -219,7 +219,7 @@ export class PostgresTokens implements TokenStore {
       // A retry that finds its change already made would commit nothing, and so not wait for the standby, which may not have
       // the change yet. The commit of a row lock does wait.
       if (attempts > 1) await connection.query("SELECT 1 FROM tokens ORDER BY hash LIMIT 1 FOR UPDATE");
-      await connection.query("COMMIT");
+      await commit(connection);
       return changed;
     });
     return changing.catch(rejectForOperator);

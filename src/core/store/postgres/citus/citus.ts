@@ -213,11 +213,10 @@ class CitusQueue implements CreateQueue {
   }
 
   #nodeFor(node: MappedNode, map: ShardMap): CitusNode {
-    const anyId = map.anyIdOf(node);
     const existing = this.#nodes.get(node.name);
-    existing?.update(node, anyId);
+    existing?.update(node, map);
     if (existing !== undefined) return existing;
-    return new CitusNode(node, anyId, {
+    return new CitusNode(node, map, {
       url: this.#cluster.url,
       coordinator: this.#cluster.primary,
       onUnavailable: this.#cluster.events.onUnavailable,

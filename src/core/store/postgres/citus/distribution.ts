@@ -181,7 +181,7 @@ async function assertDistributable(connection: PoolClient): Promise<void> {
 async function countNodes(connection: PoolClient): Promise<number> {
   const { rows } = await connection.query<{ nodes: string }>(
     `SELECT count(DISTINCT groupid) AS nodes FROM pg_dist_placement JOIN pg_dist_shard USING (shardid)
-     WHERE logicalrelid = 'plants'::regclass`,
+     WHERE shardstate = 1 AND logicalrelid = 'plants'::regclass`,
   );
   return Number(rows[0]?.nodes);
 }

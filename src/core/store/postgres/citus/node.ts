@@ -8,7 +8,7 @@ import { errorReason, isUndefinedTable, NoPrimary } from "../errors.ts";
 import { PostgresPlants } from "../plants.ts";
 import { type Commits, Primary, retry } from "../primary.ts";
 import type { NodeStore } from "./node-queues.ts";
-import type { MappedNode } from "./shard-map.ts";
+import type { MappedNode, ShardMap } from "./shard-map.ts";
 
 /** How long a node is without a commit, while batches wait for it, until plants no longer wait for it. */
 const downMsMin = 1_000;
@@ -38,7 +38,7 @@ export class CitusNode implements Commits, NodeStore {
   readonly #routed: Primary;
   readonly #plants: PostgresPlants;
   #node: MappedNode;
-  #anyId: bigint;
+  #map: ShardMap;
   /** Undefined before the node was reached. */
   #route: "direct" | "routed" | undefined;
   #routedReason: string | undefined;
@@ -54,11 +54,10 @@ export class CitusNode implements Commits, NodeStore {
   #isRetired = false;
   #isClosed = false;
 
-  /** @param anyId the id of a plant of the node, which need not exist. */
-  constructor(node: MappedNode, anyId: bigint, dependencies: NodeDependencies) {
+  constructor(node: MappedNode, map: ShardMap, dependencies: NodeDependencies) {
     this.name = node.name;
     this.#node = node;
-    this.#anyId = anyId;
+    this.#map = map;
     this.#dependencies = dependencies;
     const { url, onUnavailable } = dependencies;
     const hosts = url.hosts.slice(0, 1).map((host) => ({ ...host, host: node.host, port: node.port }));
@@ -83,11 +82,11 @@ export class CitusNode implements Commits, NodeStore {
   }
 
   /** Takes over what a new shard map has. */
-  update(node: MappedNode, anyId: bigint): void {
+  update(node: MappedNode, map: ShardMap): void {
     if (node.unusable !== undefined) this.#route = "routed";
     if (node.unusable !== this.#node.unusable) this.#probedAt = Number.NEGATIVE_INFINITY;
     this.#node = node;
-    this.#anyId = anyId;
+    this.#map = map;
   }
 
   /**
@@ -187,9 +186,12 @@ export class CitusNode implements Commits, NodeStore {
   }
 
   async #reachByCoordinator(): Promise<void> {
+    const id = this.#map.anyIdOf(this.#node);
+    // With so few plants, those themselves may find out.
+    if (id === undefined) return;
     const statement = {
       text: "SELECT 1 FROM plants WHERE id = $1",
-      values: [String(this.#anyId)],
+      values: [String(id)],
       query_timeout: probeMsMax,
     };
     await limitTime(this.#routed.once((pool) => pool.query(statement)));

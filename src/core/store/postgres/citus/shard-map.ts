@@ -11,6 +11,9 @@ const citusVersionMin = 11;
 const edgeIds = [0n, 1n, -1n, 2n ** 31n, -(2n ** 31n) - 1n, 2n ** 32n, 2n ** 63n - 1n, -(2n ** 63n)];
 const randomIds = 40;
 
+/** Ids that are hashed to find one of a node: 20 ms. */
+const idsTriedMax = 2n ** 16n;
+
 /** Shards of one table; more are not distributed plants but a mistake. */
 const shardsMax = 65_536;
 
@@ -104,11 +107,10 @@ export class ShardMap {
     return this.#shardOf(id).shardId;
   }
 
-  /** The least natural number that is the id of a plant of a node. */
-  anyIdOf(node: MappedNode): bigint {
-    let id = 0n;
-    while (this.nodeOf(id) !== node) id++;
-    return id;
+  /** The id of a plant of a node, which need not exist; undefined if its share of the hashes is too small to find one quickly. */
+  anyIdOf(node: MappedNode): bigint | undefined {
+    for (let id = 0n; id < idsTriedMax; id++) if (this.nodeOf(id) === node) return id;
+    return undefined;
   }
 
   #shardOf(id: bigint): Shard {
@@ -148,7 +150,8 @@ export interface Metadata {
   }[];
 }
 
-// One statement, so that the parts are of one snapshot.
+// One statement, so that the parts are of one snapshot. Citus 11.0 keeps the placement of a shard that was moved, to be
+// deleted later, in another state than 1.
 export const metadataSql = `SELECT json_build_object(
   'version', (SELECT extversion FROM pg_extension WHERE extname = 'citus'),
   'partition', (SELECT json_build_object('method', partmethod, 'column', CASE WHEN partkey IS NOT NULL THEN column_to_column_name(logicalrelid, partkey) END)
@@ -156,7 +159,8 @@ export const metadataSql = `SELECT json_build_object(
   'shards', (SELECT coalesce(json_agg(json_build_object('shard', shardid::text, 'first', shardminvalue::int8, 'last', shardmaxvalue::int8,
                                                         'group', groupid, 'placements', placements) ORDER BY shardminvalue::int8), '[]')
              FROM pg_dist_shard
-             LEFT JOIN (SELECT shardid, min(groupid) AS groupid, count(*) AS placements FROM pg_dist_placement GROUP BY shardid) placed USING (shardid)
+             LEFT JOIN (SELECT shardid, min(groupid) AS groupid, count(*) AS placements FROM pg_dist_placement
+                        WHERE shardstate = 1 GROUP BY shardid) placed USING (shardid)
              WHERE logicalrelid = 'plants'::regclass),
   'nodes', (SELECT json_agg(json_build_object('group', groupid, 'host', nodename, 'port', nodeport, 'active', isactive,
                                               'metadata', hasmetadata AND metadatasynced) ORDER BY groupid)

@@ -198,3 +198,38 @@ test("a row that the database rejects does not fail the others", async () => {
   const long = { id: 2n, name: "x".repeat(20) };
   expect(await engine.create([...ids(1n), long, ...ids(3n)])).toEqual(["created", "unavailable", "created"]);
 });
+
+/** A trigger that skips the plants with the name "skipped". */
+const skipping = () => `CREATE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS $$
+  BEGIN IF NEW.name = 'skipped' THEN RETURN NULL; END IF; RETURN NEW; END $$;
+  CREATE TRIGGER skip BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION skip()`;
+
+test.each([
+  ["INSERT", 3],
+  ["COPY", 2_500],
+])(
+  "a plant that a trigger skips is unavailable, and the others of its batch are stored: %s",
+  async (_, length) => {
+    await using engine = await Engine.start("retry_timeout=30", skipping);
+    const batch = Array.from({ length }, (_, index) => ({
+      id: BigInt(index),
+      name: index === 1 ? "skipped" : "a",
+    }));
+    const startedAt = performance.now();
+    const outcomes = await engine.create(batch);
+    expect(outcomes).toEqual(batch.map(({ name }) => (name === "skipped" ? "unavailable" : "created")));
+    expect(performance.now() - startedAt).toBeLessThan(10_000);
+    expect(engine.unavailable.join()).toContain("or a trigger skips them");
+    expect(await engine.exported()).toEqual(batch.filter(({ name }) => name !== "skipped"));
+  },
+);
+
+test.each(["plants", "tokens"])("no plant is acknowledged while the table %s is unlogged", async (table) => {
+  await using engine = await Engine.start("retry_timeout=1");
+  expect(await engine.create(ids(1n))).toEqual(["created"]);
+  await server.query(engine.name, `ALTER TABLE ${table} SET UNLOGGED`);
+  expect(await engine.create(ids(2n))).toEqual(["unavailable"]);
+  expect(engine.unavailable.join()).toContain(`has ${table} as an unlogged table, which a crash empties`);
+  await server.query(engine.name, `ALTER TABLE ${table} SET LOGGED`);
+  expect(await engine.create(ids(3n))).toEqual(["created"]);
+});

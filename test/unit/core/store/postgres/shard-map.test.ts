@@ -78,7 +78,22 @@ describe("a shard map", () => {
   });
 
   test("names a plant of each node", () => {
-    for (const node of map.nodes) expect(map.nodeOf(map.anyIdOf(node))).toBe(node);
+    for (const node of map.nodes) expect(map.nodeOf(map.anyIdOf(node) ?? -1n)).toBe(node);
+  });
+
+  test("does not look for a plant of a node with a single hash for longer than a moment", () => {
+    const [first, ...others] = cluster.shards;
+    if (first === undefined) throw new Error("there is no shard");
+    const shards = [
+      { ...first, last: first.first, group: 1 },
+      { ...first, first: first.first + 1, shard: "102009", group: 2 },
+      ...others.map((shard) => ({ ...shard, group: 2 })),
+    ];
+    const narrow = ShardMap.parse({ ...cluster, shards });
+    const [node] = narrow.nodes;
+    const startedAt = performance.now();
+    expect(node && narrow.anyIdOf(node)).toBeUndefined();
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
   });
 
   test("tells which nodes cannot be used directly, and what to do", () => {
