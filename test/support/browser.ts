@@ -2,8 +2,8 @@
 
 import { AxeBuilder } from "@axe-core/playwright";
 import { type Browser, type BrowserContext, chromium, type Page, type Request } from "playwright-core";
-import { chromiumPath } from "./chromium.ts";
 import { eventually } from "./eventually.ts";
+import { chromiumPath } from "./programs.ts";
 
 export type { Locator, Page } from "playwright-core";
 

@@ -1,4 +1,4 @@
-// Resolves the configuration of `plantstore serve` in this process.
+// Settings as the command line, the environment, Kubernetes and files give them.
 
 import { Command } from "commander";
 import { declareFlags, givenFlags } from "../../src/cli/config/command-options.ts";
@@ -63,5 +63,20 @@ export function filesInMemory(files: Readonly<Record<string, string | Uint8Array
     const content = files[path];
     if (content === undefined) throw new Error(`ENOENT: no such file or directory, open '${path}'`);
     return new Uint8Array(Buffer.from(content)).subarray(0, bytesMax);
+  };
+}
+
+/** The variables that the kubelet sets for a Service with one named port. */
+export function kubernetesVariables(service: string, host: string, port: string): Record<string, string> {
+  const address = `tcp://${host}:${port}`;
+  return {
+    [`${service}_SERVICE_HOST`]: host,
+    [`${service}_SERVICE_PORT`]: port,
+    [`${service}_SERVICE_PORT_HTTP`]: port,
+    [`${service}_PORT`]: address,
+    [`${service}_PORT_${port}_TCP`]: address,
+    [`${service}_PORT_${port}_TCP_PROTO`]: "tcp",
+    [`${service}_PORT_${port}_TCP_PORT`]: port,
+    [`${service}_PORT_${port}_TCP_ADDR`]: host,
   };
 }

@@ -1,8 +1,9 @@
-// The packages of this repository as npm packs them, and npm in folders of its own.
+// Packages of npm: those that are built here, installed for a consumer, and generators that need a TypeScript of their own.
 
 import { cpSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { collectResult, type TemporaryFolder } from "./server.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
@@ -80,4 +81,33 @@ export async function succeed(
   const { exitCode, stdout, stderr } = await collectResult(Bun.spawn([...command], { cwd, env, ...streams }));
   if (exitCode !== 0) throw new Error(`${command.join(" ")} failed:\n${stdout}${stderr}`);
   return stdout;
+}
+
+/** The source of the types. The files of the generator are written to the folder. */
+export async function generateTypes(
+  document: string,
+  folder: TemporaryFolder,
+  options: { readonly arrayLength?: boolean; readonly defaultNonNullable?: boolean } = {},
+): Promise<string> {
+  const { default: generate, astToString } = await import(await bundleGenerator(folder));
+  return astToString(await generate(pathToFileURL(document), options));
+}
+
+/** The generator as one file. It needs the compiler API of TypeScript 5, which this project's TypeScript 7 lacks. */
+async function bundleGenerator(folder: TemporaryFolder): Promise<string> {
+  const { outputs } = await Bun.build({
+    entrypoints: [Bun.resolveSync("openapi-typescript", import.meta.dir)],
+    outdir: folder.file("generator"),
+    target: "bun",
+    plugins: [
+      {
+        name: "TypeScript 5",
+        setup(build) {
+          const path = Bun.resolveSync("typescript-5", import.meta.dir);
+          build.onResolve({ filter: /^typescript$/ }, () => ({ path }));
+        },
+      },
+    ],
+  });
+  return outputs[0]?.path ?? "";
 }

@@ -1,7 +1,8 @@
-// A sandbox as a process of its own on free ports.
+// A sandbox as a process of its own, its control interface, and its log of requests.
 
+import { Ajv2020 } from "ajv/dist/2020.js";
 import { parse } from "lossless-json";
-import { controlDifferences } from "./control-description.ts";
+import document from "../../src/sandbox/openapi-control.yaml";
 import type { Target } from "./http.ts";
 import { Output } from "./output.ts";
 import { environment, plantstore } from "./server.ts";
@@ -136,4 +137,130 @@ export class RunningSandbox implements Target {
 
 function parseNumber(text: string): bigint | number {
   return /^-?\d+$/.test(text) ? BigInt(text) : Number(text);
+}
+
+interface DescribedResponse {
+  readonly $ref?: string;
+  readonly content?: Readonly<Record<string, { readonly schema: object }>>;
+}
+
+interface DescribedOperation {
+  readonly responses: Readonly<Record<string, DescribedResponse>>;
+}
+
+const { paths, components } = document as unknown as {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, DescribedOperation>>>>;
+  readonly components: { readonly responses: Readonly<Record<string, DescribedResponse>> };
+};
+
+const ajv = new Ajv2020({ strict: false, validateSchema: false });
+ajv.addFormat("int64", {
+  type: "number",
+  validate: (value) => Number.isInteger(value) && Math.abs(value) <= 2 ** 63,
+});
+ajv.addFormat("date-time", /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/);
+ajv.addFormat("uri", (text) => URL.canParse(text));
+ajv.addSchema({ ...document, $id: "control:" });
+
+/** The operations, each as its method and its path: `GET /sandbox/plants/{id}`. */
+export const describedOperations = Object.entries(paths).flatMap(([path, operations]) =>
+  Object.keys(operations)
+    .filter((method) => method !== "parameters")
+    .map((method) => `${method.toUpperCase()} ${path}`),
+);
+
+/** The operation of a request; undefined if none is described. */
+function findOperation(method: string, path: string): DescribedOperation | undefined {
+  const literal = paths[path]?.[method.toLowerCase()];
+  if (literal !== undefined) return literal;
+  const match = Object.entries(paths).find(
+    ([template, operations]) =>
+      method.toLowerCase() in operations &&
+      new RegExp(`^${template.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(path),
+  );
+  return match?.[1][method.toLowerCase()];
+}
+
+/** In what a response differs from what is described. That to a request which is not described must be an error. */
+function controlDifferences(
+  method: string,
+  path: string,
+  { status, headers, text }: { readonly status: number; readonly headers: Headers; readonly text: string },
+): string[] {
+  const { responses } = findOperation(method, path) ?? { responses: {} };
+  const range = status >= 400 ? `${Math.trunc(status / 100)}XX` : "";
+  const named =
+    responses[status] ?? responses[range] ?? (status >= 400 ? components.responses.Error : undefined);
+  if (named === undefined) return [`${method} ${path}: the status ${status} is not described`];
+  const { content } = components.responses[named.$ref?.split("/").at(-1) ?? ""] ?? named;
+  const type = headers.get("content-type");
+  if (content === undefined)
+    return text === "" && type === null ? [] : [`${method} ${path}: a ${status} has a body`];
+  const schema = content[type ?? ""]?.schema;
+  if (schema === undefined) return [`${method} ${path}: the Content-Type is ${type}`];
+  if (type !== "application/json") return [];
+  const pointed = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"control:#/'));
+  return ajv.validate(pointed, JSON.parse(text)) ? [] : [`${method} ${path}: ${ajv.errorsText()} in ${text}`];
+}
+
+export interface LoggedRequest {
+  readonly number: number;
+  readonly connection: number;
+  readonly startedAt: string;
+  readonly durationMs: number;
+  readonly request: {
+    readonly method: string | null;
+    readonly target: string | null;
+    readonly version: string | null;
+    readonly headers: readonly (readonly [string, string])[];
+    readonly body: string | null;
+    readonly bodyBase64?: string;
+    readonly bytes: number;
+    readonly isTruncated?: boolean;
+  };
+  readonly response: {
+    readonly status: number | null;
+    readonly headers: readonly (readonly [string, string])[];
+    readonly body: string | null;
+    readonly bytes: number;
+    readonly isTruncated?: boolean;
+  } | null;
+  readonly error: number | null;
+  readonly forced: { readonly rule?: string; readonly prefer?: string } | null;
+  readonly ended: string;
+}
+
+interface Page {
+  readonly requests: readonly LoggedRequest[];
+  readonly next: number;
+  readonly dropped: number;
+}
+
+/** One page of the log. */
+export async function requestPage(sandbox: RunningSandbox, query = ""): Promise<Page> {
+  const { text } = await sandbox.control("GET", `/requests${query}`);
+  return JSON.parse(text) as Page;
+}
+
+/** The requests of the log, once there are some number of them. */
+export async function loggedRequests(
+  sandbox: RunningSandbox,
+  count: number,
+): Promise<readonly LoggedRequest[]> {
+  const requests: LoggedRequest[] = [];
+  while (requests.length < count) {
+    const after = requests.at(-1)?.number ?? 0;
+    requests.push(...(await requestPage(sandbox, `?after=${after}&limit=1000&wait=10`)).requests);
+  }
+  return requests;
+}
+
+/** The bytes of a message of the log; none if there is no such message. */
+export async function loggedBytes(
+  { controlUrl }: RunningSandbox,
+  number: number,
+  kind: "request" | "response",
+): Promise<Buffer> {
+  const response = await fetch(`${controlUrl}/requests/${number}/${kind}`);
+  return response.status === 404 ? Buffer.alloc(0) : Buffer.from(await response.arrayBuffer());
 }

@@ -4,10 +4,10 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
+import { statesOf } from "./commands.ts";
 import { plantJson, post } from "./http.ts";
 import { type CommandResult, RunningServer, runIn, TemporaryFolder, withStore } from "./server.ts";
 import { exported, storePlants } from "./stored-plants.ts";
-import { statesOf } from "./token-list.ts";
 
 const password = "correct horse battery staple";
 

@@ -1,7 +1,7 @@
-// Puts plants into a store, and reads them, without a command: a process costs 0.1 s. For tests of something else.
+// What a store has: plants to be stored in it, and its export.
 
 import { ApiError } from "../../src/core/contract/errors.ts";
-import { type NewPlant, parseNewPlantJson } from "../../src/core/contract/plant.ts";
+import { type NewPlant, parseNewPlantJson, textFields } from "../../src/core/contract/plant.ts";
 import { toEntries } from "../../src/core/store/plant-store.ts";
 import { exportText } from "../../src/operations/export.ts";
 import { withStore } from "./server.ts";
@@ -29,4 +29,15 @@ export async function exported(database: string): Promise<string> {
     Array.fromAsync(exportText(store.export({}), "ndjson", ",", () => undefined)),
   );
   return chunks.join("");
+}
+
+const furtherFields = textFields.slice(textFields.indexOf("tag") + 1);
+
+/**
+ * A line without its end, from the cells of the id, the name and the tag, and of what follows all fields. The other optional
+ * fields are empty, and have their names in the header, whose first cell is "id".
+ */
+export function csvLine([id, name, tag, ...rest]: readonly string[], delimiter = ","): string {
+  const further = id === "id" ? furtherFields : furtherFields.map(() => "");
+  return [id, name, tag, ...further, ...rest].join(delimiter);
 }

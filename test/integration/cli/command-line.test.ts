@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { resolveConfig } from "../../../src/cli/config/resolve.ts";
 import { serverSettingNames, settingGroups } from "../../../src/cli/config/settings.ts";
-import { commandError } from "../../support/command-error.ts";
+import { commandError } from "../../support/commands.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Output } from "../../support/output.ts";
 import { testIfInstalled } from "../../support/programs.ts";

@@ -2,12 +2,11 @@
 
 import { expect, test } from "bun:test";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
-import { commandError } from "../../support/command-error.ts";
-import { csvLine } from "../../support/csv.ts";
+import { commandError } from "../../support/commands.ts";
 import { engines, testIndex } from "../../support/engines.ts";
 import { programPath } from "../../support/programs.ts";
 import { run, withStore } from "../../support/server.ts";
-import { exported, storeLines } from "../../support/stored-plants.ts";
+import { csvLine, exported, storeLines } from "../../support/stored-plants.ts";
 
 /** The lines that a command has logged, without their time. */
 function audited(stderr: string) {

@@ -3,7 +3,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
-import { commandError } from "../../support/command-error.ts";
+import { commandError } from "../../support/commands.ts";
 import { engines } from "../../support/engines.ts";
 import { plantJson } from "../../support/http.ts";
 import {

@@ -8,10 +8,10 @@ import {
   type PlantStoreClientOptions,
 } from "../../../packages/client/src/index.ts";
 import { newPlantJson } from "../../../src/core/contract/plant.ts";
-import { anyNewPlant } from "../../support/any-new-plant.ts";
+import { ClientTarget, rejectionOf } from "../../support/client.ts";
+import { anyNewPlant } from "../../support/random.ts";
 import { exported } from "../../support/stored-plants.ts";
 import { SilentListener } from "./listeners.ts";
-import { ClientTarget, rejectionOf } from "./setup.ts";
 
 describe("on a real server", () => {
   let target: ClientTarget;

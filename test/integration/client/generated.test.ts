@@ -3,9 +3,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { copyFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { generateTypes } from "../../support/openapi-typescript.ts";
+import { ClientTarget } from "../../support/client.ts";
+import { generateTypes } from "../../support/npm-packages.ts";
 import { TemporaryFolder } from "../../support/server.ts";
-import { ClientTarget } from "./setup.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
 const folder = new TemporaryFolder();

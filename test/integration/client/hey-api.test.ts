@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { copyFileSync, cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { ClientTarget } from "../../support/client.ts";
 import { TemporaryFolder } from "../../support/server.ts";
-import { ClientTarget } from "./setup.ts";
 
 const installed = new URL("../../../node_modules", import.meta.url).pathname;
 const folder = new TemporaryFolder();

@@ -9,8 +9,8 @@ import {
   PlantStoreInvalidResponseError,
 } from "../../../packages/client/src/index.ts";
 import { errorRegistry } from "../../../src/core/contract/errors.ts";
+import { ClientTarget, rejectionOf } from "../../support/client.ts";
 import { CannedListener } from "./listeners.ts";
-import { ClientTarget, rejectionOf } from "./setup.ts";
 
 const plant = { id: 1n, name: "Monstera" };
 

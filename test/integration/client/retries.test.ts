@@ -8,12 +8,12 @@ import {
   type RetryInfo,
 } from "../../../packages/client/src/index.ts";
 import { parseRetryAfter, retryDelayMs } from "../../../packages/client/src/retry.ts";
+import { ClientTarget, countingFetch, rejectionOf } from "../../support/client.ts";
 import { eventually } from "../../support/eventually.ts";
 import { freePort } from "../../support/postgres.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 import { exported } from "../../support/stored-plants.ts";
 import { CannedListener } from "./listeners.ts";
-import { ClientTarget, countingFetch, rejectionOf } from "./setup.ts";
 
 const plant = { id: 1n, name: "Monstera" };
 const busy = '{"error":50300,"message":"The server is overloaded."}';

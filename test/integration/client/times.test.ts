@@ -2,10 +2,10 @@
 
 import { expect, test } from "bun:test";
 import { PlantStoreClient, PlantStoreTimeoutError } from "../../../packages/client/src/index.ts";
+import { rejectionOf } from "../../support/client.ts";
 import { eventually } from "../../support/eventually.ts";
 import { freePort } from "../../support/postgres.ts";
 import { CannedListener, SilentListener } from "./listeners.ts";
-import { rejectionOf } from "./setup.ts";
 
 const plant = { id: 1n, name: "Monstera" };
 

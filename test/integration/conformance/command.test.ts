@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { rules } from "../../../src/conformance/rules.ts";
 import { makeCertificate } from "../../support/certificates.ts";
-import { commandError } from "../../support/command-error.ts";
+import { commandError } from "../../support/commands.ts";
 import { knownFailures } from "../../support/conformance.ts";
 import { reservePort } from "../../support/ports.ts";
 import { pathOf, testIfInstalled } from "../../support/programs.ts";

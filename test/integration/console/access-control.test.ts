@@ -1,7 +1,7 @@
 // Access to the console: the checks of host, origin and password, the proxies it trusts, and its settings.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { commandError } from "../../support/command-error.ts";
+import { commandError } from "../../support/commands.ts";
 import { configurationError, configured, usageError } from "../../support/configuration.ts";
 import { ConsoleClient } from "../../support/console.ts";
 import { RawConnection, sendRaw } from "../../support/raw-connection.ts";

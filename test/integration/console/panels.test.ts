@@ -4,10 +4,10 @@ import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, writeFileSync } from "node:fs";
 import { ConsoleClient } from "../../support/console.ts";
-import { csvLine } from "../../support/csv.ts";
 import { engines } from "../../support/engines.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+import { csvLine } from "../../support/stored-plants.ts";
 
 interface FormResponse {
   readonly status: number;

@@ -1,7 +1,7 @@
 // The Grafana dashboard is valid for import, and every panel queries the chosen data source.
 
 import { expect, test } from "bun:test";
-import { readDashboard } from "../../support/dashboard.ts";
+import { readDashboard } from "../../support/prometheus.ts";
 
 const columns = 24;
 

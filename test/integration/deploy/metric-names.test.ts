@@ -1,8 +1,7 @@
 // The metrics in the dashboard and the alerts, compared with those of a running server.
 
 import { expect, test } from "bun:test";
-import { queriesOf, readDashboard } from "../../support/dashboard.ts";
-import { deployed, metricsOfClusters } from "../../support/prometheus.ts";
+import { deployed, metricsOfClusters, queriesOf, readDashboard } from "../../support/prometheus.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 
 function findMetricNames(text: string): Set<string> {

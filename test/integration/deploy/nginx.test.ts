@@ -4,11 +4,11 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { connect as connectPlain, type Socket } from "node:net";
 import { connect } from "node:tls";
 import { errorRegistry } from "../../../src/core/contract/errors.ts";
-import { matchesSchema } from "../../support/described-responses.ts";
 import { plantJson } from "../../support/http.ts";
 import { Nginx } from "../../support/nginx.ts";
 import { describeIfInstalled } from "../../support/programs.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+import { matchesSchema } from "../core/http/described-responses.ts";
 
 interface NginxResponse {
   readonly status: number;

@@ -16,7 +16,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { writeFailureMarker } from "../../../src/core/store/sqlite/errors.ts";
-import { commandError } from "../../support/command-error.ts";
+import { commandError } from "../../support/commands.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";

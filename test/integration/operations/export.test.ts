@@ -2,12 +2,11 @@
 
 import { describe, expect, test } from "bun:test";
 import { readFileSync, statSync } from "node:fs";
-import { csvLine } from "../../support/csv.ts";
 import { engines } from "../../support/engines.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { PostgresServer } from "../../support/postgres.ts";
 import { plantstore, RunningServer, run, TemporaryFolder } from "../../support/server.ts";
-import { exported, storeLines } from "../../support/stored-plants.ts";
+import { csvLine, exported, storeLines } from "../../support/stored-plants.ts";
 
 for (const engine of engines) {
   describe(engine.name, () => {

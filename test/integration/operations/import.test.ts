@@ -3,12 +3,11 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { progressText } from "../../../src/operations/progress.ts";
-import { commandError } from "../../support/command-error.ts";
-import { csvLine } from "../../support/csv.ts";
+import { commandError } from "../../support/commands.ts";
 import { engines } from "../../support/engines.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { createStore, plantstore, RunningServer, run, runIn, TemporaryFolder } from "../../support/server.ts";
-import { exported } from "../../support/stored-plants.ts";
+import { csvLine, exported } from "../../support/stored-plants.ts";
 
 for (const engine of engines) {
   describe(engine.name, () => {

@@ -10,8 +10,8 @@ import {
   fromCopyTextWithCreations,
   toCopyText,
 } from "../../../src/core/store/postgres/copy-format.ts";
-import { anyNewPlant } from "../../support/any-new-plant.ts";
 import { engines } from "../../support/engines.ts";
+import { anyNewPlant } from "../../support/random.ts";
 import { createStore, plantstore, run, TemporaryFolder } from "../../support/server.ts";
 import { exported } from "../../support/stored-plants.ts";
 

@@ -11,9 +11,9 @@ import {
 } from "../../../packages/sandbox/src/index.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Output } from "../../support/output.ts";
+import { sessionEnd, sessionOf } from "../../support/processes.ts";
 import { programPath } from "../../support/programs.ts";
 import { collectResult, plantstore, run, TemporaryFolder } from "../../support/server.ts";
-import { sessionEnd, sessionOf } from "../../support/sessions.ts";
 
 const folder = new TemporaryFolder();
 afterAll(() => folder[Symbol.dispose]());

@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, watch, writeFileSync } from "node:fs";
-import { commandError } from "../../support/command-error.ts";
+import { commandError } from "../../support/commands.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Output } from "../../support/output.ts";
 import { describeIfInstalled, programPath } from "../../support/programs.ts";

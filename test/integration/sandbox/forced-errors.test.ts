@@ -8,8 +8,7 @@ import type { ServerHandlerDependencies } from "../../../src/core/server.ts";
 import { ForcedOutcomes } from "../../../src/sandbox/forced-outcomes.ts";
 import { Rules } from "../../../src/sandbox/rules.ts";
 import { freshId, plantJson, type Target } from "../../support/http.ts";
-import { type RawAnswer, rawAnswers } from "../../support/raw-answers.ts";
-import { RawConnection } from "../../support/raw-connection.ts";
+import { type RawAnswer, RawConnection, rawAnswers } from "../../support/raw-connection.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 

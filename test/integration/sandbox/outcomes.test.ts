@@ -2,10 +2,8 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { type Answer, freshId, plantJson, post } from "../../support/http.ts";
-import { rawAnswers } from "../../support/raw-answers.ts";
-import { createHead, RawConnection } from "../../support/raw-connection.ts";
-import { loggedBytes, loggedRequests, requestPage } from "../../support/requests.ts";
-import { RunningSandbox } from "../../support/sandbox.ts";
+import { createHead, RawConnection, rawAnswers } from "../../support/raw-connection.ts";
+import { loggedBytes, loggedRequests, RunningSandbox, requestPage } from "../../support/sandbox.ts";
 
 const resources = new AsyncDisposableStack();
 let sandbox: RunningSandbox;

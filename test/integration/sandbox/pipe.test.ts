@@ -4,10 +4,9 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { plantJson, type Target } from "../../support/http.ts";
 import { Random } from "../../support/random.ts";
 import { createHead, RawConnection } from "../../support/raw-connection.ts";
-import { RecordingProxy } from "../../support/recording-proxy.ts";
-import { loggedBytes, loggedRequests, requestPage } from "../../support/requests.ts";
-import { RunningSandbox } from "../../support/sandbox.ts";
+import { loggedBytes, loggedRequests, RunningSandbox, requestPage } from "../../support/sandbox.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+import { RecordingProxy } from "./recording-proxy.ts";
 
 const resources = new AsyncDisposableStack();
 let server: Target;

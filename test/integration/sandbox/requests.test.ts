@@ -2,8 +2,7 @@
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { plantJson, post } from "../../support/http.ts";
-import { type LoggedRequest, loggedBytes, requestPage } from "../../support/requests.ts";
-import { RunningSandbox } from "../../support/sandbox.ts";
+import { type LoggedRequest, loggedBytes, RunningSandbox, requestPage } from "../../support/sandbox.ts";
 
 const resources = new AsyncDisposableStack();
 let sandbox: RunningSandbox;

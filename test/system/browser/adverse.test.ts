@@ -5,10 +5,10 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 import { type Page, TestBrowser } from "../../support/browser.ts";
 import { ConsoleClient } from "../../support/console.ts";
-import { row, searchFor } from "../../support/console-page.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 import { storePlants } from "../../support/stored-plants.ts";
+import { row, searchFor } from "./console-page.ts";
 
 const resources = new AsyncDisposableStack();
 let browser: TestBrowser;

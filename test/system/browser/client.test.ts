@@ -3,8 +3,8 @@
 import { describe, expect, test } from "bun:test";
 import { chromium } from "playwright-core";
 import type * as Client from "../../../packages/client/src/index.ts";
-import { ClientTarget } from "../../integration/client/setup.ts";
-import { chromiumPath } from "../../support/chromium.ts";
+import { ClientTarget } from "../../support/client.ts";
+import { chromiumPath } from "../../support/programs.ts";
 
 declare global {
   var client: typeof Client;

@@ -4,11 +4,11 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { accessibilityFaults, type Page, TestBrowser, untilTrue } from "../../support/browser.ts";
 import { ConsoleClient } from "../../support/console.ts";
-import { revokeToken, row, searchFor } from "../../support/console-page.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { PostgresServer } from "../../support/postgres.ts";
 import { RunningServer, TemporaryFolder, withStore } from "../../support/server.ts";
 import { storePlants } from "../../support/stored-plants.ts";
+import { revokeToken, row, searchFor } from "./console-page.ts";
 
 const resources = new AsyncDisposableStack();
 let browser: TestBrowser;

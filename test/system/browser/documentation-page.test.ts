@@ -3,10 +3,10 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { errorRegistry } from "../../../src/core/contract/errors.ts";
 import { accessibilityFaults, TestBrowser } from "../../support/browser.ts";
-import { revokeToken, row, searchFor } from "../../support/console-page.ts";
-import { shown, tryIt } from "../../support/documentation-page.ts";
 import { post } from "../../support/http.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+import { revokeToken, row, searchFor } from "./console-page.ts";
+import { shown, tryIt } from "./documentation-page.ts";
 
 const resources = new AsyncDisposableStack();
 let browser: TestBrowser;

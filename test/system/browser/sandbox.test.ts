@@ -3,10 +3,10 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { errorRegistry } from "../../../src/core/contract/errors.ts";
 import { accessibilityFaults, type Page, TestBrowser, untilTrue } from "../../support/browser.ts";
-import { row } from "../../support/console-page.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
+import { row } from "./console-page.ts";
 
 const resources = new AsyncDisposableStack();
 let browser: TestBrowser;

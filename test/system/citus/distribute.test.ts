@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Client } from "pg";
 import { distributeStore, openServerStore } from "../../../src/core/store/open-store.ts";
 import { CitusCluster, type CitusDatabases, describeCitus, sharedCitus } from "../../support/citus.ts";
-import { commandError } from "../../support/command-error.ts";
+import { commandError } from "../../support/commands.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { createStore, RunningServer, run, withStore } from "../../support/server.ts";

@@ -3,11 +3,10 @@
 import { describe, expect, test } from "bun:test";
 import { YAML } from "bun";
 import { makeCertificate } from "../../support/certificates.ts";
-import { queriesOf, readDashboard } from "../../support/dashboard.ts";
 import { eventually } from "../../support/eventually.ts";
 import { freshId, plantJson, post, type Target } from "../../support/http.ts";
 import { describeIfInstalled, programPath } from "../../support/programs.ts";
-import { deployed, Prometheus } from "../../support/prometheus.ts";
+import { deployed, Prometheus, queriesOf, readDashboard } from "../../support/prometheus.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 
 const testMsMax = 60_000;

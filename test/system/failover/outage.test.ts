@@ -1,16 +1,16 @@
 // A provider that is down, hangs or sends garbage: cached keys stay valid, and a token with another key is 50300.
 
 import { describe, expect, test } from "bun:test";
+import { eventually } from "../../support/eventually.ts";
 import {
   ageOfOneSecond,
   claimsOf,
+  KeyServer,
   keysUnavailable,
   notAccepted,
   ServerWithIdentity,
-} from "../../integration/core/auth/setup.ts";
-import { eventually } from "../../support/eventually.ts";
-import { KeyServer } from "../../support/key-server.ts";
-import { SigningKey } from "../../support/signing-key.ts";
+  SigningKey,
+} from "../../support/identity-provider.ts";
 
 // Each waits five seconds for the server to retry, so they run concurrently.
 describe.concurrent("a provider that is down", () => {

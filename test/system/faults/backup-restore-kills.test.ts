@@ -16,7 +16,6 @@ import { plantJson, post } from "../../support/http.ts";
 import { Output } from "../../support/output.ts";
 import { programPath } from "../../support/programs.ts";
 import { type CommandResult, collectResult, plantstore, run } from "../../support/server.ts";
-import { describeIfStrace, injecting } from "../../support/strace.ts";
 import {
   argumentsOf,
   commandNames,
@@ -28,6 +27,7 @@ import {
   setModes,
   unfinished,
 } from "./backup-restore-setup.ts";
+import { describeIfStrace, injecting } from "./strace.ts";
 
 /** Each starts several processes. */
 setDefaultTimeout(120_000);

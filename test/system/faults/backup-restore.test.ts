@@ -20,7 +20,6 @@ import {
 import type { OperatorError } from "../../../src/core/operator-error.ts";
 import { plantJson } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
-import { mayMount, mounted } from "../../support/mounts.ts";
 import { programPath } from "../../support/programs.ts";
 import { collectResult, plantstore, RunningServer, run, type TemporaryFolder } from "../../support/server.ts";
 import {
@@ -37,6 +36,7 @@ import {
   snapshot,
   unfinished,
 } from "./backup-restore-setup.ts";
+import { mayMount, mounted } from "./mounts.ts";
 
 /** Each starts several processes. */
 setDefaultTimeout(120_000);

@@ -7,7 +7,7 @@ import { dirname } from "node:path";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { RunningServer, run, type ServerEnd, TemporaryFolder } from "../../support/server.ts";
-import { describeIfStrace, injecting, injectingInto, storeThreads } from "../../support/strace.ts";
+import { describeIfStrace, injecting, injectingInto, storeThreads } from "./strace.ts";
 
 /** Each starts a server under strace. */
 setDefaultTimeout(120_000);

@@ -7,8 +7,8 @@ import { engines } from "../../support/engines.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
-import { mayMount, mounted } from "../../support/mounts.ts";
 import { createStore, RunningServer, run, TemporaryFolder, withStore } from "../../support/server.ts";
+import { mayMount, mounted } from "./mounts.ts";
 
 /** Each starts several processes. */
 setDefaultTimeout(120_000);

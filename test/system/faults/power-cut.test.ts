@@ -16,7 +16,7 @@ import {
   systemCalls,
   tracing,
   tracingProcess,
-} from "../../support/strace.ts";
+} from "./strace.ts";
 
 const calls = ["pwrite64", "ftruncate", "fsync", "fdatasync", "sendto", "sendmsg", "write", "writev"];
 

@@ -22,9 +22,9 @@ import {
 } from "node:fs";
 import { newPlantJson } from "../../../src/core/contract/plant.ts";
 import { writeFailureMarker } from "../../../src/core/store/sqlite/errors.ts";
+import { statesOf } from "../../support/commands.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson } from "../../support/http.ts";
-import { mayMount, mounted } from "../../support/mounts.ts";
 import { programPath } from "../../support/programs.ts";
 import {
   type CommandResult,
@@ -33,7 +33,7 @@ import {
   RunningServer,
   TemporaryFolder,
 } from "../../support/server.ts";
-import { statesOf } from "../../support/token-list.ts";
+import { mayMount, mounted } from "./mounts.ts";
 import { makeReadOnly, whyNotReadOnly } from "./read-only.ts";
 
 /** Some wait for a lock for 10 seconds. */

@@ -4,12 +4,12 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
+import { ShellSession } from "../../support/guide.ts";
 import { type CodeBlock, codeBlocks } from "../../support/markdown.ts";
 import { reservePort } from "../../support/ports.ts";
 import { PostgresServer } from "../../support/postgres.ts";
 import { describeIfInstalled } from "../../support/programs.ts";
 import { plantstore, TemporaryFolder } from "../../support/server.ts";
-import { ShellSession } from "../../support/shell-session.ts";
 import { storeLines } from "../../support/stored-plants.ts";
 
 const guide = readFileSync(new URL("../../../docs/guides/run-an-inventory.md", import.meta.url), "utf8");

@@ -4,13 +4,13 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { copyFileSync, cpSync, readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
+import { ShellSession } from "../../support/guide.ts";
 import { type CodeBlock, codeBlocks, rowsOf } from "../../support/markdown.ts";
 import { succeed } from "../../support/npm-packages.ts";
 import { reservePort } from "../../support/ports.ts";
 import { describeIfInstalled, programPath } from "../../support/programs.ts";
 import { copyRepository } from "../../support/repository-copy.ts";
 import { runIn, TemporaryFolder } from "../../support/server.ts";
-import { ShellSession } from "../../support/shell-session.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
 const page = "docs/guides/start-your-own-service.md";

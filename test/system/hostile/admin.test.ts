@@ -1,8 +1,7 @@
 // Hostile requests to the admin listener and its console: none gets more than GET of its paths returns.
 
 import { expect, test } from "bun:test";
-import { rawAnswers } from "../../support/raw-answers.ts";
-import { RawConnection } from "../../support/raw-connection.ts";
+import { RawConnection, rawAnswers } from "../../support/raw-connection.ts";
 import { badBodies } from "./bodies.ts";
 import { framing } from "./framing.ts";
 import { heads } from "./heads.ts";

@@ -4,8 +4,7 @@
 import { expect, test } from "bun:test";
 import { ConsoleClient } from "../../support/console.ts";
 import { freshId } from "../../support/http.ts";
-import { rawAnswers } from "../../support/raw-answers.ts";
-import { createHead, RawConnection, stuckCreate } from "../../support/raw-connection.ts";
+import { createHead, RawConnection, rawAnswers, stuckCreate } from "../../support/raw-connection.ts";
 import { bodyOf } from "./hostile-request.ts";
 import { HostileSession, residentBytesMax, wellBehavedConnections } from "./hostile-session.ts";
 

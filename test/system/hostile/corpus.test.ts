@@ -1,8 +1,7 @@
 // Several hundred hostile requests: each has an allowed outcome, and all requests of a well-behaved client succeed.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { rawAnswers } from "../../support/raw-answers.ts";
-import { sendRaw } from "../../support/raw-connection.ts";
+import { rawAnswers, sendRaw } from "../../support/raw-connection.ts";
 import { badBodies } from "./bodies.ts";
 import { framing } from "./framing.ts";
 import { heads } from "./heads.ts";

@@ -5,7 +5,7 @@ import { expect, test } from "bun:test";
 import { newPlantJson, toPlant } from "../../../src/core/contract/plant.ts";
 import { freshId } from "../../support/http.ts";
 import { parseBody } from "../../support/oracle.ts";
-import { rawAnswers } from "../../support/raw-answers.ts";
+import { rawAnswers } from "../../support/raw-connection.ts";
 import { bodyOf, createBytes, fill, type Outcome } from "./hostile-request.ts";
 import { HostileSession } from "./hostile-session.ts";
 import { NodeParser, type Understood } from "./node-parser.ts";

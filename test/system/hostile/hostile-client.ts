@@ -2,8 +2,7 @@
 
 import type { Target } from "../../support/http.ts";
 import type { Load } from "../../support/load.ts";
-import { rawAnswers } from "../../support/raw-answers.ts";
-import { RawConnection } from "../../support/raw-connection.ts";
+import { RawConnection, rawAnswers } from "../../support/raw-connection.ts";
 import { bodyOf, fill, firstId, type HostileRequest, smuggledId } from "./hostile-request.ts";
 import { outcomesOf } from "./outcome.ts";
 

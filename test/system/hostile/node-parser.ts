@@ -1,7 +1,6 @@
 // Node's HTTP parser, as an oracle that is independent of Bun's.
 
-import { rawAnswers } from "../../support/raw-answers.ts";
-import { RawConnection } from "../../support/raw-connection.ts";
+import { RawConnection, rawAnswers } from "../../support/raw-connection.ts";
 
 /** A request as Node parses it. */
 export interface Understood {

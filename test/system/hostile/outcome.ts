@@ -1,7 +1,7 @@
 // The outcomes of a request, as the tables name them.
 
 import { type ErrorCode, errorRegistry } from "../../../src/core/contract/errors.ts";
-import { type RawAnswer, rawAnswers } from "../../support/raw-answers.ts";
+import { type RawAnswer, rawAnswers } from "../../support/raw-connection.ts";
 import { createdPlant, type Outcome } from "./hostile-request.ts";
 
 /** The responses on a closed connection as outcomes; one that is never allowed as its status and text. */

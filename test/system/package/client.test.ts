@@ -9,10 +9,10 @@ import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/co
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import type * as Client from "../../../packages/client/src/index.ts";
-import { ClientTarget } from "../../integration/client/setup.ts";
-import { newerNodes } from "../../support/newer-nodes.ts";
+import { ClientTarget } from "../../support/client.ts";
 import { packClient, succeed } from "../../support/npm-packages.ts";
 import { TemporaryFolder } from "../../support/server.ts";
+import { newerNodes } from "./newer-nodes.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
 const folder = new TemporaryFolder();

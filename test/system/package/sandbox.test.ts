@@ -5,12 +5,12 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { documentedCode } from "../../support/markdown.ts";
-import { newerNodes } from "../../support/newer-nodes.ts";
 import { npmEnvironment, packServer, succeed } from "../../support/npm-packages.ts";
 import { Output } from "../../support/output.ts";
+import { sessionEnd, sessionOf } from "../../support/processes.ts";
 import { programPath } from "../../support/programs.ts";
 import { collectResult, TemporaryFolder } from "../../support/server.ts";
-import { sessionEnd, sessionOf } from "../../support/sessions.ts";
+import { newerNodes } from "./newer-nodes.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
 const page = await Bun.file(join(root, "docs/sandbox-in-tests.md")).text();

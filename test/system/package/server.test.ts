@@ -10,7 +10,7 @@ import packageJson from "../../../package.json";
 import { freshId, plantJson, post } from "../../support/http.ts";
 import { npmEnvironment, npxCacheIn, packServer, succeed, unpack } from "../../support/npm-packages.ts";
 import { Output } from "../../support/output.ts";
-import { killGroup } from "../../support/process-group.ts";
+import { killGroup } from "../../support/processes.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
 import { RunningServer, runIn, TemporaryFolder } from "../../support/server.ts";
 

@@ -7,10 +7,10 @@ import { join } from "node:path";
 import { Client } from "pg";
 import { newestVersion as newestPostgres } from "../../../src/core/store/postgres/migrations.ts";
 import { newestVersion as newestSqlite } from "../../../src/core/store/sqlite/migrations.ts";
+import { listedTokens } from "../../support/commands.ts";
 import { engines } from "../../support/engines.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { RunningServer, run } from "../../support/server.ts";
-import { listedTokens } from "../../support/token-list.ts";
 import tokens from "./stores/tokens.json";
 
 /**

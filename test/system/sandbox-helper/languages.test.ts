@@ -5,9 +5,9 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { documentedCode } from "../../support/markdown.ts";
+import { sessionEnd } from "../../support/processes.ts";
 import { pathOf } from "../../support/programs.ts";
 import { type CommandResult, collectResult, plantstore, TemporaryFolder } from "../../support/server.ts";
-import { sessionEnd } from "../../support/sessions.ts";
 
 const page = await Bun.file(new URL("../../../docs/sandbox-in-tests.md", import.meta.url)).text();
 const documented = documentedCode(page);

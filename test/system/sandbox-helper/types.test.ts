@@ -3,8 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { succeed } from "../../support/npm-packages.ts";
-import { generateTypes } from "../../support/openapi-typescript.ts";
+import { generateTypes, succeed } from "../../support/npm-packages.ts";
 import { TemporaryFolder } from "../../support/server.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;

@@ -4,7 +4,7 @@ import type { GroupCommit, GroupCommitLimits } from "../../../src/core/store/gro
 import type { PlantStore } from "../../../src/core/store/plant-store.ts";
 import type { TokenStore } from "../../../src/core/store/token-store.ts";
 import type { Random } from "../../support/random.ts";
-import type { VirtualTime } from "./virtual-time.ts";
+import type { VirtualTime } from "../../support/virtual-time.ts";
 
 /** The store of one server process, from its start to its end. */
 export interface ProcessStore extends Pick<PlantStore, "create" | "batchesInFlightMax"> {

@@ -1,6 +1,7 @@
 // One simulation: servers, clients and an environment with injected faults, all driven by one seed.
 
 import { Random } from "../../support/random.ts";
+import { VirtualTime } from "../../support/virtual-time.ts";
 import { Client, type ClientParts } from "./client.ts";
 import type { Mutation, SimulationParts } from "./environment.ts";
 import { Model } from "./model.ts";
@@ -8,7 +9,6 @@ import { PostgresEnvironment } from "./postgres-environment.ts";
 import { SimulatedServer } from "./server.ts";
 import { SqliteEnvironment } from "./sqlite-environment.ts";
 import { SimulatedTokens } from "./tokens.ts";
-import { VirtualTime } from "./virtual-time.ts";
 
 export interface Result {
   readonly seed: number;

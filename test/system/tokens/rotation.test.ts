@@ -1,12 +1,12 @@
 // `plantstore token rotate` while servers run: two valid tokens during the overlap, one afterwards, and never none.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { listedTokens, statesOf } from "../../support/commands.ts";
 import { engines } from "../../support/engines.ts";
 import { eventually } from "../../support/eventually.ts";
 import { freshId, plantJson, post } from "../../support/http.ts";
 import { Random } from "../../support/random.ts";
 import { type CommandResult, plantstore, RunningServer, run } from "../../support/server.ts";
-import { listedTokens, statesOf } from "../../support/token-list.ts";
 
 const bareToken = /^pst_[A-Za-z0-9_-]{43}\n$/;
 /** `npm run faults` kills 200 times. */

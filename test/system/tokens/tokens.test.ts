@@ -1,11 +1,11 @@
 // Tokens that are issued, revoked and used while servers run.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { listedTokens } from "../../support/commands.ts";
 import { engines } from "../../support/engines.ts";
 import { freshId, plantJson, post } from "../../support/http.ts";
 import { logLines } from "../../support/output.ts";
 import { RunningServer, withStore } from "../../support/server.ts";
-import { listedTokens } from "../../support/token-list.ts";
 
 const noticedMsMax = 2_000;
 

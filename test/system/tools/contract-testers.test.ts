@@ -8,13 +8,13 @@ import {
   installOnce,
   runScript,
   runScriptOrThrow,
+  slowToolsMissing,
   toolFolder,
 } from "../../support/guide.ts";
 import { npxMissing } from "../../support/npm-packages.ts";
 import { describeUnless, pathOf } from "../../support/programs.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
 import { TemporaryFolder } from "../../support/server.ts";
-import { slowToolsMissing } from "../../support/slow-tools.ts";
 
 const guide = await Guide.read("docs/guides/test-your-api-tool.md");
 

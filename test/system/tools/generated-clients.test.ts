@@ -10,13 +10,13 @@ import {
   installOnce,
   runScript,
   runScriptOrThrow,
+  slowToolsMissing,
   toolFolder,
 } from "../../support/guide.ts";
 import { npxMissing } from "../../support/npm-packages.ts";
 import { describeUnless, pathOf } from "../../support/programs.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
 import { TemporaryFolder } from "../../support/server.ts";
-import { slowToolsMissing } from "../../support/slow-tools.ts";
 
 const oapiCodegen = "github.com/oapi-codegen/oapi-codegen/v2@v2.8.2";
 const openapiGenerator = "org.openapitools:openapi-generator-cli:7.25.0";

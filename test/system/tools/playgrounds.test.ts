@@ -4,10 +4,9 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { symlinkSync } from "node:fs";
 import { type Page, TestBrowser } from "../../support/browser.ts";
-import { chromiumPath } from "../../support/chromium.ts";
 import { addressesOf, BackgroundScript, Guide, installOnce, toolFolder } from "../../support/guide.ts";
 import { reservePort } from "../../support/ports.ts";
-import { describeUnless } from "../../support/programs.ts";
+import { chromiumPath, describeUnless } from "../../support/programs.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
 import { TemporaryFolder } from "../../support/server.ts";
 

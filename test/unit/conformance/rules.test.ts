@@ -4,8 +4,8 @@ import { expect, test } from "bun:test";
 import openapi from "../../../openapi.yaml";
 import { bases, levels, levelTitles } from "../../../src/conformance/rule.ts";
 import { rules, type Selection, selectRules } from "../../../src/conformance/rules.ts";
-import { ruleCells } from "../../support/conformance-page.ts";
 import { rowsOf } from "../../support/markdown.ts";
+import { ruleCells } from "./conformance-page.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
 const page = await Bun.file(`${root}/docs/conformance.md`).text();

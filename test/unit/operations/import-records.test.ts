@@ -20,7 +20,7 @@ import { type CsvCells, formatCsvRecord, parseCsvRecords } from "../../../src/op
 import { importPlants } from "../../../src/operations/import.ts";
 import type { ImportRecord } from "../../../src/operations/import-record.ts";
 import { ndjsonRecords } from "../../../src/operations/ndjson.ts";
-import { anyInt64, anyNewPlant } from "../../support/any-new-plant.ts";
+import { anyInt64, anyNewPlant } from "../../support/random.ts";
 
 type Read = (
   chunks: AsyncIterable<Uint8Array>,

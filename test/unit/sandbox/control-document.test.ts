@@ -5,7 +5,7 @@ import { Sessions } from "../../../src/console/sessions.ts";
 import { BodyReader } from "../../../src/core/http/body-reader.ts";
 import document from "../../../src/sandbox/openapi-control.yaml";
 import { Sandbox } from "../../../src/sandbox/sandbox.ts";
-import { describedOperations } from "../../support/control-description.ts";
+import { describedOperations } from "../../support/sandbox.ts";
 
 test("the document describes every route, and nothing else", async () => {
   const sandbox = new Sandbox({ token: "sandbox", seed: undefined, adminNames: [], trustedProxies: [] });

@@ -1,7 +1,7 @@
 // The summary of a report of bun test.
 
 import { expect, test } from "bun:test";
-import { formatReport, parseReport } from "../../support/junit.ts";
+import { formatReport, parseReport } from "../../runner/junit.ts";
 
 const report = `<?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="bun test" tests="4" time="2.0">

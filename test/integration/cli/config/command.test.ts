@@ -4,10 +4,9 @@
 import { expect, test } from "bun:test";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { resolveConfig } from "../../../../src/cli/config/resolve.ts";
-import { commandError } from "../../../support/command-error.ts";
-import { flagsFrom } from "../../../support/configuration.ts";
+import { commandError } from "../../../support/commands.ts";
+import { flagsFrom, kubernetesVariables } from "../../../support/configuration.ts";
 import { plantJson, post } from "../../../support/http.ts";
-import { kubernetesVariables } from "../../../support/kubernetes.ts";
 import { Output } from "../../../support/output.ts";
 import { plantstore, run, TemporaryFolder } from "../../../support/server.ts";
 

@@ -2,18 +2,18 @@
 
 import { expect, test } from "bun:test";
 import { makeCertificate } from "../../../support/certificates.ts";
-import { KeyServer } from "../../../support/key-server.ts";
-import { describeIfInstalled } from "../../../support/programs.ts";
-import { TemporaryFolder } from "../../../support/server.ts";
-import { SigningKey } from "../../../support/signing-key.ts";
 import {
   audience,
   claimsOf,
   HandlerWithIdentity,
+  KeyServer,
   keysUnavailable,
   notAccepted,
   ServerWithIdentity,
-} from "./setup.ts";
+  SigningKey,
+} from "../../../support/identity-provider.ts";
+import { describeIfInstalled } from "../../../support/programs.ts";
+import { TemporaryFolder } from "../../../support/server.ts";
 
 const key = new SigningKey();
 

@@ -2,16 +2,16 @@
 
 import { expect, test } from "bun:test";
 import { eventually } from "../../../support/eventually.ts";
-import { KeyServer } from "../../../support/key-server.ts";
-import { SigningKey } from "../../../support/signing-key.ts";
 import {
   answerWith,
   claimsOf,
   HandlerWithIdentity,
+  KeyServer,
   notAccepted,
   nowSeconds,
   ServerWithIdentity,
-} from "./setup.ts";
+  SigningKey,
+} from "../../../support/identity-provider.ts";
 
 test("a new key is accepted at once, and a removed one with its verified tokens is rejected after the next fetch", async () => {
   const [old, young] = [new SigningKey(), new SigningKey()];

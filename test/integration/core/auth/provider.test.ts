@@ -2,11 +2,17 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { freshId, send } from "../../../support/http.ts";
-import { KeyServer } from "../../../support/key-server.ts";
-import { OidcProvider } from "../../../support/oidc-provider.ts";
+import {
+  type Algorithm,
+  audience,
+  claimsOf,
+  HandlerWithIdentity,
+  KeyServer,
+  ServerWithIdentity,
+  SigningKey,
+} from "../../../support/identity-provider.ts";
 import { withStore } from "../../../support/server.ts";
-import { type Algorithm, SigningKey } from "../../../support/signing-key.ts";
-import { audience, claimsOf, HandlerWithIdentity, ServerWithIdentity } from "./setup.ts";
+import { OidcProvider } from "./oidc-provider.ts";
 
 const key = new SigningKey("RS256");
 const resources = new AsyncDisposableStack();

@@ -2,9 +2,17 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
-import { KeyServer } from "../../../support/key-server.ts";
-import { encode, type Json, SigningKey } from "../../../support/signing-key.ts";
-import { audience, claimsOf, nowSeconds, ServerWithIdentity, withPart } from "./setup.ts";
+import {
+  audience,
+  claimsOf,
+  encode,
+  type Json,
+  KeyServer,
+  nowSeconds,
+  ServerWithIdentity,
+  SigningKey,
+  withPart,
+} from "../../../support/identity-provider.ts";
 
 const why = {
   unknown: "it is unknown, malformed, revoked or expired. Ask the operator for a new one.",

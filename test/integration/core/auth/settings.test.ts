@@ -1,7 +1,7 @@
 // The settings of an identity provider: invalid ones are a one-line error with the remedy at startup.
 
 import { expect, test } from "bun:test";
-import { commandError } from "../../../support/command-error.ts";
+import { commandError } from "../../../support/commands.ts";
 import { configurationError, configured, usageError } from "../../../support/configuration.ts";
 import { run } from "../../../support/server.ts";
 

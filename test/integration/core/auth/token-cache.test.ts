@@ -10,7 +10,7 @@ import { migrate } from "../../../../src/core/store/sqlite/migrations.ts";
 import { SqliteTokens } from "../../../../src/core/store/sqlite/tokens.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { TemporaryFolder } from "../../../support/server.ts";
-import { VirtualTime } from "../../../system/simulation/virtual-time.ts";
+import { VirtualTime } from "../../../support/virtual-time.ts";
 
 const noon = Date.UTC(2026, 5, 1, 12);
 const minute = 60_000;

@@ -2,8 +2,7 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { plantJson, type Target } from "../../../support/http.ts";
-import { rawAnswers } from "../../../support/raw-answers.ts";
-import { createHead, RawConnection, sendRaw } from "../../../support/raw-connection.ts";
+import { createHead, RawConnection, rawAnswers, sendRaw } from "../../../support/raw-connection.ts";
 import { RunningServer, TemporaryFolder } from "../../../support/server.ts";
 
 const resources = new AsyncDisposableStack();

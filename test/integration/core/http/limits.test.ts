@@ -1,10 +1,10 @@
 // The limits of a server, and the response past each of them.
 
 import { afterAll, expect, test } from "bun:test";
-import { commandError } from "../../../support/command-error.ts";
+import { commandError } from "../../../support/commands.ts";
 import { eventually } from "../../../support/eventually.ts";
-import { GatedServer } from "../../../support/gated-server.ts";
 import { type Answer, freshId, plantJson, post } from "../../../support/http.ts";
+import { GatedServer } from "../../../support/in-process-server.ts";
 import { createHead, RawConnection, stuckCreate } from "../../../support/raw-connection.ts";
 import { RunningServer, TemporaryFolder } from "../../../support/server.ts";
 import { exported } from "../../../support/stored-plants.ts";

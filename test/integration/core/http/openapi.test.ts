@@ -10,17 +10,11 @@ import { type ErrorCode, errorRegistry, statusOf } from "../../../../src/core/co
 import { newPlantJson } from "../../../../src/core/contract/plant.ts";
 import { BodyReader } from "../../../../src/core/http/body-reader.ts";
 import { createHandler, inProcess } from "../../../../src/core/http/handler.ts";
-import { anyNewPlant } from "../../../support/any-new-plant.ts";
-import {
-  bareStatuses,
-  describedResponses,
-  differences,
-  matchesSchema,
-} from "../../../support/described-responses.ts";
 import { type Answer, plantJson, post, send, type Target } from "../../../support/http.ts";
-import { rawAnswers } from "../../../support/raw-answers.ts";
-import { createHead, sendRaw } from "../../../support/raw-connection.ts";
+import { anyNewPlant } from "../../../support/random.ts";
+import { createHead, rawAnswers, sendRaw } from "../../../support/raw-connection.ts";
 import { RunningServer, TemporaryFolder } from "../../../support/server.ts";
+import { bareStatuses, describedResponses, differences, matchesSchema } from "./described-responses.ts";
 
 interface Example {
   readonly summary: string;

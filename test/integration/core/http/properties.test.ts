@@ -3,10 +3,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { newPlantJson, toPlant } from "../../../../src/core/contract/plant.ts";
-import { anyInt64, anyNewPlant } from "../../../support/any-new-plant.ts";
 import { engines } from "../../../support/engines.ts";
 import { plantJson, post, type Target } from "../../../support/http.ts";
 import { isNewPlant } from "../../../support/oracle.ts";
+import { anyInt64, anyNewPlant } from "../../../support/random.ts";
 import { RunningServer } from "../../../support/server.ts";
 import { exported } from "../../../support/stored-plants.ts";
 

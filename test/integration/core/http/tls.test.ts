@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { copyFileSync, renameSync, writeFileSync } from "node:fs";
 import { type KeyType, makeCertificate, makeCertificateOf } from "../../../support/certificates.ts";
-import { commandError } from "../../../support/command-error.ts";
+import { commandError } from "../../../support/commands.ts";
 import { freshId, plantJson } from "../../../support/http.ts";
 import { describeIfInstalled, programPath } from "../../../support/programs.ts";
 import { RunningServer, run, TemporaryFolder } from "../../../support/server.ts";

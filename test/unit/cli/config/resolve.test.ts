@@ -9,10 +9,10 @@ import {
   configured,
   filesInMemory,
   flagsFrom,
+  kubernetesVariables,
   resolveServeConfig,
   usageError,
 } from "../../../support/configuration.ts";
-import { kubernetesVariables } from "../../../support/kubernetes.ts";
 import { TemporaryFolder } from "../../../support/server.ts";
 
 test("the configuration is frozen, and each value has its type", () => {

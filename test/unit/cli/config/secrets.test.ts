@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { settings } from "../../../../src/cli/config/settings.ts";
-import { commandError } from "../../../support/command-error.ts";
+import { commandError } from "../../../support/commands.ts";
 import { configurationError, configured } from "../../../support/configuration.ts";
 import { type CommandResult, run, TemporaryFolder } from "../../../support/server.ts";
 

@@ -44,7 +44,7 @@ test("what is copied into the source tree is what the locked packages have", asy
 
 describe.each([
   [".", 100],
-  ["test/support/postgres-versions", 10],
+  ["test/runner/postgres-versions", 10],
 ])("%s", (folder, lockedMin) => {
   /** Every package of the lock file, those for other platforms too; without the project's own. */
   const locked = Object.entries<LockedPackage>(readJson(`${folder}/package-lock.json`).packages).filter(

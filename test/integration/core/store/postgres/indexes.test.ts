@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Client } from "pg";
 import type { IndexName } from "../../../../../src/core/store/plant-reader.ts";
-import { commandError } from "../../../../support/command-error.ts";
+import { commandError } from "../../../../support/commands.ts";
 import { ConsoleClient } from "../../../../support/console.ts";
 import { plantJson, post } from "../../../../support/http.ts";
 import { type PostgresDatabases, sharedPostgres } from "../../../../support/postgres.ts";

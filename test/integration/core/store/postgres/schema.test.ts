@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { describeError } from "../../../../../src/cli/main.ts";
 import type { OpenMode } from "../../../../../src/core/store/plant-store.ts";
 import { newestVersion } from "../../../../../src/core/store/postgres/migrations.ts";
-import { commandError } from "../../../../support/command-error.ts";
+import { commandError } from "../../../../support/commands.ts";
 import { plantJson, post } from "../../../../support/http.ts";
 import { freePort, type PostgresDatabases, sharedPostgres } from "../../../../support/postgres.ts";
 import { createStore, RunningServer, run, TemporaryFolder, withStore } from "../../../../support/server.ts";

@@ -7,8 +7,8 @@ import { type Outcome, toEntries } from "../../../../../src/core/store/plant-sto
 import { parsePostgresUrl } from "../../../../../src/core/store/postgres/connection-url.ts";
 import { exportPlants, PostgresPlants } from "../../../../../src/core/store/postgres/plants.ts";
 import { Primary } from "../../../../../src/core/store/postgres/primary.ts";
-import { anyNewPlant } from "../../../../support/any-new-plant.ts";
 import { type PostgresDatabases, sharedPostgres } from "../../../../support/postgres.ts";
+import { anyNewPlant } from "../../../../support/random.ts";
 import { createStore } from "../../../../support/server.ts";
 
 let server: PostgresDatabases;

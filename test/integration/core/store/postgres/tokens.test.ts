@@ -2,12 +2,12 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { openStore } from "../../../../../src/core/store/open-store.ts";
+import { listedTokens } from "../../../../support/commands.ts";
 import { ConsoleClient } from "../../../../support/console.ts";
 import { freshId, plantJson, post } from "../../../../support/http.ts";
 import { logLines } from "../../../../support/output.ts";
 import { type PostgresDatabases, PostgresServer, sharedPostgres } from "../../../../support/postgres.ts";
 import { RunningServer, run } from "../../../../support/server.ts";
-import { listedTokens } from "../../../../support/token-list.ts";
 
 let database: PostgresDatabases;
 beforeAll(async () => {

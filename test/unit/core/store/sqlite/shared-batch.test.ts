@@ -9,7 +9,7 @@ import {
   BatchSender,
   word,
 } from "../../../../../src/core/store/sqlite/shared-batch.ts";
-import { anyNewPlant } from "../../../../support/any-new-plant.ts";
+import { anyNewPlant } from "../../../../support/random.ts";
 
 const outcomes = ["created", "conflict", "unchanged", "unavailable"] as const;
 const fourEntries = entriesFrom(1n);

@@ -2,12 +2,12 @@
 // changes for three minutes.
 
 import { chromium } from "playwright-core";
-import { chromiumPath } from "./chromium.ts";
-import { plantJson, post } from "./http.ts";
-import { RunningServer, TemporaryFolder } from "./server.ts";
-import { storePlants } from "./stored-plants.ts";
+import { plantJson, post } from "../test/support/http.ts";
+import { chromiumPath } from "../test/support/programs.ts";
+import { RunningServer, TemporaryFolder } from "../test/support/server.ts";
+import { storePlants } from "../test/support/stored-plants.ts";
 
-const picture = new URL("../../docs/images/console.png", import.meta.url).pathname;
+const picture = new URL("../docs/images/console.png", import.meta.url).pathname;
 const viewport = { width: 1300, height: 860 };
 
 const loadSeconds = 180;

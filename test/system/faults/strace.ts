@@ -2,8 +2,8 @@
 
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
-import { Output } from "./output.ts";
-import { describeIfInstalled, pathOf, programPath } from "./programs.ts";
+import { Output } from "../../support/output.ts";
+import { describeIfInstalled, pathOf, programPath } from "../../support/programs.ts";
 
 /** strace may be there and not be allowed to trace, as in many containers. */
 const mayTrace =

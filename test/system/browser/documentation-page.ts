@@ -1,6 +1,6 @@
 // Actions on the documentation page.
 
-import type { Page } from "./browser.ts";
+import type { Page } from "../../support/browser.ts";
 
 /** Waits until the page can send the request. */
 export async function shown(page: Page): Promise<void> {

@@ -1,6 +1,6 @@
 // Actions on the console's page.
 
-import type { Locator, Page } from "./browser.ts";
+import type { Locator, Page } from "../../support/browser.ts";
 
 /** The row of a plant in the list. */
 export function row(page: Page, id: bigint): Locator {

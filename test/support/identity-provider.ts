@@ -1,17 +1,154 @@
-// Shared by the suites of identity providers: a server and a handler that accept their JWTs, and valid claims.
+// An identity provider in the test's process, its keys and JWTs, and servers that accept them.
 
-import { Authenticator } from "../../../../src/core/auth/authenticator.ts";
-import type { JwksIntervals } from "../../../../src/core/auth/jwks.ts";
-import { JwtVerifier } from "../../../../src/core/auth/jwt-verifier.ts";
-import { TokenCache } from "../../../../src/core/auth/token-cache.ts";
-import { BodyReader } from "../../../../src/core/http/body-reader.ts";
-import { createHandler, type Handler, inProcess } from "../../../../src/core/http/handler.ts";
-import { GroupCommit, scheduleWithSetImmediate } from "../../../../src/core/store/group-commit.ts";
-import { SqliteStore } from "../../../../src/core/store/sqlite/store.ts";
-import { eventually } from "../../../support/eventually.ts";
-import { type Answer, freshId, plantJson, post } from "../../../support/http.ts";
-import { RunningServer, TemporaryFolder } from "../../../support/server.ts";
-import type { Json } from "../../../support/signing-key.ts";
+import { constants, generateKeyPairSync, type KeyObject, sign } from "node:crypto";
+import { Authenticator } from "../../src/core/auth/authenticator.ts";
+import type { JwksIntervals } from "../../src/core/auth/jwks.ts";
+import { JwtVerifier } from "../../src/core/auth/jwt-verifier.ts";
+import { TokenCache } from "../../src/core/auth/token-cache.ts";
+import { BodyReader } from "../../src/core/http/body-reader.ts";
+import { createHandler, type Handler, inProcess } from "../../src/core/http/handler.ts";
+import { GroupCommit, scheduleWithSetImmediate } from "../../src/core/store/group-commit.ts";
+import { SqliteStore } from "../../src/core/store/sqlite/store.ts";
+import { eventually } from "./eventually.ts";
+import { type Answer, freshId, plantJson, post } from "./http.ts";
+import { RunningServer, TemporaryFolder } from "./server.ts";
+
+const openIdPath = "/.well-known/openid-configuration";
+
+type Responder = (request: Request) => Response | Promise<Response> | undefined;
+
+export class KeyServer implements AsyncDisposable {
+  readonly port: number;
+  /** The issuer: without a path, and so without a slash at its end. */
+  readonly issuer: string;
+  readonly jwksUrl: string;
+  /** The keys as they are published now. */
+  jwks: Json;
+  /** Says what is answered instead, where it is not undefined. */
+  instead: Responder = () => undefined;
+  /** The paths that were asked for, in their order. */
+  readonly requests: string[] = [];
+  #listener: Bun.Server<undefined> | undefined;
+
+  constructor(...keys: readonly SigningKey[]) {
+    this.jwks = jwksOf(keys);
+    this.#listener = this.#listen(0);
+    this.port = this.#listener.port ?? 0;
+    this.issuer = `http://127.0.0.1:${this.port}`;
+    this.jwksUrl = `${this.issuer}/keys`;
+  }
+
+  /** From now on these keys are published and no others. */
+  publish(...keys: readonly SigningKey[]): void {
+    this.jwks = jwksOf(keys);
+  }
+
+  /** How often the keys were asked for. */
+  get fetches(): number {
+    return this.requests.filter((path) => path === "/keys").length;
+  }
+
+  /** Goes away: connections are refused. */
+  async stop(): Promise<void> {
+    await this.#listener?.stop(true);
+    this.#listener = undefined;
+  }
+
+  /** Comes back where it was. */
+  restart(): void {
+    this.#listener = this.#listen(this.port);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+
+  #listen(port: number): Bun.Server<undefined> {
+    // An answer that never ends stays open until who waits for it gives up.
+    const idleTimeout = 0;
+    return Bun.serve({ hostname: "127.0.0.1", port, idleTimeout, fetch: (request) => this.#answer(request) });
+  }
+
+  #answer(request: Request): Response | Promise<Response> {
+    const { pathname } = new URL(request.url);
+    this.requests.push(pathname);
+    const instead = this.instead(request);
+    if (instead !== undefined) return instead;
+    if (pathname === openIdPath) return Response.json({ issuer: this.issuer, jwks_uri: this.jwksUrl });
+    if (pathname === "/keys") return Response.json(this.jwks);
+    return new Response("not found", { status: 404 });
+  }
+}
+
+function jwksOf(keys: readonly SigningKey[]): Json {
+  return { keys: keys.map(({ jwk }) => jwk) };
+}
+
+export type Algorithm =
+  | `RS${256 | 384 | 512}`
+  | `PS${256 | 384 | 512}`
+  | `ES${256 | 384 | 512}`
+  | "EdDSA"
+  | "Ed25519";
+
+export type Json = Record<string, unknown>;
+
+const curves: Record<string, string> = { ES256: "P-256", ES384: "P-384", ES512: "P-521" };
+
+/** Base64url of bytes, or of a value's JSON. */
+export function encode(value: Json | Buffer | string): string {
+  return Buffer.isBuffer(value) || typeof value === "string"
+    ? Buffer.from(value).toString("base64url")
+    : Buffer.from(JSON.stringify(value)).toString("base64url");
+}
+
+export class SigningKey {
+  readonly algorithm: Algorithm;
+  readonly kid: string;
+  readonly publicKey: KeyObject;
+  readonly #privateKey: KeyObject;
+
+  constructor(algorithm: Algorithm = "ES256", kid: string = crypto.randomUUID(), rsaBits = 2_048) {
+    const pair = newPair(algorithm, rsaBits);
+    this.algorithm = algorithm;
+    this.kid = kid;
+    this.publicKey = pair.publicKey;
+    this.#privateKey = pair.privateKey;
+  }
+
+  /** The public key as a JSON Web Key. */
+  get jwk(): Json {
+    return { ...this.publicKey.export({ format: "jwk" }), kid: this.kid, alg: this.algorithm, use: "sig" };
+  }
+
+  /** The private key as a JSON Web Key, for a provider. */
+  get privateJwk(): Json {
+    return { ...this.jwk, ...this.#privateKey.export({ format: "jwk" }) };
+  }
+
+  /** A JWT of claims, or of any text as its payload; undefined leaves a header parameter out. */
+  sign(claims: Json | string, header: Json = {}): string {
+    const input = `${encode({ alg: this.algorithm, typ: "at+jwt", kid: this.kid, ...header })}.${encode(claims)}`;
+    return `${input}.${encode(this.#signature(Buffer.from(input)))}`;
+  }
+
+  #signature(input: Buffer): Buffer {
+    const key = this.#privateKey;
+    const hash = `sha${this.algorithm.slice(2)}`;
+    if (this.algorithm.startsWith("E") && curves[this.algorithm] === undefined) return sign(null, input, key);
+    if (this.algorithm.startsWith("ES")) return sign(hash, input, { key, dsaEncoding: "ieee-p1363" });
+    if (this.algorithm.startsWith("RS")) return sign(hash, input, key);
+    const saltLength = constants.RSA_PSS_SALTLEN_DIGEST;
+    return sign(hash, input, { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength });
+  }
+}
+
+function newPair(algorithm: Algorithm, rsaBits: number): { publicKey: KeyObject; privateKey: KeyObject } {
+  const namedCurve = curves[algorithm];
+  if (namedCurve !== undefined) return generateKeyPairSync("ec", { namedCurve });
+  if (algorithm.startsWith("E")) return generateKeyPairSync("ed25519");
+  return generateKeyPairSync("rsa", { modulusLength: rsaBits });
+}
 
 export const audience = "urn:example:plants";
 

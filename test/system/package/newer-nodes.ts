@@ -1,6 +1,6 @@
 // Newer releases of Node than the oldest that is supported.
 
-import { npmEnvironment } from "./npm-packages.ts";
+import { npmEnvironment } from "../../support/npm-packages.ts";
 
 /** Newer releases of Node, from npm: the newest of each line that it had. Undefined where it could not be downloaded. */
 export const newerNodes = await Promise.all(

@@ -1,8 +1,8 @@
 // A real server with a token, and what a client rejects with.
 
-import { PlantStoreClient, type PlantStoreClientOptions } from "../../../packages/client/src/index.ts";
-import { newPlantJson } from "../../../src/core/contract/plant.ts";
-import { RunningServer, TemporaryFolder, withStore } from "../../support/server.ts";
+import { PlantStoreClient, type PlantStoreClientOptions } from "../../packages/client/src/index.ts";
+import { newPlantJson } from "../../src/core/contract/plant.ts";
+import { RunningServer, TemporaryFolder, withStore } from "./server.ts";
 
 /** A server for one test. */
 export class ClientTarget implements AsyncDisposable {

@@ -2,8 +2,8 @@
 
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
-import { pathOf, programPath } from "./programs.ts";
-import { TemporaryFolder } from "./server.ts";
+import { pathOf, programPath } from "../../support/programs.ts";
+import { TemporaryFolder } from "../../support/server.ts";
 
 interface Mounted extends Disposable {
   makeReadOnly(): void;

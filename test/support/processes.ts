@@ -1,7 +1,18 @@
-// The processes of a session, by which those that a test has started can be found after their parents have ended.
+// Groups and sessions of processes, by which a test ends or finds all that it has started.
 
 import { eventually } from "./eventually.ts";
 import { programPath } from "./programs.ts";
+
+/** Kills the leader of a process group and all of the group, and waits for the leader. */
+export async function killGroup(leader: Pick<Bun.Subprocess, "pid" | "exited">): Promise<void> {
+  try {
+    process.kill(-leader.pid, "SIGKILL");
+  } catch (error) {
+    // All of them have ended.
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+  await leader.exited;
+}
 
 /** The processes of a session that have not ended: those that its leader has started, and those that these have. */
 export function sessionOf(leader: number): number[] {

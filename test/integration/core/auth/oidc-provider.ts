@@ -3,7 +3,7 @@
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import Provider from "oidc-provider";
-import type { SigningKey } from "./signing-key.ts";
+import type { SigningKey } from "../../../support/identity-provider.ts";
 
 const clientSecret = "a secret of thirty-two characters";
 

@@ -1,7 +1,7 @@
 // Checks responses against openapi.yaml: the status, the media type, the body's schema, and the header fields.
 
 import { Ajv2020 } from "ajv/dist/2020.js";
-import openapi from "../../openapi.yaml";
+import openapi from "../../../../openapi.yaml";
 
 interface DescribedResponse {
   readonly $ref?: string;

@@ -6,13 +6,12 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { chromiumPath } from "./chromium.ts";
-import { CitusCluster, citusMissing, citusVariable } from "./citus.ts";
-import { engineVariable } from "./engines.ts";
+import { CitusCluster, citusMissing, citusVariable } from "../support/citus.ts";
+import { engineVariable } from "../support/engines.ts";
+import { ClusterTemplate, clusterTemplateVariable, PostgresServer } from "../support/postgres.ts";
+import { chromiumPath, programPath } from "../support/programs.ts";
+import { TemporaryFolder } from "../support/server.ts";
 import { formatReport, parseReport } from "./junit.ts";
-import { ClusterTemplate, clusterTemplateVariable, PostgresServer } from "./postgres.ts";
-import { programPath } from "./programs.ts";
-import { TemporaryFolder } from "./server.ts";
 
 interface Tier {
   readonly folders: readonly string[];
@@ -59,7 +58,7 @@ const tiers: Readonly<Record<string, Tier>> = {
 const postgresSettings = { max_connections: "400" };
 
 /** How long each file takes; --update-timings writes it. A file that it lacks runs before all others. */
-const timings = "test/support/timings.json";
+const timings = "test/runner/timings.json";
 
 const [name = "", ...args] = process.argv.slice(2);
 const tier = tiers[name];

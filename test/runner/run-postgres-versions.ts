@@ -5,7 +5,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { postgresProgramsVariable } from "./postgres.ts";
+import { postgresProgramsVariable } from "../support/postgres.ts";
 
 const folder = new URL("postgres-versions", import.meta.url).pathname;
 const majors = ["14", "15", "16", "17"];

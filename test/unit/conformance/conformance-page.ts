@@ -1,6 +1,6 @@
 // The table of rules in docs/conformance.md.
 
-import type { Rule, Source } from "../../src/conformance/rule.ts";
+import type { Rule, Source } from "../../../src/conformance/rule.ts";
 
 /** The cells of a rule's row: its id, its sentence, why it must hold, and where that is written. */
 export function ruleCells({ id, title, basis, sources }: Rule): string[] {

@@ -2,10 +2,10 @@
 
 import { Ajv2020 } from "ajv/dist/2020.js";
 import ajvStandalone from "ajv/dist/standalone/index.js";
-import openapi from "../../openapi.yaml";
+import openapi from "../openapi.yaml";
 
 const path = "src/core/contract/new-plant-validator.js";
-const root = new URL("../..", import.meta.url).pathname;
+const root = new URL("..", import.meta.url).pathname;
 
 /** Where the server has it. */
 export const validatorFile = `${root}${path}`;
