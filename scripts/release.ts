@@ -16,10 +16,14 @@ const sums = "SHA256SUMS";
 
 const versionPattern = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/;
 
+/** The packages of npm beside the server's. */
+const packages = ["packages/client", "packages/conformance"];
+
 /** Files with the version in a name, beside those of npm. */
 const versionedFiles = [
   "README.md",
   "docs/client.md",
+  "docs/conformance.md",
   "docs/operating.md",
   "deploy/container/compose.yaml",
   "deploy/helm/plantstore/Chart.yaml",
@@ -63,17 +67,18 @@ async function tagVersion(version: string): Promise<void> {
       throw new OperatorError('CHANGELOG.md has nothing under "## Unreleased"');
     return text.replace("## Unreleased\n", `## Unreleased\n\n## ${version} - ${date}\n`);
   });
-  for (const file of ["package.json", "packages/client/package.json"]) {
+  for (const file of ["package.json", ...packages.map((folder) => `${folder}/package.json`)]) {
     await rewrite(file, (text) => text.replace(`"version": "${old}"`, `"version": "${version}"`));
   }
   await rewrite("package-lock.json", (text) => {
     const lock = JSON.parse(text);
-    for (const own of [lock, lock.packages[""], lock.packages["packages/client"]]) own.version = version;
+    for (const own of [lock, lock.packages[""], ...packages.map((folder) => lock.packages[folder])])
+      own.version = version;
     return `${JSON.stringify(lock, undefined, 2)}\n`;
   });
   // The names of tarballs, of the Debian package and of the image, the banner, and the chart's own versions.
   const named = new RegExp(
-    `(plantstore[-_:](?:client-)?|Plant Store |^(?:version|appVersion): )${RegExp.escape(old)}`,
+    `(plantstore[-_:](?:client-|conformance-)?|Plant Store |^(?:version|appVersion): )${RegExp.escape(old)}`,
     "gm",
   );
   for (const file of versionedFiles) {
@@ -86,9 +91,8 @@ async function tagVersion(version: string): Promise<void> {
 async function buildArtefacts(version: string, targets: readonly Target[]): Promise<void> {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
-  for (const pack of [["pack"], ["pack", "--workspace", "@plantstore/client"]]) {
-    await Bun.$`npm ${pack} --pack-destination ${folder}`.cwd(root).quiet();
-  }
+  for (const path of [".", ...packages])
+    await Bun.$`npm pack --pack-destination ${folder}`.cwd(join(root, path)).quiet();
   for (const target of targets) await build(target, join(folder, executableName(target)));
 
   const commit = await git("rev-parse", "HEAD");

@@ -13,6 +13,15 @@ export function packClient(folder: TemporaryFolder): Promise<string> {
   return packCopy(["packages/client", "packages/build-library.ts"], "packages/client", folder);
 }
 
+/** Packs the conformance kit, and returns the path of the tarball. */
+export function packConformance(folder: TemporaryFolder): Promise<string> {
+  return packCopy(
+    ["src/conformance", "src/core/contract", "packages/conformance"],
+    "packages/conformance",
+    folder,
+  );
+}
+
 /** Packs the server, and returns the path of the tarball. */
 export function packServer(folder: TemporaryFolder): Promise<string> {
   const documents = ["README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md", "openapi.yaml"];

@@ -74,6 +74,7 @@ describe("a release", () => {
     `plantstore-${version}.tgz`,
     `plantstore-${hostTarget()}`,
     `plantstore-client-${version}.tgz`,
+    `plantstore-conformance-${version}.tgz`,
   ];
   let result: CommandResult;
   beforeAll(async () => {
@@ -97,15 +98,16 @@ describe("a release", () => {
       "deploy/container/compose.yaml",
       "deploy/helm/plantstore/Chart.yaml",
       "docs/client.md",
+      "docs/conformance.md",
       "docs/operating.md",
       "package-lock.json",
       "package.json",
       "packages/client/package.json",
+      "packages/conformance/package.json",
     ]);
     const { dependencies: _, ...lock } = await Bun.file(join(copy, "package-lock.json")).json();
-    expect([lock.version, lock.packages[""].version, lock.packages["packages/client"].version]).toEqual(
-      Array(3).fill(version),
-    );
+    const own = ["", "packages/client", "packages/conformance"].map((path) => lock.packages[path]);
+    expect([lock, ...own].map((each) => each.version)).toEqual(Array(4).fill(version));
     const changelog = await Bun.file(join(copy, "CHANGELOG.md")).text();
     expect(changelog).toMatch(
       new RegExp(`^## Unreleased\\n\\n## ${RegExp.escape(version)} - \\d{4}-\\d\\d-\\d\\d\\n\\n\\S`, "m"),

@@ -1,0 +1,15 @@
+// Builds dist/, the program that checks a server: npm run build:conformance. `npm pack` and `npm publish` run it first.
+
+import { chmodSync, rmSync } from "node:fs";
+import { join } from "node:path";
+
+const dist = join(import.meta.dir, "dist");
+const program = join(dist, "main.js");
+
+rmSync(dist, { recursive: true, force: true });
+const { outputs } = await Bun.build({
+  entrypoints: [join(import.meta.dir, "../../src/conformance/main.ts")],
+  target: "node",
+});
+await Bun.write(program, `#!/usr/bin/env node\n${await outputs[0]?.text()}`);
+chmodSync(program, 0o755);

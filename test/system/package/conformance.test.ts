@@ -1,0 +1,48 @@
+// The conformance kit as a consumer gets it: packed by npm without the server's code, and run by Node.
+
+import { expect, test } from "bun:test";
+import { basename, dirname } from "node:path";
+import { rules } from "../../../src/conformance/rules.ts";
+import { knownFailures } from "../../support/conformance.ts";
+import { npmEnvironment, packConformance, succeed, unpack } from "../../support/npm-packages.ts";
+import { collectResult, RunningServer, TemporaryFolder } from "../../support/server.ts";
+
+test("npx runs the package on Node, again and again with the same verdicts", async () => {
+  using folder = new TemporaryFolder();
+  const tarball = await packConformance(folder);
+  await unpack(tarball, folder.file("unpacked"));
+  const files = await succeed(folder.file("unpacked"), ["find", ".", "-type", "f"]);
+  expect(files.trim().split("\n").toSorted()).toEqual([
+    "./LICENSE",
+    "./README.md",
+    "./dist/main.js",
+    "./package.json",
+  ]);
+
+  await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` });
+  const token = await server.createToken();
+  const check = async (...args: string[]) => {
+    const child = Bun.spawn(["npx", "--yes", `./${basename(tarball)}`, "--url", server.url, ...args], {
+      cwd: dirname(tarball),
+      env: { ...process.env, ...npmEnvironment, PLANTSTORE_CONFORMANCE_TOKEN: token },
+      stdin: new Blob([]),
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    const { exitCode, stdout, stderr } = await collectResult(child);
+    return { exitCode, stdout, stderr: stderr.replaceAll(/^npm warn .*\n/gm, "") };
+  };
+  const known = new URL("../../../docs/known-failures.txt", import.meta.url).pathname;
+  for (let run = 0; run < 3; run++) {
+    const { exitCode, stdout, stderr } = await check("--basis", "all", "--baseline", known, "--json", "-");
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    const { summary } = JSON.parse(stdout);
+    expect(summary).toMatchObject({ rules: rules.length, fails: 0, known: knownFailures.size, skipped: 2 });
+  }
+  const wrong = await check("--rules", "ids");
+  expect(wrong.exitCode).toBe(2);
+  expect(wrong.stderr).toMatch(/^plantstore-conformance: Unknown option '--rules'/);
+  const unreachable = await check("--url", "http://127.0.0.1:1");
+  expect(unreachable.exitCode).toBe(3);
+  expect(unreachable.stderr).toMatch(/^plantstore-conformance: cannot connect to 127\.0\.0\.1:1: [^\n]+\n$/);
+}, 120_000);
