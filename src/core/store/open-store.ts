@@ -13,6 +13,7 @@ import type {
   StoreWait,
 } from "./plant-store.ts";
 import { parsePostgresUrl, toLocation } from "./postgres/connection-url.ts";
+import { reservedSuffix } from "./sqlite/file-names.ts";
 
 /** The functions of an engine. An address is the rest of --database after the scheme. */
 interface Engine {
@@ -41,7 +42,7 @@ interface Engine {
 // needs SQLite in its worker only.
 
 const sqlite: Engine = {
-  assertAddress: () => undefined,
+  assertAddress: assertPath,
   toLocation: (path) => resolve(path),
   openForServer: async (path, mode, events) => {
     const { SqliteWorkerStore } = await import("./sqlite/worker-store.ts");
@@ -54,6 +55,20 @@ const sqlite: Engine = {
   backUp: async (...args) => (await import("./sqlite/backup.ts")).backUp(...args),
   restore: async (...args) => (await import("./sqlite/backup.ts")).restore(...args),
 };
+
+function assertPath(path: string): void {
+  if (path.startsWith("//"))
+    throw new OperatorError(
+      "after sqlite: comes the path of a file, such as sqlite:plants.db or sqlite:/var/plants.db",
+      2,
+    );
+  const suffix = reservedSuffix(path);
+  if (suffix !== undefined)
+    throw new OperatorError(
+      `a name that ends with ${suffix} is reserved for a file beside a store; name another file`,
+      2,
+    );
+}
 
 async function openPostgres(
   address: string,

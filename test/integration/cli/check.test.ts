@@ -31,7 +31,7 @@ test("sqlite: while another process holds the lock it is not ready, with an erro
   expect(await run(["check", "--database", database])).toEqual({
     exitCode: 1,
     stdout: "",
-    stderr: "plantstore: not ready: database is locked\n",
+    stderr: "plantstore: not ready: the store cannot be used: database is locked\n",
   });
   other.run("COMMIT");
   expect((await run(["check", "--database", database])).exitCode).toBe(0);

@@ -180,7 +180,7 @@ const cells: readonly Cell[] = [
   {
     commands: [...readers, ...changers, "check", "import plants.ndjson", `${serve} --migrate off`],
     when: "there is no store",
-    outcome: "exit code 1, and creates none: the error names the path, and the stores of running servers",
+    outcome: "exit code 1, and creates none: the error names the path",
     expected: { exitCode: 1, says: "there is no store at " },
     before: removeStore,
     after: (folder) =>

@@ -7,7 +7,8 @@ import { OperatorError } from "../../operator-error.ts";
 import type { StoreSize } from "../plant-store.ts";
 import { lockWaitMs } from "./connection.ts";
 import { Database, openReadOnly, openUri, SQLiteError } from "./driver.ts";
-import { failureMarkerSuffix, hasFailureMarker } from "./errors.ts";
+import { hasFailureMarker } from "./errors.ts";
+import { failureMarkerSuffix } from "./file-names.ts";
 import {
   assertRegularFile,
   isSameFile,

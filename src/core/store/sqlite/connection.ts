@@ -9,7 +9,6 @@ import { isFailedFsync, recoverFromFailure, writeFailureMarker } from "./errors.
 import { assertOnePath, fileId, fsyncDirectory } from "./files.ts";
 import { migrate, newestVersion, schemaVersion } from "./migrations.ts";
 import { assertOwnWal } from "./overwritten-files.ts";
-import { servedStores } from "./running-servers.ts";
 
 /** How long a statement waits for a lock that another process holds. */
 export const lockWaitMs = 2_000;
@@ -83,11 +82,8 @@ function openOnce(path: string, mode: OpenMode, isReplaced: () => boolean): Data
 }
 
 function noStore(path: string): OperatorError {
-  const served = servedStores();
-  const named = served.map((each) => `--database sqlite:${each}`);
-  const elsewhere = served.length === 0 ? "" : `; running servers have ${named.join(", ")}`;
   return new OperatorError(
-    `there is no store at ${resolve(path)}; name yours with --database, or create one there with "plantstore migrate"${elsewhere}`,
+    `there is no store at ${resolve(path)}; name yours with --database, or create one there with "plantstore migrate"`,
   );
 }
 

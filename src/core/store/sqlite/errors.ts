@@ -3,10 +3,8 @@
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { OperatorError } from "../../operator-error.ts";
 import { Database, SQLiteError } from "./driver.ts";
+import { failureMarkerSuffix } from "./file-names.ts";
 import { resolvedPath } from "./files.ts";
-
-/** How the name of the failure marker ends, a file beside the store whose disk has failed. */
-export const failureMarkerSuffix = "-disk-failed";
 
 /**
  * An fsync has failed. The kernel then marks the pages as clean although they were not written, and the next fsync

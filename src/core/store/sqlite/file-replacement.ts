@@ -23,15 +23,9 @@ import { basename, dirname, join } from "node:path";
 import { OperatorError } from "../../operator-error.ts";
 import { lockWaitMs } from "./connection.ts";
 import { Database } from "./driver.ts";
-import { failureMarkerSuffix, isLocked } from "./errors.ts";
-import {
-  fileId,
-  fsyncDirectory,
-  isEmpty,
-  removeStoreFiles,
-  sidecarFilesAt,
-  sidecarSuffixes,
-} from "./files.ts";
+import { isLocked } from "./errors.ts";
+import { failureMarkerSuffix, reservedSuffix } from "./file-names.ts";
+import { fileId, fsyncDirectory, isEmpty, removeStoreFiles, sidecarFilesAt } from "./files.ts";
 
 /** The pause between two attempts to lock a file. */
 const lockPauseMs = 10;
@@ -57,7 +51,7 @@ export function resolveTarget(path: string): string {
   if (entry !== undefined) assertRegularFile(path);
   const resolved =
     entry === undefined ? join(realpathSync(dirname(path)), basename(path)) : realpathSync(path);
-  const suffix = [...sidecarSuffixes, failureMarkerSuffix].find((each) => resolved.endsWith(each));
+  const suffix = reservedSuffix(resolved);
   if (suffix !== undefined)
     throw new OperatorError(
       `cannot write ${path}: a name that ends with ${suffix} is reserved for a file beside a store; name another file`,

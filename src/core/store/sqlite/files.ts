@@ -13,9 +13,7 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { OperatorError } from "../../operator-error.ts";
-
-/** All suffixes of files beside a database: the WAL, its shared index, and the rollback journal of other modes. */
-export const sidecarSuffixes = ["-wal", "-shm", "-journal"];
+import { sidecarSuffixes } from "./file-names.ts";
 
 /** The sidecar files that exist beside a database file. */
 export function sidecarFiles(path: string): string[] {
