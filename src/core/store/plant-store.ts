@@ -69,7 +69,7 @@ export interface PlantStore {
   /** The size of SQLite's write-ahead log, which bytesOnDisk contains; undefined on PostgreSQL. */
   walBytes(): number | undefined;
 
-  /** Commits a transaction that changes nothing; rejects with the reason if the store cannot commit now. */
+  /** Commits what a create writes, and leaves no plant behind; rejects with the reason if the store cannot commit now. */
   assertWritable(): Promise<void>;
 
   /** The tokens, which are stored beside the plants. */

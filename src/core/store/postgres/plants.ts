@@ -101,6 +101,11 @@ export class PostgresPlants {
     }
   }
 
+  /** Commits what a create writes, and leaves no plant behind; rejects with the reason if that fails. */
+  probe(): Promise<void> {
+    return this.#primary.once((pool) => probe(pool));
+  }
+
   async get(id: bigint): Promise<NewPlant | undefined> {
     const selecting = this.#primary.withRetry((pool) => select(pool, [id]));
     const { plants } = await selecting.catch(rejectForOperator);
@@ -168,6 +173,26 @@ export class PostgresPlants {
       this.#onUnavailable(errorReason(error));
       return "unavailable";
     }
+  }
+}
+
+/**
+ * Inserts a plant in a transaction that takes it back and commits. The commit waits for the disk, and for a standby, as the
+ * plant was written; a role that may only insert plants can do so.
+ */
+async function probe(pool: HostPool): Promise<void> {
+  const id = crypto.getRandomValues(new BigInt64Array(1))[0];
+  const connection = await pool.connect();
+  try {
+    await begin(connection);
+    await connection.query(
+      `SAVEPOINT probe; INSERT INTO plants (id, name) VALUES (${id}, '') ON CONFLICT (id) DO NOTHING; ROLLBACK TO SAVEPOINT probe`,
+    );
+    await commit(connection);
+    connection.release();
+  } catch (error) {
+    connection.release(true);
+    throw error;
   }
 }
 

@@ -107,13 +107,7 @@ export class PostgresStore implements ReadablePlantStore, ServerStore {
   }
 
   async assertWritable(): Promise<void> {
-    await this.#primary.once(async (pool) => {
-      // Checks the privilege to insert plants without inserting one, and commits a change that changes nothing.
-      await pool.query("INSERT INTO plants (id, name) SELECT 0, '' WHERE false");
-      await pool.query(
-        "UPDATE tokens SET revoked_at = revoked_at WHERE hash = (SELECT min(hash) FROM tokens)",
-      );
-    });
+    await this.#plants.probe();
   }
 
   get(id: bigint): Promise<NewPlant | undefined> {

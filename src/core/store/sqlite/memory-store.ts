@@ -10,7 +10,7 @@ import { databaseReader } from "./database-reader.ts";
 import { Database, sizeLimitOperation } from "./driver.ts";
 import { readError } from "./errors.ts";
 import { SqliteIndexes } from "./indexes.ts";
-import { migrate, probeCommit } from "./migrations.ts";
+import { migrate } from "./migrations.ts";
 import { countPlants, exportPlants, SqlitePlants } from "./plants.ts";
 import { SqliteSqlConnection } from "./sql-connection.ts";
 import { SqlRunner } from "./sql-statements.ts";
@@ -84,7 +84,7 @@ export class MemoryStore implements PlantStore {
   }
 
   async assertWritable(): Promise<void> {
-    probeCommit(this.#current.database);
+    this.#current.plants.probe();
   }
 
   /** Its searches block the thread for as long as they run. */

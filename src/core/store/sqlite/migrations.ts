@@ -119,14 +119,6 @@ export function migrate(database: Database, path: string): void {
   upgrade.immediate();
 }
 
-/** Commits a transaction that writes the schema version unchanged. It is read first, as a newer program may have upgraded the file. */
-export function probeCommit(database: Database): void {
-  const rewrite = database.transaction(() => {
-    database.run(`PRAGMA user_version = ${pragma(database, "user_version")}`);
-  });
-  rewrite.immediate();
-}
-
 function pragma(database: Database, name: string): number {
   return Number(database.query(`PRAGMA ${name}`).values()[0]?.[0]);
 }

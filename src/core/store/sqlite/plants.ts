@@ -36,6 +36,9 @@ function toValues(plant: Plant): (string | null)[] {
   return values;
 }
 
+/** Longer than most, so that the probe does not find room where a create finds none. */
+const probeName = "x".repeat(100);
+
 /** Plants that an export reads at a time: 100 to 10,000 cost the same for each plant. */
 const exportRowsMax = 1_000;
 
@@ -87,6 +90,17 @@ export class SqlitePlants {
       const mayWrite = mayCommitSingly && batch.length > 1;
       return batch.map((entry) => this.#commitSingly(entry, mayWrite));
     }
+  }
+
+  /** Commits what a create writes, and leaves no plant behind. Throws SQLite's own error. */
+  probe(): void {
+    const id = crypto.getRandomValues(new BigInt64Array(1))[0] ?? 0n;
+    const commit = this.#database.transaction(() => {
+      const outcome = this.#insertOne({ plant: { id, name: probeName }, creator: null }, BigInt(Date.now()));
+      // By chance there may be a plant with this id.
+      if (outcome === "created") this.#database.run("DELETE FROM plants WHERE id = ?", [id]);
+    });
+    commit.immediate();
   }
 
   /** Edits one plant in a transaction of its own. See PlantStore.edit. Throws as runImmediateTransaction does. */

@@ -31,7 +31,7 @@ import {
 } from "./errors.ts";
 import { bytesOnDisk, OpenFiles, walBytes } from "./files.ts";
 import { SqliteIndexes } from "./indexes.ts";
-import { probeCommit, schemaVersion } from "./migrations.ts";
+import { schemaVersion } from "./migrations.ts";
 import { OverwriteCheck } from "./overwritten-files.ts";
 import { countPlants, exportPlants, SqlitePlants, type SqliteStoredPlant } from "./plants.ts";
 import { SqliteReader } from "./reader.ts";
@@ -119,7 +119,7 @@ export class SqliteStore implements ReadablePlantStore {
   assertWritable(): Promise<void> {
     return this.#write(async (noRoom) => {
       if (noRoom !== undefined) throw new OperatorError(noRoom);
-      probeCommit(this.#database);
+      this.#plants.probe();
     });
   }
 

@@ -1,13 +1,15 @@
 // Readiness: how many probes it sends, counted at a real engine.
 
+import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { renameSync } from "node:fs";
+import { Client } from "pg";
 import type { NewPlant } from "../../../../src/core/contract/plant.ts";
 import { openServerStore } from "../../../../src/core/store/open-store.ts";
 import { type Outcome, type PlantStore, toEntries } from "../../../../src/core/store/plant-store.ts";
 import { Readiness } from "../../../../src/core/store/readiness.ts";
 import { engines } from "../../../support/engines.ts";
-import { TemporaryFolder } from "../../../support/server.ts";
+import { TemporaryFolder, withStore } from "../../../support/server.ts";
 
 /** A store whose probes are counted, and a clock that moves by hand or by a pause. */
 class ProbedStore implements AsyncDisposable {
@@ -68,6 +70,32 @@ class ProbedStore implements AsyncDisposable {
   }
 }
 
+/** A trigger by which the store refuses every plant. */
+const triggers: Readonly<Record<string, { readonly create: string; readonly drop: string }>> = {
+  sqlite: {
+    create: "CREATE TRIGGER refuse BEFORE INSERT ON plants BEGIN SELECT RAISE(ABORT, 'refused'); END",
+    drop: "DROP TRIGGER refuse",
+  },
+  postgres: {
+    create: `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE ''refused''; END';
+             CREATE TRIGGER refuse BEFORE INSERT ON plants FOR EACH ROW EXECUTE FUNCTION refuse()`,
+    drop: "DROP TRIGGER refuse ON plants",
+  },
+};
+
+/** Runs SQL in the database of a store. */
+async function execute(database: string, sql: string): Promise<void> {
+  if (database.startsWith("sqlite:")) {
+    using file = new Database(database.slice("sqlite:".length));
+    file.run(sql);
+    return;
+  }
+  const client = new Client(database);
+  await client.connect();
+  await client.query(sql);
+  await client.end();
+}
+
 for (const engine of engines) {
   describe(`${engine.name}: readiness`, () => {
     test("one probe serves all requests while it runs, and for a second after it", async () => {
@@ -93,6 +121,19 @@ for (const engine of engines) {
       store.now += 10_000;
       expect(await store.create([plant, { ...plant, name: "Ficus" }])).toEqual(["unchanged", "conflict"]);
       expect(await store.ask()).toEqual([true, 1]);
+    });
+
+    test("a probe writes what a create writes, and leaves no plant", async () => {
+      await using place = await engine.createTestStore();
+      await using store = await ProbedStore.open(place.database);
+      expect(await store.ask()).toEqual([true, 1]);
+      const trigger = triggers[engine.engine];
+      await execute(place.database, trigger?.create ?? "");
+      expect(await store.create([{ id: 1n, name: "Monstera" }])).toEqual(["unavailable"]);
+      expect(await store.ask()).toEqual([false, 1]);
+      await execute(place.database, trigger?.drop ?? "");
+      expect(await store.ask()).toEqual([true, 1]);
+      expect(await withStore(place.database, "existing", (opened) => opened.count({}))).toBe(0);
     });
 
     test("before the first probe a create is not evidence", async () => {

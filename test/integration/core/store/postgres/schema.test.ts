@@ -171,7 +171,7 @@ test("missing privileges are named in one line, and make the server not ready", 
   expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
 });
 
-test("a server without the privilege to probe is not ready, also after creates, until it has it", async () => {
+test("a server whose role may insert plants, and change or delete none, is ready", async () => {
   const { name, address } = await database.newDatabase();
   await createStore(address);
   await database.query(name, `CREATE USER poor_${name}`);
@@ -185,12 +185,8 @@ test("a server without the privilege to probe is not ready, also after creates, 
   const adminUrl = await server.adminUrl();
   const ready = async () => (await fetch(`${adminUrl}/readyz`)).status;
   const target = { url: server.url, token: await server.createToken() };
-  for (let id = 1n; id <= 3n; id++) {
-    expect((await post(target, plantJson(id, "Monstera"))).status).toBe(200);
-    expect(await ready()).toBe(503);
-  }
-  await database.query(name, `GRANT UPDATE ON tokens TO poor_${name}`);
   expect(await ready()).toBe(200);
+  expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
 });
 
 test("with SERIALIZABLE as the database's default, races have one winner and no request fails", async () => {

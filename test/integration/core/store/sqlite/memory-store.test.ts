@@ -74,6 +74,15 @@ test("a search that is running while the plants are replaced returns those of be
   expect(await reader.get(0n)).toEqual({ id: 0n, name: "after" });
 });
 
+test("a store that has no room for a plant is not ready", async () => {
+  const store = new MemoryStore(() => undefined, 2 ** 20);
+  await store.assertWritable();
+  let id = 0n;
+  while ((await store.create(toEntries([{ id: id++, name: "x".repeat(100) }])))[0] === "created");
+  await expect(store.assertWritable()).rejects.toThrow("full");
+  await store.close();
+});
+
 test("over its limit a create is unavailable, with the reason, and what is stored stays", async () => {
   const reasons: string[] = [];
   const store = new MemoryStore((reason) => reasons.push(reason), 2 ** 20);
