@@ -2,12 +2,13 @@
 // migration is never edited: add another below it.
 
 import { OperatorError } from "../../operator-error.ts";
+import { storeCreatorKey } from "../sql-tokens.ts";
 import type { ClusterSupport } from "./cluster.ts";
 import { begin, limitLockWaits } from "./connection.ts";
-import { creatorKey } from "./creators.ts";
 import { DatabaseError, type Pool, type PoolClient } from "./driver.ts";
 import { isUndefinedTable } from "./errors.ts";
 import type { Primary } from "./primary.ts";
+import { run, runWork } from "./tokens.ts";
 
 /** SQL, or a function for what depends on the store. */
 type Change = string | ((connection: PoolClient, cluster: SchemaCluster) => Promise<void>);
@@ -88,6 +89,10 @@ async function grantCreators(connection: PoolClient): Promise<void> {
      WHERE pg_class.oid = 'tokens'::regclass AND grantee <> relowner AND privilege_type IN ('SELECT', 'INSERT')`,
   );
   for (const { role, privilege } of rows) await connection.query(`GRANT ${privilege} ON creators TO ${role}`);
+}
+
+function creatorKey(connection: PoolClient, name: string): Promise<number> {
+  return runWork((statement) => run(connection, statement), storeCreatorKey(name));
 }
 
 async function storeCreatorsOfTokens(connection: PoolClient): Promise<void> {

@@ -1,8 +1,9 @@
 // The schema, as one migration for each version. A released migration is never edited: add another below it.
 
 import { OperatorError } from "../../operator-error.ts";
-import { creatorKey } from "./creators.ts";
+import { storeCreatorKey } from "../sql-tokens.ts";
 import type { Database } from "./driver.ts";
+import { runWork } from "./tokens.ts";
 
 /** "plnt": the application_id in the file header, which tells a store from any other SQLite database. */
 const applicationId = 0x706c6e74;
@@ -44,7 +45,10 @@ const migrations: readonly Migration[] = [
       DROP INDEX IF EXISTS plants_by_tag;
       DROP TABLE IF EXISTS imported_plants`);
     for (const { name } of database.query<{ name: string }, []>("SELECT DISTINCT name FROM tokens").all())
-      database.run("UPDATE tokens SET creator = ? WHERE name = ?", [creatorKey(database, name), name]);
+      database.run("UPDATE tokens SET creator = ? WHERE name = ?", [
+        runWork(database, storeCreatorKey(name)),
+        name,
+      ]);
     takeOverArrivals(database);
     database.run("CREATE INDEX plants_by_creation ON plants (created_at) WHERE created_at IS NOT NULL");
   },
@@ -66,7 +70,7 @@ function takeOverArrivals(database: Database): void {
     const tokens = database.query<{ token: string }, []>(
       "SELECT DISTINCT token FROM plant_arrivals WHERE token IS NOT NULL",
     );
-    for (const { token } of tokens.all()) creatorKey(database, token);
+    for (const { token } of tokens.all()) runWork(database, storeCreatorKey(token));
     database.run(`
       UPDATE plants SET (created_at, creator) = (
         SELECT created_at, (SELECT id FROM creators WHERE name = token)

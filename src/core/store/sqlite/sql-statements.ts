@@ -56,15 +56,16 @@ export class SqlRunner {
 
   #all(statements: readonly SqlStatement[]): object[] {
     let rows: object[] = [];
-    for (const { sql, parameters = [] } of statements) {
-      // In SQLite $1 is a name; ?1 is a number.
-      const statement = this.#database.query<object, (bigint | string | null)[]>(
-        sql.replaceAll(/\$(\d)/g, "?$1"),
-      );
-      rows = statement.all(...parameters.map(toBound));
-    }
+    for (const statement of statements) rows = runStatement(this.#database, statement);
     return rows;
   }
+}
+
+/** Runs one statement, and returns its rows. Throws SQLite's own error. */
+export function runStatement(database: Database, { sql, parameters = [] }: SqlStatement): object[] {
+  // In SQLite $1 is a name; ?1 is a number.
+  const statement = database.query<object, (bigint | string | null)[]>(sql.replaceAll(/\$(\d)/g, "?$1"));
+  return statement.all(...parameters.map(toBound));
 }
 
 /** Numbers are bound as bigint: between 2^51 and 2^53 Bun binds them as REAL. */

@@ -1,0 +1,293 @@
+// The tokens table, and the creators that it shares with the plants: the SQL of every engine.
+
+import type { SqlStatement, SqlValue } from "./sql-connection.ts";
+import {
+  keptTokensSql,
+  latestRevision,
+  type NewToken,
+  planRotation,
+  type Removal,
+  type Removed,
+  type Rotation,
+  type RotationOutcome,
+  removableTokens,
+  removalCandidates,
+  type TokenRecord,
+  type TokenRow,
+  type TokenStore,
+  type TokensRead,
+  type TokenUse,
+  toCreatorName,
+  toTokenRecords,
+} from "./token-store.ts";
+
+/**
+ * Statements that depend on the results of those before them. SQLite runs them without a pause, so that nothing comes in
+ * between; PostgreSQL awaits each.
+ */
+export type SqlWork<Result> = Generator<SqlStatement, Result, readonly object[]>;
+
+/** How an engine runs statements on the tokens. */
+export interface TokenDatabase {
+  /** Whether other transactions run beside one that has begun, so that it has to lock rows. */
+  readonly isConcurrent: boolean;
+  read<Result>(work: () => SqlWork<Result>): Promise<Result>;
+  /**
+   * Runs work in a transaction that is serializable, and repeats it where it may have to be.
+   *
+   * @param mayWait whether it may wait for the lock for longer than a batch: the batches of a server wait behind it.
+   */
+  change<Result>(work: () => SqlWork<Result>, mayWait: boolean): Promise<Result>;
+  /** Runs work in a transaction that waits for others instead of failing, and is not repeated. */
+  record(work: () => SqlWork<void>): Promise<void>;
+}
+
+/**
+ * The next revision. Changes are serializable transactions, so of two that read the same revision one fails and is retried
+ * after the other: a reader that sees a revision sees all lower ones.
+ */
+const nextRevision = "(SELECT coalesce(max(revision), 0) + 1 FROM tokens)";
+
+/** Hashes in one statement, of which a parameter each is sent. */
+const hashesMax = 1_000;
+
+export class SqlTokens implements TokenStore {
+  readonly #database: TokenDatabase;
+
+  constructor(database: TokenDatabase) {
+    this.#database = database;
+  }
+
+  add(token: NewToken): Promise<boolean> {
+    return this.#database.change(function* () {
+      const namesakes = yield* select(
+        "SELECT hash FROM tokens WHERE name = $1 AND revoked_at IS NULL AND hash <> $2",
+        [token.name, token.hash],
+      );
+      if (namesakes.length > 0) return false;
+      yield* insert(token);
+      return true;
+    }, true);
+  }
+
+  async addFirst(token: NewToken): Promise<boolean> {
+    // Every server asks at its start, also while tokens can be read and not changed: a node of Citus is down.
+    if (await this.#database.read(() => hasShown(token.hash))) return false;
+    return this.#database.change(function* () {
+      if (yield* hasShown(token.hash)) return false;
+      yield* insert(token);
+      return true;
+    }, true);
+  }
+
+  rotate(rotation: Rotation): Promise<RotationOutcome> {
+    return this.#database.change(function* () {
+      const rows = yield* unrevoked([rotation.name]);
+      // A retry after a commit without a response finds its own token, and perhaps later ones.
+      const own = rows.findIndex(({ hash }) => hash === rotation.hash);
+      const before = own === -1 ? rows : rows.slice(0, own);
+      const outcome = planRotation(toTokenRecords(before), rotation);
+      if (typeof outcome === "object") yield* insert(outcome.token, rotation.overlapEndsAt);
+      return outcome;
+    }, true);
+  }
+
+  async revokeByHash(hash: string): Promise<void> {
+    await this.#database.change(
+      () =>
+        select(
+          `UPDATE tokens SET revoked_at = created_at, revision = ${nextRevision} WHERE hash = $1 AND revoked_at IS NULL`,
+          [hash],
+        ),
+      true,
+    );
+  }
+
+  revoke(name: string, revokedAt: number): Promise<boolean> {
+    return this.#database.change(function* () {
+      // The time is part of the condition, so that a retry after a commit without a response finds its own change.
+      const time = "CASE WHEN $1 > created_at THEN $1 ELSE created_at + 1 END";
+      const revoked = yield* select(
+        `UPDATE tokens SET revoked_at = ${time}, revision = ${nextRevision}
+         WHERE name = $2 AND (revoked_at IS NULL OR revoked_at = ${time}) RETURNING hash`,
+        [revokedAt, name],
+      );
+      return revoked.length > 0;
+    }, true);
+  }
+
+  async recordUses(uses: readonly TokenUse[]): Promise<void> {
+    if (uses.length === 0) return;
+    const { isConcurrent } = this.#database;
+    await this.#database.record(function* () {
+      if (isConcurrent) {
+        // In one order: servers that record the same tokens at the same time then wait for each other, and none fails. In a
+        // statement of its own, as Citus loses a column of a CTE that locks rows.
+        const hashes = uses.map(({ hash }) => hash);
+        yield* select(`SELECT 1 FROM tokens WHERE hash IN ${list(hashes)} ORDER BY hash FOR UPDATE`, hashes);
+      }
+      const pairs = uses.map(
+        (_, index) => `(CAST($${2 * index + 1} AS text), CAST($${2 * index + 2} AS bigint))`,
+      );
+      yield* select(
+        `UPDATE tokens SET last_used_at = uses.column2 FROM (VALUES ${pairs.join(", ")}) AS uses
+         WHERE hash = uses.column1 AND (last_used_at IS NULL OR last_used_at < uses.column2)`,
+        uses.flatMap(({ hash, minute }) => [hash, minute]),
+      );
+    });
+  }
+
+  list(): Promise<TokenRecord[]> {
+    return this.#database.read(function* () {
+      return toTokenRecords(yield* select("SELECT * FROM tokens ORDER BY created_at, hash"));
+    });
+  }
+
+  readActive(now: number): Promise<TokensRead> {
+    return this.#database.read(function* () {
+      // Read before the tokens: a change between the two is read again later, and none is missed.
+      const revision = yield* readRevision();
+      // An expired token may still hold when the older tokens of its name end.
+      const rows = yield* select(
+        `SELECT * FROM tokens
+         WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1 OR predecessors_end_at IS NOT NULL)
+         ORDER BY created_at, hash`,
+        [now],
+      );
+      return { revision, tokens: toTokenRecords(rows) };
+    });
+  }
+
+  readChanges(since: number): Promise<TokensRead> {
+    return this.#database.read(function* () {
+      const latest = yield* readRevision();
+      if (latest <= since) return { revision: latest, tokens: [] };
+      const rows = yield* select(
+        `SELECT * FROM tokens WHERE revision > $1
+         UNION
+         SELECT * FROM tokens
+         WHERE revoked_at IS NULL AND name IN (SELECT name FROM tokens WHERE revision > $1)
+         ORDER BY created_at, hash`,
+        [since],
+      );
+      return { revision: latestRevision(rows, latest), tokens: toTokenRecords(rows) };
+    });
+  }
+
+  find(hashes: readonly string[]): Promise<TokenRecord[]> {
+    return this.#database.read(function* () {
+      const records: TokenRecord[] = [];
+      for (let at = 0; at < hashes.length; at += hashesMax) {
+        const part = hashes.slice(at, at + hashesMax);
+        const rows = yield* select(
+          `SELECT * FROM tokens
+           WHERE revoked_at IS NULL
+             AND name IN (SELECT name FROM tokens WHERE hash IN ${list(part)} AND revoked_at IS NULL)
+           ORDER BY created_at, hash`,
+          part,
+        );
+        records.push(...toTokenRecords(rows));
+      }
+      return records;
+    });
+  }
+
+  async creatorKey(name: string): Promise<number> {
+    const found = await this.#database.read(() => findCreatorKey(name));
+    return found ?? this.#database.change(() => storeCreatorKey(name), true);
+  }
+
+  removeEnded({ endedBefore, afterHash, rowsMax }: Removal): Promise<Removed> {
+    return this.#database.change(function* () {
+      const rows = yield* select("SELECT * FROM tokens WHERE hash > $1 ORDER BY hash LIMIT $2", [
+        afterHash,
+        rowsMax,
+      ]);
+      const nextHash = rows.length < rowsMax ? undefined : rows.at(-1)?.hash;
+      const { revoked, names } = removalCandidates(rows, endedBefore);
+      if (revoked.length === 0 && names.length === 0) return { count: 0, nextHash };
+      const kept = new Set((yield* select(keptTokensSql)).map(({ hash }) => hash));
+      const removable = revoked.filter((hash) => !kept.has(hash));
+      const records = toTokenRecords(names.length === 0 ? [] : yield* unrevoked(names));
+      for (const namesakes of Map.groupBy(records, ({ name }) => name).values())
+        removable.push(...removableTokens(namesakes, endedBefore, kept));
+      const removed = removable.slice(0, rowsMax);
+      if (removed.length > 0) yield* select(`DELETE FROM tokens WHERE hash IN ${list(removed)}`, removed);
+      return { count: removed.length, nextHash };
+    }, false);
+  }
+}
+
+/** Runs one statement, which selects tokens unless another row is named. */
+function* select<Row extends object = TokenRow>(
+  sql: string,
+  parameters: readonly SqlValue[] = [],
+): SqlWork<readonly Row[]> {
+  return (yield { sql, parameters }) as readonly Row[];
+}
+
+/** The first parameters, as a list of SQL. */
+function list(parameters: readonly string[]): string {
+  return `(${parameters.map((_, index) => `$${index + 1}`).join(", ")})`;
+}
+
+/** The revision of the latest change, one entry at the end of the index. */
+function* readRevision(): SqlWork<number> {
+  const [latest] = yield* select<{ revision: bigint | string | null }>(
+    "SELECT max(revision) AS revision FROM tokens",
+  );
+  return Number(latest?.revision ?? 0);
+}
+
+/** Whether there is a token that was shown, apart from one. */
+function* hasShown(exceptHash: string): SqlWork<boolean> {
+  const shown = yield* select(
+    "SELECT hash FROM tokens WHERE hash <> $1 AND (revoked_at IS NULL OR revoked_at <> created_at) LIMIT 1",
+    [exceptHash],
+  );
+  return shown.length > 0;
+}
+
+/** The tokens of some names that are not revoked, oldest first. */
+function unrevoked(names: readonly string[]): SqlWork<readonly TokenRow[]> {
+  return select(
+    `SELECT * FROM tokens WHERE name IN ${list(names)} AND revoked_at IS NULL ORDER BY created_at, hash`,
+    names,
+  );
+}
+
+/** INSERT … SELECT, as Citus has no subqueries in VALUES. */
+function* insert(
+  { hash, name, createdAt, expiresAt }: NewToken,
+  predecessorsEndAt: number | null = null,
+): SqlWork<void> {
+  yield* select(
+    `INSERT INTO tokens (hash, name, created_at, expires_at, predecessors_end_at, creator, revision)
+     SELECT CAST($1 AS text), CAST($2 AS text), CAST($3 AS bigint), CAST($4 AS bigint), CAST($5 AS bigint),
+            CAST($6 AS integer), coalesce(max(revision), 0) + 1
+     FROM tokens WHERE true ON CONFLICT (hash) DO NOTHING`,
+    [hash, name, createdAt, expiresAt, predecessorsEndAt, yield* storeCreatorKey(name)],
+  );
+}
+
+/** The key of a creator; undefined if none is stored. */
+function* findCreatorKey(name: string): SqlWork<number | undefined> {
+  const [row] = yield* select<{ id: bigint | number }>("SELECT id FROM creators WHERE name = $1", [
+    toCreatorName(name),
+  ]);
+  return row === undefined ? undefined : Number(row.id);
+}
+
+/** The key of a creator, which is stored if it is new. */
+export function* storeCreatorKey(name: string): SqlWork<number> {
+  for (;;) {
+    const found = yield* findCreatorKey(name);
+    if (found !== undefined) return found;
+    // No sequence, which would lose a number at each conflict. Another server may insert the same number or name meanwhile.
+    yield* select(
+      `INSERT INTO creators (id, name) SELECT coalesce(max(id), 0) + 1, CAST($1 AS text) FROM creators WHERE true
+       ON CONFLICT DO NOTHING`,
+      [toCreatorName(name)],
+    );
+  }
+}
