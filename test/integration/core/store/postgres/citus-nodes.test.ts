@@ -1,0 +1,231 @@
+// The queues of Citus' nodes, on PostgreSQL servers without Citus that have its catalogs: each has the plants of its own
+// shards, and none routes. test/system/citus has what only Citus itself shows.
+
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import type { NewPlant } from "../../../../../src/core/contract/plant.ts";
+import {
+  type CreateOutcome,
+  type CreateQueue,
+  openCreateQueue,
+  scheduleWithSetImmediate,
+} from "../../../../../src/core/store/group-commit.ts";
+import { openServerStore } from "../../../../../src/core/store/open-store.ts";
+import type { PlantStore } from "../../../../../src/core/store/plant-store.ts";
+import { eventually } from "../../../../support/eventually.ts";
+import { PostgresServer } from "../../../../support/postgres.ts";
+import { createStore } from "../../../../support/server.ts";
+
+setDefaultTimeout(60_000);
+
+const shards = 8;
+
+/** Citus' catalogs, as far as they are read, in a cluster whose workers have the shards in turn. */
+function catalogs(group: number, workers: readonly PostgresServer[]): string {
+  const width = 2 ** 32 / shards;
+  return `
+    SET allow_system_table_mods = on;
+    INSERT INTO pg_catalog.pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
+      VALUES (999999, 'citus', 10, 11, false, '12.1-1');
+    CREATE TABLE pg_dist_local_group (groupid int);
+    INSERT INTO pg_dist_local_group VALUES (${group});
+    CREATE TABLE pg_dist_node (groupid int, nodename text, nodeport int, noderole text, isactive bool, hasmetadata bool, metadatasynced bool);
+    ${workers.map(({ port }, index) => `INSERT INTO pg_dist_node VALUES (${index + 1}, '127.0.0.1', ${port}, 'primary', true, true, true);`).join("\n")}
+    CREATE TABLE pg_dist_partition (logicalrelid regclass, partmethod "char", partkey text);
+    INSERT INTO pg_dist_partition VALUES ('plants', 'h', 'id');
+    CREATE FUNCTION column_to_column_name(regclass, text) RETURNS text LANGUAGE sql AS 'SELECT $2';
+    CREATE TABLE pg_dist_shard AS
+      SELECT 'plants'::regclass AS logicalrelid, 102000 + n AS shardid,
+             (-2147483648 + n * ${width})::bigint::text AS shardminvalue, (-2147483648 + (n + 1) * ${width} - 1)::bigint::text AS shardmaxvalue
+      FROM generate_series(0::bigint, ${shards - 1}) AS n;
+    CREATE TABLE pg_dist_placement AS SELECT shardid, 1 AS shardstate, (1 + shardid % ${workers.length})::int AS groupid FROM pg_dist_shard;
+    CREATE FUNCTION get_shard_id_for_distribution_column(regclass, bigint) RETURNS bigint LANGUAGE sql AS
+      'SELECT shardid FROM pg_dist_shard WHERE hashint8($2) BETWEEN shardminvalue::bigint AND shardmaxvalue::bigint'`;
+}
+
+let coordinator: PostgresServer;
+let workers: readonly [PostgresServer, PostgresServer];
+beforeAll(async () => {
+  const servers = await Promise.all([PostgresServer.start(), PostgresServer.start(), PostgresServer.start()]);
+  for (const server of servers) await createStore(server.address("postgres"));
+  const [first, ...rest] = servers;
+  coordinator = first;
+  workers = rest;
+  for (const [group, server] of servers.entries()) await server.query("postgres", catalogs(group, workers));
+});
+afterAll(() => Promise.all([coordinator, ...workers].map((server) => server[Symbol.asyncDispose]())));
+
+const nodeName = ({ port }: PostgresServer) => `127.0.0.1:${port}`;
+
+/** A store with its queue, as a server has them. */
+class Service implements AsyncDisposable {
+  readonly reports: string[] = [];
+  readonly #store: PlantStore;
+  readonly queue: CreateQueue;
+
+  private constructor(store: PlantStore, queue: CreateQueue, reports: string[]) {
+    this.#store = store;
+    this.queue = queue;
+    this.reports = reports;
+  }
+
+  static async open(): Promise<Service> {
+    const reports: string[] = [];
+    const address = coordinator.address("postgres", [], "?retry_timeout=5&connect_timeout=1");
+    const store = await openServerStore(address, "writable", {
+      onUnavailable: () => undefined,
+      onDegraded: (reason) => reports.push(reason),
+      onFailed: (error) => {
+        throw error;
+      },
+    });
+    const limits = { queuePlantsMax: 1_000, queueCodeUnitsMax: 100_000, batchPlantsMax: 100 };
+    const hook = { now: () => performance.now(), afterBatch: () => undefined };
+    return new Service(store, await openCreateQueue(store, limits, scheduleWithSetImmediate, hook), reports);
+  }
+
+  /** Whether each node commits, by name. */
+  nodes(): Record<string, boolean> {
+    const metric = this.queue.metrics().find(({ name }) => name === "plantstore_node_up");
+    const samples = metric?.samples ?? [];
+    return Object.fromEntries(
+      samples.map(([suffix, value]) => [/"(.*)"/.exec(suffix)?.[1] ?? "", value === 1]),
+    );
+  }
+
+  create(plant: NewPlant): Promise<CreateOutcome> {
+    return new Promise((settle, fail) =>
+      this.queue.create({ plant, creator: null, callerKey: "one", settle, fail }),
+    );
+  }
+
+  createAll(ids: readonly bigint[], name = "Fern"): Promise<CreateOutcome[]> {
+    return Promise.all(ids.map((id) => this.create({ id, name })));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.queue.close();
+    await this.#store.close();
+  }
+}
+
+const idsFrom = (first: bigint) => Array.from({ length: 100 }, (_, index) => first + BigInt(index));
+
+async function storedIds(server: PostgresServer): Promise<bigint[]> {
+  const rows = await server.query("postgres", "SELECT id::text AS id FROM plants");
+  return rows.map(({ id }) => BigInt(String(id)));
+}
+
+/** The ids whose shard a worker has. */
+async function idsOf(worker: PostgresServer, ids: readonly bigint[]): Promise<bigint[]> {
+  const rows = await coordinator.query(
+    "postgres",
+    `SELECT id::text AS id FROM unnest('{${ids.join(",")}}'::bigint[]) AS id
+     JOIN pg_dist_placement ON shardid = get_shard_id_for_distribution_column('plants', id)
+     JOIN pg_dist_node USING (groupid) WHERE nodeport = ${worker.port}`,
+  );
+  return rows.map(({ id }) => BigInt(String(id)));
+}
+
+test("a plant is committed on the node that has its shard, and outcomes are those of one server", async () => {
+  await using service = await Service.open();
+  expect(service.nodes()).toEqual({ [nodeName(workers[0])]: true, [nodeName(workers[1])]: true });
+  const ids = [...idsFrom(-50n), 2n ** 63n - 1n, -(2n ** 63n)];
+  expect(new Set(await service.createAll(ids))).toEqual(new Set(["created"]));
+  expect(await storedIds(coordinator)).toEqual([]);
+  for (const worker of workers) {
+    const own = await idsOf(worker, ids);
+    expect(own.length).toBeGreaterThan(10);
+    expect(new Set(await storedIds(worker))).toEqual(new Set(own));
+  }
+  expect(new Set(await service.createAll(ids))).toEqual(new Set(["unchanged"]));
+  expect(new Set(await service.createAll(ids, "Moss"))).toEqual(new Set(["conflict"]));
+  expect(await service.queue.assertReady()).toEqual([]);
+  expect(service.reports).toEqual([]);
+});
+
+test("a node that is killed costs only its own plants, at once, and they come back", async () => {
+  await using service = await Service.open();
+  const [worker, other] = workers;
+  const ids = idsFrom(10_000n);
+  const [lost, kept] = [await idsOf(worker, ids), await idsOf(other, ids)];
+  await worker.stop("SIGKILL");
+  try {
+    const waiting = service.createAll(lost);
+    expect(new Set(await service.createAll(kept))).toEqual(new Set(["created"]));
+    // Those in flight and those in the queue, before retry_timeout has passed.
+    const startedAt = performance.now();
+    expect(new Set(await waiting)).toEqual(new Set(["unavailable"]));
+    expect(performance.now() - startedAt).toBeLessThan(4_000);
+    expect(service.nodes()).toEqual({ [nodeName(worker)]: false, [nodeName(other)]: true });
+    const refusedAt = performance.now();
+    expect(new Set(await service.createAll(lost))).toEqual(new Set(["unavailable"]));
+    expect(performance.now() - refusedAt).toBeLessThan(500);
+    expect(service.queue.isFullFor("one")).toBe(false);
+    expect(await service.queue.assertReady()).toEqual([
+      expect.stringMatching(new RegExp(`^${nodeName(worker)} cannot commit: .`)),
+    ]);
+    expect(new Set(await service.createAll(kept))).toEqual(new Set(["unchanged"]));
+  } finally {
+    await worker.run();
+  }
+  await eventually(
+    "the node is up",
+    () => service.nodes()[nodeName(worker)],
+    (isUp) => isUp === true,
+  );
+  for (const outcome of await service.createAll(lost)) expect(["created", "unchanged"]).toContain(outcome);
+  expect(await service.queue.assertReady()).toEqual([]);
+  expect(service.reports).toEqual([]);
+});
+
+test("creates go on without the coordinator, and by it while the map cannot be used", async () => {
+  await using service = await Service.open();
+  await coordinator.stop("SIGKILL");
+  try {
+    expect(new Set(await service.createAll(idsFrom(20_000n)))).toEqual(new Set(["created"]));
+  } finally {
+    await coordinator.run();
+  }
+  const onEach = (sql: string) =>
+    Promise.all([coordinator, ...workers].map((server) => server.query("postgres", sql)));
+  await onEach("UPDATE pg_dist_partition SET partkey = 'name'");
+  await eventually(
+    "the queue of the coordinator",
+    () => Object.keys(service.nodes()),
+    (names) => names.length === 1,
+  );
+  expect(service.nodes()).toEqual({ coordinator: true });
+  expect(await service.createAll([30_000n])).toEqual(["created"]);
+  expect(await storedIds(coordinator)).toEqual([30_000n]);
+  expect(service.reports).toEqual([expect.stringContaining("distributed by name")]);
+  await onEach("UPDATE pg_dist_partition SET partkey = 'id'");
+  await eventually(
+    "the queues of the nodes",
+    () => Object.keys(service.nodes()),
+    (names) => names.length === 2,
+  );
+  expect(await service.createAll([30_001n])).toEqual(["created"]);
+});
+
+test("a shard that was moved, and whose former placement is still to be deleted, is committed where it is now", async () => {
+  const [from, to] = workers;
+  // As Citus 11.0 leaves it.
+  await coordinator.query(
+    "postgres",
+    `UPDATE pg_dist_placement SET shardstate = 4 WHERE shardid = 102000 AND groupid = 1;
+     INSERT INTO pg_dist_placement VALUES (102000, 1, 2)`,
+  );
+  await using service = await Service.open();
+  expect(Object.keys(service.nodes()).toSorted()).toEqual([from, to].map(nodeName).toSorted());
+  const ids = idsFrom(40_000n);
+  expect(new Set(await service.createAll(ids))).toEqual(new Set(["created"]));
+  const moved = await coordinator.query(
+    "postgres",
+    `SELECT id::text AS id FROM unnest('{${ids.join(",")}}'::bigint[]) AS id
+     WHERE get_shard_id_for_distribution_column('plants', id) = 102000`,
+  );
+  expect(moved.length).toBeGreaterThan(2);
+  const stored = new Set(await storedIds(to));
+  expect(moved.every(({ id }) => stored.has(BigInt(String(id))))).toBe(true);
+  expect(service.reports).toEqual([]);
+});
