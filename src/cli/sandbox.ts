@@ -78,28 +78,32 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
   resources.defer(() => console?.close());
   const sessions =
     console?.sessions ?? new Sessions({ passwordHash: config.adminPasswordHash, now, randomBytes });
+  const { wrapHandler: withDocumentation, ...options } = serving.serverOptions(serveConfig);
+  const { bodyBytesMax, inFlightBytesMax, arrivalSecondsMax, basePath } = config;
+  const control = sandbox.control({
+    sessions,
+    reloadTokens: () => server.reloadTokens(),
+    forgetPlants: () => console?.forgetPlants(),
+    emit: events.emit,
+  });
   const server: RunningServer = await serving.listen(
     {
-      ...serving.serverOptions(serveConfig),
+      ...options,
       store,
       listener: { host: "127.0.0.1", port: 0 },
       events,
       now,
       wallNow,
-      extend(internals) {
-        const ofSandbox = sandbox.extend({
-          handlerDependencies: internals.handlerDependencies,
-          sessions,
-          reloadTokens: () => server.reloadTokens(),
-          forgetPlants: () => console?.forgetPlants(),
+      wrapHandler: (next) =>
+        sandbox.wrapHandler(withDocumentation?.(next) ?? next, {
+          basePath,
+          bodyLimits: { bodyBytesMax, inFlightBytesMax, arrivalMsMax: arrivalSecondsMax * 1_000 },
+          rateLimit: options.rateLimit,
+          now,
           emit: events.emit,
-        });
-        return {
-          ...ofSandbox,
-          ...(console !== undefined && { afterBatch: console.afterBatch }),
-          adminRoutes: [...ofSandbox.adminRoutes, ...(console === undefined ? [] : [console.adminRoutes])],
-        };
-      },
+        }),
+      adminRoutes: [control, ...(console === undefined ? [] : [console.adminRoutes])],
+      extend: () => (console === undefined ? {} : { afterBatch: console.afterBatch }),
     },
     config,
   );

@@ -9,10 +9,21 @@ export interface Outcome {
   /** Whether the plant is stored before the error or the example is sent. */
   readonly commit?: boolean;
   readonly example?: Example;
+  readonly response?: ForcedResponse;
   readonly delay?: Delay;
   readonly drop?: "beforeCommit" | "afterCommit";
-  readonly body?: "truncated" | "wrongLength";
+  /** Whether a dropped connection is reset. */
+  readonly reset?: boolean;
+  readonly body?: "truncated" | "wrongLength" | "garbage" | "brokenChunk";
   readonly bytesPerSecond?: number;
+}
+
+/** Any response. */
+export interface ForcedResponse {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A text as it is, or a value that is sent as JSON. */
+  readonly body?: unknown;
 }
 
 /** A distribution of seconds; one that is drawn below 0 is 0, one above delaySecondsMax that maximum. */
@@ -36,7 +47,7 @@ export interface Example {
   readonly status: number;
   /** Undefined for that of a plant. */
   readonly error: ErrorCode | undefined;
-  readonly value: object;
+  readonly value: Readonly<Record<string, unknown>>;
 }
 
 /** The codes of the registry by their numbers. */
@@ -52,7 +63,9 @@ export function findError(code: number): ErrorCode | undefined {
 interface DescribedResponse {
   readonly $ref?: string;
   readonly content?: {
-    readonly "application/json": { readonly examples?: Readonly<Record<string, { readonly value: object }>> };
+    readonly "application/json": {
+      readonly examples?: Readonly<Record<string, { readonly value: Example["value"] }>>;
+    };
   };
 }
 
@@ -79,6 +92,11 @@ export const examples: ReadonlyMap<string, Example> = new Map(
     ),
   ),
 );
+
+/** The first example of an error. */
+export function exampleOf(code: ErrorCode): Example | undefined {
+  return [...examples.values()].find(({ error }) => error === code);
+}
 
 function resolveResponse(response: DescribedResponse): DescribedResponse {
   const name = response.$ref?.split("/").at(-1);

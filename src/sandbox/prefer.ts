@@ -11,36 +11,53 @@ export interface PreferredOutcome {
   readonly preferences: string;
 }
 
+/** A preference for an outcome that there is not. The message is a sentence. */
+export class InvalidPreferenceError extends Error {}
+
 /**
- * The outcome of a Prefer field; undefined if it asks for none. Preferences that are unknown, or cannot be met, are ignored
- * (RFC 7240, section 2).
+ * The outcome of a Prefer field; undefined if it asks for none. Preferences with other names are ignored (RFC 7240, section
+ * 2); one of these names that cannot be met is an error, as a test that relies on it would pass without it.
  *
  * @param value of the field; of several fields the values, joined by commas.
  */
-export function parsePreferredOutcome(value: string): PreferredOutcome | undefined {
+export function parsePreferredOutcome(value: string): PreferredOutcome | InvalidPreferenceError | undefined {
   const preferences = parsePrefer(value);
-  const code = numberOf(preferences.get("code"), /^\d{3}(?:\d{2})?$/);
-  const error = code === undefined ? undefined : findError(code);
-  const example = examples.get(preferences.get("example") ?? "");
-  const seconds = numberOf(preferences.get("delay"), /^\d{1,9}(?:\.\d{1,9})?$/);
-
-  const isExampleMet = example !== undefined && (code === undefined || isExampleOf(example, code));
-  const isDelayMet = seconds !== undefined && seconds <= delaySecondsMax;
-  const outcome: Outcome = {
-    ...(isExampleMet ? { example } : error === undefined ? {} : { error }),
-    ...(isDelayMet ? { delay: { distribution: { seconds }, when: "before" } } : {}),
-  };
-  const isCodeMet = code !== undefined && (error !== undefined || isExampleMet);
-  const followed = [
-    ...(isCodeMet ? [`code=${code}`] : []),
-    ...(isExampleMet ? [`example=${example.name}`] : []),
-    ...(isDelayMet ? [`delay=${seconds}`] : []),
-  ];
-  return followed.length === 0 ? undefined : { outcome, preferences: followed.join(", ") };
+  const followed = ["code", "example", "delay"]
+    .filter((name) => preferences.has(name))
+    .map((name) => `${name}=${preferences.get(name)}`);
+  if (followed.length === 0) return undefined;
+  const response = parseResponse(preferences.get("code"), preferences.get("example"));
+  if (response instanceof InvalidPreferenceError) return response;
+  const delay = parseDelay(preferences.get("delay"));
+  if (delay instanceof InvalidPreferenceError) return delay;
+  return { outcome: { ...response, ...delay }, preferences: followed.join(", ") };
 }
 
-function numberOf(text: string | undefined, form: RegExp): number | undefined {
-  return text !== undefined && form.test(text) ? Number(text) : undefined;
+function parseResponse(code: string | undefined, name: string | undefined): Outcome | InvalidPreferenceError {
+  const example = examples.get(name ?? "");
+  if (name !== undefined && example === undefined)
+    return new InvalidPreferenceError(`Prefer: there is no example ${JSON.stringify(name)} in openapi.yaml.`);
+  const number = /^[1-9]\d{2}(?:\d{2})?$/.test(code ?? "") ? Number(code) : undefined;
+  if (example !== undefined) {
+    if (code === undefined || (number !== undefined && isExampleOf(example, number))) return { example };
+    return new InvalidPreferenceError(`Prefer: ${example.name} is not an example of code=${code}.`);
+  }
+  if (code === undefined) return {};
+  const error = number === undefined ? undefined : findError(number);
+  if (error !== undefined) return { error };
+  if (number !== undefined && number >= 400 && number <= 599) return { response: { status: number } };
+  return new InvalidPreferenceError(
+    `Prefer: code=${code} is neither a status from 400 to 599 nor the code of an error; for 200, name an example.`,
+  );
+}
+
+function parseDelay(text: string | undefined): Pick<Outcome, "delay"> | InvalidPreferenceError {
+  if (text === undefined) return {};
+  const seconds = /^\d{1,9}(?:\.\d{1,9})?$/.test(text) ? Number(text) : Number.NaN;
+  if (seconds <= delaySecondsMax) return { delay: { distribution: { seconds }, when: "before" } };
+  return new InvalidPreferenceError(
+    `Prefer: delay=${text} is not a number of seconds up to ${delaySecondsMax}.`,
+  );
 }
 
 /** Whether an example is of the response with a status, or of the error with a code. */

@@ -11,6 +11,7 @@ interface Match {
   /** By their names in lower case; of repeated fields the values, joined by ", ". */
   readonly headers?: Readonly<Record<string, string>>;
   readonly id?: bigint;
+  readonly name?: string;
   readonly tag?: string;
   /** Of the requests for which all else matches: from 0 to 1. */
   readonly share?: number;
@@ -19,6 +20,8 @@ interface Match {
 interface Rule {
   readonly id: string;
   readonly match: Match;
+  /** The number of matching requests that are passed over first. */
+  readonly after: number;
   /** The number of requests that it is applied to; undefined for all. */
   readonly times: number | undefined;
   readonly outcome: Outcome;
@@ -26,6 +29,8 @@ interface Rule {
   readonly source: Readonly<Record<string, unknown>>;
   /** The number of requests that it was applied to. */
   applied: number;
+  /** The number of requests that have matched. */
+  matched: number;
 }
 
 /** A rule as control describes it. */
@@ -110,7 +115,7 @@ export class Rules {
   dependOnPlant(subject: Pick<RuleSubject, "method" | "headers">): boolean {
     return this.#rules.some(
       (rule) =>
-        (rule.match.id !== undefined || rule.match.tag !== undefined) &&
+        (rule.match.id !== undefined || rule.match.name !== undefined || rule.match.tag !== undefined) &&
         !isUsedUp(rule) &&
         matchesHead(rule.match, subject),
     );
@@ -123,7 +128,8 @@ export class Rules {
         !isUsedUp(each) &&
         matchesHead(each.match, subject) &&
         matchesPlant(each.match, subject.plant) &&
-        (each.match.share === undefined || this.#random.next() < each.match.share),
+        (each.match.share === undefined || this.#random.next() < each.match.share) &&
+        ++each.matched > each.after,
     );
     if (rule === undefined) return undefined;
     rule.applied++;
@@ -149,8 +155,12 @@ function matchesHead(match: Match, { method, headers }: Pick<RuleSubject, "metho
   return Object.entries(match.headers ?? {}).every(([name, value]) => headers.get(name) === value);
 }
 
-function matchesPlant({ id, tag }: Match, plant: NewPlant | undefined): boolean {
-  return (id === undefined || plant?.id === id) && (tag === undefined || plant?.tag === tag);
+function matchesPlant({ id, name, tag }: Match, plant: NewPlant | undefined): boolean {
+  return (
+    (id === undefined || plant?.id === id) &&
+    (name === undefined || plant?.name === name) &&
+    (tag === undefined || plant?.tag === tag)
+  );
 }
 
 /** A rule as openapi-control.yaml describes it. */
@@ -158,7 +168,8 @@ interface RuleSource {
   readonly id?: string;
   readonly applied?: number;
   readonly match?: MatchSource;
-  readonly times?: number | bigint;
+  readonly after?: number;
+  readonly times?: number;
   readonly outcome: OutcomeSource;
 }
 
@@ -174,14 +185,16 @@ interface OutcomeSource extends Omit<Outcome, "error" | "example" | "delay"> {
 
 /** @param path of the rule in the body. */
 function toRule({ id: _, applied: __, ...source }: RuleSource, path: string): Omit<Rule, "id"> {
-  const { match = {}, times, outcome } = source;
+  const { match = {}, after = 0, times, outcome } = source;
   const name = path === "" ? "outcome" : `${path}.outcome`;
   return {
     match: toMatch(match),
-    times: times === undefined ? undefined : Number(times),
+    after,
+    times,
     outcome: toOutcome(outcome, name),
     source,
     applied: 0,
+    matched: 0,
   };
 }
 
@@ -217,29 +230,40 @@ function toDelay(
   return { distribution: distribution as Distribution, when };
 }
 
+/** The parts of an outcome that are a response in place of the server's, of which there may be one. */
+const responseParts = ["error", "example", "response"] as const;
+
 /** Rejects parts of an outcome that exclude each other. */
 function rejectConflicts(outcome: Outcome, name: string): void {
-  const { error, example, commit, delay, drop } = outcome;
+  const { commit, delay, drop, reset, response } = outcome;
   const conflict = (one: string, reason: string) => new InvalidValueError(`${name}.${one} ${reason}`);
-  if (error !== undefined && example !== undefined)
+  const [first, second] = responseParts.filter((part) => outcome[part] !== undefined);
+  if (first !== undefined && second !== undefined)
+    throw conflict(first, `and ${second} exclude each other: each is a response of its own. Remove one.`);
+  if (commit !== undefined && first === undefined)
     throw conflict(
-      "error",
-      "and example exclude each other: an example has a status of its own. Remove one.",
+      "commit",
+      "needs error, example or response: without them, the plant is stored anyway. Remove it.",
     );
-  if (commit !== undefined && error === undefined && example === undefined)
-    throw conflict("commit", "needs error or example: without them, the plant is stored anyway. Remove it.");
-  if (drop !== undefined) {
-    const sent = (["error", "example", "body", "bytesPerSecond"] as const).find(
-      (each) => outcome[each] !== undefined,
+  const framing = Object.keys(response?.headers ?? {}).find((field) =>
+    ["connection", "content-length", "transfer-encoding"].includes(field.toLowerCase()),
+  );
+  if (framing !== undefined)
+    throw conflict(
+      "response.headers",
+      `cannot have ${framing}, which the server sets. See body for wrong ones.`,
     );
-    if (sent !== undefined)
-      throw conflict(
-        "drop",
-        `and ${sent} exclude each other: a dropped connection gets no response. Remove one.`,
-      );
-  }
-  const isCommitted =
-    drop !== "beforeCommit" && ((error === undefined && example === undefined) || commit === true);
+  if (reset !== undefined && drop === undefined)
+    throw conflict("reset", "needs drop, which says when the connection is reset.");
+  const sent = ([...responseParts, "body", "bytesPerSecond"] as const).find(
+    (part) => outcome[part] !== undefined,
+  );
+  if (drop !== undefined && sent !== undefined)
+    throw conflict(
+      "drop",
+      `and ${sent} exclude each other: a dropped connection gets no response. Remove one.`,
+    );
+  const isCommitted = drop !== "beforeCommit" && (first === undefined || commit === true);
   if (delay?.when === "after" && !isCommitted)
     throw conflict(
       "delay.when",

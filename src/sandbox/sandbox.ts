@@ -4,13 +4,13 @@ import { TrustedProxies } from "../console/client-address.ts";
 import type { Sessions } from "../console/sessions.ts";
 import type { Handler } from "../core/http/handler.ts";
 import type { Emit } from "../core/observability/server-event.ts";
-import { listen, type RunningServer, type ServerHandlerDependencies } from "../core/server.ts";
+import { listen, type RunningServer } from "../core/server.ts";
 import type { OnUnavailable } from "../core/store/plant-store.ts";
 import { MemoryStore, type PlantsCopy } from "../core/store/sqlite/memory-store.ts";
 import { passwordCheck } from "./access.ts";
 import { SandboxClock } from "./clock.ts";
 import { Control, type ControlRoute, respondControl, respondDone, type SandboxPart } from "./control.ts";
-import { ForcedOutcomes } from "./forced-outcomes.ts";
+import { ForcedOutcomes, type ForcedOutcomesOptions } from "./forced-outcomes.ts";
 import { Pipe } from "./pipe.ts";
 import { plantsPart } from "./plants.ts";
 import { RecordedHandler } from "./recorded-handler.ts";
@@ -34,7 +34,6 @@ export interface SandboxOptions {
 
 /** The parts of the server and of the console that a sandbox builds on. */
 export interface SandboxServer {
-  readonly handlerDependencies: ServerHandlerDependencies;
   readonly sessions: Sessions;
   /** Reads the tokens of the store again. */
   readonly reloadTokens: () => Promise<void>;
@@ -47,6 +46,7 @@ export class Sandbox {
   readonly #options: SandboxOptions;
   #opened: { readonly store: MemoryStore; readonly seeds: PlantsCopy } | undefined;
   readonly #log = new RequestLog();
+  readonly #rules = new Rules();
   #handler: RecordedHandler | undefined;
   #url = "";
 
@@ -64,19 +64,24 @@ export class Sandbox {
     return store;
   }
 
-  /** The handler before that of the server, and the routes of control. Call it once, when the store is open. */
-  extend(server: SandboxServer): { wrapHandler: (next: Handler) => Handler; adminRoutes: [Control] } {
-    const { handlerDependencies, sessions, reloadTokens, forgetPlants, emit } = server;
+  /** Puts the handler of the sandbox before that of the server. */
+  wrapHandler(next: Handler, options: Omit<ForcedOutcomesOptions, "next" | "rules">): Handler {
+    const outcomes = new ForcedOutcomes({ ...options, next, rules: this.#rules });
+    this.#handler = new RecordedHandler(next, outcomes);
+    return this.#handler.handle;
+  }
+
+  /** The routes of control. Call it when the store is open. */
+  control(server: SandboxServer): Control {
+    const { sessions, reloadTokens, forgetPlants, emit } = server;
     if (this.#opened === undefined) throw new Error("The sandbox was extended before its store was open");
     const { store, seeds } = this.#opened;
     const { token, adminNames, trustedProxies } = this.#options;
-    const log = this.#log;
-    const rules = new Rules();
     const parts: SandboxPart[] = [
       plantsPart(store, forgetPlants),
       tokensPart({ store, clock: this.clock, token, reloadTokens }),
-      requestsPart(log),
-      rulesPart(rules),
+      requestsPart(this.#log),
+      rulesPart(this.#rules),
     ];
     const reset = async () => {
       await this.#handler?.reset(async () => {
@@ -98,19 +103,11 @@ export class Sandbox {
       { method: "POST", path: "/reset", handle: reset },
       ...parts.flatMap((part) => part.routes),
     ];
-    const control = new Control(routes, {
+    return new Control(routes, {
       names: adminNames,
       authenticate: passwordCheck(sessions, new TrustedProxies(trustedProxies)),
       onInternalError: (error) => emit({ kind: "internalError", requestId: "sandbox", error }),
     });
-    return {
-      adminRoutes: [control],
-      wrapHandler: (next) => {
-        const outcomes = new ForcedOutcomes({ handler: next, server: handlerDependencies, rules });
-        this.#handler = new RecordedHandler(next, outcomes);
-        return this.#handler.handle;
-      },
-    };
   }
 
   /** Opens the public port in front of a server. Throws a ListenError if the address cannot be bound. */

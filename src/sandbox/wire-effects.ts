@@ -10,9 +10,18 @@ export function wireEffect({ body, bytesPerSecond }: Outcome): WireEffect | unde
   return { change: body && ((response) => changeBody(response, body)), bytesPerSecond };
 }
 
+/** Bytes that are not HTTP: the start of a TLS alert. */
+const garbage = Buffer.from([0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x46]);
+
 function changeBody(response: Buffer, change: NonNullable<Outcome["body"]>): ChangedResponse {
   const headStart = findInterimEnd(response);
   const bodyStart = findHeadEnd(response, headStart) ?? response.length;
+  if (change === "garbage")
+    return {
+      bytes: Buffer.concat([response.subarray(0, headStart), garbage]),
+      end: "close",
+      ended: "complete",
+    };
   const bodyLength = response.length - bodyStart;
   if (bodyLength === 0) return { bytes: response, ended: "complete" };
   if (change === "truncated")
@@ -21,7 +30,14 @@ function changeBody(response: Buffer, change: NonNullable<Outcome["body"]>): Cha
       end: "close",
       ended: "truncated",
     };
-  const head = response.toString("latin1", 0, bodyStart).replace(contentLength, String(bodyLength - 1));
-  const bytes = Buffer.concat([Buffer.from(head, "latin1"), response.subarray(bodyStart)]);
+  const head = response.toString("latin1", 0, bodyStart);
+  if (change === "brokenChunk") {
+    const half = response.subarray(bodyStart, bodyStart + Math.ceil(bodyLength / 2));
+    const chunked = head.replace(/(?<=\r\n)Content-Length: \d+/i, "Transfer-Encoding: chunked");
+    const chunks = `${chunked}${half.length.toString(16)}\r\n${half.toString("latin1")}\r\nbroken\r\n`;
+    return { bytes: Buffer.from(chunks, "latin1"), end: "close", ended: "truncated" };
+  }
+  const shorter = head.replace(contentLength, String(bodyLength - 1));
+  const bytes = Buffer.concat([Buffer.from(shorter, "latin1"), response.subarray(bodyStart)]);
   return { bytes, end: "close", ended: "complete" };
 }

@@ -44,6 +44,8 @@ export interface Match {
   readonly headers?: Readonly<Record<string, string>>;
   /** The id of the plant in the body. */
   readonly id?: AnyId;
+  /** The name of the plant in the body. */
+  readonly name?: string;
   /** The tag of the plant in the body. */
   readonly tag?: string;
   /** The share of the other conditions' requests, from 0 to 1, drawn from a sequence that repeats after a reset. */
@@ -61,7 +63,14 @@ export type Delay =
 export interface Outcome {
   /** The response is this error. */
   readonly error?: ErrorCode;
-  /** Whether the plant is stored before the error is sent. Default: false. */
+  /** The response: any status from 200 to 599, such as `{ status: 502 }`. */
+  readonly response?: {
+    readonly status: number;
+    readonly headers?: Readonly<Record<string, string>>;
+    /** A string is sent as it is, any other value as JSON. */
+    readonly body?: unknown;
+  };
+  /** Whether the plant is stored before the error or the response is sent. Default: false. */
   readonly commit?: boolean;
   /** The response is the example with this name in openapi.yaml. */
   readonly example?: string;
@@ -71,8 +80,10 @@ export interface Outcome {
   };
   /** The connection is closed without a response. */
   readonly drop?: "beforeCommit" | "afterCommit";
-  /** The body is cut, or its Content-Length is not its length. */
-  readonly body?: "truncated" | "wrongLength";
+  /** With `drop`: the connection is reset (TCP RST) and not closed. */
+  readonly reset?: boolean;
+  /** The body is cut, its Content-Length is not its length, its second chunk has no size, or the response is not HTTP. */
+  readonly body?: "truncated" | "wrongLength" | "brokenChunk" | "garbage";
   /** The rate at which the response is sent. */
   readonly bytesPerSecond?: number;
 }
@@ -80,6 +91,8 @@ export interface Outcome {
 /** Which requests, and what happens to them. Of several rules that match, the one that was added first applies. */
 export interface Rule {
   readonly match?: Match;
+  /** The number of matching requests that are passed over first. Default: 0. */
+  readonly after?: number;
   /** The number of requests that it applies to; then it ends. Default: without limit. */
   readonly times?: number;
   readonly outcome: Outcome;

@@ -40,9 +40,10 @@ const pollMs = 5;
  * ends, however that ends. Any number of them run side by side.
  *
  * @throws SandboxStartError if it does not start.
- * @throws TypeError for a seed whose id is not exact.
+ * @throws TypeError for a seed whose id is not exact, and for an option that there is not.
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  assertKnown(options);
   const { executable = ownExecutable(), startTimeoutMs = 30_000 } = options;
   // The sandbox removes it when it ends, so that nothing is left if this process is killed meanwhile.
   const readyFile = join(tmpdir(), `plantstore-sandbox-${randomUUID()}.json`);
@@ -59,6 +60,24 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   } finally {
     rmSync(readyFile, { force: true });
   }
+}
+
+const optionNames: readonly string[] = [
+  "seed",
+  "port",
+  "adminPort",
+  "token",
+  "flags",
+  "executable",
+  "log",
+  "startTimeoutMs",
+] satisfies (keyof SandboxOptions)[];
+
+/** A misspelt option would be ignored without a word. */
+function assertKnown(options: object): void {
+  const unknown = Object.keys(options).find((name) => !optionNames.includes(name));
+  if (unknown !== undefined)
+    throw new TypeError(`startSandbox has no option ${unknown}; it has ${optionNames.join(", ")}`);
 }
 
 function spawn(executable: string, readyFile: string, options: SandboxOptions): SandboxProcess {

@@ -233,6 +233,8 @@ class AddRule extends Component {
             ["", "complete"],
             ["truncated", "cut off"],
             ["wrongLength", "with a wrong length"],
+            ["brokenChunk", "with a broken chunk"],
+            ["garbage", "bytes that are not HTTP"],
           ])}
           ${text("bytesPerSecond", "Bytes per second", "unlimited")}
           <label class="check">

@@ -32,6 +32,14 @@ async function startError(options: SandboxOptions): Promise<SandboxStartError> {
   return error as SandboxStartError;
 }
 
+test("an option that there is not is an error", async () => {
+  await expect(startSandbox({ ports: 1 } as SandboxOptions)).rejects.toThrow(
+    new TypeError(
+      "startSandbox has no option ports; it has seed, port, adminPort, token, flags, executable, log, startTimeoutMs",
+    ),
+  );
+});
+
 describe("a start that fails rejects with the command's own line", () => {
   test("a port that is in use", async () => {
     await using other = await startSandbox();

@@ -2,7 +2,6 @@
 
 import { expect, test } from "bun:test";
 import { Sessions } from "../../../src/console/sessions.ts";
-import { BodyReader } from "../../../src/core/http/body-reader.ts";
 import document from "../../../src/sandbox/openapi-control.yaml";
 import { Sandbox } from "../../../src/sandbox/sandbox.ts";
 import { describedOperations } from "../../support/sandbox.ts";
@@ -10,17 +9,7 @@ import { describedOperations } from "../../support/sandbox.ts";
 test("the document describes every route, and nothing else", async () => {
   const sandbox = new Sandbox({ token: "sandbox", seed: undefined, adminNames: [], trustedProxies: [] });
   const store = await sandbox.openStore(() => undefined);
-  const handlerDependencies = {
-    authenticator: { authenticate: () => ({ key: "", name: "", creator: null }) },
-    rateLimit: undefined,
-    bodyReader: new BodyReader({ bodyBytesMax: 1, inFlightBytesMax: 1, arrivalMsMax: 1 }),
-    groupCommit: { create: () => undefined, isFullFor: () => false },
-    ...{ basePath: "", makeRequestId: () => "1", now: () => 0, emit: () => undefined },
-  };
-  const {
-    adminRoutes: [control],
-  } = sandbox.extend({
-    handlerDependencies,
+  const control = sandbox.control({
     sessions: new Sessions({
       passwordHash: undefined,
       now: () => 0,

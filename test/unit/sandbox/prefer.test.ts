@@ -3,7 +3,12 @@
 import { expect, test } from "bun:test";
 import { errorRegistry } from "../../../src/core/contract/errors.ts";
 import { examples } from "../../../src/sandbox/outcome.ts";
-import { parsePrefer, parsePreferredOutcome } from "../../../src/sandbox/prefer.ts";
+import {
+  InvalidPreferenceError,
+  type PreferredOutcome,
+  parsePrefer,
+  parsePreferredOutcome,
+} from "../../../src/sandbox/prefer.ts";
 
 test.each([
   ["", {}],
@@ -46,20 +51,31 @@ test("a field of 16 KiB is parsed in linear time", () => {
   expect(performance.now() - startedAt).toBeLessThan(500);
 });
 
-const followed = (field: string) => parsePreferredOutcome(field)?.preferences;
+function parse(field: string): PreferredOutcome {
+  const parsed = parsePreferredOutcome(field);
+  if (parsed === undefined || parsed instanceof InvalidPreferenceError) throw new Error(String(parsed));
+  return parsed;
+}
 
-test("a status means the first error of the registry with it, five digits mean that error", () => {
-  const errorOf = (field: string) => parsePreferredOutcome(field)?.outcome.error;
+test("a status means the first error of the registry with it, five digits mean that error, other statuses themselves", () => {
+  const errorOf = (field: string) => parse(field).outcome.error;
   for (const [code, { error }] of Object.entries(errorRegistry))
     expect(errorOf(`code=${error}`)).toBe(code as never);
   expect(errorOf("code=400")).toBe("badRequest");
   expect(errorOf("code=401")).toBe("missingToken");
   expect(errorOf("code=503")).toBe("unavailable");
+  for (const status of [418, 431, 502, 504, 505])
+    expect(parse(`code=${status}`).outcome).toEqual({ response: { status } });
+});
+
+test.each(["return=minimal", "dynamic=true", "wait=10"])("%p asks for no outcome", (field) => {
+  expect(parsePreferredOutcome(field)).toBeUndefined();
 });
 
 test.each([
   "code=200",
-  "code=418",
+  "code=302",
+  "code=600",
   "code=40010",
   "code=4e2",
   "code=-400",
@@ -70,26 +86,29 @@ test.each([
   "delay=3601",
   "delay=.5",
   "example=nonsense",
-  "return=minimal",
-  "dynamic=true",
-])("%p asks for nothing that can be met", (field) => {
-  expect(parsePreferredOutcome(field)).toBeUndefined();
+  "code=40001, example=conflict",
+  "code=429, example=withTag, delay=1",
+])("%p cannot be met, which is an error", (field) => {
+  const parsed = parsePreferredOutcome(field);
+  expect(parsed).toBeInstanceOf(InvalidPreferenceError);
+  expect((parsed as Error).message).toMatch(/^Prefer: .*\.$/);
 });
 
-test("an example is that of openapi.yaml; with a code that it does not belong to it is ignored", () => {
-  expect(parsePreferredOutcome("example=withTag")?.outcome).toEqual({
+test("an example is that of openapi.yaml, and of its code", () => {
+  expect(parse("example=withTag").outcome).toEqual({
     example: {
       name: "withTag",
       status: 200,
       error: undefined,
-      value: { name: "Monstera deliciosa", tag: "tropical" },
+      value: { name: "Monstera deliciosa", tag: "tropical" } as Record<string, unknown>,
     },
   });
-  expect(followed("code=200, example=withTag")).toBe("code=200, example=withTag");
-  expect(followed("code=400, example=conflict")).toBe("code=400, example=conflict");
-  expect(followed("code=40009, example=conflict")).toBe("code=40009, example=conflict");
-  expect(followed("code=40001, example=conflict")).toBe("code=40001");
-  expect(followed("code=429, example=withTag, delay=1")).toBe("code=429, delay=1");
+  for (const field of [
+    "code=200, example=withTag",
+    "code=400, example=conflict",
+    "code=40009, example=conflict, delay=1",
+  ])
+    expect(parse(field).preferences).toBe(field);
 });
 
 test("every error of the registry has an example, and every example of an error its status", () => {

@@ -26,13 +26,13 @@ describe("validation", () => {
     [[], "The body must be an object, but is []."],
     [{}, 'outcome is missing; it must be an object, such as {"error":50300}.'],
     [{ outcome: 1 }, 'outcome must be an object, such as {"error":50300}, but is 1.'],
-    [{ outcome: overloaded, when: 1 }, "when is unknown; the fields there are match, times, outcome."],
+    [{ outcome: overloaded, when: 1 }, "when is unknown; the fields there are match, after, times, outcome."],
     [{ outcome: overloaded, times: 0 }, "times must be an integer from 1 to 1000000000, but is 0."],
     [{ outcome: overloaded, times: 1.5 }, "times must be an integer from 1 to 1000000000, but is 1.5."],
     [{ outcome: overloaded, match: "POST" }, 'match must be an object, but is "POST".'],
     [
       { outcome: overloaded, match: { path: "/" } },
-      "match.path is unknown; the fields there are method, headers, id, tag, share.",
+      "match.path is unknown; the fields there are method, headers, id, name, tag, share.",
     ],
     [
       { outcome: overloaded, match: { method: "post" } },
@@ -53,11 +53,11 @@ describe("validation", () => {
     [{ outcome: overloaded, match: { share: 1.1 } }, "match.share must be a number from 0 to 1, but is 1.1."],
     [
       { outcome: {} },
-      "outcome must have at least one of error, commit, example, delay, drop, body, bytesPerSecond.",
+      "outcome must have at least one of error, response, commit, example, delay, drop, reset, body, bytesPerSecond.",
     ],
     [
       { outcome: { status: 500 } },
-      "outcome.status is unknown; the fields there are error, commit, example, delay, drop, body, bytesPerSecond.",
+      "outcome.status is unknown; the fields there are error, response, commit, example, delay, drop, reset, body, bytesPerSecond.",
     ],
     [{ outcome: { error: 500 } }, `outcome.error must be one of ${errors}, but is 500.`],
     [{ outcome: { error: 50300, commit: "yes" } }, 'outcome.commit must be true or false, but is "yes".'],
@@ -68,7 +68,7 @@ describe("validation", () => {
     [{ outcome: { drop: true } }, 'outcome.drop must be one of "beforeCommit", "afterCommit", but is true.'],
     [
       { outcome: { body: "short" } },
-      'outcome.body must be one of "truncated", "wrongLength", but is "short".',
+      'outcome.body must be one of "truncated", "wrongLength", "brokenChunk", "garbage", but is "short".',
     ],
     [
       { outcome: { bytesPerSecond: 0 } },
@@ -110,11 +110,23 @@ describe("validation", () => {
     ],
     [
       { outcome: { error: 50300, example: "conflict" } },
-      "outcome.error and example exclude each other: an example has a status of its own. Remove one.",
+      "outcome.error and example exclude each other: each is a response of its own. Remove one.",
     ],
     [
       { outcome: { commit: true, body: "truncated" } },
-      "outcome.commit needs error or example: without them, the plant is stored anyway. Remove it.",
+      "outcome.commit needs error, example or response: without them, the plant is stored anyway. Remove it.",
+    ],
+    [
+      { outcome: { response: {} } },
+      "outcome.response.status is missing; it must be an integer from 200 to 599.",
+    ],
+    [
+      { outcome: { response: { status: 200, headers: { "Content-length": "1" } } } },
+      "outcome.response.headers cannot have Content-length, which the server sets. See body for wrong ones.",
+    ],
+    [
+      { outcome: { delay: { seconds: 1 }, reset: true } },
+      "outcome.reset needs drop, which says when the connection is reset.",
     ],
     [
       { outcome: { drop: "afterCommit", error: 50300 } },
@@ -176,7 +188,7 @@ describe("validation", () => {
 
 describe("matching", () => {
   test("every condition must hold", () => {
-    const match = { method: "POST", headers: { "X-Test": "a" }, id: 2n ** 60n + 1n, tag: "x" };
+    const match = { method: "POST", headers: { "X-Test": "a" }, id: 2n ** 60n + 1n, name: "", tag: "x" };
     const rules = rulesOf({ match, outcome: overloaded });
     const plant = { id: 2n ** 60n + 1n, name: "", tag: "x" };
     expect(rules.match(request({ "x-test": "a" }, plant))).toMatchObject({
@@ -188,6 +200,7 @@ describe("matching", () => {
     expect(rules.match(request({ "x-test": "a" }, plant, "GET"))).toBeUndefined();
     expect(rules.match(request({ "x-test": "a" }, { ...plant, id: 2n ** 60n }))).toBeUndefined();
     expect(rules.match(request({ "x-test": "a" }, { id: plant.id, name: "" }))).toBeUndefined();
+    expect(rules.match(request({ "x-test": "a" }, { ...plant, name: "y" }))).toBeUndefined();
     expect(rules.match(request({ "x-test": "a" }))).toBeUndefined();
     expect(rules.describe()).toMatchObject([{ applied: 1 }]);
   });
@@ -199,6 +212,14 @@ describe("matching", () => {
     expect(rules.delete("r2")).toBe(true);
     expect(rules.delete("r2")).toBe(false);
     expect(rules.match(request())).toBeUndefined();
+  });
+
+  test("a rule is applied after as many matches as it says", () => {
+    const rules = rulesOf({ match: { method: "POST" }, after: 2, times: 1, outcome: overloaded });
+    rules.match(request({}, undefined, "GET"));
+    const ids = Array.from({ length: 4 }, () => rules.match(request())?.id);
+    expect(ids).toEqual([undefined, undefined, "r1", undefined]);
+    expect(rules.describe()).toMatchObject([{ after: 2, applied: 1 }]);
   });
 
   test("the body is needed only for a rule that may match by it", () => {
