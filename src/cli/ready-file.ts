@@ -40,10 +40,11 @@ export class ReadyFile implements Disposable {
   }
 
   write(state: ReadyState): void {
-    const temporary = `${this.#path}.${process.pid}`;
+    // A random name, and a file that no other user has put there, not even as a link.
+    const temporary = `${this.#path}.${crypto.randomUUID()}`;
     try {
       // Private: the token may be one that an operator has chosen.
-      writeFileSync(temporary, `${JSON.stringify(state)}\n`, { mode: 0o600 });
+      writeFileSync(temporary, `${JSON.stringify(state)}\n`, { mode: 0o600, flag: "wx" });
       renameSync(temporary, this.#path);
     } catch (error) {
       rmSync(temporary, { force: true });
