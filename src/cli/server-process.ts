@@ -6,6 +6,7 @@ import { type Clock, type ServerEvent, ServerEvents } from "../core/observabilit
 import { textStyle } from "../core/observability/terminal.ts";
 import { Tracing } from "../core/observability/tracing.ts";
 import type { StoreEvents } from "../core/store/plant-store.ts";
+import { redactPasswords } from "./config/redact.ts";
 import type { EffectiveSetting, ServeConfig } from "./config/resolve.ts";
 import { isErrorTerminal, outputColumns } from "./output.ts";
 import { waitForStopSignal } from "./signals.ts";
@@ -16,6 +17,9 @@ export interface ConfiguredSettings {
   readonly changed: readonly string[];
 }
 
+/** For the store and the tokens, which may wait for a database or a disk that hangs. */
+const closeSecondsMax = 30;
+
 export class ServerProcess implements AsyncDisposable {
   readonly events: ServerEvents;
   /** Resolves with the first signal. A second one ends the process at once. */
@@ -24,6 +28,8 @@ export class ServerProcess implements AsyncDisposable {
   readonly resources: AsyncDisposableStack;
   readonly storeEvents: StoreEvents;
   readonly #end: { isInOrder: boolean };
+  readonly #drainSecondsMax: number;
+  readonly #exit: (reason: ServerEvent) => void;
 
   private constructor(
     events: ServerEvents,
@@ -31,7 +37,11 @@ export class ServerProcess implements AsyncDisposable {
     storeEvents: StoreEvents,
     resources: AsyncDisposableStack,
     end: { isInOrder: boolean },
+    drainSecondsMax: number,
+    exit: (reason: ServerEvent) => void,
   ) {
+    this.#drainSecondsMax = drainSecondsMax;
+    this.#exit = exit;
     this.events = events;
     this.stopSignal = stopSignal;
     this.storeEvents = storeEvents;
@@ -74,7 +84,7 @@ export class ServerProcess implements AsyncDisposable {
         version: packageJson.version,
         now,
         wallNow: Date.now,
-        onExportFailed: (reason) => emit({ kind: "traceExportFailed", reason }),
+        onExportFailed: (reason) => emit({ kind: "traceExportFailed", reason: redactPasswords(reason) }),
       });
       events.subscribe((event) => tracing.handle(event));
       resources.defer(() => tracing.end());
@@ -84,7 +94,15 @@ export class ServerProcess implements AsyncDisposable {
       onDegraded: (reason) => emit({ kind: "storeDegraded", reason }),
       onFailed: ({ message }) => exitImmediately({ kind: "storeFailed", reason: message }),
     };
-    return new ServerProcess(events, stopSignal, storeEvents, resources.move(), end);
+    return new ServerProcess(
+      events,
+      stopSignal,
+      storeEvents,
+      resources.move(),
+      end,
+      config.drainSecondsMax,
+      exitImmediately,
+    );
   }
 
   /** Logs a start: called after the listeners are open, so that a failed start prints nothing but its error. */
@@ -98,10 +116,14 @@ export class ServerProcess implements AsyncDisposable {
     emit({ kind: "listening", listener: "public", url });
   }
 
-  /** Waits for the reason to stop, and logs it. */
+  /** Waits for the reason to stop, and logs it. From then on the process ends, whatever hangs. */
   async waitForStop(stopRequest: Promise<string> = this.stopSignal): Promise<void> {
     const signal = await Promise.race([this.stopSignal, stopRequest]);
-    this.events.emit({ kind: "shuttingDown", signal });
+    const { emit } = this.events;
+    emit({ kind: "shuttingDown", signal });
+    const reason = `it did not close within ${closeSecondsMax} seconds after the requests had their time`;
+    const closeMsMax = (this.#drainSecondsMax + closeSecondsMax) * 1_000;
+    setTimeout(() => this.#exit({ kind: "storeFailed", reason }), closeMsMax).unref();
     this.#end.isInOrder = true;
   }
 

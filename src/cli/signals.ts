@@ -1,4 +1,6 @@
-// SIGINT and SIGTERM: the first one ends a command in order, a later one ends the process at once.
+// SIGINT, SIGTERM and SIGHUP: the first one ends a command in order, a later one ends the process at once.
+
+import { readFileSync } from "node:fs";
 
 /** npm forwards a signal that the terminal has also sent: two within this time count as one. */
 const sameSignalMs = 200;
@@ -14,7 +16,20 @@ export function waitForStopSignal(now: () => number, onSecond: (signal: string) 
     };
     process.on("SIGTERM", receive);
     process.on("SIGINT", receive);
+    // The terminal was closed, unless nohup has said that this is to be ignored.
+    if (!isHangUpIgnored()) process.on("SIGHUP", receive);
   });
+}
+
+/** Whether the process was started with SIGHUP ignored. Only Linux tells; elsewhere it is taken for true. */
+function isHangUpIgnored(): boolean {
+  try {
+    const mask = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1];
+    return mask === undefined || (Number.parseInt(mask.slice(-1), 16) & 1) === 1;
+  } catch {
+    // There is no such file.
+    return true;
+  }
 }
 
 /** Aborted by the first signal. The second one has its default action, which ends the process. */

@@ -7,3 +7,8 @@
 export function redactPasswords(text: string): string {
   return text.replace(/(:\/\/[^\s:/@]*:)\S*@/g, "$1***@");
 }
+
+/** A text that is one URL, with *** for its password: all to the last @, because it may contain a space as well. */
+export function redactUrl(url: string): string {
+  return url.replace(/(:\/\/[^:/@]*:).*@/s, "$1***@");
+}

@@ -25,7 +25,7 @@ import {
   parseTokenName,
   parseUrl,
 } from "./parsers.ts";
-import { redactPasswords } from "./redact.ts";
+import { redactUrl } from "./redact.ts";
 
 const MiB = 2 ** 20;
 
@@ -165,7 +165,7 @@ const serverSettings = {
     description: "the store: sqlite:FILE or postgres://user:password@host/database",
     secret: true,
     parse: parseDatabaseUrl,
-    display: redactPasswords,
+    display: redactUrl,
   },
   migrate: {
     flag: "--migrate <on|off>",
@@ -291,7 +291,9 @@ const serverSettings = {
     group: "log",
     description:
       "OpenTelemetry collector that traces are sent to, such as http://127.0.0.1:4318; no tracing if not set",
+    secret: true,
     parse: parseUrl,
+    display: redactUrl,
   },
 } satisfies Record<string, Required<Pick<Setting<unknown>, "group">> & Setting<unknown>>;
 
@@ -397,6 +399,7 @@ const commandSettings = {
     flag: "--token <token>",
     default: "sandbox",
     description: "the token that the sandbox accepts: letters, digits and the characters - . _ ~ + /",
+    secret: true,
     parse: parseToken,
   },
   sandboxSeed: {

@@ -2,6 +2,7 @@
 
 import type { Metrics } from "../observability/metrics.ts";
 import { errorMessage } from "../operator-error.ts";
+import { withinTime } from "../time-limit.ts";
 import { respond, respondText } from "./responses.ts";
 import { CoalescedWork, RequestPacer } from "./throttling.ts";
 
@@ -40,6 +41,9 @@ export interface AdminServer {
 /** A search without an index, or a create of a slow store, may take some seconds. */
 const idleSecondsMax = 60;
 
+/** Longer than a database takes to respond, shorter than probes wait. */
+const readinessMsMax = 5_000;
+
 /** A plant that is added in the console: the JSON text of its body is a string in JSON again. */
 const requestBytesMax = 16 * 2 ** 20;
 
@@ -56,7 +60,7 @@ export function startAdminServer({
   const metricsText = new CoalescedWork(() => metrics.text());
   const livez = () => respondText(200, "live");
   const readyz = () =>
-    assertReady().then(
+    withinTime(assertReady(), readinessMsMax, "the store").then(
       (failures) => respondText(200, ["ready", ...failures].join("\n")),
       (reason) => respondText(503, `not ready: ${errorMessage(reason)}`),
     );

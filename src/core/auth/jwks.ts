@@ -57,6 +57,9 @@ export interface JwksIntervals {
 
 const defaultIntervalMsMin = 5_000;
 
+/** Of the metadata and of the keys, after decompression: a provider publishes a few KB. */
+const responseBytesMax = 2 ** 20;
+
 /** The time-out of a fetch, discovery included. */
 const fetchMsMax = 5_000;
 
@@ -218,7 +221,15 @@ async function get(url: string, signal: AbortSignal): Promise<Response> {
 
 async function readJson(url: string, response: Response): Promise<unknown> {
   try {
-    return await response.json();
+    const decoder = new TextDecoder("utf-8", { fatal: true });
+    let text = "";
+    let bytes = 0;
+    for await (const chunk of response.body ?? []) {
+      bytes += chunk.length;
+      if (bytes > responseBytesMax) throw new Error(`the response is over ${responseBytesMax} bytes`);
+      text += decoder.decode(chunk, { stream: true });
+    }
+    return JSON.parse(text + decoder.decode());
   } catch (error) {
     throw fetchError(url, error);
   }

@@ -8,11 +8,21 @@ import {
   type TokenStore,
   type TokenUse,
 } from "../store/token-store.ts";
+import { withinTime } from "../time-limit.ts";
 import type { AuthResult, Caller } from "./authenticator.ts";
 import { activeUntil, hashToken } from "./token.ts";
 
 /** The interval between polls. A change made elsewhere is promised to take effect within 2 seconds. */
 const pollIntervalMs = 1_000;
+
+/**
+ * Tokens are not accepted longer than this after the last poll: a server that was frozen, or whose store does not respond,
+ * polls first. By the wall clock, which also advances while the process or the machine is suspended.
+ */
+const pollAgeMsMax = 2_000;
+
+/** How long a request waits for that poll. */
+const pollWaitMsMax = 5_000;
 
 /** An unknown token polls the store at once, so that a new one works at once; but never sooner after the last poll than this. */
 const pollPauseMs = 50;
@@ -87,6 +97,8 @@ export class TokenCache {
   /** The hashes that the next poll looks up. */
   #unknownHashes = new Set<string>();
   #lastPollEnd = Number.NEGATIVE_INFINITY;
+  /** When the last successful poll began, in milliseconds since the epoch. */
+  #polledAt = Number.NEGATIVE_INFINITY;
 
   /** @param now milliseconds since the epoch */
   constructor(store: TokenStore, now: () => number, onError: OnTokenCacheError) {
@@ -134,21 +146,21 @@ export class TokenCache {
   /** The caller of an active token that was looked up with these credentials before; undefined if it must be looked up. */
   recall(credentials: string): Caller | undefined {
     const cached = this.#byCredentials.get(credentials);
-    if (cached === undefined) return undefined;
+    if (cached === undefined || this.#isStale()) return undefined;
     const result = this.#use(cached);
     return result instanceof ApiError ? undefined : result;
   }
 
   /**
    * The caller of an active token, else `unknownToken`; `unavailable` if the store is unreachable. Returns a promise only
-   * for a token that is not in the cache: it is looked up in the store, which takes some milliseconds.
+   * for a token that is not in the cache, and where the cache is stale: the store is polled, which takes some milliseconds.
    *
    * @param credentials the Authorization field that the token was sent in, for `recall`.
    */
   lookup(token: string, credentials = token): AuthResult | Promise<AuthResult> {
     const hash = hashToken(token);
     const cached = this.#byHash.get(hash);
-    if (cached === undefined) return this.#lookupInStore(hash);
+    if (cached === undefined || this.#isStale()) return this.#lookupInStore(hash);
     if (this.#byCredentials.size === credentialsMax) this.#byCredentials.clear();
     this.#byCredentials.set(credentials, cached);
     return this.#use(cached);
@@ -157,13 +169,18 @@ export class TokenCache {
   async #lookupInStore(hash: string): Promise<AuthResult> {
     this.#unknownHashes.add(hash);
     try {
-      await this.#pollSoon();
+      await withinTime(this.#pollSoon(), pollWaitMsMax, "the store");
     } catch (error) {
       this.#onError("tokenReloadFailed", error);
       return storeUnavailable;
     }
     const cached = this.#byHash.get(hash);
     return cached === undefined ? unknownToken : this.#use(cached);
+  }
+
+  /** Whether a change may have been missed. Also after the clock was set: then one poll is made in vain. */
+  #isStale(): boolean {
+    return Math.abs(this.#now() - this.#polledAt) > pollAgeMsMax;
   }
 
   /** To note a use costs a request one assignment, and the store nothing. */
@@ -278,11 +295,13 @@ export class TokenCache {
   }
 
   async #update(unknownHashes: ReadonlySet<string>): Promise<void> {
+    const startedAt = this.#now();
     if (this.#revision === undefined || performance.now() >= this.#reloadDueAt) await this.#reload();
     else await this.#readChanges(this.#revision);
     // Not among the changes: a token that had ended by a clock which was set back since.
     const unknown = [...unknownHashes].filter((hash) => !this.#byHash.has(hash));
     if (unknown.length > 0) this.#apply(await this.#store.find(unknown));
+    this.#polledAt = startedAt;
   }
 
   async #readChanges(since: number): Promise<void> {

@@ -1,6 +1,6 @@
 // The TLS certificate of the public listener: read from files, and reloaded when they change.
 
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { errorMessage, OperatorError } from "../operator-error.ts";
 
 /** Paths of PEM files. */
@@ -19,12 +19,18 @@ export interface Certificate {
   readonly expiresAt: number;
 }
 
+const certificateBlock = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
+
 /** Reads a certificate and its key. Rejects with an OperatorError if they cannot be read or do not belong together. */
 export async function readCertificate(files: CertificateFiles): Promise<Certificate> {
   // Loading it takes 8 ms of processor time.
   const { createPrivateKey, X509Certificate } = await import("node:crypto");
   const [cert, key] = await Promise.all([readPem(files.certificate), readPem(files.key)]);
-  const x509 = parseFile(files.certificate, () => new X509Certificate(cert));
+  // The first is the server's. Those of its authorities are read as well, as a broken one would stop the listener.
+  const [x509] = parseFile(files.certificate, () =>
+    (cert.match(certificateBlock) ?? [cert]).map((block) => new X509Certificate(block)),
+  );
+  if (x509 === undefined) throw new Error("No certificate was parsed");
   const privateKey = parseFile(files.key, () => createPrivateKey(key));
   if (!x509.checkPrivateKey(privateKey)) {
     throw new OperatorError(
@@ -41,8 +47,9 @@ export async function readCertificate(files: CertificateFiles): Promise<Certific
 }
 
 export interface ReloadCallbacks {
+  /** Takes a new certificate into use. If it throws, it is called again at the next poll. */
   readonly onReload: (certificate: Certificate) => void;
-  /** The files have changed, and are not a valid pair. */
+  /** The files have changed, and are not a valid pair or cannot be used. */
   readonly onError: (reason: string) => void;
 }
 
@@ -71,11 +78,11 @@ export class CertificateReloader {
   async #poll(): Promise<void> {
     try {
       const found = await readCertificate(this.#current.files);
+      const isNew = found.cert !== this.#current.cert || found.key !== this.#current.key;
+      if (isNew) this.#callbacks.onReload(found);
+      this.#current = found;
       this.#lastError = undefined;
       this.#reportedError = undefined;
-      if (found.cert === this.#current.cert && found.key === this.#current.key) return;
-      this.#current = found;
-      this.#callbacks.onReload(found);
     } catch (error) {
       this.#handleError(errorMessage(error));
     }
@@ -90,10 +97,13 @@ export class CertificateReloader {
   }
 }
 
+/** A FIFO or a device is refused before it is read: it may have no end. */
 async function readPem(path: string): Promise<string> {
   try {
+    if (!(await stat(path)).isFile()) throw new OperatorError(`${path} is not a file; name a file in PEM`);
     return await readFile(path, "utf8");
   } catch (error) {
+    if (error instanceof OperatorError) throw error;
     const { code, message } = error as NodeJS.ErrnoException;
     throw new OperatorError(`${path} cannot be read (${code ?? message}); name a file in PEM`);
   }

@@ -124,7 +124,7 @@ const lines: {
     throttled("waiting for the store, which does not respond", { reason: waitingFor }),
   storeDegraded: ({ reason }) => line("warn", "the store works, but slower than it could", { reason }),
   tokenReloadFailed: ({ reason }) =>
-    throttled("token reload failed; cached tokens are still accepted", { reason }),
+    throttled("token reload failed; creates get 503 until the tokens can be read", { reason }),
   traceExportFailed: ({ reason }) => throttled("trace export failed; the spans are lost", { reason }),
   connectionsShed: ({ open }) =>
     throttled("too many connections; idle ones are closed, others after their next response", {

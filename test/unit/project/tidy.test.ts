@@ -24,6 +24,7 @@ const layers: readonly (readonly string[])[] = [
     "src/core/operator-error.ts",
     "src/core/duration.ts",
     "src/core/loopback.ts",
+    "src/core/time-limit.ts",
     "src/core/observability/terminal.ts",
   ],
   ["src/core/observability"],

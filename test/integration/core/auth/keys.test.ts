@@ -71,6 +71,18 @@ test("a verified token is rejected exactly from its exp on", async () => {
   expect(await identity.create(other)).toMatchObject({ status: 401, json: expired });
 });
 
+test("keys of more than a megabyte are not read, also where they are compressed", async () => {
+  const key = new SigningKey();
+  await using provider = new KeyServer(key);
+  const bomb = Bun.gzipSync(`{"keys": [], "x": "${" ".repeat(64 * 2 ** 20)}"}`);
+  provider.instead = (request) =>
+    new URL(request.url).pathname === "/keys"
+      ? new Response(bomb, { headers: { "Content-Encoding": "gzip", "Content-Type": "application/json" } })
+      : undefined;
+  await using identity = await HandlerWithIdentity.start(provider.issuer);
+  expect(await identity.keysTrouble()).toEndWith("/keys: the response is over 1048576 bytes");
+});
+
 test("an unusable key is logged, and the others stay valid", async () => {
   const key = new SigningKey();
   const broken = new SigningKey("ES256", "broken");

@@ -342,7 +342,7 @@ test("a removal that fails is reported, and tokens stay accepted", async () => {
 test("a token is recalled by its credentials while it is active, and its uses are stored", async () => {
   await using fixture = new TestCache();
   const [ending, revoked, kept] = [
-    await fixture.issue("ending", noon + minute),
+    await fixture.issue("ending", noon + 1_000),
     await fixture.issue("revoked"),
     await fixture.issue("kept"),
   ];
@@ -354,16 +354,42 @@ test("a token is recalled by its credentials while it is active, and its uses ar
   expect(recalled()).toEqual(["ending", "revoked", "kept"]);
   expect(fixture.cache.recall(`Bearer ${kept}x`)).toBeUndefined();
 
-  fixture.now = noon + minute;
+  fixture.now = noon + 1_000;
   expect(recalled()).toEqual([undefined, "revoked", "kept"]);
+  fixture.now = noon + minute;
+  expect(await fixture.cache.lookup(revoked)).toMatchObject({ name: "revoked" });
   await fixture.stored.revoke("revoked", noon);
   await fixture.aTick();
   expect(fixture.cache.recall(`Bearer ${revoked}`)).toBeUndefined();
   await fixture.cache.lookup(kept, `Bearer ${kept}`);
   fixture.now = noon + 2 * minute;
-  expect(recalled()).toEqual([undefined, undefined, "kept"]);
+  expect(await fixture.cache.lookup(kept)).toMatchObject({ name: "kept" });
   await fixture.cache.stop();
   expect(await fixture.lastUses()).toMatchObject({ ending: 0, revoked: 1, kept: 2 });
+});
+
+test("after a time without polls, as in a frozen process, no token is accepted before the next poll", async () => {
+  await using fixture = new TestCache();
+  const [revoked, kept] = [await fixture.issue("revoked"), await fixture.issue("kept")];
+  await fixture.cache.start();
+  for (const token of [revoked, kept]) await fixture.cache.lookup(token);
+  await fixture.stored.revoke("revoked", noon);
+  fixture.now += 8_000;
+  for (const token of [revoked, kept]) expect(fixture.cache.recall(token)).toBeUndefined();
+  const found = [fixture.cache.lookup(revoked), fixture.cache.lookup(kept)];
+  expect(await Promise.all(found)).toMatchObject([unknownToken, { name: "kept" }]);
+});
+
+test("while the tokens cannot be read, none is accepted for longer than two seconds", async () => {
+  await using fixture = new TestCache();
+  const token = await fixture.issue("ci");
+  await fixture.cache.start();
+  fixture.sql.run("ALTER TABLE tokens RENAME TO hidden");
+  expect(await fixture.cache.lookup(token)).toMatchObject({ name: "ci" });
+  fixture.now += 2_001;
+  expect(await fixture.cache.lookup(token)).toMatchObject({ code: "unavailable" });
+  fixture.sql.run("ALTER TABLE hidden RENAME TO tokens");
+  expect(await fixture.cache.lookup(token)).toMatchObject({ name: "ci" });
 });
 
 test("a token whose row was deleted by hand is not recalled after the next reload", async () => {

@@ -1,7 +1,8 @@
 // TLS on the public listener, with openssl as the client: the certificate, and its reload.
 
 import { expect, test } from "bun:test";
-import { copyFileSync, renameSync, writeFileSync } from "node:fs";
+import { copyFileSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { CertificateReloader, readCertificate } from "../../../../src/core/http/certificate.ts";
 import { type KeyType, makeCertificate, makeCertificateOf } from "../../../support/certificates.ts";
 import { commandError } from "../../../support/commands.ts";
 import { freshId, plantJson } from "../../../support/http.ts";
@@ -180,6 +181,27 @@ describeIfInstalled("openssl", "TLS", () => {
     expect(await tls.presented()).toBe("CN = third");
   });
 
+  test("a new certificate that cannot be taken into use is reported, and tried again", async () => {
+    using folder = new TemporaryFolder();
+    const files = makeCertificate(folder, "live", "/CN=first");
+    const first = await readCertificate(files);
+    const failures: string[] = [];
+    const used = Promise.withResolvers<string>();
+    const reloader = new CertificateReloader(first, {
+      onReload({ subject }) {
+        if (failures.length === 0) throw new Error("the port is gone");
+        used.resolve(subject);
+      },
+      onError: (reason) => failures.push(reason),
+    });
+    const second = makeCertificate(folder, "second", "/CN=second");
+    renameSync(second.certificate, files.certificate);
+    renameSync(second.key, files.key);
+    expect(await used.promise).toBe("CN=second");
+    expect(failures).toEqual(["the port is gone"]);
+    reloader.stop();
+  });
+
   test("under load nothing acknowledged is lost over three reloads, and every response is a 200", async () => {
     await using tls = await TlsServer.start();
     const token = await tls.server.createToken();
@@ -218,6 +240,13 @@ describeIfInstalled("openssl", "TLS", () => {
     await using tls = await TlsServer.start();
     const database = `sqlite:${tls.folder.file("other.db")}`;
     const other = makeCertificate(tls.folder, "other", "/CN=other");
+    const fifo = tls.folder.file("fifo");
+    Bun.spawnSync([programPath("mkfifo"), fifo]);
+    const chain = tls.folder.file("chain.crt");
+    writeFileSync(
+      chain,
+      `${readFileSync(tls.certificate, "utf8")}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`,
+    );
     const serve = (...args: string[]) =>
       run(["serve", "--port", "0", "--admin-port", "off", "--database", database, ...args]);
     expect(await commandError(["serve", "--tls-certificate", tls.certificate])).toEqual({
@@ -227,10 +256,16 @@ describeIfInstalled("openssl", "TLS", () => {
     for (const [key, message] of [
       [tls.folder.file("none.key"), "cannot be read (ENOENT); name a file in PEM"],
       [other.key, "is not that of the certificate"],
+      [fifo, "is not a file; name a file in PEM"],
     ] as const) {
       const { exitCode, stderr } = await serve("--tls-certificate", tls.certificate, "--tls-key", key);
       expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringContaining(message) });
     }
+    const broken = await serve("--tls-certificate", chain, "--tls-key", tls.key);
+    expect(broken).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining("chain.crt cannot be used"),
+    });
     const { port } = new URL(tls.server.url);
     const taken = await serve("--tls-certificate", tls.certificate, "--tls-key", tls.key, "--port", port);
     expect(taken).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("EADDRINUSE") });

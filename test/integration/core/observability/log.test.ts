@@ -55,6 +55,39 @@ test("with its log on a full disk a server serves, and stops at the first signal
   expect(exitCode).toBe(0);
 }, 20_000);
 
+test("SIGHUP ends a server as SIGTERM does, unless nohup has said that it is to be ignored", async () => {
+  using folder = new TemporaryFolder();
+  const server = await serverWith(folder);
+  const { exitCode, stderr } = await server.stop("SIGHUP");
+  expect(exitCode).toBe(0);
+  expect(logLines(stderr).slice(-2)).toMatchObject([
+    { msg: "shutting down, draining requests", signal: "SIGHUP" },
+    { msg: "stopped" },
+  ]);
+
+  const database = `sqlite:${folder.file("plants.db")}`;
+  await using kept = await RunningServer.start({
+    database,
+    under: ["sh", "-c", 'trap "" HUP; exec "$@"', "sh"],
+  });
+  process.kill(kept.pid, "SIGHUP");
+  await Bun.sleep(200);
+  expect((await send(`${await kept.adminUrl()}/console/api/session`)).status).toBe(200);
+});
+
+test("a token that was revoked while the server was frozen is rejected by its first request", async () => {
+  using folder = new TemporaryFolder();
+  await using server = await serverWith(folder);
+  const target = { url: server.url, token: await server.createToken("ci") };
+  expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
+  process.kill(server.pid, "SIGSTOP");
+  expect((await server.command("token", "revoke", "ci")).exitCode).toBe(0);
+  await Bun.sleep(2_500);
+  const answer = post(target, plantJson(2n, "Monstera"));
+  process.kill(server.pid, "SIGCONT");
+  expect((await answer).status).toBe(401);
+});
+
 test("the first line has the effective settings with their sources, without secrets", async () => {
   using folder = new TemporaryFolder();
   const server = await RunningServer.start({

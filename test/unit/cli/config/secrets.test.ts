@@ -38,6 +38,7 @@ test("the password of a database is hidden, from any source, and the rest of the
 
 const shownAddresses: readonly [address: string, shown: string][] = [
   [`postgres://:${secret}@h/d`, "postgres://:***@h/d"],
+  [`postgres://u:${secret} ${secret}@h/d`, "postgres://u:***@h/d"],
   [`postgres://u:${secret}?${secret}:${secret}@h/d`, "postgres://u:***@h/d"],
   [`postgresql://u:%40${secret}@h/d`, "postgresql://u:***@h/d"],
   ["postgres://u:@h/d", "postgres://u:***@h/d"],
@@ -47,6 +48,12 @@ const shownAddresses: readonly [address: string, shown: string][] = [
 test.each(shownAddresses)("%s is printed without its password", (address, shown) => {
   const rows = configured([], { PLANTSTORE_DATABASE: address });
   expect(rows.get("PLANTSTORE_DATABASE")?.value).toBe(shown);
+});
+
+test("the password of a collector and the token of a sandbox are hidden", () => {
+  const collector = configured(["--otlp-endpoint", `http://u:${secret}@127.0.0.1:4318`], {});
+  expect(collector.get("PLANTSTORE_OTLP_ENDPOINT")?.value).toBe("http://u:***@127.0.0.1:4318");
+  expect(settings.sandboxToken).toMatchObject({ secret: true });
 });
 
 const brokenAddresses: readonly string[] = [
