@@ -63,6 +63,7 @@ export class Tokens {
     overlap: string;
     expires: string;
   }): Promise<Response> {
+    if (!isStorable(name)) return noActiveToken(name);
     const now = this.#wallNow();
     const overlapMs = parseDurationMs(overlap);
     if (Number.isNaN(overlapMs)) throw new BadRequestError("The overlap must be a duration: 1d, 12h or 0s.");
@@ -81,11 +82,17 @@ export class Tokens {
   }
 
   async revoke({ name }: { name: string }): Promise<Response> {
+    if (!isStorable(name)) return noActiveToken(name);
     const isRevoked = await this.#writes.run(() => this.#store.revoke(name, this.#wallNow()));
     if (isRevoked === undefined) return tooManyWrites();
     if (isRevoked) return respondJson({});
     return noActiveToken(name);
   }
+}
+
+/** Whether a token may have a name: not every engine can be asked for U+0000 and unpaired surrogates. */
+function isStorable(name: string): boolean {
+  return name.isWellFormed() && !name.includes("\0");
 }
 
 /** Milliseconds since the epoch, null for never. Throws a BadRequestError. */

@@ -137,6 +137,16 @@ for (const engine of engines) {
         expect((await client.write("tokens/rotate", body)).status).toBeOneOf([400, 404]);
     });
 
+    test("no token has a name that cannot be stored", async () => {
+      for (const name of ["a\0", "\ud800"]) {
+        const statuses = [
+          (await client.write("tokens/rotate", { name, overlap: "1d", expires: "" })).status,
+          (await client.write("tokens/revoke", { name })).status,
+        ];
+        expect(statuses).toEqual([404, 404]);
+      }
+    });
+
     test("a file is imported in parts by the columns that were chosen, and rejected lines are reported", async () => {
       const lines = ["Kategorie;Nr;Name"];
       for (let id = 1_000; id < 4_000; id++) lines.push(`wax;${id};Hoya ${id} ״שלום״`);
