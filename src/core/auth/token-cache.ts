@@ -13,7 +13,7 @@ import type { AuthResult, Caller } from "./authenticator.ts";
 import { activeUntil, hashToken } from "./token.ts";
 
 /** The interval between polls. A change made elsewhere is promised to take effect within 2 seconds. */
-const pollIntervalMs = 1_000;
+const defaultPollIntervalMs = 1_000;
 
 /**
  * Tokens are not accepted longer than this after the last poll: a server that was frozen, or whose store does not respond,
@@ -86,6 +86,7 @@ export class TokenCache {
   /** The store's revision at the last poll; undefined where all tokens must be reloaded. */
   #revision: number | undefined;
   #reloadDueAt = Number.NEGATIVE_INFINITY;
+  readonly #pollIntervalMs: number;
   #timer: Timer | undefined;
   #isStopping = false;
   #recording: Promise<void> = Promise.resolve();
@@ -101,7 +102,13 @@ export class TokenCache {
   #polledAt = Number.NEGATIVE_INFINITY;
 
   /** @param now milliseconds since the epoch */
-  constructor(store: TokenStore, now: () => number, onError: OnTokenCacheError) {
+  constructor(
+    store: TokenStore,
+    now: () => number,
+    onError: OnTokenCacheError,
+    pollIntervalMs = defaultPollIntervalMs,
+  ) {
+    this.#pollIntervalMs = pollIntervalMs;
     this.#store = store;
     this.#now = now;
     this.#onError = onError;
@@ -119,7 +126,7 @@ export class TokenCache {
         },
         (error) => this.#onError("tokenReloadFailed", error),
       );
-    }, pollIntervalMs);
+    }, this.#pollIntervalMs);
   }
 
   /** Stops polling, and writes the last uses; resolves when no call to the store is running. */

@@ -16,6 +16,9 @@ const noon = Date.UTC(2026, 5, 1, 12);
 const minute = 60_000;
 const day = 86_400_000;
 
+/** A twentieth of the server's, as most tests wait for several polls. */
+const pollIntervalMs = 50;
+
 /** A token store that counts its polls and the tokens that they return. */
 class CountingTokens extends SqliteTokens {
   polls = 0;
@@ -64,6 +67,7 @@ class TestCache implements AsyncDisposable {
       this.stored,
       () => this.now,
       (kind, error) => this.failures.push(`${kind}: ${error instanceof Error ? error.message : error}`),
+      pollIntervalMs,
     );
   }
 
@@ -143,6 +147,7 @@ test("a use is stored at the end of its minute, to the minute, and only for acce
     expect(await fixture.cache.lookup("pst_unknown")).toBe(unknownToken);
   }
   fixture.now = noon + 4 * minute;
+  await fixture.aTick();
   await eventually("a last use", async () => (await fixture.lastUses()).used);
   expect(await fixture.lastUses()).toEqual({ used: 3, expired: undefined, unused: undefined });
 
