@@ -65,14 +65,17 @@ function csvText(plants: readonly StoredPlant[], delimiter: Delimiter): string {
 
 function ndjsonTextWithCreation(plants: readonly StoredPlant[]): string {
   let text = "";
-  for (const plant of plants) {
-    const creation = JSON.stringify({ createdAt: createdAt(plant), token: plant.creation?.token ?? null });
-    text += `${newPlantJson(plant).slice(0, -1)},${creation.slice(1)}\n`;
-  }
+  for (const plant of plants) text += `${withCreationJson(plant)}\n`;
   return text;
 }
 
-/** What was not recorded is an empty cell. */
+/** A plant as JSON, with when and by whom it was created. */
+export function withCreationJson(plant: StoredPlant): string {
+  const creation = JSON.stringify({ createdAt: createdAt(plant), token: plant.creation?.token ?? null });
+  return `${newPlantJson(plant).slice(0, -1)},${creation.slice(1)}`;
+}
+
+/** What is unknown is an empty cell. */
 function csvTextWithCreation(plants: readonly StoredPlant[], delimiter: Delimiter): string {
   let text = "";
   for (const plant of plants) {

@@ -376,7 +376,7 @@ const commandSettings = {
   withCreation: {
     flag: "--with-creation",
     default: "off",
-    description: "export also when and with which token each plant was created; needs the index newest",
+    description: "show also when and with which token each plant was created",
     parse: parseSwitch,
   },
   newName: {

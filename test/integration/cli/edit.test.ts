@@ -142,6 +142,8 @@ for (const engine of engines) {
       { id: 1, name: "tab\tand\\slash", tag: "b", createdAt: expect.any(String), token: 'a "b",\tc' },
       { id: 2, name: "import", createdAt: expect.any(String), token: null },
     ]);
+    const one = await run(["get", "1", "--with-creation", "--database", database]);
+    expect(one.stdout).toBe(`${stdout.split("\n")[0]}\n`);
     const asCsv = ["export", "--with-creation", "--format", "csv", "--tag", "b"];
     const csv = await run([...asCsv, "--database", database]);
     const header = csvLine(["id", "name", "tag", "createdAt", "token"]);

@@ -216,11 +216,6 @@ describeCitus("plantstore migrate --distribute citus", () => {
       "Citus has the table tokens as distributed by hash, and not as a reference table; run SELECT undistribute_table('tokens') on the coordinator, and then this again",
     ],
     [
-      "the index newest",
-      ["CREATE TABLE plant_arrivals (position bigint PRIMARY KEY, id bigint)"],
-      'the index newest works by a trigger, which Citus has not; run "plantstore index drop newest", and then this again',
-    ],
-    [
       "a worker without the metadata",
       ["SELECT stop_metadata_sync_to_node(nodename, nodeport) FROM pg_dist_node WHERE groupid = 1"],
       /^the node 127\.0\.0\.1:\d+ of Citus is not active, or lacks the metadata; run SELECT citus_activate_node\(…\) or start_metadata_sync_to_all_nodes\(\), and then this again$/,
