@@ -1,9 +1,10 @@
 // The console's backup: the store is copied to a file by a process of its own, and the file is downloaded. A download that is
 // slow, or whose browser has gone, therefore holds nothing but the file, which is removed after ten minutes.
 
-import { mkdtemp, readdir, rm, stat, statfs } from "node:fs/promises";
+import { readdir, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { respondDownload, respondError, respondJson } from "../core/admin/responses.ts";
+import type { PrivateFolder } from "../core/store/sqlite/private-folder.ts";
 
 /** A copy that is being made by another process. */
 export interface RunningCopy {
@@ -31,12 +32,8 @@ export async function freeBytesIn(folder: string): Promise<number> {
   return bavail * bsize;
 }
 
-const folderPrefix = "plantstore-download-";
-const fileName = "backup.db";
-
-/** A copy that is not downloaded is removed after this time, and after a crash of the server by a backup on the next day. */
+/** A copy that is not downloaded is removed after this time, and after a crash of the server by the next backup. */
 const keptMs = 600_000;
-const abandonedMs = 86_400_000;
 
 /** Read and sent at a time. */
 const pieceBytes = 2 ** 20;
@@ -65,7 +62,6 @@ export class Backups {
   async #start(): Promise<Response> {
     const { folder } = this.#dependencies;
     await this.#last?.remove();
-    await this.#removeAbandoned();
     const storeBytes = await this.#dependencies.storeBytes().catch(() => undefined);
     const freeBytes = await this.#dependencies.freeBytes();
     if (storeBytes !== undefined && storeBytes > freeBytes)
@@ -73,7 +69,9 @@ export class Backups {
         507,
         `The copy needs ${storeBytes.toLocaleString("en-US")} bytes in ${folder}, where ${freeBytes.toLocaleString("en-US")} are free. Run "plantstore backup" to another disk.`,
       );
-    this.#last = new Backup(await mkdtemp(join(folder, folderPrefix)), storeBytes, this.#dependencies);
+    // Loaded here, as it loads SQLite, which a server needs in its threads only.
+    const { PrivateFolder } = await import("../core/store/sqlite/private-folder.ts");
+    this.#last = new Backup(PrivateFolder.create(folder), storeBytes, this.#dependencies);
     return this.status();
   }
 
@@ -97,21 +95,11 @@ export class Backups {
     this.#last = undefined;
     await last?.remove();
   }
-
-  async #removeAbandoned(): Promise<void> {
-    const { folder, wallNow } = this.#dependencies;
-    for (const name of await readdir(folder)) {
-      if (!name.startsWith(folderPrefix)) continue;
-      const path = join(folder, name);
-      const { mtimeMs } = await stat(path);
-      if (wallNow() - mtimeMs > abandonedMs) await rm(path, { recursive: true, force: true });
-    }
-  }
 }
 
 class Backup {
   state: State = "copying";
-  readonly #path: string;
+  readonly #folder: PrivateFolder;
   readonly #storeBytes: number | undefined;
   readonly #startedAt: number;
   readonly #copy: RunningCopy;
@@ -121,16 +109,12 @@ class Backup {
   #message: string | undefined;
   #timer: Timer | undefined;
 
-  constructor(path: string, storeBytes: number | undefined, { copy, wallNow }: BackupDependencies) {
-    this.#path = path;
+  constructor(folder: PrivateFolder, storeBytes: number | undefined, { copy, wallNow }: BackupDependencies) {
+    this.#folder = folder;
     this.#storeBytes = storeBytes;
     this.#startedAt = wallNow();
-    this.#copy = copy(this.#file);
+    this.#copy = copy(folder.copy);
     this.#ended = this.#copy.ended.then((failure) => this.#finish(failure));
-  }
-
-  get #file(): string {
-    return join(this.#path, fileName);
   }
 
   async status() {
@@ -158,29 +142,29 @@ class Backup {
     this.#copy.cancel();
     await this.#ended;
     clearTimeout(this.#timer);
-    await rm(this.#path, { recursive: true, force: true });
+    this.#folder[Symbol.dispose]();
     this.state = "failed";
     this.#message ??= "The copy was removed; make another.";
   }
 
   async #finish(failure: string | undefined): Promise<void> {
     if (failure === undefined) {
-      this.#bytes = (await stat(this.#file)).size;
+      this.#bytes = (await stat(this.#folder.copy)).size;
       this.state = "ready";
       this.#timer = setTimeout(() => void this.remove(), keptMs);
       return;
     }
     this.state = "failed";
     this.#message = failure;
-    await rm(this.#path, { recursive: true, force: true });
+    this.#folder[Symbol.dispose]();
   }
 
-  /** The copy is made under another name, in a folder of its own, see PrivateFolder. */
+  /** The copy is made under another name, in a folder of its own within this one. */
   async #copiedBytes(): Promise<number> {
-    const names = await readdir(this.#path, { recursive: true }).catch(() => []);
+    const names = await readdir(this.#folder.path, { recursive: true }).catch(() => []);
     const sizes = await Promise.all(
       names.map((name) =>
-        stat(join(this.#path, name)).then(
+        stat(join(this.#folder.path, name)).then(
           (file) => (file.isFile() ? file.size : 0),
           () => 0,
         ),
@@ -190,7 +174,7 @@ class Backup {
   }
 
   async *#pieces(): AsyncGenerator<Uint8Array> {
-    const file = Bun.file(this.#file);
+    const file = Bun.file(this.#folder.copy);
     this.#sent = 0;
     for (let start = 0; start < this.#bytes; start += pieceBytes) {
       const piece = await file.slice(start, start + pieceBytes).bytes();

@@ -8,16 +8,15 @@ import type { StoreSize } from "../plant-store.ts";
 import { lockWaitMs } from "./connection.ts";
 import { Database, openReadOnly, openUri, SQLiteError } from "./driver.ts";
 import { hasFailureMarker } from "./errors.ts";
+import { whileLocked } from "./file-lock.ts";
 import { failureMarkerSuffix } from "./file-names.ts";
 import {
   assertRegularFile,
   isSameFile,
-  PrivateFolder,
   replaceFile,
   resolveTarget,
   setPermissions,
   storeFilesAt,
-  whileLocked,
 } from "./file-replacement.ts";
 import {
   assertOnePath,
@@ -32,6 +31,7 @@ import {
 import { isPlantStore, schemaVersion } from "./migrations.ts";
 import { assertOwnWal, isInWalMode, readHeader } from "./overwritten-files.ts";
 import { countPlants } from "./plants.ts";
+import { PrivateFolder } from "./private-folder.ts";
 
 /**
  * Copies a store to a file: one snapshot, verified and on stable storage before it gets the file's name, and without any

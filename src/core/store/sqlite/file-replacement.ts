@@ -1,38 +1,24 @@
 // Writes a database file whole or not at all: a copy is made in a private folder beside its target, and renamed over the
 // target while no process has that open. Backup and restore use it.
 
-import { randomBytes } from "node:crypto";
 import {
   chmodSync,
   chownSync,
-  closeSync,
   existsSync,
   lstatSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
   readlinkSync,
   realpathSync,
   renameSync,
-  rmdirSync,
   rmSync,
   type Stats,
   statSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { OperatorError } from "../../operator-error.ts";
-import { lockWaitMs } from "./connection.ts";
-import { Database } from "./driver.ts";
-import { isLocked } from "./errors.ts";
+import type { Database } from "./driver.ts";
+import { whileLocked } from "./file-lock.ts";
 import { failureMarkerSuffix, reservedSuffix } from "./file-names.ts";
-import { fileId, fsyncDirectory, isEmpty, removeStoreFiles, sidecarFilesAt } from "./files.ts";
-
-/** The pause between two attempts to lock a file. */
-const lockPauseMs = 10;
-
-const folderPattern = /^plantstore-[0-9a-f]{16}\.partial$/;
-const copyName = "copy";
-const lockName = "lock";
+import { createExclusively, fileId, fsyncDirectory, isEmpty, sidecarFilesAt } from "./files.ts";
 
 /**
  * The real path of a database file that is to be written, with all links resolved: the names of SQLite's sidecar files
@@ -76,154 +62,6 @@ export function isSameFile(path: string, other: string): boolean {
 export function storeFilesAt(resolved: string): string[] {
   const marker = resolved + failureMarkerSuffix;
   return [...sidecarFilesAt(resolved), ...[marker].filter((file) => existsSync(file))];
-}
-
-/**
- * A folder with a random name in which one database file can be made. Only the owner can enter it, so what SQLite creates
- * there is private whatever its mode. A lock is held until the folder is disposed of or the process ends, so that a later
- * process can tell an abandoned folder and remove it.
- */
-export class PrivateFolder implements Disposable {
-  /** The path of the file, which exists and is empty. */
-  readonly copy: string;
-  readonly #path: string;
-  readonly #lock: Database;
-
-  private constructor(path: string, lock: Database) {
-    this.#path = path;
-    this.#lock = lock;
-    this.copy = join(path, copyName);
-  }
-
-  /** Creates one in a folder, after removing the abandoned ones there. Throws the system's errors. */
-  static create(parent: string): PrivateFolder {
-    removeAbandoned(parent);
-    for (;;) {
-      const path = join(parent, `plantstore-${randomBytes(8).toString("hex")}.partial`);
-      mkdirSync(path, { mode: 0o700 });
-      const lock = lockFolder(path);
-      if (lock === undefined) continue;
-      using created = new DisposableStack();
-      const folder = created.use(new PrivateFolder(path, lock));
-      createExclusively(folder.copy);
-      created.move();
-      return folder;
-    }
-  }
-
-  [Symbol.dispose](): void {
-    try {
-      removeContents(this.#path);
-    } catch {
-      // The result of the command is known by now; the next process removes what is left.
-    } finally {
-      this.#lock.close();
-    }
-  }
-}
-
-/** Creates an empty file that only its owner can read. Throws if the name exists, also as a link. */
-function createExclusively(path: string): void {
-  closeSync(openSync(path, "wx", 0o600));
-}
-
-/** Locks a new folder; undefined if another process has mistaken it for an abandoned one, and removes it. */
-function lockFolder(path: string): Database | undefined {
-  try {
-    createExclusively(join(path, lockName));
-    const lock = tryLock(join(path, lockName));
-    if (lock !== undefined) return lock;
-  } catch (error) {
-    if (existsSync(path)) {
-      rmSync(path, { recursive: true });
-      throw error;
-    }
-  }
-  return undefined;
-}
-
-/** Removes the folders that killed processes of this user have left in a folder. */
-function removeAbandoned(parent: string): void {
-  try {
-    for (const name of readdirSync(parent))
-      if (folderPattern.test(name)) removeIfAbandoned(join(parent, name));
-  } catch {
-    // They only take up space; the command does not depend on it.
-  }
-}
-
-function removeIfAbandoned(path: string): void {
-  const stat = lstatSync(path, { throwIfNoEntry: false });
-  // No other user can have put a link into a folder that belongs to this user and has these permissions.
-  if (stat?.isDirectory() !== true || stat.uid !== process.getuid?.() || (stat.mode & 0o77) !== 0) return;
-  // Without a lock file it is empty. Its process was killed before it created the lock, or is about to create it; it then
-  // fails and starts over with another folder.
-  if (!existsSync(join(path, lockName))) {
-    rmdirSync(path);
-    return;
-  }
-  const lock = tryLock(join(path, lockName));
-  if (lock === undefined) return;
-  try {
-    removeContents(path);
-  } finally {
-    lock.close();
-  }
-}
-
-/** Removes the lock file last: a folder without it is empty. */
-function removeContents(path: string): void {
-  removeStoreFiles(join(path, copyName));
-  rmSync(join(path, lockName), { force: true });
-  rmdirSync(path);
-}
-
-/**
- * Runs an action while no other process has a database file open or can open it. Throws an OperatorError if one has it
- * open, and SQLite's error if the file cannot be locked or is not a database.
- */
-export function whileLocked<T>(path: string, action: (database: Database) => T): T {
-  const deadline = performance.now() + lockWaitMs;
-  for (;;) {
-    const database = tryLock(path);
-    if (database !== undefined) {
-      try {
-        return action(database);
-      } finally {
-        database.close();
-      }
-    }
-    if (performance.now() > deadline)
-      throw new OperatorError(`${path} is open, perhaps in a server; stop it first`);
-    Bun.sleepSync(lockPauseMs);
-  }
-}
-
-/**
- * Opens a database file and locks it until the connection is closed. A server holds a lock as long as it runs, a command
- * while it reads or writes. Undefined if there is such a lock, or if the file was replaced at this moment.
- */
-function tryLock(path: string): Database | undefined {
-  const id = fileId(path);
-  const database = new Database(path, { readwrite: true, create: false, strict: true, safeIntegers: true });
-  try {
-    // A connection that waited could get the lock of a file that was replaced meanwhile.
-    database.run("PRAGMA busy_timeout = 0");
-    // From here on SQLite releases no lock before the connection is closed.
-    database.run("PRAGMA locking_mode = EXCLUSIVE");
-    // In an empty file a transaction writes a first page, and a journal file unless that is in memory.
-    if (isEmpty(path)) database.run("PRAGMA journal_mode = MEMORY");
-    database.run("BEGIN EXCLUSIVE");
-    database.run("ROLLBACK");
-    if (id !== undefined && id === fileId(path)) return database;
-  } catch (error) {
-    if (!isLocked(error)) {
-      database.close();
-      throw error;
-    }
-  }
-  database.close();
-  return undefined;
 }
 
 /**

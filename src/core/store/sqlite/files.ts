@@ -67,6 +67,11 @@ function readMountPoints(): Set<string> {
   );
 }
 
+/** Creates an empty file that only its owner can read. Throws if the name exists, also as a link. */
+export function createExclusively(path: string): void {
+  closeSync(openSync(path, "wx", 0o600));
+}
+
 /** Removes a database file with its sidecar files. */
 export function removeStoreFiles(path: string): void {
   for (const file of [...sidecarFiles(path), path]) rmSync(file, { force: true });

@@ -1,0 +1,108 @@
+// Folders in which a copy of a store is made, and from which nothing remains: backup, restore and the console's backup.
+
+import { randomBytes } from "node:crypto";
+import { existsSync, lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import type { Database } from "./driver.ts";
+import { tryLock } from "./file-lock.ts";
+import { createExclusively } from "./files.ts";
+
+const folderPattern = /^plantstore-[0-9a-f]{16}\.partial$/;
+const copyName = "copy";
+const lockName = "lock";
+
+/**
+ * A folder with a random name in which one database file can be made. Only the owner can enter it, so what SQLite creates
+ * there is private whatever its mode. A lock is held until the folder is disposed of or the process ends, so that a later
+ * process can tell an abandoned folder and remove it.
+ */
+export class PrivateFolder implements Disposable {
+  /** The path of the file, which exists and is empty. */
+  readonly copy: string;
+  readonly path: string;
+  readonly #lock: Database;
+
+  private constructor(path: string, lock: Database) {
+    this.path = path;
+    this.#lock = lock;
+    this.copy = join(path, copyName);
+  }
+
+  /** Creates one in a folder, after removing the abandoned ones there. Throws the system's errors. */
+  static create(parent: string): PrivateFolder {
+    removeAbandoned(parent);
+    for (;;) {
+      const path = join(parent, `plantstore-${randomBytes(8).toString("hex")}.partial`);
+      mkdirSync(path, { mode: 0o700 });
+      const lock = lockFolder(path);
+      if (lock === undefined) continue;
+      using created = new DisposableStack();
+      const folder = created.use(new PrivateFolder(path, lock));
+      createExclusively(folder.copy);
+      created.move();
+      return folder;
+    }
+  }
+
+  [Symbol.dispose](): void {
+    try {
+      removeContents(this.path);
+    } catch {
+      // The result of the command is known by now; the next process removes what is left.
+    } finally {
+      this.#lock.close();
+    }
+  }
+}
+
+/** Locks a new folder; undefined if another process has mistaken it for an abandoned one, and removes it. */
+function lockFolder(path: string): Database | undefined {
+  try {
+    createExclusively(join(path, lockName));
+    const lock = tryLock(join(path, lockName));
+    if (lock !== undefined) return lock;
+  } catch (error) {
+    if (existsSync(path)) {
+      rmSync(path, { recursive: true });
+      throw error;
+    }
+  }
+  return undefined;
+}
+
+/** Removes the folders that killed processes of this user have left in a folder. */
+function removeAbandoned(parent: string): void {
+  try {
+    for (const name of readdirSync(parent))
+      if (folderPattern.test(name)) removeIfAbandoned(join(parent, name));
+  } catch {
+    // They only take up space; the command does not depend on it.
+  }
+}
+
+function removeIfAbandoned(path: string): void {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  // No other user can have put a link into a folder that belongs to this user and has these permissions.
+  if (stat?.isDirectory() !== true || stat.uid !== process.getuid?.() || (stat.mode & 0o77) !== 0) return;
+  // Without a lock file it is empty. Its process was killed before it created the lock, or is about to create it; it then
+  // fails and starts over with another folder.
+  if (!existsSync(join(path, lockName))) {
+    rmdirSync(path);
+    return;
+  }
+  const lock = tryLock(join(path, lockName));
+  if (lock === undefined) return;
+  try {
+    removeContents(path);
+  } finally {
+    lock.close();
+  }
+}
+
+/** Removes the lock file last: a folder without it is empty. */
+function removeContents(path: string): void {
+  for (const name of readdirSync(path))
+    if (name !== lockName) rmSync(join(path, name), { recursive: true, force: true });
+  rmSync(join(path, lockName), { force: true });
+  rmdirSync(path);
+}
