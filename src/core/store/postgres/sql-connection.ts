@@ -8,7 +8,7 @@ import {
   type SqlValue,
   sqlMsMaxDefault,
 } from "../sql-connection.ts";
-import { begin } from "./connection.ts";
+import { begin, commit } from "./connection.ts";
 import type { PostgresUrl } from "./connection-url.ts";
 import { DatabaseError, typeParserOf } from "./driver.ts";
 import { rejectForOperator } from "./errors.ts";
@@ -62,7 +62,7 @@ export class PostgresSqlConnection implements SqlConnection {
         const msLeft = Math.max(1, Math.ceil(deadline - performance.now()));
         ({ rows } = await connection.query<Row>(toStatement(statement, msLeft)));
       }
-      await connection.query("COMMIT");
+      await commit(connection);
       return rows;
     });
     return running.catch(rejectSql);

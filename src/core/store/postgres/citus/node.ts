@@ -1,6 +1,7 @@
 // One node of a Citus cluster: a batch goes straight to the node that has its plants, whose local execution costs a fifth of
 // the coordinator's processor time.
 
+import { withinTime } from "../../../time-limit.ts";
 import type { NewEntry, OnUnavailable, Outcome } from "../../plant-store.ts";
 import type { HostPool } from "../connection.ts";
 import type { PostgresUrl } from "../connection-url.ts";
@@ -182,7 +183,8 @@ export class CitusNode implements Commits, NodeStore {
   async #reachDirectly(): Promise<void> {
     const { unusable } = this.#node;
     if (unusable !== undefined) throw new Error(unusable);
-    await limitTime(this.#direct.once((pool) => commitNothing(pool, this.#node)));
+    const committing = this.#direct.once((pool) => commitNothing(pool, this.#node));
+    await withinTime(committing, probeMsMax, "the node");
   }
 
   async #reachByCoordinator(): Promise<void> {
@@ -194,7 +196,11 @@ export class CitusNode implements Commits, NodeStore {
       values: [String(id)],
       query_timeout: probeMsMax,
     };
-    await limitTime(this.#routed.once((pool) => pool.query(statement)));
+    await withinTime(
+      this.#routed.once((pool) => pool.query(statement)),
+      probeMsMax,
+      "the coordinator",
+    );
   }
 
   /** Uses the direct way, or that through the coordinator after an error. */
@@ -257,15 +263,4 @@ function errorOf(promise: Promise<void>): Promise<unknown> {
     () => undefined,
     (error) => error ?? new Error("unknown"),
   );
-}
-
-/** Rejects after the time limit of a probe. */
-async function limitTime(promise: Promise<unknown>): Promise<void> {
-  const { promise: timeout, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`no response in ${probeMsMax} ms`)), probeMsMax);
-  try {
-    await Promise.race([promise, timeout]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
