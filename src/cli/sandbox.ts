@@ -103,7 +103,7 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
           emit: events.emit,
         }),
       adminRoutes: [control, ...(console === undefined ? [] : [console.adminRoutes])],
-      extend: () => (console === undefined ? {} : { afterBatch: console.afterBatch }),
+      afterBatch: console?.afterBatch,
     },
     config,
   );

@@ -3,8 +3,8 @@
 
 import { readdir, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
-import { respondDownload, respondError, respondJson } from "../core/admin/responses.ts";
 import type { PrivateFolder } from "../core/store/sqlite/private-folder.ts";
+import { respondDownload, respondError, respondJson } from "./responses.ts";
 
 /** A copy that is being made by another process. */
 export interface RunningCopy {

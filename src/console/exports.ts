@@ -1,12 +1,12 @@
 // The console's export: all plants or those of a search, as a download, page by page of the list. Each page is a short read,
 // so that neither a large store nor a slow download keeps a snapshot, which would keep SQLite from restarting its WAL.
 
-import { BadRequestError, respondDownload, respondJson } from "../core/admin/responses.ts";
 import { countCodeUnits, type NewPlant, toNewPlant } from "../core/contract/plant.ts";
 import type { Cursor, PlantReader, PlantSummary, Search } from "../core/store/plant-reader.ts";
 import { exportText } from "../operations/export.ts";
 import { formatNames } from "../operations/format.ts";
 import { findPlantWithId } from "./plants.ts";
+import { BadRequestError, respondDownload, respondJson } from "./responses.ts";
 
 /** Which plants; empty and undefined for all. */
 export type ExportedSearch = Pick<Search, "text" | "tag">;

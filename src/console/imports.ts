@@ -1,7 +1,7 @@
 // The console's calls for an import into the running server. The page sends the file in parts, each of which is answered once
 // it is read into batches: the pace of the store reaches the browser, and neither has more than a part in memory.
 
-import { BadRequestError, respond, respondError, respondJson } from "../core/admin/responses.ts";
+import { respond } from "../core/admin/responses.ts";
 import { type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
 import type { Emit } from "../core/observability/server-event.ts";
 import { OperatorError } from "../core/operator-error.ts";
@@ -14,6 +14,7 @@ import {
   type RejectedRecord,
   StoreUnavailable,
 } from "../operations/import.ts";
+import { BadRequestError, respondError, respondJson } from "./responses.ts";
 
 export interface ImportDependencies {
   readonly store: Pick<PlantStore, "create">;

@@ -1,6 +1,5 @@
 // The console's calls that show, build and drop the optional indexes.
 
-import { BadRequestError, respondError, respondJson } from "../core/admin/responses.ts";
 import { CoalescedWork } from "../core/admin/throttling.ts";
 import { errorMessage } from "../core/operator-error.ts";
 import {
@@ -11,6 +10,7 @@ import {
   type PlantIndexes,
   type PlantReader,
 } from "../core/store/plant-reader.ts";
+import { BadRequestError, respondError, respondJson } from "./responses.ts";
 
 const changes = ["create", "drop"] as const;
 

@@ -1,10 +1,10 @@
 // The console's figures of all plants: their number, their tags, the size of the store, and its growth. Plants are counted
 // in parts, so that no list waits for more than one of them.
 
-import { respondJson } from "../core/admin/responses.ts";
 import type { Clock } from "../core/observability/server-event.ts";
 import { indexedCharacters, type PlantReader } from "../core/store/plant-reader.ts";
 import type { RecentCreates } from "./recent-creates.ts";
+import { respondJson } from "./responses.ts";
 
 export interface InventoryDependencies {
   readonly reader: () => Promise<PlantReader>;

@@ -1,11 +1,11 @@
 // The console's form: a create by the operator, or through the public operation with a token that the operator gives.
 
-import { BadRequestError, respondJson } from "../core/admin/responses.ts";
 import { ApiError, unavailable } from "../core/contract/errors.ts";
 import { conflictError, parseNewPlant } from "../core/contract/plant.ts";
 import { errorResponse, plantResponse } from "../core/http/responses.ts";
 import type { Emit } from "../core/observability/server-event.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
+import { BadRequestError, respondJson } from "./responses.ts";
 
 export interface NewPlantDependencies {
   readonly store: Pick<PlantStore, "create">;

@@ -1,12 +1,6 @@
 // The console: a page for operators and its API. Every request passes these checks in this order: host, origin, session.
 
-import {
-  BadRequestError,
-  respond,
-  respondError,
-  respondJson,
-  securityHeaders,
-} from "../core/admin/responses.ts";
+import { respond, securityHeaders } from "../core/admin/responses.ts";
 import type { AdminRoutes } from "../core/admin/server.ts";
 import { ApiError, statusOf } from "../core/contract/errors.ts";
 import { BodyReader } from "../core/http/body-reader.ts";
@@ -24,6 +18,7 @@ import type { RecentSamples } from "./recent-samples.ts";
 import { countedFields, minuteMs, minutesMax, sampleMs, samplesMax } from "./recent-samples.ts";
 import { checkHost, checkSameOrigin } from "./request-origin.ts";
 import type { Requests } from "./requests.ts";
+import { BadRequestError, respondError, respondJson } from "./responses.ts";
 import type { Sessions } from "./sessions.ts";
 import type { Tokens } from "./tokens.ts";
 

@@ -1,6 +1,5 @@
 // The console's calls for plants: search by pages, export of a page, one plant, and its edits.
 
-import { BadRequestError, respondError, respondJson, respondStream } from "../core/admin/responses.ts";
 import { ApiError } from "../core/contract/errors.ts";
 import { parseInt64 } from "../core/contract/int64.ts";
 import {
@@ -23,6 +22,7 @@ import {
   type PlantSummary,
 } from "../core/store/plant-reader.ts";
 import type { RecentCreates } from "./recent-creates.ts";
+import { BadRequestError, respondError, respondJson, respondStream } from "./responses.ts";
 
 export interface PlantsDependencies {
   readonly reader: () => Promise<PlantReader>;

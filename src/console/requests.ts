@@ -1,9 +1,9 @@
 // The console's call for the recent requests.
 
-import { BadRequestError, respondJson } from "../core/admin/responses.ts";
 import { type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
 import type { RequestRecord } from "../core/observability/server-event.ts";
 import type { RecentRequests } from "./recent-requests.ts";
+import { BadRequestError, respondJson } from "./responses.ts";
 
 const listedMax = 1_000;
 

@@ -1,17 +1,12 @@
 // The console's calls that list, issue, rotate and revoke tokens.
 
-import {
-  BadRequestError,
-  respondError,
-  respondJson,
-  respondJsonText,
-  stringify,
-} from "../core/admin/responses.ts";
-import { CoalescedWork, WriteQueue } from "../core/admin/throttling.ts";
+import { CoalescedWork } from "../core/admin/throttling.ts";
 import { isTokenName, makeToken, randomBytes } from "../core/auth/token.ts";
 import { toIsoString, toTokenSummary } from "../core/auth/token-summary.ts";
 import { parseDurationMs, parseTimestamp } from "../core/duration.ts";
 import type { TokenStore } from "../core/store/token-store.ts";
+import { BadRequestError, respondError, respondJson, respondJsonText, stringify } from "./responses.ts";
+import { WriteQueue } from "./write-queue.ts";
 
 export class Tokens {
   readonly #store: TokenStore;

@@ -10,7 +10,7 @@ import { type Certificate, CertificateReloader } from "./http/certificate.ts";
 import { ConnectionLimit } from "./http/connection-limit.ts";
 import { type CorsOrigins, withCors } from "./http/cors.ts";
 import { requestIdMaker } from "./http/exchange.ts";
-import { createHandler, type Handler, type HandlerDependencies, inProcess } from "./http/handler.ts";
+import { createHandler, type Handler, inProcess } from "./http/handler.ts";
 import { PublicListener } from "./http/listener.ts";
 import { RateLimit } from "./http/rate-limit.ts";
 import { Metrics } from "./observability/metrics.ts";
@@ -51,8 +51,8 @@ export interface ServerOptions {
   readonly now?: Clock;
   /** Milliseconds since the epoch: the clock by which tokens expire. Date.now by default. */
   readonly wallNow?: () => number;
-  /** Hands parts of the server to the sandbox. Prefer the options above, which do not depend on them. */
-  readonly extend?: (internals: ServerInternals) => ServerExtension;
+  /** Called after each batch, before any of its creates is settled. Must not throw. */
+  readonly afterBatch?: ((batch: FinishedBatch) => void) | undefined;
 }
 
 export interface ListenerAddress {
@@ -86,22 +86,6 @@ interface IdentityProvider {
   /** OpenID discovery if undefined. */
   readonly jwksUrl: string | undefined;
   readonly keysAgeMsMax: number;
-}
-
-export interface ServerHandlerDependencies extends HandlerDependencies {
-  readonly rateLimit: RateLimit | undefined;
-  readonly bodyReader: BodyReader;
-}
-
-/** The parts of a server that the sandbox uses. */
-export interface ServerInternals {
-  readonly handlerDependencies: ServerHandlerDependencies;
-}
-
-export interface ServerExtension {
-  readonly wrapHandler?: (next: Handler) => Handler;
-  readonly adminRoutes?: readonly AdminRoutes[];
-  readonly afterBatch?: (batch: FinishedBatch) => void;
 }
 
 export interface RunningServer extends AsyncDisposable {
@@ -171,7 +155,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     emit,
   });
 
-  let extension: ServerExtension | undefined;
   const { queuePlantsMax } = limits;
   const groupCommit = await openCreateQueue(
     store,
@@ -180,7 +163,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     {
       now,
       afterBatch(batch) {
-        extension?.afterBatch?.(batch);
+        options.afterBatch?.(batch);
         const { entries, outcomes, startedAt, endedAt } = batch;
         if (outcomes !== undefined)
           emit({ kind: "batchCommitted", plants: entries.length, startedAt, endedAt });
@@ -194,7 +177,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     inFlightBytesMax: limits.inFlightBytesMax,
     arrivalMsMax: limits.arrivalSecondsMax * 1_000,
   });
-  const handlerDependencies: ServerHandlerDependencies = {
+  const service = createHandler({
     authenticator,
     rateLimit: options.rateLimit && new RateLimit(options.rateLimit, now),
     bodyReader,
@@ -203,11 +186,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     makeRequestId: requestIdMaker(),
     now,
     emit,
-  };
-  const service = createHandler(handlerDependencies);
-  extension = options.extend?.({ handlerDependencies });
-  const wrapped = options.wrapHandler?.(service) ?? service;
-  const handle = withCors(options.cors ?? "*", extension?.wrapHandler?.(wrapped) ?? wrapped);
+  });
+  const handle = withCors(options.cors ?? "*", options.wrapHandler?.(service) ?? service);
 
   const connectionLimit = new ConnectionLimit({
     connectionsMax: limits.connectionsMax,
@@ -237,7 +217,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         return groupCommit.assertReady();
       },
       metrics,
-      routes: [...(extension?.adminRoutes ?? []), ...(options.adminRoutes ?? [])],
+      routes: options.adminRoutes ?? [],
       onInternalError: (error) => emit({ kind: "internalError", requestId: "admin", error }),
     });
   };

@@ -1,5 +1,5 @@
-// Throttles the admin listener, so that its clients cannot slow creates: requests are paced, one run of expensive work serves
-// all requests that wait for it, and writes to the store are queued.
+// Throttles the admin listener, so that its clients cannot slow creates: requests are paced, and one run of expensive work
+// serves all requests that wait for it.
 
 /** A pacing period, and the requests that start in it. A client that repeats a request gets 20 responses a second. */
 const periodMs = 50;
@@ -10,10 +10,6 @@ const startsPerTick = 4;
 
 /** The pause between two runs of coalesced work. */
 const coalescingPauseMs = 100;
-
-/** The pause between two writes, and the writes that may be queued. */
-const writePauseMs = 20;
-const queuedWritesMax = 100;
 
 type Start = () => void;
 
@@ -118,22 +114,5 @@ export class CoalescedWork<Result> {
         this.#lastEndedAt = performance.now();
       });
     return running;
-  }
-}
-
-/** Writes to the store one at a time, with a pause after each in which batches of creates are committed. */
-export class WriteQueue {
-  #last: Promise<unknown> = Promise.resolve();
-  #length = 0;
-
-  /** The result of a write; undefined, without the write, if the queue is full. */
-  async run<Result>(write: () => Promise<Result>): Promise<Result | undefined> {
-    if (this.#length >= queuedWritesMax) return undefined;
-    this.#length++;
-    const writing = this.#last.then(write).finally(() => {
-      this.#length--;
-    });
-    this.#last = writing.catch(() => undefined).then(() => Bun.sleep(writePauseMs));
-    return writing;
   }
 }

@@ -32,7 +32,7 @@ function allowOrigin(origins: CorsOrigins, origin: string, { headers }: Response
 }
 
 /** Whether a request is a CORS preflight, which carries no credentials and must not need any. */
-export function isPreflight(request: Request): boolean {
+function isPreflight(request: Request): boolean {
   return (
     request.method === "OPTIONS" &&
     request.headers.has("origin") &&

@@ -185,7 +185,7 @@ export function overloaded(): ApiError {
 }
 
 /** The error of an exception. */
-export function internalError(): ApiError {
+function internalError(): ApiError {
   return new ApiError(
     "internalError",
     "Internal error; the server's log has the details. Sending the request again is safe.",

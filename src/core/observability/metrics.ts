@@ -89,7 +89,9 @@ export class Metrics {
         this.#certificateExpiresAt = event.expiresAt;
         break;
       case "configured":
+      case "storeWaiting":
       case "storeDegraded":
+      case "plantEdited":
       case "connectionsShed":
       case "openFileLimitTooLow":
       case "lastUsedWriteFailed":
@@ -103,6 +105,8 @@ export class Metrics {
       case "forcedExit":
       case "stopped":
         break;
+      default:
+        event satisfies never;
     }
   }
 

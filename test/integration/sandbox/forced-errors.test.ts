@@ -3,8 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type ErrorCode, errorRegistry } from "../../../src/core/contract/errors.ts";
 import { BodyReader } from "../../../src/core/http/body-reader.ts";
-import { createHandler, inProcess } from "../../../src/core/http/handler.ts";
-import type { ServerHandlerDependencies } from "../../../src/core/server.ts";
+import { createHandler, type HandlerDependencies, inProcess } from "../../../src/core/http/handler.ts";
 import { ForcedOutcomes } from "../../../src/sandbox/forced-outcomes.ts";
 import { Rules } from "../../../src/sandbox/rules.ts";
 import { freshId, plantJson, type Target } from "../../support/http.ts";
@@ -157,7 +156,7 @@ test("50300 equals that of a full queue", async () => {
 });
 
 /** Parts of a handler with a caller whom every token belongs to, and with a store that does not work. */
-function brokenDependencies(events: unknown[]): ServerHandlerDependencies {
+function brokenDependencies(events: unknown[]): HandlerDependencies {
   return {
     authenticator: { authenticate: () => ({ key: "caller", name: "caller", creator: null }) },
     rateLimit: undefined,

@@ -1,8 +1,8 @@
 // Response streams: complete bodies, bounded memory, and an abort of slow clients.
 
 import { afterAll, expect, test } from "bun:test";
-import { pieceBytes, ResponseStreams } from "../../../../src/core/http/response-streams.ts";
-import { RawConnection } from "../../../support/raw-connection.ts";
+import { pieceBytes, ResponseStreams } from "../../../src/console/response-streams.ts";
+import { RawConnection } from "../../support/raw-connection.ts";
 
 const content = new Uint8Array(20_000_000).map((_, index) => index % 251);
 

@@ -1,0 +1,62 @@
+// Responses of the console: JSON, lists and downloads, which take bounded memory where a client does not read them.
+
+import { respond } from "../core/admin/responses.ts";
+import { pieceBytes, ResponseStreams } from "./response-streams.ts";
+
+type Headers = Readonly<Record<string, string>>;
+
+/** A file that is downloaded, which may take hours, but must not stop. */
+const downloads = new ResponseStreams({ bytesMax: 64 * 2 ** 20, sendMsMax: 60_000, isRenewed: true });
+
+/** Bounds the memory of lists and exports that clients do not read. */
+const streams = new ResponseStreams({ bytesMax: 64 * 2 ** 20, sendMsMax: 120_000 });
+
+export function respondJson(value: unknown, status = 200, headers: Headers = {}): Response {
+  return respondJsonText(stringify(value), status, headers);
+}
+
+/** @param text JSON from `stringify`. */
+export function respondJsonText(text: string, status = 200, headers: Headers = {}): Response {
+  const all = { "Content-Type": "application/json", ...headers };
+  if (text.length < pieceBytes) return respond(text, status, all);
+  const body = streams.streamOwned(new TextEncoder().encode(text));
+  return body === undefined ? tooManyStreams() : respond(body, status, all);
+}
+
+/** @param pieceBytesMax memory that one piece may take. */
+export function respondStream(
+  pieces: AsyncIterable<Uint8Array>,
+  pieceBytesMax: number,
+  headers: Headers,
+): Response {
+  const body = streams.stream(pieces, pieceBytesMax);
+  return body === undefined ? tooManyStreams() : respond(body, 200, headers);
+}
+
+/** @param pieceBytesMax memory that one piece may take. */
+export function respondDownload(
+  pieces: AsyncIterable<Uint8Array>,
+  pieceBytesMax: number,
+  headers: Headers,
+): Response {
+  const body = downloads.stream(pieces, pieceBytesMax);
+  return body === undefined ? tooManyStreams() : respond(body, 200, headers);
+}
+
+/** @param message a sentence for the operator. */
+export function respondError(status: number, message: string, headers: Headers = {}): Response {
+  return respondJson({ message }, status, headers);
+}
+
+function tooManyStreams(): Response {
+  const message = "Too many large responses are being sent; try again in a second.";
+  return respondError(503, message, { "Retry-After": "1" });
+}
+
+/** JSON with bigints as strings: a number in JavaScript is not exact past 2^53. */
+export function stringify(value: unknown): string {
+  return JSON.stringify(value, (_, field) => (typeof field === "bigint" ? String(field) : field));
+}
+
+/** A request that the page of the console does not send. The message is a sentence. */
+export class BadRequestError extends Error {}
