@@ -16,6 +16,8 @@ type InProcessOptions = Omit<ServerOptions, "store" | "events"> & {
 
 export class InProcessServer implements AsyncDisposable {
   readonly server: RunningServer;
+  /** The store's address, as --database takes it. */
+  readonly database: string;
   readonly store: ServerStore;
   /** All events so far. */
   readonly events: readonly ServerEvent[];
@@ -23,11 +25,13 @@ export class InProcessServer implements AsyncDisposable {
 
   private constructor(
     server: RunningServer,
+    database: string,
     store: ServerStore,
     events: readonly ServerEvent[],
     resources: AsyncDisposableStack,
   ) {
     this.server = server;
+    this.database = database;
     this.store = store;
     this.events = events;
     this.#resources = resources;
@@ -48,7 +52,7 @@ export class InProcessServer implements AsyncDisposable {
     resources.defer(() => store.close());
     const admin = { host: "127.0.0.1", port: 0 };
     const server = resources.use(await startServer({ admin, ...options, store, events: hub }));
-    return new InProcessServer(server, store, events, resources.move());
+    return new InProcessServer(server, address, store, events, resources.move());
   }
 
   /** The base address of the public listener. */
@@ -67,6 +71,12 @@ export class InProcessServer implements AsyncDisposable {
     const { token, record } = makeToken({ name, expiresAt }, { now, randomBytes });
     if (!(await this.store.tokens.add(record))) throw new Error(`There is a token named ${name}`);
     return token;
+  }
+
+  /** The current value of a metric without labels. */
+  async metric(name: string): Promise<number> {
+    const text = await (await fetch(`${this.adminUrl}/metrics`)).text();
+    return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
   }
 
   /** This server with a new token. */

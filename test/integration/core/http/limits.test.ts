@@ -1,37 +1,30 @@
 // The limits of a server, and the response past each of them.
 
 import { afterAll, expect, test } from "bun:test";
+import type { ServerOptions } from "../../../../src/core/server.ts";
 import { commandError } from "../../../support/commands.ts";
 import { eventually } from "../../../support/eventually.ts";
 import { type Answer, freshId, plantJson, post } from "../../../support/http.ts";
-import { GatedServer } from "../../../support/in-process-server.ts";
+import { GatedServer, InProcessServer } from "../../../support/in-process-server.ts";
 import { createHead, RawConnection, stuckCreate } from "../../../support/raw-connection.ts";
 import { RunningServer, TemporaryFolder } from "../../../support/server.ts";
 import { exported } from "../../../support/stored-plants.ts";
 
-async function serverWith(folder: TemporaryFolder, args: readonly string[]): Promise<RunningServer> {
-  return RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args });
-}
-
 const shared = new AsyncDisposableStack();
-const servers = new Map<string, Promise<RunningServer>>();
+const servers = new Map<string, Promise<InProcessServer>>();
 afterAll(() => shared.disposeAsync());
 
-/** A server with these arguments, which the tests that name the same ones share. */
-function sharedServer(...args: string[]): Promise<RunningServer> {
-  const key = args.join(" ");
-  const started = servers.get(key) ?? startShared(args);
+/** A server with these limits, which the tests that name the same ones share. */
+function sharedServer(limits: NonNullable<ServerOptions["limits"]>): Promise<InProcessServer> {
+  const key = JSON.stringify(limits);
+  const started = servers.get(key) ?? InProcessServer.start({ limits }).then((server) => shared.use(server));
   servers.set(key, started);
   return started;
 }
 
-async function startShared(args: readonly string[]): Promise<RunningServer> {
-  return shared.use(await serverWith(shared.use(new TemporaryFolder()), args));
-}
-
 /** Waits until the bytes of unfinished bodies in memory are between two numbers. */
 async function untilBodyBytes(
-  server: RunningServer,
+  server: InProcessServer,
   bytesMin: number,
   bytesMax = Number.POSITIVE_INFINITY,
 ): Promise<void> {
@@ -43,8 +36,7 @@ async function untilBodyBytes(
 }
 
 test("a configured body limit applies, and the error contains it", async () => {
-  using folder = new TemporaryFolder();
-  await using server = await serverWith(folder, ["--body-bytes-max", "100"]);
+  await using server = await InProcessServer.start({ limits: { bodyBytesMax: 100 } });
   const target = { url: server.url, token: await server.createToken() };
   expect((await post(target, plantJson(1n, "x".repeat(100)))).json).toMatchObject({
     error: 41300,
@@ -53,8 +45,7 @@ test("a configured body limit applies, and the error contains it", async () => {
 });
 
 test("past a full queue 50300 with Retry-After, and every response is true to what is stored", async () => {
-  using folder = new TemporaryFolder();
-  await using server = await serverWith(folder, ["--queue-plants-max", "2"]);
+  await using server = await InProcessServer.start({ limits: { queuePlantsMax: 2 } });
   const target = { url: server.url, token: await server.createToken() };
   const ids = Array.from({ length: 200 }, () => freshId());
   const answers = await Promise.all(ids.map((id) => post(target, plantJson(id, "x".repeat(2_000)))));
@@ -74,8 +65,11 @@ test("past a full queue 50300 with Retry-After, and every response is true to wh
 });
 
 test("a token may send its burst at once, then 42900 with Retry-After; every response has the RateLimit fields", async () => {
-  using folder = new TemporaryFolder();
-  await using server = await serverWith(folder, ["--token-rate", "2", "--token-burst", "6"]);
+  let passedMs = 0;
+  await using server = await InProcessServer.start({
+    rateLimit: { createsPerSecond: 2, burst: 6 },
+    now: () => performance.now() + passedMs,
+  });
   const target = { url: server.url, token: await server.createToken() };
   const answers: Awaited<ReturnType<typeof post>>[] = [];
   for (let sent = 0; sent < 8; sent++) answers.push(await post(target, plantJson(freshId(), "Monstera")));
@@ -89,13 +83,14 @@ test("a token may send its burst at once, then 42900 with Retry-After; every res
     error: 42900,
     message: `This token is over its rate of 2 creates a second; try again in ${wait} ${wait === 1 ? "second" : "seconds"}.`,
   });
-  await Bun.sleep(wait * 1_000);
+  passedMs = wait * 1_000;
   expect((await post(target, plantJson(freshId(), "Monstera"))).status).toBe(200);
 });
 
 test("each token has its own rate, and rejected creates count for that token only", async () => {
-  using folder = new TemporaryFolder();
-  await using server = await serverWith(folder, ["--token-rate", "5"]);
+  await using server = await InProcessServer.start({
+    rateLimit: { createsPerSecond: 5, burst: 5 },
+  });
   const [one, other] = [await server.createToken(), await server.createToken()];
   const burst = await Promise.all(
     Array.from({ length: 20 }, () => post({ url: server.url, token: one }, plantJson(freshId(), "Monstera"))),
@@ -106,7 +101,7 @@ test("each token has its own rate, and rejected creates count for that token onl
 });
 
 test("without a rate there are no RateLimit fields", async () => {
-  const server = await sharedServer("--in-flight-bytes-max", "1100000");
+  const server = await sharedServer({ inFlightBytesMax: 1_100_000 });
   const { headers } = await post(
     { url: server.url, token: await server.createToken() },
     plantJson(freshId(), "Monstera"),
@@ -116,7 +111,7 @@ test("without a rate there are no RateLimit fields", async () => {
 });
 
 test("rejected requests may be pipelined", async () => {
-  const server = await sharedServer("--in-flight-bytes-max", "1100000");
+  const server = await sharedServer({ inFlightBytesMax: 1_100_000 });
   const connection = await RawConnection.open(server.url);
   connection.write("GET /plants HTTP/1.1\r\nHost: x\r\n\r\n".repeat(3));
   await connection.until((received) => (received.split("HTTP/1.1 401 ").length === 4 ? true : undefined));
@@ -156,7 +151,7 @@ test.each([
   ["announced", "Content-Length: 50", "{"],
   ["chunked", "Transfer-Encoding: chunked", "1\r\n{\r\n"],
 ])("a body that is %s and does not arrive in time is 40800, and its connection is closed", async (...how) => {
-  const server = await sharedServer("--arrival-seconds-max", "1");
+  const server = await sharedServer({ arrivalSecondsMax: 1 });
   const target = { url: server.url, token: await server.createToken() };
   const [, framing, beginning] = how;
   const connection = await stuckCreate(target, framing, beginning);
@@ -176,7 +171,7 @@ test.each([
   ["announced", "Content-Length: 1000000", "x".repeat(900_000)],
   ["chunked", "Transfer-Encoding: chunked", `dbba0\r\n${"x".repeat(0xdbba0)}`],
 ])("past the bytes in flight a body that is %s is 50300, until there is room again", async (...how) => {
-  const server = await sharedServer("--in-flight-bytes-max", "1100000");
+  const server = await sharedServer({ inFlightBytesMax: 1_100_000 });
   const target = { url: server.url, token: await server.createToken() };
   const [, framing, beginning] = how;
   const connection = await stuckCreate(target, framing, beginning);
@@ -203,7 +198,7 @@ test.each([
 ])(
   "Content-Length, %s: 40000, the connection is closed, and every limit holds as before",
   async (_, framing) => {
-    const server = await sharedServer("--body-bytes-max", "2000", "--in-flight-bytes-max", "2000");
+    const server = await sharedServer({ bodyBytesMax: 2_000, inFlightBytesMax: 2_000 });
     const target = { url: server.url, token: await server.createToken() };
     const connection = await stuckCreate(target, framing, plantJson(1n, "Monstera"));
     const answer = await connection.closed;
@@ -223,7 +218,7 @@ test.each([
 );
 
 test("memory is reserved for the bytes received, not for the Content-Length", async () => {
-  const server = await sharedServer("--in-flight-bytes-max", "1100000");
+  const server = await sharedServer({ inFlightBytesMax: 1_100_000 });
   const one = { url: server.url, token: await server.createToken() };
   const stuck = await Promise.all(
     Array.from({ length: 40 }, () => stuckCreate(one, "Content-Length: 1000000", "{")),
@@ -237,13 +232,9 @@ test("memory is reserved for the bytes received, not for the Content-Length", as
 });
 
 test("bodies of one token leave memory for those of another", async () => {
-  using folder = new TemporaryFolder();
-  await using server = await serverWith(folder, [
-    "--in-flight-bytes-max",
-    "1600000",
-    "--body-bytes-max",
-    "100000",
-  ]);
+  await using server = await InProcessServer.start({
+    limits: { inFlightBytesMax: 1_600_000, bodyBytesMax: 100_000 },
+  });
   const greedy = { url: server.url, token: await server.createToken() };
   const stuck = await Promise.all(
     Array.from({ length: 30 }, () => stuckCreate(greedy, "Content-Length: 100000", " ".repeat(99_999))),
@@ -293,7 +284,10 @@ test("a queue that one token fills accepts plants of two other tokens", async ()
 
 test("past connectionsMax idle connections are closed, busy ones after their response, and no new one is refused", async () => {
   using folder = new TemporaryFolder();
-  await using server = await serverWith(folder, ["--connections-max", "10"]);
+  await using server = await RunningServer.start({
+    database: `sqlite:${folder.file("plants.db")}`,
+    args: ["--connections-max", "10"],
+  });
   const target = { url: server.url, token: await server.createToken() };
   const stuck = await Promise.all(
     Array.from({ length: 20 }, () => stuckCreate(target, "Content-Length: 29", '{"id":1,"name":"Monster')),

@@ -3,13 +3,13 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { eventually } from "../../../support/eventually.ts";
 import { freshId, plantJson, post, send } from "../../../support/http.ts";
+import { InProcessServer } from "../../../support/in-process-server.ts";
 import { rowsOf } from "../../../support/markdown.ts";
 import { programPath, testIfInstalled } from "../../../support/programs.ts";
 import { metricsOfClusters } from "../../../support/prometheus.ts";
-import { RunningServer, TemporaryFolder } from "../../../support/server.ts";
 
-async function scrape(server: RunningServer): Promise<{ text: string; sample: (name: string) => number }> {
-  const { status, headers, text } = await sendText(`${await server.adminUrl()}/metrics`);
+async function scrape(server: InProcessServer): Promise<{ text: string; sample: (name: string) => number }> {
+  const { status, headers, text } = await sendText(`${server.adminUrl}/metrics`);
   expect(status).toBe(200);
   expect(headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
   const sample = (name: string) => {
@@ -21,10 +21,9 @@ async function scrape(server: RunningServer): Promise<{ text: string; sample: (n
 
 const resources = new AsyncDisposableStack();
 /** For tests whose figures other requests do not change. */
-let shared: RunningServer;
+let shared: InProcessServer;
 beforeAll(async () => {
-  const folder = resources.use(new TemporaryFolder());
-  shared = resources.use(await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` }));
+  shared = resources.use(await InProcessServer.start());
 });
 afterAll(() => resources.disposeAsync());
 
@@ -34,8 +33,7 @@ async function sendText(url: string): Promise<{ status: number; headers: Headers
 }
 
 test("creates by outcome, errors by code, latencies and batches are counted", async () => {
-  using folder = new TemporaryFolder();
-  await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` });
+  await using server = await InProcessServer.start();
   const target = { url: server.url, token: await server.createToken() };
   await Promise.all(Array.from({ length: 50 }, (_, id) => post(target, plantJson(BigInt(id), "Monstera"))));
   await post(target, plantJson(7n, "Monstera"));
@@ -74,8 +72,7 @@ test("the buckets of a histogram are cumulative", async () => {
 });
 
 test("a client that disconnects before its response is counted", async () => {
-  using folder = new TemporaryFolder();
-  await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` });
+  await using server = await InProcessServer.start();
   const token = await server.createToken();
   const { hostname, port } = new URL(server.url);
   const socket = await Bun.connect({ hostname, port: Number(port), socket: { data: () => undefined } });
