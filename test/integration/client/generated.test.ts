@@ -27,8 +27,6 @@ const program = `
       const tag: string | undefined = data.tag;
       return \`\${response.status} \${name} \${tag}\`;
     }
-    // 431 and 505 have no body.
-    if (error === undefined) return String(response.status);
     const code: number = error.error;
     const message: string = error.message;
     return \`\${response.status} \${code} \${message.length > 0}\`;

@@ -81,14 +81,14 @@ describeUnless(await npxMissing(heyApi), "@hey-api/openapi-ts", () => {
     const id = BigInt(Number.MAX_SAFE_INTEGER);
     writeFileSync(
       `${place}/create.ts`,
-      `import { createPlant, type Error as PlantError } from "./plants";
+      `import { createPlant } from "./plants";
 import { client } from "./plants/client.gen";
 
 const [, , baseUrl = "", token = "", name = ""] = process.argv;
 client.setConfig({ baseUrl, auth: () => token });
 const { data, error, response } = await createPlant({ body: { id: ${id}, name, tag: "tropical" } });
 if (data !== undefined) console.log(response.status, data.name, data.tag);
-else console.log(response.status, (error as PlantError).error);
+else console.log(response?.status, error.error);
 `,
     );
     const types = new URL("../../../node_modules/@types", import.meta.url).pathname;

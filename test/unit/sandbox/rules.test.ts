@@ -63,7 +63,7 @@ describe("validation", () => {
     [{ outcome: { error: 50300, commit: "yes" } }, 'outcome.commit must be true or false, but is "yes".'],
     [
       { outcome: { example: "plant" } },
-      /^outcome\.example must be one of withTag, withoutTag, badRequest, .*, but is "plant"\.$/,
+      /^outcome\.example must be one of withTag, withoutTag, invalidPlant, .*, but is "plant"\.$/,
     ],
     [{ outcome: { drop: true } }, 'outcome.drop must be one of "beforeCommit", "afterCommit", but is true.'],
     [

@@ -14,7 +14,7 @@ import { type Answer, plantJson, post, send, type Target } from "../../../suppor
 import { anyNewPlant } from "../../../support/random.ts";
 import { createHead, rawAnswers, sendRaw } from "../../../support/raw-connection.ts";
 import { RunningServer, TemporaryFolder } from "../../../support/server.ts";
-import { bareStatuses, describedResponses, differences, matchesSchema } from "./described-responses.ts";
+import { describedResponses, differences, matchesSchema } from "./described-responses.ts";
 
 interface Example {
   readonly summary: string;
@@ -189,15 +189,42 @@ test.each(bareRequests)("%d to %s is bare, as it is declared", async (status, _,
   expect(differences(answer)).toEqual([]);
 });
 
-test("every declared response is provoked by one of these tests; what has no example or is bare is said to be so", () => {
-  const provoked = [...examples.map(({ status }) => status), ...bareRequests.map(([status]) => status)];
+test("every declared response is provoked by one of these tests, or is bare and named by the default", () => {
   // The server itself sends no other: the next test. That of a proxy is in nginx.test.ts.
-  expect([...new Set(provoked)].map(String).toSorted()).toEqual(
-    [...describedResponses.keys()].filter((status) => status !== "default").toSorted(),
-  );
-  for (const status of new Set(bareRequests.map(([bare]) => String(bare))))
-    expect(describedResponses.get(status)?.description).toMatch(/\bbare\b/);
-  expect(bareStatuses).toEqual([431, 505]);
+  const provoked = examples.map(({ status }) => String(status));
+  expect([...new Set(provoked), "default"].toSorted()).toEqual([...describedResponses.keys()].toSorted());
+  const bare = bareRequests.map(([status]) => String(status)).filter((status) => !provoked.includes(status));
+  for (const status of bare) expect(describedResponses.get("default")?.description).toContain(`${status} (`);
+});
+
+test("the first example of 400 is that of a body that is no NewPlant: mocks answer every invalid body with it", () => {
+  expect(examples.find(({ status }) => status === 400)?.name).toBe("invalidPlant");
+});
+
+test("where a rate is set, the RateLimit fields are sent where they are declared, and nowhere else", async () => {
+  const limited = await targetOf(["--token-rate", "1000"]);
+  const responses = await Promise.all([
+    post(limited, plantJson(7n, "Monstera")),
+    post(limited, "{}"),
+    post(limited, "x".repeat(2 ** 20 + 1)),
+    post(limited, "{}", { "Content-Type": "text/plain" }),
+    post(limited, "{}", { Authorization: "" }),
+    send(`${limited.url}/plant`, { headers: { Authorization: `Bearer ${limited.token}` } }),
+    send(`${limited.url}/plants`, { headers: { Authorization: `Bearer ${limited.token}` } }),
+    firstRefusal(await targetOf(["--token-rate", "10"]), 429),
+    firstRefusal(await targetOf(["--token-rate", "1000", "--queue-plants-max", "1"]), 503),
+  ]);
+  expect(responses.map(({ status }) => status)).toEqual([200, 400, 413, 415, 401, 404, 405, 429, 503]);
+  for (const response of responses) {
+    const declared = describedResponses.get(String(response.status))?.headers ?? {};
+    for (const name of ["RateLimit", "RateLimit-Policy"])
+      expect({ status: response.status, name, isSent: response.headers.has(name) }).toEqual({
+        status: response.status,
+        name,
+        isSent: name in declared,
+      });
+    expect(differences(response)).toEqual([]);
+  }
 });
 
 /** Any request for the operation: with and without a token, of any method, media type and body. */
