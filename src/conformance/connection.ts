@@ -20,9 +20,12 @@ export interface ConnectionLimits {
   readonly responseBytesMax: number;
 }
 
-/** A request of more bytes is sent in parts of this size, after a pause in which a response to its head may arrive. */
 const partBytes = 65_536;
-const earlyResponseMs = 30;
+
+/** Whether writeRequest sends a request in parts. */
+export function isSentInParts(bytes: Uint8Array): boolean {
+  return bytes.length > partBytes;
+}
 
 export class Connection {
   readonly #socket: Socket;
@@ -113,10 +116,12 @@ export class Connection {
 
   /**
    * Sends a request as write does, but one with a large body in parts, until a response arrives: a server may reject it by
-   * its head and close the connection, and bytes that arrive there afterwards can make the system discard the response.
+   * its head and close the connection, and the system then discards a response that was not read before the next write.
+   *
+   * @param earlyResponseMs How long a response to the head is waited for before the body is sent.
    */
-  async writeRequest(bytes: Uint8Array): Promise<void> {
-    if (bytes.length <= partBytes) return this.write(bytes);
+  async writeRequest(bytes: Uint8Array, earlyResponseMs: number): Promise<void> {
+    if (!isSentInParts(bytes)) return this.write(bytes);
     const headEnd = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).indexOf("\r\n\r\n") + 4;
     this.write(bytes.subarray(0, headEnd));
     if (await this.receivesWithin(earlyResponseMs)) return;
