@@ -33,11 +33,11 @@ export class KeptBytesBudget {
   }
 }
 
-const none = Buffer.alloc(0);
+const none: Buffer = Buffer.alloc(0);
 
 export class KeptBytes {
   readonly #budget: KeptBytesBudget;
-  #buffer = none;
+  #buffer: Buffer = none;
   #stored = 0;
   #length = 0;
 
@@ -55,11 +55,18 @@ export class KeptBytes {
     return this.#buffer.subarray(0, this.#stored);
   }
 
+  /** @param bytes that do not change afterwards: they are not always copied. */
   append(bytes: Buffer): void {
     // Bytes behind a gap would be at a wrong place.
     const isWhole = this.#stored === this.#length;
     this.#length += bytes.length;
     if (!isWhole) return;
+    // Most messages arrive at once.
+    if (this.#stored === 0 && bytes.length <= messageBytesMax && this.#budget.reserve(bytes.length)) {
+      this.#buffer = bytes;
+      this.#stored = bytes.length;
+      return;
+    }
     const end = this.#stored + Math.min(bytes.length, messageBytesMax - this.#stored);
     if (end > this.#buffer.length && !this.#grow(end)) return;
     bytes.copy(this.#buffer, this.#stored, 0, end - this.#stored);
@@ -69,7 +76,8 @@ export class KeptBytes {
   /** Removes the first bytes, and returns them as a message. */
   take(length = this.#length): StoredMessage {
     const [stored, rest] = [this.stored, this.#length - length];
-    const bytes = Buffer.from(stored.subarray(0, length));
+    const bytes =
+      rest === 0 && stored.length === this.#buffer.length ? stored : Buffer.from(stored.subarray(0, length));
     this.#budget.release(this.#buffer.length);
     [this.#buffer, this.#stored, this.#length] = [none, 0, 0];
     if (rest > 0) {
