@@ -55,8 +55,8 @@ export const mutations: Readonly<Record<string, SimulationOptions>> = {
   },
   answersAConflictAsUnchanged: { mutation: instead("conflict", "unchanged") },
   answersAReplayAsAConflict: { mutation: instead("unchanged", "conflict") },
-  takesUnavailableForNotStored: { mutation: instead("unavailable", "conflict") },
-  takesUnavailableForStored: { mutation: instead("unavailable", "created") },
+  treatsUnavailableAsNotStored: { mutation: instead("unavailable", "conflict") },
+  treatsUnavailableAsStored: { mutation: instead("unavailable", "created") },
   mixesUpABatch: { mutation: outcomes((all) => all.toReversed()) },
   forgetsTheLastOfABatch: {
     mutation: outcomes((all) => (all.length > 1 ? all.slice(0, -1) : all)),

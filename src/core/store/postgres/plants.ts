@@ -140,7 +140,7 @@ export class PostgresPlants {
   }
 
   async #commit(pool: HostPool, batch: readonly NewEntry[]): Promise<Outcome[]> {
-    const outcomes = await commitBesideLocks(pool, batch, this.#locked);
+    const outcomes = await commitSkippingLocked(pool, batch, this.#locked);
     if (outcomes.includes("unavailable"))
       this.#onUnavailable("other transactions hold or delete some of its plants, or a trigger skips them");
     return outcomes;
@@ -225,18 +225,18 @@ class LockedIds {
  * Commits a batch while other transactions hold locks on some of its rows: only those plants are `unavailable`, and the
  * others do not wait for them. Safe to repeat. Rejects as commitBatch does, also while the whole table is locked.
  */
-async function commitBesideLocks(
+async function commitSkippingLocked(
   pool: HostPool,
   batch: readonly NewEntry[],
   locked: LockedIds,
 ): Promise<Outcome[]> {
-  const division: Division = { pool, locked, deadline: performance.now() + divideMsMax };
+  const bisection: LockBisection = { pool, locked, deadline: performance.now() + divideMsMax };
   const isSeparate = batch.map(({ plant: { id } }) => !locked.isEmpty && locked.has(id));
   const together = batch.filter((_, index) => !isSeparate[index]);
-  const outcomes = together.length === 0 ? [] : await commitOrDivide(division, together);
+  const outcomes = together.length === 0 ? [] : await commitOrDivide(bisection, together);
   if (together.length === batch.length) return outcomes;
   const separate = await commitParts(
-    division,
+    bisection,
     batch.filter((_, index) => isSeparate[index]).map((entry) => [entry]),
   );
   let [nextTogether, nextSeparate] = [0, 0];
@@ -246,38 +246,41 @@ async function commitBesideLocks(
 }
 
 /** A batch that is committed in parts, until a deadline. */
-interface Division {
+interface LockBisection {
   readonly pool: HostPool;
   readonly locked: LockedIds;
   readonly deadline: number;
 }
 
-async function commitOrDivide(division: Division, batch: readonly NewEntry[]): Promise<Outcome[]> {
-  const { pool } = division;
+async function commitOrDivide(bisection: LockBisection, batch: readonly NewEntry[]): Promise<Outcome[]> {
+  const { pool } = bisection;
   const outcomes = await commitUnlessLocked(pool, batch, batchLockMsMax);
   if (outcomes !== undefined) return outcomes;
   // A lock on the whole table blocks every part; this statement then fails as the batch did.
   const probe = { text: "INSERT INTO plants (id, name) SELECT 0, '' WHERE false" };
   await pool.query(withLockLimit(probe, partLockMsMax));
-  return commitParts(division, halve(batch));
+  return commitParts(bisection, halve(batch));
 }
 
 /** Commits the parts of a batch in order, and halves those that wait for a lock until only the locked rows are left. */
-async function commitParts(division: Division, parts: readonly (readonly NewEntry[])[]): Promise<Outcome[]> {
+async function commitParts(
+  bisection: LockBisection,
+  parts: readonly (readonly NewEntry[])[],
+): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   for (const part of parts) {
-    if (performance.now() > division.deadline) outcomes.push(...part.map(() => "unavailable" as const));
-    else outcomes.push(...(await commitPart(division, part)));
+    if (performance.now() > bisection.deadline) outcomes.push(...part.map(() => "unavailable" as const));
+    else outcomes.push(...(await commitPart(bisection, part)));
   }
   return outcomes;
 }
 
-async function commitPart(division: Division, part: readonly NewEntry[]): Promise<Outcome[]> {
-  const outcomes = await commitUnlessLocked(division.pool, part, partLockMsMax);
+async function commitPart(bisection: LockBisection, part: readonly NewEntry[]): Promise<Outcome[]> {
+  const outcomes = await commitUnlessLocked(bisection.pool, part, partLockMsMax);
   if (outcomes !== undefined) return outcomes;
   const [entry] = part;
-  if (part.length > 1 || entry === undefined) return commitParts(division, halve(part));
-  division.locked.add(entry.plant.id);
+  if (part.length > 1 || entry === undefined) return commitParts(bisection, halve(part));
+  bisection.locked.add(entry.plant.id);
   return ["unavailable"];
 }
 
