@@ -5,13 +5,34 @@ import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { engines } from "../../support/engines.ts";
 import { eventually } from "../../support/eventually.ts";
-import { plantJson } from "../../support/http.ts";
+import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { createStore, RunningServer, run, TemporaryFolder, withStore } from "../../support/server.ts";
 import { mayMount, mounted } from "./mounts.ts";
 
 /** Each starts several processes. */
 setDefaultTimeout(120_000);
+
+test("a limit on the size of files: not ready as soon as a create has failed", async () => {
+  using folder = new TemporaryFolder();
+  await using server = await RunningServer.start({
+    database: `sqlite:${folder.file("plants.db")}`,
+    // In blocks of 512 or 1,024 bytes.
+    under: ["sh", "-c", 'ulimit -f 1000; exec "$@"', "sh"],
+  });
+  const target = { url: server.url, token: await server.createToken() };
+  const admin = await server.adminUrl();
+  const create = async (id: bigint) => (await post(target, plantJson(id, "x".repeat(900)))).status;
+  expect((await fetch(`${admin}/readyz`)).status).toBe(200);
+  let id = 0n;
+  while ((await create(id)) === 200) id++;
+  for (let round = 0; round < 3; round++) {
+    const ready = await fetch(`${admin}/readyz`);
+    expect([ready.status, await create(id)]).toEqual([503, 503]);
+  }
+  const { stdout } = await server.command("export");
+  expect(stdout.trimEnd().split("\n")).toHaveLength(Number(id));
+});
 
 const suite = mayMount() ? describe : describe.skip;
 
