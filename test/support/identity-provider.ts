@@ -224,9 +224,16 @@ export class HandlerWithIdentity implements AsyncDisposable {
   readonly #handler: Handler;
   readonly #keyError: Promise<string>;
   readonly #resources: AsyncDisposableStack;
+  readonly #store: SqliteStore;
 
-  private constructor(handler: Handler, keyError: Promise<string>, resources: AsyncDisposableStack) {
+  private constructor(
+    handler: Handler,
+    store: SqliteStore,
+    keyError: Promise<string>,
+    resources: AsyncDisposableStack,
+  ) {
     this.#handler = handler;
+    this.#store = store;
     this.#keyError = keyError;
     this.#resources = resources;
   }
@@ -270,12 +277,20 @@ export class HandlerWithIdentity implements AsyncDisposable {
       now: () => performance.now(),
       emit: () => undefined,
     });
-    return new HandlerWithIdentity(handler, keyError.promise, resources);
+    return new HandlerWithIdentity(handler, store, keyError.promise, resources);
   }
 
   /** Waits for the first error of the provider's keys, and returns its reason. */
   keysTrouble(): Promise<string> {
     return this.#keyError;
+  }
+
+  /** The name that is stored with each plant as its creator. */
+  async creators(): Promise<(string | null | undefined)[]> {
+    const creators = [];
+    for await (const plants of this.#store.export({ withCreation: true }))
+      creators.push(...plants.map(({ creation }) => creation?.token));
+    return creators;
   }
 
   /** Creates a plant with this token. */

@@ -71,6 +71,17 @@ test("a verified token is rejected exactly from its exp on", async () => {
   expect(await identity.create(other)).toMatchObject({ status: 401, json: expired });
 });
 
+test("a plant is stored with the subject that created it, whichever of its tokens it used", async () => {
+  const key = new SigningKey();
+  await using provider = new KeyServer(key);
+  await using identity = await HandlerWithIdentity.start(provider.issuer);
+  const token = (sub: string, jti: string) => key.sign(claimsOf(provider.issuer, { sub, jti }));
+  const tokens = [token("gardener", "1"), token("botanist", "2"), token("gardener", "3")];
+  for (const each of [...tokens, ...tokens]) expect((await identity.create(each)).status).toBe(200);
+  const creators = (await identity.creators()).toSorted();
+  expect(creators).toEqual(["botanist", "botanist", "gardener", "gardener", "gardener", "gardener"]);
+});
+
 test("keys of more than a megabyte are not read, also where they are compressed", async () => {
   const key = new SigningKey();
   await using provider = new KeyServer(key);
