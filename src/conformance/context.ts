@@ -344,6 +344,16 @@ export class RuleContext {
     return response;
   }
 
+  /** Sends a body that must be rejected for what it is, and not because its id was changed to one that is taken. */
+  async expectInvalid(body: string): Promise<void> {
+    const response = await this.create(body);
+    expectClientError(response);
+    expectThat(
+      (await this.isTaken(response)) !== true,
+      "expected the body to be rejected; its id was changed to one that is taken",
+    );
+  }
+
   /** Sends a body that must be rejected with 400 and an Error. */
   async expectRejected(body: string | Uint8Array, error?: number): Promise<ErrorFields> {
     return expectError(await this.create(body), 400, error);

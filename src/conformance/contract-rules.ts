@@ -168,10 +168,13 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
     sources: [decision("A duplicate member name"), rfc(8259, "4")],
     run: async (check) => {
       const id = check.id();
-      await check.expectCreated(`{"id":1.5,"name":"first","id":${id},"name":"last","\\u0069d":${id}}`, {
-        name: "last",
-      });
-      const body = `{"id":${check.id()},"name":"Monstera","id":1.5}`;
+      await check.expectCreated(
+        `{"id":${check.id()}.5,"name":"first","id":${id},"name":"last","\\u0069d":${id}}`,
+        {
+          name: "last",
+        },
+      );
+      const body = `{"id":${check.id()},"name":"Monstera","id":${check.id()}.5}`;
       expectClientError(await check.create(body));
     },
   },
@@ -277,7 +280,7 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
     sources: [openapi(newPlantSchema), openapi(plantSchema)],
     run: async (check) => {
       for (const body of [`{"id":${check.id()}}`, '{"name":"Monstera"}', "{}"])
-        await check.case(body.replace(/\d+/, "…"), async () => expectClientError(await check.create(body)));
+        await check.case(body.replace(/\d+/, "…"), () => check.expectInvalid(body));
     },
   },
   "member-types": {
@@ -292,14 +295,7 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
             expectClientError(await check.create(`{"id":${check.id()}${rest},"${member}":${other}}`));
           });
       for (const other of ["true", "[1]", "{}", "null"])
-        await check.case(`"id": ${other}`, async () => {
-          const response = await check.create(`{"id":${other},"name":"Monstera"}`);
-          expectClientError(response);
-          expectThat(
-            (await check.isTaken(response)) !== true,
-            "expected the id to be rejected; it was changed to one that is taken",
-          );
-        });
+        await check.case(`"id": ${other}`, () => check.expectInvalid(`{"id":${other},"name":"Monstera"}`));
     },
   },
   "error-members": {

@@ -1,0 +1,79 @@
+// Servers that follow only the contract, or do so in their own way: the verdicts of a run are those of the next one.
+
+import { expect, test } from "bun:test";
+import { checkConformance, reportText, rulesNamed } from "../../support/conformance.ts";
+
+const token = "token";
+
+interface Habits {
+  /** Ids are cut and clamped to int64, and 0 if there is none. */
+  readonly clampsIds?: boolean;
+  /** The status of an invalid body; that of a conflict is always 400. */
+  readonly invalidStatus?: number;
+}
+
+/** A service in memory: a duplicate id is 400, whatever it holds. */
+function serveBare({ clampsIds = false, invalidStatus = 400 }: Habits) {
+  const taken = new Set<number>();
+  const error = (status: number) => Response.json({ error: status, message: "an error" }, { status });
+  return Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: async (request) => {
+      if (request.headers.get("authorization") !== `Bearer ${token}`) return error(401);
+      const body = await request.json().catch(() => undefined);
+      const { id = clampsIds ? 0 : undefined, name, tag } = (body ?? {}) as Record<string, unknown>;
+      if (typeof id !== "number" || typeof name !== "string" || (tag ?? "") !== `${tag ?? ""}`)
+        return error(invalidStatus);
+      if (!clampsIds && !Number.isInteger(id)) return error(invalidStatus);
+      const stored = clampsIds ? Math.max(-(2 ** 63), Math.min(2 ** 63, Math.trunc(id))) : id;
+      if (taken.has(stored)) return error(400);
+      taken.add(stored);
+      return Response.json({ name, tag });
+    },
+  });
+}
+
+test.each<[name: string, habits: Habits]>([
+  ["ids as doubles", {}],
+  ["ids as doubles, and 422 for what is invalid", { invalidStatus: 422 }],
+  ["ids that are changed to int64, and 422 for what is invalid", { clampsIds: true, invalidStatus: 422 }],
+])("three runs on a server with %s have the same verdicts", async (_, habits) => {
+  await using server = serveBare(habits);
+  const outcomes = [];
+  for (let run = 0; run < 3; run++) {
+    const { results } = await checkConformance({ url: server.url.href, token });
+    outcomes.push(Object.fromEntries(results.map(({ rule, outcome }) => [rule.id, outcome])));
+  }
+  expect(outcomes[1]).toEqual(outcomes[0]);
+  expect(outcomes[2]).toEqual(outcomes[0]);
+  expect(outcomes[0]).toMatchObject({
+    "contract.create-with-tag": "holds",
+    "ids.limits": "holds",
+    "ids.beyond-53-bits": "fails",
+    "ids.above-range": "fails",
+    "contract.required-members": habits.clampsIds ? "fails" : "holds",
+    "ids.fraction": habits.clampsIds ? "fails" : "holds",
+    "ids.exact-fraction": "fails",
+    "contract.error-members": habits.invalidStatus === 422 ? "skipped" : "holds",
+    "idempotence.rejected-not-stored": "holds",
+  });
+});
+
+test("a server that is busy at times is waited for, also within a connection", async () => {
+  let requests = 0;
+  await using server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: async (request) => {
+      const { name } = (await request.json().catch(() => ({}))) as { name?: string };
+      if (++requests % 5 === 3) return new Response("busy", { status: 503, headers: { "Retry-After": "0" } });
+      if (name === undefined) return Response.json({ error: 400, message: "no name" }, { status: 400 });
+      return Response.json({ name });
+    },
+  });
+  const rules = rulesNamed("contract.create-without-tag", "http.connection-close", "http.request-in-parts");
+  const report = await checkConformance({ url: server.url.href, token }, { rules });
+  if (report.results.some(({ outcome }) => outcome !== "holds")) throw new Error(reportText(report));
+  expect(requests).toBeGreaterThan(rules.length + 3);
+});
