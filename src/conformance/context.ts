@@ -5,7 +5,7 @@ import { type Address, Connection, type ConnectionLimits, isSentInParts } from "
 import { deferred } from "./deferred.ts";
 import type { IdSource } from "./ids.ts";
 import { type HttpResponse, headerOf, type ResponseProblem } from "./response-parser.ts";
-import { RuleBusy, RuleSkipped, RuleViolation } from "./rule.ts";
+import { RuleBusy, RuleSkipped, RuleViolation } from "./rule-ends.ts";
 
 /** A server under test. */
 export interface Target extends Address {

@@ -11,7 +11,8 @@ import {
   plantJson,
 } from "./context.ts";
 import type { HttpResponse } from "./response-parser.ts";
-import { decision, openapi, type Rule, RuleSkipped, RuleViolation, rfc, rulesOf } from "./rule.ts";
+import { decision, openapi, type Rule, rfc, rulesOf } from "./rule.ts";
+import { RuleSkipped, RuleViolation } from "./rule-ends.ts";
 
 const operation = "paths./plants.post";
 const response200 = `${operation}.responses.200`;

@@ -13,7 +13,8 @@ import {
   type RuleContext,
 } from "./context.ts";
 import type { HttpResponse } from "./response-parser.ts";
-import { decision, openapi, type Rule, RuleSkipped, rfc, rulesOf } from "./rule.ts";
+import { decision, openapi, type Rule, rfc, rulesOf } from "./rule.ts";
+import { RuleSkipped } from "./rule-ends.ts";
 
 const responses = "paths./plants.post.responses";
 const unauthorized = openapi("components.responses.Unauthorized");

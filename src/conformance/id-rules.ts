@@ -1,7 +1,8 @@
 // Rules of ids: every int64 is an id of its own, exact to the last digit, and nothing else is an id.
 
 import { expectClientError, expectPlant, plantJson, type RuleContext } from "./context.ts";
-import { decision, openapi, type Rule, RuleSkipped, rfc, rulesOf } from "./rule.ts";
+import { decision, openapi, type Rule, rfc, rulesOf } from "./rule.ts";
+import { RuleSkipped } from "./rule-ends.ts";
 
 const idSchema = openapi("components.schemas.NewPlant");
 const idDecision = decision("`id`");

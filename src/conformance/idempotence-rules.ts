@@ -9,7 +9,8 @@ import {
   plantJson,
   type RuleContext,
 } from "./context.ts";
-import { decision, openapi, type Rule, RuleSkipped, rfc, rulesOf } from "./rule.ts";
+import { decision, openapi, type Rule, rfc, rulesOf } from "./rule.ts";
+import { RuleSkipped } from "./rule-ends.ts";
 
 const sameAgain = decision("The same id with the same content again");
 const conflicting = decision("The same id with different content");

@@ -11,7 +11,8 @@ import {
   type Target,
 } from "./context.ts";
 import { type IdRange, IdSource } from "./ids.ts";
-import { type Rule, RuleBusy, RuleSkipped, RuleViolation } from "./rule.ts";
+import type { Rule } from "./rule.ts";
+import { RuleBusy, RuleSkipped, RuleViolation } from "./rule-ends.ts";
 
 /** A rule that fails, and is in the baseline, is a known failure. */
 export type Outcome = "holds" | "fails" | "known" | "skipped";

@@ -1,7 +1,7 @@
 // Forced outcomes: a handler before that of the server, which gives a request the outcome that its Prefer field or a rule asks
 // for, in place of what the server would do or after it.
 
-import type { Caller } from "../core/auth/authenticator.ts";
+import type { Caller } from "../core/auth/caller.ts";
 import { ApiError, type ErrorCode } from "../core/contract/errors.ts";
 import { type NewPlant, type Plant, parseNewPlant } from "../core/contract/plant.ts";
 import { type BodyLimits, BodyReader } from "../core/http/body-reader.ts";

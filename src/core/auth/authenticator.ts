@@ -1,22 +1,10 @@
 // Authentication of a request: its Authorization header in, the caller or an ApiError out.
 
 import { ApiError } from "../contract/errors.ts";
+import type { AuthResult } from "./caller.ts";
 import type { JwtVerifier } from "./jwt-verifier.ts";
 import { tokenPrefix } from "./token.ts";
 import { type TokenCache, unknownToken } from "./token-cache.ts";
-
-/** The client that a request is from. */
-export interface Caller {
-  /** The same for all tokens of one caller, and unique to it: limits are counted by this key. */
-  readonly key: string;
-  /** The name that operators see: the token's name, or the subject at the identity provider. */
-  readonly name: string;
-  /** The key that is stored with the plants that it creates; null if it is unknown. */
-  readonly creator: number | null;
-}
-
-/** The caller, or the error to respond with: missingToken, invalidToken or unavailable. */
-export type AuthResult = Caller | ApiError;
 
 /** RFC 9110, section 11.1: the scheme is case-insensitive. */
 const bearerScheme = /^bearer(?: +|$)/i;

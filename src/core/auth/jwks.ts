@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
 import { isConfidential } from "../loopback.ts";
 import { errorMessage } from "../operator-error.ts";
-import type { Caller } from "./authenticator.ts";
+import type { Caller } from "./caller.ts";
 
 /** Where the keys are: at an address, or where the issuer's metadata say. */
 export interface KeySource {

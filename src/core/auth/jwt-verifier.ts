@@ -2,7 +2,7 @@
 
 import { errors, type JWTPayload, type JWTVerifyResult, jwtVerify } from "jose";
 import { type ApiError, invalidToken, unavailable } from "../contract/errors.ts";
-import type { AuthResult, Caller } from "./authenticator.ts";
+import type { AuthResult, Caller } from "./caller.ts";
 import { JwksCache, type JwksIntervals, type KeySet, type KeySource, type VerifiedToken } from "./jwks.ts";
 import { hashToken } from "./token.ts";
 

@@ -9,7 +9,7 @@ import {
   type TokenUse,
 } from "../store/token-store.ts";
 import { withinTime } from "../time-limit.ts";
-import type { AuthResult, Caller } from "./authenticator.ts";
+import type { AuthResult, Caller } from "./caller.ts";
 import { activeUntil, hashToken } from "./token.ts";
 
 /** The interval between polls. A change made elsewhere is promised to take effect within 2 seconds. */

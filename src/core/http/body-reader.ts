@@ -1,7 +1,7 @@
 // The body of a request: its media type, its buffer, and the limits of bytes and time within which it is read.
 
 import { MIMEType } from "node:util";
-import type { Caller } from "../auth/authenticator.ts";
+import type { Caller } from "../auth/caller.ts";
 import { ApiError, unavailable } from "../contract/errors.ts";
 import { SharedBudget } from "../store/fair-share.ts";
 

@@ -1,7 +1,7 @@
 // One request of the public listener, from its arrival to its one response. The time-out of its body, the queue and the
 // commit settle this same object, and the first of them wins.
 
-import type { Caller } from "../auth/authenticator.ts";
+import type { Caller } from "../auth/caller.ts";
 import { ApiError, statusOf, unavailable } from "../contract/errors.ts";
 import { conflictError, type NewPlant } from "../contract/plant.ts";
 import type { Clock, Emit, Result } from "../observability/server-event.ts";

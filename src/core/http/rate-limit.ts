@@ -1,6 +1,6 @@
 // The rate limit of each caller, and its RateLimit fields (draft-ietf-httpapi-ratelimit-headers-11).
 
-import type { Caller } from "../auth/authenticator.ts";
+import type { Caller } from "../auth/caller.ts";
 import { ApiError } from "../contract/errors.ts";
 import type { Clock } from "../observability/server-event.ts";
 

@@ -4,17 +4,11 @@ import { accessSync, closeSync, constants, existsSync, openSync } from "node:fs"
 import { dirname, resolve } from "node:path";
 import { OperatorError } from "../../operator-error.ts";
 import type { OpenMode } from "../plant-store.ts";
-import { Database, SQLiteError } from "./driver.ts";
+import { Database, lockWaitMs, SQLiteError } from "./driver.ts";
 import { isFailedFsync, recoverFromFailure, writeFailureMarker } from "./errors.ts";
 import { assertOnePath, fileId, fsyncDirectory } from "./files.ts";
 import { migrate, newestVersion, schemaVersion } from "./migrations.ts";
 import { assertOwnWal } from "./overwritten-files.ts";
-
-/** How long a statement waits for a lock that another process holds. */
-export const lockWaitMs = 2_000;
-
-/** How long an operator's transaction waits beside a server that commits without a pause. */
-const immediateWaitMs = 10_000;
 
 /** A WAL that grew during a long export or backup is truncated to this size when it is restarted. */
 export const walBytesKept = 64 * 2 ** 20;
@@ -135,38 +129,5 @@ function assertStore(database: Database, path: string, mode: OpenMode): void {
     throw new OperatorError(
       `${path} has schema version ${version}, but this program needs ${newestVersion}; run "plantstore migrate" first`,
     );
-  }
-}
-
-/**
- * Runs one change of an operator in an immediate transaction. A busy server releases the write lock for some 100 µs
- * between two commits, which SQLite's busy handler, with pauses of up to 100 ms, seldom meets; so the lock is tried every
- * millisecond. Throws an OperatorError if the store cannot be changed now.
- */
-export function runImmediateTransaction<T>(database: Database, change: () => T): T {
-  try {
-    return retryWhileBusy(database, change);
-  } catch (error) {
-    if (!(error instanceof SQLiteError) || isFailedFsync(error)) throw error;
-    throw new OperatorError(`the store could not be changed: ${error.message}; fix the cause, and try again`);
-  }
-}
-
-function retryWhileBusy<T>(database: Database, change: () => T): T {
-  const transaction = database.transaction(change);
-  const deadline = performance.now() + immediateWaitMs;
-  database.run("PRAGMA busy_timeout = 0");
-  try {
-    for (;;) {
-      try {
-        return transaction.immediate();
-      } catch (error) {
-        const isBusy = error instanceof SQLiteError && error.code === "SQLITE_BUSY";
-        if (!isBusy || performance.now() > deadline) throw error;
-        Bun.sleepSync(1);
-      }
-    }
-  } finally {
-    database.run(`PRAGMA busy_timeout = ${lockWaitMs}`);
   }
 }

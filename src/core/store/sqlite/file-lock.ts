@@ -1,8 +1,7 @@
 // Locks a database file, so that no other process has it open.
 
 import { OperatorError } from "../../operator-error.ts";
-import { lockWaitMs } from "./connection.ts";
-import { Database } from "./driver.ts";
+import { Database, lockWaitMs } from "./driver.ts";
 import { isLocked } from "./errors.ts";
 import { fileId, isEmpty } from "./files.ts";
 

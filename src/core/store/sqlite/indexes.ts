@@ -7,8 +7,8 @@ import {
   type OnIndexProgress,
   type PlantIndexes,
 } from "../plant-reader.ts";
-import { runImmediateTransaction } from "./connection.ts";
 import type { Database } from "./driver.ts";
+import { runImmediateTransaction } from "./immediate-transaction.ts";
 
 interface Index {
   /** Its entries in sqlite_schema: the first alone is an index of an earlier version. */

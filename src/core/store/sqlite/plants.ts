@@ -19,9 +19,9 @@ import {
   type Outcome,
   type StoredPlant,
 } from "../plant-store.ts";
-import { runImmediateTransaction } from "./connection.ts";
 import type { Database } from "./driver.ts";
 import { batchFailure } from "./errors.ts";
+import { runImmediateTransaction } from "./immediate-transaction.ts";
 import { Wal } from "./wal.ts";
 
 export type PlantRow = PlantColumns & { readonly id: bigint };

@@ -1,9 +1,9 @@
 // Runs the statements of a SqlConnection in the thread that has the database.
 
 import { type SqlStatement, SqlTimeout, type SqlValue } from "../sql-connection.ts";
-import { runImmediateTransaction } from "./connection.ts";
 import type { Database } from "./driver.ts";
 import { readError } from "./errors.ts";
+import { runImmediateTransaction } from "./immediate-transaction.ts";
 
 /** See SqlConnection. */
 export const inTime = "in_time()";

@@ -1,8 +1,8 @@
 // Runs the statements on the tokens on SQLite.
 
 import { SqlTokens, type SqlWork } from "../sql-tokens.ts";
-import { runImmediateTransaction } from "./connection.ts";
 import type { Database } from "./driver.ts";
+import { runImmediateTransaction } from "./immediate-transaction.ts";
 import { runStatement } from "./sql-statements.ts";
 
 export class SqliteTokens extends SqlTokens {

@@ -4,8 +4,8 @@ import { statSync } from "node:fs";
 import type { OnUnavailable } from "../plant-store.ts";
 import { type Checkpoint, checkpoint } from "./checkpoint.ts";
 import type { CheckpointSignals } from "./checkpoint-signals.ts";
-import { lockWaitMs, walBytesKept } from "./connection.ts";
-import type { Database } from "./driver.ts";
+import { walBytesKept } from "./connection.ts";
+import { type Database, lockWaitMs } from "./driver.ts";
 import { batchFailure } from "./errors.ts";
 import type { OverwriteCheck } from "./overwritten-files.ts";
 

@@ -1,0 +1,16 @@
+// The client that a request is from, or why it is not accepted.
+
+import type { ApiError } from "../contract/errors.ts";
+
+/** The client that a request is from. */
+export interface Caller {
+  /** The same for all tokens of one caller, and unique to it: limits are counted by this key. */
+  readonly key: string;
+  /** The name that operators see: the token's name, or the subject at the identity provider. */
+  readonly name: string;
+  /** The key that is stored with the plants that it creates; null if it is unknown. */
+  readonly creator: number | null;
+}
+
+/** The caller, or the error to respond with: missingToken, invalidToken or unavailable. */
+export type AuthResult = Caller | ApiError;

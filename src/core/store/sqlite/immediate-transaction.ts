@@ -1,0 +1,41 @@
+// A change of an operator beside a busy server.
+
+import { OperatorError } from "../../operator-error.ts";
+import { type Database, lockWaitMs, SQLiteError } from "./driver.ts";
+import { isFailedFsync } from "./errors.ts";
+
+/** How long an operator's transaction waits beside a server that commits without a pause. */
+const immediateWaitMs = 10_000;
+
+/**
+ * Runs one change of an operator in an immediate transaction. A busy server releases the write lock for some 100 µs
+ * between two commits, which SQLite's busy handler, with pauses of up to 100 ms, seldom meets; so the lock is tried every
+ * millisecond. Throws an OperatorError if the store cannot be changed now.
+ */
+export function runImmediateTransaction<T>(database: Database, change: () => T): T {
+  try {
+    return retryWhileBusy(database, change);
+  } catch (error) {
+    if (!(error instanceof SQLiteError) || isFailedFsync(error)) throw error;
+    throw new OperatorError(`the store could not be changed: ${error.message}; fix the cause, and try again`);
+  }
+}
+
+function retryWhileBusy<T>(database: Database, change: () => T): T {
+  const transaction = database.transaction(change);
+  const deadline = performance.now() + immediateWaitMs;
+  database.run("PRAGMA busy_timeout = 0");
+  try {
+    for (;;) {
+      try {
+        return transaction.immediate();
+      } catch (error) {
+        const isBusy = error instanceof SQLiteError && error.code === "SQLITE_BUSY";
+        if (!isBusy || performance.now() > deadline) throw error;
+        Bun.sleepSync(1);
+      }
+    }
+  } finally {
+    database.run(`PRAGMA busy_timeout = ${lockWaitMs}`);
+  }
+}
