@@ -11,7 +11,7 @@ import type { FuzzTarget } from "./target.ts";
 
 /** The token that is accepted. Always the same one, so that a saved input gives the same result in every run. */
 const token = `pst_${"fuzz".repeat(10)}AAA`;
-const caller = { key: hashToken(token), name: "fuzz" };
+const caller = { key: hashToken(token), name: "fuzz", creator: 1 };
 
 const folder = new TemporaryFolder();
 const database = openDatabase(folder.file("plants.db"), "create");

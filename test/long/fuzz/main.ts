@@ -16,7 +16,7 @@ const { values } = parseArgs({
   },
 });
 
-instrument(/\/src\/(?:contract\/(?:plant|json-scanner|int64|utf8)|auth\/authenticator)\.ts$/);
+instrument(/\/src\/core\/(?:contract\/(?:plant|json-scanner|int64|utf8)|auth\/authenticator)\.ts$/);
 const { target: body } = await import("./body-target.ts");
 const { target: authorization } = await import("./authorization-target.ts");
 
