@@ -2,7 +2,7 @@
 
 import { OperatorError } from "../../operator-error.ts";
 import { type SqlConnection, type SqlStatement, type SqlValue, sqlMsMaxDefault } from "../sql-connection.ts";
-import { inTime, type SqlCall } from "./sql-statements.ts";
+import { inTime, type SqlCall } from "./sql-call.ts";
 import type { SqlWorker } from "./sql-worker.ts";
 import { WorkerClient } from "./worker-rpc.ts";
 

@@ -4,16 +4,9 @@ import { type SqlStatement, SqlTimeout, type SqlValue } from "../sql-connection.
 import type { Database } from "./driver.ts";
 import { readError } from "./errors.ts";
 import { runImmediateTransaction } from "./immediate-transaction.ts";
+import { inTime, type SqlCall } from "./sql-call.ts";
 
-/** See SqlConnection. */
-export const inTime = "in_time()";
-
-/** The statements of one call, as they are sent to the thread. */
-export interface SqlCall {
-  readonly statements: readonly SqlStatement[];
-  readonly isTransaction: boolean;
-  readonly msMax: number;
-}
+export type { SqlCall };
 
 /** Runs calls on one database. */
 export class SqlRunner {
