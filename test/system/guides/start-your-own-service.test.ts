@@ -56,18 +56,6 @@ test("every block is a script, its output, a diff or a file, and every step is o
   expect(steps).toEqual([...listed.map(String), "Run the suite"]);
 });
 
-test("the files of the engine have the lines that the table says", () => {
-  const rows = rowsOf(guide, /^\| \[\w+\.ts\]/);
-  const lines = rows.map(([link = ""]) => {
-    const file = /\((.+)\)/.exec(link)?.[1] ?? "";
-    return (
-      readFileSync(new URL(`../../../docs/guides/${file}`, import.meta.url), "utf8").split("\n").length - 1
-    );
-  });
-  expect(rows.map(([, count]) => Number(count))).toEqual(lines);
-  expect(rows.length).toBe(4);
-});
-
 function suite(): void {
   const resources = new AsyncDisposableStack();
   const folder = resources.use(new TemporaryFolder());
