@@ -34,7 +34,7 @@ export class ControlError extends Error {
 
 /** A request to a route. */
 interface ControlRequest {
-  /** Of the path: `{id}` is the property id, decoded. */
+  /** The parameters in the path: `{id}` is the property id, decoded. */
   readonly parameters: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   /** Header fields, and the signal that is aborted when the client disconnects. */
@@ -60,7 +60,7 @@ export interface SandboxPart {
   describe?(): Readonly<Record<string, unknown>>;
 }
 
-/** Who may use control. */
+/** Decides who may use control. */
 export interface ControlAccess {
   /** Host names beside addresses and localhost. */
   readonly names: readonly string[];

@@ -108,7 +108,7 @@ function isOfType(value: unknown, schema: Schema): boolean {
   }
 }
 
-/** What a value must be, such as "an integer from 1 to 100". */
+/** Says what a value must be, such as "an integer from 1 to 100". */
 function describeSchema(schema: Schema): string {
   const { type, format, minimum, maximum, examples, minItems, maxItems } = schema;
   const example = examples === undefined ? "" : `, such as ${JSON.stringify(examples[0])}`;

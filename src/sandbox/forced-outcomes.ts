@@ -225,7 +225,7 @@ function toResponse({ status, headers = {}, body }: ForcedResponse): Response {
   return new Response(hasBody ? text : null, { status, headers: fields });
 }
 
-/** The same request with another body, and with the length that it is to have. */
+/** A copy of a request with another body, and with a Content-Length that need not be that of the body. */
 function withBody(request: Request, body: string | Uint8Array<ArrayBuffer>, length?: number): Request {
   const headers = new Headers(request.headers);
   if (length !== undefined) {

@@ -136,7 +136,7 @@ function parseHead(head: Buffer): { first: string; headers: Fields | undefined }
 /** RFC 9112, section 5. Neither whitespace before the colon nor a folded line. */
 const fieldName = /^[!#$%&'*+.^_`|~\w-]+$/;
 
-/** With the lookbehind the time is linear: without it a search starts at each of many blanks, 1.7 s for 60,000 of them. */
+/** The lookbehind makes the time linear: without it a search starts at each of many blanks, 1.7 s for 60,000. */
 const trailingBlanks = /(?<![ \t])[ \t]+$/;
 
 /** The name as it was sent, and the value without the spaces and tabs around it; undefined if the line is not a field. */

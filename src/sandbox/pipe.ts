@@ -24,7 +24,7 @@ export interface PipeOptions {
   readonly log: Pick<RequestLog, "add">;
 }
 
-/** What happens to a response on its way to the client. */
+/** A change to a response on its way to the client. */
 export interface WireEffect {
   /** Changes the bytes, and says how the response ends; without it they are sent as they are. */
   readonly change?: ((response: Buffer) => ChangedResponse) | undefined;
@@ -137,7 +137,7 @@ export class Pipe {
 class Outlet {
   socket: Socket<Connection> | undefined;
   readonly #onChange: () => void;
-  /** What the socket has not taken: less than what was read at once from the other side, which is paused then. */
+  /** Bytes that the socket has not taken: less than one read of the other side, which is paused then. */
   #waiting: Buffer[] = [];
   #isEnding = false;
   #onFlushed: (() => void) | undefined;

@@ -11,7 +11,7 @@ export const logBytesMax = 64 * 2 ** 20;
 /** How the response to a request ended. */
 export type Ending = "complete" | "clientAborted" | "dropped" | "truncated" | "notHttp";
 
-/** What forced an outcome on a request. */
+/** The rule or the preferences that forced an outcome on a request. */
 export type ForcedBy = { readonly rule: string } | { readonly prefer: string };
 
 /** A request that has ended, and its response. */
@@ -23,7 +23,7 @@ export interface RecordedRequest {
   readonly startedAt: number;
   readonly durationMs: number;
   readonly request: StoredMessage;
-  /** Of no bytes where none was sent. */
+  /** Empty where none was sent. */
   readonly response: StoredMessage;
   readonly forced: ForcedBy | undefined;
   readonly ended: Ending;

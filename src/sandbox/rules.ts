@@ -5,15 +5,15 @@ import { assertDescribed, InvalidValueError, invalidValue } from "./described-js
 import { type Delay, type Distribution, errorCodes, examples, type Outcome } from "./outcome.ts";
 import { SeededRandom } from "./seeded-random.ts";
 
-/** What a request must have; all of it. */
+/** The conditions of a rule, all of which must hold. */
 interface Match {
   readonly method?: string;
-  /** By their names in lower case; of repeated fields the values, joined by ", ". */
+  /** Values by names in lower case. The values of a repeated field are joined by ", ". */
   readonly headers?: Readonly<Record<string, string>>;
   readonly id?: bigint;
   readonly name?: string;
   readonly tag?: string;
-  /** Of the requests for which all else matches: from 0 to 1. */
+  /** The share of the requests for which all else matches, from 0 to 1. */
   readonly share?: number;
 }
 
@@ -25,7 +25,7 @@ interface Rule {
   /** The number of requests that it is applied to; undefined for all. */
   readonly times: number | undefined;
   readonly outcome: Outcome;
-  /** As it was added, for those who read it back. */
+  /** The rule as it was sent, for clients that read it back. */
   readonly source: Readonly<Record<string, unknown>>;
   /** The number of requests that it was applied to. */
   applied: number;

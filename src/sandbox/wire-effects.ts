@@ -1,4 +1,4 @@
-// What a forced outcome does to the bytes of a response.
+// Changes the bytes of a response as a forced outcome says.
 
 import { contentLength, findHeadEnd, findInterimEnd } from "./message.ts";
 import type { Outcome } from "./outcome.ts";

@@ -22,12 +22,12 @@ const number = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 /** One that a JavaScript number may not hold exactly. */
 const longInteger = /^-?\d{16,}$/;
 
-/** As JSON.parse, but an integer beyond the safe integers is a bigint. */
+/** Parses JSON as JSON.parse does, but an integer beyond the safe integers is a bigint. */
 export function parseExactJson(text: string): unknown {
   return JSON.parse(wrapLongIntegers(text), unwrap);
 }
 
-/** As JSON.stringify, but a bigint is a number with its exact digits. */
+/** Writes JSON as JSON.stringify does, but a bigint is a number with its exact digits. */
 export function toExactJson(value: unknown): string {
   if (typeof value === "bigint") return String(value);
   // A function or a symbol has no JSON.

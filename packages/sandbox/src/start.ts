@@ -108,7 +108,7 @@ function openSeeds(plants: readonly SeedPlant[]): number {
   return descriptor;
 }
 
-/** Of Linux, without O_DIRECTORY, which differs between architectures; Node does not name it. */
+/** The flag of Linux, without O_DIRECTORY, which differs between architectures; Node does not name it. */
 const O_TMPFILE = 0o20000000;
 
 function openUnnamedFile(): number {
@@ -154,7 +154,7 @@ async function waitUntilReady(
 /** The ready file. Without the admin listener there is no address of control. */
 type ReadyState = Omit<Addresses, "controlUrl"> & { readonly controlUrl: string | null };
 
-/** What the ready file has; undefined while there is none. */
+/** Reads the ready file; undefined while there is none. */
 function readAddresses(readyFile: string): ReadyState | undefined {
   try {
     return JSON.parse(readFileSync(readyFile, "utf8"));

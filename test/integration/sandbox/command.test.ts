@@ -48,7 +48,7 @@ describe("a start", () => {
     expect(await commandError(["sandbox", "--token", "two words"])).toEqual({
       exitCode: 2,
       stderr:
-        'plantstore: --token: "two words" is not a bearer token: letters, digits and the characters - . _ ~ + /\n',
+        "plantstore: --token: the value is not a bearer token: letters, digits and the characters - . _ ~ + /\n",
     });
   });
 
