@@ -43,7 +43,7 @@ export async function serve(config: ServeConfig): Promise<void> {
   const now = performance.now.bind(performance);
   await using ownProcess = await ServerProcess.start(config, now);
   const store = await openStoreUnlessStopped(config, ownProcess);
-  if (store === undefined) return ownProcess.waitForStop();
+  if (store === undefined) return await ownProcess.waitForStop();
   ownProcess.resources.defer(() => store.close());
 
   const console = createConsole(config, {
