@@ -370,7 +370,7 @@ const cells: readonly Cell[] = [
     commands: ["import wrong.ndjson"],
     when: "the name of the report is a hard link to the store",
     outcome: "exit code 1 before anything is imported, and it is not changed",
-    expected: { exitCode: 1, says: "is not the report of an import" },
+    expected: { exitCode: 1, says: "has 2 hard links" },
     before: (folder) => {
       linkSync(`${folder}/plantstore.db`, `${folder}/wrong.ndjson.rejected.ndjson`);
       return undefined;
