@@ -59,6 +59,9 @@ const insertRowsMax = Math.floor(60_000 / perRow);
 
 const uniqueViolation = "23505";
 
+/** How often a plant of a batch is inserted that is neither created nor found. */
+const insertAttemptsMax = 5;
+
 /** How long a batch waits for a row that an uncommitted transaction has inserted, changed or deleted. */
 const batchLockMsMax = 1_000;
 
@@ -308,15 +311,30 @@ function halve(batch: readonly NewEntry[]): (readonly NewEntry[])[] {
  * Commits a batch. Safe to repeat. Rejects with PostgreSQL's error, see classifyError.
  *
  * @param lockMs how long each of its statements may wait for a lock.
+ * @param attempts how often a plant is inserted that is neither created nor found: another transaction has deleted it in
+ * between, or a trigger skips it each time. Then it is `unavailable`, and the others of the batch are not.
  */
-async function commitBatch(pool: HostPool, batch: readonly NewEntry[], lockMs: number): Promise<Outcome[]> {
+async function commitBatch(
+  pool: HostPool,
+  batch: readonly NewEntry[],
+  lockMs: number,
+  attempts = insertAttemptsMax,
+): Promise<Outcome[]> {
   // Two batches that lock their rows in the same order cannot deadlock.
   const rows = isAscending(batch) ? batch : withoutDuplicates(batch.toSorted(byId));
   const result = await (rows.length < copyRowsMin ? insertAll : copyAll)(pool, rows, lockMs);
-  if (result !== "allCreated") return toOutcomes(batch, rows, result);
   // A shortcut without sets and maps of bigints, which cost as much as the COPY.
-  if (rows.length === batch.length) return batch.map(() => "created");
-  return toOutcomes(batch, rows, { createdIds: toIds(rows), stored: new Map() });
+  if (result === "allCreated" && rows.length === batch.length) return batch.map(() => "created");
+  const outcomes = toOutcomes(
+    batch,
+    rows,
+    result === "allCreated" ? { createdIds: toIds(rows), stored: new Map() } : result,
+  );
+  const missing = batch.filter((_, index) => outcomes[index] === undefined);
+  const retried =
+    missing.length === 0 || attempts === 1 ? [] : await commitBatch(pool, missing, lockMs, attempts - 1);
+  let next = 0;
+  return outcomes.map((outcome) => outcome ?? retried[next++] ?? "unavailable");
 }
 
 function isAscending(batch: readonly NewEntry[]): boolean {
@@ -333,19 +351,19 @@ function withoutDuplicates(sorted: readonly NewEntry[]): NewEntry[] {
   return sorted.filter(({ plant }, index) => plant.id !== sorted[index - 1]?.plant.id);
 }
 
+/** The outcome of each plant; undefined if it was neither created nor found. */
 function toOutcomes(
   batch: readonly NewEntry[],
   rows: readonly NewEntry[],
   { createdIds, stored }: InsertResult,
-): Outcome[] {
+): (Outcome | undefined)[] {
   const rowById = new Map(rows.map(({ plant }) => [plant.id, plant]));
   return batch.map(({ plant }) => {
     const isCreated = createdIds.has(plant.id);
     const row = rowById.get(plant.id);
     if (isCreated && row === plant) return "created";
     const found = isCreated ? row : stored.get(plant.id);
-    // A trigger has skipped it, or another transaction has deleted it in between; the others of the batch are stored.
-    return found === undefined ? "unavailable" : compareWithStored(found, plant);
+    return found && compareWithStored(found, plant);
   });
 }
 
