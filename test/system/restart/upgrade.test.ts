@@ -28,9 +28,9 @@ const plants = [
 
 const newestVersions: Readonly<Record<string, number>> = { sqlite: newestSqlite, postgres: newestPostgres };
 
-/** A released version of the schema. */
-type OldVersion = 1 | 2 | 3;
-const oldVersions: readonly OldVersion[] = [1, 2, 3];
+/** A version of the schema; the newest, too, so that the next migration finds a store of it. */
+type OldVersion = 1 | 2 | 3 | 4;
+const oldVersions: readonly OldVersion[] = [1, 2, 3, 4];
 
 /** Loads a store into an address where there is none. */
 const load: Readonly<Record<string, (database: string, version: OldVersion) => Promise<void>>> = {
