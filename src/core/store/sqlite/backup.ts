@@ -1,4 +1,5 @@
-// Backup and restore: copies a store to a file while servers write to it, and replaces a store with such a file.
+// Backup and restore: copies a store to a file while servers write to it, and replaces a store with
+// such a file.
 
 import { accessSync, constants, copyFileSync, existsSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
@@ -33,8 +34,9 @@ import { countPlants } from "./plants.ts";
 import { PrivateFolder } from "./private-folder.ts";
 
 /**
- * Copies a store to a file: one snapshot, verified and on stable storage before it gets the file's name, and without any
- * file beside it that SQLite would replay into it. Throws an OperatorError if that is not possible.
+ * Copies a store to a file: one snapshot, verified and on stable storage before it gets the file's
+ * name, and without any file beside it that SQLite would replay into it. Throws an OperatorError if
+ * that is not possible.
  */
 export function backUp(path: string, file: string, overwrite: boolean): StoreSize {
   try {
@@ -71,7 +73,10 @@ export function backUp(path: string, file: string, overwrite: boolean): StoreSiz
   }
 }
 
-/** Throws if the files beside a target show that it is a store, or if it exists and may not be overwritten. */
+/**
+ * Throws if the files beside a target show that it is a store, or if it exists and may not be
+ * overwritten.
+ */
 function assertNotStore(target: string, file: string, overwrite: boolean): void {
   const [sidecar] = storeFilesAt(target);
   if (sidecar !== undefined)
@@ -92,7 +97,10 @@ function assertClosedBackup(target: string, file: string): void {
   }
 }
 
-/** Throws unless a database is a backup. A backup is not in WAL mode; a store is from its first opening on, also while it is closed. */
+/**
+ * Throws unless a database is a backup. A backup is not in WAL mode; a store is from its first
+ * opening on, also while it is closed.
+ */
 function assertBackup(database: Database, file: string): void {
   if (!isPlantStore(database))
     throw new OperatorError(`${file} is an SQLite database, but not a plant store; name another file`);
@@ -103,7 +111,9 @@ function assertBackup(database: Database, file: string): void {
     );
 }
 
-/** Copies a store to an empty file, and returns the least number of plants that the copy must have. */
+/**
+ * Copies a store to an empty file, and returns the least number of plants that the copy must have.
+ */
 function copyStore(path: string, copy: string): number {
   const isImmutable = isReadOnlyAndClosed(path);
   const before = fileVersion(path);
@@ -126,12 +136,16 @@ function copyStore(path: string, copy: string): number {
 function openSource(path: string, isImmutable: boolean): Database {
   if (isImmutable)
     return new Database(`${pathToFileURL(resolvedPath(path)).href}?immutable=1`, openReadOnly | openUri);
-  // The last connection to close a store runs a checkpoint, which after a disk failure only the recovery may do.
+  // The last connection to close a store runs a checkpoint, which after a disk failure only the
+  // recovery may do.
   const access = hasFailureMarker(path) ? { readonly: true } : { readwrite: true, create: false };
   return new Database(path, { ...access, strict: true, safeIntegers: true });
 }
 
-/** Whether a store is closed and in a folder without write permission, where SQLite cannot create the WAL that it needs to open it. */
+/**
+ * Whether a store is closed and in a folder without write permission, where SQLite cannot create
+ * the WAL that it needs to open it.
+ */
 function isReadOnlyAndClosed(path: string): boolean {
   if (sidecarFiles(path).length > 0) return false;
   try {
@@ -150,8 +164,8 @@ function backupError(error: unknown, file: string): unknown {
 }
 
 /**
- * Replaces the store at a path with a backup, which is verified first. Throws an OperatorError if there is a store that
- * may not be overwritten, or that a process has open.
+ * Replaces the store at a path with a backup, which is verified first. Throws an OperatorError if
+ * there is a store that may not be overwritten, or that a process has open.
  */
 export function restore(backup: string, path: string, overwrite: boolean): StoreSize {
   try {
@@ -194,7 +208,8 @@ function assertClosed(backup: string): void {
   try {
     whileLocked(backup, () => undefined);
   } catch (error) {
-    // A file on a read-only disk cannot be locked, and a damaged one cannot be read: copyBackup and verifyCopy follow.
+    // A file on a read-only disk cannot be locked, and a damaged one cannot be read: copyBackup and
+    // verifyCopy follow.
     if (!(error instanceof SQLiteError)) throw error;
   }
 }
@@ -231,7 +246,10 @@ function replaceStore(target: string, path: string, copy: string, overwrite: boo
   }
 }
 
-/** Copies the WAL into the database file first, so that an interrupted restore loses none of the old store. */
+/**
+ * Copies the WAL into the database file first, so that an interrupted restore loses none of the old
+ * store.
+ */
 function removeSidecarFiles(database: Database, target: string, path: string): void {
   if (!isPlantStore(database))
     throw new OperatorError(
@@ -246,8 +264,9 @@ function removeSidecarFiles(database: Database, target: string, path: string): v
 }
 
 /**
- * Reads all of a copy that no other process has open, and leaves it as one file without a WAL. Throws an OperatorError
- * unless it is an undamaged store of this program's schema version or an earlier one.
+ * Reads all of a copy that no other process has open, and leaves it as one file without a WAL.
+ * Throws an OperatorError unless it is an undamaged store of this program's schema version or an
+ * earlier one.
  *
  * @param name how messages call the copy.
  */

@@ -1,5 +1,5 @@
-// What the committing thread and the checkpoint thread tell each other: a few integers in shared memory, so that neither
-// waits for the main thread.
+// What the committing thread and the checkpoint thread tell each other: a few integers in shared
+// memory, so that neither waits for the main thread.
 
 /** The indexes of the integers. */
 const state = 0;
@@ -41,7 +41,10 @@ export class CheckpointSignals {
     this.#wakeCheckpointThread();
   }
 
-  /** Called by either thread after an fsync has failed: no other may take place, and no commit may be acknowledged. */
+  /**
+   * Called by either thread after an fsync has failed: no other may take place, and no commit may
+   * be acknowledged.
+   */
   failDisk(): void {
     Atomics.store(this.#integers, state, diskFailed);
     this.#wakeCheckpointThread();
@@ -51,7 +54,10 @@ export class CheckpointSignals {
     return Atomics.load(this.#integers, state) === diskFailed;
   }
 
-  /** Called by the committing thread once it has found files replaced or overwritten: they stay as another program left them. */
+  /**
+   * Called by the committing thread once it has found files replaced or overwritten: they stay as
+   * another program left them.
+   */
   leaveFiles(): void {
     if (!this.hasDiskFailed) Atomics.store(this.#integers, state, filesLeft);
     this.#wakeCheckpointThread();
@@ -63,7 +69,10 @@ export class CheckpointSignals {
     return value === running || value === stopped;
   }
 
-  /** The database file, opened by the checkpoint thread for all threads of the process; undefined before that. */
+  /**
+   * The database file, opened by the checkpoint thread for all threads of the process; undefined
+   * before that.
+   */
   get databaseDescriptor(): number | undefined {
     return Atomics.load(this.#integers, databaseDescriptor) || undefined;
   }
@@ -72,7 +81,10 @@ export class CheckpointSignals {
     Atomics.store(this.#integers, databaseDescriptor, descriptor);
   }
 
-  /** Runs `copy` in the checkpoint thread, at least `intervalMs` apart and only after commits, until one of the threads ends it. */
+  /**
+   * Runs `copy` in the checkpoint thread, at least `intervalMs` apart and only after commits, until
+   * one of the threads ends it.
+   */
   afterCommits(intervalMs: number, copy: () => void): void {
     for (let seen = -1; ; ) {
       Atomics.wait(this.#integers, state, running, intervalMs);

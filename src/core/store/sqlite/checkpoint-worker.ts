@@ -1,4 +1,5 @@
-// The worker that copies the WAL into the database file on a connection of its own, beside the commits.
+// The worker that copies the WAL into the database file on a connection of its own, beside the
+// commits.
 
 import { closeSync, fdatasyncSync, openSync } from "node:fs";
 import { checkpoint } from "./checkpoint.ts";
@@ -15,7 +16,10 @@ import { notify, serveCalls } from "./worker-rpc.ts";
 export interface CheckpointWorker {
   readonly checkpoints: {
     open(path: string, signals: SharedArrayBuffer): Promise<void>;
-    /** Resolves when the signals end it, its connection closed; rejects with DiskFailureError if an fsync has failed. */
+    /**
+     * Resolves when the signals end it, its connection closed; rejects with DiskFailureError if an
+     * fsync has failed.
+     */
     run(): Promise<void>;
     /** Call it when no other thread has the store open. */
     close(): Promise<void>;
@@ -28,7 +32,10 @@ const intervalMs = 20;
 /** A pass copies at least this many pages: with 500, creates took a quarter more user time. */
 const pagesMin = 2_000;
 
-/** The same once the WAL is to be restarted: half of the tail that a commit copies, so that one is soon short enough. */
+/**
+ * The same once the WAL is to be restarted: half of the tail that a commit copies, so that one is
+ * soon short enough.
+ */
 const lastPagesMin = 500;
 
 /** The pause after an error, such as a full disk. */
@@ -40,7 +47,10 @@ interface Opened {
   readonly database: Database;
   readonly files: OpenFiles;
   readonly overwriteCheck: OverwriteCheck;
-  /** The database file, to fsync it. Closed last: a process that closes a file loses every POSIX lock that it holds on it. */
+  /**
+   * The database file, to fsync it. Closed last: a process that closes a file loses every POSIX
+   * lock that it holds on it.
+   */
   readonly descriptor: number;
 }
 
@@ -92,7 +102,8 @@ function copyIfLong({ path, database, files, overwriteCheck, descriptor }: Opene
     if (pages - copied < (pages < restartPages(path) ? pagesMin : lastPagesMin)) return;
     if (files.findReplaced() !== undefined || overwriteCheck.findNow() !== undefined) return;
     checkpoint(database, "PASSIVE");
-    // Beside commits SQLite never gets to fsync the database file, and the commit that copies the rest would do all of it.
+    // Beside commits SQLite never gets to fsync the database file, and the commit that copies the
+    // rest would do all of it.
     fdatasyncSync(descriptor);
   } catch (error) {
     if (isFailedFsync(error)) throw error;

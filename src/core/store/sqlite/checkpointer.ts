@@ -19,8 +19,8 @@ export class Checkpointer {
   }
 
   /**
-   * Starts the thread for a store that the committing thread has opened. Calls `onFailed` with a DiskFailureError if an
-   * fsync has failed; the committing thread has it from the signals by then.
+   * Starts the thread for a store that the committing thread has opened. Calls `onFailed` with a
+   * DiskFailureError if an fsync has failed; the committing thread has it from the signals by then.
    */
   static async start(path: string, signals: CheckpointSignals, events: StoreEvents): Promise<Checkpointer> {
     const checkpointer = new Checkpointer(signals, events);
@@ -34,7 +34,10 @@ export class Checkpointer {
     return checkpointer;
   }
 
-  /** Ends the checkpoints, after the one that is running. Call it before the committing thread closes the store. */
+  /**
+   * Ends the checkpoints, after the one that is running. Call it before the committing thread
+   * closes the store.
+   */
   async stop(): Promise<void> {
     this.#signals.stop();
     await this.#ended;

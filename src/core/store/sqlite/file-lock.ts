@@ -9,8 +9,9 @@ import { fileId, isEmpty } from "./files.ts";
 const lockPauseMs = 10;
 
 /**
- * Runs an action while no other process has a database file open or can open it. Throws an OperatorError if one has it
- * open, and SQLite's error if the file cannot be locked or is not a database.
+ * Runs an action while no other process has a database file open or can open it. Throws an
+ * OperatorError if one has it open, and SQLite's error if the file cannot be locked or is not a
+ * database.
  */
 export function whileLocked<T>(path: string, action: (database: Database) => T): T {
   const deadline = performance.now() + lockWaitMs;
@@ -30,8 +31,9 @@ export function whileLocked<T>(path: string, action: (database: Database) => T):
 }
 
 /**
- * Opens a database file and locks it until the connection is closed. A server holds a lock as long as it runs, a command
- * while it reads or writes. Undefined if there is such a lock, or if the file was replaced at this moment.
+ * Opens a database file and locks it until the connection is closed. A server holds a lock as long
+ * as it runs, a command while it reads or writes. Undefined if there is such a lock, or if the file
+ * was replaced at this moment.
  */
 export function tryLock(path: string): Database | undefined {
   const id = fileId(path);
@@ -41,7 +43,8 @@ export function tryLock(path: string): Database | undefined {
     database.run("PRAGMA busy_timeout = 0");
     // From here on SQLite releases no lock before the connection is closed.
     database.run("PRAGMA locking_mode = EXCLUSIVE");
-    // In an empty file a transaction writes a first page, and a journal file unless that is in memory.
+    // In an empty file a transaction writes a first page, and a journal file unless that is in
+    // memory.
     if (isEmpty(path)) database.run("PRAGMA journal_mode = MEMORY");
     database.run("BEGIN EXCLUSIVE");
     database.run("ROLLBACK");

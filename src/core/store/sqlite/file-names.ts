@@ -1,12 +1,18 @@
 // The names of the files beside a database.
 
-/** All suffixes of SQLite's own files: the WAL, its shared index, and the rollback journal of other modes. */
+/**
+ * All suffixes of SQLite's own files: the WAL, its shared index, and the rollback journal of other
+ * modes.
+ */
 export const sidecarSuffixes = ["-wal", "-shm", "-journal"];
 
 /** How the name of the failure marker ends, a file beside the store whose disk has failed. */
 export const failureMarkerSuffix = "-disk-failed";
 
-/** The suffix that makes a name that of a file beside a store, so that no database may have it; undefined otherwise. */
+/**
+ * The suffix that makes a name that of a file beside a store, so that no database may have it;
+ * undefined otherwise.
+ */
 export function reservedSuffix(path: string): string | undefined {
   return [...sidecarSuffixes, failureMarkerSuffix].find((suffix) => path.endsWith(suffix));
 }

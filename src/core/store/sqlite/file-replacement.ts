@@ -1,5 +1,5 @@
-// Writes a database file whole or not at all: a copy is made in a private folder beside its target, and renamed over the
-// target while no process has that open. Backup and restore use it.
+// Writes a database file whole or not at all: a copy is made in a private folder beside its target,
+// and renamed over the target while no process has that open. Backup and restore use it.
 
 import {
   chmodSync,
@@ -21,8 +21,9 @@ import { failureMarkerSuffix, reservedSuffix } from "./file-names.ts";
 import { createExclusively, fileId, fsyncDirectory, isEmpty, sidecarFilesAt } from "./files.ts";
 
 /**
- * The real path of a database file that is to be written, with all links resolved: the names of SQLite's sidecar files
- * derive from it. Throws an OperatorError if no database can be written there.
+ * The real path of a database file that is to be written, with all links resolved: the names of
+ * SQLite's sidecar files derive from it. Throws an OperatorError if no database can be written
+ * there.
  */
 export function resolveTarget(path: string): string {
   const entry = lstatSync(path, { throwIfNoEntry: false });
@@ -45,7 +46,10 @@ export function resolveTarget(path: string): string {
   return resolved;
 }
 
-/** Throws an OperatorError if a path is not a regular file: reading it might never end, or replacing it break something else. */
+/**
+ * Throws an OperatorError if a path is not a regular file: reading it might never end, or replacing
+ * it break something else.
+ */
 export function assertRegularFile(path: string): void {
   const stat = statSync(path);
   if (stat.isDirectory()) throw new OperatorError(`${path} is a folder; name a file`);
@@ -58,15 +62,19 @@ export function isSameFile(path: string, other: string): boolean {
   return id !== undefined && id === fileId(other);
 }
 
-/** The files beside a database that make it a store: the sidecar files and the failure marker. The path has no links. */
+/**
+ * The files beside a database that make it a store: the sidecar files and the failure marker. The
+ * path has no links.
+ */
 export function storeFilesAt(resolved: string): string[] {
   const marker = resolved + failureMarkerSuffix;
   return [...sidecarFilesAt(resolved), ...[marker].filter((file) => existsSync(file))];
 }
 
 /**
- * Renames a finished copy to a path, while no process has the file open that had this name before. If there is none, an
- * empty file is created first, as a lock needs a file; it is left behind if the process is killed.
+ * Renames a finished copy to a path, while no process has the file open that had this name before.
+ * If there is none, an empty file is created first, as a lock needs a file; it is left behind if
+ * the process is killed.
  *
  * @param prepare throws if the file may not be replaced, and removes the files beside it.
  */
@@ -95,8 +103,8 @@ function tryCreate(path: string): boolean {
 }
 
 /**
- * Gives a copy the permissions of its source, without those that the file it replaces lacks or that the umask removes
- * from a new file, and the owner of the file it replaces if the system allows it.
+ * Gives a copy the permissions of its source, without those that the file it replaces lacks or that
+ * the umask removes from a new file, and the owner of the file it replaces if the system allows it.
  */
 export function setPermissions(copy: string, source: string, target: string): void {
   const replaced = statSync(target, { throwIfNoEntry: false });
@@ -106,7 +114,10 @@ export function setPermissions(copy: string, source: string, target: string): vo
   chmodSync(copy, (permissionsForGroup(gid, statSync(source)) & allowed & 0o666) | 0o600);
 }
 
-/** The permissions of a file in a group; if the file is in another group, that group and all others get what both had. */
+/**
+ * The permissions of a file in a group; if the file is in another group, that group and all others
+ * get what both had.
+ */
 function permissionsForGroup(gid: number, stat: Stats): number {
   if (stat.gid === gid) return stat.mode;
   const shared = (stat.mode >> 3) & stat.mode & 0o7;
@@ -117,7 +128,8 @@ function tryChown(path: string, { uid, gid }: Stats): void {
   try {
     chownSync(path, uid, gid);
   } catch (error) {
-    // Only root can change an owner. The permissions are computed for the owner and group that the copy then has.
+    // Only root can change an owner. The permissions are computed for the owner and group that the
+    // copy then has.
     if ((error as NodeJS.ErrnoException).code !== "EPERM") throw error;
   }
 }

@@ -8,7 +8,6 @@ import {
   readFileSync,
   readlinkSync,
   realpathSync,
-  rmSync,
   statSync,
 } from "node:fs";
 import { dirname } from "node:path";
@@ -21,8 +20,8 @@ export function sidecarFiles(path: string): string[] {
 }
 
 /**
- * The same for a path without links. The database file itself is not opened: a process that closes a file loses every
- * POSIX lock that it holds on it, also those of its other descriptors.
+ * The same for a path without links. The database file itself is not opened: a process that closes
+ * a file loses every POSIX lock that it holds on it, also those of its other descriptors.
  */
 export function sidecarFilesAt(resolved: string): string[] {
   return sidecarSuffixes.map((suffix) => resolved + suffix).filter((file) => existsSync(file));
@@ -34,9 +33,10 @@ export function resolvedPath(path: string): string {
 }
 
 /**
- * Throws an OperatorError if a database file may have a second path. SQLite names the WAL after the path, so two paths have
- * two WALs, whose pages overwrite each other's, and no lock shows it. A file with one link has one entry in one folder, and
- * so one WAL, except where that file or its WAL is itself the target of a mount, such as `docker -v plants.db:/plants.db`.
+ * Throws an OperatorError if a database file may have a second path. SQLite names the WAL after the
+ * path, so two paths have two WALs, whose pages overwrite each other's, and no lock shows it. A
+ * file with one link has one entry in one folder, and so one WAL, except where that file or its WAL
+ * is itself the target of a mount, such as `docker -v plants.db:/plants.db`.
  */
 export function assertOnePath(path: string): void {
   const resolved = resolvedPath(path);
@@ -53,7 +53,10 @@ export function assertOnePath(path: string): void {
     );
 }
 
-/** Where this process has file systems, folders and files mounted; empty where the kernel is not Linux. */
+/**
+ * Where this process has file systems, folders and files mounted; empty where the kernel is not
+ * Linux.
+ */
 function readMountPoints(): Set<string> {
   const table = "/proc/self/mountinfo";
   if (!existsSync(table)) return new Set();
@@ -67,14 +70,11 @@ function readMountPoints(): Set<string> {
   );
 }
 
-/** Creates an empty file that only its owner can read. Throws if the name exists, also as a link. */
+/**
+ * Creates an empty file that only its owner can read. Throws if the name exists, also as a link.
+ */
 export function createExclusively(path: string): void {
   closeSync(openSync(path, "wx", 0o600));
-}
-
-/** Removes a database file with its sidecar files. */
-export function removeStoreFiles(path: string): void {
-  for (const file of [...sidecarFiles(path), path]) rmSync(file, { force: true });
 }
 
 /** The size of a database file with its sidecar files. */
@@ -84,7 +84,10 @@ export function bytesOnDisk(path: string): number {
     .reduce((sum, bytes) => sum + bytes, 0);
 }
 
-/** The size of the WAL beside a database file; undefined if it cannot be measured, as while no descriptor is free. */
+/**
+ * The size of the WAL beside a database file; undefined if it cannot be measured, as while no
+ * descriptor is free.
+ */
 export function walBytes(path: string): number | undefined {
   try {
     return statSync(`${resolvedPath(path)}-wal`, { throwIfNoEntry: false })?.size ?? 0;
@@ -93,7 +96,9 @@ export function walBytes(path: string): number | undefined {
   }
 }
 
-/** Device and inode of a file; undefined if there is none. A file that replaces it has another id. */
+/**
+ * Device and inode of a file; undefined if there is none. A file that replaces it has another id.
+ */
 export function fileId(path: string): string | undefined {
   const stat = statSync(path, { throwIfNoEntry: false, bigint: true });
   return stat && `${stat.dev}:${stat.ino}`;
@@ -125,7 +130,10 @@ export function fsyncDirectory(path: string): void {
   fsyncFile(dirname(resolvedPath(path)));
 }
 
-/** Detects that a file which SQLite has open was removed or replaced: commits to such a file would be lost with it. */
+/**
+ * Detects that a file which SQLite has open was removed or replaced: commits to such a file would
+ * be lost with it.
+ */
 export class OpenFiles {
   /** What identifies the file at each path, and what that was when it was opened. */
   readonly #files: readonly {
@@ -133,10 +141,16 @@ export class OpenFiles {
     identify: () => string | undefined;
     opened: string | undefined;
   }[];
-  /** A process may close the WAL without losing a lock: in WAL mode they are on the database and the index. */
+  /**
+   * A process may close the WAL without losing a lock: in WAL mode they are on the database and the
+   * index.
+   */
   readonly walDescriptor: number;
 
-  /** Records the files at these names; call it as soon as SQLite has opened the database, the WAL and its index. */
+  /**
+   * Records the files at these names; call it as soon as SQLite has opened the database, the WAL
+   * and its index.
+   */
   constructor(path: string) {
     const resolved = resolvedPath(path);
     const [wal, index] = [`${resolved}-wal`, `${resolved}-shm`];
@@ -148,7 +162,10 @@ export class OpenFiles {
     ].map((file) => ({ ...file, opened: file.identify() }));
   }
 
-  /** The first path that no longer has the file that was opened, if any. Takes 6 µs; the fsync of a commit takes 100 µs or more. */
+  /**
+   * The first path that no longer has the file that was opened, if any. Takes 6 µs; the fsync of a
+   * commit takes 100 µs or more.
+   */
   findReplaced(): string | undefined {
     return this.#files.find(({ identify, opened }) => identify() !== opened)?.path;
   }
@@ -159,9 +176,10 @@ export class OpenFiles {
 }
 
 /**
- * Reads the name that an open file has at present, which ends in " (deleted)" if it has none; undefined where the kernel is
- * not Linux. Since 6.13 Linux gives a file a new time with the first write after each stat, and the next fsync must write
- * that to the journal of the file system: with a stat of the WAL before each commit it took 160 µs, without 110.
+ * Reads the name that an open file has at present, which ends in " (deleted)" if it has none;
+ * undefined where the kernel is not Linux. Since 6.13 Linux gives a file a new time with the first
+ * write after each stat, and the next fsync must write that to the journal of the file system: with
+ * a stat of the WAL before each commit it took 160 µs, without 110.
  */
 function nameOf(descriptor: number): (() => string) | undefined {
   const link = `/proc/self/fd/${descriptor}`;

@@ -1,7 +1,9 @@
-// Detects that another program has written into the files of an open store, such as `cp backup.db plantstore.db` or
-// `: > plantstore.db-wal`. Commits after that would be lost, or mixed with what was written.
+// Detects that another program has written into the files of an open store, such as `cp backup.db
+// plantstore.db` or `: > plantstore.db-wal`. Commits after that would be lost, or mixed with what
+// was written.
 //
-// Offsets are those of SQLite's "Database File Format": section 1.3 for the database, 4.1 for the WAL.
+// Offsets are those of SQLite's "Database File Format": section 1.3 for the database, 4.1 for the
+// WAL.
 
 import { closeSync, existsSync, openSync, readdirSync, readlinkSync, readSync } from "node:fs";
 import { OperatorError } from "../../operator-error.ts";
@@ -16,7 +18,10 @@ const frameHeaderBytes = 24;
 /** The pause between two checks of a server that is busy. A check takes 15 µs. */
 const checkIntervalMs = 250;
 
-/** Restarts of the WAL between two checks; the first salt of another store's WAL is seldom within so many. */
+/**
+ * Restarts of the WAL between two checks; the first salt of another store's WAL is seldom within so
+ * many.
+ */
 const restartsMax = 2 ** 16;
 
 /** A frame of the WAL that was there at an earlier check. */
@@ -46,14 +51,17 @@ export class OverwriteCheck {
   }
 
   /**
-   * The suffix of the file that was overwritten, as seen at most checkIntervalMs ago; undefined if none was. Once one was
-   * found the answer stays: later writes of this process could hide it.
+   * The suffix of the file that was overwritten, as seen at most checkIntervalMs ago; undefined if
+   * none was. Once one was found the answer stays: later writes of this process could hide it.
    */
   find(): "" | "-wal" | undefined {
     return performance.now() < this.#nextCheckAt ? this.#found : this.findNow();
   }
 
-  /** The same as of now. Call it before each checkpoint, which could hide what another program has written. */
+  /**
+   * The same as of now. Call it before each checkpoint, which could hide what another program has
+   * written.
+   */
   findNow(): "" | "-wal" | undefined {
     this.#found ??= this.#isDatabaseOverwritten() ? "" : this.#isWalOverwritten() ? "-wal" : undefined;
     this.#nextCheckAt = performance.now() + checkIntervalMs;
@@ -70,8 +78,8 @@ export class OverwriteCheck {
   }
 
   /**
-   * Whether a frame that SQLite has written is no longer there. A frame carries the salts of the WAL's header, which change
-   * whenever the WAL is restarted, by any process.
+   * Whether a frame that SQLite has written is no longer there. A frame carries the salts of the
+   * WAL's header, which change whenever the WAL is restarted, by any process.
    */
   #isWalOverwritten(): boolean {
     const header = read(this.#walDescriptor, walHeaderBytes, 0);
@@ -91,7 +99,8 @@ export class OverwriteCheck {
       seenHeader?.equals(header) !== true ||
       seen.page > pages ||
       frameAt(seen.page).equals(seen.header);
-    // Another process may restart the WAL meanwhile, and writes the header first; the next check sees it whole.
+    // Another process may restart the WAL meanwhile, and writes the header first; the next check
+    // sees it whole.
     if (!read(this.#walDescriptor, walHeaderBytes, 0).equals(header)) return false;
     this.#walHeader = header;
     this.#frame = { page: pages, header: last };
@@ -104,9 +113,10 @@ export class OverwriteCheck {
 }
 
 /**
- * Throws an OperatorError if the WAL beside a database file belongs to another one, such as the store over which a backup was
- * copied: SQLite would write its pages over those of the copy, or remove it beside an empty file. Does nothing if this process
- * has the file open, as it would lose its locks with a second descriptor, or where that cannot be known.
+ * Throws an OperatorError if the WAL beside a database file belongs to another one, such as the
+ * store over which a backup was copied: SQLite would write its pages over those of the copy, or
+ * remove it beside an empty file. Does nothing if this process has the file open, as it would lose
+ * its locks with a second descriptor, or where that cannot be known.
  */
 export function assertOwnWal(path: string): void {
   const resolved = resolvedPath(path);
@@ -151,8 +161,9 @@ export function isInWalMode(header: Buffer): boolean {
 }
 
 /**
- * Whether checkpoints can have turned one header into another: the change counter and the schema cookie never decrease, and
- * the number of pages decreases only with VACUUM, which changes the schema cookie.
+ * Whether checkpoints can have turned one header into another: the change counter and the schema
+ * cookie never decrease, and the number of pages decreases only with VACUUM, which changes the
+ * schema cookie.
  */
 function mayFollow(before: Buffer, after: Buffer): boolean {
   const growthAt = (offset: number) => after.readUInt32BE(offset) - before.readUInt32BE(offset);

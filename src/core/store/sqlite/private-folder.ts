@@ -1,4 +1,5 @@
-// Folders in which a copy of a store is made, and from which nothing remains: backup, restore and the console's backup.
+// Folders in which a copy of a store is made, and from which nothing remains: backup, restore and
+// the console's backup.
 
 import { randomBytes } from "node:crypto";
 import { existsSync, lstatSync, mkdirSync, readdirSync, rmdirSync, rmSync } from "node:fs";
@@ -12,9 +13,10 @@ const copyName = "copy";
 const lockName = "lock";
 
 /**
- * A folder with a random name in which one database file can be made. Only the owner can enter it, so what SQLite creates
- * there is private whatever its mode. A lock is held until the folder is disposed of or the process ends, so that a later
- * process can tell an abandoned folder and remove it.
+ * A folder with a random name in which one database file can be made. Only the owner can enter it,
+ * so what SQLite creates there is private whatever its mode. A lock is held until the folder is
+ * disposed of or the process ends, so that a later process can tell an abandoned folder and remove
+ * it.
  */
 export class PrivateFolder implements Disposable {
   /** The path of the file, which exists and is empty. */
@@ -28,7 +30,9 @@ export class PrivateFolder implements Disposable {
     this.copy = join(path, copyName);
   }
 
-  /** Creates one in a folder, after removing the abandoned ones there. Throws the system's errors. */
+  /**
+   * Creates one in a folder, after removing the abandoned ones there. Throws the system's errors.
+   */
   static create(parent: string): PrivateFolder {
     removeAbandoned(parent);
     for (;;) {
@@ -55,7 +59,10 @@ export class PrivateFolder implements Disposable {
   }
 }
 
-/** Locks a new folder; undefined if another process has mistaken it for an abandoned one, and removes it. */
+/**
+ * Locks a new folder; undefined if another process has mistaken it for an abandoned one, and
+ * removes it.
+ */
 function lockFolder(path: string): Database | undefined {
   try {
     createExclusively(join(path, lockName));
@@ -82,10 +89,11 @@ function removeAbandoned(parent: string): void {
 
 function removeIfAbandoned(path: string): void {
   const stat = lstatSync(path, { throwIfNoEntry: false });
-  // No other user can have put a link into a folder that belongs to this user and has these permissions.
+  // No other user can have put a link into a folder that belongs to this user and has these
+  // permissions.
   if (stat?.isDirectory() !== true || stat.uid !== process.getuid?.() || (stat.mode & 0o77) !== 0) return;
-  // Without a lock file it is empty. Its process was killed before it created the lock, or is about to create it; it then
-  // fails and starts over with another folder.
+  // Without a lock file it is empty. Its process was killed before it created the lock, or is about
+  // to create it; it then fails and starts over with another folder.
   if (!existsSync(join(path, lockName))) {
     rmdirSync(path);
     return;
