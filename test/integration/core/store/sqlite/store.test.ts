@@ -21,6 +21,7 @@ import { newestVersion } from "../../../../../src/core/store/sqlite/migrations.t
 import { exportPlants, SqlitePlants } from "../../../../../src/core/store/sqlite/plants.ts";
 import { SqliteStore } from "../../../../../src/core/store/sqlite/store.ts";
 import { SqliteTokens } from "../../../../../src/core/store/sqlite/tokens.ts";
+import { SqliteWorkerStore } from "../../../../../src/core/store/sqlite/worker-store.ts";
 import { TemporaryFolder } from "../../../../support/server.ts";
 
 const plant = (id: bigint, name: string, tag?: string): NewPlant =>
@@ -435,4 +436,24 @@ test("no statement of a token poll, look-up or change scans the tokens table", a
     });
   }
   database.close();
+});
+
+test("batches that are created at the same time are all committed, with their own outcomes and creators", async () => {
+  using folder = new TemporaryFolder();
+  const path = folder.file("plants.db");
+  const store = await SqliteWorkerStore.open(path, "create", {
+    onUnavailable: unexpected,
+    onDegraded: unexpected,
+    onFailed: ({ message }) => unexpected(message),
+  });
+  const batches = Array.from({ length: 10 }, (_, index) =>
+    toEntries([plant(BigInt(index), "a"), plant(BigInt(index), "b"), plant(BigInt(100 + index), "c")], index),
+  );
+  const outcomes = await Promise.all(batches.map((batch) => store.create(batch)));
+  expect(outcomes).toEqual(batches.map(() => ["created", "conflict", "created"]));
+  await store.close();
+  using file = new Database(path, { readonly: true });
+  const creators = file.query<{ id: number; creator: number }, []>("SELECT id, creator FROM plants").all();
+  expect(creators).toHaveLength(20);
+  expect(creators.filter(({ id, creator }) => creator !== id % 100)).toEqual([]);
 });
