@@ -10,7 +10,7 @@ import { type Certificate, CertificateReloader } from "./http/certificate.ts";
 import { ConnectionLimit } from "./http/connection-limit.ts";
 import { type CorsOrigins, withCors } from "./http/cors.ts";
 import { requestIdMaker } from "./http/exchange.ts";
-import { createHandler, type Handler, inProcess } from "./http/handler.ts";
+import { createHandler, type Handler, inProcess, withTickBudget } from "./http/handler.ts";
 import { PublicListener } from "./http/listener.ts";
 import { RateLimit } from "./http/rate-limit.ts";
 import { Metrics } from "./observability/metrics.ts";
@@ -187,7 +187,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     now,
     emit,
   });
-  const handle = withCors(options.cors ?? "*", options.wrapHandler?.(service) ?? service);
+  const handle = withTickBudget(withCors(options.cors ?? "*", options.wrapHandler?.(service) ?? service));
 
   const connectionLimit = new ConnectionLimit({
     connectionsMax: limits.connectionsMax,

@@ -50,6 +50,9 @@ export function createHandler(dependencies: HandlerDependencies): Handler {
     rateLimitPolicy: rateLimit?.policy,
   };
 
+  /** What is not a create is paced by withTickBudget. */
+  const unpaced = { ...shared, tickBudget: undefined };
+
   const create: Handler = (request, { shouldClose }) =>
     new Promise((resolve) => {
       void createPlant(new Exchange(request, "POST", plantsPath, shared, shouldClose, resolve), dependencies);
@@ -61,7 +64,7 @@ export function createHandler(dependencies: HandlerDependencies): Handler {
     const path = pathOf(request.url);
     if (path === plantsPath && method === "POST") return create(request, connection);
     return new Promise((resolve) => {
-      const exchange = new Exchange(request, method, path, shared, connection.shouldClose, resolve);
+      const exchange = new Exchange(request, method, path, unpaced, connection.shouldClose, resolve);
       refuseRoute(exchange, method, path).catch((error) => exchange.fail(error));
     });
   };
@@ -72,6 +75,18 @@ export function createHandler(dependencies: HandlerDependencies): Handler {
     exchange.caller = caller;
     exchange.refuse(path === plantsPath ? methodNotAllowed(method, plantsPath) : notFound(path, plantsPath));
   }
+}
+
+/** Paces the responses to all requests but creates, which pace their own errors: also those of handlers before the service. */
+export function withTickBudget(next: Handler): Handler {
+  const budget = new TickBudget(setImmediate);
+  return (request, connection) => {
+    if (connection.isCreate(request)) return next(request, connection);
+    return next(request, connection).then((response) => {
+      const endOfTick = budget.countResponse();
+      return endOfTick === undefined ? response : endOfTick.then(() => response);
+    });
+  };
 }
 
 function methodNotAllowed(method: string, plantsPath: string): ApiError {

@@ -6,7 +6,7 @@ import { ApiError } from "../../../../src/core/contract/errors.ts";
 import type { NewPlant } from "../../../../src/core/contract/plant.ts";
 import { BodyReader } from "../../../../src/core/http/body-reader.ts";
 import { withCors } from "../../../../src/core/http/cors.ts";
-import { createHandler, inProcess } from "../../../../src/core/http/handler.ts";
+import { createHandler, inProcess, withTickBudget } from "../../../../src/core/http/handler.ts";
 import type { ServerEvent } from "../../../../src/core/observability/server-event.ts";
 import type { CreateOutcome } from "../../../../src/core/store/group-commit.ts";
 
@@ -202,4 +202,18 @@ test("a connection that is closed after the response says so", async () => {
   const sent = request("POST", "/v1/plants", authorized, plant);
   const response = await handler(sent, { ...context, shouldClose: () => true });
   expect(response.headers.get("connection")).toBe("close");
+});
+
+test("responses that need no commit are sent a hundred in a turn of the event loop, also those of a handler before", async () => {
+  const handler = withTickBudget(() => Promise.resolve(new Response("a page")));
+  let sent = 0;
+  for (let count = 0; count < 250; count++)
+    void handler(request("GET", "/", {}), context).then(() => {
+      sent++;
+    });
+  // Microtasks alone, so that the turn does not end.
+  for (let count = 0; count < 20; count++) await Promise.resolve();
+  expect(sent).toBe(100);
+  await new Promise<void>((resolve) => setImmediate(resolve));
+  expect(sent).toBe(250);
 });
