@@ -10,6 +10,7 @@ import {
 } from "../../../packages/client/src/index.ts";
 import { errorRegistry } from "../../../src/core/contract/errors.ts";
 import { ClientTarget, rejectionOf } from "../../support/client.ts";
+import { eventually } from "../../support/eventually.ts";
 import { CannedListener } from "./listeners.ts";
 
 const plant = { id: 1n, name: "Monstera" };
@@ -181,7 +182,7 @@ test("a response without an end is a PlantStoreInvalidResponseError, and is not 
   const error = await rejectionOf(client.createPlant(plant));
   expect(error).toMatchObject({ name: "PlantStoreInvalidResponseError", status: 200 });
   expect((error as Error).message).toContain("status 200 with over 1048");
-  while (!isCancelled) await Bun.sleep(1);
+  await eventually("the body is cancelled", () => isCancelled);
 });
 
 test("a plant whose JSON is six times as long as it was sent is read", async () => {

@@ -3,6 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync, statSync } from "node:fs";
 import { engines } from "../../support/engines.ts";
+import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { PostgresServer } from "../../support/postgres.ts";
 import { plantstore, RunningServer, run, TemporaryFolder } from "../../support/server.ts";
@@ -146,7 +147,7 @@ test("a terminal gets control characters escaped, a pipe the exact text", async 
     const shown: Uint8Array[] = [];
     const child = Bun.spawn(command, { terminal: { data: (_, bytes) => void shown.push(bytes) } });
     expect(await child.exited).toBe(0);
-    while (!Buffer.concat(shown).toString().includes("\n")) await Bun.sleep(10);
+    await eventually("a line is shown", () => Buffer.concat(shown).toString().includes("\n"));
     expect(Buffer.concat(shown).toString()).toContain(escaped);
     for (const character of ["\x1b", "\x9b", "\u202e"])
       expect(Buffer.concat(shown).toString()).not.toContain(character);

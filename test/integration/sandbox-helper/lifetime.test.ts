@@ -9,6 +9,7 @@ import {
   SandboxStartError,
   startSandbox,
 } from "../../../packages/sandbox/src/index.ts";
+import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Output } from "../../support/output.ts";
 import { sessionEnd, sessionOf } from "../../support/processes.ts";
@@ -91,7 +92,7 @@ describe("a call after the end is a SandboxEndedError", () => {
     const sandbox = await startSandbox();
     await sandbox.force({ outcome: { delay: { seconds: 600 } } });
     const unanswered = post(sandbox, plantJson(1n, "Monstera")).catch(() => "no response");
-    while ((await sandbox.rules())[0]?.applied === 0) await Bun.sleep(5);
+    await eventually("the rule is applied", async () => (await sandbox.rules())[0]?.applied !== 0);
     await Promise.all([sandbox.close(), sandbox.close()]);
     expect(await unanswered).toBe("no response");
     await expect(sandbox.plants()).rejects.toThrow(new SandboxEndedError("The sandbox is closed."));
@@ -193,7 +194,9 @@ describe.each([
     const line = await new Output(child.stdout).until((text) => (text.endsWith("\n") ? text : undefined));
     const [sleeping, ...urls] = JSON.parse(line) as [number, ...string[]];
     child.kill("SIGKILL");
-    while (sessionOf(child.pid).some((pid) => pid !== sleeping)) await Bun.sleep(5);
+    await eventually("all but the child that lives on have ended", () =>
+      sessionOf(child.pid).every((pid) => pid === sleeping),
+    );
     process.kill(sleeping, "SIGKILL");
     expect(urls).toHaveLength(3);
     for (const url of urls) await expect(fetch(url)).rejects.toThrow();

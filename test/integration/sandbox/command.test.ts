@@ -3,6 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, watch, writeFileSync } from "node:fs";
 import { commandError } from "../../support/commands.ts";
+import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Output } from "../../support/output.ts";
 import { describeIfInstalled, programPath } from "../../support/programs.ts";
@@ -350,11 +351,11 @@ describe("the end", () => {
         stderr: "inherit",
       },
     );
-    while (!existsSync(file)) await Bun.sleep(5);
+    await eventually("the ready file", () => existsSync(file));
     const { pid, url, token } = JSON.parse(readFileSync(file, "utf8"));
     expect((await post({ url, token }, plantJson(1n, "Monstera"))).status).toBe(200);
     parent.kill("SIGKILL");
-    while (isRunning(pid)) await Bun.sleep(5);
+    await eventually("the sandbox has ended", () => !isRunning(pid));
     expect(readdirSync(folder.path)).toEqual([]);
     expect(await fetch(url).catch(({ code }) => code)).toMatch(/REFUSED/i);
   });

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
 import document from "../../../src/sandbox/openapi-control.yaml";
+import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
 import { TemporaryFolder } from "../../support/server.ts";
@@ -97,7 +98,7 @@ describe("reset", () => {
       reset = { sentAt, answeredAt: ++time };
       // Creates that are sent after it.
       const count = creates.length;
-      while (creates.length < count + 20) await Bun.sleep(1);
+      await eventually("20 more creates", () => creates.length >= count + 20);
     }
     isLoaded = false;
     await Promise.all(clients);

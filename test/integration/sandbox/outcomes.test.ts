@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
+import { eventually } from "../../support/eventually.ts";
 import { type Answer, freshId, plantJson, post } from "../../support/http.ts";
 import { createHead, RawConnection, rawAnswers } from "../../support/raw-connection.ts";
 import { loggedBytes, loggedRequests, RunningSandbox, requestPage } from "../../support/sandbox.ts";
@@ -152,7 +153,7 @@ describe("the store", () => {
     const connection = await RawConnection.open(sandbox.url);
     const body = plantJson(id, "Monstera");
     connection.write(createHead(sandbox, `Content-Length: ${body.length}`) + body);
-    while (!(await isStored(id))) await Bun.sleep(5);
+    await eventually("the plant is stored", () => isStored(id));
     expect(connection.received).toBe("");
     connection.terminate();
     expect(await lastRequest()).toMatchObject({ ended: "clientAborted", response: null });
@@ -438,7 +439,7 @@ test("a sandbox with delayed requests stops, and answers those that are pending 
   await other.control("PUT", "/rules", { rules });
   const [before, after, short] = [1n, 2n, 3n].map((id) => post(other, plantJson(id, "Monstera")));
   const failed = Promise.all([before, after].map((create) => create?.catch(() => "failed")));
-  while ((await other.plants()).length < 1) await Bun.sleep(5);
+  await eventually("a plant is stored", async () => (await other.plants()).length > 0);
   expect((await other.stop()).exitCode).toBe(0);
   expect(await failed).toEqual(["failed", "failed"]);
   expect((await short)?.status).toBe(200);

@@ -1,6 +1,7 @@
 // Control of the log of requests: its list, its cursor, its stream, and the bytes of each message.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { type LoggedRequest, loggedBytes, RunningSandbox, requestPage } from "../../support/sandbox.ts";
 
@@ -124,7 +125,7 @@ test("the stream has an event for each request, and continues after Last-Event-I
       if (seen.length === 4) break;
     }
   })();
-  while (seen.length < 2) await Bun.sleep(5);
+  await eventually("two requests are seen", () => seen.length >= 2);
   await create(12, 13);
   await reading;
   expect(seen.map(({ id, event }) => [Number(id), event])).toEqual(

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { openStore } from "../../../../../src/core/store/open-store.ts";
 import { listedTokens } from "../../../../support/commands.ts";
 import { ConsoleClient } from "../../../../support/console.ts";
+import { eventually } from "../../../../support/eventually.ts";
 import { freshId, plantJson, post } from "../../../../support/http.ts";
 import { logLines } from "../../../../support/output.ts";
 import { type PostgresDatabases, PostgresServer, sharedPostgres } from "../../../../support/postgres.ts";
@@ -110,7 +111,10 @@ test("polls, look-ups and changes do not scan the ended tokens", async () => {
   const rowsScanned = async () => {
     // The statistics of a connection are complete once it has ended.
     const open = `SELECT 1 FROM pg_stat_activity WHERE datname = '${name}' AND application_name = 'plantstore'`;
-    while ((await database.query(name, open)).length > 0) await Bun.sleep(20);
+    await eventually(
+      "the connections are closed",
+      async () => (await database.query(name, open)).length === 0,
+    );
     const [row] = await database.query(
       name,
       "SELECT seq_tup_read AS rows FROM pg_stat_user_tables WHERE relname = 'tokens'",

@@ -22,6 +22,7 @@ import { exportPlants, SqlitePlants } from "../../../../../src/core/store/sqlite
 import { SqliteStore } from "../../../../../src/core/store/sqlite/store.ts";
 import { SqliteTokens } from "../../../../../src/core/store/sqlite/tokens.ts";
 import { SqliteWorkerStore } from "../../../../../src/core/store/sqlite/worker-store.ts";
+import { eventually } from "../../../../support/eventually.ts";
 import { TemporaryFolder } from "../../../../support/server.ts";
 
 const plant = (id: bigint, name: string, tag?: string): NewPlant =>
@@ -146,7 +147,7 @@ test("a store is unavailable until a checkpoint of another process is done and t
   const other = Bun.spawn([process.execPath, "-e", checkpoint]);
   const probe = openDatabase(path, "existing");
   const isRunning = () => probe.query("PRAGMA wal_checkpoint(PASSIVE)").values()[0]?.[0] === 1n;
-  while (!isRunning()) await Bun.sleep(5);
+  await eventually("the other process runs a checkpoint", isRunning);
 
   const reasons: string[] = [];
   const store = new SqliteStore(path, "existing", (reason) => reasons.push(reason));

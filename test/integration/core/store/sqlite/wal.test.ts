@@ -10,6 +10,7 @@ import { CheckpointSignals } from "../../../../../src/core/store/sqlite/checkpoi
 import { DiskFailureError } from "../../../../../src/core/store/sqlite/errors.ts";
 import { SqliteStore } from "../../../../../src/core/store/sqlite/store.ts";
 import { SqliteWorkerStore } from "../../../../../src/core/store/sqlite/worker-store.ts";
+import { eventually } from "../../../../support/eventually.ts";
 import { TemporaryFolder } from "../../../../support/server.ts";
 
 const mebibyte = 2 ** 20;
@@ -38,7 +39,11 @@ test("a server's WAL is copied by the checkpoint thread, and restarts in the com
   for (let megabyte = 0; megabyte < 20; megabyte++)
     expect(await store.create(toEntries([large(id++)]))).toEqual(["created"]);
   // Without a commit after them.
-  while (walPages(path).toCopy >= 2_000) await Bun.sleep(10);
+  await eventually(
+    "fewer than 2,000 pages to copy",
+    () => walPages(path).toCopy,
+    (pages) => pages < 2_000,
+  );
 
   // A snapshot keeps the WAL from being restarted, however fast the checkpoint thread is.
   const reader = new Database(path);
@@ -121,7 +126,11 @@ test("an export whose output is not read ends before creates fail, and says how 
   while ((store.walBytes() ?? 0) < 14 * mebibyte) await store.create(toEntries([large(id++)]));
   const reader = new Database(path);
   // A checkpoint that copies everything shows that the snapshot is gone.
-  while (reader.query("PRAGMA wal_checkpoint(FULL)").values()[0]?.[0] !== 0) await Bun.sleep(10);
+  await eventually(
+    "a complete checkpoint",
+    () => reader.query("PRAGMA wal_checkpoint(FULL)").values()[0]?.[0],
+    (busy) => busy === 0,
+  );
   expect(await exported.next().catch((error) => error)).toEqual(
     new OperatorError(
       "the export was ended, as its snapshot kept the write-ahead log from becoming shorter, and creates would have failed; continue it with --since-id, or write it to a file, which is faster than a slow reader",
