@@ -28,7 +28,6 @@ const entryPoints = [
   "src/cli/main.ts",
   "src/core/store/sqlite/commit-worker.ts",
   "src/core/store/sqlite/checkpoint-worker.ts",
-  "src/core/store/sqlite/reader-worker.ts",
   "src/core/store/sqlite/sql-worker.ts",
 ];
 

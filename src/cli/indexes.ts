@@ -1,53 +1,65 @@
-// plantstore index list | create | drop: the optional indexes of the console's search.
+// plantstore index list | create | drop: the index of the console's search.
 
 import { Argument, Command } from "commander";
-import { type IndexName, indexNames, type PlantIndexes } from "../core/store/plant-reader.ts";
+import { buildSearchIndex, dropSearchIndex, searchIndexState } from "../console/search-index.ts";
+import type { PlantStore } from "../core/store/plant-store.ts";
+import type { SqlConnection } from "../core/store/sql-connection.ts";
 import { operatorProgress } from "../operations/progress.ts";
 import { withSettings } from "./config/command-options.ts";
 import { formatTable, printError, printLines, standardError } from "./output.ts";
 import { withStore } from "./with-store.ts";
 
 export function indexCommand(): Command {
+  const list = withSettings(
+    new Command("list").description("list the index with its state: none, building, ready or broken"),
+    ["database"],
+    ({ database }) =>
+      withStore(database, "existing", async (store) => {
+        await using read = await openSql(store, "read");
+        await printLines(
+          formatTable([
+            ["INDEX", "STATE"],
+            ["search", await searchIndexState(read.sql)],
+          ]),
+        );
+      }),
+  );
   return new Command("index")
-    .description("create and drop the indexes of the console's search; each slows creates, text most")
-    .addCommand(listCommand())
+    .description("create and drop the index of the console's search, which finds any part of names and tags")
+    .addCommand(list)
     .addCommand(
       changeCommand(
         "create",
-        "create an index, or upgrade an outdated one; on SQLite no plant is created while it builds: running servers respond with 503",
+        "create the index while plants are created, or continue a build that was interrupted",
       ),
     )
-    .addCommand(changeCommand("drop", "drop an index"));
-}
-
-function listCommand(): Command {
-  const command = new Command("list").description("list the indexes and their states");
-  return withSettings(command, ["database"], ({ database }) =>
-    withStore(database, "existing", async ({ indexes }) => {
-      const states = Object.entries(await indexes.states());
-      await printLines(formatTable([["INDEX", "STATE"], ...states]));
-    }),
-  );
+    .addCommand(changeCommand("drop", "drop the index"));
 }
 
 function changeCommand(change: "create" | "drop", description: string): Command {
   const command = new Command(change)
     .description(description)
-    .addArgument(new Argument("<name>", "newest, name, tag or text").choices(indexNames));
-  return withSettings(command, ["database"], async ({ database }, name: IndexName) => {
-    await withStore(database, "writable", ({ indexes }) =>
-      change === "drop" ? indexes.drop(name) : create(indexes, name),
-    );
-    printError(`Index ${name} ${change === "create" ? "created" : "dropped"}.`);
+    .addArgument(new Argument("[name]", "the only one").choices(["search"]));
+  return withSettings(command, ["database"], async ({ database }) => {
+    await withStore(database, "writable", async (store) => {
+      await using read = await openSql(store, "read");
+      await using write = await openSql(store, "write");
+      if (change === "drop") return await dropSearchIndex(write.sql, read.sql);
+      const progress = operatorProgress(standardError());
+      try {
+        await buildSearchIndex(write.sql, read.sql, (share) => progress.updateShare(share ?? 0));
+      } finally {
+        progress.end();
+      }
+    });
+    printError(`Index ${change === "create" ? "created" : "dropped"}.`);
   });
 }
 
-/** With the progress, where the engine tells it, on standard error. */
-async function create(indexes: PlantIndexes, name: IndexName): Promise<void> {
-  const progress = operatorProgress(standardError());
-  try {
-    await indexes.create(name, ({ share }) => progress.updateShare(share ?? 0));
-  } finally {
-    progress.end();
-  }
+async function openSql(
+  store: Pick<PlantStore, "openSql">,
+  access: "read" | "write",
+): Promise<AsyncDisposable & { readonly sql: SqlConnection }> {
+  const sql = await store.openSql(access);
+  return { sql, [Symbol.asyncDispose]: () => sql.close() };
 }

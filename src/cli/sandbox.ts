@@ -103,7 +103,6 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
           emit: events.emit,
         }),
       adminRoutes: [control, ...(console === undefined ? [] : [console.adminRoutes])],
-      afterBatch: console?.afterBatch,
     },
     config,
   );

@@ -11,7 +11,7 @@ import { Inventory } from "../console/inventory.ts";
 import { NewPlants } from "../console/new-plant.ts";
 import { OperatorConsole } from "../console/operator-console.ts";
 import { Plants, type PlantsDependencies } from "../console/plants.ts";
-import { RecentCreates } from "../console/recent-creates.ts";
+import { Reader } from "../console/reader.ts";
 import { RecentRequests } from "../console/recent-requests.ts";
 import { RecentSamples } from "../console/recent-samples.ts";
 import { Requests } from "../console/requests.ts";
@@ -20,17 +20,12 @@ import { Tokens } from "../console/tokens.ts";
 import type { AdminRoutes } from "../core/admin/server.ts";
 import { randomBytes } from "../core/auth/token.ts";
 import type { Clock, ServerEvents } from "../core/observability/server-event.ts";
-import type { FinishedBatch } from "../core/store/group-commit.ts";
-import type { PlantReader } from "../core/store/plant-reader.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import type { ServeConfig } from "./config/resolve.ts";
 
 const recentRequestsMax = 1_000;
 
 const sqliteScheme = "sqlite:";
-
-/** A few pages of the console. */
-const recentCreatesMax = 1_000;
 
 export interface ConsoleDependencies {
   readonly store: PlantStore;
@@ -46,7 +41,6 @@ export interface ConsoleDependencies {
 /** The console, for the options of the server, and what the sandbox shares with it. */
 export interface ServedConsole {
   readonly adminRoutes: AdminRoutes;
-  readonly afterBatch: (batch: FinishedBatch) => void;
   /** The sessions of those who have given the console's password. */
   readonly sessions: Sessions;
   /** Makes the console forget what it knows of plants: call it when all of them were replaced. */
@@ -68,30 +62,16 @@ export function createConsole(
   events.subscribe((event) => history.handle(event));
   const recent = new RecentRequests(recentRequestsMax);
   events.subscribe((event) => recent.handle(event));
-  const recentCreates = new RecentCreates(recentCreatesMax);
-  const creates: Pick<PlantStore, "create"> = {
-    async create(entries) {
-      const outcomes = await store.create(entries);
-      recentCreates.add({ entries, outcomes });
-      return outcomes;
-    },
-  };
   const sessions = new Sessions({ passwordHash: config.adminPasswordHash, now, randomBytes });
 
-  // Opened at once: on SQLite it is a thread, and Bun ends the process if a thread starts when no descriptor is free.
-  let opening: Promise<PlantReader> | undefined;
-  const reader = () => {
-    opening ??= store.openReader().catch((error) => {
-      opening = undefined;
-      throw error;
-    });
-    return opening;
-  };
-  // The call that needs it opens it again, and gets the reason.
+  const opened = new Reader(store);
+  const reader = () => opened.open();
+  // Opened at once: on SQLite it is a thread, and Bun ends the process if a thread starts when no descriptor is free. The call
+  // that needs it opens it again, and gets the reason.
   reader().catch(() => undefined);
-  resources.defer(async () => (await opening?.catch(() => undefined))?.close());
+  resources.defer(() => opened.close());
 
-  const imports = new Imports({ store: creates, recordBytesMax: bodyBytesMax, emit, now });
+  const imports = new Imports({ store, recordBytesMax: bodyBytesMax, emit, now });
   resources.defer(() => imports.close());
   const file = sqliteFile(database);
   const backups =
@@ -107,14 +87,13 @@ export function createConsole(
   resources.defer(() => backups?.close());
   const inventory = new Inventory({
     reader,
-    recentCreates,
     now,
     bytesOnDisk: () => store.bytesOnDisk(),
     wallNow: Date.now,
   });
+  events.subscribe((event) => inventory.handle(event));
   const onEdited: PlantsDependencies["onEdited"] = ({ id, replacement }, client) => {
     const change = replacement === undefined ? "deleted" : "updated";
-    if (change === "deleted") inventory.addDeleted();
     emit({ kind: "plantEdited", change, id, by: "console", client });
   };
   const url = `http://localhost${basePath}/plants`;
@@ -125,9 +104,9 @@ export function createConsole(
       names: adminNames ?? [],
       trustedProxies: new TrustedProxies(trustedProxies ?? []),
       sessions,
-      plants: new Plants({ reader, recentCreates, edit: (edit) => store.edit(edit), onEdited, bodyBytesMax }),
+      plants: new Plants({ reader, edit: (edit) => store.edit(edit), onEdited, bodyBytesMax }),
       inventory,
-      newPlants: new NewPlants({ store: creates, post, bodyBytesMax, emit }),
+      newPlants: new NewPlants({ store, post, bodyBytesMax, emit }),
       imports,
       exports: new Exports({
         reader,
@@ -137,18 +116,14 @@ export function createConsole(
       backups,
       requests: new Requests(recent, () => Date.now() - now()),
       tokens: new Tokens(store.tokens, wallNow),
-      indexes: new Indexes({ indexes: store.indexes, reader, plants: () => inventory.plants, now }),
+      indexes: new Indexes({ store, reader, now }),
       history,
       now,
       about: { version: packageJson.version, engine: store.engine, run: crypto.randomUUID() },
       onInternalError: (error) => emit({ kind: "internalError", requestId: "console", error }),
     }),
-    afterBatch: (batch) => recentCreates.add(batch),
     sessions,
-    forgetPlants() {
-      recentCreates.clear();
-      inventory.clear();
-    },
+    forgetPlants: () => inventory.clear(),
     close: () => resources.disposeAsync(),
   };
 }

@@ -60,7 +60,6 @@ export async function serve(config: ServeConfig): Promise<void> {
     listener: { host: config.host, port: config.port, certificate },
     events: ownProcess.events,
     adminRoutes: console === undefined ? [] : [console.adminRoutes],
-    afterBatch: console?.afterBatch,
     now,
   });
   ownProcess.resources.use(server);

@@ -2,11 +2,13 @@
 // so that neither a large store nor a slow download keeps a snapshot, which would keep SQLite from restarting its WAL.
 
 import { countCodeUnits, type NewPlant, toNewPlant } from "../core/contract/plant.ts";
-import type { Cursor, PlantReader, PlantSummary, Search } from "../core/store/plant-reader.ts";
+import type { SqlConnection } from "../core/store/sql-connection.ts";
 import { exportText } from "../operations/export.ts";
 import { formatNames } from "../operations/format.ts";
+import { type Cursor, findPlant, listPlants, type PlantSummary, type Search } from "./plant-list.ts";
 import { findPlantWithId } from "./plants.ts";
 import { BadRequestError, respondDownload, respondJson } from "./responses.ts";
+import { searchIndexState } from "./search-index.ts";
 
 /** Which plants; empty and undefined for all. */
 export type ExportedSearch = Pick<Search, "text" | "tag">;
@@ -32,7 +34,7 @@ interface Run {
 }
 
 export interface ExportsDependencies {
-  readonly reader: () => Promise<PlantReader>;
+  readonly reader: () => Promise<SqlConnection>;
   /** The number of plants, and of those with a tag, as far as they are known. */
   readonly plants: () => number | undefined;
   readonly plantsOfTag: (tag: string) => number | undefined;
@@ -95,35 +97,37 @@ async function* encode(texts: AsyncIterable<string>, run: Run): AsyncGenerator<U
 }
 
 /** All plants of a search in full, some at a time, those that the list of the console shows. */
-async function* readPlants(reader: PlantReader, { text, tag }: ExportedSearch): AsyncGenerator<NewPlant[]> {
-  const withId = await findPlantWithId(reader, { text, tag }, await reader.indexStates());
-  if (withId !== undefined) yield* inFull(reader, [withId.plant]);
-  if (withId?.isAlone) return;
+async function* readPlants(sql: SqlConnection, { text, tag }: ExportedSearch): AsyncGenerator<NewPlant[]> {
+  const withId = await findPlantWithId(sql, { text, tag });
+  if (withId !== undefined) yield* inFull(sql, [withId]);
+  if (withId !== undefined && (await searchIndexState(sql)) !== "ready") return;
   let cursor: Cursor | undefined;
   do {
-    const page = await reader.search({
-      ...{ text, tag, cursor },
+    const page = await listPlants(sql, {
+      text,
+      tag,
+      cursor,
       order: "id",
       isDescending: false,
       isBackward: false,
       plantsMax: pagePlants,
     });
-    if (page === "noIndex") throw new Error("The order of ids needs no index");
     yield* inFull(
-      reader,
-      page.plants.filter(({ id }) => id !== withId?.plant.id),
+      sql,
+      page.plants.filter(({ id }) => id !== withId?.id),
     );
     cursor = page.next;
   } while (cursor !== undefined);
 }
 
-async function* inFull(reader: PlantReader, summaries: readonly PlantSummary[]): AsyncGenerator<NewPlant[]> {
+async function* inFull(sql: SqlConnection, summaries: readonly PlantSummary[]): AsyncGenerator<NewPlant[]> {
   let plants: NewPlant[] = [];
   let codeUnits = 0;
   for (const summary of summaries) {
-    const plant = summary.isTruncated ? await reader.get(summary.id) : toNewPlant(summary.id, summary);
+    const complete = summary.isTruncated ? await findPlant(sql, summary.id) : summary;
     // A plant that was deleted meanwhile.
-    if (plant === undefined) continue;
+    if (complete === undefined) continue;
+    const plant = toNewPlant(complete.id, complete);
     plants.push(plant);
     codeUnits += countCodeUnits(plant);
     if (codeUnits < chunkCodeUnitsMax) continue;

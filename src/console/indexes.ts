@@ -1,76 +1,67 @@
-// The console's calls that show, build and drop the optional indexes.
+// The console's calls that show, build and drop the index of the search.
 
 import { CoalescedWork } from "../core/admin/throttling.ts";
 import { errorMessage } from "../core/operator-error.ts";
-import {
-  type IndexName,
-  type IndexProgress,
-  type IndexStates,
-  indexNames,
-  type PlantIndexes,
-  type PlantReader,
-} from "../core/store/plant-reader.ts";
+import type { PlantStore } from "../core/store/plant-store.ts";
+import type { SqlConnection } from "../core/store/sql-connection.ts";
 import { BadRequestError, respondError, respondJson } from "./responses.ts";
-
-const changes = ["create", "drop"] as const;
+import {
+  buildSearchIndex,
+  dropSearchIndex,
+  type SearchIndexState,
+  searchIndexState,
+} from "./search-index.ts";
 
 interface RunningChange {
-  readonly name: IndexName;
-  readonly change: (typeof changes)[number];
+  readonly change: "create" | "drop";
   readonly startedAt: number;
-  progress: IndexProgress | undefined;
+  share: number | undefined;
 }
 
 export interface IndexesDependencies {
-  readonly indexes: PlantIndexes;
-  /** Returns the states while a change is running, too. */
-  readonly reader: () => Promise<PlantReader>;
-  /** The number of plants as far as it is known: changes take longer in a larger store. */
-  readonly plants: () => number | undefined;
+  readonly store: Pick<PlantStore, "openSql">;
+  readonly reader: () => Promise<SqlConnection>;
   readonly now: () => number;
 }
 
 export class Indexes {
   readonly #dependencies: IndexesDependencies;
-  readonly #states: CoalescedWork<IndexStates>;
+  readonly #state: CoalescedWork<SearchIndexState>;
   #running: RunningChange | undefined;
   /** The message of the last change, if it failed. */
   #failure: string | undefined;
 
   constructor(dependencies: IndexesDependencies) {
     this.#dependencies = dependencies;
-    this.#states = new CoalescedWork(async () => (await dependencies.reader()).indexStates());
+    this.#state = new CoalescedWork(async () => searchIndexState(await dependencies.reader()));
   }
 
-  async states(): Promise<Response> {
-    const states = await this.#states.run();
+  async state(): Promise<Response> {
+    const state = await this.#state.run();
+    const running = this.#running;
     return respondJson({
-      states,
-      changing: this.#running === undefined ? null : this.#changing(this.#running),
+      state: running?.change === "create" ? "building" : state,
+      changing:
+        running === undefined
+          ? null
+          : {
+              change: running.change,
+              seconds: Math.round((this.#dependencies.now() - running.startedAt) / 1_000),
+              share: running.share ?? null,
+            },
       failure: this.#failure ?? null,
-      plants: this.#dependencies.plants() ?? null,
     });
   }
 
-  /** Starts a change and does not wait for it: building an index of a large store takes longer than a request may. */
-  change(requested: { name: string; change: string }): Response {
-    const name = indexNames.find((one) => one === requested.name);
-    const change = changes.find((one) => one === requested.change);
-    if (name === undefined || change === undefined)
-      throw new BadRequestError("There is no such index, or no such change.");
+  /** Starts a change and does not wait for it: building the index of a large store takes longer than a request may. */
+  change({ change }: { change: string }): Response {
+    if (change !== "create" && change !== "drop") throw new BadRequestError("There is no such change.");
     if (this.#running !== undefined)
-      return respondError(409, "Another index is being built or dropped; wait until that is done.");
-    const { indexes, now } = this.#dependencies;
-    const running: RunningChange = { name, change, startedAt: now(), progress: undefined };
+      return respondError(409, "The index is being built or dropped; wait until that is done.");
+    const running: RunningChange = { change, startedAt: this.#dependencies.now(), share: undefined };
     this.#running = running;
     this.#failure = undefined;
-    const changed =
-      change === "drop"
-        ? indexes.drop(name)
-        : indexes.create(name, (progress) => {
-            running.progress = progress;
-          });
-    void changed
+    void this.#run(running)
       .catch((error) => {
         this.#failure = errorMessage(error);
       })
@@ -80,8 +71,16 @@ export class Indexes {
     return respondJson({}, 202);
   }
 
-  #changing({ name, change, startedAt, progress }: RunningChange) {
-    const seconds = Math.round((this.#dependencies.now() - startedAt) / 1_000);
-    return { name, change, seconds, share: progress?.share ?? null, phase: progress?.phase ?? null };
+  async #run(running: RunningChange): Promise<void> {
+    const read = await this.#dependencies.reader();
+    const write = await this.#dependencies.store.openSql("write");
+    try {
+      if (running.change === "drop") return await dropSearchIndex(write, read);
+      await buildSearchIndex(write, read, (share) => {
+        running.share = share;
+      });
+    } finally {
+      await write.close();
+    }
   }
 }

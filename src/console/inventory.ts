@@ -1,19 +1,20 @@
 // The console's figures of all plants: their number, their tags, the size of the store, and its growth. Plants are counted
 // in parts, so that no list waits for more than one of them.
 
-import type { Clock } from "../core/observability/server-event.ts";
-import { indexedCharacters, type PlantReader } from "../core/store/plant-reader.ts";
-import type { RecentCreates } from "./recent-creates.ts";
+import type { Clock, ServerEvent } from "../core/observability/server-event.ts";
+import type { SqlConnection } from "../core/store/sql-connection.ts";
 import { respondJson } from "./responses.ts";
 
 export interface InventoryDependencies {
-  readonly reader: () => Promise<PlantReader>;
-  readonly recentCreates: Pick<RecentCreates, "created">;
+  readonly reader: () => Promise<SqlConnection>;
   readonly bytesOnDisk: () => Promise<number | undefined>;
   readonly now: Clock;
   /** Milliseconds since the epoch. */
   readonly wallNow: () => number;
 }
+
+/** Tags are counted by so many characters. */
+const countedCharacters = 100;
 
 /** Tags that are shown. */
 const shownTagsMax = 20;
@@ -38,9 +39,18 @@ const betweenMsMin = 2_000;
 
 const hourMs = 3_600_000;
 const periods = { hour: hourMs, day: 24 * hourMs, week: 7 * 24 * hourMs, month: 30 * 24 * hourMs } as const;
+const periodNames = Object.keys(periods) as (keyof typeof periods)[];
 
-interface Count {
-  readonly plants: number;
+/** How many plants were created lately. */
+type Growth = Record<keyof typeof periods, number>;
+
+/** The sums of a count that is running. */
+interface Sums {
+  plants: number;
+  readonly created: Growth;
+}
+
+interface Count extends Readonly<Sums> {
   /** Whether no plant was created or deleted meanwhile by this server. */
   readonly isExact: boolean;
   /** Those that most plants have, in this order. */
@@ -54,27 +64,30 @@ interface Count {
 
 export class Inventory {
   readonly #dependencies: InventoryDependencies;
-  readonly #startedAt: number;
   #count: Count | undefined;
-  #counting: { readonly ended: Promise<void>; readonly found: { plants: number } } | undefined;
+  #counting: { readonly ended: Promise<void>; readonly found: Sums } | undefined;
   #failure: unknown;
+  /** Plants that this server has created and deleted. */
+  #created = 0;
   #deleted = 0;
   /** Counts of before the plants were last replaced are dropped. */
   #replacements = 0;
 
   constructor(dependencies: InventoryDependencies) {
     this.#dependencies = dependencies;
-    this.#startedAt = dependencies.wallNow();
   }
 
-  /** Call it for each plant that this server has deleted. */
-  addDeleted(): void {
-    this.#deleted++;
+  handle(event: ServerEvent): void {
+    if (event.kind === "requestCompleted" && event.request.result === "created") this.#created++;
+    else if (event.kind === "plantsImported") this.#created += event.created;
+    else if (event.kind === "plantEdited" && event.change === "created") this.#created++;
+    else if (event.kind === "plantEdited" && event.change === "deleted") this.#deleted++;
   }
 
-  /** Call it when all plants were replaced, and the recent creates forgotten. */
+  /** Call it when all plants were replaced. */
   clear(): void {
     this.#replacements++;
+    this.#created = 0;
     this.#deleted = 0;
     this.#count = undefined;
     this.#counting = undefined;
@@ -89,23 +102,18 @@ export class Inventory {
   /** About how many plants have a tag; undefined if it is not one of those that most plants have. */
   plantsOfTag(tag: string): number | undefined {
     // Counted by these characters: that of a longer tag may be of several.
-    if (Array.from(tag).length >= indexedCharacters) return undefined;
+    if (Array.from(tag).length >= countedCharacters) return undefined;
     return this.#count?.tags.find(([counted]) => counted === tag)?.[1];
   }
 
   async figures(): Promise<Response> {
-    const { reader, bytesOnDisk, now, wallNow, recentCreates } = this.#dependencies;
+    const { bytesOnDisk, now } = this.#dependencies;
     if (this.#isStale(now())) this.#counting ??= this.#startCount();
     if (this.#counting !== undefined) await Promise.race([this.#counting.ended, Bun.sleep(waitMsMax)]);
     const failure = this.#failure;
     this.#failure = undefined;
     if (failure !== undefined) throw failure;
-    const names = Object.keys(periods) as (keyof typeof periods)[];
-    const times = names.map((name) => wallNow() - periods[name]);
-    const [bytes, created] = await Promise.all([
-      bytesOnDisk(),
-      reader().then((each) => each.createdSince(times)),
-    ]);
+    const bytes = await bytesOnDisk();
     const count = this.#count;
     return respondJson({
       plants: this.plants ?? null,
@@ -115,15 +123,12 @@ export class Inventory {
       tagsAreExact: count?.tagsAreExact ?? false,
       ageSeconds: count === undefined ? null : Math.round((now() - count.endedAt) / 1_000),
       bytes: bytes ?? null,
-      created:
-        created === undefined ? null : Object.fromEntries(names.map((name, index) => [name, created[index]])),
-      createdHere: recentCreates.created,
-      startedAt: new Date(this.#startedAt).toISOString(),
+      created: count?.created ?? null,
     });
   }
 
   #netChanges(): number {
-    return this.#dependencies.recentCreates.created - this.#deleted;
+    return this.#created - this.#deleted;
   }
 
   #isStale(now: number): boolean {
@@ -134,11 +139,11 @@ export class Inventory {
 
   #startCount() {
     // Each count has its own sum: one that began before the plants were replaced may still be running.
-    const found = { plants: 0 };
+    const found: Sums = { plants: 0, created: { hour: 0, day: 0, week: 0, month: 0 } };
     return { ended: this.#recount(found), found };
   }
 
-  async #recount(found: { plants: number }): Promise<void> {
+  async #recount(found: Sums): Promise<void> {
     const { now } = this.#dependencies;
     const startedAt = now();
     const [changes, edits, replacements] = [this.#netChanges(), this.#edits(), this.#replacements];
@@ -148,7 +153,11 @@ export class Inventory {
       const isExact = this.#edits() === edits;
       const top = [...tags].toSorted(([, one], [, other]) => other - one).slice(0, keptTagsMax);
       this.#count = {
-        ...{ plants: found.plants, isExact, tags: top, tagsAreExact, changes },
+        ...found,
+        isExact,
+        tags: top,
+        tagsAreExact,
+        changes,
         endedAt: now(),
         durationMs: now() - startedAt,
       };
@@ -161,32 +170,58 @@ export class Inventory {
 
   /** Creates and deletions by this server. */
   #edits(): number {
-    return this.#dependencies.recentCreates.created + this.#deleted;
+    return this.#created + this.#deleted;
   }
 
-  async #countParts(found: {
-    plants: number;
-  }): Promise<{ tags: Map<string, number>; tagsAreExact: boolean }> {
-    const { reader, now } = this.#dependencies;
-    const open = await reader();
+  async #countParts(found: Sums): Promise<{ tags: Map<string, number>; tagsAreExact: boolean }> {
+    const { reader, now, wallNow } = this.#dependencies;
+    const sql = await reader();
+    const times = periodNames.map((name) => Math.floor(wallNow() - periods[name]));
     const tags = new Map<string, number>();
     let tagsAreExact = true;
     let partPlants = partPlantsFirst;
     for (let afterId: bigint | undefined; ; ) {
       const startedAt = now();
-      const part = await open.countPart(afterId, partPlants);
-      if (part.lastId === undefined) return { tags, tagsAreExact };
-      found.plants += part.plants;
-      for (const [tag, plants] of part.tags) tags.set(tag, (tags.get(tag) ?? 0) + plants);
+      const groups = await countPart(sql, afterId, partPlants, times);
+      if (groups.length === 0) return { tags, tagsAreExact };
+      for (const group of groups) {
+        const { tag, last } = group;
+        const plants = Number(group.plants);
+        found.plants += plants;
+        for (const name of periodNames) found.created[name] += Number(group[name]);
+        if (tag !== null) tags.set(tag, (tags.get(tag) ?? 0) + plants);
+        if (afterId === undefined || last > afterId) afterId = last;
+      }
       if (tags.size > countedTagsMax) {
         forgetRare(tags);
         tagsAreExact = false;
       }
-      afterId = part.lastId;
       const tookMs = Math.max(now() - startedAt, partMs / 4);
       partPlants = Math.min(partPlantsMax, Math.max(1_000, Math.ceil((partPlants * partMs) / tookMs)));
     }
   }
+}
+
+type TagGroup = { readonly tag: string | null; readonly plants: bigint; readonly last: bigint } & Readonly<
+  Record<keyof typeof periods, bigint>
+>;
+
+/** The plants of a tag each, of at most `plantsMax` plants with greater ids than `afterId`. */
+function countPart(
+  sql: SqlConnection,
+  afterId: bigint | undefined,
+  plantsMax: number,
+  times: readonly number[],
+): Promise<TagGroup[]> {
+  const created = periodNames.map(
+    (name, index) => `count(CASE WHEN created_at >= $${index + 2} THEN 1 END) AS ${name}`,
+  );
+  const where = afterId === undefined ? "" : `WHERE id > $${times.length + 2}`;
+  return sql.query(
+    `SELECT substr(tag, 1, ${countedCharacters}) AS tag, count(*) AS plants, max(id) AS last, ${created.join(", ")}
+     FROM (SELECT id, tag, created_at FROM plants ${where} ORDER BY id LIMIT $1) AS part GROUP BY 1`,
+    [plantsMax, ...times, ...(afterId === undefined ? [] : [afterId])],
+  );
 }
 
 /** Keeps the half of the tags that have the most plants. */

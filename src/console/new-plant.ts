@@ -30,42 +30,41 @@ export class NewPlants {
    * @param client the address of the operator's browser.
    */
   async create({ token, body }: { token: string; body: string }, client: string): Promise<Response> {
-    if (token === "") return respondJson(await this.#createByOperator(body, client));
+    if (token === "") return showResponse(await this.#createByOperator(body, client));
     if (!/^[\x21-\x7e]*$/.test(token))
       throw new BadRequestError("The token has characters that a header field cannot hold; paste it again.");
     const headers = new Headers({ "Content-Type": "application/json", Authorization: `Bearer ${token}` });
-    const response = await this.#dependencies.post(headers, body);
-    return respondJson({
-      status: response.status,
-      headers: [...response.headers],
-      body: await response.text(),
-    });
+    return showResponse(await this.#dependencies.post(headers, body));
   }
 
-  async #createByOperator(body: string, client: string) {
+  async #createByOperator(body: string, client: string): Promise<Response> {
     const { store, bodyBytesMax, emit } = this.#dependencies;
     const bytes = new TextEncoder().encode(body);
     if (bytes.length > bodyBytesMax)
-      return toShown(
+      return errorResponse(
         new ApiError(
           "contentTooLarge",
           `The body is over the limit of ${bodyBytesMax} bytes; send a smaller plant.`,
         ),
       );
     const plant = parseNewPlant(bytes);
-    if (plant instanceof ApiError) return toShown(plant);
+    if (plant instanceof ApiError) return errorResponse(plant);
     const [outcome] = await store.create([{ plant, creator: null }]);
-    if (outcome === "conflict") return toShown(conflictError(plant));
+    if (outcome === "conflict") return errorResponse(conflictError(plant));
     if (outcome !== "created" && outcome !== "unchanged")
-      return toShown(unavailable("The store cannot be written at present, and the plant may not be stored"));
+      return errorResponse(
+        unavailable("The store cannot be written at present, and the plant may not be stored"),
+      );
     if (outcome === "created")
       emit({ kind: "plantEdited", change: "created", id: plant.id, by: "console", client });
-    const { status, body: text } = plantResponse(plant, outcome);
-    return { status, headers: [], body: text };
+    return plantResponse(plant, crypto.randomUUID());
   }
 }
 
-function toShown(error: ApiError) {
-  const { status, body } = errorResponse(error);
-  return { status, headers: [], body };
+async function showResponse(response: Response): Promise<Response> {
+  return respondJson({
+    status: response.status,
+    headers: [...response.headers],
+    body: await response.text(),
+  });
 }

@@ -101,7 +101,7 @@ export class OperatorConsole implements AdminRoutes {
       ["requests", (parameters) => requests.list(parameters)],
       ["inventory", () => inventory.figures()],
       ["tokens", () => tokens.list()],
-      ["indexes", () => indexes.states()],
+      ["index", () => indexes.state()],
     ]);
     this.#writes = new Map<string, Call<Body>>([
       ["plants", (body, client) => newPlants.create(pickStrings(body, "token", "body"), client)],
@@ -115,7 +115,7 @@ export class OperatorConsole implements AdminRoutes {
       ["tokens", (body) => tokens.issue(pickStrings(body, "name", "expires"))],
       ["tokens/rotate", (body) => tokens.rotate(pickStrings(body, "name", "overlap", "expires"))],
       ["tokens/revoke", (body) => tokens.revoke(pickStrings(body, "name"))],
-      ["indexes", (body) => indexes.change(pickStrings(body, "name", "change"))],
+      ["index", (body) => indexes.change(pickStrings(body, "change"))],
     ]);
   }
 

@@ -7,53 +7,30 @@ import {
   newPlantJson,
   parseNewPlantJson,
   plantsEqual,
-  toColumns,
+  toNewPlant,
 } from "../core/contract/plant.ts";
 import type { EditOutcome, PlantEdit } from "../core/store/plant-edit.ts";
+import type { SqlConnection } from "../core/store/sql-connection.ts";
 import {
-  type Creation,
   type Cursor,
-  type IndexStates,
-  indexedCharacters,
+  findPlant,
+  listPlants,
   type Order,
+  orderedCharacters,
   orders,
-  type Page,
-  type PlantReader,
   type PlantSummary,
-} from "../core/store/plant-reader.ts";
-import type { RecentCreates } from "./recent-creates.ts";
+  summaries,
+} from "./plant-list.ts";
 import { BadRequestError, respondError, respondJson, respondStream } from "./responses.ts";
+import { searchIndexState } from "./search-index.ts";
 
 export interface PlantsDependencies {
-  readonly reader: () => Promise<PlantReader>;
-  readonly recentCreates: RecentCreates;
+  readonly reader: () => Promise<SqlConnection>;
   readonly edit: (edit: PlantEdit) => Promise<EditOutcome>;
   /** Called after an edit that was made, with the address of the operator's browser. */
   readonly onEdited: (edit: PlantEdit, client: string) => void;
   /** The limit of a body of the public operation. */
   readonly bodyBytesMax: number;
-}
-
-/** A page of plants as the console shows it. */
-interface PlantPage {
-  readonly plants: readonly PlantSummary[];
-  readonly order: Order;
-  readonly isDescending: boolean;
-  /** `memory`: the last creates of this server only, as the store does not record the order of creation. */
-  readonly from: "store" | "memory";
-  readonly match: Page["match"];
-  /** Encoded cursors. */
-  readonly previous: string | undefined;
-  readonly next: string | undefined;
-  readonly searchedTo: bigint | undefined;
-}
-
-/** A list that cursors belong to: an order of the store, or the last creates of this server, which has positions of its own. */
-type List = Order | "latest";
-
-interface ListCursor {
-  readonly list: List;
-  readonly cursor: Omit<Cursor, "order">;
 }
 
 type Parameters = ReturnType<typeof parseSearch>;
@@ -74,37 +51,36 @@ export class Plants {
 
   async list(parameters: URLSearchParams): Promise<Response> {
     const search = parseSearch(parameters);
-    const reader = await this.#dependencies.reader();
-    const states = await reader.indexStates();
-    const withId = search.at === undefined ? await findPlantWithId(reader, search, states) : undefined;
-    const page = withId?.isAlone ? emptyPage : await this.#search(reader, search);
-    const { plants, order, isDescending, from, match, previous, next, searchedTo } = page;
-    const shown =
-      withId === undefined ? plants : [withId.plant, ...plants.filter(({ id }) => id !== withId.plant.id)];
+    const sql = await this.#dependencies.reader();
+    const state = await searchIndexState(sql);
+    const withId = search.cursor === undefined ? await findPlantWithId(sql, search) : undefined;
+    const page =
+      withId !== undefined && state !== "ready"
+        ? { ...emptyPage, order: "id" as const, isDescending: true }
+        : await listPlants(sql, { ...search, plantsMax: plantsPerPage });
+    const plants =
+      withId === undefined ? page.plants : [withId, ...page.plants.filter(({ id }) => id !== withId.id)];
     return respondJson({
-      plants: await withCreations(reader, shown),
-      order,
-      isDescending,
-      from,
-      match: match ?? null,
-      previous: previous ?? null,
-      next: next ?? null,
-      searchedTo: searchedTo ?? null,
+      plants: plants.map(toShown),
+      order: page.order,
+      isDescending: page.isDescending,
+      previous: page.previous === undefined ? null : encodeCursor(page.previous),
+      next: page.next === undefined ? null : encodeCursor(page.next),
+      searchedTo: page.searchedTo ?? null,
       hasPlantWithId: withId !== undefined,
-      unavailableOrders: unavailableOrders(search, states, order),
-      recordsCreations: states.newest === "ready",
+      isIndexed: state === "ready",
     });
   }
 
   /** The plants of a page in full, in the format of `plantstore export` and `plantstore import`. */
   async export(parameters: URLSearchParams): Promise<Response> {
-    const reader = await this.#dependencies.reader();
-    const { plants } = await this.#search(reader, parseSearch(parameters));
+    const sql = await this.#dependencies.reader();
+    const { plants } = await listPlants(sql, { ...parseSearch(parameters), plantsMax: plantsPerPage });
     const lines = async function* () {
       // One at a time, as each may be as large as a body.
       for (const { id } of plants) {
-        const plant = await reader.get(id);
-        if (plant !== undefined) yield new TextEncoder().encode(`${newPlantJson(plant)}\n`);
+        const plant = await findPlant(sql, id);
+        if (plant !== undefined) yield new TextEncoder().encode(`${newPlantJson(toNewPlant(id, plant))}\n`);
       }
     };
     return respondStream(lines(), exportedPlantBytes, {
@@ -116,11 +92,8 @@ export class Plants {
   /** One plant in full, or null. */
   async get(parameters: URLSearchParams): Promise<Response> {
     const id = parseId(parameters.get("id") ?? "");
-    const reader = await this.#dependencies.reader();
-    const plant = await reader.get(id);
-    if (plant === undefined) return respondJson(null);
-    const [shown] = await withCreations(reader, [toColumns(plant)]);
-    return respondJson(shown);
+    const plant = await findPlant(await this.#dependencies.reader(), id);
+    return respondJson(plant === undefined ? null : toShown(plant));
   }
 
   /**
@@ -160,98 +133,28 @@ export class Plants {
       return respondError(404, `Plant ${edit.id} is not in the store any more. Nothing was saved.`);
     return respondError(409, `Plant ${edit.id} has changed since you opened it. Nothing was saved.`);
   }
-
-  async #search(reader: PlantReader, search: Parameters): Promise<PlantPage> {
-    const { text, tag, order, isDescending, at, isBackward } = search;
-    // A list from memory continues there, whether or not an index has been built since.
-    if (at?.list === "latest") return this.#recentCreates(reader, at.cursor.number);
-    const cursor = at && { ...at.cursor, order: at.list };
-    const request = { text, tag, order, isDescending, cursor, isBackward, plantsMax: plantsPerPage };
-    const result = await reader.search(request);
-    if (result !== "noIndex") return toPlantPage(result);
-    if (order === "created") {
-      if (at?.list === "created") throw new BadRequestError(noSuchPage);
-      return this.#recentCreates(reader, undefined);
-    }
-    const byId = await reader.search({ ...request, order: "id" });
-    if (byId === "noIndex") throw new Error("The order of ids needs no index");
-    return toPlantPage(byId);
-  }
-
-  /** The plant whose id is the text: it comes first, whatever else the text is found in. */
-  async #recentCreates(reader: PlantReader, after: bigint | undefined): Promise<PlantPage> {
-    const { ids, next, previous } = this.#dependencies.recentCreates.page(after, plantsPerPage);
-    const encode = (number: bigint | undefined) =>
-      number === undefined ? undefined : encodeCursor({ list: "latest", cursor: { number } });
-    return {
-      plants: await reader.withIds(ids),
-      order: "created",
-      isDescending: true,
-      from: "memory",
-      match: undefined,
-      previous: encode(previous),
-      next: encode(next),
-      searchedTo: undefined,
-    };
-  }
 }
 
-const emptyPage: PlantPage = {
-  ...{ plants: [], order: "id", isDescending: true, from: "store", match: undefined },
-  ...{ previous: undefined, next: undefined, searchedTo: undefined },
-};
+const emptyPage = { plants: [], previous: undefined, next: undefined, searchedTo: undefined };
 
-function toPlantPage({ previous, next, ...page }: Page): PlantPage {
-  const encode = (cursor: Cursor | undefined) => cursor && encodeCursor({ list: cursor.order, cursor });
-  return { ...page, from: "store", previous: encode(previous), next: encode(next) };
-}
-
-/** The plants with what is recorded of their creation. */
-async function withCreations<Shown extends { readonly id: bigint }>(
-  reader: PlantReader,
-  plants: readonly Shown[],
-) {
-  const creations = await reader.creations(plants.map(({ id }) => id));
-  const byId = new Map(creations.map((creation) => [creation.id, creation]));
-  return plants.map((plant) => ({ ...plant, ...shownCreation(byId.get(plant.id)) }));
-}
-
-function shownCreation(creation: Creation | undefined) {
-  const { createdAt = null, token = null } = creation ?? {};
-  return { createdAt: createdAt === null ? null : new Date(createdAt).toISOString(), token };
-}
-
-/** Why the plants cannot be sorted by each order, in a sentence; orders that are available are absent. */
-function unavailableOrders({ text, tag }: Parameters, states: IndexStates, actual: Order) {
-  const isSearch = text !== "" || tag !== undefined;
-  const reason = (order: Order): string | undefined => {
-    if (isSearch)
-      return order === actual
-        ? undefined
-        : `The results of this search come by ${actual}: its index has them in this order.`;
-    if (order === "id") return undefined;
-    const index = order === "created" ? "newest" : order;
-    const isReady = states[index] === "ready" || (order === "created" && states[index] === "outdated");
-    if (isReady) return undefined;
-    return order === "created"
-      ? 'The order of creation is not recorded. Build the index "newest" to record it from then on.'
-      : `Sorting by ${order} needs the index "${index}". Build it below.`;
+function toShown({ createdAt, creator, ...plant }: PlantSummary) {
+  return {
+    ...plant,
+    createdAt: createdAt === null ? null : new Date(createdAt).toISOString(),
+    token: creator,
   };
-  return Object.fromEntries(orders.map((order) => [order, reason(order)]));
 }
 
 /**
- * The plant whose id is the text of a search, which comes before those that the text is found in. `isAlone`: without an index
- * an id is not worth a scan of all names for its digits.
+ * The plant whose id is the text of a search, which comes before those that the text is found in. Without the index an id is
+ * not worth a scan of all plants for its digits.
  */
 export async function findPlantWithId(
-  reader: PlantReader,
+  sql: SqlConnection,
   { text, tag }: Pick<Parameters, "text" | "tag">,
-  { text: texts, name }: IndexStates,
-): Promise<{ plant: PlantSummary; isAlone: boolean } | undefined> {
+): Promise<PlantSummary | undefined> {
   const id = tag === undefined ? parseInt64(text.trim()) : undefined;
-  const [plant] = id === undefined ? [] : await reader.withIds([id]);
-  return plant && { plant, isAlone: texts !== "ready" && name !== "ready" };
+  return id === undefined ? undefined : (await summaries(sql, [id]))[0];
 }
 
 /** The search of a request. Throws a BadRequestError. */
@@ -263,16 +166,18 @@ export function parseSearch(parameters: URLSearchParams) {
     throw new BadRequestError("The direction must be ascending or descending.");
   const text = parameters.get("text") ?? "";
   const tag = parameters.get("tag") ?? undefined;
-  if (Array.from(text).length > indexedCharacters)
-    throw new BadRequestError(`A search may have at most ${indexedCharacters} characters.`);
+  if (Array.from(text).length > orderedCharacters)
+    throw new BadRequestError(`A search may have at most ${orderedCharacters} characters.`);
   if (!isStorable(text) || !isStorable(tag ?? ""))
     throw new BadRequestError("The search has a character that no name or tag can have.");
   const [after, before] = [parameters.get("after"), parameters.get("before")];
   const cursor = after ?? before;
   return {
-    ...{ text, tag, order },
+    text,
+    tag,
+    order,
     isDescending: direction === "descending",
-    at: cursor === null ? undefined : decodeCursor(cursor),
+    cursor: cursor === null ? undefined : decodeCursor(cursor),
     isBackward: after === null && before !== null,
   };
 }
@@ -294,19 +199,22 @@ function parsePlant(body: string): NewPlant {
   return plant;
 }
 
-/** The list, the number and, in the order of names or tags, the beginning of the name or tag in base64url, joined with dots. */
-function encodeCursor({ list, cursor: { number, key } }: ListCursor): string {
-  const parts = [list, String(number)];
+/** The order, the id and, unless that is the order, the key in base64url, joined with dots. */
+function encodeCursor({ order, id, key }: Cursor): string {
+  const parts = [order, String(id)];
   if (key !== undefined) parts.push(Buffer.from(key).toString("base64url"));
   return parts.join(".");
 }
 
 /** Throws a BadRequestError for a text that `encodeCursor` did not return. */
-function decodeCursor(text: string): ListCursor {
-  const [, list, digits = "", key] =
-    /^(created|latest|id|name|tag)\.(-?\d{1,19})(?:\.([A-Za-z0-9_-]{0,600}))?$/.exec(text) ?? [];
-  const number = list === undefined ? undefined : BigInt(digits);
-  if (number === undefined || BigInt.asIntN(64, number) !== number) throw new BadRequestError(noSuchPage);
-  const cursor = key === undefined ? { number } : { number, key: Buffer.from(key, "base64url").toString() };
-  return { list: list as List, cursor };
+function decodeCursor(text: string): Cursor {
+  const [, order, digits = "", encoded] =
+    /^(created|id|name|tag)\.(-?\d{1,19})(?:\.([A-Za-z0-9_-]{0,600}))?$/.exec(text) ?? [];
+  const id = parseInt64(digits);
+  if (order === undefined || id === undefined) throw new BadRequestError(noSuchPage);
+  if (order === "id") return { order, id };
+  const key = Buffer.from(encoded ?? "", "base64url").toString();
+  if (!isStorable(key) || (order === "created" && !/^-?\d{1,16}$/.test(key)))
+    throw new BadRequestError(noSuchPage);
+  return { order: order as Order, id, key };
 }

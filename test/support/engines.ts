@@ -1,8 +1,6 @@
 // The test matrix: one line for each engine. Suites that hold on every engine loop over it.
 
-import { test } from "bun:test";
 import { distributeStore } from "../../src/core/store/open-store.ts";
-import { type IndexName, indexNames } from "../../src/core/store/plant-reader.ts";
 import { sharedCitus } from "./citus.ts";
 import { sharedPostgres } from "./postgres.ts";
 import { createStore, TemporaryFolder } from "./server.ts";
@@ -17,8 +15,6 @@ interface TestEngine {
   readonly name: string;
   /** As its stores name it. */
   readonly engine: string;
-  /** The indexes that it can have. */
-  readonly indexNames: readonly IndexName[];
   readonly createTestStore: () => Promise<TestStore>;
 }
 
@@ -26,29 +22,18 @@ interface TestEngine {
 export const engineVariable = "PLANTSTORE_TEST_ENGINE";
 
 const everywhere: readonly TestEngine[] = [
-  { name: "sqlite", engine: "sqlite", indexNames, createTestStore: () => createFileStore("sqlite") },
-  { name: "postgres", engine: "postgres", indexNames, createTestStore: createPostgresStore },
+  { name: "sqlite", engine: "sqlite", createTestStore: () => createFileStore("sqlite") },
+  { name: "postgres", engine: "postgres", createTestStore: createPostgresStore },
 ];
 
 /** Only where it is asked for: its suites take as long as those of all other engines, and need citus.so. */
 const citus: TestEngine = {
   name: "citus",
   engine: "postgres",
-  // A trigger keeps the newest, and Citus has none on a distributed table.
-  indexNames: ["name", "tag", "text"],
   createTestStore: createCitusStore,
 };
 
 export const engines: readonly TestEngine[] = process.env[engineVariable] === "citus" ? [citus] : everywhere;
-
-/** The test function for what needs an index; where the engine cannot have it, the test is skipped and its name says so. */
-export function testIndex(
-  engine: TestEngine,
-  index: IndexName,
-): (name: string, run: () => Promise<void>) => void {
-  if (engine.indexNames.includes(index)) return test;
-  return (name, run) => test.skip(`${name} (skipped: ${engine.name} cannot have the index ${index})`, run);
-}
 
 /** The address of an engine in a file. */
 async function createFileStore(scheme: string): Promise<TestStore> {

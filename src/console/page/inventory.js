@@ -1,14 +1,13 @@
 // The figures of all plants: their number and tags, the size of the store, and what was created lately.
 
 import { errorMessage, get } from "./api.js";
-import { formatDate, html, untrustedText } from "./format.js";
+import { html, untrustedText } from "./format.js";
 import { Component } from "./library/preact.js";
 
 /**
  * @typedef {{ plants: number | null, isExact: boolean, countedSoFar: number | null, tags: [string, number][] | null,
  *   tagsAreExact: boolean, ageSeconds: number | null, bytes: number | null,
- *   created: { hour: number, day: number, week: number, month: number } | null, createdHere: number,
- *   startedAt: string }} Figures
+ *   created: { hour: number, day: number, week: number, month: number } | null }} Figures
  */
 
 /** While plants are counted, the figures are loaded again after this time. */
@@ -107,17 +106,11 @@ function plantCount({ plants, isExact, countedSoFar }) {
 
 /**
  * @param {Figures} figures
- * @returns {[label: string, value: unknown][]}
+ * @returns {[label: string, value: string][]}
  */
-function growth({ created, createdHere, startedAt }) {
+function growth({ created }) {
+  if (created === null) return [];
   const format = (/** @type {number} */ plants) => `+${plants.toLocaleString("en-US")}`;
-  if (created === null)
-    return [
-      [
-        "Created by this server",
-        html`${format(createdHere)} <small class="faint">since ${formatDate(startedAt)}</small>`,
-      ],
-    ];
   return [
     ["New, last hour", format(created.hour)],
     ["New, 24 hours", format(created.day)],

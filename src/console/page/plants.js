@@ -14,11 +14,11 @@ import { exactTime } from "./units.js";
  * @typedef {import("./address.js").Order} Order
  * @typedef {{ id: string, name: string, tag: string | null, isTruncated: boolean, createdAt: string | null,
  *   token: string | null }} PlantSummary
- * @typedef {{ plants: PlantSummary[], order: Order, isDescending: boolean, from: "store" | "memory", match: "contains" | "begins" | null,
+ * @typedef {{ plants: PlantSummary[], order: Order, isDescending: boolean,
  *   previous: string | null, next: string | null, searchedTo: string | null, hasPlantWithId: boolean,
- *   unavailableOrders: Partial<Record<Order, string>>, recordsCreations: boolean }} Page
+ *   isIndexed: boolean }} Page
  * @typedef {{ address: Address, query: string, shown: Address, page: Page | null, error: string, isBusy: boolean,
- *   isSlow: boolean, newIds: Set<string>, reason: string, edits: number }} State
+ *   isSlow: boolean, newIds: Set<string>, edits: number }} State
  */
 
 /** Results appear while the operator types if the last search took less than this; otherwise with Enter. */
@@ -49,8 +49,6 @@ export class Plants extends Component {
     /** Whether the running search has taken so long that it is to be seen. */
     isSlow: false,
     newIds: new Set(),
-    /** Why an order that was chosen is not available. */
-    reason: "",
     /** Edits in this page, which the figures are loaded again after. */
     edits: 0,
   };
@@ -132,7 +130,7 @@ export class Plants extends Component {
   /** @param {Address} address */
   async load(address = this.state.address) {
     const request = ++this.requests;
-    this.setState({ isBusy: true, reason: "" });
+    this.setState({ isBusy: true });
     const startedAt = performance.now();
     const slow = setTimeout(() => request === this.requests && this.setState({ isSlow: true }), visibleMs);
     try {
@@ -172,13 +170,7 @@ export class Plants extends Component {
 
   /** @param {Order} order */
   sort(order) {
-    const { page, address } = this.state;
-    const reason = page?.unavailableOrders[order];
-    // The last creates of this server are listed without an index, newest first.
-    if (reason !== undefined && (order !== "created" || address.query !== "")) {
-      this.setState({ reason });
-      return;
-    }
+    const { address } = this.state;
     const isDescending =
       address.order === order ? !address.isDescending : order === "id" || order === "created";
     void this.load(this.go({ order, isDescending, after: "", before: "" }));
@@ -200,7 +192,7 @@ export class Plants extends Component {
 
   /** @override */
   render() {
-    const { address, page, error, isSlow, reason, edits } = this.state;
+    const { address, page, error, isSlow, edits } = this.state;
     const { tick, onAdd } = this.props;
     return html`
       <section class="card plants" aria-labelledby="plants-title">
@@ -215,7 +207,6 @@ export class Plants extends Component {
           <p class="note" role="status">
             ${isSlow ? html`Searching… <progress aria-label="Searching"></progress>` : page === null ? (error === "" ? "Loading…" : "") : this.caption(page)}
           </p>
-          ${reason !== "" && html`<p class="note reason" role="alert">${reason}</p>`}
           ${page !== null && this.table(page)}
           ${page !== null && this.pageControls(page)}
         </div>
@@ -274,41 +265,37 @@ export class Plants extends Component {
   }
 
   /** @param {Page} page */
-  caption({ plants, order, isDescending, from, match, searchedTo, hasPlantWithId, recordsCreations }) {
+  caption({ plants, order, isDescending, searchedTo, hasPlantWithId, isIndexed }) {
     const { shown } = this.state;
     const { text, tag } = parseQuery(shown.query);
     const count = plants.length === 1 ? "1 plant" : `${plants.length} plants`;
-    const way = isDescending ? "descending" : "ascending";
-    if (from === "memory")
-      return `The last plants that this server created, newest first. To record the order of all creates, build the index "newest".`;
+    const sorted = `by ${order === "created" ? "creation" : order}, ${isDescending ? "descending" : "ascending"}`;
+    if (text === "" && tag === null) {
+      const missing = { tag: "a tag", created: "a time of creation" };
+      const unlisted = order === "tag" || order === "created" ? missing[order] : undefined;
+      return `Sorted ${sorted}${unlisted === undefined ? "" : `; plants without ${unlisted} are not in this order`}.`;
+    }
     if (searchedTo !== null)
-      return `${count} found with ids ${isDescending ? "from" : "up to"} ${searchedTo}${isDescending ? " up" : ""}. Without an index the search stopped at its time limit.`;
-    const sorted =
-      order === "created"
-        ? `by creation${recordsCreations ? "" : ", as far as it was recorded"}`
-        : `by ${order}`;
-    if (text === "" && tag === null)
-      return order === "tag"
-        ? `Sorted by tag, ${way}; plants without a tag are not in this order.`
-        : `Sorted ${sorted}, ${way}.`;
-    const how = { contains: "with this text in the name or tag", begins: "with names that begin so" };
-    const found = match === null ? "with this tag" : `${how[match]}${tag === null ? "" : ", with this tag"}`;
-    if (hasPlantWithId && plants.length === 1 && match === null) return `The plant with the id ${text}.`;
-    const hint = match === "begins" ? beginsHint(text) : "";
-    return `${count} on this page ${found}, sorted ${sorted}.${hint}`;
+      return `${count} found with ids ${isDescending ? "from" : "up to"} ${searchedTo}${isDescending ? " up" : ""}. The search stopped at its time limit${isIndexed ? "" : "; the search index makes it faster"}.`;
+    if (hasPlantWithId && plants.length === 1) return `The plant with the id ${text}.`;
+    const found =
+      text === ""
+        ? "with this tag"
+        : `with this text in the name or tag${tag === null ? "" : ", with this tag"}`;
+    return `${count} on this page ${found}, sorted ${sorted}.`;
   }
 
   /** @param {Page} page */
-  table({ plants, order, isDescending, searchedTo, unavailableOrders, recordsCreations }) {
+  table({ plants, order, isDescending, searchedTo }) {
     const { newIds, shown, address } = this.state;
     if (plants.length === 0) return html`<p class="empty">${emptyListText(shown, searchedTo)}</p>`;
     const columns = /** @type {Order[]} */ (["id", "name", "tag", "created"]);
     return html`
       <div class="scroll" tabindex="0" role="region" aria-label="List of plants">
-        <table class=${recordsCreations ? "with-creation" : ""}>
+        <table>
           <thead>
             <tr>
-              ${columns.map((column) => this.columnHeader(column, column === order ? isDescending : null, unavailableOrders[column]))}
+              ${columns.map((column) => this.columnHeader(column, column === order ? isDescending : null))}
             </tr>
           </thead>
           <tbody>
@@ -344,17 +331,19 @@ export class Plants extends Component {
   /**
    * @param {Order} column
    * @param {boolean | null} isDescending null if the plants are not sorted by this column.
-   * @param {string | undefined} reason
    */
-  columnHeader(column, isDescending, reason) {
+  columnHeader(column, isDescending) {
+    // Results of a search come by id.
+    const isFixed = column !== "id" && this.state.shown.query !== "";
     const [direction, arrow] =
       isDescending === null ? ["none", ""] : isDescending ? ["descending", " ↓"] : ["ascending", " ↑"];
     return html`
       <th scope="col" class=${column === "id" ? "number" : column} aria-sort=${direction}>
         <button
           type="button"
-          class=${reason === undefined ? "link" : "link unavailable"}
-          title=${reason ?? `Sort by ${columnNames[column].toLowerCase()}`}
+          class="link"
+          disabled=${isFixed}
+          title=${isFixed ? "The results of a search come by id." : `Sort by ${columnNames[column].toLowerCase()}`}
           onClick=${() => this.sort(column)}
         >
           ${columnNames[column]}<span aria-hidden="true">${arrow}</span>
@@ -404,13 +393,6 @@ export class Plants extends Component {
   }
 }
 
-/** @param {string} text */
-function beginsHint(text) {
-  return Array.from(text).length < 3
-    ? " With three characters and the index “text” it searches inside names and tags."
-    : " To search inside names and tags, build the index “text”.";
-}
-
 /**
  * @param {Address} address
  * @param {string | null} searchedTo
@@ -422,7 +404,7 @@ function emptyListText({ query, order }, searchedTo) {
   if (text !== "")
     return html`No plant was found for ${untrustedText(text)}${ofTag}. Try fewer characters, or another tag.`;
   if (tag !== null) return html`No plant has the tag ${untrustedText(tag)}.`;
-  if (order === "created") return "This server has not created a plant yet.";
+  if (order === "created") return "No plant has a time of creation.";
   if (order === "tag") return "No plant has a tag.";
   return "There are no plants yet. Add one here, or send POST /plants.";
 }

@@ -2,7 +2,6 @@
 
 import { type NewPlant, type Plant, plantsEqual } from "../contract/plant.ts";
 import type { EditOutcome, PlantEdit } from "./plant-edit.ts";
-import type { PlantIndexes, PlantReader } from "./plant-reader.ts";
 import type { SqlAccess, SqlConnection } from "./sql-connection.ts";
 import type { TokenStore } from "./token-store.ts";
 
@@ -74,12 +73,6 @@ export interface PlantStore {
 
   /** The tokens, which are stored beside the plants. */
   readonly tokens: TokenStore;
-
-  /** The indexes that a search can use. */
-  readonly indexes: PlantIndexes;
-
-  /** Opens a reader, which never delays creates. Close it before the store. */
-  openReader(): Promise<PlantReader>;
 
   /** Opens a connection for SQL of an extra. Close it before the store. */
   openSql(access: SqlAccess): Promise<SqlConnection>;

@@ -29,8 +29,8 @@ const commands: readonly (readonly string[])[] = [
   ["stats"],
   ["check"],
   ["index", "list"],
-  ["index", "create", "name"],
-  ["index", "drop", "name"],
+  ["index", "create"],
+  ["index", "drop"],
 ];
 
 test.each([

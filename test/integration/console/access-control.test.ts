@@ -146,7 +146,7 @@ test("with a password the API requires a session, and probes do not", async () =
       "plants/export?sort=id",
       "plant?id=1",
       "tokens",
-      "indexes",
+      "index",
     ])
       expect([path, (await anonymous.read(path)).status]).toEqual([path, 401]);
     expect((await anonymous.write("tokens", { name: "x", expires: "" })).status).toBe(401);

@@ -263,7 +263,7 @@ for (const engine of engines) {
       expect(all).toBe((await server.command("export", "--quiet")).stdout);
       expect(all.split("\n").length).toBeGreaterThan(3_000);
       const lines = all.trimEnd().split("\n");
-      const byText = await exportText(url, { run: "three", format: "ndjson", text: "line" });
+      const byText = await exportText(url, { run: "three", format: "ndjson", text: "line\nend" });
       expect(byText).toBe(`${lines.find((line) => line.includes("line\\nend"))}\n`);
       const byId = await exportText(url, { run: "five", format: "ndjson", text: "7001" });
       expect(byId).toBe(`${lines.find((line) => line.includes('"id":7001,'))}\n`);

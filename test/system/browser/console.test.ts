@@ -6,7 +6,7 @@ import { accessibilityFaults, type Page, TestBrowser, untilTrue } from "../../su
 import { ConsoleClient } from "../../support/console.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { PostgresServer } from "../../support/postgres.ts";
-import { RunningServer, TemporaryFolder, withStore } from "../../support/server.ts";
+import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 import { storePlants } from "../../support/stored-plants.ts";
 import { revokeToken, row, searchFor } from "./console-page.ts";
 
@@ -187,14 +187,7 @@ test.concurrent("100,001 plants are all listed and counted, and found by any par
       tag: `tag ${index % 30}`,
     }));
     await storePlants(server.database, plants);
-    await withStore(server.database, "writable", async ({ indexes }) => {
-      for (const name of ["name", "text"] as const) await indexes.create(name);
-    });
-    // By the server, which records tokens from the first create on then.
-    const client = await ConsoleClient.of(server);
-    await client.write("indexes", { name: "newest", change: "create" });
-    const changing = async () => ((await client.read("indexes")).json as { changing: unknown }).changing;
-    while ((await changing()) !== null) await Bun.sleep(20);
+    expect((await server.command("index", "create")).exitCode).toBe(0);
     await post(target, plantJson(1n, "Monstera DELICIOSA"));
     await browser.visit(console, {}, async (page) => {
       await row(page, 699_993n).waitFor();
@@ -221,8 +214,6 @@ test.concurrent("100,001 plants are all listed and counted, and found by any par
       await row(page, 1n).waitFor();
       await page.getByRole("columnheader").getByRole("button", { name: "Created" }).click();
       await row(page, 1n).waitFor();
-      const list = page.getByRole("region", { name: "List of plants" });
-      expect(await list.getByRole("row").count()).toBe(2);
       expect(await accessibilityFaults(page)).toEqual([]);
     });
   });

@@ -165,7 +165,7 @@ const notMounted = mayMount() ? undefined : "only root may mount a file system";
 
 const serve = "serve --port 0 --admin-port off --log-level error";
 const readers = ["get 1", "export", "stats", "token list", "index list"];
-const changers = ["token create --name new", "token rotate ci", "token revoke ci", "index create name"];
+const changers = ["token create --name new", "token rotate ci", "token revoke ci", "index create search"];
 const printers = [...readers, "check", "config"];
 
 const cells: readonly Cell[] = [
@@ -502,7 +502,7 @@ const concurrent: readonly {
     },
   },
   {
-    commands: Array(4).fill("index create name"),
+    commands: Array(4).fill("index create search"),
     outcome: "one index is created, and all succeed",
     check: (results) => expect(results.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0]),
   },

@@ -73,7 +73,7 @@ const asked: readonly { request: string; body?: string }[] = [
   { request: "GET /console/api/history" },
   { request: "GET /console/api/tokens" },
   { request: "POST /console/api/tokens/revoke", body: '{"name":"nobody"}' },
-  { request: "GET /console/api/indexes" },
+  { request: "GET /console/api/index" },
 ];
 
 test.each(asked)("creates continue during $request on 50 connections", async ({ request, body }) => {

@@ -76,7 +76,7 @@ const paths: readonly Path[] = [
   { request: "admin GET /console/api/requests", headers: inSession },
   { request: "admin GET /console/api/export?run=x&format=csv", headers: inSession },
   { request: "admin GET /console/api/tokens", headers: inSession },
-  { request: "admin GET /console/api/indexes", headers: inSession },
+  { request: "admin GET /console/api/index", headers: inSession },
   {
     request: "admin POST /console/api/plants",
     headers: { ...consoleWrite, ...inSession },

@@ -2,23 +2,26 @@
 
 import { expect, test } from "bun:test";
 import { Inventory } from "../../../src/console/inventory.ts";
-import type { PlantReader } from "../../../src/core/store/plant-reader.ts";
+import type { SqlConnection } from "../../../src/core/store/sql-connection.ts";
 
-interface Part {
-  readonly plants: number;
-  readonly tags: readonly (readonly [string, number])[];
-  readonly lastId: bigint | undefined;
+interface Group {
+  readonly tag: string | null;
+  readonly plants: bigint;
+  readonly last: bigint;
+  readonly [period: string]: bigint | string | null;
+}
+
+function group(plants: bigint): Group {
+  return { tag: null, plants, last: plants, hour: plants, day: plants, week: plants, month: plants };
 }
 
 test("a count that runs while the plants are replaced does not add to the next", async () => {
-  const parts: ((part: Part) => void)[] = [];
-  const reader = {
-    countPart: () => new Promise<Part>((resolve) => parts.push(resolve)),
-    createdSince: async () => [0, 0, 0, 0],
-  } as unknown as PlantReader;
+  const parts: ((part: Group[]) => void)[] = [];
+  const sql = {
+    query: () => new Promise<Group[]>((resolve) => parts.push(resolve)),
+  } as unknown as SqlConnection;
   const inventory = new Inventory({
-    reader: async () => reader,
-    recentCreates: { created: 0 },
+    reader: async () => sql,
     bytesOnDisk: async () => 0,
     now: () => performance.now(),
     wallNow: Date.now,
@@ -30,9 +33,9 @@ test("a count that runs while the plants are replaced does not add to the next",
   const counting = figures();
   while (parts.length < 2) await Bun.sleep(1);
   const [before, after] = parts;
-  before?.({ plants: 100_000, tags: [], lastId: 100_000n });
-  after?.({ plants: 1, tags: [], lastId: 1n });
+  before?.([group(100_000n)]);
+  after?.([group(1n)]);
   while (parts.length < 4) await Bun.sleep(1);
-  for (const end of parts.slice(2)) end({ plants: 0, tags: [], lastId: undefined });
-  expect(await counting).toMatchObject({ plants: 1 });
+  for (const end of parts.slice(2)) end([]);
+  expect(await counting).toMatchObject({ plants: 1, created: { hour: 1, day: 1, week: 1, month: 1 } });
 });

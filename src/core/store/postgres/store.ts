@@ -4,7 +4,6 @@ import type { NewPlant } from "../../contract/plant.ts";
 import { OperatorError } from "../../operator-error.ts";
 import type { CommitHook, CreateQueue, GroupCommitLimits, Schedule, ServerStore } from "../group-commit.ts";
 import type { EditOutcome, PlantEdit } from "../plant-edit.ts";
-import type { PlantIndexes } from "../plant-reader.ts";
 import type {
   ExportFilter,
   NewEntry,
@@ -20,11 +19,9 @@ import type { ClusterEvents, ClusterSupport } from "./cluster.ts";
 import { type PostgresUrl, parsePostgresUrl, toLocation } from "./connection-url.ts";
 import { DatabaseError, type Pool } from "./driver.ts";
 import { classifyError, errorReason, rejectForOperator } from "./errors.ts";
-import { PostgresIndexes } from "./indexes.ts";
 import { assertSchema, migrate, newestVersion } from "./migrations.ts";
 import { countPlants, exportPlants, PostgresPlants } from "./plants.ts";
 import { Primary } from "./primary.ts";
-import { PostgresReader } from "./reader.ts";
 import { PostgresSqlConnection } from "./sql-connection.ts";
 import { PostgresTokens } from "./tokens.ts";
 
@@ -35,7 +32,6 @@ export class PostgresStore implements ReadablePlantStore, ServerStore {
   readonly location: string;
   readonly wasCreated: boolean;
   readonly tokens: PostgresTokens;
-  readonly indexes: PlantIndexes;
   readonly batchesInFlightMax: number;
   readonly #cluster: ClusterSupport;
   readonly #events: ClusterEvents;
@@ -59,7 +55,6 @@ export class PostgresStore implements ReadablePlantStore, ServerStore {
     this.#primary = primary;
     this.#plants = new PostgresPlants(primary, events.onUnavailable);
     this.tokens = new PostgresTokens(primary, cluster);
-    this.indexes = new PostgresIndexes(primary);
   }
 
   /**
@@ -133,10 +128,6 @@ export class PostgresStore implements ReadablePlantStore, ServerStore {
   async size(): Promise<StoreSize> {
     const plants = await this.count({});
     return { plants, bytes: await this.bytesOnDisk(), schemaVersion: newestVersion };
-  }
-
-  async openReader(): Promise<PostgresReader> {
-    return new PostgresReader(this.#url);
   }
 
   async openSql(access: SqlAccess): Promise<PostgresSqlConnection> {

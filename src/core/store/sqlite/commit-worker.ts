@@ -1,7 +1,6 @@
 // The worker that holds the SQLite file open for writing, so that the network never waits for the disk.
 
 import type { EditOutcome, PlantEdit } from "../plant-edit.ts";
-import type { IndexName, IndexProgress, IndexStates } from "../plant-reader.ts";
 import type { NewEntry, OpenMode, Outcome } from "../plant-store.ts";
 import type { TokenStore } from "../token-store.ts";
 import { CheckpointSignals } from "./checkpoint-signals.ts";
@@ -26,16 +25,12 @@ export interface CommitWorker {
     close(): Promise<void>;
   };
   readonly tokens: TokenStore;
-  /** PlantIndexes; progress comes as notifications. */
-  readonly indexes: {
-    states(): Promise<IndexStates>;
-    create(name: IndexName): Promise<void>;
-    drop(name: IndexName): Promise<void>;
-  };
 }
 
-/** The worker's notifications: why a batch could not be committed, and how far the index is that is being built. */
-export type CommitNotification = { readonly unavailable: string } | { readonly indexProgress: IndexProgress };
+/** The worker's notifications: why a batch could not be committed. */
+export interface CommitNotification {
+  readonly unavailable: string;
+}
 
 let opened: SqliteStore | undefined;
 let isClosed = false;
@@ -60,11 +55,6 @@ const calls = serveCalls<CommitWorker>({
   },
   get tokens() {
     return store().tokens;
-  },
-  indexes: {
-    states: () => store().indexes.states(),
-    create: (name) => store().indexes.create(name, (indexProgress) => notifyOf({ indexProgress })),
-    drop: (name) => store().indexes.drop(name),
   },
 });
 

@@ -2,14 +2,10 @@
 
 import type { NewPlant } from "../../contract/plant.ts";
 import type { EditOutcome, PlantEdit } from "../plant-edit.ts";
-import type { PlantIndexes, PlantReader } from "../plant-reader.ts";
 import type { ExportFilter, NewEntry, OnUnavailable, Outcome, PlantStore } from "../plant-store.ts";
 import type { SqlAccess, SqlConnection } from "../sql-connection.ts";
 import type { NewToken, TokenStore } from "../token-store.ts";
-import { databaseReader } from "./database-reader.ts";
 import { Database, sizeLimitOperation } from "./driver.ts";
-import { readError } from "./errors.ts";
-import { SqliteIndexes } from "./indexes.ts";
 import { migrate } from "./migrations.ts";
 import { countPlants, exportPlants, SqlitePlants } from "./plants.ts";
 import { SqliteSqlConnection } from "./sql-connection.ts";
@@ -23,7 +19,6 @@ export type PlantsCopy = Uint8Array;
 interface PlantsDatabase {
   readonly database: Database;
   readonly plants: SqlitePlants;
-  readonly indexes: SqliteIndexes;
   readonly sql: SqlRunner;
   /** The highest key of the creators that were copied from the database of the tokens. */
   lastCreator: number;
@@ -45,11 +40,6 @@ export class MemoryStore implements PlantStore {
   readonly engine = "memory";
   readonly batchesInFlightMax = 1;
   readonly tokens: TokenStore;
-  readonly indexes: PlantIndexes = {
-    states: () => this.#current.indexes.states(),
-    create: (name, onProgress) => this.#current.indexes.create(name, onProgress),
-    drop: (name) => this.#current.indexes.drop(name),
-  };
   readonly #onUnavailable: OnUnavailable;
   readonly #bytesMax: number;
   readonly #tokensDatabase: Database;
@@ -88,22 +78,6 @@ export class MemoryStore implements PlantStore {
   }
 
   /** Its searches block the thread for as long as they run. */
-  async openReader(): Promise<PlantReader> {
-    const reader = databaseReader(() => this.#current.database);
-    const methods = Object.entries(reader).map(([name, method]) => {
-      const call = method as (...args: unknown[]) => Promise<unknown>;
-      const run = async (...args: unknown[]) => {
-        try {
-          return await call(...args);
-        } catch (error) {
-          throw readError(error);
-        }
-      };
-      return [name, run];
-    });
-    return { ...(Object.fromEntries(methods) as typeof reader), close: async () => undefined };
-  }
-
   /** Its calls block the thread for as long as they run. */
   async openSql(access: SqlAccess): Promise<SqlConnection> {
     return new SqliteSqlConnection(async (call) => this.#current.sql[access](call));
@@ -167,7 +141,6 @@ export class MemoryStore implements PlantStore {
     return {
       database,
       plants: new SqlitePlants(database, this.#onUnavailable, noWal),
-      indexes: new SqliteIndexes(database),
       sql: new SqlRunner(database),
       lastCreator: 0,
     };

@@ -6,7 +6,6 @@ import { resolve } from "node:path";
 import type { NewPlant } from "../../contract/plant.ts";
 import { OperatorError } from "../../operator-error.ts";
 import type { EditOutcome, PlantEdit } from "../plant-edit.ts";
-import type { PlantIndexes } from "../plant-reader.ts";
 import type {
   ExportFilter,
   NewEntry,
@@ -30,11 +29,9 @@ import {
   writeFailureMarker,
 } from "./errors.ts";
 import { bytesOnDisk, OpenFiles, walBytes } from "./files.ts";
-import { SqliteIndexes } from "./indexes.ts";
 import { schemaVersion } from "./migrations.ts";
 import { OverwriteCheck } from "./overwritten-files.ts";
 import { countPlants, exportPlants, SqlitePlants, type SqliteStoredPlant } from "./plants.ts";
-import { SqliteReader } from "./reader.ts";
 import { openReadConnection, SqliteSqlConnection } from "./sql-connection.ts";
 import { type SqlCall, SqlRunner } from "./sql-statements.ts";
 import { SqliteTokens } from "./tokens.ts";
@@ -52,11 +49,6 @@ export class SqliteStore implements ReadablePlantStore {
   readonly location: string;
   readonly wasCreated: boolean;
   readonly tokens: TokenStore;
-  readonly indexes: PlantIndexes = {
-    states: () => this.#indexes.states(),
-    create: (name, onProgress) => this.#write(() => this.#indexes.create(name, onProgress)),
-    drop: (name) => this.#write(() => this.#indexes.drop(name)),
-  };
   readonly #path: string;
   readonly #onUnavailable: OnUnavailable;
   readonly #database: Database;
@@ -66,7 +58,6 @@ export class SqliteStore implements ReadablePlantStore {
   readonly #wal: Wal;
   readonly #checkpointThread: CheckpointSignals | undefined;
   readonly #plants: SqlitePlants;
-  readonly #indexes: SqliteIndexes;
   readonly #sql: SqlRunner;
   /** Why an fsync failed in this thread. */
   #diskFailure: string | undefined;
@@ -96,7 +87,6 @@ export class SqliteStore implements ReadablePlantStore {
     });
     this.#plants = new SqlitePlants(this.#database, onUnavailable, this.#wal);
     this.tokens = this.#guarded(new SqliteTokens(this.#database));
-    this.#indexes = new SqliteIndexes(this.#database);
     this.#sql = new SqlRunner(this.#database);
   }
 
@@ -169,10 +159,6 @@ export class SqliteStore implements ReadablePlantStore {
       bytes: bytesOnDisk(this.#path),
       schemaVersion: schemaVersion(this.#database, this.#path),
     }));
-  }
-
-  openReader(): Promise<SqliteReader> {
-    return SqliteReader.open(this.#path);
   }
 
   async openSql(access: SqlAccess): Promise<SqlConnection> {

@@ -1,7 +1,6 @@
 // The SQLite engine of a server: SqliteStore in a worker thread of its own.
 
 import type { EditOutcome, PlantEdit } from "../plant-edit.ts";
-import type { OnIndexProgress, PlantIndexes } from "../plant-reader.ts";
 import type { NewEntry, OpenMode, Outcome, PlantStore, StoreEvents } from "../plant-store.ts";
 import type { SqlAccess, SqlConnection } from "../sql-connection.ts";
 import { type TokenStore, tokenStoreMethods } from "../token-store.ts";
@@ -10,7 +9,6 @@ import { Checkpointer } from "./checkpointer.ts";
 import type { CommitNotification, CommitWorker } from "./commit-worker.ts";
 import { DiskFailureError } from "./errors.ts";
 import { bytesOnDisk, walBytes } from "./files.ts";
-import { SqliteReader } from "./reader.ts";
 import { BatchSender } from "./shared-batch.ts";
 import { openReadConnection, SqliteSqlConnection } from "./sql-connection.ts";
 import { toError, WorkerClient } from "./worker-rpc.ts";
@@ -22,15 +20,11 @@ export class SqliteWorkerStore implements PlantStore {
   readonly engine = "sqlite";
   readonly batchesInFlightMax = 1;
   readonly tokens: TokenStore;
-  /** In the thread that commits: creates wait in the queue while an index is built, and none fails for a lock. */
-  readonly indexes: PlantIndexes;
   readonly #path: string;
   readonly #worker: WorkerClient<CommitWorker, CommitNotification>;
   readonly #batches = new BatchSender();
   readonly #signals = new CheckpointSignals();
   #checkpointer: Checkpointer | undefined;
-  /** Of the index that was asked for last. */
-  #onIndexProgress: OnIndexProgress | undefined;
 
   private constructor(path: string, { onUnavailable, onFailed }: StoreEvents) {
     this.#path = path;
@@ -39,10 +33,7 @@ export class SqliteWorkerStore implements PlantStore {
       {
         name: "commit",
         callsInFlightMax,
-        onNotification: (notification) => {
-          if ("unavailable" in notification) onUnavailable(notification.unavailable);
-          else this.#onIndexProgress?.(notification.indexProgress);
-        },
+        onNotification: ({ unavailable }) => onUnavailable(unavailable),
         onPosted: () => this.#batches.announceMessage(),
         onFailed: (error) => {
           this.#batches.fail(error);
@@ -51,14 +42,6 @@ export class SqliteWorkerStore implements PlantStore {
       },
     );
     this.tokens = this.#worker.proxy("tokens", tokenStoreMethods);
-    this.indexes = {
-      states: () => this.#worker.call("indexes", "states"),
-      create: (name, onProgress) => {
-        this.#onIndexProgress = onProgress;
-        return this.#worker.call("indexes", "create", name);
-      },
-      drop: (name) => this.#worker.call("indexes", "drop", name),
-    };
   }
 
   /** Opens a store file, see openDatabase. */
@@ -112,10 +95,6 @@ export class SqliteWorkerStore implements PlantStore {
 
   assertWritable(): Promise<void> {
     return this.#worker.call("store", "assertWritable");
-  }
-
-  openReader(): Promise<SqliteReader> {
-    return SqliteReader.open(this.#path);
   }
 
   async openSql(access: SqlAccess): Promise<SqlConnection> {

@@ -20,27 +20,19 @@ function all(store: MemoryStore): NewPlant[] {
   return [...store.plants({})].flat();
 }
 
-const everyPlant = { text: "", tag: undefined, order: "id", isDescending: false } as const;
-const firstPage = { ...everyPlant, cursor: undefined, isBackward: false, plantsMax: 100 };
-
-test("a copy has the plants and the indexes of its time, and both come back with it", async () => {
+test("a copy has the plants of its time and what an extra has stored, and both come back with it", async () => {
   await using store = openMemoryStore();
   await store.create(toEntries([{ id: int64Max, name: "Monstera", tag: "tropical" }]));
-  await store.indexes.create("newest");
+  const sql = await store.openSql("write");
+  await sql.query("CREATE TABLE extra (id INTEGER)");
   const copy = store.copyPlants();
   await store.create(toEntries([{ id: -int64Max, name: "Ficus" }]));
-  await store.indexes.drop("newest");
-  await store.indexes.create("text");
+  await sql.query("DROP TABLE extra");
 
   for (let round = 0; round < 2; round++) {
     store.replacePlants(copy);
     expect(all(store)).toEqual([{ id: int64Max, name: "Monstera", tag: "tropical" }]);
-    expect(await store.indexes.states()).toEqual({
-      newest: "ready",
-      name: "none",
-      tag: "none",
-      text: "none",
-    });
+    expect(await sql.query("SELECT * FROM extra")).toEqual([]);
     // The copy itself does not change.
     expect(
       await store.create(
@@ -52,26 +44,6 @@ test("a copy has the plants and the indexes of its time, and both come back with
     ).toEqual(["conflict", "created"]);
     expect(store.count()).toBe(2);
   }
-});
-
-test("a search that is running while the plants are replaced returns those of before, and a later one those of after", async () => {
-  await using store = openMemoryStore();
-  await store.create(
-    toEntries(Array.from({ length: 1_000 }, (_, id) => ({ id: BigInt(id), name: "before" }))),
-  );
-  const copy = store.copyPlants();
-  await using reader = Object.assign(await store.openReader(), {
-    [Symbol.asyncDispose]: async () => undefined,
-  });
-  // Without an index, range after range.
-  const searching = reader.search({ ...firstPage, text: "before" });
-  store.replacePlants(copy);
-  await store.edit({ id: 0n, expected: { name: "before" }, replacement: { name: "after" } });
-  expect(await searching).toMatchObject({ plants: { length: 100 } });
-  expect((await reader.search(firstPage)) as object).toMatchObject({ plants: { 0: { name: "after" } } });
-  // The former database is closed meanwhile.
-  await Bun.sleep(1);
-  expect(await reader.get(0n)).toEqual({ id: 0n, name: "after" });
 });
 
 test("a store that has no room for a plant is not ready", async () => {

@@ -16,7 +16,6 @@ import { OperatorError } from "../../../../../src/core/operator-error.ts";
 import { toEntries } from "../../../../../src/core/store/plant-store.ts";
 import { openDatabase } from "../../../../../src/core/store/sqlite/connection.ts";
 import { writeFailureMarker } from "../../../../../src/core/store/sqlite/errors.ts";
-import { SqliteIndexes } from "../../../../../src/core/store/sqlite/indexes.ts";
 import { newestVersion } from "../../../../../src/core/store/sqlite/migrations.ts";
 import { exportPlants, SqlitePlants } from "../../../../../src/core/store/sqlite/plants.ts";
 import { SqliteStore } from "../../../../../src/core/store/sqlite/store.ts";
@@ -218,7 +217,6 @@ test.each(["", "-wal", "-shm"].flatMap((suffix) => [false, true].map((isLink) =>
     await expect(store.tokens.revoke("lost", 0)).rejects.toThrow("was removed or replaced");
     await expect(store.tokens.revokeByHash("0")).rejects.toThrow("was removed or replaced");
     await expect(store.tokens.list()).rejects.toThrow("was removed or replaced");
-    await expect(store.indexes.create("tag")).rejects.toThrow("was removed or replaced");
     renameSync(folder.file("away"), resolved + replaced.suffix);
     expect(await store.create(toEntries([plant(1n, "kept")]))).toEqual(["created"]);
     await store.close();
@@ -338,49 +336,6 @@ test("checkpoints bound the WAL, except while a reader holds a snapshot", async 
   expect(await store.count({})).toBe(Number(id));
   await other.close();
   await store.close();
-});
-
-test("closing a reader waits for the search in flight, and rejects those that wait", async () => {
-  using folder = new TemporaryFolder();
-  const store = new SqliteStore(folder.file("plants.db"), "create", unexpected);
-  await store.create(toEntries([plant(1n, "a")]));
-  const reader = await store.openReader();
-  const search = {
-    ...{
-      text: "b",
-      tag: undefined,
-      order: "id" as const,
-      isDescending: true,
-      cursor: undefined,
-      isBackward: false,
-    },
-    plantsMax: 50,
-  } as const;
-  const searches = Promise.allSettled(Array.from({ length: 50 }, () => reader.search(search)));
-  await reader.close();
-  const results = (await searches).map((result) =>
-    result.status === "rejected" ? result.reason : result.status,
-  );
-  expect(results).toEqual(["fulfilled", ...Array(49).fill(expect.any(OperatorError))]);
-  await store.close();
-});
-
-test("an index that does not fit on the disk is not created, with an error in one sentence", async () => {
-  using folder = new TemporaryFolder();
-  const database = openDatabase(folder.file("plants.db"), "create");
-  const plants = new SqlitePlants(database, unexpected);
-  plants.create(toEntries([plant(1n, "a", "b")]));
-  database.run("PRAGMA max_page_count = 1");
-  const indexes = new SqliteIndexes(database);
-  expect(await indexes.create("newest").catch((error) => error)).toEqual(
-    new OperatorError(
-      "the store could not be changed: database or disk is full; fix the cause, and try again",
-    ),
-  );
-  expect(await indexes.states()).toEqual({ newest: "none", name: "none", tag: "none", text: "none" });
-  expect(plants.create(toEntries([plant(1n, "a", "b")]))).toEqual(["unchanged"]);
-  plants.finalize();
-  database.close();
 });
 
 test("readiness probes and token changes run checkpoints too, so the WAL stays short without creates", async () => {

@@ -1,0 +1,405 @@
+// The lists of the console: plants in an order, or those of a search, page by page, as SQL of both dialects. A search without
+// the index, or for what very many plants have, scans one range of ids after the other for a limited time.
+
+import { OperatorError } from "../core/operator-error.ts";
+import { type SqlConnection, SqlTimeout, type SqlValue } from "../core/store/sql-connection.ts";
+import { searchIndexState } from "./search-index.ts";
+import {
+  type Filter,
+  foldedSql,
+  isAscii,
+  phrase,
+  planRareParts,
+  planWholeText,
+  textCharactersMin,
+} from "./text-match.ts";
+
+/** Plants with the same name, tag or time are ordered by id. `tag` and `created` list only plants that have one. */
+export const orders = ["id", "name", "tag", "created"] as const;
+export type Order = (typeof orders)[number];
+
+/** Plants are ordered by so many characters of names and tags. */
+export const orderedCharacters = 100;
+
+/** Longer texts are truncated to this many characters in a list. */
+const previewLength = 300;
+
+/** Which plants to list, in which order, and where the page begins. */
+export interface Search {
+  /** What the name or the tag contains; empty for all plants. */
+  readonly text: string;
+  /** Only plants with exactly this tag. */
+  readonly tag: string | undefined;
+  /** The order of all plants. Those that are searched for come by id. */
+  readonly order: Order;
+  readonly isDescending: boolean;
+  /** Where the previous page ended or, for a page backward, the next one begins. */
+  readonly cursor: Cursor | undefined;
+  /** Whether the page ends at the cursor, and does not begin there. */
+  readonly isBackward: boolean;
+  readonly plantsMax: number;
+}
+
+/** A position beside a plant of an order. */
+export interface Cursor {
+  readonly order: Order;
+  readonly id: bigint;
+  /** What the plant is ordered by before its id. */
+  readonly key?: string;
+}
+
+/** A plant as a list shows it. */
+export interface PlantSummary {
+  readonly id: bigint;
+  readonly name: string;
+  readonly tag: string | null;
+  /** Whether a text is truncated. */
+  readonly isTruncated: boolean;
+  /** Milliseconds since the epoch; null for plants that were stored before it was recorded. */
+  readonly createdAt: number | null;
+  /** The name of the token or of an identity provider's subject; null for an import, an operator, and where it was not recorded. */
+  readonly creator: string | null;
+}
+
+export interface Page {
+  readonly plants: readonly PlantSummary[];
+  readonly order: Order;
+  readonly isDescending: boolean;
+  /** Where the pages before and after this one end and begin; undefined if there are none. */
+  readonly previous: Cursor | undefined;
+  readonly next: Cursor | undefined;
+  /** The last id that was searched, if the search ended at its time limit. */
+  readonly searchedTo: bigint | undefined;
+}
+
+const int64Min = -(2n ** 63n);
+const int64Max = 2n ** 63n - 1n;
+
+/** The time limit of a search; the next page continues where it ended. */
+const searchMsMax = 800;
+
+/** How long plants are scanned for a text that the index would find, too: one that many plants have is found sooner so. */
+const commonTextMsMax = 60;
+
+/** The time limit of the index of PostgreSQL, which finds all plants with each trigram of the text before the first is known. */
+const postgresTextMsMax = 700;
+
+/** How long one statement of a scan should take: a read transaction keeps SQLite from restarting the WAL. */
+const rangeMs = 20;
+const rangePlantsFirst = 1_000;
+const rangePlantsMax = 1_000_000;
+
+/** The time limit for sorting all plants by name or tag. */
+const sortMsMax = 3_000;
+
+/** What differs between the dialects. */
+const dialects = {
+  sqlite: {
+    collation: "",
+    fence: "",
+    contains: (column: string, pattern: string, text: string) =>
+      `${foldedSql(column, text)} LIKE ${pattern} ESCAPE '\\'`,
+  },
+  postgres: {
+    // The order of code points, whatever that of the database.
+    collation: ' COLLATE "C"',
+    // The planner, which expects few matches, would otherwise choose the index of the search.
+    fence: "OFFSET 0",
+    contains: (column: string, pattern: string) => `${column} ILIKE ${pattern}`,
+  },
+} as const;
+
+/** A plant that was found. */
+interface Found {
+  readonly id: bigint;
+  readonly key?: string;
+}
+
+/** What is read: in the direction of reading, which is the opposite of the order's for a page backward. */
+interface Reading {
+  readonly sql: SqlConnection;
+  readonly after: Cursor | undefined;
+  readonly isDescending: boolean;
+  /** One more than the page has. */
+  readonly plantsMax: number;
+}
+
+/** The plants that were found, and with which id the rest begins if the time limit has ended the search. */
+interface Findings {
+  readonly found: readonly Found[];
+  readonly rest?: bigint | undefined;
+}
+
+/** Lists one page. Rejects with an OperatorError, also if the plants cannot be sorted in time. */
+export async function listPlants(sql: SqlConnection, search: Search): Promise<Page> {
+  const { text, tag } = search;
+  const isSearch = text !== "" || tag !== undefined;
+  const order = isSearch ? "id" : search.order;
+  // A cursor of another order has no position in this one: the list starts over.
+  const cursor = search.cursor?.order === order ? search.cursor : undefined;
+  const isBackward = search.isBackward && cursor !== undefined;
+  const isDescendingPage = order === search.order ? search.isDescending : true;
+  const isDescending = isDescendingPage !== isBackward;
+  const reading = { sql, after: cursor, isDescending, plantsMax: search.plantsMax + 1 };
+  const { found, rest } = isSearch
+    ? await readMatches(reading, { text, tag })
+    : await readAll(reading, order);
+  const searchedTo = rest === undefined ? undefined : adjacentId(rest, !isDescending);
+  const hasMore = found.length > search.plantsMax || searchedTo !== undefined;
+  // A page that begins before the first plant: the first one instead, which is full.
+  if (isBackward && !hasMore) return listPlants(sql, { ...search, cursor: undefined, isBackward: false });
+  const onPage = found.slice(0, search.plantsMax);
+  const last = onPage.at(-1);
+  const further = searchedTo === undefined ? last && { ...last, order } : { order, id: searchedTo };
+  const end = hasMore ? further : undefined;
+  const [first] = onPage;
+  const start = cursor && (first === undefined ? reverseCursor(cursor, isDescending) : { ...first, order });
+  const plants = await summaries(
+    sql,
+    onPage.map(({ id }) => id),
+  );
+  return {
+    plants: isBackward ? plants.toReversed() : plants,
+    order,
+    isDescending: isDescendingPage,
+    previous: isBackward ? end : start,
+    next: isBackward ? start : end,
+    searchedTo,
+  };
+}
+
+/** A position as seen from the other side: a page that is read from there in the other direction includes the plant beside it. */
+function reverseCursor(cursor: Cursor, isDescending: boolean): Cursor | undefined {
+  const id = adjacentId(cursor.id, isDescending);
+  return id === undefined ? undefined : { ...cursor, id };
+}
+
+/** All plants in an order. */
+async function readAll({ sql, after, isDescending, plantsMax }: Reading, order: Order): Promise<Findings> {
+  const { collation } = dialects[sql.dialect];
+  const { passed, direction } = directionOf(isDescending);
+  if (order === "id") {
+    const where = after === undefined ? "" : `WHERE id ${passed} $2`;
+    const parameters = [plantsMax, ...(after === undefined ? [] : [after.id])];
+    return {
+      found: await sql.query(`SELECT id FROM plants ${where} ORDER BY id ${direction} LIMIT $1`, parameters),
+    };
+  }
+  const isTime = order === "created";
+  const key = isTime ? "created_at" : `substr(${order}, 1, ${orderedCharacters})${collation}`;
+  const afterKey = isTime ? BigInt(after?.key ?? 0) : (after?.key ?? "");
+  // A comparison of row values would not be a range of the index by time on every engine.
+  const past =
+    after === undefined ? "" : `AND ${key} ${passed}= $2 AND (${key} ${passed} $2 OR id ${passed} $3)`;
+  const sorting = sql.query<{ id: bigint; sort_key: string | bigint }>(
+    `SELECT id, ${key} AS sort_key FROM plants
+     WHERE ${isTime ? "" : `${sql.inTime} AND `}${isTime ? "created_at" : order} IS NOT NULL ${past}
+     ORDER BY ${key} ${direction}, id ${direction} LIMIT $1`,
+    [plantsMax, ...(after === undefined ? [] : [afterKey, after.id])],
+    sortMsMax,
+  );
+  const rows = await sorting.catch((error) => {
+    if (!(error instanceof SqlTimeout)) throw error;
+    throw new OperatorError(
+      `Sorting by ${order} takes more than ${sortMsMax / 1_000} seconds in this store. Search, or sort by id or creation.`,
+    );
+  });
+  return { found: rows.map(({ id, sort_key }) => ({ id, key: String(sort_key) })) };
+}
+
+async function readMatches(reading: Reading, filter: Filter): Promise<Findings> {
+  const first = firstId(reading);
+  if (first === undefined) return { found: [] };
+  const deadline = performance.now() + searchMsMax;
+  const isIndexed =
+    Array.from(filter.text === "" ? (filter.tag ?? "") : filter.text).length >= textCharactersMin &&
+    (await searchIndexState(reading.sql)) === "ready";
+  if (!isIndexed) return scan(reading, filter, first, { deadline, isIndexed });
+  const isSqlite = reading.sql.dialect === "sqlite";
+  const rareParts = isSqlite ? await planRareParts(reading.sql, filter) : undefined;
+  if (rareParts !== undefined) return { found: await readFts5(reading, filter, first, rareParts) };
+  const scanned = await scan(reading, filter, first, {
+    deadline: performance.now() + commonTextMsMax,
+    isIndexed,
+  });
+  if (scanned.rest === undefined) return scanned;
+  const others = { ...reading, plantsMax: reading.plantsMax - scanned.found.length };
+  const whole = isSqlite ? await planWholeText(reading.sql, filter) : undefined;
+  const found = !isSqlite
+    ? await readPgTrgm(others, filter, scanned.rest)
+    : whole !== undefined
+      ? await readFts5(others, filter, scanned.rest, whole)
+      : undefined;
+  if (found !== undefined) return { found: [...scanned.found, ...found] };
+  const further = await scan(others, filter, scanned.rest, { deadline, isIndexed });
+  return { ...further, found: [...scanned.found, ...further.found] };
+}
+
+/** The plants that match a filter among those that a query of FTS5 finds. */
+function readFts5(
+  { sql, isDescending, plantsMax }: Reading,
+  filter: Filter,
+  from: bigint,
+  match: string,
+): Promise<Found[]> {
+  const { reached, direction } = directionOf(isDescending);
+  const parameters: SqlValue[] = [match, from, plantsMax];
+  // FTS5 has compared a text with other characters than ASCII itself.
+  const conditions = matching(sql, isAscii(filter.text) ? filter : { ...filter, text: "" }, parameters);
+  return sql.query(
+    `SELECT plants.id AS id FROM plants_text CROSS JOIN plants ON plants.id = plants_text.rowid
+     WHERE ${sql.inTime} AND plants_text MATCH $1 AND plants_text.rowid ${reached} $2 ${conditions}
+     ORDER BY plants_text.rowid ${direction} LIMIT $3`,
+    parameters,
+  );
+}
+
+/** Undefined if very many plants have each trigram of the text. */
+async function readPgTrgm(
+  { sql, isDescending, plantsMax }: Reading,
+  filter: Filter,
+  from: bigint,
+): Promise<Found[] | undefined> {
+  const { reached, direction } = directionOf(isDescending);
+  const parameters: SqlValue[] = [from, plantsMax];
+  const conditions = matching(sql, filter, parameters);
+  const statements = [
+    { sql: "SET LOCAL enable_seqscan = off" },
+    { sql: "SET LOCAL enable_indexscan = off" },
+    {
+      sql: `WITH found AS MATERIALIZED (SELECT id FROM plants WHERE true ${conditions})
+            SELECT id FROM found WHERE id ${reached} $1 ORDER BY id ${direction} LIMIT $2`,
+      parameters,
+    },
+  ];
+  return sql.transaction<Found>(statements, postgresTextMsMax).catch((error) => {
+    if (error instanceof SqlTimeout) return undefined;
+    throw error;
+  });
+}
+
+/** Scans until the page is full, no plant is left, or the time is over. */
+async function scan(
+  { sql, isDescending, plantsMax }: Reading,
+  filter: Filter,
+  first: bigint,
+  { deadline, isIndexed }: { readonly deadline: number; readonly isIndexed: boolean },
+): Promise<Findings> {
+  const { reached, direction, last } = directionOf(isDescending);
+  const { fence } = dialects[sql.dialect];
+  // FTS5 folds the case of characters that LIKE does not.
+  const usesFts5 = isIndexed && sql.dialect === "sqlite" && !isAscii(filter.text);
+  const found: Found[] = [];
+  let rangePlants = rangePlantsFirst;
+  for (let from: bigint | undefined = first; from !== undefined; ) {
+    const startedAt = performance.now();
+    const [range] = await sql.query<{ last: bigint | null }>(
+      `SELECT ${last}(id) AS last
+       FROM (SELECT id FROM plants WHERE id ${reached} $1 ORDER BY id ${direction} LIMIT $2) AS range`,
+      [from, rangePlants],
+    );
+    const end: bigint | undefined = range?.last ?? undefined;
+    if (end === undefined) return { found };
+    const [min, max] = isDescending ? [end, from] : [from, end];
+    const parameters: SqlValue[] = [min, max, plantsMax - found.length];
+    const conditions = usesFts5
+      ? `${matching(sql, { ...filter, text: "" }, parameters)} AND id IN (
+           SELECT rowid FROM plants_text WHERE plants_text MATCH $${parameters.push(phrase(filter.text))} AND rowid BETWEEN $1 AND $2)`
+      : matching(sql, filter, parameters);
+    found.push(
+      ...(await sql.query<Found>(
+        `SELECT id FROM (SELECT id, name, tag FROM plants WHERE id BETWEEN $1 AND $2 ORDER BY id ${direction} ${fence}) AS plants
+         WHERE ${sql.inTime} ${conditions} ORDER BY id ${direction} LIMIT $3`,
+        parameters,
+      )),
+    );
+    if (found.length >= plantsMax) return { found };
+    const endedAt = performance.now();
+    from = adjacentId(end, isDescending);
+    if (endedAt > deadline) return { found, rest: from };
+    // As many plants as the last range suggests for rangeMs, but at most four times as many as before.
+    const fitting = Math.ceil((rangePlants * rangeMs) / Math.max(endedAt - startedAt, rangeMs / 4));
+    rangePlants = Math.min(rangePlantsMax, fitting);
+  }
+  return { found };
+}
+
+/** The conditions that a plant matches a filter, each after an AND. */
+function matching(sql: SqlConnection, { text, tag }: Filter, parameters: SqlValue[]): string {
+  const { contains } = dialects[sql.dialect];
+  const ofTag = tag === undefined ? "" : `AND plants.tag = $${parameters.push(tag)}`;
+  if (text === "") return ofTag;
+  const pattern = `$${parameters.push(`%${text.replaceAll(/[\\%_]/g, "\\$&")}%`)}`;
+  const ofText = ["plants.name", "plants.tag"].map((column) => contains(column, pattern, text));
+  return `${ofTag} AND (${ofText.join(" OR ")})`;
+}
+
+/** The first id after the cursor in the direction of reading; undefined if none is left. */
+function firstId({ after, isDescending }: Reading): bigint | undefined {
+  if (after === undefined) return isDescending ? int64Max : int64Min;
+  return adjacentId(after.id, isDescending);
+}
+
+function adjacentId(id: bigint, isDescending: boolean): bigint | undefined {
+  if (id === (isDescending ? int64Min : int64Max)) return undefined;
+  return isDescending ? id - 1n : id + 1n;
+}
+
+/** The operators and words of a direction. */
+function directionOf(isDescending: boolean) {
+  return isDescending
+    ? ({ passed: "<", reached: "<=", direction: "DESC", last: "min" } as const)
+    : ({ passed: ">", reached: ">=", direction: "ASC", last: "max" } as const);
+}
+
+interface PlantRow {
+  readonly id: bigint;
+  readonly name: string;
+  readonly tag: string | null;
+  readonly is_truncated: bigint;
+  readonly created_at: bigint | null;
+  readonly creator: bigint | null;
+}
+
+/** The stored plants with these ids, in the order of the ids. */
+export async function summaries(sql: SqlConnection, ids: readonly bigint[]): Promise<PlantSummary[]> {
+  if (ids.length === 0) return [];
+  const rows = await sql.query<PlantRow>(
+    `SELECT id, substr(name, 1, ${previewLength}) AS name, substr(tag, 1, ${previewLength}) AS tag, created_at, creator,
+       CASE WHEN length(name) > ${previewLength} OR length(tag) > ${previewLength} THEN 1 ELSE 0 END AS is_truncated
+     FROM plants WHERE id IN (${ids.map((_, index) => `$${index + 1}`).join(", ")})`,
+    ids,
+  );
+  const plants = await withCreators(sql, rows);
+  const byId = new Map(plants.map((plant) => [plant.id, plant]));
+  return ids.flatMap((id) => byId.get(id) ?? []);
+}
+
+/** One plant with its complete texts. */
+export async function findPlant(sql: SqlConnection, id: bigint): Promise<PlantSummary | undefined> {
+  const rows = await sql.query<PlantRow>(
+    "SELECT id, name, tag, created_at, creator, 0 AS is_truncated FROM plants WHERE id = $1",
+    [id],
+  );
+  return (await withCreators(sql, rows))[0];
+}
+
+async function withCreators(sql: SqlConnection, rows: readonly PlantRow[]): Promise<PlantSummary[]> {
+  const keys = [...new Set(rows.flatMap(({ creator }) => creator ?? []))];
+  const creators =
+    keys.length === 0
+      ? []
+      : await sql.query<{ id: bigint; name: string }>(
+          `SELECT id, name FROM creators WHERE id IN (${keys.map((_, index) => `$${index + 1}`).join(", ")})`,
+          keys,
+        );
+  const names = new Map(creators.map((creator) => [creator.id, creator.name]));
+  return rows.map(({ id, name, tag, is_truncated, created_at, creator }) => ({
+    id,
+    name,
+    tag,
+    isTruncated: is_truncated === 1n,
+    createdAt: created_at === null ? null : Number(created_at),
+    creator: creator === null ? null : (names.get(creator) ?? null),
+  }));
+}

@@ -1,0 +1,235 @@
+// The one optional index, by which a search finds any part of names and tags: an FTS5 table of trigrams on SQLite, a GIN index
+// of pg_trgm on PostgreSQL. It is built while plants are created, and slows creates from then on.
+
+import { OperatorError } from "../core/operator-error.ts";
+import type { SqlConnection, SqlStatement } from "../core/store/sql-connection.ts";
+
+/** `broken`: a build was interrupted; searches do not use it. Building it again continues on SQLite, and starts over on PostgreSQL. */
+export type SearchIndexState = "none" | "building" | "ready" | "broken";
+
+/** From 0 to 1; undefined where the database does not tell. */
+export type OnProgress = (share: number | undefined) => void;
+
+interface Engine {
+  state(sql: SqlConnection): Promise<SearchIndexState>;
+  build(write: SqlConnection, read: SqlConnection, onProgress: OnProgress): Promise<void>;
+  drop(write: SqlConnection): Promise<void>;
+}
+
+export function searchIndexState(sql: SqlConnection): Promise<SearchIndexState> {
+  return engines[sql.dialect].state(sql);
+}
+
+/** Does nothing if it is built, and waits while another process builds it. */
+export async function buildSearchIndex(
+  write: SqlConnection,
+  read: SqlConnection,
+  onProgress: OnProgress,
+): Promise<void> {
+  for (;;) {
+    const state = await searchIndexState(read);
+    if (state === "ready") return;
+    if (state !== "building") return engines[write.dialect].build(write, read, onProgress);
+    await Bun.sleep(waitMs);
+  }
+}
+
+/** Does nothing if there is none. */
+export async function dropSearchIndex(write: SqlConnection, read: SqlConnection): Promise<void> {
+  const state = await searchIndexState(read);
+  if (state === "building")
+    throw new OperatorError("the search index is being built or dropped by another process");
+  if (state !== "none") await engines[write.dialect].drop(write);
+}
+
+/** A build writes its progress several times a second; without any for this long its process has ended. */
+const silentMsMax = 10_000;
+
+/** How often the state is read while another process builds. */
+const waitMs = 200;
+
+/** How long one step of a build should take: creates wait for it. */
+const stepMs = 20;
+const stepPlantsFirst = 200;
+const stepPlantsMax = 20_000;
+
+const epochMs = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
+
+/** The triggers; while the index is built they apply to plants up to the last one that is in it. */
+function triggers(isBuilding: boolean): SqlStatement[] {
+  const built = (row: "new" | "old") =>
+    isBuilding ? `WHEN ${row}.id <= (SELECT up_to FROM plants_text_progress)` : "";
+  const add = "INSERT INTO plants_text (rowid, name, tag) VALUES (new.id, new.name, new.tag);";
+  const remove =
+    "INSERT INTO plants_text (plants_text, rowid, name, tag) VALUES ('delete', old.id, old.name, old.tag);";
+  return [
+    { sql: `CREATE TRIGGER plants_text_insert AFTER INSERT ON plants ${built("new")} BEGIN ${add} END` },
+    { sql: `CREATE TRIGGER plants_text_delete AFTER DELETE ON plants ${built("old")} BEGIN ${remove} END` },
+    {
+      sql: `CREATE TRIGGER plants_text_update AFTER UPDATE ON plants ${built("old")} BEGIN ${remove} ${add} END`,
+    },
+  ];
+}
+
+const dropTriggers: readonly SqlStatement[] = ["insert", "delete", "update"].map((change) => ({
+  sql: `DROP TRIGGER IF EXISTS plants_text_${change}`,
+}));
+
+const sqlite: Engine = {
+  async state(sql) {
+    const rows = await sql.query<{ name: string }>(
+      "SELECT name FROM sqlite_schema WHERE name IN ('plants_text', 'plants_text_progress')",
+    );
+    if (rows.length === 0) return "none";
+    if (rows.length === 1) return "ready";
+    const [progress] = await sql.query<{ age: bigint }>(
+      `SELECT ${epochMs} - changed_at AS age FROM plants_text_progress`,
+    );
+    return progress !== undefined && progress.age < silentMsMax ? "building" : "broken";
+  },
+
+  async build(write, read, onProgress) {
+    if ((await sqlite.state(read)) === "none") {
+      const starting = write.transaction([
+        // Without the texts themselves, which it reads from the plants. Its rowids may be any int64, as ids are.
+        {
+          sql: `CREATE VIRTUAL TABLE plants_text
+                USING fts5(name, tag, content = 'plants', content_rowid = 'id', tokenize = 'trigram')`,
+        },
+        { sql: "CREATE TABLE plants_text_progress (up_to INTEGER, changed_at INTEGER NOT NULL) STRICT" },
+        { sql: `INSERT INTO plants_text_progress VALUES (NULL, ${epochMs})` },
+        ...triggers(true),
+      ]);
+      const failure = await starting.then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      // Another process was faster.
+      if (failure !== undefined && (await sqlite.state(read)) !== "none")
+        return buildSearchIndex(write, read, onProgress);
+      if (failure !== undefined) throw failure;
+    }
+    const [progress] = await read.query<{ up_to: bigint | null }>("SELECT up_to FROM plants_text_progress");
+    let upTo = progress?.up_to ?? undefined;
+    const [count] = await read.query<{ plants: bigint; done: bigint }>(
+      "SELECT count(*) AS plants, count(CASE WHEN id <= $1 THEN 1 END) AS done FROM plants",
+      [upTo ?? null],
+      60_000,
+    );
+    let done = Number(count?.done ?? 0);
+    let plants = stepPlantsFirst;
+    for (;;) {
+      const [step] = await read.query<{ last: bigint | null; plants: bigint }>(
+        `SELECT max(id) AS last, count(*) AS plants
+         FROM (SELECT id FROM plants ${upTo === undefined ? "" : "WHERE id > $2"} ORDER BY id LIMIT $1)`,
+        upTo === undefined ? [plants] : [plants, upTo],
+      );
+      const last = step?.last ?? undefined;
+      if (step === undefined || last === undefined) break;
+      const startedAt = performance.now();
+      await write.transaction([
+        fill(upTo, last),
+        { sql: `UPDATE plants_text_progress SET up_to = $1, changed_at = ${epochMs}`, parameters: [last] },
+      ]);
+      const ms = Math.max(performance.now() - startedAt, stepMs / 4);
+      plants = Math.min(stepPlantsMax, Math.max(stepPlantsFirst, Math.ceil((plants * stepMs) / ms)));
+      upTo = last;
+      done += Number(step.plants);
+      onProgress(Math.min(1, done / Math.max(1, Number(count?.plants ?? 0))));
+    }
+    await write.transaction([
+      // Plants that were created since the last step.
+      fill(upTo, undefined),
+      ...dropTriggers,
+      ...triggers(false),
+      { sql: "DROP TABLE plants_text_progress" },
+    ]);
+  },
+
+  async drop(write) {
+    await write.transaction(
+      [
+        ...dropTriggers,
+        { sql: "DROP TABLE IF EXISTS plants_text" },
+        { sql: "DROP TABLE IF EXISTS plants_text_progress" },
+      ],
+      60_000,
+    );
+  },
+};
+
+/** Adds the plants after an id, up to another. */
+function fill(after: bigint | undefined, last: bigint | undefined): SqlStatement {
+  const parameters = [...(after === undefined ? [] : [after]), ...(last === undefined ? [] : [last])];
+  const conditions = [
+    ...(after === undefined ? [] : ["id > $1"]),
+    ...(last === undefined ? [] : [`id <= $${parameters.length}`]),
+  ];
+  const where = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
+  return {
+    sql: `INSERT INTO plants_text (rowid, name, tag) SELECT id, name, tag FROM plants ${where}`,
+    parameters,
+  };
+}
+
+const buildMsMax = 6 * 3_600_000;
+const progressMs = 500;
+
+/**
+ * A session that drops an index concurrently holds a lock on it. One that builds it has a row in pg_stat_progress_create_index,
+ * of which a role without pg_read_all_stats sees only the process id; then it is found by its lock on the table.
+ */
+const postgresState = `
+  SELECT CASE WHEN indisvalid THEN 1 ELSE 0 END AS is_valid, CASE WHEN EXISTS (
+    SELECT FROM pg_locks
+    WHERE relation = indexrelid AND granted AND mode = 'ShareUpdateExclusiveLock'
+      AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+  ) OR EXISTS (
+    SELECT FROM pg_stat_progress_create_index AS progress
+    WHERE datname = current_database() AND (index_relid = indexrelid OR index_relid IS NULL AND EXISTS (
+      SELECT FROM pg_locks
+      WHERE pg_locks.pid = progress.pid AND relation = indrelid AND granted AND mode = 'ShareUpdateExclusiveLock'
+    ))
+  ) THEN 1 ELSE 0 END AS is_changing
+  FROM pg_index JOIN pg_class ON pg_class.oid = indexrelid
+  WHERE relname = 'plants_by_text' AND pg_table_is_visible(pg_class.oid)`;
+
+const postgresProgress = `
+  SELECT CASE WHEN blocks_total > 0 THEN blocks_done * 100 / blocks_total
+              WHEN tuples_total > 0 THEN tuples_done * 100 / tuples_total END AS percent
+  FROM pg_stat_progress_create_index
+  WHERE datname = current_database() AND relid = 'plants'::regclass`;
+
+const postgres: Engine = {
+  async state(sql) {
+    const [index] = await sql.query<{ is_valid: bigint; is_changing: bigint }>(postgresState);
+    if (index === undefined) return "none";
+    if (index.is_valid === 1n) return "ready";
+    return index.is_changing === 1n ? "building" : "broken";
+  },
+
+  async build(write, read, onProgress) {
+    if ((await postgres.state(read)) === "broken") await postgres.drop(write);
+    // Trusted since PostgreSQL 13: the owner of the database may create it.
+    await write.query("CREATE EXTENSION IF NOT EXISTS pg_trgm");
+    const report = async () => {
+      const [row] = await read.query<{ percent: bigint | null }>(postgresProgress);
+      if (row !== undefined) onProgress(row.percent === null ? undefined : Number(row.percent) / 100);
+    };
+    // A database that cannot be reached fails the build itself, which says so.
+    const timer = setInterval(() => void report().catch(() => undefined), progressMs);
+    try {
+      const create =
+        "CREATE INDEX CONCURRENTLY IF NOT EXISTS plants_by_text ON plants USING gin (name gin_trgm_ops, tag gin_trgm_ops)";
+      await write.query(create, [], buildMsMax);
+    } finally {
+      clearInterval(timer);
+    }
+  },
+
+  async drop(write) {
+    await write.query("DROP INDEX CONCURRENTLY IF EXISTS plants_by_text", [], buildMsMax);
+  },
+};
+
+const engines: Readonly<Record<SqlConnection["dialect"], Engine>> = { sqlite, postgres };
