@@ -49,7 +49,7 @@ interface CodeSample {
   readonly source: string;
 }
 
-/** What the page shows of openapi.yaml. */
+/** The parts of openapi.yaml that the page shows. */
 interface Description {
   readonly openapi: string;
   readonly info: {
@@ -101,7 +101,7 @@ const leaf = `<svg viewBox="0 0 16 16" aria-hidden="true"><path d="${leafPath}"/
 const [introduction = "", ...chapters] = info.description.split(/^## /m);
 const [lead = "", ...notes] = introduction.split("\n\n");
 
-/** What is the same at every address. Made once, as it takes 0.5 ms, ten times what the rest takes. */
+/** The part that is the same at every address. Made once, as it takes 0.5 ms, ten times as long as the rest. */
 const reference = [
   section("Fields", renderFields()),
   section("Responses", renderResponses()),

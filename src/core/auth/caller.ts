@@ -4,7 +4,7 @@ import type { ApiError } from "../contract/errors.ts";
 
 /** The client that a request is from. */
 export interface Caller {
-  /** The same for all tokens of one caller, and unique to it: limits are counted by this key. */
+  /** Identifies the caller, whichever of its tokens it sends: limits are counted by this key. */
   readonly key: string;
   /** The name that operators see: the token's name, or the subject at the identity provider. */
   readonly name: string;

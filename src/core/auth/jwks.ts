@@ -57,7 +57,7 @@ export interface JwksIntervals {
 
 const defaultIntervalMsMin = 5_000;
 
-/** Of the metadata and of the keys, after decompression: a provider publishes a few KB. */
+/** Limits the metadata and the keys, after decompression: a provider publishes a few KB. */
 const responseBytesMax = 2 ** 20;
 
 /** The time-out of a fetch, discovery included. */

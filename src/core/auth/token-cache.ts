@@ -190,7 +190,7 @@ export class TokenCache {
     return Math.abs(this.#now() - this.#polledAt) > pollAgeMsMax;
   }
 
-  /** To note a use costs a request one assignment, and the store nothing. */
+  /** Recording a use is one assignment; the store is not touched. */
   #use(cached: CachedToken): AuthResult {
     const now = this.#now();
     if (now >= cached.activeUntil) return unknownToken;

@@ -181,7 +181,7 @@ const ticksMax = 8;
 class BodyTimeouts {
   readonly #timeoutMs: number;
   readonly #onTimeout: (owner: BodyOwner, error: ApiError) => void;
-  /** In the order of their start: the first is the next to time out. */
+  /** Ordered by their start: the first is the next to time out. */
   readonly #pending = new Set<BodyOwner>();
   #timer: Timer | undefined;
   #tick = 0;

@@ -10,7 +10,7 @@ import type { BodyOwner } from "./body-reader.ts";
 import { errorResponse, plantResponse } from "./responses.ts";
 import type { TickBudget } from "./tick-budget.ts";
 
-/** What the exchanges of a listener share. */
+/** Shared by all exchanges of a listener. */
 export interface ExchangeDependencies {
   /** Makes the id of a request that has none. */
   readonly makeRequestId: () => string;

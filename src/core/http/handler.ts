@@ -50,7 +50,7 @@ export function createHandler(dependencies: HandlerDependencies): Handler {
     rateLimitPolicy: rateLimit?.policy,
   };
 
-  /** What is not a create is paced by withTickBudget. */
+  /** For requests other than creates, which withTickBudget paces. */
   const unpaced = { ...shared, tickBudget: undefined };
 
   const create: Handler = (request, { shouldClose }) =>

@@ -34,7 +34,7 @@ const endMsMax = 1_000;
 export class Log {
   readonly #format: LineFormat;
   readonly #accessLimiter: FixedWindowLimiter;
-  /** By the message of a line. */
+  /** Keyed by the message of a line. */
   readonly #throttles = new Map<string, FixedWindowLimiter>();
   readonly #now: Clock;
   readonly #output: Output;

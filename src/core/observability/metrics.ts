@@ -16,7 +16,7 @@ import type { BatchCommitted, Clock, RequestRecord, Result, ServerEvent } from "
 
 /** Values that are read at each scrape. */
 export interface Gauges {
-  /** Those of the queue of creates. */
+  /** Metrics of the queue of creates. */
   readonly queue: () => readonly Metric[];
   readonly bodyBytesInFlight: () => number;
   readonly connections: () => number | undefined;
@@ -207,7 +207,7 @@ export class Metrics {
   }
 }
 
-/** The same reading, repeated only if the last one has ended and began at least `intervalMs` ago; otherwise its result. */
+/** Repeats a reading only if the last one has ended and began at least `intervalMs` ago; otherwise returns its result. */
 function throttled<Value>(intervalMs: number, now: Clock, read: () => Promise<Value>): () => Promise<Value> {
   let last: Promise<Value> | undefined;
   let isRunning = false;

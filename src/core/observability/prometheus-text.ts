@@ -10,7 +10,7 @@ export interface Metric {
   readonly samples: readonly Sample[];
 }
 
-/** What follows the name of the metric, such as `_count` or labels, and the value. */
+/** The text after the name of the metric, such as `_count` or labels, and the value. */
 export type Sample = readonly [suffix: string, value: number];
 
 export function counter(name: string, help: string, samples: number | readonly Sample[]): Metric {

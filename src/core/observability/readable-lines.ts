@@ -9,7 +9,7 @@ export interface ReadableRequest {
   readonly status: number | undefined;
   /** The result in words, or the number of the error. */
   readonly result: string | number;
-  /** Of an error. */
+  /** Present for an error. */
   readonly message?: string | undefined;
   readonly ms: number;
   readonly token: string | undefined;

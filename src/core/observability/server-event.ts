@@ -13,7 +13,7 @@ export type ServerEvent =
         readonly value: unknown;
         readonly source: string;
       }[];
-      /** Those that differ from their defaults, each as a flag with its value. */
+      /** Settings that differ from their defaults, each as a flag with its value. */
       readonly changed: readonly string[];
     }
   | { readonly kind: "listening"; readonly listener: "public" | "admin"; readonly url: string }
@@ -121,7 +121,7 @@ export interface RequestRecord {
   readonly endedAt: number;
   readonly status: number;
   readonly result: Result;
-  /** Of an error, as the response has it: without the name and the tag of a plant. */
+  /** The message of the error in the response, which has no name and no tag of a plant. */
   readonly message?: string | undefined;
   /** The name of the token, once it is authenticated. */
   readonly caller: string | undefined;
