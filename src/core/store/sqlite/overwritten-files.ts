@@ -30,6 +30,11 @@ interface SeenFrame {
   readonly header: Buffer;
 }
 
+/** What an operator is told about the file that OverwriteCheck has found. */
+export function overwrittenMessage(path: string, suffix: string): string {
+  return `${path}${suffix} was overwritten while it was open, so plants may be lost; stop the server, and restore a backup`;
+}
+
 export class OverwriteCheck {
   readonly #database: Database;
   readonly #walDescriptor: number;
@@ -68,6 +73,22 @@ export class OverwriteCheck {
     return this.#found;
   }
 
+  /**
+   * The same, as of now if the last of the WAL's frames is not where SQLite has written it. Call it
+   * before each commit, whose frames would follow the hole. It takes 1 µs.
+   */
+  findBeforeCommit(pages: number): "" | "-wal" | undefined {
+    const header = this.#walHeader;
+    const isThere =
+      header !== undefined && pages > 0 && hasSaltsOf(this.#readFrame(pages, header.readUInt32BE(8)), header);
+    return isThere ? this.#found : this.findNow();
+  }
+
+  #readFrame(page: number, pageBytes: number): Buffer {
+    const position = walHeaderBytes + (page - 1) * (frameHeaderBytes + pageBytes);
+    return read(this.#walDescriptor, frameHeaderBytes, position);
+  }
+
   #isDatabaseOverwritten(): boolean {
     const descriptor = this.#databaseDescriptor();
     if (descriptor === undefined) return false;
@@ -86,12 +107,7 @@ export class OverwriteCheck {
     const { pages } = checkpoint(this.#database, "NOOP");
     if (pages === 0) return false;
     const pageBytes = header.length < walHeaderBytes ? 0 : header.readUInt32BE(8);
-    const frameAt = (page: number) =>
-      read(
-        this.#walDescriptor,
-        frameHeaderBytes,
-        walHeaderBytes + (page - 1) * (frameHeaderBytes + pageBytes),
-      );
+    const frameAt = (page: number) => this.#readFrame(page, pageBytes);
     const last = frameAt(pages);
     const [seen, seenHeader] = [this.#frame, this.#walHeader];
     const isSeenIntact =
@@ -102,12 +118,9 @@ export class OverwriteCheck {
     // Another process may restart the WAL meanwhile, and writes the header first; the next check
     // sees it whole.
     if (!read(this.#walDescriptor, walHeaderBytes, 0).equals(header)) return false;
-    this.#walHeader = header;
+    if (header.length === walHeaderBytes) this.#walHeader = header;
     this.#frame = { page: pages, header: last };
-    const isWhole =
-      header.length === walHeaderBytes &&
-      last.length === frameHeaderBytes &&
-      last.subarray(8, 16).equals(header.subarray(16, 24));
+    const isWhole = header.length === walHeaderBytes && hasSaltsOf(last, header);
     return !isWhole || !isSeenIntact || (seenHeader !== undefined && !isSameOrRestarted(seenHeader, header));
   }
 }
@@ -148,6 +161,10 @@ export function readHeader(path: string): Buffer {
   } finally {
     closeSync(descriptor);
   }
+}
+
+function hasSaltsOf(frame: Buffer, walHeader: Buffer): boolean {
+  return frame.length === frameHeaderBytes && frame.subarray(8, 16).equals(walHeader.subarray(16, 24));
 }
 
 /** Reads a part of a file; less at its end. */

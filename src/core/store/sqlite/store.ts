@@ -30,7 +30,7 @@ import {
 } from "./errors.ts";
 import { bytesOnDisk, OpenFiles, walBytes } from "./files.ts";
 import { schemaVersion } from "./migrations.ts";
-import { OverwriteCheck } from "./overwritten-files.ts";
+import { OverwriteCheck, overwrittenMessage } from "./overwritten-files.ts";
 import { countPlants, exportPlants, SqlitePlants, type SqliteStoredPlant } from "./plants.ts";
 import { openReadConnection, SqliteSqlConnection } from "./sql-connection.ts";
 import { type SqlCall, SqlRunner } from "./sql-statements.ts";
@@ -206,9 +206,7 @@ export class SqliteStore implements ReadablePlantStore {
       if (replaced !== undefined)
         return `${replaced} was removed or replaced while it was open; put it back, or restart with the file that is there`;
       const overwritten = this.#overwriteCheck && find(this.#overwriteCheck);
-      return overwritten === undefined
-        ? undefined
-        : `${this.#path}${overwritten} was overwritten while it was open, so plants may be lost; stop the server, and restore a backup`;
+      return overwritten === undefined ? undefined : overwrittenMessage(this.#path, overwritten);
     } catch (error) {
       return batchFailure(error).reason;
     }

@@ -1,13 +1,14 @@
 // The write-ahead log (WAL) as the connection that commits sees it: fsynced before the first response, and kept short.
 
 import { statSync } from "node:fs";
+import { OperatorError } from "../../operator-error.ts";
 import type { OnUnavailable } from "../plant-store.ts";
 import { type Checkpoint, checkpoint } from "./checkpoint.ts";
 import type { CheckpointSignals } from "./checkpoint-signals.ts";
 import { walBytesKept } from "./connection.ts";
 import { type Database, lockWaitMs } from "./driver.ts";
 import { batchFailure } from "./errors.ts";
-import type { OverwriteCheck } from "./overwritten-files.ts";
+import { type OverwriteCheck, overwrittenMessage } from "./overwritten-files.ts";
 
 const mebibyte = 2 ** 20;
 
@@ -127,7 +128,7 @@ export class Wal {
       this.#onUnavailable(walFullReason);
       return walFullReason;
     } catch (error) {
-      const { reason } = batchFailure(error);
+      const reason = error instanceof OperatorError ? error.message : batchFailure(error).reason;
       this.#onUnavailable(reason);
       return reason;
     }
@@ -135,6 +136,9 @@ export class Wal {
 
   #hasRoom(): boolean {
     const { pages, copied } = checkpoint(this.#database, "NOOP");
+    const overwritten = this.#overwriteCheck?.findBeforeCommit(pages);
+    if (overwritten !== undefined)
+      throw new OperatorError(overwrittenMessage(this.#database.filename, overwritten));
     if (pages < this.#pages) this.#resetLimits();
     this.#pages = pages;
     if (pages < this.#restartAt) return true;
