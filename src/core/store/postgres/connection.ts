@@ -233,9 +233,6 @@ export async function commit(client: PoolClient): Promise<void> {
   if (unreplicated.delete((client as unknown as StoreClient).connection)) throw new UnreplicatedCommit();
 }
 
-/** The parameter of a transaction that has `tokens`, see Limits. */
-export const tokensSetting = "plantstore.tokens";
-
 /** A statement for HostPool.query that waits at most `lockMs` for a lock. */
 export function withLockLimit<Config extends QueryConfig>(
   statement: Config,

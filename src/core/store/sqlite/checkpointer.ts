@@ -6,16 +6,17 @@ import type { CheckpointWorker } from "./checkpoint-worker.ts";
 import { WorkerClient } from "./worker-rpc.ts";
 
 export class Checkpointer {
-  readonly #worker: WorkerClient<CheckpointWorker, string>;
+  readonly #worker: WorkerClient<CheckpointWorker>;
   readonly #signals: CheckpointSignals;
   #ended: Promise<void> = Promise.resolve();
 
   private constructor(signals: CheckpointSignals, { onUnavailable }: StoreEvents) {
     this.#signals = signals;
-    this.#worker = new WorkerClient<CheckpointWorker, string>(
-      new URL("./checkpoint-worker.ts", import.meta.url),
-      { name: "checkpoint", callsInFlightMax: 1, onNotification: onUnavailable },
-    );
+    this.#worker = new WorkerClient<CheckpointWorker>(new URL("./checkpoint-worker.ts", import.meta.url), {
+      name: "checkpoint",
+      callsInFlightMax: 1,
+      onNotification: onUnavailable,
+    });
   }
 
   /**

@@ -27,19 +27,13 @@ export interface CommitWorker {
   readonly tokens: TokenStore;
 }
 
-/** The worker's notifications: why a batch could not be committed. */
-export interface CommitNotification {
-  readonly unavailable: string;
-}
-
 let opened: SqliteStore | undefined;
 let isClosed = false;
 
 const calls = serveCalls<CommitWorker>({
   store: {
     async open(path, mode, batches, signals) {
-      const onUnavailable = (unavailable: string) => notifyOf({ unavailable });
-      opened = new SqliteStore(path, mode, onUnavailable, {
+      opened = new SqliteStore(path, mode, notify, {
         checkpointThread: new CheckpointSignals(signals),
       });
       void serveBatches(opened, new BatchReceiver(batches));
@@ -57,10 +51,6 @@ const calls = serveCalls<CommitWorker>({
     return store().tokens;
   },
 });
-
-function notifyOf(notification: CommitNotification): void {
-  notify(notification);
-}
 
 function store(): SqliteStore {
   if (opened === undefined) throw new Error("The store was called before it was opened");

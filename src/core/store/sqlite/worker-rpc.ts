@@ -24,7 +24,7 @@ interface CallMessage {
 type WorkerMessage =
   | { readonly kind: "result"; readonly result: unknown }
   | ({ readonly kind: "error" } & SentError)
-  | { readonly kind: "notification"; readonly notification: unknown };
+  | { readonly kind: "notification"; readonly notification: string };
 
 /** Structured clone turns every error into a plain Error: these classes are sent by name, and made again here. */
 const errorClasses = { OperatorError, SqlTimeout, DiskFailureError, Error };
@@ -40,12 +40,12 @@ interface PendingCall {
   readonly response: PromiseWithResolvers<unknown>;
 }
 
-export interface WorkerOptions<Notification> {
+export interface WorkerOptions {
   /** The name of the thread, as top -H and /proc show it. */
   readonly name: string;
   /** Calls that are with the worker at a time; further calls wait here, and can still be rejected. */
   readonly callsInFlightMax: number;
-  readonly onNotification?: (notification: Notification) => void;
+  readonly onNotification?: (notification: string) => void;
   /** Called after each message to the worker, which may wait elsewhere than in its event loop. */
   readonly onPosted?: () => void;
   /** Called once, when the worker can serve no more calls. */
@@ -53,15 +53,15 @@ export interface WorkerOptions<Notification> {
 }
 
 /** Starts a worker and calls its methods. */
-export class WorkerClient<Objects extends Served<Objects>, Notification = never> {
+export class WorkerClient<Objects extends Served<Objects>> {
   readonly #worker: Worker;
-  readonly #options: WorkerOptions<Notification>;
+  readonly #options: WorkerOptions;
   /** Calls without a response, in order; the first `#inFlight` of them are with the worker. */
   readonly #pending: PendingCall[] = [];
   #inFlight = 0;
   #failure: Error | undefined;
 
-  constructor(url: URL, options: WorkerOptions<Notification>) {
+  constructor(url: URL, options: WorkerOptions) {
     this.#options = options;
     this.#worker = new Worker(url.href, { name: options.name });
     this.#worker.onmessage = ({ data }: MessageEvent<WorkerMessage>) => this.#receive(data);
@@ -127,7 +127,7 @@ export class WorkerClient<Objects extends Served<Objects>, Notification = never>
 
   #receive(message: WorkerMessage): void {
     if (message.kind === "notification") {
-      this.#options.onNotification?.(message.notification as Notification);
+      this.#options.onNotification?.(message.notification);
       return;
     }
     if (message.kind === "error" && message.errorClass === "DiskFailureError")
@@ -191,7 +191,7 @@ export function serveCalls<Objects extends Served<Objects>>(
 }
 
 /** Sends a message that responds to no call, from the worker. */
-export function notify(notification: unknown): void {
+export function notify(notification: string): void {
   send({ kind: "notification", notification });
 }
 

@@ -6,7 +6,7 @@ import type { SqlAccess, SqlConnection } from "../sql-connection.ts";
 import { type TokenStore, tokenStoreMethods } from "../token-store.ts";
 import { CheckpointSignals } from "./checkpoint-signals.ts";
 import { Checkpointer } from "./checkpointer.ts";
-import type { CommitNotification, CommitWorker } from "./commit-worker.ts";
+import type { CommitWorker } from "./commit-worker.ts";
 import { DiskFailureError } from "./errors.ts";
 import { bytesOnDisk, walBytes } from "./files.ts";
 import { BatchSender } from "./shared-batch.ts";
@@ -21,26 +21,23 @@ export class SqliteWorkerStore implements PlantStore {
   readonly batchesInFlightMax = 1;
   readonly tokens: TokenStore;
   readonly #path: string;
-  readonly #worker: WorkerClient<CommitWorker, CommitNotification>;
+  readonly #worker: WorkerClient<CommitWorker>;
   readonly #batches = new BatchSender();
   readonly #signals = new CheckpointSignals();
   #checkpointer: Checkpointer | undefined;
 
   private constructor(path: string, { onUnavailable, onFailed }: StoreEvents) {
     this.#path = path;
-    this.#worker = new WorkerClient<CommitWorker, CommitNotification>(
-      new URL("./commit-worker.ts", import.meta.url),
-      {
-        name: "commit",
-        callsInFlightMax,
-        onNotification: ({ unavailable }) => onUnavailable(unavailable),
-        onPosted: () => this.#batches.announceMessage(),
-        onFailed: (error) => {
-          this.#batches.fail(error);
-          onFailed(error);
-        },
+    this.#worker = new WorkerClient<CommitWorker>(new URL("./commit-worker.ts", import.meta.url), {
+      name: "commit",
+      callsInFlightMax,
+      onNotification: onUnavailable,
+      onPosted: () => this.#batches.announceMessage(),
+      onFailed: (error) => {
+        this.#batches.fail(error);
+        onFailed(error);
       },
-    );
+    });
     this.tokens = this.#worker.proxy("tokens", tokenStoreMethods);
   }
 
