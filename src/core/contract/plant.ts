@@ -59,12 +59,6 @@ export function toNewPlant<Id extends bigint | string>(
   return plant;
 }
 
-/** The id and the columns of a NewPlant. */
-export function toColumns(plant: NewPlant): PlantColumns & { readonly id: bigint } {
-  const optional = Object.fromEntries(optionalFields.map((field) => [field, plant[field] ?? null]));
-  return { id: plant.id, name: plant.name, ...(optional as Record<OptionalField, string | null>) };
-}
-
 /** The texts of a plant in the order of textFields; undefined for a field that it does not have. */
 export function toTexts(plant: Plant): (string | undefined)[] {
   return textFields.map((field) => plant[field]);

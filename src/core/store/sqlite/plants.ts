@@ -24,10 +24,10 @@ import { batchFailure } from "./errors.ts";
 import { runImmediateTransaction } from "./immediate-transaction.ts";
 import { Wal } from "./wal.ts";
 
-export type PlantRow = PlantColumns & { readonly id: bigint };
+type PlantRow = PlantColumns & { readonly id: bigint };
 
 /** The columns of a plant, as they are selected. */
-export const plantColumns = ["id", ...textFields].map((column) => `plants.${column}`).join(", ");
+const plantColumns = ["id", ...textFields].map((column) => `plants.${column}`).join(", ");
 
 /** A text, or null for a field that a plant does not have, for each of textFields. */
 function toValues(plant: Plant): (string | null)[] {
