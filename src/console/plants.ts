@@ -93,7 +93,9 @@ export class Plants {
   async get(parameters: URLSearchParams): Promise<Response> {
     const id = parseId(parameters.get("id") ?? "");
     const plant = await findPlant(await this.#dependencies.reader(), id);
-    return respondJson(plant === undefined ? null : toShown(plant));
+    if (plant === undefined) return respondJson(null);
+    const { isTruncated: _, ...shown } = toShown(plant);
+    return respondJson(shown);
   }
 
   /**

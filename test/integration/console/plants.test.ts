@@ -200,11 +200,12 @@ for (const engine of engines) {
           createdAt: expect.any(String),
         },
       ]);
-      expect((await client.read("plant?id=9007199254740993")).json).toMatchObject({
+      expect((await client.read("plant?id=9007199254740993")).json).toEqual({
         id: "9007199254740993",
         name: "\u202e<script>\n",
         tag: null,
         createdAt: expect.any(String),
+        token: expect.any(String),
       });
       expect((await client.read("plant?id=5")).json).toBeNull();
       const exported = await fetch(`${await server.adminUrl()}/console/api/plants/export`);
