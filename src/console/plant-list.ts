@@ -1,6 +1,7 @@
 // The lists of the console: plants in an order, or those of a search, page by page, as SQL of both dialects. A search without
 // the index, or for what very many plants have, scans one range of ids after the other for a limited time.
 
+import { type PlantColumns, textFields } from "../core/contract/plant.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { type SqlConnection, SqlTimeout, type SqlValue } from "../core/store/sql-connection.ts";
 import { searchIndexState } from "./search-index.ts";
@@ -49,10 +50,8 @@ export interface Cursor {
 }
 
 /** A plant as a list shows it. */
-export interface PlantSummary {
+export interface PlantSummary extends PlantColumns {
   readonly id: bigint;
-  readonly name: string;
-  readonly tag: string | null;
   /** Whether a text is truncated. */
   readonly isTruncated: boolean;
   /** Milliseconds since the epoch; null for plants that were stored before it was recorded. */
@@ -352,10 +351,8 @@ function directionOf(isDescending: boolean) {
     : ({ passed: ">", reached: ">=", direction: "ASC", last: "max" } as const);
 }
 
-interface PlantRow {
+interface PlantRow extends PlantColumns {
   readonly id: bigint;
-  readonly name: string;
-  readonly tag: string | null;
   readonly is_truncated: bigint;
   readonly created_at: bigint | null;
   readonly creator: bigint | null;
@@ -365,8 +362,8 @@ interface PlantRow {
 export async function summaries(sql: SqlConnection, ids: readonly bigint[]): Promise<PlantSummary[]> {
   if (ids.length === 0) return [];
   const rows = await sql.query<PlantRow>(
-    `SELECT id, substr(name, 1, ${previewLength}) AS name, substr(tag, 1, ${previewLength}) AS tag, created_at, creator,
-       CASE WHEN length(name) > ${previewLength} OR length(tag) > ${previewLength} THEN 1 ELSE 0 END AS is_truncated
+    `SELECT id, ${textFields.map((field) => `substr(${field}, 1, ${previewLength}) AS ${field}`).join(", ")}, created_at, creator,
+       CASE WHEN ${textFields.map((field) => `length(${field}) > ${previewLength}`).join(" OR ")} THEN 1 ELSE 0 END AS is_truncated
      FROM plants WHERE id IN (${ids.map((_, index) => `$${index + 1}`).join(", ")})`,
     ids,
   );
@@ -378,7 +375,7 @@ export async function summaries(sql: SqlConnection, ids: readonly bigint[]): Pro
 /** One plant with its complete texts. */
 export async function findPlant(sql: SqlConnection, id: bigint): Promise<PlantSummary | undefined> {
   const rows = await sql.query<PlantRow>(
-    "SELECT id, name, tag, created_at, creator, 0 AS is_truncated FROM plants WHERE id = $1",
+    `SELECT id, ${textFields.join(", ")}, created_at, creator, 0 AS is_truncated FROM plants WHERE id = $1`,
     [id],
   );
   return (await withCreators(sql, rows))[0];
@@ -394,10 +391,8 @@ async function withCreators(sql: SqlConnection, rows: readonly PlantRow[]): Prom
           keys,
         );
   const names = new Map(creators.map((creator) => [creator.id, creator.name]));
-  return rows.map(({ id, name, tag, is_truncated, created_at, creator }) => ({
-    id,
-    name,
-    tag,
+  return rows.map(({ is_truncated, created_at, creator, ...fields }) => ({
+    ...fields,
     isTruncated: is_truncated === 1n,
     createdAt: created_at === null ? null : Number(created_at),
     creator: creator === null ? null : (names.get(creator) ?? null),
