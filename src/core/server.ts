@@ -16,12 +16,7 @@ import { RateLimit } from "./http/rate-limit.ts";
 import { Metrics } from "./observability/metrics.ts";
 import { type Clock, type Emit, ServerEvents } from "./observability/server-event.ts";
 import { errorMessage } from "./operator-error.ts";
-import {
-  type FinishedBatch,
-  openCreateQueue,
-  type ServerStore,
-  scheduleWithSetImmediate,
-} from "./store/group-commit.ts";
+import { openCreateQueue, type ServerStore, scheduleWithSetImmediate } from "./store/group-commit.ts";
 
 export interface ServerOptions {
   /** An open store. The caller closes it, after `stop`. */
@@ -51,8 +46,6 @@ export interface ServerOptions {
   readonly now?: Clock;
   /** Milliseconds since the epoch: the clock by which tokens expire. Date.now by default. */
   readonly wallNow?: () => number;
-  /** Called after each batch, before any of its creates is settled. Must not throw. */
-  readonly afterBatch?: ((batch: FinishedBatch) => void) | undefined;
 }
 
 export interface ListenerAddress {
@@ -162,9 +155,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     scheduleWithSetImmediate,
     {
       now,
-      afterBatch(batch) {
-        options.afterBatch?.(batch);
-        const { entries, outcomes, startedAt, endedAt } = batch;
+      afterBatch({ entries, outcomes, startedAt, endedAt }) {
         if (outcomes !== undefined)
           emit({ kind: "batchCommitted", plants: entries.length, startedAt, endedAt });
       },

@@ -100,7 +100,7 @@ export function testStandardStreams(program: string): void {
     ["migrate", 0],
     ["password", 1],
     ["index list", 1],
-    ["index create name", 0],
+    ["index create search", 0],
     ["token create --name new", 1],
     ["token rotate ci", 1],
     ["token list", 1],

@@ -175,7 +175,7 @@ test.each([
   ["migrate", { signal: "SIGINT" }],
   ["check", { signal: "SIGINT" }],
   ["stats", { signal: "SIGINT" }],
-  ["index create name", { signal: "SIGINT" }],
+  ["index create search", { signal: "SIGINT" }],
   ["token create --name ci", { signal: "SIGINT" }],
   ["token rotate ci", { signal: "SIGINT" }],
   ["token list", { signal: "SIGINT" }],
