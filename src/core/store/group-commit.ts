@@ -58,7 +58,7 @@ export interface GroupCommitLimits {
 export type Schedule = (start: () => void) => void;
 
 /** A batch that the engine has finished. Times are those of Clock. */
-export interface FinishedBatch {
+interface FinishedBatch {
   readonly entries: readonly NewEntry[];
   /** In the order of the entries; undefined if the engine failed with an exception. */
   readonly outcomes: readonly Outcome[] | undefined;
