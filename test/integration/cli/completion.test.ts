@@ -14,7 +14,7 @@ const completed: readonly (readonly [typed: string, line: string])[] = [
   ["serve --log-format pr", "serve --log-format pretty"],
   ["serve --admin-host 127.0.0.1 --conn", "serve --admin-host 127.0.0.1 --connections-max"],
   ["serve --config st", "serve --config stock.csv"],
-  ["index create ne", "index create newest"],
+  ["index cr", "index create"],
   ["import st", "import stock.csv"],
   ["completion z", "completion zsh"],
   ["conformance --resp", "conformance --response-seconds-max"],
