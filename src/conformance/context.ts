@@ -32,6 +32,8 @@ export interface RuleFailure {
   readonly omitted: number;
 }
 
+type Recognize = (response: HttpResponse) => boolean;
+
 /** What all rules of a run share. */
 export interface RunState {
   readonly target: Target;
@@ -44,8 +46,8 @@ export interface RunState {
   readonly observed: Map<number, HttpResponse>;
   /** Requests without a response since the last response. */
   unanswered: number;
-  /** How a response to a conflict looks, see RuleContext.isTaken. */
-  conflict: Promise<string | undefined> | undefined;
+  /** Recognizes a response to a conflict, see RuleContext.isTaken. */
+  conflict: Promise<Recognize | undefined> | undefined;
 }
 
 export interface RequestParts {
@@ -65,7 +67,10 @@ export interface PlantFields {
 /** Longer bodies of responses are not read without their compression: a kilobyte may contain a megabyte. */
 const decodedBytesMax = 2 ** 24;
 
-/** How long a large body is held back for a response to its head: at first, and if the connection was closed under the body. */
+/**
+ * How long a large body is held back for a response to its head, and again to its parts: at first, and if the connection was
+ * closed under the body.
+ */
 const promptResponseMs = 30;
 const lateResponseMs = 2_000;
 
@@ -315,17 +320,28 @@ export class RuleContext {
    */
   async isTaken(response: HttpResponse): Promise<boolean | undefined> {
     this.state.conflict ??= new RuleContext(this.state).#learnConflict();
-    const conflict = await this.state.conflict;
-    return conflict === undefined ? undefined : outlineOf(response) === conflict;
+    return (await this.state.conflict)?.(response);
   }
 
-  async #learnConflict(): Promise<string | undefined> {
-    const id = this.id();
-    const first = await this.create(plantJson(id, "Monstera"));
-    const conflict = await this.create(plantJson(id, "Ficus"));
-    const invalid = await this.create(`{"id":${this.id()},"name":[5]}`);
-    if (first.status >= 300 || conflict.status < 400) return undefined;
-    return outlineOf(conflict) === outlineOf(invalid) ? undefined : outlineOf(conflict);
+  /** By its whole text but for numbers, if two conflicts have the same; otherwise by its status and code. */
+  async #learnConflict(): Promise<Recognize | undefined> {
+    const conflicts: HttpResponse[] = [];
+    for (const name of ["Ficus", "Aloe"]) {
+      const id = this.id();
+      const first = await this.create(plantJson(id, "Monstera"));
+      const conflict = await this.create(plantJson(id, name));
+      if (first.status >= 300 || conflict.status < 400) return undefined;
+      conflicts.push(conflict);
+    }
+    const invalid: HttpResponse[] = [];
+    for (const body of [`{"id":${this.id()},"name":[5]}`, '{"id":{},"name":"Monstera"}', "{}"])
+      invalid.push(await this.create(body));
+    for (const describe of [textWithoutNumbers, outlineOf]) {
+      const [conflict, other] = conflicts.map(describe);
+      if (conflict === other && !invalid.some((each) => describe(each) === conflict))
+        return (response) => describe(response) === conflict;
+    }
+    return undefined;
   }
 
   #violation({ problem }: ResponseProblem): RuleViolation {
@@ -516,6 +532,12 @@ function outlineOf(response: HttpResponse): string {
     if (error instanceof RuleViolation) return String(response.status);
     throw error;
   }
+}
+
+/** The status, code and body of a response, without the numbers in the body: ids, times, durations. */
+function textWithoutNumbers(response: HttpResponse): string {
+  const text = Buffer.from(response.body).toString("latin1");
+  return `${outlineOf(response)} ${text.replace(/-?\d[\d.,]*(?:e[+-]?\d+)?/gi, "#")}`;
 }
 
 /** A value as JSON, at most a line long. */

@@ -1,6 +1,8 @@
 // Servers that follow only the contract, or do so in their own way: the verdicts of a run are those of the next one.
 
 import { expect, test } from "bun:test";
+import { createServer } from "node:net";
+import { Connection } from "../../../src/conformance/connection.ts";
 import { checkConformance, reportText, rulesNamed } from "../../support/conformance.ts";
 
 const token = "token";
@@ -76,4 +78,78 @@ test("a server that is busy at times is waited for, also within a connection", a
   const report = await checkConformance({ url: server.url.href, token }, { rules });
   if (report.results.some(({ outcome }) => outcome !== "holds")) throw new Error(reportText(report));
   expect(requests).toBeGreaterThan(rules.length + 3);
+});
+
+interface BareBody {
+  readonly id?: unknown;
+  readonly name?: unknown;
+}
+
+/** The outcomes of one rule in two runs on a service that answers every error with 400, and a code and message as given. */
+async function outcomesOf(
+  rule: string,
+  check: (body: BareBody, taken: Set<unknown>) => [number, string] | undefined,
+) {
+  const taken = new Set<unknown>();
+  await using server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: async (request) => {
+      const body = (await request.json().catch(() => ({}))) as BareBody;
+      const [error, message] = check(body, taken) ?? [];
+      if (message !== undefined) return Response.json({ error, message }, { status: 400 });
+      return Response.json({ name: body.name });
+    },
+  });
+  const outcomes = [];
+  for (let run = 0; run < 2; run++) {
+    const report = await checkConformance({ url: server.url.href, token }, { rules: rulesNamed(rule) });
+    outcomes.push(...report.results.map(({ outcome }) => outcome));
+  }
+  return outcomes;
+}
+
+test("a conflict is recognized by its message, where its code is that of an invalid body", async () => {
+  const outcomes = await outcomesOf("contract.required-members", ({ id, name }, taken) => {
+    if (typeof name !== "string") return [400, "a name is required"];
+    const stored = id ?? 0;
+    if (taken.has(stored)) return [400, `the id ${stored} is taken`];
+    taken.add(stored);
+    return undefined;
+  });
+  expect(outcomes).toEqual(["fails", "fails"]);
+});
+
+test("a code that a conflict and an invalid id share is no conflict", async () => {
+  const outcomes = await outcomesOf("contract.required-members", ({ id, name }, taken) => {
+    if (typeof id !== "number") return [2, "the id must be an integer"];
+    if (typeof name !== "string") return [3, "the name must be a string"];
+    // A message that is another one each time cannot be compared.
+    if (taken.has(id)) return [2, `the id is taken: ${crypto.randomUUID()}`];
+    taken.add(id);
+    return undefined;
+  });
+  expect(outcomes).toEqual(["holds", "holds"]);
+});
+
+test("of a body that is rejected by its beginning no more is sent: the connection may be closed", async () => {
+  const server = createServer((socket) => {
+    let received = "";
+    socket.on("data", (chunk) => {
+      received += chunk.toString("latin1");
+      if (/\r\n\r\n./s.test(received)) socket.end("HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  const url = new URL(`http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`);
+  const limits = { timeoutMs: 5_000, responseBytesMax: 1_000 };
+  const connection = await Connection.open({ url, ca: undefined }, limits);
+  if ("problem" in connection) throw new Error(connection.problem);
+  const head = "POST /plants HTTP/1.1\r\nContent-Length: 100000\r\n\r\n";
+  await connection.writeRequest(Buffer.from(head + "[".repeat(100_000)), 500);
+  expect(connection.sent.length).toBe(head.length + 65_536);
+  expect(await connection.nextResponse("POST")).toMatchObject({ status: 400 });
+  connection.close();
+  server.close();
 });
