@@ -12,7 +12,13 @@ export type OnProgress = (share: number | undefined) => void;
 
 interface Engine {
   state(sql: SqlConnection): Promise<SearchIndexState>;
-  build(write: SqlConnection, read: SqlConnection, onProgress: OnProgress): Promise<void>;
+  /** Builds the index; false if another process has begun to build it since its state was read. */
+  build(
+    from: "none" | "broken",
+    write: SqlConnection,
+    read: SqlConnection,
+    onProgress: OnProgress,
+  ): Promise<boolean>;
   drop(write: SqlConnection): Promise<void>;
 }
 
@@ -29,7 +35,7 @@ export async function buildSearchIndex(
   for (;;) {
     const state = await searchIndexState(read);
     if (state === "ready") return;
-    if (state !== "building") return engines[write.dialect].build(write, read, onProgress);
+    if (state !== "building" && (await engines[write.dialect].build(state, write, read, onProgress))) return;
     await Bun.sleep(waitMs);
   }
 }
@@ -88,8 +94,9 @@ const sqlite: Engine = {
     return progress !== undefined && progress.age < silentMsMax ? "building" : "broken";
   },
 
-  async build(write, read, onProgress) {
-    if ((await sqlite.state(read)) === "none") {
+  async build(from, write, read, onProgress) {
+    let upTo: bigint | undefined;
+    if (from === "none") {
       const starting = write.transaction([
         // Without the texts themselves, which it reads from the plants. Its rowids may be any int64, as ids are.
         {
@@ -105,12 +112,23 @@ const sqlite: Engine = {
         (error: unknown) => error,
       );
       // Another process was faster.
-      if (failure !== undefined && (await sqlite.state(read)) !== "none")
-        return buildSearchIndex(write, read, onProgress);
+      if (failure !== undefined && (await sqlite.state(read)) !== "none") return false;
       if (failure !== undefined) throw failure;
+    } else {
+      // Of several processes that continue an interrupted build one gets it.
+      const claiming = write.transaction<{ up_to: bigint | null }>([
+        {
+          sql: `UPDATE plants_text_progress SET changed_at = ${epochMs}
+                WHERE ${epochMs} - changed_at >= ${silentMsMax} RETURNING up_to`,
+        },
+      ]);
+      const [progress] = await claiming.catch(async (error) => {
+        if ((await sqlite.state(read)) === "broken") throw error;
+        return [];
+      });
+      if (progress === undefined) return false;
+      upTo = progress.up_to ?? undefined;
     }
-    const [progress] = await read.query<{ up_to: bigint | null }>("SELECT up_to FROM plants_text_progress");
-    let upTo = progress?.up_to ?? undefined;
     const [count] = await read.query<{ plants: bigint; done: bigint }>(
       "SELECT count(*) AS plants, count(CASE WHEN id <= $1 THEN 1 END) AS done FROM plants",
       [upTo ?? null],
@@ -144,6 +162,7 @@ const sqlite: Engine = {
       ...triggers(false),
       { sql: "DROP TABLE plants_text_progress" },
     ]);
+    return true;
   },
 
   async drop(write) {
@@ -208,8 +227,8 @@ const postgres: Engine = {
     return index.is_changing === 1n ? "building" : "broken";
   },
 
-  async build(write, read, onProgress) {
-    if ((await postgres.state(read)) === "broken") await postgres.drop(write);
+  async build(from, write, read, onProgress) {
+    if (from === "broken") await postgres.drop(write);
     // Trusted since PostgreSQL 13: the owner of the database may create it.
     await write.query("CREATE EXTENSION IF NOT EXISTS pg_trgm");
     const report = async () => {
@@ -225,6 +244,7 @@ const postgres: Engine = {
     } finally {
       clearInterval(timer);
     }
+    return true;
   },
 
   async drop(write) {

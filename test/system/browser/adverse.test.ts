@@ -184,7 +184,7 @@ test.concurrent("interrupted downloads are shown as such, hold nothing, and can 
     );
     const client = await ConsoleClient.of(server);
     await browser.visit(console, {}, async (page) => {
-      await page.getByLabel("Inventory").getByText("20,000").waitFor();
+      await page.getByLabel("Inventory").getByText("20,000").first().waitFor();
       await slowDown(page);
       await page.getByRole("button", { name: "Export", exact: true }).click();
       const dialog = page.getByRole("dialog");
