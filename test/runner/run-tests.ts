@@ -27,7 +27,7 @@ const enginesFolders = [
   "./test/integration/core/http/conformance.test.ts",
   "./test/integration/core/http/create.test.ts",
   "./test/integration/core/http/properties.test.ts",
-  "./test/integration/core/store/plant-search.test.ts",
+  "./test/integration/console/plant-list.test.ts",
   "./test/integration/core/store/readiness.test.ts",
   "./test/integration/core/store/tokens.test.ts",
   "./test/integration/operations/",
@@ -46,7 +46,7 @@ const tiers: Readonly<Record<string, Tier>> = {
   postgres: {
     folders: [
       "./test/integration/core/store/postgres/",
-      "./test/integration/core/store/plant-search.test.ts",
+      "./test/integration/console/plant-list.test.ts",
       "./test/system/postgres/durability.test.ts",
       "./test/system/postgres/locks.test.ts",
     ],
