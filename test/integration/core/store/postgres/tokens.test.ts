@@ -17,20 +17,22 @@ beforeAll(async () => {
 afterAll(() => database[Symbol.asyncDispose]());
 
 test("the retry of a rotation whose commit had no response finds it done", async () => {
-  const { name, address } = await database.newDatabase();
+  // Its own: a standby that never comes is one of the whole server, and cancels the commits of other tests.
+  await using own = await PostgresServer.start();
+  const { name, address } = await own.newDatabase();
   const store = await openStore(`${address}?statement_timeout=1&retry_timeout=60`, "create", () => undefined);
   await store.tokens.add({ hash: "a", name: "ci", createdAt: 1_000, expiresAt: 1_000_000 });
 
   // Every commit now waits for a standby that never comes: the client gives up, and the commit goes through later.
   const wait = async (standby: string) => {
-    await database.query(name, `ALTER SYSTEM SET synchronous_standby_names = '${standby}'`);
-    await database.query(name, "SELECT pg_reload_conf()");
+    await own.query(name, `ALTER SYSTEM SET synchronous_standby_names = '${standby}'`);
+    await own.query(name, "SELECT pg_reload_conf()");
   };
   const waitingPid = async (except = 0) => {
     const sql = `SELECT pid FROM pg_stat_activity
                  WHERE datname = '${name}' AND application_name = 'plantstore' AND wait_event = 'SyncRep' AND pid <> ${except}`;
     for (;;) {
-      const [row] = await database.query(name, sql);
+      const [row] = await own.query(name, sql);
       if (row !== undefined) return Number(row.pid);
       await Bun.sleep(20);
     }
@@ -40,10 +42,10 @@ test("the retry of a rotation whose commit had no response finds it done", async
     const letGo = "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
     for (let hasWaited = false; !hasWaited; ) {
       let isOver = false;
-      const commit = database.query(name, "SELECT pg_logical_emit_message(true, 'test', '')").finally(() => {
+      const commit = own.query(name, "SELECT pg_logical_emit_message(true, 'test', '')").finally(() => {
         isOver = true;
       });
-      while (!isOver) hasWaited = (await database.query(name, letGo)).length > 0 || hasWaited;
+      while (!isOver) hasWaited = (await own.query(name, letGo)).length > 0 || hasWaited;
       await commit;
     }
   };
