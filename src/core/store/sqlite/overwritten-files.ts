@@ -18,12 +18,6 @@ const frameHeaderBytes = 24;
 /** The pause between two checks of a server that is busy. A check takes 15 µs. */
 const checkIntervalMs = 250;
 
-/**
- * Restarts of the WAL between two checks; the first salt of another store's WAL is seldom within so
- * many.
- */
-const restartsMax = 2 ** 16;
-
 /** A frame of the WAL that was there at an earlier check. */
 interface SeenFrame {
   readonly page: number;
@@ -121,7 +115,9 @@ export class OverwriteCheck {
     if (header.length === walHeaderBytes) this.#walHeader = header;
     this.#frame = { page: pages, header: last };
     const isWhole = header.length === walHeaderBytes && hasSaltsOf(last, header);
-    return !isWhole || !isSeenIntact || (seenHeader !== undefined && !isSameOrRestarted(seenHeader, header));
+    // The salts of two headers say nothing: a connection that has restarted no WAL itself draws new
+    // ones with its first frame (sqlite3WalFrames), such as that of an import beside a server.
+    return !isWhole || !isSeenIntact;
   }
 }
 
@@ -186,10 +182,4 @@ function mayFollow(before: Buffer, after: Buffer): boolean {
   const growthAt = (offset: number) => after.readUInt32BE(offset) - before.readUInt32BE(offset);
   const [changes, pages, schema] = [growthAt(24), growthAt(28), growthAt(40)];
   return changes >= 0 && schema >= 0 && (pages >= 0 || schema > 0);
-}
-
-/** A restart of the WAL, by any process, adds 1 to the first salt in its header. */
-function isSameOrRestarted(before: Buffer, after: Buffer): boolean {
-  const restarts = (after.readUInt32BE(16) - before.readUInt32BE(16)) >>> 0;
-  return restarts === 0 ? before.equals(after) : restarts <= restartsMax;
 }
