@@ -1,10 +1,12 @@
-// Schema upgrades: a store of an earlier version is upgraded with all its data, or is an error that says what to do.
+// Schema upgrades: a store of an earlier version is upgraded with all its data, or is an error that says
+// what to do.
 
 import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
 import { copyFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { Client } from "pg";
+import { storedPlants } from "../../../scripts/update-stores.ts";
 import { newestVersion as newestPostgres } from "../../../src/core/store/postgres/migrations.ts";
 import { newestVersion as newestSqlite } from "../../../src/core/store/sqlite/migrations.ts";
 import { listedTokens } from "../../support/commands.ts";
@@ -13,27 +15,13 @@ import { plantJson, post } from "../../support/http.ts";
 import { RunningServer, run } from "../../support/server.ts";
 import tokens from "./stores/tokens.json";
 
-/**
- * A store of each schema version, written by the commands of that version's last commit: migrate, token create, revoke and rotate,
- * and import. Those of PostgreSQL are dumps of pg_dump --inserts.
- */
+/** A store of each schema version, which `npm run update:stores` wrote when the version was the newest. */
 const stores = join(import.meta.dir, "stores");
-
-/** Of every store, as an export prints them. */
-const plants = [
-  '{"id":-9223372036854775808,"name":"Ficus 🌿"}',
-  '{"id":0,"name":"Aloe","tag":""}',
-  '{"id":9007199254740993,"name":"Monstera deliciosa","tag":"tropical"}\n',
-].join("\n");
 
 const newestVersions: Readonly<Record<string, number>> = { sqlite: newestSqlite, postgres: newestPostgres };
 
-/** A version of the schema; the newest, too, so that the next migration finds a store of it. */
-type OldVersion = 1 | 2 | 3 | 4;
-const oldVersions: readonly OldVersion[] = [1, 2, 3, 4];
-
 /** Loads a store into an address where there is none. */
-const load: Readonly<Record<string, (database: string, version: OldVersion) => Promise<void>>> = {
+const load: Readonly<Record<string, (database: string, version: number) => Promise<void>>> = {
   async sqlite(database, version) {
     copyFileSync(join(stores, `sqlite-${version}.db`), database.slice("sqlite:".length));
   },
@@ -82,27 +70,22 @@ const recordArrivals: Readonly<Record<string, (database: string) => Promise<void
 // An engine without an entry has one version.
 for (const engine of engines.filter(({ name }) => Object.hasOwn(load, name))) {
   describe(engine.name, () => {
-    async function old(version: OldVersion): Promise<Awaited<ReturnType<typeof engine.createTestStore>>> {
+    const newest = newestVersions[engine.engine] ?? 0;
+    const versions = Array.from({ length: newest }, (_, index) => index + 1);
+
+    async function old(version: number): Promise<Awaited<ReturnType<typeof engine.createTestStore>>> {
       const place = await engine.createTestStore();
       await load[engine.name]?.(place.database, version);
       return place;
     }
 
-    test("every earlier schema version has a store here", () => {
-      const earlier = Array.from(
-        { length: (newestVersions[engine.engine] ?? 0) - 1 },
-        (_, index) => index + 1,
-      );
-      expect(earlier.length).toBeGreaterThan(0);
+    test("every schema version has a store: npm run update:stores writes that of the newest", () => {
       const extension = engine.engine === "sqlite" ? "db" : "sql";
-      const missing = earlier.filter(
-        (version) => !existsSync(join(stores, `${engine.engine}-${version}.${extension}`)),
-      );
-      expect(missing).toEqual([]);
-      expect(earlier.filter((version) => !oldVersions.some((old) => old === version))).toEqual([]);
+      const files = versions.map((version) => `${engine.engine}-${version}.${extension}`);
+      expect(files.filter((file) => !existsSync(join(stores, file)))).toEqual([]);
     });
 
-    test.each(oldVersions)(
+    test.each(versions)(
       "a store of version %d keeps its plants and tokens when several processes upgrade it at once",
       async (version) => {
         await using place = await old(version);
@@ -121,7 +104,7 @@ for (const engine of engines.filter(({ name }) => Object.hasOwn(load, name))) {
           ...(version === 1 ? [] : [{ name: "worker" }, { name: "worker", state: "active", expires: null }]),
         ]);
         const exported = await run(["export", "--database", database]);
-        expect(exported.stdout).toBe(plants);
+        expect(exported.stdout).toBe(storedPlants);
 
         const server = await RunningServer.start({ database, args: ["--migrate", "off"] });
         const { url } = server;
@@ -180,7 +163,7 @@ for (const engine of engines.filter(({ name }) => Object.hasOwn(load, name))) {
         const { exitCode, stdout, stderr } = await run([...command, "--database", place.database]);
         expect({ command, exitCode, stdout }).toEqual({ command, exitCode: 1, stdout: "" });
         expect(stderr.match(/^plantstore: .+ (has schema version 1, but .+)\n$/)?.[1]).toBe(
-          `has schema version 1, but this program needs ${newestVersions[engine.engine]}; run "plantstore migrate" first`,
+          `has schema version 1, but this program needs ${newest}; run "plantstore migrate" first`,
         );
       }
     });
