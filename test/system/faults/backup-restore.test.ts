@@ -1,4 +1,4 @@
-// The target file of backup and restore in each state; docs/reliability.md has the same table.
+// The target file of backup and restore in each state.
 
 import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";

@@ -1,5 +1,5 @@
-// The files that commands write: each command in each state of its files, with the outcome. docs/reliability.md has the same
-// table. `backup` and `restore` have tests of their own.
+// The files that commands write: each command in each state of its files, with the outcome.
+// `backup` and `restore` have tests of their own.
 
 import { Database } from "bun:sqlite";
 import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
@@ -78,9 +78,8 @@ interface Expected {
 
 interface Cell {
   readonly commands: readonly string[];
-  /** The state of the files, in the document's words. */
+  /** The state of the files. */
   readonly when: string;
-  /** In the document's words. */
   readonly outcome: string;
   readonly expected: Expected;
   /** Brings the files into that state; what it returns is disposed of when the command has ended. */
@@ -566,23 +565,4 @@ test("the files beside a store are as private as the store", async () => {
   writeFailureMarker(path, "a disk failed");
   const suffixes = ["", "-wal", "-shm", "-disk-failed"];
   expect(suffixes.map((suffix) => modeOf(path + suffix))).toEqual(suffixes.map(() => "600"));
-});
-
-/** A command without its settings and redirections. */
-function shortName(line: string): string {
-  if (line.includes("--migrate off")) return "serve --migrate off";
-  return line.replace(/ (?:--|[<>]).*$/, "").replace(/^(token \w+|index \w+|import|get|serve)\b.*$/, "$1");
-}
-
-test("docs/reliability.md has the same table", async () => {
-  const document = await Bun.file(new URL("../../../docs/reliability.md", import.meta.url)).text();
-  const rows = [
-    ...cells.map(({ commands, when, outcome }) => [commands, when, outcome] as const),
-    ...concurrent.map(({ commands, outcome }) => [commands, "several at once", outcome] as const),
-  ].map(([commands, when, outcome]) => {
-    const names = [...new Set(commands.map(shortName))].map((name) => `\`${name}\``).join(", ");
-    return `| ${names} | ${when} | ${outcome} |`;
-  });
-  const [, section = ""] = document.split("\n## Files that commands write\n");
-  for (const row of new Set(rows)) expect(section).toContain(row);
 });
