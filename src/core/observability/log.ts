@@ -146,13 +146,8 @@ const lines: {
       ? line("info", "import in the console ended", counts)
       : line("info", "import in the console was interrupted", { ...counts, reason }),
   storeFailed: ({ reason }) => line("error", "store failed, the server exits", { reason }),
-  plantEdited: ({ change, id, by, client, user, sudoUser }) => {
-    const fields = { id: String(id), by, client, user, sudoUser };
-    if (change === "created") return line("info", "plant created", fields);
-    return change === "updated"
-      ? line("info", "plant updated", fields)
-      : line("info", "plant deleted", fields);
-  },
+  plantEdited: ({ change, id, by, client, user, sudoUser }) =>
+    line("info", `plant ${change}`, { id: String(id), by, client, user, sudoUser }),
   internalError: ({ requestId, error }) =>
     line("error", "internal error", { requestId, ...errorFields(error) }),
   shuttingDown: ({ signal }) => line("info", "shutting down, draining requests", { signal }),
