@@ -15,15 +15,17 @@ export function deleteCommand(): Command {
     .argument("<ids...>", "ids of the plants, 64-bit integers")
     .addHelpText(
       "after",
-      "\nA later create with the id of a deleted plant creates it. This cannot be undone.",
+      `
+A later create with the id of a deleted plant creates it. "plantstore history"
+shows what was deleted, and undoes it.`,
     );
   return withSettings(command, ["database"], async ({ database }, ...positional: string[]) => {
     const ids = positional.flat().map(parseIdArgument);
     let failures = 0;
-    await editPlants(database, async (store, edited) => {
+    await editPlants(database, async ({ store, run, edited }) => {
       for (const id of ids) {
         try {
-          await editStored(store, id, () => undefined);
+          await editStored({ store, run }, id, () => undefined);
           edited("deleted", id);
         } catch (error) {
           // One that is not there does not keep the others; a store that cannot be changed does.

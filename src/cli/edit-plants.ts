@@ -1,22 +1,25 @@
-// What the commands that edit plants share: editing what is stored, with a line for the audit.
+// Edits plants for the commands, each with a line for the audit and an entry in the history.
 
-import type { NewPlant, Plant } from "../core/contract/plant.ts";
+import { type NewPlant, type Plant, plantsEqual } from "../core/contract/plant.ts";
 import type { PlantEdited } from "../core/observability/server-event.ts";
 import { textStyle } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { ReadablePlantStore } from "../core/store/plant-store.ts";
+import { type Editor, EditRun, pruneHistory } from "../operations/edits.ts";
 import { noSuchPlant } from "./id-argument.ts";
 import { isErrorTerminal } from "./output.ts";
 import { withStore } from "./with-store.ts";
 
-/** Edits the plants of a command; `edited` is to be called after each edit. */
-export async function editPlants(
-  database: string,
-  work: (
-    store: ReadablePlantStore,
-    edited: (change: PlantEdited["change"], id: bigint) => void,
-  ) => Promise<void>,
-): Promise<void> {
+/** What the commands that edit plants work with. */
+interface Editing {
+  readonly store: ReadablePlantStore;
+  readonly run: EditRun;
+  /** Logs an edit: call it after each. */
+  readonly edited: (change: PlantEdited["change"], id: bigint) => void;
+}
+
+/** Edits the plants of a command, in one run of the history. */
+export async function editPlants(database: string, work: (editing: Editing) => Promise<void>): Promise<void> {
   // Loading it takes 15 ms of processor time, which other commands that read an id do without.
   const { Log } = await import("../core/observability/log.ts");
   const onTerminal = isErrorTerminal();
@@ -28,34 +31,51 @@ export async function editPlants(
     accessLinesPerSecond: 0,
     now: performance.now.bind(performance),
   });
-  const user = userName();
-  const sudoUser = process.env.SUDO_USER;
+  const editor = commandEditor();
+  const { user, sudoUser } = editor;
   try {
-    await withStore(database, "writable", (store) =>
-      work(store, (change, id) =>
-        log.handle({ kind: "plantEdited", change, id, by: "command", user, sudoUser }),
-      ),
-    );
+    await withStore(database, "writable", async (store) => {
+      const edited: Editing["edited"] = (change, id) =>
+        log.handle({ kind: "plantEdited", change, id, by: "command", user, sudoUser });
+      await work({ store, run: new EditRun(store, editor), edited });
+      await pruneHistory(store, Date.now());
+    });
   } finally {
     await log.end();
   }
 }
 
 /**
- * Replaces a stored plant by what `replace` makes of it, or deletes it where that is undefined. Rejects with an OperatorError
- * if it is not there, or is changed at the same time.
+ * Replaces a stored plant by what `replace` makes of it, or deletes it where that is undefined.
+ * Returns false if nothing is to be changed. Rejects with an OperatorError if the plant is not there,
+ * or is changed at the same time.
  */
 export async function editStored(
-  store: ReadablePlantStore,
+  { store, run }: Pick<Editing, "store" | "run">,
   id: bigint,
   replace: (stored: NewPlant) => Plant | undefined,
-): Promise<void> {
+): Promise<boolean> {
   const expected = await store.get(id);
   if (expected === undefined) throw noSuchPlant(id);
-  const outcome = await store.edit({ id, expected, replacement: replace(expected) });
+  const replacement = replace(expected);
+  if (replacement !== undefined && plantsEqual(expected, replacement)) return false;
+  const [outcome] = await run.edit([{ id, expected, replacement }]);
   if (outcome === "missing") throw noSuchPlant(id);
   if (outcome === "changed")
     throw new OperatorError(`the plant ${id} was changed at the same time, and was left as it is; try again`);
+  return true;
+}
+
+/** The user of this process, for the history. */
+export function commandEditor(): Editor & { readonly user: string } {
+  const sudoUser = process.env.SUDO_USER;
+  const uid = process.getuid?.();
+  return {
+    by: "command",
+    ...(uid !== undefined && { uid }),
+    user: userName(),
+    ...(sudoUser !== undefined && { sudoUser }),
+  };
 }
 
 /** The name of this process' user id. os.userInfo() returns $USER in Bun, which anybody can set and cron does not. */

@@ -21,6 +21,7 @@ import type { AdminRoutes } from "../core/admin/server.ts";
 import { randomBytes } from "../core/auth/token.ts";
 import type { Clock, ServerEvents } from "../core/observability/server-event.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
+import { EditRun } from "../operations/edits.ts";
 import type { ServeConfig } from "./config/resolve.ts";
 
 const recentRequestsMax = 1_000;
@@ -96,6 +97,10 @@ export function createConsole(
     const change = replacement === undefined ? "deleted" : "updated";
     emit({ kind: "plantEdited", change, id, by: "console", client });
   };
+  const editOne: PlantsDependencies["edit"] = async (edit, client) => {
+    const [outcome = "missing"] = await new EditRun(store, { by: "console", client }).edit([edit]);
+    return outcome;
+  };
   const url = `http://localhost${basePath}/plants`;
   const post = (headers: Headers, body: string) => fetch(new Request(url, { method: "POST", headers, body }));
 
@@ -104,7 +109,7 @@ export function createConsole(
       names: adminNames ?? [],
       trustedProxies: new TrustedProxies(trustedProxies ?? []),
       sessions,
-      plants: new Plants({ reader, edit: (edit) => store.edit(edit), onEdited, bodyBytesMax }),
+      plants: new Plants({ reader, edit: editOne, onEdited, bodyBytesMax }),
       inventory,
       newPlants: new NewPlants({ store, post, bodyBytesMax, emit }),
       imports,

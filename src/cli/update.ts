@@ -2,12 +2,7 @@
 
 import { Command } from "commander";
 import { ApiError } from "../core/contract/errors.ts";
-import {
-  type NewPlant,
-  type NewPlantFields,
-  parseNewPlantFields,
-  plantsEqual,
-} from "../core/contract/plant.ts";
+import { type NewPlant, type NewPlantFields, parseNewPlantFields } from "../core/contract/plant.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { withSettings } from "./config/command-options.ts";
 import { editPlants, editStored } from "./edit-plants.ts";
@@ -29,13 +24,10 @@ export function updateCommand(): Command {
         throw new OperatorError("nothing to change: give --name, --tag or --remove-tag", 2);
       if (newTag !== undefined && removeTag)
         throw new OperatorError("--tag and --remove-tag contradict each other; give one of them", 2);
-      await editPlants(database, async (store, edited) => {
-        let isChanged = false;
-        await editStored(store, id, (stored) => {
+      await editPlants(database, async ({ store, run, edited }) => {
+        const isChanged = await editStored({ store, run }, id, (stored) => {
           const tag = removeTag ? undefined : (newTag ?? stored.tag);
-          const replacement = validated({ ...stored, id: String(id), name: newName ?? stored.name, tag });
-          isChanged = !plantsEqual(stored, replacement);
-          return replacement;
+          return validated({ ...stored, id: String(id), name: newName ?? stored.name, tag });
         });
         if (isChanged) edited("updated", id);
       });

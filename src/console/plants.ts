@@ -26,7 +26,8 @@ import { searchIndexState } from "./search-index.ts";
 
 export interface PlantsDependencies {
   readonly reader: () => Promise<SqlConnection>;
-  readonly edit: (edit: PlantEdit) => Promise<EditOutcome>;
+  /** @param client the address of the operator's browser. */
+  readonly edit: (edit: PlantEdit, client: string) => Promise<EditOutcome>;
   /** Called after an edit that was made, with the address of the operator's browser. */
   readonly onEdited: (edit: PlantEdit, client: string) => void;
   /** The limit of a body of the public operation. */
@@ -126,7 +127,7 @@ export class Plants {
   }
 
   async #edit(edit: PlantEdit, client: string): Promise<Response> {
-    const outcome = await this.#dependencies.edit(edit);
+    const outcome = await this.#dependencies.edit(edit, client);
     if (outcome === "done") {
       this.#dependencies.onEdited(edit, client);
       return respondJson({});

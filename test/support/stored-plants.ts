@@ -2,7 +2,9 @@
 
 import { ApiError } from "../../src/core/contract/errors.ts";
 import { type NewPlant, parseNewPlantJson, textFields } from "../../src/core/contract/plant.ts";
-import { toEntries } from "../../src/core/store/plant-store.ts";
+import type { EditOutcome, PlantEdit } from "../../src/core/store/plant-edit.ts";
+import { type PlantStore, toEntries } from "../../src/core/store/plant-store.ts";
+import { EditRun } from "../../src/operations/edits.ts";
 import { exportText } from "../../src/operations/export.ts";
 import { withStore } from "./server.ts";
 
@@ -21,6 +23,15 @@ export function storeLines(database: string, lines: readonly string[]): Promise<
     return plant;
   });
   return storePlants(database, plants);
+}
+
+/** Makes one edit, in a run of its own. */
+export async function editOne(
+  store: Pick<PlantStore, "edit">,
+  edit: PlantEdit,
+): Promise<EditOutcome | undefined> {
+  const [outcome] = await new EditRun(store, { by: "command", user: "test" }).edit([edit]);
+  return outcome;
 }
 
 /** All plants of a store, as `plantstore export` prints them. */

@@ -1,7 +1,7 @@
 // The interface of a storage engine. Each engine is a folder beside this file.
 
 import { type NewPlant, type Plant, plantsEqual } from "../contract/plant.ts";
-import type { EditOutcome, PlantEdit } from "./plant-edit.ts";
+import type { EditOutcome, EditRun, PlantEdit } from "./plant-edit.ts";
 import type { SqlAccess, SqlConnection } from "./sql-connection.ts";
 import type { TokenStore } from "./token-store.ts";
 
@@ -54,10 +54,11 @@ export interface PlantStore {
   create(batch: readonly NewEntry[]): Promise<Outcome[]>;
 
   /**
-   * Edits or deletes one plant, between two batches. Rejects with an OperatorError if the store cannot be changed now; if
-   * the connection to it is lost, the edit may have been made.
+   * Edits at most editsMax plants, between two batches, and records each edit that it makes: all in
+   * one transaction. The outcomes are in the order of the edits. Rejects with an OperatorError if
+   * the store cannot be changed now; if the connection is lost, the edits may have been made.
    */
-  edit(edit: PlantEdit): Promise<EditOutcome>;
+  edit(edits: readonly PlantEdit[], run: EditRun): Promise<EditOutcome[]>;
 
   /**
    * The size of the store on disk with its indexes, on SQLite also with its WAL. Cheap, as no plant is counted. Undefined

@@ -6,7 +6,7 @@ import { commandError } from "../../support/commands.ts";
 import { engines } from "../../support/engines.ts";
 import { programPath } from "../../support/programs.ts";
 import { createStore, run, withStore } from "../../support/server.ts";
-import { csvLine, exported, storeLines } from "../../support/stored-plants.ts";
+import { csvLine, editOne, exported, storeLines } from "../../support/stored-plants.ts";
 
 /** The lines that a command has logged, without their time. */
 function audited(stderr: string) {
@@ -82,14 +82,14 @@ for (const engine of engines) {
       const outcomesOf = (...plants: { name: string; tag?: string }[]) =>
         store.create(toEntries(plants.map((plant) => ({ id, ...plant }))));
       const [one, other] = [{ name: "one", tag: "" }, { name: "other" }];
-      expect(await store.edit({ id, expected: one, replacement: other })).toBe("missing");
+      expect(await editOne(store, { id, expected: one, replacement: other })).toBe("missing");
       expect(await outcomesOf(one)).toEqual(["created"]);
       for (const expected of [{ name: "one" }, { name: "One", tag: "" }, other])
-        expect(await store.edit({ id, expected, replacement: undefined })).toBe("changed");
-      expect(await store.edit({ id, expected: one, replacement: other })).toBe("done");
+        expect(await editOne(store, { id, expected, replacement: undefined })).toBe("changed");
+      expect(await editOne(store, { id, expected: one, replacement: other })).toBe("done");
       expect(await outcomesOf(one, other)).toEqual(["conflict", "unchanged"]);
-      expect(await store.edit({ id, expected: one, replacement: undefined })).toBe("changed");
-      expect(await store.edit({ id, expected: other, replacement: undefined })).toBe("done");
+      expect(await editOne(store, { id, expected: one, replacement: undefined })).toBe("changed");
+      expect(await editOne(store, { id, expected: other, replacement: undefined })).toBe("done");
       expect(await outcomesOf(one, other)).toEqual(["created", "conflict"]);
     });
   });
@@ -108,7 +108,7 @@ for (const engine of engines) {
             const stored = await store.get(id);
             if (stored === undefined) throw new Error(`the plant ${id} is gone`);
             const replacement = { name: String(Number(stored.name) + 1) };
-            if ((await store.edit({ id, expected: stored, replacement })) === "done")
+            if ((await editOne(store, { id, expected: stored, replacement })) === "done")
               done.set(id, (done.get(id) ?? 0) + 1);
           }
         }),

@@ -12,6 +12,7 @@ import { openStore } from "../../../src/core/store/open-store.ts";
 import { type ReadablePlantStore, toEntries } from "../../../src/core/store/plant-store.ts";
 import type { SqlConnection } from "../../../src/core/store/sql-connection.ts";
 import { engines } from "../../support/engines.ts";
+import { editOne } from "../../support/stored-plants.ts";
 
 /** Names whose order is easily got wrong: the last code points, astral ones, long ones, the same twice. */
 const names = [
@@ -208,9 +209,13 @@ for (const engine of engines) {
           const id = ((round * 7_919) % 3_000) * 10;
           await store.create(toEntries([entry(id + 1, `Aloe ${id}`)]));
           if (round % 3 === 0)
-            await store.edit({ id: BigInt(id), expected: entry(id), replacement: entry(id, `Pilea ${id}`) });
+            await editOne(store, {
+              id: BigInt(id),
+              expected: entry(id),
+              replacement: entry(id, `Pilea ${id}`),
+            });
           if (round % 3 === 1)
-            await store.edit({ id: BigInt(id), expected: entry(id), replacement: undefined });
+            await editOne(store, { id: BigInt(id), expected: entry(id), replacement: undefined });
           round++;
           // The store is in this thread: its calls do not return to the event loop.
           await nextTick();

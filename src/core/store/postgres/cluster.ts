@@ -13,6 +13,9 @@ export interface ClusterSupport {
   /** Gives every node a copy of a new table, if the store is distributed over the cluster. */
   copyTable(connection: PoolClient, table: string): Promise<void>;
 
+  /** Distributes a new table with rows of plants as the plants are, if they are distributed. */
+  distributeBesidePlants(connection: PoolClient, table: string): Promise<void>;
+
   /** Makes one of two transactions fail that change tokens on different nodes at the same time. */
   serializeTokenChange(connection: PoolClient): Promise<void>;
 

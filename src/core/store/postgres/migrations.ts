@@ -13,7 +13,7 @@ import { run, runWork } from "./tokens.ts";
 /** SQL, or a function for what depends on the store. */
 type Change = string | ((connection: PoolClient, cluster: SchemaCluster) => Promise<void>);
 
-type SchemaCluster = Pick<ClusterSupport, "assertMayMigrate" | "copyTable">;
+type SchemaCluster = Pick<ClusterSupport, "assertMayMigrate" | "copyTable" | "distributeBesidePlants">;
 
 /**
  * The changes of each version, by transaction: the last one also stores the version. An upgrade that ends in between is
@@ -73,6 +73,28 @@ const migrations: readonly (readonly (readonly Change[])[])[] = [
       "CREATE INDEX IF NOT EXISTS plants_by_creation ON plants (created_at) WHERE created_at IS NOT NULL",
     ],
   ],
+
+  // The history of edits, as on SQLite. Citus distributes it as the plants.
+  [
+    [
+      `CREATE TABLE edits (
+       run        text NOT NULL,
+       seq        bigint NOT NULL,
+       plant_id   bigint NOT NULL,
+       edited_at  bigint NOT NULL,
+       editor     text NOT NULL,
+       before     text,
+       after      text,
+       created_at bigint,
+       creator    integer,
+       PRIMARY KEY (plant_id, run, seq)
+     )`,
+      "CREATE INDEX edits_by_run ON edits (run, edited_at, seq)",
+      "CREATE INDEX edits_by_time ON edits (edited_at, run, seq)",
+      (connection, cluster) => cluster.distributeBesidePlants(connection, "edits"),
+      grantEdits,
+    ],
+  ],
 ];
 
 /** The time limit of one change: the largest read or rewrite a large table. */
@@ -82,13 +104,32 @@ const changeMsMax = 6 * 3_600_000;
 const lockMsMax = 500;
 
 /** Who may read and insert tokens may do so with creators. */
-async function grantCreators(connection: PoolClient): Promise<void> {
+function grantCreators(connection: PoolClient): Promise<void> {
+  return grantAs(connection, "tokens", "creators", { SELECT: "SELECT", INSERT: "INSERT" });
+}
+
+/** Who may edit plants may record that, and remove what is too old. */
+function grantEdits(connection: PoolClient): Promise<void> {
+  const toEdit = "SELECT, INSERT, DELETE";
+  return grantAs(connection, "plants", "edits", { SELECT: "SELECT", UPDATE: toEdit, DELETE: toEdit });
+}
+
+/** Grants privileges on a new table to those who have privileges on another one. */
+async function grantAs(
+  connection: PoolClient,
+  table: string,
+  newTable: string,
+  privileges: Readonly<Record<string, string>>,
+): Promise<void> {
   const { rows } = await connection.query<{ role: string; privilege: string }>(
     `SELECT DISTINCT coalesce(quote_ident(rolname), 'PUBLIC') AS role, privilege_type AS privilege
      FROM pg_class CROSS JOIN LATERAL aclexplode(relacl) AS granted LEFT JOIN pg_roles ON pg_roles.oid = grantee
-     WHERE pg_class.oid = 'tokens'::regclass AND grantee <> relowner AND privilege_type IN ('SELECT', 'INSERT')`,
+     WHERE pg_class.oid = '${table}'::regclass AND grantee <> relowner`,
   );
-  for (const { role, privilege } of rows) await connection.query(`GRANT ${privilege} ON creators TO ${role}`);
+  for (const { role, privilege } of rows) {
+    const granted = privileges[privilege];
+    if (granted !== undefined) await connection.query(`GRANT ${granted} ON ${newTable} TO ${role}`);
+  }
 }
 
 function creatorKey(connection: PoolClient, name: string): Promise<number> {

@@ -1,15 +1,7 @@
 // The plants table: commits batches, reads single plants, exports and counts. The statements are those that PostgreSQL,
 // Citus, CockroachDB and YugabyteDB have in common.
 
-import {
-  type NewPlant,
-  type Plant,
-  type PlantColumns,
-  textFields,
-  toNewPlant,
-  toTexts,
-} from "../../contract/plant.ts";
-import type { EditOutcome, PlantEdit } from "../plant-edit.ts";
+import { type NewPlant, type PlantColumns, textFields, toNewPlant, toTexts } from "../../contract/plant.ts";
 import {
   compareWithStored,
   type ExportFilter,
@@ -113,33 +105,6 @@ export class PostgresPlants {
     const selecting = this.#primary.withRetry((pool) => select(pool, [id]));
     const { plants } = await selecting.catch(rejectForOperator);
     return plants.get(id);
-  }
-
-  /** Edits one plant in one statement. See PlantStore.edit. It is not repeated, as it may have been made without a response. */
-  async edit({ id, expected, replacement }: PlantEdit): Promise<EditOutcome> {
-    const values: (string | null)[] = [String(id)];
-    /** A condition or an assignment for each text of a plant. */
-    const forEachText = (plant: Plant, sql: (field: string, parameter: string) => string) =>
-      toTexts(plant).map((text, index) => sql(textFields[index] ?? "", `$${values.push(text ?? null)}`));
-    const isExpected = [
-      "id = $1::int8",
-      ...forEachText(expected, (field, value) => `${field} COLLATE "C" IS NOT DISTINCT FROM ${value}`),
-    ].join(" AND ");
-    const text =
-      replacement === undefined
-        ? `DELETE FROM plants WHERE ${isExpected}`
-        : `UPDATE plants SET ${forEachText(replacement, (field, value) => `${field} = ${value}`).join(", ")} WHERE ${isExpected}`;
-    const statement = { text, values };
-    const editing = this.#primary.once(async (pool) => {
-      const { rowCount } = await pool.query(withLockLimit(statement, batchLockMsMax));
-      if (rowCount === 1) return "done";
-      const { plants } = await select(pool, [id]);
-      const stored = plants.get(id);
-      if (stored === undefined) return "missing";
-      // Another transaction may have restored it meanwhile; the operator has to look again either way.
-      return "changed";
-    });
-    return editing.catch(rejectForOperator);
   }
 
   async #commit(pool: HostPool, batch: readonly NewEntry[]): Promise<Outcome[]> {

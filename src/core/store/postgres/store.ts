@@ -3,7 +3,7 @@
 import type { NewPlant } from "../../contract/plant.ts";
 import { OperatorError } from "../../operator-error.ts";
 import type { CommitHook, CreateQueue, GroupCommitLimits, Schedule, ServerStore } from "../group-commit.ts";
-import type { EditOutcome, PlantEdit } from "../plant-edit.ts";
+import type { EditOutcome, EditRun, PlantEdit } from "../plant-edit.ts";
 import type {
   ExportFilter,
   NewEntry,
@@ -18,6 +18,7 @@ import type { SqlAccess } from "../sql-connection.ts";
 import type { ClusterEvents, ClusterSupport } from "./cluster.ts";
 import { type PostgresUrl, parsePostgresUrl, toLocation } from "./connection-url.ts";
 import { DatabaseError, type Pool } from "./driver.ts";
+import { editPlants } from "./edits.ts";
 import { classifyError, errorReason, rejectForOperator } from "./errors.ts";
 import { assertSchema, migrate, newestVersion } from "./migrations.ts";
 import { countPlants, exportPlants, PostgresPlants } from "./plants.ts";
@@ -97,8 +98,8 @@ export class PostgresStore implements ReadablePlantStore, ServerStore {
     return this.#plants.create(batch);
   }
 
-  edit(edit: PlantEdit): Promise<EditOutcome> {
-    return this.#plants.edit(edit);
+  edit(edits: readonly PlantEdit[], run: EditRun): Promise<EditOutcome[]> {
+    return editPlants(this.#primary, edits, run);
   }
 
   async assertWritable(): Promise<void> {
@@ -152,4 +153,4 @@ export class PostgresStore implements ReadablePlantStore, ServerStore {
 }
 
 const bytesSql = `SELECT pg_total_relation_size('plants') + pg_total_relation_size('tokens')
-                         + pg_total_relation_size('creators') AS bytes`;
+                         + pg_total_relation_size('creators') + pg_total_relation_size('edits') AS bytes`;

@@ -1,6 +1,6 @@
 // The worker that holds the SQLite file open for writing, so that the network never waits for the disk.
 
-import type { EditOutcome, PlantEdit } from "../plant-edit.ts";
+import type { EditOutcome, EditRun, PlantEdit } from "../plant-edit.ts";
 import type { NewEntry, OpenMode, Outcome } from "../plant-store.ts";
 import type { TokenStore } from "../token-store.ts";
 import { CheckpointSignals } from "./checkpoint-signals.ts";
@@ -19,7 +19,7 @@ export interface CommitWorker {
     open(path: string, mode: OpenMode, batches: SharedArrayBuffer, signals: SharedArrayBuffer): Promise<void>;
     /** For a batch that does not fit into the memory, or comes while another one is in it. */
     create(batch: readonly NewEntry[]): Promise<Outcome[]>;
-    edit(edit: PlantEdit): Promise<EditOutcome>;
+    edit(edits: readonly PlantEdit[], run: EditRun): Promise<EditOutcome[]>;
     runSql(call: SqlCall): Promise<object[]>;
     assertWritable(): Promise<void>;
     close(): Promise<void>;
@@ -39,7 +39,7 @@ const calls = serveCalls<CommitWorker>({
       void serveBatches(opened, new BatchReceiver(batches));
     },
     create: (batch) => store().create(batch),
-    edit: (edit) => store().edit(edit),
+    edit: (edits, run) => store().edit(edits, run),
     runSql: (call) => store().runSql(call),
     assertWritable: () => store().assertWritable(),
     async close() {

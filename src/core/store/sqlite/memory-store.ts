@@ -1,11 +1,12 @@
 // The SQLite engine in memory, in the thread that opens it: nothing is kept. Its state can be copied, and replaced by a copy.
 
 import type { NewPlant } from "../../contract/plant.ts";
-import type { EditOutcome, PlantEdit } from "../plant-edit.ts";
+import type { EditOutcome, EditRun, PlantEdit } from "../plant-edit.ts";
 import type { ExportFilter, NewEntry, OnUnavailable, Outcome, PlantStore } from "../plant-store.ts";
 import type { SqlAccess, SqlConnection } from "../sql-connection.ts";
 import type { NewToken, TokenStore } from "../token-store.ts";
 import { Database, sizeLimitOperation } from "./driver.ts";
+import { editPlants } from "./edits.ts";
 import { migrate } from "./migrations.ts";
 import { countPlants, exportPlants, SqlitePlants } from "./plants.ts";
 import { SqliteSqlConnection } from "./sql-connection.ts";
@@ -61,8 +62,8 @@ export class MemoryStore implements PlantStore {
     return this.#current.plants.create(batch);
   }
 
-  async edit(edit: PlantEdit): Promise<EditOutcome> {
-    return this.#current.plants.edit(edit);
+  async edit(edits: readonly PlantEdit[], run: EditRun): Promise<EditOutcome[]> {
+    return editPlants(this.#current.database, edits, run);
   }
 
   async bytesOnDisk(): Promise<undefined> {
@@ -77,7 +78,6 @@ export class MemoryStore implements PlantStore {
     this.#current.plants.probe();
   }
 
-  /** Its searches block the thread for as long as they run. */
   /** Its calls block the thread for as long as they run. */
   async openSql(access: SqlAccess): Promise<SqlConnection> {
     return new SqliteSqlConnection(async (call) => this.#current.sql[access](call));

@@ -52,6 +52,23 @@ const migrations: readonly Migration[] = [
     takeOverArrivals(database);
     database.run("CREATE INDEX plants_by_creation ON plants (created_at) WHERE created_at IS NOT NULL");
   },
+
+  // The history of edits: what a plant was and became, as JSON, and when and by whom a deleted one was
+  // created. The runs are numbered by those who edit.
+  `CREATE TABLE edits (
+     run        TEXT NOT NULL,
+     seq        INTEGER NOT NULL,
+     plant_id   INTEGER NOT NULL,
+     edited_at  INTEGER NOT NULL,
+     editor     TEXT NOT NULL,
+     before     TEXT,
+     after      TEXT,
+     created_at INTEGER,
+     creator    INTEGER,
+     PRIMARY KEY (plant_id, run, seq)
+   ) STRICT;
+   CREATE INDEX edits_by_run ON edits (run, edited_at, seq);
+   CREATE INDEX edits_by_time ON edits (edited_at, run, seq);`,
 ];
 
 /** Moves what the optional index "newest" of earlier versions recorded into the plants. */

@@ -5,11 +5,9 @@ import {
   type NewPlant,
   type Plant,
   type PlantColumns,
-  plantsEqual,
   textFields,
   toNewPlant,
 } from "../../contract/plant.ts";
-import type { EditOutcome, PlantEdit } from "../plant-edit.ts";
 import {
   type Creation,
   compareWithStored,
@@ -21,7 +19,6 @@ import {
 } from "../plant-store.ts";
 import type { Database } from "./driver.ts";
 import { batchFailure } from "./errors.ts";
-import { runImmediateTransaction } from "./immediate-transaction.ts";
 import { Wal } from "./wal.ts";
 
 type PlantRow = PlantColumns & { readonly id: bigint };
@@ -101,21 +98,6 @@ export class SqlitePlants {
       if (outcome === "created") this.#database.run("DELETE FROM plants WHERE id = ?", [id]);
     });
     commit.immediate();
-  }
-
-  /** Edits one plant in a transaction of its own. See PlantStore.edit. Throws as runImmediateTransaction does. */
-  edit({ id, expected, replacement }: PlantEdit): EditOutcome {
-    return runImmediateTransaction(this.#database, () => {
-      const stored = this.get(id);
-      if (stored === undefined) return "missing";
-      if (!plantsEqual(stored, expected)) return "changed";
-      if (replacement === undefined) this.#database.run("DELETE FROM plants WHERE id = ?", [id]);
-      else {
-        const columns = textFields.map((field) => `${field} = ?`).join(", ");
-        this.#database.run(`UPDATE plants SET ${columns} WHERE id = ?`, [...toValues(replacement), id]);
-      }
-      return "done";
-    });
   }
 
   get(id: bigint): NewPlant | undefined {

@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { NewPlant } from "../../contract/plant.ts";
 import { OperatorError } from "../../operator-error.ts";
-import type { EditOutcome, PlantEdit } from "../plant-edit.ts";
+import type { EditOutcome, EditRun, PlantEdit } from "../plant-edit.ts";
 import type {
   ExportFilter,
   NewEntry,
@@ -20,6 +20,7 @@ import { type TokenStore, tokenStoreMethods } from "../token-store.ts";
 import type { CheckpointSignals } from "./checkpoint-signals.ts";
 import { openDatabase } from "./connection.ts";
 import type { Database } from "./driver.ts";
+import { editPlants } from "./edits.ts";
 import {
   batchFailure,
   diskFailure,
@@ -99,10 +100,10 @@ export class SqliteStore implements ReadablePlantStore {
     });
   }
 
-  edit(edit: PlantEdit): Promise<EditOutcome> {
+  edit(edits: readonly PlantEdit[], run: EditRun): Promise<EditOutcome[]> {
     return this.#write(async (noRoom) => {
       if (noRoom !== undefined) throw new OperatorError(noRoom);
-      return this.#plants.edit(edit);
+      return editPlants(this.#database, edits, run);
     });
   }
 

@@ -1,6 +1,6 @@
 // The SQLite engine of a server: SqliteStore in a worker thread of its own.
 
-import type { EditOutcome, PlantEdit } from "../plant-edit.ts";
+import type { EditOutcome, EditRun, PlantEdit } from "../plant-edit.ts";
 import type { NewEntry, OpenMode, Outcome, PlantStore, StoreEvents } from "../plant-store.ts";
 import type { SqlAccess, SqlConnection } from "../sql-connection.ts";
 import { type TokenStore, tokenStoreMethods } from "../token-store.ts";
@@ -77,8 +77,8 @@ export class SqliteWorkerStore implements PlantStore {
     }
   }
 
-  edit(edit: PlantEdit): Promise<EditOutcome> {
-    return this.#worker.call("store", "edit", edit);
+  edit(edits: readonly PlantEdit[], run: EditRun): Promise<EditOutcome[]> {
+    return this.#worker.call("store", "edit", edits, run);
   }
 
   async bytesOnDisk(): Promise<number> {

@@ -5,6 +5,7 @@ import { openServerStore, openStore } from "../../../../src/core/store/open-stor
 import { toEntries } from "../../../../src/core/store/plant-store.ts";
 import { MemoryStore } from "../../../../src/core/store/sqlite/memory-store.ts";
 import { engines } from "../../../support/engines.ts";
+import { editOne } from "../../../support/stored-plants.ts";
 
 function unexpected(reason: unknown): never {
   throw new Error(`The store failed: ${reason}`);
@@ -35,7 +36,7 @@ for (const engine of engines) {
         name: "Rosa",
       }));
       await server.create(toEntries(imported, gardener));
-      await server.edit({
+      await editOne(server, {
         id: 1n,
         expected: { name: "Ficus" },
         replacement: { name: "Ficus", tag: "indoor" },

@@ -7,7 +7,7 @@ import type { ClusterStore, ClusterSupport } from "../cluster.ts";
 import type { Pool, PoolClient } from "../driver.ts";
 import { classifyError, errorReason } from "../errors.ts";
 import type { Commits } from "../primary.ts";
-import { assertNotWorker, citusVersion, copyTable } from "./distribution.ts";
+import { assertNotWorker, citusVersion, copyTable, distributeBesidePlants } from "./distribution.ts";
 import { CitusNode, probeMsMax } from "./node.ts";
 import { NodeQueues, type NodeStore } from "./node-queues.ts";
 import {
@@ -29,6 +29,7 @@ const checkNodesMs = 250;
 export const citus: ClusterSupport = {
   assertMayMigrate: assertNotWorker,
   copyTable,
+  distributeBesidePlants,
   serializeTokenChange,
   bytesSql,
   openQueue,
@@ -60,7 +61,8 @@ async function bytesSql(pool: Pool): Promise<string | undefined> {
   return `SELECT sum(CASE WHEN logicalrelid IS NULL THEN pg_total_relation_size(pg_class.oid)
                           ELSE citus_total_relation_size(pg_class.oid) END) AS bytes
           FROM pg_class LEFT JOIN pg_dist_partition ON logicalrelid = pg_class.oid
-          WHERE pg_class.oid IN (to_regclass('plants'), to_regclass('tokens'), to_regclass('creators'))`;
+          WHERE pg_class.oid IN (to_regclass('plants'), to_regclass('tokens'), to_regclass('creators'),
+                                 to_regclass('edits'))`;
 }
 
 /**

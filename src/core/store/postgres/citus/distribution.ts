@@ -1,5 +1,6 @@
-// Distributes a store over the nodes of a Citus cluster: the plants by id, the other tables as reference tables, which every
-// node has a copy of, so that a server can use any node while the coordinator is down.
+// Distributes a store over the nodes of a Citus cluster: the plants by id and their edits beside
+// them, the other tables as reference tables, which every node has a copy of, so that a server can
+// use any node while the coordinator is down.
 
 import { OperatorError } from "../../../operator-error.ts";
 import type { Distribution, StoreWait } from "../../plant-store.ts";
@@ -30,6 +31,9 @@ const nodeLostState = /^08/;
 type Method = "by id" | "reference" | "local" | { readonly other: string };
 
 const referenceTables = ["plantstore_schema", "tokens", "creators"];
+
+/** The column of each table that is distributed by the ids of plants; `edits` beside the plants. */
+const idColumns: Readonly<Record<string, string>> = { plants: "id", edits: "plant_id" };
 
 /** Distributes the store at a URL without its scheme. See distributeStore. */
 export async function distribute(address: string, wait: StoreWait): Promise<Distribution> {
@@ -63,17 +67,21 @@ async function distributeTables(connection: PoolClient): Promise<Distribution> {
   await connection.query(`SELECT set_config('lock_timeout', '${lockMsMax}', true)`);
   const methods = await methodsOf(connection);
   const changed = referenceTables.filter((table) => mustDistribute(table, "reference", methods.get(table)));
-  if (mustDistribute("plants", "by id", methods.get("plants"))) changed.push("plants");
+  changed.push(
+    ...Object.keys(idColumns).filter((table) => mustDistribute(table, "by id", methods.get(table))),
+  );
   if (changed.length > 0) {
     await assertDistributable(connection);
     // Citus refuses a reference table after parallel work in the same transaction; a copy is as fast without.
     await connection.query("SELECT set_config('citus.multi_shard_modify_mode', 'sequential', true)");
   }
   for (const table of changed) {
+    const column = idColumns[table];
+    const colocation = table === "plants" ? "none" : "plants";
     const call =
-      table === "plants"
-        ? "create_distributed_table('plants', 'id', colocate_with => 'none')"
-        : `create_reference_table('${table}')`;
+      column === undefined
+        ? `create_reference_table('${table}')`
+        : `create_distributed_table('${table}', '${column}', colocate_with => '${colocation}')`;
     await runLong(connection, `SELECT ${call}`);
   }
   // The rows from which the shards were filled are still on the coordinator's disk. Last, as it also keeps readers out.
@@ -117,6 +125,15 @@ export async function copyTable(connection: PoolClient, table: string): Promise<
   await connection.query(`SELECT create_reference_table('${table}')`);
 }
 
+/** See ClusterSupport. */
+export async function distributeBesidePlants(connection: PoolClient, table: string): Promise<void> {
+  if ((await citusVersion(connection)) === undefined) return;
+  const methods = await methodsOf(connection);
+  if (methods.get("plants") !== "by id" || methods.get(table) === "by id") return;
+  const call = `create_distributed_table('${table}', '${idColumns[table]}', colocate_with => 'plants')`;
+  await connection.query(`SELECT ${call}`);
+}
+
 /** Whether a table is still to be distributed; throws an OperatorError if it is distributed otherwise. */
 function mustDistribute(table: string, wanted: "by id" | "reference", method: Method | undefined): boolean {
   if (method === wanted) return false;
@@ -139,15 +156,16 @@ async function methodsOf(connection: PoolClient): Promise<Map<string, Method | u
     `SELECT name, partmethod AS method, column_to_column_name(logicalrelid, partkey) AS column_name,
             repmodel AS replication, colocationid::text AS colocation
      FROM unnest($1::text[]) AS name LEFT JOIN pg_dist_partition ON logicalrelid = to_regclass(name)`,
-    [[...referenceTables, "plants"]],
+    [[...referenceTables, ...Object.keys(idColumns)]],
   );
   return new Map(
-    rows.map(({ name, ...row }) => [name, row.method === null ? undefined : toMethod(row.method, row)]),
+    rows.map(({ name, ...row }) => [name, row.method === null ? undefined : toMethod(name, row.method, row)]),
   );
 }
 
 /** The columns partmethod and repmodel of pg_dist_partition, as Citus' manual lists them. */
 function toMethod(
+  table: string,
   method: string,
   row: {
     readonly column_name: string | null;
@@ -156,7 +174,7 @@ function toMethod(
   },
 ): Method {
   if (method === "h")
-    return row.column_name === "id" ? "by id" : { other: `distributed by ${row.column_name}` };
+    return row.column_name === idColumns[table] ? "by id" : { other: `distributed by ${row.column_name}` };
   if (method === "n" && row.replication === "t") return "reference";
   if (method === "n" && row.colocation === "0") return "local";
   if (method === "n") return { other: "a table of one shard" };

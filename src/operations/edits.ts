@@ -1,0 +1,253 @@
+// Edits of plants under one run, and the history of edits: its entries, their undo, and its bounds.
+
+import {
+  type NewPlant,
+  type PlantColumns,
+  parseNewPlantJson,
+  plantsEqual,
+  textFields,
+  toNewPlant,
+} from "../core/contract/plant.ts";
+import { type EditOutcome, editsMax, type PlantEdit } from "../core/store/plant-edit.ts";
+import type { PlantStore } from "../core/store/plant-store.ts";
+import type { SqlConnection, SqlValue } from "../core/store/sql-connection.ts";
+
+/** Who edits: an operator in the console, or a command with the user of the operating system. */
+export interface Editor {
+  readonly by: "console" | "command";
+  /** The address of the operator's browser. */
+  readonly client?: string;
+  readonly uid?: number;
+  readonly user?: string;
+  /** The user who called sudo, by the word of the environment. */
+  readonly sudoUser?: string;
+}
+
+/** The history keeps a year, and at most a million edits. */
+const keptMs = 365 * 24 * 3_600_000;
+const keptMax = 1_000_000;
+
+/** Edits that are removed at a time: on SQLite the batches of a server wait for it. */
+const removedMax = 1_000;
+
+/** Characters that are not confused with each other, 32 of them. */
+const runCharacters = "abcdefghijkmnpqrstuvwxyz23456789";
+
+/** Edits that the history shows, and undoes, together. */
+export class EditRun {
+  readonly id = newRunId();
+  readonly #store: Pick<PlantStore, "edit">;
+  readonly #editor: string;
+  #count = 0;
+
+  constructor(store: Pick<PlantStore, "edit">, editor: Editor) {
+    this.#store = store;
+    this.#editor = JSON.stringify(editor);
+  }
+
+  /** Makes any number of edits, in transactions of at most editsMax. See PlantStore.edit. */
+  async edit(edits: readonly PlantEdit[]): Promise<EditOutcome[]> {
+    const outcomes: EditOutcome[] = [];
+    for (let at = 0; at < edits.length; at += editsMax) {
+      const some = edits.slice(at, at + editsMax);
+      const run = { run: this.id, editor: this.#editor, first: this.#count };
+      this.#count += some.length;
+      outcomes.push(...(await this.#store.edit(some, run)));
+    }
+    return outcomes;
+  }
+}
+
+/** 50 random bits: a name that can be typed. */
+function newRunId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(10));
+  return Array.from(bytes, (byte) => runCharacters[byte % runCharacters.length]).join("");
+}
+
+/** The plants that are stored under some ids. */
+export async function storedPlants(
+  sql: SqlConnection,
+  ids: readonly bigint[],
+): Promise<Map<bigint, NewPlant>> {
+  const plants = new Map<bigint, NewPlant>();
+  for (let at = 0; at < ids.length; at += editsMax) {
+    const some = ids.slice(at, at + editsMax);
+    const rows = await sql.query<PlantColumns & { id: bigint }>(
+      `SELECT id, ${textFields.join(", ")} FROM plants
+       WHERE id IN (${some.map((_, index) => `$${index + 1}`).join(", ")})`,
+      some,
+    );
+    for (const row of rows) plants.set(row.id, toNewPlant(row.id, row));
+  }
+  return plants;
+}
+
+/** An edit in the history. */
+export interface HistoryEntry {
+  readonly run: string;
+  /** The number of the edit in its run. */
+  readonly seq: number;
+  readonly id: bigint;
+  /** Milliseconds since the epoch. */
+  readonly editedAt: number;
+  readonly editor: Editor;
+  /** Undefined for a plant that was restored. */
+  readonly before: NewPlant | undefined;
+  /** Undefined for a plant that was deleted. */
+  readonly after: NewPlant | undefined;
+  readonly creation: NonNullable<PlantEdit["creation"]>;
+}
+
+/** The place of an entry in the history, from which a list continues. */
+export type HistoryCursor = Pick<HistoryEntry, "editedAt" | "run" | "seq">;
+
+/** Which entries are listed; without a property all of them. */
+export interface HistoryFilter {
+  readonly id?: bigint | undefined;
+  readonly run?: string | undefined;
+  /** Milliseconds since the epoch. */
+  readonly since?: number | undefined;
+  /** Only entries that come after this one in the list. */
+  readonly after?: HistoryCursor | undefined;
+}
+
+interface EditRow {
+  readonly run: string;
+  readonly seq: bigint;
+  readonly plant_id: bigint;
+  readonly edited_at: bigint;
+  readonly editor: string;
+  readonly before: string | null;
+  readonly after: string | null;
+  readonly created_at: bigint | null;
+  readonly creator: bigint | null;
+}
+
+/** Lists entries, the latest first. */
+export async function listEdits(
+  sql: SqlConnection,
+  { id, run, since, after }: HistoryFilter,
+  entriesMax: number = editsMax,
+): Promise<HistoryEntry[]> {
+  const parameters: SqlValue[] = [];
+  const parameter = (value: SqlValue) => `$${parameters.push(value)}`;
+  const conditions = [sql.inTime];
+  if (id !== undefined) conditions.push(`plant_id = ${parameter(id)}`);
+  if (run !== undefined) conditions.push(`run = ${parameter(run)}`);
+  if (since !== undefined) conditions.push(`edited_at >= ${parameter(since)}`);
+  if (after !== undefined) {
+    const place = [after.editedAt, after.run, after.seq].map(parameter);
+    // The index of a run begins with the run, and so cannot be searched for the three together.
+    conditions.push(`edited_at <= ${place[0]}`, `(edited_at, run, seq) < (${place.join(", ")})`);
+  }
+  const rows = await sql.query<EditRow>(
+    `SELECT run, seq, plant_id, edited_at, editor, before, after, created_at, creator FROM edits
+     WHERE ${conditions.join(" AND ")} ORDER BY edited_at DESC, run DESC, seq DESC LIMIT ${parameter(entriesMax)}`,
+    parameters,
+  );
+  return rows.map((row) => ({
+    run: row.run,
+    seq: Number(row.seq),
+    id: row.plant_id,
+    editedAt: Number(row.edited_at),
+    editor: JSON.parse(row.editor) as Editor,
+    before: parseRecorded(row.before),
+    after: parseRecorded(row.after),
+    creation: { createdAt: row.created_at, creator: row.creator },
+  }));
+}
+
+function parseRecorded(json: string | null): NewPlant | undefined {
+  if (json === null) return undefined;
+  const plant = parseNewPlantJson(json);
+  if ("code" in plant) throw new Error(`the history has a plant that is none: ${plant.message}`);
+  return plant;
+}
+
+/** The result of an undo. */
+export interface Undone {
+  /** The run of the undo itself, which can be undone as any other. */
+  readonly run: string;
+  /** The entries of the run that were found. */
+  readonly found: number;
+  readonly undone: number;
+  /** Plants that are already what they were before the run. */
+  readonly unchanged: number;
+  /** The ids of plants that have changed since, and were left as they are. */
+  readonly left: readonly bigint[];
+}
+
+/**
+ * Undoes the edits of a run, or those of one plant in it, the latest first. A plant that is not
+ * what the edit made of it is left as it is.
+ */
+export async function undoRun(
+  store: Pick<PlantStore, "edit">,
+  sql: SqlConnection,
+  editor: Editor,
+  filter: { readonly run: string; readonly id?: bigint | undefined },
+): Promise<Undone> {
+  const undo = new EditRun(store, editor);
+  const left: bigint[] = [];
+  let [found, undone, unchanged] = [0, 0, 0];
+  let after: HistoryCursor | undefined;
+  for (;;) {
+    const entries = await listEdits(sql, { ...filter, after });
+    after = entries.at(-1);
+    if (after === undefined) return { run: undo.id, found, undone, unchanged, left };
+    found += entries.length;
+    const outcomes = await undo.edit(
+      entries.map(({ id, before, after: expected, creation }) => ({
+        id,
+        expected,
+        replacement: before,
+        creation,
+      })),
+    );
+    const others = entries.filter((_, index) => outcomes[index] !== "done");
+    undone += entries.length - others.length;
+    const stored = await storedPlants(
+      sql,
+      others.map(({ id }) => id),
+    );
+    for (const { id, before } of others) {
+      if (isSame(stored.get(id), before)) unchanged++;
+      else left.push(id);
+    }
+  }
+}
+
+function isSame(one: NewPlant | undefined, other: NewPlant | undefined): boolean {
+  return one === undefined || other === undefined ? one === other : plantsEqual(one, other);
+}
+
+/**
+ * Removes the entries that are older than a year, and those beyond the latest million. Call it
+ * after a run: where nothing is to be removed it reads one entry of an index, or a million of them
+ * on a connection that does not delay creates.
+ */
+export async function pruneHistory(store: Pick<PlantStore, "openSql">, now: number): Promise<void> {
+  await using read = await openSql(store, "read");
+  await using write = await openSql(store, "write");
+  const [beyond] = await read.sql.query<{ edited_at: bigint }>(
+    "SELECT edited_at FROM edits ORDER BY edited_at DESC LIMIT 1 OFFSET $1",
+    [keptMax],
+  );
+  const last = Math.max(now - keptMs, Number(beyond?.edited_at ?? 0));
+  for (;;) {
+    const [next] = await read.sql.query<{ edited_at: bigint }>(
+      "SELECT edited_at FROM edits WHERE edited_at <= $1 ORDER BY edited_at LIMIT 1 OFFSET $2",
+      [last, removedMax],
+    );
+    await write.sql.query("DELETE FROM edits WHERE edited_at <= $1", [next?.edited_at ?? last]);
+    if (next === undefined) return;
+  }
+}
+
+async function openSql(
+  store: Pick<PlantStore, "openSql">,
+  access: "read" | "write",
+): Promise<AsyncDisposable & { readonly sql: SqlConnection }> {
+  const sql = await store.openSql(access);
+  return { sql, [Symbol.asyncDispose]: () => sql.close() };
+}
