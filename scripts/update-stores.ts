@@ -37,6 +37,9 @@ async function fillStore(database: string): Promise<Tokens> {
   await command("token create --name worker");
   await command("token rotate worker --overlap 7d");
   await command("import - --quiet", storedPlants);
+  await command("import - --quiet", '{"id":7,"name":"Rosa"}');
+  await command("update 7 --tag rose");
+  await command("delete 7");
   for (const { name, created, revoked } of await listedTokens(database)) {
     const entry = tokens[name];
     if (entry !== undefined) Object.assign(entry, { created, revoked });
