@@ -32,7 +32,13 @@ export interface RuleFailure {
   readonly omitted: number;
 }
 
-type Recognize = (response: HttpResponse) => boolean;
+/** How a server responds to another plant with an id that is taken. */
+interface Conflict {
+  /** Whether it accepts the other plant, as a mock does. */
+  readonly isAccepted: boolean;
+  /** Recognizes the response; undefined if it is also that to an invalid body. */
+  readonly recognize: ((response: HttpResponse) => boolean) | undefined;
+}
 
 /** What all rules of a run share. */
 export interface RunState {
@@ -46,8 +52,8 @@ export interface RunState {
   readonly observed: Map<number, HttpResponse>;
   /** Requests without a response since the last response. */
   unanswered: number;
-  /** Recognizes a response to a conflict, see RuleContext.isTaken. */
-  conflict: Promise<Recognize | undefined> | undefined;
+  /** Learnt from the server when a rule first needs it. */
+  conflict: Promise<Conflict> | undefined;
 }
 
 export interface RequestParts {
@@ -93,8 +99,8 @@ export function plantJson(id: bigint, name: string, tag?: string): string {
 export class RuleContext {
   readonly state: RunState;
   readonly failures: RuleFailure[] = [];
-  /** Why cases could not be checked. */
-  readonly undecided: string[] = [];
+  /** Why cases could not be checked, with the cases. */
+  readonly undecided = new Map<string, string[]>();
   /** The number of cases that were checked and hold. */
   heldCases = 0;
   #transcripts: Transcript[] = [];
@@ -136,7 +142,7 @@ export class RuleContext {
       this.heldCases++;
     } catch (error) {
       if (error instanceof RuleSkipped && !(error instanceof RuleBusy)) {
-        this.undecided.push(`${label}: ${error.message}`);
+        this.undecided.set(error.message, [...(this.undecided.get(error.message) ?? []), label]);
         return;
       }
       if (!(error instanceof RuleViolation)) throw error;
@@ -319,29 +325,54 @@ export class RuleContext {
    * undefined if it cannot be told from the response to a body that is invalid.
    */
   async isTaken(response: HttpResponse): Promise<boolean | undefined> {
-    this.state.conflict ??= new RuleContext(this.state).#learnConflict();
-    return (await this.state.conflict)?.(response);
+    return (await this.#conflict()).recognize?.(response);
   }
 
-  /** By its whole text but for numbers, if two conflicts have the same; otherwise by its status and code. */
-  async #learnConflict(): Promise<Recognize | undefined> {
+  /**
+   * Skips a rule that shows that two ids are different by creating a plant with each: a server that accepts any number
+   * of plants with one id passes it, whatever it makes of the ids.
+   */
+  async skipUnlessConflicts(): Promise<void> {
+    if ((await this.#conflict()).isAccepted)
+      throw new RuleSkipped("the server accepts another plant with an id that is taken");
+  }
+
+  #conflict(): Promise<Conflict> {
+    this.state.conflict ??= new RuleContext(this.state).#learnConflict();
+    return this.state.conflict;
+  }
+
+  /** Recognizes a conflict by its text without numbers, if two have the same; otherwise by its status and code. */
+  async #learnConflict(): Promise<Conflict> {
     const conflicts: HttpResponse[] = [];
     for (const name of ["Ficus", "Aloe"]) {
       const id = this.id();
       const first = await this.create(plantJson(id, "Monstera"));
       const conflict = await this.create(plantJson(id, name));
-      if (first.status >= 300 || conflict.status < 400) return undefined;
+      if (first.status >= 300) return { isAccepted: false, recognize: undefined };
+      if (conflict.status < 400) return { isAccepted: isPlant(conflict, name), recognize: () => false };
       conflicts.push(conflict);
     }
-    const invalid: HttpResponse[] = [];
-    for (const body of [`{"id":${this.id()},"name":[5]}`, '{"id":{},"name":"Monstera"}', "{}"])
-      invalid.push(await this.create(body));
+    const invalid = [
+      await this.create(`{"id":${this.id()},"name":[5]}`),
+      await this.create(`{"id":[${this.id()},${this.id()}],"name":"Monstera"}`),
+      await this.createAgain("{}"),
+    ];
     for (const describe of [textWithoutNumbers, outlineOf]) {
       const [conflict, other] = conflicts.map(describe);
       if (conflict === other && !invalid.some((each) => describe(each) === conflict))
-        return (response) => describe(response) === conflict;
+        return { isAccepted: false, recognize: (response) => describe(response) === conflict };
     }
-    return undefined;
+    return { isAccepted: false, recognize: undefined };
+  }
+
+  /**
+   * Sends a body twice, and returns the second response: an id that the server makes of it is taken then, whether an
+   * earlier run took it or not, so that every run gets the same response.
+   */
+  async createAgain(body: string): Promise<HttpResponse> {
+    await this.create(body);
+    return this.create(body);
   }
 
   #violation({ problem }: ResponseProblem): RuleViolation {
@@ -362,17 +393,38 @@ export class RuleContext {
 
   /** Sends a body that must be rejected for what it is, and not because its id was changed to one that is taken. */
   async expectInvalid(body: string): Promise<void> {
-    const response = await this.create(body);
+    await this.#expectInvalid(await this.create(body));
+  }
+
+  /** Does the same for a body without a number as its id, which a server may take for 0, 1 or another fixed id. */
+  async expectInvalidWithoutId(body: string): Promise<void> {
+    const isTaken = await this.#expectInvalid(await this.createAgain(body));
+    if (isTaken === undefined) throw new RuleSkipped(takenOrRejected);
+  }
+
+  async #expectInvalid(response: HttpResponse): Promise<boolean | undefined> {
     expectClientError(response);
-    expectThat(
-      (await this.isTaken(response)) !== true,
-      "expected the body to be rejected; its id was changed to one that is taken",
-    );
+    const isTaken = await this.isTaken(response);
+    expectThat(isTaken !== true, "expected the body to be rejected; its id was changed to one that is taken");
+    return isTaken;
   }
 
   /** Sends a body that must be rejected with 400 and an Error. */
   async expectRejected(body: string | Uint8Array, error?: number): Promise<ErrorFields> {
     return expectError(await this.create(body), 400, error);
+  }
+}
+
+/** Why a rule cannot be checked on a server that responds to both alike. */
+export const takenOrRejected = "an id that is taken cannot be told from one that is rejected";
+
+/** Whether a response is a 2xx with the plant of a name. */
+function isPlant(response: HttpResponse, name: string): boolean {
+  try {
+    return response.status < 300 && parseObject(response).name === name;
+  } catch (error) {
+    if (error instanceof RuleViolation) return false;
+    throw error;
   }
 }
 
@@ -401,6 +453,7 @@ export function expectStatus(response: HttpResponse, ...statuses: readonly numbe
 
 /** A 200 with the plant's name, and its tag or none. Other members are the subject of rules of their own. */
 export function expectPlant(response: HttpResponse, { name, tag }: PlantFields): void {
+  expectAccepted(response);
   expectStatus(response, 200);
   const body = parseObject(response);
   expectThat(body.name === name, `expected the name ${shorten(name)}, received ${shorten(body.name)}`);
@@ -414,6 +467,7 @@ export function expectPlant(response: HttpResponse, { name, tag }: PlantFields):
 
 /** An Error with this status, and, if one is given, this code. */
 export function expectError(response: HttpResponse, status: number, error?: number): ErrorFields {
+  if (response.status < 400) expectClientError(response);
   expectStatus(response, status);
   const fields = expectErrorBody(response);
   if (error !== undefined)

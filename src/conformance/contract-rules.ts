@@ -280,8 +280,9 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
     basis: "contract",
     sources: [openapi(newPlantSchema), openapi(plantSchema)],
     run: async (check) => {
-      for (const body of [`{"id":${check.id()}}`, '{"name":"Monstera"}', "{}"])
-        await check.case(body.replace(/\d+/, "…"), () => check.expectInvalid(body));
+      await check.case("no name", () => check.expectInvalid(`{"id":${check.id()}}`));
+      await check.case("no id", () => check.expectInvalidWithoutId('{"name":"Monstera"}'));
+      await check.case("no members", () => check.expectInvalidWithoutId("{}"));
     },
   },
   "member-types": {
@@ -295,8 +296,11 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
             const rest = member === "name" ? "" : ',"name":"Monstera"';
             expectClientError(await check.create(`{"id":${check.id()}${rest},"${member}":${other}}`));
           });
-      for (const other of ["true", "[1]", "{}", "null"])
-        await check.case(`"id": ${other}`, () => check.expectInvalid(`{"id":${other},"name":"Monstera"}`));
+      await check.case('"id": [1]', () => check.expectInvalid(`{"id":[${check.id()}],"name":"Monstera"}`));
+      for (const other of ["true", "{}", "null"])
+        await check.case(`"id": ${other}`, () =>
+          check.expectInvalidWithoutId(`{"id":${other},"name":"Monstera"}`),
+        );
     },
   },
   "error-members": {
@@ -312,7 +316,7 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
       for (const [label, body] of Object.entries(bodies))
         await check.case(label, async () => {
           const response = await check.create(body);
-          expectClientError(response);
+          if (response.status < 400) throw new RuleSkipped("the body was not rejected");
           if (response.status !== 400)
             throw new RuleSkipped(`the response is ${response.status}, of which the contract says nothing`);
           expectErrorBody(response);

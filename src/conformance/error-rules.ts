@@ -2,7 +2,6 @@
 
 import { errorRegistry } from "../core/contract/errors.ts";
 import {
-  expectClientError,
   expectError,
   expectErrorBody,
   expectHeader,
@@ -113,7 +112,7 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
       for (const [label, parts] of Object.entries(erroneousRequests(check)))
         await check.case(label, async () => {
           const response = await check.send(parts);
-          expectClientError(response);
+          if (response.status < 400) throw new RuleSkipped("the request was not rejected");
           const { message } = expectErrorBody(response);
           expectThat(message !== "", "expected a message, received an empty string");
           expectHeader(response, "Content-Type", /^application\/json\s*(?:;|$)/i);
@@ -130,7 +129,7 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
       for (const [label, parts] of Object.entries(erroneousRequests(check)))
         await check.case(label, async () => {
           const response = await check.send(parts);
-          expectClientError(response);
+          if (response.status < 400) throw new RuleSkipped("the request was not rejected");
           const { error } = expectErrorBody(response);
           expectThat(
             Math.trunc(error / 100) === response.status,

@@ -140,8 +140,9 @@ async function runRule(rule: Rule, state: RunState, now: () => number, retries =
   }
   const { failures, undecided, heldCases } = context;
   // Where some cases hold, and no other fails, the rule holds as far as it can be checked.
-  if (reason === undefined && undecided.length > 0) reason = undecided.join("; ");
-  const isSkipped = reason !== undefined && (undecided.length === 0 || heldCases === 0);
+  if (reason === undefined && undecided.size > 0)
+    reason = Array.from(undecided, ([why, cases]) => `${why} (${cases.join("; ")})`).join("; ");
+  const isSkipped = reason !== undefined && (undecided.size === 0 || heldCases === 0);
   const outcome = failures.length > 0 ? "fails" : isSkipped ? "skipped" : "holds";
   return { rule, outcome, durationMs: now() - startedAt, reason, failures };
 }
@@ -211,11 +212,11 @@ function hintsFor(results: readonly RuleResult[]): string[] {
   const hints: string[] = [];
   if (messages.length === 0) return hints;
   const holds = countOutcome(results, "holds");
-  if (shareOf(/^expected the status 200, received 40[13]$/) > 0.3)
+  if (shareOf(/^expected the request to be accepted, received the status 40[13]$/) > 0.3)
     hints.push("Most creates were rejected with 401 or 403: --token may not be a token of this server.");
-  if (shareOf(/received 404$/) > 0.3)
+  if (shareOf(/received (?:the status )?404$/) > 0.3)
     hints.push("Most requests got 404: --url must be the base address, to which /plants is appended.");
-  if (holds === 0 && shareOf(/received 3\d\d$/) > 0.3)
+  if (holds === 0 && shareOf(/received (?:the status )?3\d\d$/) > 0.3)
     hints.push("Most requests were redirected: give the address that the redirection leads to.");
   return hints;
 }

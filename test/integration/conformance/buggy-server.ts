@@ -55,8 +55,6 @@ export interface Bug {
   readonly closesSilentlyAfter?: number;
   /** Closes a connection with the first response if a further request has arrived. */
   readonly dropsPipelined?: boolean;
-  /** Closes a connection when the client sends nothing more. */
-  readonly dropsHalfClosed?: boolean;
   readonly connectionsMax?: number;
   /** Reads the body before it sends 100 Continue. */
   readonly ignoresExpect?: boolean;
@@ -157,8 +155,7 @@ export class BuggyServer implements Disposable {
     });
     socket.on("end", () => {
       isEnded = true;
-      if (this.#bug.dropsHalfClosed) socket.destroy();
-      else if (isRaw) upstream.end();
+      if (isRaw) upstream.end();
       else void next();
     });
     socket.on("close", () => upstream.destroy());

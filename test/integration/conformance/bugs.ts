@@ -529,7 +529,6 @@ export const bugs: Readonly<Record<string, Bug>> = {
   closesConnections: { breaks: ["http.keep-alive"], closesSilentlyAfter: 1 },
   closesAfterFiveRequests: { breaks: ["http.keep-alive"], closesSilentlyAfter: 5 },
   dropsPipelinedRequests: { breaks: ["http.pipelining"], dropsPipelined: true },
-  dropsHalfClosedConnections: { breaks: ["http.half-close"], dropsHalfClosed: true },
   rejectsTrailers: answers(["http.trailers"], ({ trailers = "" }) =>
     trailers === "" ? undefined : respond(400, errorOf(40000)),
   ),
