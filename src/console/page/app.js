@@ -140,7 +140,7 @@ class App extends Component {
     if (session === "unknown")
       return html`
         <header class="top"><${Brand} /></header>
-        <p class="start" role="status">${isReachable ? "" : "The server is unreachable; retrying."}</p>
+        <p class="empty" role="status">${isReachable ? "" : "The server is unreachable; retrying."}</p>
       `;
     return this.console();
   }

@@ -442,8 +442,13 @@ class Chart extends Component {
    * @returns {uPlot.Options}
    */
   options(container) {
-    const style = getComputedStyle(container);
-    const colour = (/** @type {string} */ name) => style.getPropertyValue(name).trim();
+    // A variable with light-dark() has one value only as the colour of an element.
+    const colour = (/** @type {string} */ name) => {
+      container.style.color = `var(${name})`;
+      return getComputedStyle(container).color;
+    };
+    const pale = (/** @type {string} */ name) =>
+      colour(name).replace("rgb(", "rgba(").replace(")", ", 0.15)");
     const axis = {
       stroke: colour("--faint"),
       grid: { stroke: colour("--rule"), width: 1 },
@@ -457,7 +462,7 @@ class Chart extends Component {
       stroke: colour(name),
       width: this.isBars ? 0 : 1.5,
       ...(paths === undefined ? {} : { paths }),
-      ...(isStacked ? { fill: this.isBars ? colour(name) : `${colour(name)}26` } : {}),
+      ...(isStacked ? { fill: this.isBars ? colour(name) : pale(name) } : {}),
       // A sample between two gaps has no line.
       points: { show: !this.isBars, size: 5, fill: colour(name), filter: isolatedPoints },
     }));
@@ -576,7 +581,7 @@ class Chart extends Component {
                     </span>
                   `,
                 )}
-                <span class="unit">${unit}</span>
+                <span class="unit faint">${unit}</span>
               </p>
             `
         }

@@ -369,14 +369,14 @@ export class ImportDialog extends Component {
         html`
           <h3>Rejected lines</h3>
           <div class="scroll rejections" tabindex="0" role="region" aria-label="Rejected lines">
-            <table class="preview">
+            <table class="list preview">
               <thead><tr><th scope="col" class="number">Line</th><th scope="col">Reason</th><th scope="col">Text</th></tr></thead>
               <tbody>
                 ${rejections.map(
                   ({ line, error, message: reason, text }) => html`
                     <tr>
                       <td class="number">${line.toLocaleString("en-US")}</td>
-                      <td title=${`Error ${error}`}>${untrustedText(plainReason(reason))}</td>
+                      <td class="main" title=${`Error ${error}`}>${untrustedText(plainReason(reason))}</td>
                       <td class="text"><span title=${text}>${untrustedText(text)}</span></td>
                     </tr>
                   `,
@@ -404,15 +404,15 @@ function PlantPreview({ plants }) {
   if (plants.length === 0) return html`<p class="empty">The file has no plants.</p>`;
   return html`
     <div class="scroll" tabindex="0" role="region" aria-label="Preview">
-      <table class="preview">
-        <thead><tr><th scope="col" class="number">Id</th><th scope="col">Name</th><th scope="col">Tag</th></tr></thead>
+      <table class="list preview">
+        <thead><tr><th scope="col" class="number">Id</th><th scope="col">Name</th><th scope="col" class="tag">Tag</th></tr></thead>
         <tbody>
           ${plants.map(
             ({ id, name, tag }) => html`
               <tr>
-                <td class="number">${untrustedText(id)}</td>
-                <td class="text"><span title=${name}>${untrustedText(name)}</span></td>
-                <td class="text">${tag !== null && html`<span class="chip" title=${tag}>${untrustedText(tag)}</span>`}</td>
+                <td class="number id">${untrustedText(id)}</td>
+                <td class="text main"><span title=${name}>${untrustedText(name)}</span></td>
+                <td class="text tag">${tag !== null && html`<span class="chip" title=${tag}>${untrustedText(tag)}</span>`}</td>
               </tr>
             `,
           )}

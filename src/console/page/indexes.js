@@ -67,7 +67,7 @@ export class Indexes extends ReloadingSection {
     `;
     return html`
       <div class="inline">
-        <span class=${`badge ${state}`}>${state}</span>
+        <span class=${`chip ${state === "broken" ? "failed" : ""}`}>${state}</span>
         ${changing !== null && progress(changing)}
         ${state !== "ready" && button("create", isBroken ? "Build again" : "Build")}
         ${(state === "ready" || isBroken) && button("drop", "Drop")}
@@ -106,7 +106,7 @@ function progress({ change, seconds, share }) {
     ...(left === null ? [] : [`about ${formatDuration(left)} left`]),
   ];
   return html`
-    <div class="building" role="status">
+    <div class="note grow" role="status">
       <progress max="1" value=${share ?? undefined} aria-label=${change === "create" ? "Building the index" : "Dropping the index"}></progress>
       <span>${parts.join(" · ")}</span>
     </div>

@@ -229,7 +229,7 @@ export class Plants extends Component {
     const waitsForEnter = this.lastMs >= quickMs && query !== shown.query;
     return html`
       <form
-        class="search"
+        class="inline"
         role="search"
         aria-label="Plants"
         onSubmit=${(/** @type {SubmitEvent} */ event) => {
@@ -239,6 +239,7 @@ export class Plants extends Component {
       >
         <input
           name="query"
+          class="grow"
           type="search"
           aria-label="Search plants"
           aria-describedby="search-help"
@@ -292,7 +293,7 @@ export class Plants extends Component {
     const columns = /** @type {Order[]} */ (["id", "name", "tag", "created"]);
     return html`
       <div class="scroll" tabindex="0" role="region" aria-label="List of plants">
-        <table>
+        <table class="list">
           <thead>
             <tr>
               ${columns.map((column) => this.columnHeader(column, column === order ? isDescending : null))}
@@ -302,14 +303,14 @@ export class Plants extends Component {
             ${plants.map(
               ({ id, name, tag, isTruncated, createdAt, token }) => html`
                 <tr key=${id} class=${newIds.has(id) ? "new" : ""} onClick=${(/** @type {MouseEvent} */ event) => this.openRow(event, id)}>
-                  <td class="number">
+                  <td class="number id">
                     <a
                       href=${linkTo({ ...address, plant: id })}
                       aria-label=${`Plant ${id}`}
                       onClick=${(/** @type {MouseEvent} */ event) => this.openLink(event, id)}
                     >${id}</a>
                   </td>
-                  <td class="text"><span title=${name}>${untrustedText(name)}${isTruncated && html`<span class="faint"> …</span>`}</span></td>
+                  <td class="text main"><span title=${name}>${untrustedText(name)}${isTruncated && html`<span class="faint"> …</span>`}</span></td>
                   <td class="text tag">
                     ${
                       tag !== null &&
@@ -338,7 +339,7 @@ export class Plants extends Component {
     const [direction, arrow] =
       isDescending === null ? ["none", ""] : isDescending ? ["descending", " ↓"] : ["ascending", " ↑"];
     return html`
-      <th scope="col" class=${column === "id" ? "number" : column} aria-sort=${direction}>
+      <th scope="col" class=${`${column} ${column === "id" ? "number" : ""}`} aria-sort=${direction}>
         <button
           type="button"
           class="link"

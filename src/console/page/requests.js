@@ -81,7 +81,7 @@ export class Requests extends ReloadingSection {
     if (requests.length === 0)
       return html`<p class="empty">${code === "" ? "No request yet. The newest 1,000 of this server appear here as clients send them." : "No request has this code any more."}</p>`;
     return html`
-      <table class="log">
+      <table class="list log">
         <thead>
           <tr>
             <th scope="col">Time</th>
@@ -108,8 +108,8 @@ export class Requests extends ReloadingSection {
                     ${new Date(request.at).toLocaleTimeString("en-GB")}
                   </button>
                 </td>
-                <td><span class=${`code ${isError(request.code) ? "failed" : ""}`}>${isError(request.code) ? request.code : request.status}</span></td>
-                <td class="text"><span title=${request.message ?? ""}>${messageText(request)}</span></td>
+                <td><span class=${`chip ${isError(request.code) ? "failed" : ""}`}>${isError(request.code) ? request.code : request.status}</span></td>
+                <td class="text main"><span title=${request.message ?? ""}>${messageText(request)}</span></td>
                 <td class="text"><span title=${request.token ?? ""}>${request.token === null ? html`<span class="faint">–</span>` : untrustedText(request.token)}</span></td>
                 <td class="number">${formatMs(request.ms)}</td>
               </tr>

@@ -207,7 +207,7 @@ export class SandboxRequests extends Component {
   table(records) {
     const { openNumber } = this.state;
     return html`
-      <table class="log records">
+      <table class="list log">
         <thead>
           <tr>
             <th scope="col">Number</th>
@@ -227,8 +227,8 @@ export class SandboxRequests extends Component {
                 <td>
                   <button type="button" class="link" aria-expanded=${isOpen} aria-label=${`Request ${number}`} title=${exactTime(startedAt)} onClick=${() => this.open(record)}>${number}</button>
                 </td>
-                <td><span class=${`code ${isFailed ? "failed" : ""}`}>${record.error ?? response?.status ?? "none"}</span></td>
-                <td class="text"><span title=${request.body?.slice(0, shownBytesMax) ?? ""}>${requestText(record)}</span></td>
+                <td><span class=${`chip ${isFailed ? "failed" : ""}`}>${record.error ?? response?.status ?? "none"}</span></td>
+                <td class="text main"><span title=${request.body?.slice(0, shownBytesMax) ?? ""}>${requestText(record)}</span></td>
                 <td class="text">${outcomeText(record)}</td>
                 <td class="number">${formatMs(durationMs)}</td>
               </tr>

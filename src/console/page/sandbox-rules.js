@@ -69,7 +69,7 @@ export class SandboxRules extends Component {
             (rule) => html`
               <li key=${rule.id}>
                 <div class="grow">
-                  <span class="name">${rule.id}</span> <span class="badge">${appliedText(rule)}</span>
+                  <span class="name">${rule.id}</span> <span class="chip">${appliedText(rule)}</span>
                   <small>${untrustedText(describe(rule))}</small>
                 </div>
                 <button type="button" class="quiet" aria-label=${`Remove ${rule.id}`} onClick=${() => this.remove(`/rules/${rule.id}`)}>Remove</button>

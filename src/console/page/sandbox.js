@@ -142,7 +142,7 @@ export class SandboxSection extends ReloadingSection {
     return html`
       <div role="group" aria-labelledby="sandbox-clock">
         <h3 id="sandbox-clock">Clock</h3>
-        <p class="figure">${formatDate(clock.now)} <span class=${`badge ${isReal ? "" : "building"}`}>${isReal ? "real" : "set"}</span></p>
+        <p class="figure">${formatDate(clock.now)} <span class="chip">${isReal ? "real" : "set"}</span></p>
         <p class="note">Tokens expire by it.</p>
         <div class="inline">
           <button type="button" disabled=${isBusy} onClick=${set({ advanceSeconds: hourSeconds }, "The clock is an hour ahead of before.")}>+ 1 hour</button>
@@ -157,7 +157,7 @@ export class SandboxSection extends ReloadingSection {
           }}
         >
           <input
-            class="grow-field"
+            class="grow"
             type="datetime-local"
             step="1"
             aria-label="Time of the clock"
@@ -197,7 +197,7 @@ export class SandboxSection extends ReloadingSection {
           }}
         >
           <input
-            class="grow-field"
+            class="grow"
             aria-label="Name of the snapshot"
             placeholder="Name, such as before-tests"
             autocomplete="off"
