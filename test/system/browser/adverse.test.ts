@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 import { type Page, TestBrowser } from "../../support/browser.ts";
 import { ConsoleClient } from "../../support/console.ts";
+import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 import { storePlants } from "../../support/stored-plants.ts";
@@ -208,7 +209,7 @@ test.concurrent("interrupted downloads are shown as such, hold nothing, and can 
       expect((await status()).state).toBe("ready");
       const repeated = await fetch(`${await server.adminUrl()}/console/api/backup/download`);
       expect((await repeated.bytes()).length).toBeGreaterThan(20_000_000);
-      while ((await status()).state !== "sent") await Bun.sleep(20);
+      await eventually("the backup is sent", status, ({ state }) => state === "sent");
     });
   });
 });

@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { accessibilityFaults, type Page, TestBrowser, untilTrue } from "../../support/browser.ts";
 import { ConsoleClient } from "../../support/console.ts";
+import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { PostgresServer } from "../../support/postgres.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
@@ -28,9 +29,13 @@ async function withServer(
   await work(server, target, `${await server.adminUrl()}/console/`);
 }
 
-/** How many samples the charts have: one more every 5 seconds. */
-async function samplesOf(client: ConsoleClient): Promise<number> {
-  return ((await client.read("history")).json as { samples: unknown[] }).samples.length;
+/** Waits until the charts have a number of samples: they get one more every 5 seconds. */
+async function untilSamples(client: ConsoleClient, wanted: number): Promise<void> {
+  await eventually(
+    `${wanted} samples`,
+    async () => ((await client.read("history")).json as { samples: unknown[] }).samples.length,
+    (samples) => samples >= wanted,
+  );
 }
 
 test.concurrent("a plant that a client creates appears without a reload, and is found by id, name and tag", async () => {
@@ -263,8 +268,12 @@ test.concurrent("an issued token is shown once, and a revoked token stops workin
       expect((await post(client, plantJson(1n, "Monstera"))).status).toBe(200);
 
       await revokeToken(page, "a <b>client</b>");
-      while ((await post(client, plantJson(1n, "Monstera"))).status === 200) await Bun.sleep(50);
-      expect((await post(client, plantJson(1n, "Monstera"))).json).toMatchObject({ error: 40101 });
+      const refused = await eventually(
+        "the revoked token is rejected",
+        () => post(client, plantJson(1n, "Monstera")),
+        ({ status }) => status !== 200,
+      );
+      expect(refused.json).toMatchObject({ error: 40101 });
       expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
     });
   });
@@ -403,7 +412,7 @@ test.concurrent("the charts continue after a restart of the server", async () =>
     const empty = page.getByText("No plant was created in the last hour.").first();
     await empty.waitFor();
     const client = await ConsoleClient.of(first);
-    while ((await samplesOf(client)) < 2) await Bun.sleep(250);
+    await untilSamples(client, 2);
     await first.stop();
     await page.getByText("The server is unreachable; retrying.").waitFor();
     await using second = await RunningServer.start({
@@ -507,7 +516,7 @@ test.concurrent("light, dark and narrow pages have no serious accessibility viol
       }
       await post(target, plantJson(104_729n, "another"));
       await post({ ...target, token: "pst_wrong" }, plantJson(1n, "Monstera"));
-      while ((await samplesOf(client)) <= round) await Bun.sleep(250);
+      await untilSamples(client, round + 1);
     }
     await post(target, plantJson(9007199254740993n, "<script>alert('Monstera')</script>", "hostile"));
     const ready = async (page: Page) => {

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { errorRegistry } from "../../../src/core/contract/errors.ts";
 import { accessibilityFaults, TestBrowser } from "../../support/browser.ts";
+import { eventually } from "../../support/eventually.ts";
 import { post } from "../../support/http.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 import { revokeToken, row, searchFor } from "./console-page.ts";
@@ -171,7 +172,11 @@ test("a create on the documentation page appears in the console, and a token rev
 
       await revokeToken(console, "reader of the documentation");
       const second = '{"id": 2, "name": "Ficus elastica"}';
-      while ((await post({ url: server.url, token: reader }, first)).status === 200) await Bun.sleep(50);
+      await eventually(
+        "the revoked token is rejected",
+        () => post({ url: server.url, token: reader }, first),
+        ({ status }) => status === 401,
+      );
       await documentation.bringToFront();
       expect(await tryIt(documentation, reader, second, "is not accepted")).toContain("40101");
     }),

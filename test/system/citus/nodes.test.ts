@@ -15,6 +15,7 @@ import type { PlantStore } from "../../../src/core/store/plant-store.ts";
 import { metadataSql, ShardMap } from "../../../src/core/store/postgres/citus/shard-map.ts";
 import { makeCertificate } from "../../support/certificates.ts";
 import { CitusCluster, citusMissing } from "../../support/citus.ts";
+import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import type { PostgresServer } from "../../support/postgres.ts";
 import { createStore, RunningServer, TemporaryFolder, withStore } from "../../support/server.ts";
@@ -112,7 +113,12 @@ class Race {
       [...this.acknowledged.keys()].filter((id) => node === undefined || this.#service.nodeOf(id) === node)
         .length;
     const wanted = acknowledged() + count;
-    while (acknowledged() < wanted) await Bun.sleep(20);
+    await eventually(
+      `${wanted} plants of ${node ?? "any node"} are acknowledged`,
+      acknowledged,
+      (plants) => plants >= wanted,
+      120_000,
+    );
   }
 
   async stop(): Promise<void> {
@@ -185,6 +191,13 @@ suite(citusMissing === undefined ? title : `${title} (skipped: ${citusMissing})`
     await query(distribute);
     return { name, address, query };
   }
+
+  const nodesAre = (service: Service, count: number) =>
+    eventually(
+      `the service has ${count} nodes`,
+      () => service.nodes,
+      ({ length }) => length === count,
+    );
 
   const nodeName = ({ port }: { port: number }) => `127.0.0.1:${port}`;
 
@@ -281,8 +294,14 @@ suite(citusMissing === undefined ? title : `${title} (skipped: ${citusMissing})`
       await worker.query(name, "SELECT pg_reload_conf()");
       // Each connection reads its settings again between two statements, as soon as the signal has reached it.
       let refusing = 1_000n;
-      do refusing = firstIn(service, nodeName(worker), refusing + 1n);
-      while ((await service.create({ id: refusing, name: "Fern" })) !== "unavailable");
+      await eventually(
+        "the worker without fsync gets no plant",
+        () => {
+          refusing = firstIn(service, nodeName(worker), refusing + 1n);
+          return service.create({ id: refusing, name: "Fern" });
+        },
+        (outcome) => outcome === "unavailable",
+      );
       const inOther = { id: firstIn(service, nodeName(other), 1_000n), name: "Fern" };
       expect(await service.create(inOther)).toBe("created");
       expect(service.unavailable.join()).toContain("has fsync off");
@@ -290,7 +309,11 @@ suite(citusMissing === undefined ? title : `${title} (skipped: ${citusMissing})`
       await worker.query(name, "ALTER SYSTEM SET fsync = on");
       await worker.query(name, "SELECT pg_reload_conf()");
       // It may be stored since before: the settings of a transaction are known when it has ended.
-      while ((await service.create({ id: refusing, name: "Fern" })) === "unavailable") await Bun.sleep(20);
+      await eventually(
+        "the worker gets plants again",
+        () => service.create({ id: refusing, name: "Fern" }),
+        (outcome) => outcome !== "unavailable",
+      );
     } finally {
       for (const setting of ["synchronous_commit", "fsync"])
         await worker.query(name, `ALTER SYSTEM RESET ${setting}`);
@@ -320,7 +343,7 @@ suite(citusMissing === undefined ? title : `${title} (skipped: ${citusMissing})`
         for (const node of service.nodes) await race.more(200, node);
         await stop(worker);
         try {
-          while (service.isUp(nodeName(worker))) await Bun.sleep(20);
+          await eventually("the worker is down", () => !service.isUp(nodeName(worker)));
           const before = race.refused.get(nodeName(worker)) ?? 0;
           await race.more(1_000, nodeName(other));
           expect(race.refused.get(nodeName(worker)) ?? 0).toBeGreaterThan(before);
@@ -370,16 +393,18 @@ suite(citusMissing === undefined ? title : `${title} (skipped: ${citusMissing})`
         await Bun.sleep(100);
       }
       await query(`SELECT citus_remove_node(${hosts[0]})`);
-      while (service.nodes.length > 1) await Bun.sleep(20);
+      await nodesAre(service, 1);
       await race.more(500);
       await query(`SELECT citus_add_node(${hosts[0]})`);
       await query("SELECT rebalance_table_shards('plants', shard_transfer_mode := 'block_writes')");
-      while (service.nodes.length < 2) await Bun.sleep(20);
+      await nodesAre(service, 2);
       await service.readMap(query);
       for (const node of service.nodes) await race.more(500, node);
       // As after a failover to a standby.
       await query(`SELECT citus_update_node(${node?.nodeid}, 'localhost', ${other.port})`);
-      while (!service.nodes.includes(`localhost:${other.port}`)) await Bun.sleep(20);
+      await eventually("the node has its new address", () =>
+        service.nodes.includes(`localhost:${other.port}`),
+      );
       await service.readMap(query);
       await race.more(500, `localhost:${other.port}`);
     } finally {
@@ -417,7 +442,7 @@ suite(citusMissing === undefined ? title : `${title} (skipped: ${citusMissing})`
     await using service = await Service.open(address);
     expect(await service.create({ id: 1n, name: "Fern" })).toBe("created");
     await query("SELECT create_distributed_table('plants', 'id')");
-    while (service.nodes.length < 2) await Bun.sleep(20);
+    await nodesAre(service, 2);
     expect(await service.create({ id: 1n, name: "Fern" })).toBe("unchanged");
     expect(await service.create({ id: 2n, name: "Fern" })).toBe("created");
     expect(service.reports).toHaveLength(1);
@@ -495,8 +520,8 @@ suite(citusMissing === undefined ? title : `${title} (skipped: ${citusMissing})`
 
     await worker.stop("SIGKILL");
     try {
-      while (!(await ready()).startsWith(`200 ready\n${nodeName(worker)} cannot commit: `))
-        await Bun.sleep(50);
+      const oneDown = `200 ready\n${nodeName(worker)} cannot commit: `;
+      await eventually("the worker is named", ready, (text) => text.startsWith(oneDown));
       const responses = await Promise.all(Array.from({ length: 20 }, (_, id) => create(100 + id)));
       const statuses = responses.map(({ status }) => status);
       expect([...new Set(statuses)].sort()).toEqual([200, 503]);
@@ -504,11 +529,11 @@ suite(citusMissing === undefined ? title : `${title} (skipped: ${citusMissing})`
         if (status === 503) expect(headers.get("Retry-After")).not.toBeNull();
       expect(await server.metric(`plantstore_node_up{node="${nodeName(worker)}"}`)).toBe(0);
       await other.stop("SIGKILL");
-      while (!(await ready()).startsWith("503 not ready: ")) await Bun.sleep(50);
+      await eventually("the server is not ready", ready, (text) => text.startsWith("503 not ready: "));
     } finally {
       await Promise.all([worker.run(), other.run()]);
     }
-    while ((await ready()) !== "200 ready") await Bun.sleep(50);
+    await eventually("the server is ready", ready, (text) => text === "200 ready");
     for (let id = 100; id < 120; id++) expect((await create(id)).status).toBe(200);
   });
 });

@@ -6,6 +6,7 @@ import { copyFileSync, writeFileSync } from "node:fs";
 import { bases, describeBasis } from "../../../src/conformance/rule.ts";
 import { countOutcomes } from "../../../src/conformance/run.ts";
 import { checkConformance } from "../../support/conformance.ts";
+import { eventually } from "../../support/eventually.ts";
 import { rowsOf } from "../../support/markdown.ts";
 import { npmEnvironment } from "../../support/npm-packages.ts";
 import { Output } from "../../support/output.ts";
@@ -91,17 +92,14 @@ async function start({ command, name }: OtherServer): Promise<string> {
   });
   const stderr = new Output(child.stderr);
   const url = `http://127.0.0.1:${port}`;
-  while (child.exitCode === null) {
-    if (
-      await fetch(url).then(
-        () => true,
-        () => false,
-      )
-    )
-      return url;
-    await Bun.sleep(50);
-  }
-  throw new Error(`${name} did not start: ${await stderr.ended}`);
+  const responds = () =>
+    fetch(url).then(
+      () => true,
+      () => child.exitCode !== null,
+    );
+  await eventually(`${name} responds`, responds, Boolean, 60_000);
+  if (child.exitCode !== null) throw new Error(`${name} did not start: ${await stderr.ended}`);
+  return url;
 }
 
 const missing = await install();

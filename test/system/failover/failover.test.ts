@@ -189,8 +189,12 @@ describe.concurrent("the database does not respond", () => {
     await database.query("postgres", "SELECT pg_reload_conf()");
 
     // PostgreSQL takes a moment to notice its new configuration.
-    let id = 2n;
-    while ((await post(target, plantJson(id, "Ficus"))).status === 200) id++;
+    let id = 1n;
+    await eventually(
+      "a create waits for the standby",
+      () => post(target, plantJson(++id, "Ficus")),
+      ({ status }) => status !== 200,
+    );
     // The wait for the standby is cut short: the row is committed on this host only, and visible.
     await database.stop("SIGINT");
     await database.run();
@@ -201,7 +205,11 @@ describe.concurrent("the database does not respond", () => {
 
     await database.query("postgres", "ALTER SYSTEM SET synchronous_standby_names = ''");
     await database.query("postgres", "SELECT pg_reload_conf()");
-    while ((await post(target, plantJson(id, "Ficus"))).status !== 200);
+    await eventually(
+      "the plant is acknowledged",
+      () => post(target, plantJson(id, "Ficus")),
+      ({ status }) => status === 200,
+    );
   });
 });
 

@@ -4,6 +4,7 @@ import { Database } from "bun:sqlite";
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { closeSync, cpSync, existsSync, openSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
+import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { RunningServer, run, type ServerEnd, TemporaryFolder } from "../../support/server.ts";
@@ -196,10 +197,14 @@ describeIfStrace("a write that fails", () => {
       const [[, pages, copied] = []] = probe.query("PRAGMA wal_checkpoint(NOOP)").values();
       return Number(pages) - Number(copied);
     };
-    while (waiting() >= 2_000) {
-      await create();
-      await Bun.sleep(100);
-    }
+    await eventually(
+      "the log is copied",
+      async () => {
+        await create();
+        return waiting();
+      },
+      (pages) => pages < 2_000,
+    );
     expect((await server.stop()).exitCode).toBe(0);
   });
 });

@@ -1,6 +1,7 @@
 // A sandbox under hostile clients: the pipe allows and rejects what the server does, and its memory is bounded.
 
 import { expect, test } from "bun:test";
+import { eventually } from "../../support/eventually.ts";
 import { freshId, plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { Random } from "../../support/random.ts";
@@ -23,6 +24,15 @@ async function metric(sandbox: RunningSandbox, name: string): Promise<number> {
 
 const residentBytes = (sandbox: RunningSandbox) => metric(sandbox, "process_resident_memory_bytes");
 const descriptors = (sandbox: RunningSandbox) => metric(sandbox, "process_open_fds");
+
+/** Waits until the sandbox has closed the connections of its clients. */
+async function descriptorsAreBackTo(sandbox: RunningSandbox, before: number): Promise<void> {
+  await eventually(
+    "the descriptors are closed",
+    () => descriptors(sandbox),
+    (open) => open <= before + 10,
+  );
+}
 
 async function expectServes(sandbox: RunningSandbox): Promise<void> {
   expect((await post(sandbox, plantJson(freshId(), "Monstera"))).status).toBe(200);
@@ -67,7 +77,7 @@ test(`${idleCount} idle connections are held and released, and other clients are
   expect(await residentBytes(sandbox)).toBeLessThan(residentBytesMax);
   await expectServes(sandbox);
   for (const connection of idle) connection.terminate();
-  while ((await descriptors(sandbox)) > before + 10) await Bun.sleep(50);
+  await descriptorsAreBackTo(sandbox, before);
   await expectServes(sandbox);
 }, 120_000);
 
@@ -77,7 +87,7 @@ test("past connectionsMax the connections of the pipe are closed with those of t
   const silent = await Promise.all(Array.from({ length: 200 }, () => RawConnection.open(sandbox.url)));
   const closed = await Promise.all(silent.map(({ closed: end }) => end));
   expect(closed).toEqual(Array(200).fill(""));
-  while ((await descriptors(sandbox)) > before + 10) await Bun.sleep(50);
+  await descriptorsAreBackTo(sandbox, before);
   await expectServes(sandbox);
 }, 60_000);
 
@@ -127,7 +137,7 @@ test("responses that are not read, and bodies that do not end, take bounded memo
   for (let count = 0; count < 50; count++) await expectServes(sandbox);
   expect(await residentBytes(sandbox)).toBeLessThan(residentBytesMax);
   for (const connection of [...greedy, ...stuck]) connection.terminate();
-  while ((await descriptors(sandbox)) > before + 10) await Bun.sleep(50);
+  await descriptorsAreBackTo(sandbox, before);
   const { requests } = await requestPage(sandbox, "?limit=1000");
   expect(requests.length).toBeGreaterThan(0);
   await expectServes(sandbox);
@@ -180,7 +190,7 @@ test("clients that reset their connections, resets of the sandbox and changing r
   }
   isDone = true;
   await Promise.all(clients);
-  while ((await descriptors(sandbox)) > before + 10) await Bun.sleep(50);
+  await descriptorsAreBackTo(sandbox, before);
   await sandbox.control("POST", "/reset");
   await expectServes(sandbox);
   expect(await sandbox.plants()).toHaveLength(1);

@@ -44,7 +44,12 @@ describe.concurrent("no create is acknowledged without the standby", () => {
       await untilShown(database, "synchronous_standby_names", "missing");
       await untilShown(database, "synchronous_commit", weak);
       // PostgreSQL's checkpointer makes commits wait for the standby a moment after the setting is shown.
-      for (let id = 3n; (await create(id)) === 200; ) id++;
+      let id = 3n;
+      await eventually(
+        "a create waits for the standby",
+        () => create(id++),
+        (status) => status !== 200,
+      );
 
       const ids = [1_000_001n, 1_000_002n, 1_000_003n];
       expect(await Promise.all(ids.map(create))).toEqual([503, 503, 503]);
@@ -62,7 +67,11 @@ describe.concurrent("no create is acknowledged without the standby", () => {
       expect(new Set(outcomes)).toEqual(new Set(["unavailable"]));
 
       await set(database, "synchronous_standby_names = ''");
-      while ((await create(1_000_001n)) !== 200);
+      await eventually(
+        "the plant is acknowledged",
+        () => create(1_000_001n),
+        (status) => status === 200,
+      );
       expect((await run(["check", "--database", address])).exitCode).toBe(0);
       await store.close();
     },
@@ -84,7 +93,12 @@ test("no create is acknowledged whose wait for the standby was cancelled", async
     }
   })();
   // PostgreSQL's checkpointer makes commits wait for the standby a moment after the setting is shown.
-  for (let id = 3n; (await store.create(toEntries([{ id, name: "Fern" }])))[0] === "created"; id++);
+  let id = 3n;
+  await eventually(
+    "a create waits for the standby",
+    () => store.create(toEntries([{ id: id++, name: "Fern" }])),
+    ([outcome]) => outcome !== "created",
+  );
   const plants = (length: number, first: bigint) =>
     toEntries(Array.from({ length }, (_, index) => ({ id: first + BigInt(index), name: "Fern" })));
   // By INSERT, again, and by COPY.
@@ -113,7 +127,11 @@ describe.concurrent("a server is refused at the start, and while it runs", () =>
 
     await set(database, `${name} = off`);
     await untilShown(database, name, "off");
-    while ((await post(target, plantJson(id++, "Monstera"))).status === 200);
+    await eventually(
+      "creates are refused",
+      () => post(target, plantJson(id++, "Monstera")),
+      ({ status }) => status !== 200,
+    );
     expect((await post(target, plantJson(id++, "Monstera"))).status).toBe(503);
     expect(await ready()).toContain(reason);
     const line = await server.logged(({ msg }) => msg.startsWith("store unavailable"));
@@ -123,7 +141,11 @@ describe.concurrent("a server is refused at the start, and while it runs", () =>
     expect(started.stderr).toContain(`127.0.0.1:${database.port}: ${reason}`);
 
     await set(database, `${name} = on`);
-    while ((await post(target, plantJson(id, "Monstera"))).status !== 200);
+    await eventually(
+      "creates are accepted",
+      () => post(target, plantJson(id, "Monstera")),
+      ({ status }) => status === 200,
+    );
   });
 });
 

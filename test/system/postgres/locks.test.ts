@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { Client } from "pg";
 import { openStore } from "../../../src/core/store/open-store.ts";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
+import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { type PostgresDatabases, PostgresServer, sharedPostgres } from "../../support/postgres.ts";
@@ -30,6 +31,18 @@ async function backends(name: string): Promise<number> {
   return (await database.query("postgres", sql)).length;
 }
 
+/** Waits until the 16 clients of a load were refused three times; `look` is called meanwhile. */
+async function threeRoundsTimeOut(load: Load, look: () => Promise<void>): Promise<void> {
+  await eventually(
+    "48 creates are answered with 503",
+    async () => {
+      await look();
+      return load.statuses.get(503) ?? 0;
+    },
+    (answers) => answers >= 48,
+  );
+}
+
 // Each waits for several time-outs.
 describe.concurrent("statements that time out are cancelled, and afterwards plants are created", () => {
   test("while the table is locked", async () => {
@@ -42,11 +55,9 @@ describe.concurrent("statements that time out are cancelled, and afterwards plan
     let most = 0;
     const load = new Load();
     const running = load.untilStopped([target], 16);
-    // Three rounds of statements that time out, at least.
-    while ((load.statuses.get(503) ?? 0) < 48) {
+    await threeRoundsTimeOut(load, async () => {
       most = Math.max(most, await backends(name));
-      await Bun.sleep(50);
-    }
+    });
     expect([...load.statuses.keys()]).toEqual([503]);
     // pool_size, one for all else, and a command's.
     expect(most).toBeLessThanOrEqual(6);
@@ -67,11 +78,10 @@ describe.concurrent("statements that time out are cancelled, and afterwards plan
     const load = new Load();
     const running = load.untilStopped([target], 16);
     let most = 0;
-    while ((load.statuses.get(503) ?? 0) < 48) {
+    await threeRoundsTimeOut(load, async () => {
       const sql = "SELECT 1 FROM pg_stat_activity WHERE application_name = 'plantstore'";
       most = Math.max(most, (await own.query("postgres", sql)).length);
-      await Bun.sleep(50);
-    }
+    });
     // At most two pools, and a connection that checks whether the host accepts writes.
     expect(most).toBeLessThanOrEqual(11);
     await own.query("postgres", "ALTER SYSTEM SET synchronous_standby_names = ''");
