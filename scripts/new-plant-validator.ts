@@ -1,4 +1,5 @@
-// The generator of src/core/contract/new-plant-validator.js: ajv's code for the schema NewPlant of openapi.yaml.
+// The generator of src/core/contract/new-plant-validator.js: ajv's code for the schema NewPlant of
+// openapi.yaml.
 
 import { Ajv2020 } from "ajv/dist/2020.js";
 import ajvStandalone from "ajv/dist/standalone/index.js";
@@ -23,17 +24,29 @@ export function generateValidator(): Promise<string> {
   // Checked by the digits of the text, see parseExactId: a JavaScript number has lost some of them.
   ajv.addFormat("int64", true);
   ajv.addVocabulary(["components"]);
-  const { NewPlant, Plant } = withoutAnnotations(openapi.components.schemas);
+  const { NewPlant, Plant } = forValidation(openapi.components.schemas);
   const validate = ajv.compile({ ...NewPlant, components: { schemas: { Plant } } });
   // Exported twice, by name and as the default.
   const source = ajvStandalone(ajv, validate).replace(/export default \w+;/, "");
   return format(header + source);
 }
 
-/** ajv copies the schemas to the code. Text that cannot be stored has an error of its own, so no pattern is checked here. */
-function withoutAnnotations<Value>(schemas: Value): Value {
+const int32Range = { minimum: -(2 ** 31), maximum: 2 ** 31 - 1 };
+
+/**
+ * ajv copies the schemas to the code. Text that cannot be stored has an error of its own, so no pattern is
+ * checked here; an int32 is checked by its range, as ajv knows no format of numbers.
+ */
+function forValidation<Value>(schemas: Value): Value {
   const ignored = ["description", "examples", "pattern"];
-  return JSON.parse(JSON.stringify(schemas, (key, value) => (ignored.includes(key) ? undefined : value)));
+  return JSON.parse(
+    JSON.stringify(schemas, (key, value) => {
+      if (ignored.includes(key)) return undefined;
+      if (value?.format !== "int32") return value;
+      const { format: _, ...rest } = value;
+      return { ...int32Range, ...rest };
+    }),
+  );
 }
 
 async function format(code: string): Promise<string> {

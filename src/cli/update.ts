@@ -2,7 +2,7 @@
 
 import { Command } from "commander";
 import { ApiError } from "../core/contract/errors.ts";
-import { type NewPlant, type NewPlantFields, parseNewPlantFields } from "../core/contract/plant.ts";
+import { type NewPlant, newPlantJson, type Plant, parseNewPlantJson } from "../core/contract/plant.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { withSettings } from "./config/command-options.ts";
 import { editPlants, editStored } from "./edit-plants.ts";
@@ -26,8 +26,13 @@ export function updateCommand(): Command {
         throw new OperatorError("--tag and --remove-tag contradict each other; give one of them", 2);
       await editPlants(database, async ({ store, run, edited }) => {
         const isChanged = await editStored({ store, run }, id, (stored) => {
-          const tag = removeTag ? undefined : (newTag ?? stored.tag);
-          return validated({ ...stored, id: String(id), name: newName ?? stored.name, tag });
+          const { tag, ...others } = stored;
+          return validated({
+            ...others,
+            name: newName ?? stored.name,
+            ...(!removeTag && tag !== undefined ? { tag } : {}),
+            ...(newTag === undefined ? {} : { tag: newTag }),
+          });
         });
         if (isChanged) edited("updated", id);
       });
@@ -36,8 +41,8 @@ export function updateCommand(): Command {
 }
 
 /** The plant as a create would store it. */
-function validated(fields: NewPlantFields): NewPlant {
-  const plant = parseNewPlantFields(fields);
+function validated(edited: Plant & { readonly id: bigint }): NewPlant {
+  const plant = parseNewPlantJson(newPlantJson(edited));
   if (plant instanceof ApiError) throw new OperatorError(plant.message, 2);
   return plant;
 }

@@ -1,7 +1,8 @@
 // The console's export: all plants or those of a search, as a download, page by page of the list. Each page is a short read,
 // so that neither a large store nor a slow download keeps a snapshot, which would keep SQLite from restarting its WAL.
 
-import { countCodeUnits, type NewPlant, toNewPlant } from "../core/contract/plant.ts";
+import { countCodeUnits } from "../core/contract/fields.ts";
+import { type NewPlant, toNewPlant } from "../core/contract/plant.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import { exportText } from "../operations/export.ts";
 import { formatNames } from "../operations/format.ts";

@@ -1,7 +1,7 @@
 // The lists of the console: plants in an order, or those of a search, page by page, as SQL of both dialects. A search without
 // the index, or for what very many plants have, scans one range of ids after the other for a limited time.
 
-import { type PlantColumns, textFields } from "../core/contract/plant.ts";
+import { fieldNames, type PlantColumns, textFields, toFieldValue, typeOf } from "../core/contract/fields.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { type SqlConnection, SqlTimeout, type SqlValue } from "../core/store/sql-connection.ts";
 import { searchIndexState } from "./search-index.ts";
@@ -50,7 +50,7 @@ export interface Cursor {
 }
 
 /** A plant as a list shows it. */
-export interface PlantSummary extends PlantColumns {
+export type PlantSummary = PlantColumns & {
   readonly id: bigint;
   /** Whether a text is truncated. */
   readonly isTruncated: boolean;
@@ -58,7 +58,7 @@ export interface PlantSummary extends PlantColumns {
   readonly createdAt: number | null;
   /** The name of the token or of an identity provider's subject; null for an import, an operator, and where it was not recorded. */
   readonly creator: string | null;
-}
+};
 
 export interface Page {
   readonly plants: readonly PlantSummary[];
@@ -351,19 +351,24 @@ function directionOf(isDescending: boolean) {
     : ({ passed: ">", reached: ">=", direction: "ASC", last: "max" } as const);
 }
 
-interface PlantRow extends PlantColumns {
+type PlantRow = PlantColumns & {
   readonly id: bigint;
   readonly is_truncated: bigint;
   readonly created_at: bigint | null;
   readonly creator: bigint | null;
-}
+};
+
+const previews = fieldNames.map((field) =>
+  typeOf(field) === "text" ? `substr(${field}, 1, ${previewLength}) AS ${field}` : field,
+);
+const isLong = textFields.map((field) => `length(${field}) > ${previewLength}`).join(" OR ");
 
 /** The stored plants with these ids, in the order of the ids. */
 export async function summaries(sql: SqlConnection, ids: readonly bigint[]): Promise<PlantSummary[]> {
   if (ids.length === 0) return [];
   const rows = await sql.query<PlantRow>(
-    `SELECT id, ${textFields.map((field) => `substr(${field}, 1, ${previewLength}) AS ${field}`).join(", ")}, created_at, creator,
-       CASE WHEN ${textFields.map((field) => `length(${field}) > ${previewLength}`).join(" OR ")} THEN 1 ELSE 0 END AS is_truncated
+    `SELECT id, ${previews.join(", ")}, created_at, creator,
+       CASE WHEN ${isLong} THEN 1 ELSE 0 END AS is_truncated
      FROM plants WHERE id IN (${ids.map((_, index) => `$${index + 1}`).join(", ")})`,
     ids,
   );
@@ -375,7 +380,7 @@ export async function summaries(sql: SqlConnection, ids: readonly bigint[]): Pro
 /** One plant with its complete texts. */
 export async function findPlant(sql: SqlConnection, id: bigint): Promise<PlantSummary | undefined> {
   const rows = await sql.query<PlantRow>(
-    `SELECT id, ${textFields.join(", ")}, created_at, creator, 0 AS is_truncated FROM plants WHERE id = $1`,
+    `SELECT id, ${fieldNames.join(", ")}, created_at, creator, 0 AS is_truncated FROM plants WHERE id = $1`,
     [id],
   );
   return (await withCreators(sql, rows))[0];
@@ -391,10 +396,20 @@ async function withCreators(sql: SqlConnection, rows: readonly PlantRow[]): Prom
           keys,
         );
   const names = new Map(creators.map((creator) => [creator.id, creator.name]));
-  return rows.map(({ is_truncated, created_at, creator, ...fields }) => ({
-    ...fields,
+  return rows.map(({ id, is_truncated, created_at, creator, ...columns }) => ({
+    id,
+    ...toTyped(columns),
     isTruncated: is_truncated === 1n,
     createdAt: created_at === null ? null : Number(created_at),
     creator: creator === null ? null : (names.get(creator) ?? null),
   }));
+}
+
+/** The same on every engine, of which SQLite has bigint in place of numbers and booleans. */
+function toTyped(columns: PlantColumns): PlantColumns {
+  const typed = fieldNames.map((field) => {
+    const value = columns[field];
+    return [field, value === null ? null : toFieldValue(field, value)] as const;
+  });
+  return Object.fromEntries(typed) as PlantColumns;
 }

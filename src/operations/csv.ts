@@ -1,12 +1,8 @@
 // CSV import: a header that names the columns, then a record per plant.
 
 import { ApiError } from "../core/contract/errors.ts";
-import {
-  type NewPlantFields,
-  type OptionalField,
-  optionalFields,
-  parseNewPlantFields,
-} from "../core/contract/plant.ts";
+import { type FieldName, fieldNames, isRequired } from "../core/contract/fields.ts";
+import { type NewPlantFields, parseNewPlantFields } from "../core/contract/plant.ts";
 import { decodeUtf8 } from "../core/contract/utf8.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { type CsvCells, CsvRecordEnd, type Delimiter, parseCsvRecords } from "./csv-records.ts";
@@ -30,7 +26,7 @@ export const delimiterNames: ReadonlyMap<string, Delimiter> = new Map([
 ]);
 
 /** The index of each column; -1 or undefined if it is missing. */
-interface ColumnIndexes extends Readonly<Partial<Record<OptionalField, number>>> {
+interface ColumnIndexes extends Readonly<Partial<Record<FieldName, number>>> {
   readonly id: number;
   readonly name: number;
 }
@@ -216,14 +212,15 @@ class CsvReader {
     }
     const fields: { -readonly [Field in keyof NewPlantFields]: NewPlantFields[Field] } = {
       id: cells[columns.id],
-      name: cells[columns.name],
     };
-    for (const field of optionalFields) fields[field] = cells[columns[field] ?? -1];
+    for (const field of fieldNames) fields[field] = cells[columns[field] ?? -1];
     return parseNewPlantFields(fields);
   }
 }
 
-const headerAdvice = `its first line must name the columns id and name, and may name ${optionalFields.join(", ")}`;
+const requiredColumns = ["id", ...fieldNames.filter(isRequired)];
+const optionalColumns = fieldNames.filter((field) => !isRequired(field));
+const headerAdvice = `its first line must name the columns ${requiredColumns.join(" and ")}, and may name ${optionalColumns.join(", ")}`;
 
 /** @param text The header as it is in the file. */
 function parseHeader(cells: CsvCells, text: string, delimiter: Delimiter): Columns {
@@ -240,7 +237,7 @@ function parseHeader(cells: CsvCells, text: string, delimiter: Delimiter): Colum
   return {
     id: names.indexOf("id"),
     name: names.indexOf("name"),
-    ...Object.fromEntries(optionalFields.map((field) => [field, names.indexOf(field)])),
+    ...Object.fromEntries(optionalColumns.map((field) => [field, names.indexOf(field)])),
     count: names.length,
   };
 }
@@ -249,12 +246,10 @@ function parseHeader(cells: CsvCells, text: string, delimiter: Delimiter): Colum
 function headerError(cells: CsvCells): string | undefined {
   if ("error" in cells) return `the header is not CSV in UTF-8: ${cells.error}`;
   const names = columnNames(cells);
-  const missing = ["id", "name"].filter((name) => !names.includes(name));
+  const missing = requiredColumns.filter((name) => !names.includes(name));
   if (missing.length > 0)
     return `the header has no column ${missing.join(" and no ")}; it has ${describeColumns(cells)}`;
-  const twice = ["id", "name", ...optionalFields].filter(
-    (name) => names.indexOf(name) !== names.lastIndexOf(name),
-  );
+  const twice = ["id", ...fieldNames].filter((name) => names.indexOf(name) !== names.lastIndexOf(name));
   if (twice.length > 0) return `the header has the column ${twice.join(" and ")} twice`;
   return undefined;
 }

@@ -1,13 +1,7 @@
 // Edits of plants under one run, and the history of edits: its entries, their undo, and its bounds.
 
-import {
-  type NewPlant,
-  type PlantColumns,
-  parseNewPlantJson,
-  plantsEqual,
-  textFields,
-  toNewPlant,
-} from "../core/contract/plant.ts";
+import { fieldNames, type PlantColumns } from "../core/contract/fields.ts";
+import { type NewPlant, parseNewPlantJson, plantsEqual, toNewPlant } from "../core/contract/plant.ts";
 import { type EditOutcome, editsMax, type PlantEdit } from "../core/store/plant-edit.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import type { SqlConnection, SqlValue } from "../core/store/sql-connection.ts";
@@ -73,7 +67,7 @@ export async function storedPlants(
   for (let at = 0; at < ids.length; at += editsMax) {
     const some = ids.slice(at, at + editsMax);
     const rows = await sql.query<PlantColumns & { id: bigint }>(
-      `SELECT id, ${textFields.join(", ")} FROM plants
+      `SELECT id, ${fieldNames.join(", ")} FROM plants
        WHERE id IN (${some.map((_, index) => `$${index + 1}`).join(", ")})`,
       some,
     );

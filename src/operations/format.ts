@@ -1,6 +1,7 @@
 // The formats of import and export.
 
-import { newPlantJson, textFields } from "../core/contract/plant.ts";
+import { fieldNames } from "../core/contract/fields.ts";
+import { newPlantJson } from "../core/contract/plant.ts";
 import type { StoredPlant } from "../core/store/plant-store.ts";
 import { type ChosenColumns, csvRecords } from "./csv.ts";
 import { type Delimiter, formatCsvCell, formatCsvRecord } from "./csv-records.ts";
@@ -26,7 +27,7 @@ interface TransferFormat {
   readonly text: (plants: readonly StoredPlant[], delimiter: Delimiter) => string;
 }
 
-const csvHeader = ["id", ...textFields];
+const csvHeader = ["id", ...fieldNames];
 
 /** Every format, by its name. */
 export const formats = {

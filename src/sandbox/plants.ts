@@ -1,7 +1,8 @@
 // Control of the plants: reading them back, and named snapshots of all of them.
 
+import { countCodeUnits } from "../core/contract/fields.ts";
 import { parseInt64 } from "../core/contract/int64.ts";
-import { countCodeUnits, type NewPlant } from "../core/contract/plant.ts";
+import type { NewPlant } from "../core/contract/plant.ts";
 import type { MemoryStore, PlantsCopy } from "../core/store/sqlite/memory-store.ts";
 import { ControlError, respondControl, respondDone, type SandboxPart } from "./control.ts";
 

@@ -1,7 +1,14 @@
 // Random values: a generator with a seed, and plants for fast-check.
 
 import fc from "fast-check";
-import { type NewPlant, type OptionalField, optionalFields } from "../../src/core/contract/plant.ts";
+import {
+  type FieldType,
+  type FieldValue,
+  fieldNames,
+  isRequired,
+  typeOf,
+} from "../../src/core/contract/fields.ts";
+import type { NewPlant } from "../../src/core/contract/plant.ts";
 
 export class Random {
   #state: number;
@@ -86,13 +93,14 @@ export const anyInt64 = fc.oneof(
   fc.constantFrom(-(2n ** 63n), 2n ** 63n - 1n, 0n, 2n ** 53n + 1n, 2n ** 51n + 1n, -(2n ** 52n) - 1n),
 );
 
-const anyOptionalTexts = Object.fromEntries(optionalFields.map((field) => [field, anyText])) as Record<
-  OptionalField,
-  fc.Arbitrary<string>
->;
+const anyValue: Readonly<Record<FieldType, fc.Arbitrary<FieldValue>>> = {
+  text: anyText,
+  integer: fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 }),
+  boolean: fc.boolean(),
+};
 
 /** Any plant that the contract accepts. */
-export const anyNewPlant: fc.Arbitrary<NewPlant> = fc.record(
-  { id: anyInt64, name: anyText, ...anyOptionalTexts },
-  { requiredKeys: ["id", "name"] },
-);
+export const anyNewPlant = fc.record(
+  { id: anyInt64, ...Object.fromEntries(fieldNames.map((field) => [field, anyValue[typeOf(field)]])) },
+  { requiredKeys: ["id", ...fieldNames.filter(isRequired)] as never[] },
+) as unknown as fc.Arbitrary<NewPlant>;

@@ -1,7 +1,8 @@
 // What a store has: plants to be stored in it, and its export.
 
 import { ApiError } from "../../src/core/contract/errors.ts";
-import { type NewPlant, parseNewPlantJson, textFields } from "../../src/core/contract/plant.ts";
+import { fieldNames } from "../../src/core/contract/fields.ts";
+import { type NewPlant, parseNewPlantJson } from "../../src/core/contract/plant.ts";
 import type { EditOutcome, PlantEdit } from "../../src/core/store/plant-edit.ts";
 import { type PlantStore, toEntries } from "../../src/core/store/plant-store.ts";
 import { EditRun } from "../../src/operations/edits.ts";
@@ -42,7 +43,7 @@ export async function exported(database: string): Promise<string> {
   return chunks.join("");
 }
 
-const furtherFields = textFields.slice(textFields.indexOf("tag") + 1);
+const furtherFields = fieldNames.slice(fieldNames.indexOf("tag") + 1);
 
 /**
  * A line without its end, from the cells of the id, the name and the tag, and of what follows all fields. The other optional

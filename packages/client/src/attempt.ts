@@ -8,7 +8,7 @@ import {
   PlantStoreTimeoutError,
 } from "./errors.ts";
 import type { Settings } from "./options.ts";
-import { optionalFields, type Plant } from "./plant.ts";
+import { type Plant, parsePlant } from "./plant.ts";
 import { parseRetryAfter } from "./retry.ts";
 
 /**
@@ -104,7 +104,7 @@ async function parseResponse(
     );
   const json = parseJson(text);
   if (status === 200) {
-    const plant = toPlant(json);
+    const plant = isRecord(json) ? parsePlant(json) : undefined;
     if (plant !== undefined) return plant;
   } else {
     const error = toError(json);
@@ -130,14 +130,6 @@ async function readText({ body }: Response, bytesMax: number): Promise<string | 
     text += decoder.decode(value, { stream: true });
   }
   return text + decoder.decode();
-}
-
-function toPlant(json: unknown): Plant | undefined {
-  if (!isRecord(json)) return undefined;
-  if (typeof json.name !== "string") return undefined;
-  const present = optionalFields.filter((field) => json[field] !== undefined);
-  if (present.some((field) => typeof json[field] !== "string")) return undefined;
-  return { name: json.name, ...Object.fromEntries(present.map((field) => [field, json[field]])) };
 }
 
 function toError(json: unknown): { code: number; message: string } | undefined {

@@ -1,49 +1,45 @@
-// NewPlant and Plant: their shape, as openapi.yaml has it, and the way from the bytes of a body to a NewPlant.
+// NewPlant and Plant: the way from the bytes of a body to a NewPlant, and back to JSON.
 
 import openapiYaml from "../../../openapi.yaml";
 import { ApiError } from "./errors.ts";
+import {
+  type FieldName,
+  type FieldValue,
+  fieldNames,
+  integerFields,
+  otherFields,
+  type Plant,
+  type PlantColumns,
+  parseFieldText,
+  textFields,
+  toFieldValue,
+  typeOf,
+} from "./fields.ts";
 import { parseJsonInt64 } from "./int64.ts";
 import { formatSyntaxError, type JsonSyntaxError, positionOf, scanJson } from "./json-scanner.ts";
 // Generated: to load ajv and compile the schema takes 60 ms of processor time, in each thread.
 import { validate as matchesSchema, type SchemaError } from "./new-plant-validator.js";
 import { decodeUtf8, validUtf8Prefix } from "./utf8.ts";
 
+export type { Plant };
+
 /** The interface description, openapi.yaml. */
 export const openapi = openapiYaml;
 
 /**
- * The optional fields of a plant, which are texts. Tables, batches, formats and the console have them all, in this order; a
- * test compares them with openapi.yaml.
+ * A plant as it is sent and stored. Its id is an int64; its strings contain no U+0000 and no unpaired
+ * surrogate.
  */
-export const optionalFields = ["tag"] as const;
-export type OptionalField = (typeof optionalFields)[number];
-
-/** The fields of a plant that are texts: all but the id. */
-export const textFields = ["name", ...optionalFields] as const;
-
-/** A plant as it is returned: without its id, and without the optional fields that were not sent. */
-export interface Plant extends Readonly<Partial<Record<OptionalField, string>>> {
-  readonly name: string;
-}
-
-/** A plant as it is sent and stored. Its id is an int64; its strings contain no U+0000 and no unpaired surrogate. */
-export interface NewPlant extends Plant {
-  readonly id: bigint;
-}
-
-/** The texts of a plant as the columns of a table: null for a field that it does not have. */
-export type PlantColumns = { readonly name: string } & Readonly<Record<OptionalField, string | null>>;
-
-type Mutable<Fields> = { -readonly [Field in keyof Fields]: Fields[Field] };
+export type NewPlant = Plant & { readonly id: bigint };
 
 /** The Plant of a NewPlant, or of any other object with its fields. */
-export function toPlant(fields: Plant): Plant {
-  const plant: Mutable<Plant> = { name: fields.name };
-  for (const field of optionalFields) {
-    const value = fields[field];
+export function toPlant(from: Plant): Plant {
+  const plant: Record<string, FieldValue> = { name: from.name };
+  for (const field of otherFields) {
+    const value: FieldValue | undefined = from[field];
     if (value !== undefined) plant[field] = value;
   }
-  return plant;
+  return plant as unknown as Plant;
 }
 
 /** The NewPlant with an id, and with the columns that are neither null nor undefined. */
@@ -51,24 +47,19 @@ export function toNewPlant<Id extends bigint | string>(
   id: Id,
   columns: PlantColumns | Plant,
 ): Plant & { readonly id: Id } {
-  const plant: Mutable<Plant & { readonly id: Id }> = { id, name: columns.name };
-  for (const field of optionalFields) {
+  const plant: Record<string, FieldValue | bigint> = { id, name: columns.name };
+  for (const field of otherFields) {
     const value = columns[field];
-    if (value !== undefined && value !== null) plant[field] = value;
+    if (value !== undefined && value !== null) plant[field] = toFieldValue(field, value);
   }
-  return plant;
+  return plant as unknown as Plant & { readonly id: Id };
 }
 
-/** The texts of a plant in the order of textFields; undefined for a field that it does not have. */
-export function toTexts(plant: Plant): (string | undefined)[] {
-  return textFields.map((field) => plant[field]);
-}
-
-/** The UTF-16 code units of a plant's texts, by which the memory that it takes is limited. */
-export function countCodeUnits(plant: Plant): number {
-  let codeUnits = 0;
-  for (const field of textFields) codeUnits += plant[field]?.length ?? 0;
-  return codeUnits;
+/** The values of a plant in the order of fieldNames, as columns: null for a field that it does not have. */
+export function toColumns(plant: Plant): (FieldValue | null)[] {
+  const values: (FieldValue | null)[] = [];
+  for (const field of fieldNames) values.push(plant[field] ?? null);
+  return values;
 }
 
 /** A NewPlant as one line of JSON, its id exact to the last digit. An engine that reads the id as text may pass the text. */
@@ -87,7 +78,7 @@ export function conflictError({ id }: NewPlant): ApiError {
 
 /** Whether two plants are equal in everything but their ids. */
 export function plantsEqual(one: Plant, other: Plant): boolean {
-  return textFields.every((field) => one[field] === other[field]);
+  return fieldNames.every((field) => one[field] === other[field]);
 }
 
 /** Parses and validates a body: the NewPlant, or invalidJson, invalidPlant or unstorableText. */
@@ -105,7 +96,7 @@ export function parseNewPlantJson(text: string): NewPlant | ApiError {
   } catch {
     return invalidJson(text);
   }
-  return validate(json, text, () => findIdText(text));
+  return validate(json, text, (field) => findMember(text, field));
 }
 
 /**
@@ -114,17 +105,17 @@ export function parseNewPlantJson(text: string): NewPlant | ApiError {
  */
 const parsedCodeUnitsMax = 4_096;
 
-const fields: readonly string[] = ["id", ...textFields];
+const memberNames: readonly string[] = ["id", ...fieldNames];
 
 function parseLongJson(text: string): NewPlant | ApiError {
-  const scan = scanJson(text, fields);
+  const scan = scanJson(text, memberNames);
   if ("error" in scan) return syntaxError(scan.error);
   const outermost = parseShallow(text.trimStart());
   if (typeof outermost !== "object" || outermost === null || Array.isArray(outermost))
     return validate(outermost, "", () => undefined);
   const json = Object.fromEntries([...scan.members].map(([field, member]) => [field, parseShallow(member)]));
-  const idText = scan.members.get("id");
-  return validate(json, idText ?? "", () => idText);
+  const numbers = ["id", ...integerFields].map((field) => scan.members.get(field) ?? "");
+  return validate(json, numbers.join(" "), (field) => scan.members.get(field));
 }
 
 /** Like JSON.parse, but arrays and objects are empty. */
@@ -133,30 +124,36 @@ function parseShallow(text: string): unknown {
   return text.startsWith("[") ? [] : JSON.parse(text);
 }
 
-/** The JSON text of the member "id", with all of its digits. */
-function findIdText(text: string): string | undefined {
-  const scan = scanJson(text, fields);
-  return "members" in scan ? scan.members.get("id") : undefined;
+/** The JSON text of a member, with all digits of a number. */
+function findMember(text: string, field: string): string | undefined {
+  const scan = scanJson(text, memberNames);
+  return "members" in scan ? scan.members.get(field) : undefined;
 }
 
 /** The fields of a NewPlant as strings, such as the cells of a CSV record; an absent field is undefined. */
-export type NewPlantFields = Readonly<Partial<Record<"id" | "name" | OptionalField, string | undefined>>>;
+export type NewPlantFields = Readonly<Partial<Record<"id" | FieldName, string | undefined>>>;
 
 /** Parses and validates fields: the NewPlant, or invalidPlant or unstorableText. An id is decimal digits. */
 export function parseNewPlantFields(texts: NewPlantFields): NewPlant | ApiError {
   const { id } = texts;
-  const idError = id === undefined || /^-?[0-9]+$/.test(id) ? undefined : notDecimalDigits(id);
+  const errors = id === undefined || /^-?[0-9]+$/.test(id) ? [] : [notDecimalDigits(id)];
   const candidate: Record<string, unknown> = {
-    id: id === undefined ? undefined : idError === undefined ? Number(id) : 0,
-    name: texts.name,
+    id: id === undefined ? undefined : errors.length === 0 ? Number(id) : 0,
   };
-  for (const field of optionalFields) candidate[field] = texts[field];
-  return validate(candidate, id ?? "", () => id, idError);
+  for (const field of fieldNames) {
+    const text = texts[field];
+    // Of a value that is no text, programs that quote every cell also quote the empty one.
+    if (text === undefined || (text === "" && typeOf(field) !== "text")) continue;
+    const value = parseFieldText(field, text);
+    if (value === undefined) errors.push(wrongText(field, text));
+    else candidate[field] = value;
+  }
+  return validate(candidate, id ?? "", (field) => texts[field], errors);
 }
 
 /** The error of an id that is not decimal digits. A spreadsheet may have written 9.0072E+15, which has lost digits. */
 function notDecimalDigits(id: string): FieldError {
-  const shown = id.length > 40 ? `${id.slice(0, 40)}…` : id;
+  const shown = shorten(id);
   const reason = /^-?\d+(?:[.,]\d+)?(?:E[+-]?\d+)?$/i.test(id)
     ? `${shown}: a spreadsheet may have shortened it, so take the id from where the spreadsheet had it`
     : JSON.stringify(shown);
@@ -166,26 +163,35 @@ function notDecimalDigits(id: string): FieldError {
   };
 }
 
+function wrongText(field: FieldName, text: string): FieldError {
+  return {
+    field,
+    message: `"${field}" must be ${expectedType(field)}, but is ${JSON.stringify(shorten(text))}`,
+  };
+}
+
+function shorten(text: string): string {
+  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
+}
+
 /**
  * Validates a plant of any format.
  *
- * @param json The parsed value, in which an id may have lost digits.
- * @param text A text that contains the digits of the id.
- * @param getIdText Finds them in it; called only where the number alone does not suffice.
- * @param idError An error of the id that is known already.
+ * @param json The parsed value, in which an integer may have lost digits.
+ * @param text A text that contains the digits of the integers.
+ * @param getMember The text of a field in it; called only where the numbers alone do not suffice.
+ * @param knownErrors Errors of fields that are known already, in place of those of the schema.
  */
 function validate(
   json: unknown,
   text: string,
-  getIdText: () => string | undefined,
-  idError?: FieldError,
+  getMember: (field: "id" | FieldName) => string | undefined,
+  knownErrors: readonly FieldError[] = noErrors,
 ): NewPlant | ApiError {
-  const errors = validateShape(json);
-  if (idError !== undefined) errors.unshift(idError);
-  const hasIdError = errors.some(({ field }) => field === "id" || field === "");
-  const id = hasIdError ? undefined : parseExactId(json, text, getIdText);
-  if (typeof id === "object") errors.unshift(id);
-  if (typeof id !== "bigint" || errors.length > 0) {
+  const found = validateShape(json);
+  const errors = knownErrors.length === 0 ? found : mergeErrors(knownErrors, found);
+  const id = exactId(json, text, getMember, errors);
+  if (id === undefined || errors.length > 0) {
     return new ApiError(
       "invalidPlant",
       `The body is not a NewPlant: ${errors.map(({ message }) => message).join("; ")}.`,
@@ -194,6 +200,15 @@ function validate(
 
   const newPlant = toNewPlant(id, json as Plant);
   return unstorableText(newPlant) ?? newPlant;
+}
+
+const noErrors: readonly FieldError[] = [];
+
+/** One error a field, in the order of the fields. */
+function mergeErrors(known: readonly FieldError[], found: readonly FieldError[]): FieldError[] {
+  const others = found.filter(({ field }) => !known.some((error) => error.field === field));
+  const place = ({ field }: FieldError) => memberNames.indexOf(field);
+  return [...known, ...others].toSorted((one, other) => place(one) - place(other));
 }
 
 /** The error of a plant whose strings cannot be stored exactly, or undefined. */
@@ -214,18 +229,37 @@ function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes("\0");
 }
 
-/** The exact id of a value of the right shape, or the error of an id that is not an int64. */
-function parseExactId(json: unknown, text: string, getIdText: () => string | undefined): bigint | FieldError {
-  const { id } = json as { id: number };
-  // Without a point or an exponent in the text, a safe integer is exact. This check takes 4 ns, a scan of a common body 1 µs.
-  if (Number.isSafeInteger(id) && !/[0-9][.eE]/.test(text)) return BigInt(id);
+/**
+ * The exact id of a value, unless its shape has an error; adds the errors of integers whose exact values
+ * are no integers, or not in their range.
+ */
+function exactId(
+  json: unknown,
+  text: string,
+  getMember: (field: "id" | FieldName) => string | undefined,
+  errors: FieldError[],
+): bigint | undefined {
+  const hasError = (name: string) => errors.some(({ field }) => field === name || field === "");
+  // Without a point or an exponent in the text, a safe integer is exact. This check takes 4 ns, a scan of
+  // a common body 1 µs.
+  const { id } = (json ?? {}) as { id?: number };
+  if (Number.isSafeInteger(id) && !/[0-9][.eE]/.test(text) && !hasError("id")) return BigInt(id as number);
 
-  const idText = getIdText();
-  if (idText === undefined) throw new Error("JSON.parse found a numeric id where the scanner found none");
-  const shown = idText.length > 40 ? `${idText.slice(0, 40)}…` : idText;
-  return (
-    parseJsonInt64(idText) ?? { field: "id", message: `"id" must be ${expectedType("id")}, but is ${shown}` }
-  );
+  let exact: bigint | undefined;
+  const wrong: FieldError[] = [];
+  for (const field of ["id", ...integerFields] as const) {
+    if (hasError(field)) continue;
+    const member = getMember(field);
+    if (field === "id" && member === undefined)
+      throw new Error("JSON.parse found a numeric id where the scanner found none");
+    if (member === undefined) continue;
+    const value = parseJsonInt64(member);
+    if (field === "id") exact = value;
+    if (value === undefined)
+      wrong.push({ field, message: `"${field}" must be ${expectedType(field)}, but is ${shorten(member)}` });
+  }
+  errors.unshift(...wrong);
+  return exact;
 }
 
 function invalidUtf8(body: Uint8Array): ApiError {
@@ -238,7 +272,7 @@ function invalidUtf8(body: Uint8Array): ApiError {
 }
 
 function invalidJson(text: string): ApiError {
-  const scan = scanJson(text, fields);
+  const scan = scanJson(text, memberNames);
   if (!("error" in scan)) throw new Error("JSON.parse rejected a text in which the scanner found no error");
   return syntaxError(scan.error);
 }
@@ -291,9 +325,12 @@ function toFieldError({ keyword, instancePath, params, message }: SchemaError, b
   }
   const field = instancePath.slice(1);
   const subject = field === "" ? "it" : `"${field}"`;
-  if (keyword !== "type") return { field, message: `${subject} ${message}` };
-  const expected = field === "" ? "an object" : expectedType(field);
   const value = field === "" ? body : (body as Readonly<Record<string, unknown>>)[field];
+  if (keyword !== "type") {
+    const actual = typeof value === "number" ? `, but is ${actualType(value)}` : "";
+    return { field, message: `${subject} ${message}${actual}` };
+  }
+  const expected = field === "" ? "an object" : expectedType(field);
   return { field, message: `${subject} must be ${expected}, but is ${actualType(value)}` };
 }
 

@@ -1,7 +1,7 @@
 // Group commit: creates that arrive while a batch is being committed form the next batch, so the duration of a commit
 // determines the size of the batches. There is no timer, and no waiting for more. Independent of the engine.
 
-import { countCodeUnits } from "../contract/plant.ts";
+import { countCodeUnits } from "../contract/fields.ts";
 import { gauge, type Metric } from "../observability/prometheus-text.ts";
 import type { Clock } from "../observability/server-event.ts";
 import { isWithinShare } from "./fair-share.ts";

@@ -1,13 +1,14 @@
 // A simulated PostgreSQL cluster: a primary, with or without a synchronous standby, their rows and their faults.
 
-import { newPlantJson, type PlantColumns, textFields, toNewPlant } from "../../../src/core/contract/plant.ts";
+import { fieldNames, type PlantColumns, toFieldValue } from "../../../src/core/contract/fields.ts";
+import { newPlantJson, toNewPlant } from "../../../src/core/contract/plant.ts";
 import type { SimulationParts } from "./environment.ts";
 import type { Rows, Statement } from "./postgres-protocol.ts";
 import type { SimulatedSocket } from "./postgres-socket.ts";
 
-interface Row extends PlantColumns {
+type Row = PlantColumns & {
   readonly id: bigint;
-}
+};
 
 type HostState = "up" | "down" | "hangs";
 
@@ -22,8 +23,8 @@ export interface Fate {
 const states = ["40001", "40P01", "53300", "57P01", "57014", "53100", "08006", "54000"];
 
 /** The statements of PostgresPlants and Primary. */
-const isInsert = /^INSERT INTO plants \([a-z_, ]+\) (?:VALUES|SELECT \$1::int8, \* FROM unnest)/i;
-const isSelect = /^SELECT [a-z, ]+, current_setting\('synchronous_standby_names'/i;
+const isInsert = /^INSERT INTO plants \([a-z0-9_, ]+\) (?:VALUES|SELECT \$1::int8, \* FROM unnest)/i;
+const isSelect = /^SELECT [a-z0-9_, ]+, current_setting\('synchronous_standby_names'/i;
 const isLock = /FOR KEY SHARE/;
 const isCheck = /^SELECT current_setting\('transaction_read_only'\)/;
 const isSettingsCheck = /^SELECT current_setting\('synchronous_commit'\)/;
@@ -180,8 +181,12 @@ export class PostgresCluster {
     const standbys = this.hasStandby && this.#parts.mutation.concealsStandbys !== true ? "one" : "";
     const found = this.#log.filter(({ id }) => wanted.has(id));
     return {
-      columns: ["*id", ...textFields, "standbys"],
-      rows: found.map((row) => [String(row.id), ...textFields.map((field) => row[field]), standbys]),
+      columns: ["*id", ...fieldNames, "standbys"],
+      rows: found.map((row) => [
+        String(row.id),
+        ...fieldNames.map((field) => (row[field] === null ? null : String(row[field]))),
+        standbys,
+      ]),
     };
   }
 
@@ -237,17 +242,20 @@ const calm = { cut: 0, error: 0, stall: 0 };
 
 /** The rows of an INSERT: the time of all, then a list of VALUES, or an array for each column. */
 function toRows([_time, ...values]: Statement["values"]): Row[] {
-  const columnNames = ["id", "creator", ...textFields];
+  const columnNames = ["id", "creator", ...fieldNames];
   const width = columnNames.length;
   const columns = (
     values.every(Array.isArray)
       ? values
       : columnNames.map((_, column) => values.filter((_, index) => index % width === column))
   ) as (string | null)[][];
-  const [ids = [], , ...columnsOfTexts] = columns;
+  const [ids = [], , ...columnsOfFields] = columns;
   return ids.map((id, index) => {
-    const texts = textFields.map((field, column) => [field, columnsOfTexts[column]?.[index] ?? null]);
-    const row = Object.fromEntries(texts) as PlantColumns;
+    const values = fieldNames.map((field, column) => {
+      const text = columnsOfFields[column]?.[index] ?? null;
+      return [field, text === null ? null : toFieldValue(field, text)];
+    });
+    const row = Object.fromEntries(values) as PlantColumns;
     if (id === null || row.name === null) throw new Error("A row without an id or a name");
     return { ...row, id: BigInt(id) };
   });

@@ -5,14 +5,8 @@ import { parse } from "csv-parse/sync";
 import { stringify } from "csv-stringify/sync";
 import fc from "fast-check";
 import { ApiError } from "../../../src/core/contract/errors.ts";
-import {
-  type NewPlant,
-  newPlantJson,
-  optionalFields,
-  parseNewPlant,
-  textFields,
-  toTexts,
-} from "../../../src/core/contract/plant.ts";
+import { fieldNames, otherFields } from "../../../src/core/contract/fields.ts";
+import { type NewPlant, newPlantJson, parseNewPlant, toColumns } from "../../../src/core/contract/plant.ts";
 import { OperatorError } from "../../../src/core/operator-error.ts";
 import type { NewEntry, Outcome } from "../../../src/core/store/plant-store.ts";
 import { csvRecords } from "../../../src/operations/csv.ts";
@@ -95,7 +89,7 @@ test("exported CSV is parsed to the same plants, in chunks of any size", async (
       const texts = plants.map((plant) => `${formatCsvRecord(plant, ",")}\n`);
       const records = await parseAll(
         commaRecords,
-        `${["id", ...textFields].join(",")}\n${texts.join("")}`,
+        `${["id", ...fieldNames].join(",")}\n${texts.join("")}`,
         cuts,
       );
       expect(summarize(records)).toEqual(
@@ -134,14 +128,14 @@ test("CSV with another delimiter is parsed to the same plants, and csv-parse agr
       anyCuts,
       async (delimiter, plants, cuts) => {
         const text = plants.map((plant) => `${formatCsvRecord(plant, delimiter)}\n`).join("");
-        const header = ["id", ...textFields].join(delimiter);
+        const header = ["id", ...fieldNames].join(delimiter);
         const read: Read = (chunks, recordBytesMax) => csvRecords(chunks, recordBytesMax, delimiter);
         const records = await parseAll(read, `${header}\n${text}`, cuts);
         expect(summarize(records).map(([, , plant]) => plant)).toEqual(
           plants.map((plant) => newPlantJson(plant)),
         );
         expect(parse(text, { delimiter, record_delimiter: ["\n"] })).toEqual(
-          plants.map((plant) => [String(plant.id), ...toTexts(plant).map((cell) => cell ?? "")]),
+          plants.map((plant) => [String(plant.id), ...toColumns(plant).map((cell) => String(cell ?? ""))]),
         );
       },
     ),
@@ -164,24 +158,27 @@ test("csv-parse parses exported CSV, and the CSV of csv-stringify is parsed", as
     fc.asyncProperty(fc.array(anyNewPlant, { minLength: 1, maxLength: 8 }), async (plants) => {
       const rows = plants.map((plant): string[] => [
         String(plant.id),
-        ...toTexts(plant).map((text) => text ?? ""),
+        ...toColumns(plant).map((value) => String(value ?? "")),
       ]);
       const written = plants.map((plant) => `${formatCsvRecord(plant, ",")}\n`).join("");
       expect(parse(written)).toEqual(rows);
       // The CSV of another program: it quotes all cells, and terminates lines as RFC 4180 does.
       const theirs = stringify(
         plants.map((plant) => [
-          ...optionalFields.map((field) => plant[field] ?? null),
+          ...otherFields.map((field) => plant[field] ?? null),
           "a column of their own",
           plant.name,
           plant.id,
         ]),
         {
           header: true,
-          columns: [...optionalFields, "note", "name", "id"],
+          columns: [...otherFields, "note", "name", "id"],
           record_delimiter: "windows",
           bom: true,
-          cast: { string: (value) => ({ value, quoted: true, quoted_empty: true }) },
+          cast: {
+            string: (value) => ({ value, quoted: true, quoted_empty: true }),
+            boolean: (value) => String(value),
+          },
         },
       );
       expect(summarize(await parseAll(commaRecords, theirs)).map(([, , plant]) => plant)).toEqual(
@@ -415,7 +412,7 @@ test("a plant of many megabytes in many lines is parsed in linear time", async (
   const pieces = Array.from({ length: 200 }, (_, index) => Math.floor((record.length / 200) * index));
   const read = async () => {
     async function* chunks() {
-      yield Buffer.from(`${["id", ...textFields].join(",")}\n`);
+      yield Buffer.from(`${["id", ...fieldNames].join(",")}\n`);
       for (const [index, start] of pieces.entries())
         yield Buffer.from(record.slice(start, pieces[index + 1]));
     }

@@ -1,7 +1,14 @@
 // Plants in the text format of COPY (PostgreSQL manual, "COPY", "Text Format"): columns are separated by tabs, rows end with
 // a line feed, \N is null, and backslash, tab, line feed and carriage return are escaped with a backslash.
 
-import { type Plant, textFields, toNewPlant } from "../../contract/plant.ts";
+import {
+  type FieldName,
+  type FieldValue,
+  fieldNames,
+  type PlantColumns,
+  toFieldValue,
+} from "../../contract/fields.ts";
+import { toNewPlant } from "../../contract/plant.ts";
 import type { NewEntry, StoredPlant } from "../plant-store.ts";
 
 const special = /[\\\t\n\r]/;
@@ -18,38 +25,39 @@ const unescaped: Readonly<Record<string, string>> = {
   v: "\v",
 };
 
-const lastField = textFields.length - 1;
+const lastField = fieldNames.length - 1;
 
-/** Formats entries as rows of the id, the texts, the time and the creator. */
+/** Formats entries as rows of the id, the fields, the time and the creator. */
 export function toCopyText(entries: readonly NewEntry[], createdAt: number): string {
   let text = "";
   for (const { plant, creator } of entries) {
     text += plant.id;
-    for (const field of textFields) {
-      const value = plant[field];
-      text += value === undefined ? "\t\\N" : `\t${escapeText(value)}`;
+    for (const field of fieldNames) {
+      const value: FieldValue | undefined = plant[field];
+      text += value === undefined ? "\t\\N" : `\t${typeof value === "string" ? escapeText(value) : value}`;
     }
     text += `\t${createdAt}\t${creator ?? "\\N"}\n`;
   }
   return text;
 }
 
-/** Parses complete rows of an id and the texts of a plant. */
+/** Parses complete rows of an id and the fields of a plant. */
 export function fromCopyText(text: string): StoredPlant[] {
   const plants: StoredPlant[] = [];
   // Most texts contain no backslash; then no value is null or escaped.
   const isPlain = !text.includes("\\");
   for (let start = 0; start < text.length; ) {
     let end = text.indexOf("\t", start);
-    const plant: { id: string; name: string } = { id: text.slice(start, end), name: "" };
-    for (let field = 0; field < textFields.length; field++) {
+    const plant: Record<string, FieldValue> = { id: text.slice(start, end), name: "" };
+    for (let field = 0; field < fieldNames.length; field++) {
       start = end + 1;
       end = text.indexOf(field === lastField ? "\n" : "\t", start);
       const value = text.slice(start, end);
-      if (isPlain) plant[textFields[field] as "name"] = value;
-      else if (value !== "\\N") plant[textFields[field] as "name"] = unescapeText(value);
+      const name = fieldNames[field] as FieldName;
+      if (isPlain) plant[name] = toFieldValue(name, value);
+      else if (value !== "\\N") plant[name] = toFieldValue(name, unescapeText(value));
     }
-    plants.push(plant);
+    plants.push(plant as unknown as StoredPlant);
     start = end + 1;
   }
   return plants;
@@ -60,10 +68,10 @@ export function fromCopyTextWithCreations(text: string): StoredPlant[] {
   const lines = text.split("\n").slice(0, -1);
   return lines.map((line) => {
     const [id, ...values] = line.split("\t").map(fromCopyValue);
-    const [createdAt = null, token = null] = values.slice(textFields.length);
-    const columns = Object.fromEntries(textFields.map((field, index) => [field, values[index]]));
+    const [createdAt = null, token = null] = values.slice(fieldNames.length);
+    const columns = Object.fromEntries(fieldNames.map((field, index) => [field, values[index]]));
     const creation = { createdAt: createdAt === null ? null : Number(createdAt), token };
-    return { ...toNewPlant(id ?? "", columns as unknown as Plant), creation };
+    return { ...toNewPlant(id ?? "", columns as unknown as PlantColumns), creation };
   });
 }
 

@@ -1,7 +1,8 @@
 // Edits plants, and records each in the history, in one transaction. On Citus every edit is for one
 // shard: `edits` is distributed as the plants are.
 
-import { type Plant, textFields, toTexts } from "../../contract/plant.ts";
+import { type FieldValue, fieldNames, typeOf } from "../../contract/fields.ts";
+import { type Plant, toColumns } from "../../contract/plant.ts";
 import { type EditOutcome, type EditRun, type PlantEdit, recordedPlant } from "../plant-edit.ts";
 import { begin, commit } from "./connection.ts";
 import type { PoolClient } from "./driver.ts";
@@ -59,27 +60,28 @@ function inOneOrder(edits: readonly PlantEdit[]): [number, PlantEdit][] {
 /** Makes an edit if the stored plant is the expected one, and returns its creation. */
 class EditStatement {
   readonly text: string;
-  readonly values: (string | null)[];
+  readonly values: (FieldValue | null)[];
 
   constructor({ id, expected, replacement, creation }: PlantEdit) {
     this.values = [String(id)];
     const returning = "RETURNING created_at, creator";
     if (expected === undefined) {
-      const texts = this.#parameters(replacement);
+      const values = this.#parameters(replacement);
       const [createdAt, creator] = [creation?.createdAt, creation?.creator].map((value) =>
-        this.#parameter(value?.toString()),
+        this.#parameter(value?.toString() ?? null),
       );
-      this.text = `INSERT INTO plants (id, ${textFields.join(", ")}, created_at, creator)
-                   VALUES ($1, ${texts.join(", ")}, ${createdAt}, ${creator})
+      this.text = `INSERT INTO plants (id, ${fieldNames.join(", ")}, created_at, creator)
+                   VALUES ($1, ${values.join(", ")}, ${createdAt}, ${creator})
                    ON CONFLICT (id) DO NOTHING ${returning}`;
       return;
     }
+    const compared = fieldNames.map((field) => (typeOf(field) === "text" ? `${field} COLLATE "C"` : field));
     const conditions = this.#parameters(expected).map(
-      (parameter, index) => `${textFields[index]} COLLATE "C" IS NOT DISTINCT FROM ${parameter}`,
+      (parameter, index) => `${compared[index]} IS NOT DISTINCT FROM ${parameter}`,
     );
     const where = `WHERE id = $1 AND ${conditions.join(" AND ")}`;
     const assignments = this.#parameters(replacement).map(
-      (parameter, index) => `${textFields[index]} = ${parameter}`,
+      (parameter, index) => `${fieldNames[index]} = ${parameter}`,
     );
     this.text =
       replacement === undefined
@@ -88,11 +90,11 @@ class EditStatement {
   }
 
   #parameters(plant: Plant | undefined): string[] {
-    return plant === undefined ? [] : toTexts(plant).map((text) => this.#parameter(text));
+    return plant === undefined ? [] : toColumns(plant).map((value) => this.#parameter(value));
   }
 
-  #parameter(value: string | undefined): string {
-    return `$${this.values.push(value ?? null)}`;
+  #parameter(value: FieldValue | null): string {
+    return `$${this.values.push(value)}`;
   }
 }
 

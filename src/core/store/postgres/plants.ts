@@ -1,7 +1,14 @@
 // The plants table: commits batches, reads single plants, exports and counts. The statements are those that PostgreSQL,
 // Citus, CockroachDB and YugabyteDB have in common.
 
-import { type NewPlant, type PlantColumns, textFields, toNewPlant, toTexts } from "../../contract/plant.ts";
+import {
+  type FieldType,
+  type FieldValue,
+  fieldNames,
+  type PlantColumns,
+  typeOf,
+} from "../../contract/fields.ts";
+import { type NewPlant, toColumns, toNewPlant } from "../../contract/plant.ts";
 import {
   compareWithStored,
   type ExportFilter,
@@ -30,11 +37,18 @@ interface PlantRow extends PlantColumns {
 }
 
 /** The columns of a plant, in the order in which they are read. */
-const columns = ["id", ...textFields];
+const columns = ["id", ...fieldNames];
 const columnList = columns.join(", ");
 
+/** PostgreSQL's type of each column of a field. */
+const columnTypes = { text: "text", integer: "int4", boolean: "bool" } as const satisfies Record<
+  FieldType,
+  string
+>;
+const fieldTypes = fieldNames.map((field) => columnTypes[typeOf(field)]);
+
 /** The columns that an INSERT writes. The first has one value for all rows of a batch. */
-const insertedColumns = ["created_at", "id", "creator", ...textFields];
+const insertedColumns = ["created_at", "id", "creator", ...fieldNames];
 const perRow = insertedColumns.length - 1;
 
 /** The result of inserting rows: the ids that were created, and the plants that were already stored. */
@@ -425,17 +439,13 @@ function insertStatement(pool: HostPool, rows: readonly NewEntry[]): QueryConfig
   if (pool.insertMethod === "values") {
     const tuples = rows.map((_, row) => {
       const first = perRow * row + 2;
-      const texts = textFields.map((_, field) => `$${first + 2 + field}::text`);
-      return `($1::int8,$${first}::int8,$${first + 1}::int4,${texts.join(",")})`;
+      const values = fieldTypes.map((type, field) => `$${first + 2 + field}::${type}`);
+      return `($1::int8,$${first}::int8,$${first + 1}::int4,${values.join(",")})`;
     });
-    const values = rows.flatMap(({ plant, creator }) => [
-      String(plant.id),
-      creator,
-      ...toTexts(plant).map((text) => text ?? null),
-    ]);
+    const values = rows.flatMap(({ plant, creator }) => [String(plant.id), creator, ...toColumns(plant)]);
     return { text: `${into} VALUES ${tuples.join(",")} ${conflict}`, values: [createdAt, ...values] };
   }
-  const arrays = ["$2::int8[]", "$3::int4[]", ...textFields.map((_, field) => `$${field + 4}::text[]`)];
+  const arrays = ["$2::int8[]", "$3::int4[]", ...fieldTypes.map(arrayParameter)];
   return {
     ...(pool.namesStatements ? { name: "plantstore_insert" } : {}),
     text: `${into} SELECT $1::int8, * FROM unnest(${arrays.join(", ")}) ${conflict}`,
@@ -443,9 +453,18 @@ function insertStatement(pool: HostPool, rows: readonly NewEntry[]): QueryConfig
       createdAt,
       toInt8Array(rows.map(({ plant }) => plant.id)),
       toInt4Array(rows.map(({ creator }) => creator)),
-      ...textFields.map((field) => toTextArray(rows.map(({ plant }) => plant[field]))),
+      ...fieldNames.map((field) => toTextArray(rows.map(({ plant }) => toText(plant[field])))),
     ],
   };
+}
+
+/** The parameter of a field for the rows of a batch: an array of texts, whatever its type. */
+function arrayParameter(type: string, field: number): string {
+  return `$${field + 4}::text[]${type === "text" ? "" : `::${type}[]`}`;
+}
+
+function toText(value: FieldValue | undefined): string | undefined {
+  return value === undefined || typeof value === "string" ? value : String(value);
 }
 
 /**

@@ -1,15 +1,16 @@
 // Edits plants, and records each in the history, in one transaction.
 
-import { type PlantColumns, plantsEqual, textFields, toNewPlant, toTexts } from "../../contract/plant.ts";
+import { fieldNames, type PlantColumns } from "../../contract/fields.ts";
+import { plantsEqual, toColumns, toNewPlant } from "../../contract/plant.ts";
 import { type EditOutcome, type EditRun, type PlantEdit, recordedPlant } from "../plant-edit.ts";
 import type { Database } from "./driver.ts";
 import { runImmediateTransaction } from "./immediate-transaction.ts";
 
 type StoredRow = PlantColumns & { readonly created_at: bigint | null; readonly creator: bigint | null };
 
-const columnList = textFields.join(", ");
-const parameters = textFields.map(() => "?").join(", ");
-const assignments = textFields.map((field) => `${field} = ?`).join(", ");
+const columnList = fieldNames.join(", ");
+const parameters = fieldNames.map(() => "?").join(", ");
+const assignments = fieldNames.map((field) => `${field} = ?`).join(", ");
 
 /** See PlantStore.edit. Throws as runImmediateTransaction does. */
 export function editPlants(
@@ -62,12 +63,12 @@ function writePlant(database: Database, { id, expected, replacement, creation }:
     database.query("DELETE FROM plants WHERE id = ?").run(id);
     return;
   }
-  const texts = toTexts(replacement).map((text) => text ?? null);
+  const values = toColumns(replacement);
   if (expected !== undefined) {
-    database.query(`UPDATE plants SET ${assignments} WHERE id = ?`).run(...texts, id);
+    database.query(`UPDATE plants SET ${assignments} WHERE id = ?`).run(...values, id);
     return;
   }
   database
     .query(`INSERT INTO plants (id, created_at, creator, ${columnList}) VALUES (?, ?, ?, ${parameters})`)
-    .run(id, creation?.createdAt ?? null, creation?.creator ?? null, ...texts);
+    .run(id, creation?.createdAt ?? null, creation?.creator ?? null, ...values);
 }

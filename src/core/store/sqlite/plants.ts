@@ -1,13 +1,7 @@
 // The plants table: commits batches, reads single plants, exports and counts.
 
-import {
-  countCodeUnits,
-  type NewPlant,
-  type Plant,
-  type PlantColumns,
-  textFields,
-  toNewPlant,
-} from "../../contract/plant.ts";
+import { countCodeUnits, type FieldValue, fieldNames, type PlantColumns } from "../../contract/fields.ts";
+import { type NewPlant, toColumns, toNewPlant } from "../../contract/plant.ts";
 import {
   type Creation,
   compareWithStored,
@@ -24,14 +18,7 @@ import { Wal } from "./wal.ts";
 type PlantRow = PlantColumns & { readonly id: bigint };
 
 /** The columns of a plant, as they are selected. */
-const plantColumns = ["id", ...textFields].map((column) => `plants.${column}`).join(", ");
-
-/** A text, or null for a field that a plant does not have, for each of textFields. */
-function toValues(plant: Plant): (string | null)[] {
-  const values: (string | null)[] = [];
-  for (const field of textFields) values.push(plant[field] ?? null);
-  return values;
-}
+const plantColumns = ["id", ...fieldNames].map((column) => `plants.${column}`).join(", ");
 
 /** Longer than most, so that the probe does not find room where a create finds none. */
 const probeName = "x".repeat(100);
@@ -65,9 +52,9 @@ export class SqlitePlants {
     this.#wal = wal;
     this.#begin = database.prepare("BEGIN IMMEDIATE");
     this.#commitTransaction = database.prepare("COMMIT");
-    this.#insert = database.prepare<never, [bigint, bigint, number | null, ...(string | null)[]]>(
-      `INSERT INTO plants (id, created_at, creator, ${textFields.join(", ")})
-       VALUES (?, ?, ?${", ?".repeat(textFields.length)}) ON CONFLICT (id) DO NOTHING`,
+    this.#insert = database.prepare<never, [bigint, bigint, number | null, ...(FieldValue | null)[]]>(
+      `INSERT INTO plants (id, created_at, creator, ${fieldNames.join(", ")})
+       VALUES (?, ?, ?${", ?".repeat(fieldNames.length)}) ON CONFLICT (id) DO NOTHING`,
     );
     this.#select = database.prepare<PlantRow, [bigint]>(`SELECT ${plantColumns} FROM plants WHERE id = ?`);
   }
@@ -142,7 +129,7 @@ export class SqlitePlants {
   }
 
   #insertOne({ plant, creator }: NewEntry, createdAt: bigint): Outcome {
-    const { changes } = this.#insert.run(plant.id, createdAt, creator, ...toValues(plant));
+    const { changes } = this.#insert.run(plant.id, createdAt, creator, ...toColumns(plant));
     if (Number(changes) === 1) return "created";
     const stored = this.get(plant.id);
     if (stored === undefined) throw new Error(`SQLite neither inserted nor found the plant ${plant.id}`);

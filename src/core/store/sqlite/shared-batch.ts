@@ -2,7 +2,14 @@
 // threads some 20 µs and a turn of its event loop. Here the committing thread waits in Atomics.wait, and the main thread is
 // told by Atomics.waitAsync. One batch is in flight at a time: a second one gained nothing, as the next batch grows meanwhile.
 
-import { countCodeUnits, type NewPlant, type Plant, textFields } from "../../contract/plant.ts";
+import {
+  countCodeUnits,
+  type FieldName,
+  type FieldValue,
+  fieldNames,
+  toFieldValue,
+} from "../../contract/fields.ts";
+import type { NewPlant } from "../../contract/plant.ts";
 import type { NewEntry, Outcome } from "../plant-store.ts";
 
 const plantsMax = 1_024;
@@ -22,7 +29,8 @@ const noText = -1;
 /** The creator of a plant of which none is known; the keys of creators are natural numbers. */
 const noCreator = -1;
 
-const textsPerPlant = textFields.length;
+/** Each field of a plant is sent as a text: other values than texts in decimal digits, or as "true". */
+const textsPerPlant = fieldNames.length;
 
 /** The indexes of the words at the start of the memory. */
 export const word = {
@@ -84,9 +92,10 @@ export class BatchMemory {
       this.#ids[index] = plant.id;
       this.#creators[index] = creator ?? noCreator;
       for (let field = 0; field < textsPerPlant; field++) {
-        const value = plant[textFields[field] as keyof Plant];
-        this.#lengths[textsPerPlant * index + field] = value?.length ?? noText;
-        if (value !== undefined) text += value;
+        const value: FieldValue | undefined = plant[fieldNames[field] as FieldName];
+        const own = value === undefined || typeof value === "string" ? value : String(value);
+        this.#lengths[textsPerPlant * index + field] = own?.length ?? noText;
+        if (own !== undefined) text += own;
       }
     }
     this.words[word.plants] = batch.length;
@@ -97,15 +106,16 @@ export class BatchMemory {
     const text = this.#readText();
     const batch: NewEntry[] = [];
     for (let index = 0, at = 0; index < (this.words[word.plants] ?? 0); index++) {
-      const plant: NewPlant & { name: string } = { id: this.#ids[index] ?? 0n, name: "" };
+      const plant: Record<string, FieldValue | bigint> = { id: this.#ids[index] ?? 0n, name: "" };
       for (let field = 0; field < textsPerPlant; field++) {
         const length = this.#lengths[textsPerPlant * index + field] ?? noText;
         if (length === noText) continue;
-        plant[textFields[field] as "name"] = text.slice(at, at + length);
+        const name = fieldNames[field] as FieldName;
+        plant[name] = toFieldValue(name, text.slice(at, at + length));
         at += length;
       }
       const creator = this.#creators[index] ?? noCreator;
-      batch.push({ plant, creator: creator === noCreator ? null : creator });
+      batch.push({ plant: plant as unknown as NewPlant, creator: creator === noCreator ? null : creator });
     }
     return batch;
   }

@@ -1,23 +1,36 @@
-// The fields of a plant: openapi.yaml, the server and the client name the same ones.
+// The fields of a plant: openapi.yaml, the server and the client have the same ones.
 
 import { expect, test } from "bun:test";
-import { optionalFields as clientFields } from "../../../../packages/client/src/plant.ts";
-import { openapi, optionalFields, textFields } from "../../../../src/core/contract/plant.ts";
+import { fields as clientFields } from "../../../../packages/client/src/plant.ts";
+import {
+  type FieldType,
+  fieldNames,
+  fields,
+  isRequired,
+  typeOf,
+} from "../../../../src/core/contract/fields.ts";
+import { openapi } from "../../../../src/core/contract/plant.ts";
 
 const { properties = {}, required = [] } = openapi.components.schemas.Plant;
 
-test("the server and the client have the fields of the schema Plant, of which only the name is required", () => {
-  expect(Object.keys(properties)).toEqual([...textFields]);
-  expect(required).toEqual(["name"]);
-  expect([...clientFields] as string[]).toEqual([...optionalFields]);
+test("the server and the client have the fields of the schema Plant", () => {
+  expect(Object.keys(properties)).toEqual([...fieldNames]);
+  expect([...required].toSorted()).toEqual(fieldNames.filter(isRequired).toSorted());
+  expect(JSON.stringify(clientFields)).toEqual(JSON.stringify(fields));
 });
 
-test.each([...textFields])(
-  "%s is a text, and can be a column of every engine and the header of a CSV file",
+const schemas: Readonly<Record<FieldType, object>> = {
+  text: { type: "string", pattern: "^[^\\x00]*$" },
+  integer: { type: "integer", format: "int32" },
+  boolean: { type: "boolean" },
+};
+
+test.each([...fieldNames])(
+  "%s has the schema of its type, and can be a column of every engine and the header of a CSV file",
   (field) => {
-    expect(properties[field]?.type).toBe("string");
+    expect(properties[field]).toMatchObject(schemas[typeOf(field)]);
     // PostgreSQL and the CSV import fold letters to lower case.
-    expect(field).toMatch(/^[a-z][a-z_]*$/);
-    expect(["id", "createdAt", "token", "position"]).not.toContain(field);
+    expect(field).toMatch(/^[a-z][a-z0-9_]*$/);
+    expect(["id", "created_at", "creator", "createdAt", "token", "position"]).not.toContain(field);
   },
 );
