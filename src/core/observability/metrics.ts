@@ -1,4 +1,5 @@
-// The metrics in Prometheus' text format: counters and histograms of events, and gauges that are read at each scrape.
+// The metrics in Prometheus' text format: counters and histograms of events, and gauges that are
+// read at each scrape.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ErrorCode, errorRegistry } from "../contract/errors.ts";
