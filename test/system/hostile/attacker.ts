@@ -1,4 +1,5 @@
-// Attacks one path over many connections, in a process of its own so that the test's client is not slowed down.
+// Attacks paths over many connections, in a process of its own so that the test's client is not
+// slowed down.
 
 import { setPriority } from "node:os";
 import { RawConnection } from "../../support/raw-connection.ts";
@@ -6,14 +7,19 @@ import { RawConnection } from "../../support/raw-connection.ts";
 export const behaviours = ["never reads", "never finishes", "floods"] as const;
 export type Behaviour = (typeof behaviours)[number];
 
-export interface Attack {
+export interface AttackedRequest {
   /** The listener's address. */
   readonly url: string;
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+}
+
+export interface Attack {
+  readonly requests: readonly AttackedRequest[];
   readonly behaviour: Behaviour;
+  /** The number of connections for each request. */
   readonly connections: number;
 }
 
@@ -31,10 +37,10 @@ class Attacker {
 
   /** Resolves when every connection has been opened once. */
   async start(): Promise<void> {
-    const { behaviour, connections } = this.#attack;
-    const all = Array.from({ length: connections });
-    if (behaviour === "floods") for (const _ of all) void this.#flood();
-    else await Promise.all(all.map(() => this.#hold()));
+    const { requests, behaviour, connections } = this.#attack;
+    const all = requests.flatMap((request) => Array<AttackedRequest>(connections).fill(request));
+    if (behaviour === "floods") for (const request of all) void this.#flood(request);
+    else await Promise.all(all.map((request) => this.#hold(request)));
   }
 
   stop(): void {
@@ -43,37 +49,35 @@ class Attacker {
   }
 
   /** Holds one connection, and reopens it when it is closed. */
-  async #hold(): Promise<void> {
-    const connection = await RawConnection.open(this.#attack.url).catch(() => undefined);
+  async #hold(request: AttackedRequest): Promise<void> {
+    const connection = await RawConnection.open(request.url).catch(() => undefined);
     if (this.#aborted.signal.aborted) return connection?.terminate();
     if (connection !== undefined) {
       this.#open.add(connection);
       if (this.#attack.behaviour === "never reads") connection.pause();
-      connection.write(this.#bytes());
+      connection.write(this.#bytes(request));
     }
-    void this.#replace(connection);
+    void this.#replace(connection, request);
   }
 
-  async #replace(connection: RawConnection | undefined): Promise<void> {
+  async #replace(connection: RawConnection | undefined, request: AttackedRequest): Promise<void> {
     await connection?.closed;
     if (connection !== undefined) this.#open.delete(connection);
     await Bun.sleep(100);
-    if (!this.#aborted.signal.aborted) await this.#hold();
+    if (!this.#aborted.signal.aborted) await this.#hold(request);
   }
 
-  #bytes(): string {
-    const { url, method, path, headers, body, behaviour } = this.#attack;
+  #bytes({ url, method, path, headers, body }: AttackedRequest): string {
     const all = { Host: new URL(url).host, ...headers, "Content-Length": String(body.length) };
     const head = `${method} ${path} HTTP/1.1\r\n${Object.entries(all)
       .map(([name, value]) => `${name}: ${value}\r\n`)
       .join("")}`;
-    if (behaviour === "never reads") return `${head}\r\n${body}`.repeat(unreadRequests);
+    if (this.#attack.behaviour === "never reads") return `${head}\r\n${body}`.repeat(unreadRequests);
     // An incomplete body if the request has one, else an incomplete head.
     return body === "" ? head : `${head}\r\n${body.slice(0, -1)}`;
   }
 
-  async #flood(): Promise<void> {
-    const { url, method, path, headers, body } = this.#attack;
+  async #flood({ url, method, path, headers, body }: AttackedRequest): Promise<void> {
     while (!this.#aborted.signal.aborted) {
       await fetch(url + path, {
         method,

@@ -7,15 +7,14 @@ import { freshId } from "../../support/http.ts";
 import { parseBody } from "../../support/oracle.ts";
 import { rawAnswers } from "../../support/raw-connection.ts";
 import { bodyOf, createBytes, fill, type Outcome } from "./hostile-request.ts";
-import { HostileSession } from "./hostile-session.ts";
+import { HostileSession, sendsAll } from "./hostile-session.ts";
 import { NodeParser, type Understood } from "./node-parser.ts";
 import { isErrorCode, outcomesOf } from "./outcome.ts";
 
 /** The replacements of each byte: in `npm run hostile` all byte values. */
-const replacements: readonly ((byte: number) => number)[] =
-  process.env.PLANTSTORE_TEST_EXCHANGES === "all"
-    ? Array.from({ length: 256 }, (_, value) => () => value)
-    : [(byte) => byte ^ 0x01, (byte) => byte ^ 0x20, (byte) => byte | 0x80, () => 0x00, () => 0x0a];
+const replacements: readonly ((byte: number) => number)[] = sendsAll
+  ? Array.from({ length: 256 }, (_, value) => () => value)
+  : [(byte) => byte ^ 0x01, (byte) => byte ^ 0x20, (byte) => byte | 0x80, () => 0x00, () => 0x0a];
 
 const lineEndBytes = 2;
 

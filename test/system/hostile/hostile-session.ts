@@ -6,14 +6,28 @@ import { Load } from "../../support/load.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 import { HostileClient } from "./hostile-client.ts";
 
+/** `npm run hostile` sends every exchange; a run of all tests sends a part of those that are alike. */
+export const sendsAll = process.env.PLANTSTORE_TEST_EXCHANGES === "all";
+
+// Bun raises its own limit to the hard one.
+const hardLimit = Number((await Bun.$`sh -c "ulimit -Hn"`.text()).trim().replace("unlimited", "Infinity"));
+/** The number of descriptors that a process needs for other purposes. */
+const descriptorsBeside = 500;
+
+/** The number of idle connections that a test opens, each of which takes some descriptors of a process. */
+export function idleConnections(descriptorsOfEach: number): number {
+  const wanted = sendsAll ? 10_000 : 2_000;
+  return Math.min(wanted, Math.floor((hardLimit - descriptorsBeside) / descriptorsOfEach));
+}
+
 export interface Footprint {
   readonly residentBytes: number;
   readonly descriptors: number;
 }
 
-/** Of the server under any hostile requests. Measured: 75 to 150 MiB. */
+/** Exceeds the server's memory under any hostile requests, which is 75 to 150 MiB. */
 export const residentBytesMax = 192 * 2 ** 20;
-/** Connections of the well-behaved client and of this one, which come and go. */
+/** Allows for connections of the well-behaved client and of this one, which come and go. */
 const descriptorsSlack = 10;
 
 export const wellBehavedConnections = 2;

@@ -1,14 +1,13 @@
-// Every path of both listeners under 200 connections that never read, never complete a request, or send requests as
-// fast as they can: concurrent creates keep at least half of their rate, and memory stays bounded.
+// Every path of both listeners under connections that never read, never complete a request, or send
+// requests as fast as they can: concurrent creates keep at least half of their rate, and memory
+// stays bounded.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { appendFileSync } from "node:fs";
 import { ConsoleClient } from "../../support/console.ts";
 import { plantJson, post } from "../../support/http.ts";
-import { type Attack, type Behaviour, behaviours } from "./attacker.ts";
-import { HostileSession } from "./hostile-session.ts";
+import { type Attack, type AttackedRequest, type Behaviour, behaviours } from "./attacker.ts";
+import { HostileSession, sendsAll } from "./hostile-session.ts";
 
-const connections = 200;
 /** The minimum fraction of the rate without the attack, which is measured in alternate phases. */
 const paceMin = 0.5;
 const residentBytesMoreMax = 128 * 2 ** 20;
@@ -119,39 +118,49 @@ beforeAll(async () => {
 test.each(paths.map((path) => [nameOf(path), path] as const))(
   "%s is answered as its row means",
   async (_, path) => {
-    const { url, method, path: target, headers, body } = await attackOf(path, "floods");
+    const { url, method, path: target, headers, body } = await requestOf(path);
     const { status } = await fetch(url + target, { method, headers, ...(body === "" ? {} : { body }) });
     expect(status).toBe(path.status ?? 200);
   },
 );
 
-describe.each(paths.map((path) => [nameOf(path), path] as const))("%s", (name, path) => {
-  /** Without an attack, just before: all attacks on a path are compared with it. */
-  let calmMs: number;
-  beforeAll(async () => {
-    calmMs = await phaseMs();
-  });
+/** The rows that are attacked together, and how. */
+const attacks: readonly (readonly [
+  name: string,
+  paths: readonly Path[],
+  behaviours: readonly Behaviour[],
+])[] = sendsAll
+  ? paths.map((path) => [nameOf(path), [path], behaviours])
+  : [
+      ["all at once", paths, ["never reads", "never finishes"]],
+      ...paths.map((path) => [nameOf(path), [path], ["floods"]] as const),
+    ];
 
+describe.each(attacks)("%s", (_, attacked, behaviours) => {
   test.each(behaviours)(
     "creates continue and memory is bounded under connections of which each %s",
     async (behaviour) => {
+      const attack: Attack = {
+        requests: await Promise.all(attacked.map(requestOf)),
+        behaviour,
+        connections: attacked.length === 1 ? 200 : 30,
+      };
+      let calmMs = await phaseMs();
       const residentBytes = await residentBytesNow();
-      const found: { pace: number; more: number }[] = [];
+      const paces: number[] = [];
       for (;;) {
-        await tellAttacker(await attackOf(path, behaviour));
+        await tellAttacker(attack);
         const attackedMs = await phaseMs();
         const more = (await residentBytesNow()) - residentBytes;
         await tellAttacker("stop");
-        found.push({ pace: calmMs / attackedMs, more });
         expect(more).toBeLessThan(residentBytesMoreMax);
         // The last requests of the attacker have ended by then.
         await session.load.acknowledgedMore(5);
-        if (calmMs / attackedMs >= paceMin || found.length === roundsMax) break;
+        paces.push(calmMs / attackedMs);
+        if (calmMs / attackedMs >= paceMin || paces.length === roundsMax) break;
         calmMs = await phaseMs();
       }
-      const best = Math.max(...found.map(({ pace }) => pace));
-      noteFigures([name, behaviour, best, Math.max(...found.map(({ more }) => more))]);
-      expect(best).toBeGreaterThanOrEqual(paceMin);
+      expect(Math.max(...paces)).toBeGreaterThanOrEqual(paceMin);
     },
     60_000,
   );
@@ -167,7 +176,7 @@ function nameOf({ request, note }: Path): string {
   return note === undefined ? request : `${request} (${note})`;
 }
 
-async function attackOf({ request, headers = {}, body = "" }: Path, behaviour: Behaviour): Promise<Attack> {
+async function requestOf({ request, headers = {}, body = "" }: Path): Promise<AttackedRequest> {
   const filled = (text: string) => text.replace(/\$[A-Z]+/, (name) => values.get(name) ?? name);
   const [listener, method = "", path = ""] = request.split(" ");
   return {
@@ -176,8 +185,6 @@ async function attackOf({ request, headers = {}, body = "" }: Path, behaviour: B
     path: filled(path),
     headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, filled(value)])),
     body: filled(body),
-    behaviour,
-    connections,
   };
 }
 
@@ -197,10 +204,4 @@ async function phaseMs(): Promise<number> {
 /** Not from /metrics, which is attacked as well. */
 async function residentBytesNow(): Promise<number> {
   return Number(await Bun.$`ps -o rss= -p ${session.server.pid}`.text()) * 1_024;
-}
-
-/** For the table of docs/reliability.md. */
-function noteFigures(figures: readonly (string | number)[]): void {
-  const file = process.env.PLANTSTORE_TEST_FIGURES;
-  if (file !== undefined) appendFileSync(file, `${JSON.stringify(figures)}\n`);
 }

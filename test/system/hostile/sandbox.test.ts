@@ -1,4 +1,5 @@
-// A sandbox under hostile clients: the pipe allows and rejects what the server does, and its memory is bounded.
+// A sandbox under hostile clients: the pipe allows and rejects what the server does, and its memory
+// is bounded.
 
 import { expect, test } from "bun:test";
 import { eventually } from "../../support/eventually.ts";
@@ -11,6 +12,7 @@ import { badBodies } from "./bodies.ts";
 import { framing } from "./framing.ts";
 import { heads } from "./heads.ts";
 import { HostileClient } from "./hostile-client.ts";
+import { idleConnections } from "./hostile-session.ts";
 
 const MiB = 2 ** 20;
 
@@ -54,10 +56,8 @@ test("the corpus of hostile requests has the outcomes that it has without a pipe
   expect((await requestPage(sandbox)).requests.length).toBeGreaterThan(50);
 }, 120_000);
 
-// Bun raises its own limit to the hard one.
-const hardLimit = Number((await Bun.$`sh -c "ulimit -Hn"`.text()).trim().replace("unlimited", "Infinity"));
-/** Three descriptors for each in the sandbox, and the one of the client is in this process. */
-const idleCount = Math.min(10_000, Math.floor((hardLimit - 500) / 3));
+/** The sandbox has three descriptors for each. */
+const idleCount = idleConnections(3);
 
 test(`${idleCount} idle connections are held and released, and other clients are not affected`, async () => {
   await using sandbox = await RunningSandbox.start({ args: ["--connections-max", "20000"] });
@@ -81,7 +81,8 @@ test(`${idleCount} idle connections are held and released, and other clients are
   await expectServes(sandbox);
 }, 120_000);
 
-test("past connectionsMax the connections of the pipe are closed with those of the server", async () => {
+// Most of their time is waits for limits.
+test.concurrent("past connectionsMax the connections of the pipe are closed with those of the server", async () => {
   await using sandbox = await RunningSandbox.start({ args: ["--connections-max", "20"] });
   const before = await descriptors(sandbox);
   const silent = await Promise.all(Array.from({ length: 200 }, () => RawConnection.open(sandbox.url)));
@@ -91,7 +92,7 @@ test("past connectionsMax the connections of the pipe are closed with those of t
   await expectServes(sandbox);
 }, 60_000);
 
-test("heads that never end are closed as the server closes them, a megabyte of fields at once", async () => {
+test.concurrent("heads that never end are closed as the server closes them, a megabyte of fields at once", async () => {
   await using sandbox = await RunningSandbox.start();
   const slow = await Promise.all(
     Array.from({ length: 50 }, async () => {
@@ -120,7 +121,7 @@ test("heads that never end are closed as the server closes them, a megabyte of f
   await expectServes(sandbox);
 }, 60_000);
 
-test("responses that are not read, and bodies that do not end, take bounded memory", async () => {
+test.concurrent("responses that are not read, and bodies that do not end, take bounded memory", async () => {
   await using sandbox = await RunningSandbox.start();
   const before = await descriptors(sandbox);
   const greedy = await Promise.all(Array.from({ length: 20 }, () => RawConnection.open(sandbox.url)));
@@ -143,7 +144,7 @@ test("responses that are not read, and bodies that do not end, take bounded memo
   await expectServes(sandbox);
 }, 60_000);
 
-test("a log that is full, and a stream that is not read, take bounded memory", async () => {
+test.concurrent("a log that is full, and a stream that is not read, take bounded memory", async () => {
   await using sandbox = await RunningSandbox.start();
   const unread = await fetch(`${sandbox.controlUrl}/requests/stream?after=0`);
   const name = "x".repeat(200_000);
@@ -155,7 +156,7 @@ test("a log that is full, and a stream that is not read, take bounded memory", a
   await unread.body?.cancel();
 }, 60_000);
 
-test("clients that reset their connections, resets of the sandbox and changing rules, all at once", async () => {
+test.concurrent("clients that reset their connections, resets of the sandbox and changing rules, all at once", async () => {
   await using sandbox = await RunningSandbox.start();
   const random = new Random(3);
   const before = await descriptors(sandbox);
