@@ -18,6 +18,7 @@ const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   get: async () => (await import("./get.ts")).getCommand(),
   update: async () => (await import("./update.ts")).updateCommand(),
   delete: async () => (await import("./delete.ts")).deleteCommand(),
+  history: async () => (await import("./history.ts")).historyCommand(),
   export: async () => (await import("./export.ts")).exportCommand(),
   import: async () => (await import("./import.ts")).importCommand(),
   stats: async () => (await import("./stats.ts")).statsCommand(),

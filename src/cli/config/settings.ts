@@ -395,6 +395,34 @@ const commandSettings = {
     description: "remove the tag of the plant",
     parse: parseSwitch,
   },
+  historySince: {
+    flag: "--since <duration>",
+    description: "print only the edits of so long, such as 1d, 12h",
+    parse: parseDuration,
+  },
+  historyUndo: {
+    flag: "--undo <run>",
+    description: "undo the edits of this run",
+    parse: parseText,
+  },
+  importUpdate: {
+    flag: "--update",
+    default: "off",
+    description: "replace stored plants that differ, after a dry run and a question",
+    parse: parseSwitch,
+  },
+  dryRun: {
+    flag: "--dry-run",
+    default: "off",
+    description: "only print what an import would do",
+    parse: parseSwitch,
+  },
+  yes: {
+    flag: "--yes",
+    default: "off",
+    description: "replace without a dry run and a question",
+    parse: parseSwitch,
+  },
   sandboxToken: {
     flag: "--token <token>",
     default: "sandbox",

@@ -1,0 +1,27 @@
+// One line about how a plant changed.
+
+import { type Plant, textFields, toPlant } from "../core/contract/plant.ts";
+
+/** Characters of each value that are shown. */
+const shownMax = 60;
+
+/** Such as `tag "tree" → none`, or `deleted {"name":"Ficus"}`. */
+export function describeChange(before: Plant | undefined, after: Plant | undefined): string {
+  if (before === undefined || after === undefined) {
+    const plant = before ?? after;
+    const json = plant === undefined ? "" : JSON.stringify(toPlant(plant));
+    return `${after === undefined ? "deleted" : "restored"} ${shorten(json)}`;
+  }
+  return textFields
+    .filter((field) => before[field] !== after[field])
+    .map((field) => `${field} ${show(before[field])} → ${show(after[field])}`)
+    .join(", ");
+}
+
+function show(value: unknown): string {
+  return value === undefined ? "none" : shorten(JSON.stringify(value));
+}
+
+function shorten(text: string): string {
+  return text.length <= shownMax ? text : `${Array.from(text).slice(0, shownMax).join("")}…`;
+}

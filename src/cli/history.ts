@@ -1,0 +1,128 @@
+// plantstore history: lists the edits of plants, and undoes those of a run.
+
+import { Command } from "commander";
+import { newPlantJson } from "../core/contract/plant.ts";
+import { OperatorError } from "../core/operator-error.ts";
+import type { SqlConnection } from "../core/store/sql-connection.ts";
+import {
+  type Editor,
+  type HistoryCursor,
+  type HistoryEntry,
+  type HistoryFilter,
+  listEdits,
+  pruneHistory,
+  undoRun,
+} from "../operations/edits.ts";
+import { withSettings } from "./config/command-options.ts";
+import type { Config } from "./config/resolve.ts";
+import { describeChange } from "./describe-change.ts";
+import { commandEditor } from "./edit-plants.ts";
+import { parseIdArgument } from "./id-argument.ts";
+import { formatTable, outputError, printError, printStored } from "./output.ts";
+import { withStore } from "./with-store.ts";
+
+const settingNames = ["historySince", "historyUndo", "json", "database"] as const;
+
+/** The exit code of an undo that left some plants as they are. */
+const someLeftExitCode = 3;
+
+/** Ids of plants that an undo left which are printed. */
+const printedIdsMax = 10;
+
+export function historyCommand(): Command {
+  const command = new Command("history")
+    .description("print who changed or deleted which plants, the latest first; or undo that")
+    .argument("[id]", "only the edits of the plant with this id")
+    .addHelpText(
+      "after",
+      `
+Edits of one command, or of one click in the console, are a run. --undo RUN brings
+back what its plants were; with an id, that plant alone. A plant that has changed
+since is left as it is, and the exit code is 3. An undo is a run itself. Creates
+are no edits: plants that an import created stay.`,
+    );
+  return withSettings(command, settingNames, async (config, text?: string) => {
+    const id = text === undefined ? undefined : parseIdArgument(text);
+    if (config.historyUndo === undefined) await printHistory(config, id);
+    else await undo(config.database, config.historyUndo, id);
+  });
+}
+
+async function printHistory(
+  { historySince, json, database }: Config<(typeof settingNames)[number]>,
+  id: bigint | undefined,
+): Promise<void> {
+  const since = historySince === undefined ? undefined : Date.now() - historySince;
+  await withStore(database, "existing", async (store) => {
+    const sql = await store.openSql("read");
+    try {
+      await printStored(historyLines(sql, { id, since }, json));
+    } catch (error) {
+      throw outputError(error, "standard output", "try again");
+    } finally {
+      await sql.close();
+    }
+  });
+}
+
+async function* historyLines(
+  sql: SqlConnection,
+  filter: HistoryFilter,
+  isJson: boolean,
+): AsyncGenerator<string> {
+  let after: HistoryCursor | undefined;
+  do {
+    const entries = await listEdits(sql, { ...filter, after });
+    const header = after === undefined && !isJson ? [["WHEN", "RUN", "PLANT", "WHO", "WHAT"]] : [];
+    const lines = isJson ? entries.map(entryJson) : formatTable([...header, ...entries.map(entryCells)]);
+    yield lines.map((line) => `${line}\n`).join("");
+    after = entries.at(-1);
+  } while (after !== undefined);
+}
+
+function entryCells({ run, id, editedAt, editor, before, after }: HistoryEntry): string[] {
+  return [
+    new Date(editedAt).toISOString(),
+    run,
+    String(id),
+    describeEditor(editor),
+    describeChange(before, after),
+  ];
+}
+
+function describeEditor({ by, client, uid, user, sudoUser }: Editor): string {
+  if (by === "console") return client === undefined ? "console" : `console, ${client}`;
+  const name = user === `uid ${uid}` ? user : `${user} (uid ${uid})`;
+  return sudoUser === undefined ? name : `${name}, sudo by ${sudoUser}`;
+}
+
+/** Plants are bodies of the public operation, their ids exact to the last digit. */
+function entryJson({ run, id, editedAt, editor, before, after }: HistoryEntry): string {
+  const edit = JSON.stringify({ run, editedAt: new Date(editedAt).toISOString(), editor });
+  const [was, became] = [before, after].map((plant) => (plant === undefined ? "null" : newPlantJson(plant)));
+  return `${edit.slice(0, -1)},"id":${id},"before":${was},"after":${became}}`;
+}
+
+async function undo(database: string, run: string, id: bigint | undefined): Promise<void> {
+  const result = await withStore(database, "writable", async (store) => {
+    const sql = await store.openSql("read");
+    try {
+      return await undoRun(store, sql, commandEditor(), { run, id });
+    } finally {
+      await sql.close();
+      await pruneHistory(store, Date.now());
+    }
+  });
+  if (result.found === 0)
+    throw new OperatorError(
+      `the history has no run ${run}${id === undefined ? "" : ` with the plant ${id}`}; "plantstore history" lists the runs`,
+    );
+  const { undone, unchanged, left } = result;
+  printError(
+    `${undone.toLocaleString("en")} undone, ${unchanged.toLocaleString("en")} already as before, ${left.length.toLocaleString("en")} changed since and left as they are${undone === 0 ? "" : `; the run of this undo is ${result.run}`}`,
+  );
+  if (left.length === 0) return;
+  const more = left.length > printedIdsMax ? ` and ${left.length - printedIdsMax} more` : "";
+  printError(`Left: ${left.slice(0, printedIdsMax).join(", ")}${more}.`);
+  process.exitCode = someLeftExitCode;
+}

@@ -1,0 +1,204 @@
+// The history of edits, and their undo, on every engine.
+
+import { describe, expect, test } from "bun:test";
+import type { NewPlant } from "../../../src/core/contract/plant.ts";
+import { openServerStore } from "../../../src/core/store/open-store.ts";
+import { type PlantStore, toEntries } from "../../../src/core/store/plant-store.ts";
+import type { SqlConnection } from "../../../src/core/store/sql-connection.ts";
+import {
+  type Editor,
+  EditRun,
+  type HistoryFilter,
+  listEdits,
+  pruneHistory,
+  storedPlants,
+  undoRun,
+} from "../../../src/operations/edits.ts";
+import { engines } from "../../support/engines.ts";
+import { exported } from "../../support/stored-plants.ts";
+
+function unexpected(reason: unknown): never {
+  throw new Error(`The store failed: ${reason}`);
+}
+
+const events = { onUnavailable: unexpected, onDegraded: unexpected, onFailed: unexpected };
+
+const ada: Editor = { by: "command", uid: 1000, user: "ada", sudoUser: "bob" };
+const maxId = 2n ** 63n - 1n;
+
+interface OpenStore {
+  readonly store: PlantStore;
+  readonly sql: SqlConnection;
+  readonly database: string;
+}
+
+for (const engine of engines) {
+  describe(engine.name, () => {
+    /** Runs a test on an open store with these plants. */
+    async function withPlants(plants: readonly NewPlant[], use: (open: OpenStore) => Promise<void>) {
+      await using place = await engine.createTestStore();
+      const { database } = place;
+      const store = await openServerStore(database, "create", events);
+      const sql = await store.openSql("read");
+      try {
+        await store.create(toEntries(plants, await store.tokens.creatorKey("ci")));
+        await use({ store, sql, database });
+      } finally {
+        await sql.close();
+        await store.close();
+      }
+    }
+
+    const ficus = { id: -7n, name: "Ficus 🌿", tag: "" };
+    const aloe = { id: maxId, name: 'Aloe "vera"' };
+
+    test("an edit and a deletion are recorded with who made them, and creates are not", async () => {
+      await withPlants([ficus, aloe], async ({ store, sql }) => {
+        const startedAt = Date.now();
+        const run = new EditRun(store, ada);
+        const renamed = { id: -7n, name: "Ficus", tag: "tree" };
+        expect(
+          await run.edit([
+            { id: maxId, expected: aloe, replacement: undefined },
+            { id: 5n, expected: aloe, replacement: undefined },
+            { id: -7n, expected: aloe, replacement: undefined },
+            { id: -7n, expected: ficus, replacement: renamed },
+          ]),
+        ).toEqual(["done", "missing", "changed", "done"]);
+        const entries = await listEdits(sql, {});
+        expect(entries).toMatchObject([
+          { run: run.id, id: -7n, editor: ada, before: ficus, after: renamed },
+          { run: run.id, id: maxId, editor: ada, before: aloe, after: undefined },
+        ]);
+        for (const { editedAt } of entries) expect(editedAt).toBeWithin(startedAt, Date.now() + 1);
+        await new EditRun(store, { by: "console", client: "::1" }).edit([
+          { id: -7n, expected: renamed, replacement: ficus },
+        ]);
+        const listed = async (filter: HistoryFilter, max?: number) =>
+          (await listEdits(sql, filter, max)).map(({ id, after }) => [id, after?.name]);
+        expect(await listed({ id: -7n })).toEqual([
+          [-7n, ficus.name],
+          [-7n, "Ficus"],
+        ]);
+        expect(await listed({ run: run.id })).toHaveLength(2);
+        expect(await listed({ since: Date.now() + 1 })).toEqual([]);
+        const all = await listEdits(sql, {});
+        const paged = [];
+        for (let after = undefined as (typeof all)[number] | undefined; ; ) {
+          const [entry] = await listEdits(sql, { after }, 1);
+          if (entry === undefined) break;
+          paged.push(entry);
+          after = entry;
+        }
+        expect(paged).toEqual(all);
+      });
+    });
+
+    test("an undo brings back what was changed and deleted, with its creation, and can be undone", async () => {
+      await withPlants([ficus, aloe], async ({ store, sql, database }) => {
+        const before = await exported(database);
+        const creationOf = (id: bigint) =>
+          sql.query("SELECT created_at, creator FROM plants WHERE id = $1", [id]);
+        const creation = await creationOf(maxId);
+        const run = new EditRun(store, ada);
+        // A plant that is edited twice in a run.
+        await run.edit([
+          { id: -7n, expected: ficus, replacement: { name: "1" } },
+          { id: -7n, expected: { name: "1" }, replacement: { name: "2", tag: "x" } },
+          { id: maxId, expected: aloe, replacement: undefined },
+        ]);
+        const after = await exported(database);
+        const undo = await undoRun(store, sql, ada, { run: run.id });
+        expect(undo).toMatchObject({ found: 3, undone: 3, unchanged: 0, left: [] });
+        expect(await exported(database)).toBe(before);
+        expect(await creationOf(maxId)).toEqual(creation);
+        const twice = await undoRun(store, sql, ada, { run: run.id });
+        expect(twice).toMatchObject({ found: 3, undone: 0 });
+        expect(await exported(database)).toBe(before);
+        expect(await undoRun(store, sql, ada, { run: undo.run })).toMatchObject({ undone: 3, left: [] });
+        expect(await exported(database)).toBe(after);
+        expect(await undoRun(store, sql, ada, { run: "none" })).toMatchObject({ found: 0, undone: 0 });
+      });
+    });
+
+    test("an undo leaves plants that have changed since, or were created again", async () => {
+      const plants = [1n, 2n, 3n, 4n].map((id) => ({ id, name: `Rosa ${id}` }));
+      await withPlants(plants, async ({ store, sql }) => {
+        const run = new EditRun(store, ada);
+        await run.edit(plants.map(({ id, ...expected }) => ({ id, expected, replacement: undefined })));
+        await store.create(toEntries([{ id: 2n, name: "another" }]));
+        await store.create(toEntries([{ id: 3n, name: "Rosa 3" }]));
+        const one = await undoRun(store, sql, ada, { run: run.id, id: 4n });
+        expect(one).toMatchObject({ found: 1, undone: 1, left: [] });
+        expect(await undoRun(store, sql, ada, { run: run.id })).toMatchObject({
+          found: 4,
+          undone: 1,
+          unchanged: 2,
+          left: [2n],
+        });
+        const stored = await storedPlants(sql, [1n, 2n, 3n, 4n, 5n]);
+        expect([...stored.values()].map(({ name }) => name).toSorted()).toEqual([
+          "Rosa 1",
+          "Rosa 3",
+          "Rosa 4",
+          "another",
+        ]);
+      });
+    });
+
+    test("of two edits of one plant at once one is made, and recorded", async () => {
+      await withPlants([ficus], async ({ store, sql }) => {
+        const outcomes = await Promise.all(
+          ["one", "other"].map((name) =>
+            new EditRun(store, ada).edit([{ id: -7n, expected: ficus, replacement: { name } }]),
+          ),
+        );
+        expect(outcomes.flat().toSorted()).toEqual(["changed", "done"]);
+        const [entry, ...more] = await listEdits(sql, {});
+        expect(more).toEqual([]);
+        expect((await storedPlants(sql, [-7n])).get(-7n)).toEqual(entry?.after as NewPlant);
+      });
+    });
+
+    test("a run of thousands of edits is listed by pages and undone as a whole", async () => {
+      const plants = Array.from({ length: 1_201 }, (_, index) => ({ id: BigInt(index), name: "a" }));
+      await withPlants(plants, async ({ store, sql, database }) => {
+        const before = await exported(database);
+        const run = new EditRun(store, ada);
+        const edits = plants.map(({ id }) => ({ id, expected: { name: "a" }, replacement: { name: "b" } }));
+        expect(new Set(await run.edit(edits))).toEqual(new Set(["done"]));
+        expect(await undoRun(store, sql, ada, { run: run.id })).toMatchObject({
+          found: 1_201,
+          undone: 1_201,
+        });
+        expect(await exported(database)).toBe(before);
+      });
+    });
+
+    test("entries that are older than a year are removed, and the others kept", async () => {
+      await withPlants([ficus], async ({ store, sql }) => {
+        await new EditRun(store, ada).edit([{ id: -7n, expected: ficus, replacement: undefined }]);
+        const write = await store.openSql("write");
+        const day = 24 * 3_600_000;
+        const rows = Array.from(
+          { length: 2_500 },
+          (_, index) => `('old', ${index}, 1, ${Date.now() - 366 * day + (index % 700)}, '{}')`,
+        );
+        await write.query(
+          `INSERT INTO edits (run, seq, plant_id, edited_at, editor) VALUES ${rows.join(", ")}`,
+        );
+        await write.query(
+          "INSERT INTO edits (run, seq, plant_id, edited_at, editor) VALUES ('kept', 0, 1, $1, '{}')",
+          [Date.now() - 364 * day],
+        );
+        await write.close();
+        await pruneHistory(store, Date.now());
+        const kept = await sql.query<{ run: string }>("SELECT run FROM edits ORDER BY edited_at");
+        expect(kept.map(({ run }) => run)).toEqual(["kept", expect.any(String)]);
+        // Nothing is left to remove.
+        await pruneHistory(store, Date.now());
+        expect(await sql.query("SELECT 1 FROM edits")).toHaveLength(2);
+      });
+    });
+  });
+}
