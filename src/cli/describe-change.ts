@@ -1,6 +1,7 @@
 // One line about how a plant changed.
 
-import { type Plant, textFields, toPlant } from "../core/contract/plant.ts";
+import { fieldNames } from "../core/contract/fields.ts";
+import { type Plant, toPlant } from "../core/contract/plant.ts";
 
 /** Characters of each value that are shown. */
 const shownMax = 60;
@@ -12,7 +13,7 @@ export function describeChange(before: Plant | undefined, after: Plant | undefin
     const json = plant === undefined ? "" : JSON.stringify(toPlant(plant));
     return `${after === undefined ? "deleted" : "restored"} ${shorten(json)}`;
   }
-  return textFields
+  return fieldNames
     .filter((field) => before[field] !== after[field])
     .map((field) => `${field} ${show(before[field])} → ${show(after[field])}`)
     .join(", ");
