@@ -1,7 +1,7 @@
 // Outcomes that a sandbox forces on requests, in place of or beside what the server does: errors, examples, delays, closed
 // connections, responses of the wrong length, and slow ones.
 
-import { type ErrorCode, errorRegistry, statusOf } from "../core/contract/errors.ts";
+import { type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
 import { openapi } from "../core/contract/plant.ts";
 
 export interface Outcome {
@@ -55,11 +55,6 @@ export const errorCodes: ReadonlyMap<number, ErrorCode> = new Map(
   Object.entries(errorRegistry).map(([code, { error }]) => [error, code as ErrorCode]),
 );
 
-/** The error with a five-digit code, or the first of the registry with an HTTP status. */
-export function findError(code: number): ErrorCode | undefined {
-  return errorCodes.get(code) ?? [...errorCodes.values()].find((each) => statusOf(each) === code);
-}
-
 interface DescribedResponse {
   readonly $ref?: string;
   readonly content?: {
@@ -92,6 +87,11 @@ export const examples: ReadonlyMap<string, Example> = new Map(
     ),
   ),
 );
+
+/** The error with a five-digit code, or that of the first example of a status, which mock servers send, too. */
+export function findError(code: number): ErrorCode | undefined {
+  return errorCodes.get(code) ?? [...examples.values()].find(({ status }) => status === code)?.error;
+}
 
 /** The first example of an error. */
 export function exampleOf(code: ErrorCode): Example | undefined {

@@ -57,11 +57,11 @@ function parse(field: string): PreferredOutcome {
   return parsed;
 }
 
-test("a status means the first error of the registry with it, five digits mean that error, other statuses themselves", () => {
+test("a status means the error of its first example, five digits mean that error, other statuses themselves", () => {
   const errorOf = (field: string) => parse(field).outcome.error;
   for (const [code, { error }] of Object.entries(errorRegistry))
     expect(errorOf(`code=${error}`)).toBe(code as never);
-  expect(errorOf("code=400")).toBe("badRequest");
+  expect(errorOf("code=400")).toBe("invalidPlant");
   expect(errorOf("code=401")).toBe("missingToken");
   expect(errorOf("code=503")).toBe("unavailable");
   for (const status of [418, 431, 502, 504, 505])
