@@ -31,25 +31,3 @@ export function codeBlocks(markdown: string): CodeBlock[] {
   }
   return blocks;
 }
-
-/** The code of one section of a document. */
-export interface DocumentedCode {
-  /** The files, by the names in their first lines: comments that are a name and nothing else. */
-  readonly files: ReadonlyMap<string, string>;
-  /** The blocks of commands. */
-  readonly commands: readonly string[];
-}
-
-/** The code of the sections that have files, by their headings. */
-export function documentedCode(markdown: string): ReadonlyMap<string, DocumentedCode> {
-  const sections = Map.groupBy(codeBlocks(markdown), ({ heading }) => heading);
-  const codes = [...sections].map(([heading, blocks]) => {
-    const files = blocks.flatMap(({ text }) => {
-      const [, name] = /^(?:\/\/|#) (\S+\.\w+)\n/.exec(text) ?? [];
-      return name === undefined ? [] : [[name, text] as const];
-    });
-    const commands = blocks.filter(({ language }) => language === "sh").map(({ text }) => text.trim());
-    return [heading, { files: new Map(files), commands }] as const;
-  });
-  return new Map(codes.filter(([, { files }]) => files.size > 0));
-}

@@ -1,27 +1,26 @@
-// plantstore/sandbox as a user gets it: packed by npm, installed into an empty project, under each test runner of
-// docs/sandbox-in-tests.md, whose examples are run as they stand there and checked by tsc.
+// plantstore/sandbox as a user gets it: packed by npm, installed into an empty project, under each
+// test runner of docs/sandbox-in-tests.md, whose examples are run as they are and checked by tsc.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { documentedCode } from "../../support/markdown.ts";
 import { npmEnvironment, packServer, succeed } from "../../support/npm-packages.ts";
 import { Output } from "../../support/output.ts";
 import { sessionEnd, sessionOf } from "../../support/processes.ts";
 import { programPath } from "../../support/programs.ts";
+import { exampleOf, sandboxExamples, sandboxPage } from "../../support/sandbox-examples.ts";
 import { collectResult, TemporaryFolder } from "../../support/server.ts";
 import { newerNodes } from "./newer-nodes.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
-const page = await Bun.file(join(root, "docs/sandbox-in-tests.md")).text();
 
-/** The test runners by the headings of the page, and what each prints when two tests have passed. */
+/** The test runners by their names on the page, and what each prints when all tests have passed. */
 const runners = {
-  Bun: / 2 pass\n 0 fail/,
-  "Node's test runner": /^(?:#|ℹ) pass 2\n/m,
-  Vitest: /Tests +2 passed \(2\)/,
-  Jest: /Tests: +2 passed, 2 total/,
-  "Playwright Test": /^ +2 passed/m,
+  Bun: / 4 pass\n 0 fail/,
+  "Node's test runner": /^(?:#|ℹ) pass 4\n/m,
+  Vitest: /Tests +3 passed \(3\)/,
+  Jest: /Tests: +4 passed, 4 total/,
+  "Playwright Test": /^ +3 passed/m,
 } as const;
 const packages = ["vitest@4.1.12", "jest@30.5.2", "@playwright/test@1.65.1", "@types/bun@1.4.4"];
 
@@ -50,22 +49,22 @@ if (
 
 suite(`plantstore/sandbox${missing === undefined ? "" : " (skipped: npm could not download the test runners)"}`, () => {
   beforeAll(() => {
-    for (const heading of Object.keys(runners)) {
-      mkdirSync(folderOf(heading));
-      writeFileSync(join(folderOf(heading), "package.json"), "{}");
-      for (const [name, code] of filesOf(heading)) writeFileSync(join(folderOf(heading), name), code);
+    for (const name of Object.keys(runners)) {
+      exampleOf(name).copyTo(folderOf(name));
+      writeFileSync(join(folderOf(name), "package.json"), "{}");
     }
   });
 
   test("the page has an example for each test runner", () => {
-    const headings = [...documentedCode(page).keys()];
-    expect(headings.slice(0, Object.keys(runners).length)).toEqual(Object.keys(runners));
+    const names = sandboxExamples.map(({ name }) => name);
+    expect(names.slice(0, Object.keys(runners).length)).toEqual(Object.keys(runners));
+    expect(sandboxPage).toContain(exampleOf("Vitest").read("plants.test.ts"));
   });
 
   test.each(Object.entries(runners))(
     "%s runs the documented example with the documented command",
-    async (heading, passed) => {
-      expect(await runExample(heading)).toMatch(passed);
+    async (name, passed) => {
+      expect(await runExample(name)).toMatch(passed);
     },
     60_000,
   );
@@ -74,8 +73,8 @@ suite(`plantstore/sandbox${missing === undefined ? "" : " (skipped: npm could no
     const runs = path === undefined ? test.skip : test;
     const reason = path === undefined ? " (skipped: npm could not download it)" : "";
     runs(`the example for Node's test runner passes on ${name}${reason}`, async () => {
-      const heading = "Node's test runner";
-      expect(await runExample(heading, dirname(path ?? ""))).toMatch(runners[heading]);
+      const runner = "Node's test runner";
+      expect(await runExample(runner, dirname(path ?? ""))).toMatch(runners[runner]);
     });
   }
 
@@ -88,8 +87,8 @@ suite(`plantstore/sandbox${missing === undefined ? "" : " (skipped: npm could no
         // The declarations of the test runners need further libraries.
         skipLibCheck: true,
       };
-      const files = Object.keys(runners).flatMap((heading) =>
-        [...filesOf(heading).keys()].map((name) => join(folderOf(heading), name)),
+      const files = Object.keys(runners).flatMap((runner) =>
+        exampleOf(runner).files.map((name) => join(folderOf(runner), name)),
       );
       const typeScript = files.filter((file) => file.endsWith(".ts"));
       expect(typeScript).toHaveLength(3);
@@ -175,22 +174,17 @@ suite(`plantstore/sandbox${missing === undefined ? "" : " (skipped: npm could no
 });
 
 /** The folder of a test runner's example. */
-function folderOf(heading: string): string {
-  return join(project, heading.replaceAll(/\W/g, ""));
-}
-
-function filesOf(heading: string): ReadonlyMap<string, string> {
-  return documentedCode(page).get(heading)?.files ?? new Map();
+function folderOf(runner: string): string {
+  return join(project, runner.replaceAll(/\W/g, ""));
 }
 
 /** Runs an example with the documented command, and returns what was printed. Throws if it fails. */
-async function runExample(heading: string, ...path: readonly string[]): Promise<string> {
-  const [command = "", ...others] = documentedCode(page).get(heading)?.commands ?? [];
-  expect(others).toEqual([]);
+async function runExample(runner: string, ...path: readonly string[]): Promise<string> {
+  const { command = "" } = exampleOf(runner);
   const { PATH, ...env } = environment();
   const { exitCode, stdout, stderr } = await collectResult(
     Bun.spawn(["sh", "-ec", command], {
-      cwd: folderOf(heading),
+      cwd: folderOf(runner),
       env: { ...env, PATH: [...path, PATH].join(":") },
       stdin: "ignore",
       stdout: "pipe",

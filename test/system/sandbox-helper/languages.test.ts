@@ -1,16 +1,15 @@
-// The examples of docs/sandbox-in-tests.md for other languages, run as they stand there: pytest, go test and JUnit. Skipped where a
-// toolchain is missing or its registry cannot be reached. Those in JavaScript are in test/system/package.
+// The examples of docs/sandbox-in-tests.md for other languages: pytest, go test and JUnit. Skipped
+// where a toolchain is missing or its registry cannot be reached. Those in JavaScript are in
+// test/system/package.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { documentedCode } from "../../support/markdown.ts";
 import { sessionEnd } from "../../support/processes.ts";
 import { pathOf } from "../../support/programs.ts";
+import { exampleOf, sandboxExamples } from "../../support/sandbox-examples.ts";
 import { type CommandResult, collectResult, plantstore, TemporaryFolder } from "../../support/server.ts";
 
-const page = await Bun.file(new URL("../../../docs/sandbox-in-tests.md", import.meta.url)).text();
-const documented = documentedCode(page);
 const folder = new TemporaryFolder();
 afterAll(() => folder[Symbol.dispose]());
 
@@ -76,11 +75,9 @@ async function withoutJunit(): Promise<string | undefined> {
 
 interface Language {
   readonly missing: string | undefined;
-  /** The files beside those of the page. */
-  readonly files?: Readonly<Record<string, string>>;
   /** The command, where the page has none. */
   readonly command?: string;
-  /** What is printed when two tests have passed. */
+  /** What is printed when three tests have passed. */
   readonly passed: RegExp;
   /** A change of the example that makes a test fail: the sandbox is really asked. */
   readonly mistake: readonly [file: string, text: string, replacement: string];
@@ -90,48 +87,45 @@ const [missingPytest, missingJunit] = await Promise.all([withoutPytest(), withou
 const languages: Readonly<Record<string, Language>> = {
   pytest: {
     missing: missingPytest,
-    passed: /^=+ 2 passed in /m,
+    passed: /^=+ 3 passed in /m,
     mistake: ["test_plants.py", "== [plant]", "== []"],
   },
   "go test": {
     missing: pathOf("go") === null ? "install golang-go" : undefined,
-    files: { "go.mod": "module example.com/plants\n\ngo 1.21\n" },
     passed: /^ok\s+example\.com\/plants/m,
     mistake: ["plants_test.go", "plant{9007199254740993,", "plant{9007199254740992,"],
   },
-  JUnit: {
+  "JUnit 5": {
     missing: missingJunit,
     command: `javac -cp ../${junit}.jar *.java && java -jar ../${junit}.jar execute --class-path . --scan-class-path`,
-    passed: /2 tests successful/,
+    passed: /3 tests successful/,
     mistake: ["PlantsTest.java", "assertEquals(200,", "assertEquals(201,"],
   },
 };
 
 test("the page has an example for each language", () => {
-  expect([...documented.keys()].slice(-Object.keys(languages).length)).toEqual(Object.keys(languages));
+  const names = sandboxExamples.map(({ name }) => name);
+  expect(names.slice(-Object.keys(languages).length)).toEqual(Object.keys(languages));
 });
 
-for (const [heading, { missing, files = {}, command, passed, mistake }] of Object.entries(languages)) {
+for (const [language, { missing, command, passed, mistake }] of Object.entries(languages)) {
   const suite = () => {
-    test("runs the documented example, which leaves nothing, and fails with a mistake in it", async () => {
-      const directory = folder.file(heading.replace(" ", "-"));
-      mkdirSync(directory);
-      const { files: documentedFiles = new Map<string, string>(), commands = [] } =
-        documented.get(heading) ?? {};
-      for (const [name, text] of [...Object.entries(files), ...documentedFiles])
-        writeFileSync(join(directory, name), text);
-      const shell = ["sh", "-ec", command ?? commands.join("\n")];
+    test("runs the example, which leaves nothing, and fails with a mistake in it", async () => {
+      const directory = folder.file(language.replace(" ", "-"));
+      const documented = exampleOf(language);
+      documented.copyTo(directory);
+      const shell = ["sh", "-ec", command ?? documented.command ?? ""];
       expect(await runOrThrow(shell, directory)).toMatch(passed);
       // Apart from caches of the toolchains.
       expect(readdirSync(temporary).filter((name) => name.includes("sandbox"))).toEqual([]);
 
       const [name, text, replacement] = mistake;
-      const example = documentedFiles.get(name) ?? "";
+      const example = documented.read(name);
       expect(example).toContain(text);
       writeFileSync(join(directory, name), example.replace(text, replacement));
       expect((await run(shell, directory)).exitCode).not.toBe(0);
     }, 300_000);
   };
-  if (missing === undefined) describe(heading, suite);
-  else describe.skip(`${heading} (skipped: ${missing})`, suite);
+  if (missing === undefined) describe(language, suite);
+  else describe.skip(`${language} (skipped: ${missing})`, suite);
 }

@@ -1,0 +1,120 @@
+package plants
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+var sandbox struct{ PlantsURL, Token, ControlURL string }
+
+func TestMain(m *testing.M) {
+	os.Exit(runWithSandbox(m))
+}
+
+func runWithSandbox(m *testing.M) int {
+	// The sandbox removes it when it ends.
+	readyFile := filepath.Join(os.TempDir(), fmt.Sprintf("sandbox-%d-%d", os.Getpid(), time.Now().UnixNano()))
+	command := exec.Command("plantstore", "sandbox", "--port", "0", "--admin-port", "0",
+		"--ready-file", readyFile, "--exit-with-parent", "--log-level", "warn")
+	command.Stderr = os.Stderr
+	stdin, err := command.StdinPipe()
+	if err != nil {
+		panic(err)
+	}
+	if err := command.Start(); err != nil {
+		panic(err)
+	}
+	defer command.Wait()
+	defer stdin.Close()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if ready, err := os.ReadFile(readyFile); err == nil {
+			if err := json.Unmarshal(ready, &sandbox); err != nil {
+				panic(err)
+			}
+			return m.Run()
+		}
+		if time.Now().After(deadline) {
+			panic("the sandbox did not start")
+		}
+	}
+}
+
+type plant struct {
+	ID   int64  `json:"id"`
+	Name string `json:"name"`
+	Tag  string `json:"tag,omitempty"`
+}
+
+func send(method, url, body string) (*http.Response, error) {
+	request, err := http.NewRequest(method, url, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Authorization", "Bearer "+sandbox.Token)
+	request.Header.Set("Content-Type", "application/json")
+	return http.DefaultClient.Do(request)
+}
+
+// control calls the control interface, and decodes the response into a value, if there is one.
+func control(t *testing.T, method, path, body string, value any) {
+	t.Helper()
+	response, err := send(method, sandbox.ControlURL+path, body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode >= 300 {
+		t.Fatal(response.Status)
+	}
+	if value == nil {
+		return
+	}
+	if err := json.NewDecoder(response.Body).Decode(value); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestIDIsExact(t *testing.T) {
+	control(t, "POST", "/reset", "", nil)
+	created, err := send("POST", sandbox.PlantsURL, `{"id": 9007199254740993, "name": "Monstera deliciosa"}`)
+	if err != nil || created.StatusCode != 200 {
+		t.Fatal(created, err)
+	}
+	var stored struct{ Plants []plant }
+	control(t, "GET", "/plants", "", &stored)
+	if len(stored.Plants) != 1 || stored.Plants[0] != (plant{9007199254740993, "Monstera deliciosa", ""}) {
+		t.Fatal(stored.Plants)
+	}
+}
+
+func TestCreateStillWaitsWhenItsTestEnds(t *testing.T) {
+	control(t, "POST", "/reset", "", nil)
+	control(t, "POST", "/rules", `{"outcome": {"delay": {"seconds": 0.2}}}`, nil)
+	// The reset closes the connection.
+	go send("POST", sandbox.PlantsURL, `{"id": 2, "name": "Monstera deliciosa"}`)
+	var list struct{ Rules []struct{ Applied int } }
+	for len(list.Rules) == 0 || list.Rules[0].Applied == 0 {
+		control(t, "GET", "/rules", "", &list)
+	}
+}
+
+func TestItIsNotInTheNextTestAfterAReset(t *testing.T) {
+	control(t, "POST", "/reset", "", nil)
+	time.Sleep(400 * time.Millisecond)
+	var stored struct {
+		Plants   []plant
+		Requests []any
+	}
+	control(t, "GET", "/plants", "", &stored)
+	control(t, "GET", "/requests", "", &stored)
+	if len(stored.Plants) != 0 || len(stored.Requests) != 0 {
+		t.Fatal(stored)
+	}
+}

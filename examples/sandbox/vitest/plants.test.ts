@@ -1,0 +1,38 @@
+import { setTimeout } from "node:timers/promises";
+import { startSandbox } from "plantstore/sandbox";
+import { afterAll, beforeEach, expect, test } from "vitest";
+
+const sandbox = await startSandbox();
+beforeEach(() => sandbox.reset());
+afterAll(() => sandbox.close());
+
+function send(plant: object): Promise<Response> {
+  const headers = { Authorization: `Bearer ${sandbox.token}`, "Content-Type": "application/json" };
+  return fetch(sandbox.plantsUrl, { method: "POST", headers, body: JSON.stringify(plant) });
+}
+
+/** Stands for the code that you test: it tries twice. */
+async function createPlant(plant: object): Promise<Response> {
+  const response = await send(plant);
+  return response.status === 503 ? send(plant) : response;
+}
+
+test("a create is sent again when the service is overloaded", async () => {
+  await sandbox.force({ times: 1, outcome: { error: 50300 } });
+  expect((await createPlant({ id: 1, name: "Monstera" })).status).toBe(200);
+  expect(await sandbox.plants()).toEqual([{ id: 1n, name: "Monstera" }]);
+  const requests = await sandbox.requests();
+  expect(requests.map(({ response }) => response?.status)).toEqual([503, 200]);
+});
+
+test("a create still waits when its test ends", async () => {
+  await sandbox.force({ outcome: { delay: { seconds: 0.2 } } });
+  send({ id: 2, name: "Monstera" }).catch(() => undefined);
+  while ((await sandbox.rules())[0]?.applied === 0);
+});
+
+test("it is not in the next test, after a reset", async () => {
+  await setTimeout(400);
+  expect(await sandbox.plants()).toEqual([]);
+  expect(await sandbox.requests()).toEqual([]);
+});
