@@ -6,6 +6,7 @@ import { OperatorError } from "../core/operator-error.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import {
   type Editor,
+  EditRun,
   type HistoryCursor,
   type HistoryEntry,
   type HistoryFilter,
@@ -104,10 +105,11 @@ function entryJson({ run, id, editedAt, editor, before, after }: HistoryEntry): 
 }
 
 async function undo(database: string, run: string, id: bigint | undefined): Promise<void> {
-  const result = await withStore(database, "writable", async (store) => {
+  const { undoId, ...result } = await withStore(database, "writable", async (store) => {
     const sql = await store.openSql("read");
+    const undo = new EditRun(store, commandEditor());
     try {
-      return await undoRun(store, sql, commandEditor(), { run, id });
+      return { undoId: undo.id, ...(await undoRun(undo, sql, { run, id })) };
     } finally {
       await sql.close();
       await pruneHistory(store, Date.now());
@@ -119,7 +121,7 @@ async function undo(database: string, run: string, id: bigint | undefined): Prom
     );
   const { undone, unchanged, left } = result;
   printError(
-    `${undone.toLocaleString("en")} undone, ${unchanged.toLocaleString("en")} already as before, ${left.length.toLocaleString("en")} changed since and left as they are${undone === 0 ? "" : `; the run of this undo is ${result.run}`}`,
+    `${undone.toLocaleString("en")} undone, ${unchanged.toLocaleString("en")} already as before, ${left.length.toLocaleString("en")} changed since and left as they are${undone === 0 ? "" : `; the run of this undo is ${undoId}`}`,
   );
   if (left.length === 0) return;
   const more = left.length > printedIdsMax ? ` and ${left.length - printedIdsMax} more` : "";

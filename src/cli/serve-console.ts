@@ -4,6 +4,7 @@ import { dirname, resolve } from "node:path";
 import packageJson from "../../package.json";
 import { Backups, freeBytesIn, type RunningCopy } from "../console/backups.ts";
 import { TrustedProxies } from "../console/client-address.ts";
+import { Edits } from "../console/edits.ts";
 import { Exports } from "../console/exports.ts";
 import { Imports } from "../console/imports.ts";
 import { Indexes } from "../console/indexes.ts";
@@ -21,7 +22,6 @@ import type { AdminRoutes } from "../core/admin/server.ts";
 import { randomBytes } from "../core/auth/token.ts";
 import type { Clock, ServerEvents } from "../core/observability/server-event.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
-import { EditRun } from "../operations/edits.ts";
 import type { ServeConfig } from "./config/resolve.ts";
 
 const recentRequestsMax = 1_000;
@@ -97,8 +97,10 @@ export function createConsole(
     const change = replacement === undefined ? "deleted" : "updated";
     emit({ kind: "plantEdited", change, id, by: "console", client });
   };
+  const edits = new Edits({ store, reader, emit, wallNow: Date.now });
+  resources.defer(() => edits.close());
   const editOne: PlantsDependencies["edit"] = async (edit, client) => {
-    const [outcome = "missing"] = await new EditRun(store, { by: "console", client }).edit([edit]);
+    const [outcome = "missing"] = await edits.startRun(client).edit([edit]);
     return outcome;
   };
   const url = `http://localhost${basePath}/plants`;
@@ -110,6 +112,7 @@ export function createConsole(
       trustedProxies: new TrustedProxies(trustedProxies ?? []),
       sessions,
       plants: new Plants({ reader, edit: editOne, onEdited, bodyBytesMax }),
+      edits,
       inventory,
       newPlants: new NewPlants({ store, post, bodyBytesMax, emit }),
       imports,

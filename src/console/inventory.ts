@@ -82,6 +82,10 @@ export class Inventory {
     else if (event.kind === "plantsImported") this.#created += event.created;
     else if (event.kind === "plantEdited" && event.change === "created") this.#created++;
     else if (event.kind === "plantEdited" && event.change === "deleted") this.#deleted++;
+    else if (event.kind === "plantsEdited") {
+      this.#created += event.restored;
+      this.#deleted += event.deleted;
+    }
   }
 
   /** Call it when all plants were replaced. */

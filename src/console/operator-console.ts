@@ -8,6 +8,7 @@ import { OperatorError } from "../core/operator-error.ts";
 import { StaticFiles } from "../static-files.ts";
 import type { Backups } from "./backups.ts";
 import type { TrustedProxies } from "./client-address.ts";
+import type { Edits } from "./edits.ts";
 import type { Exports } from "./exports.ts";
 import type { Imports } from "./imports.ts";
 import type { Indexes } from "./indexes.ts";
@@ -29,6 +30,7 @@ export interface ConsoleDependencies {
   readonly trustedProxies: TrustedProxies;
   readonly sessions: Sessions;
   readonly plants: Plants;
+  readonly edits: Edits;
   readonly inventory: Inventory;
   readonly newPlants: NewPlants;
   readonly imports: Imports;
@@ -84,7 +86,7 @@ export class OperatorConsole implements AdminRoutes {
   readonly #writes: Calls<Body>;
 
   constructor(dependencies: ConsoleDependencies) {
-    const { plants, inventory, newPlants, imports, exports, backups, requests, tokens, indexes } =
+    const { plants, edits, inventory, newPlants, imports, exports, backups, requests, tokens, indexes } =
       dependencies;
     this.#dependencies = dependencies;
     this.#reads = new Map<string, Call<URLSearchParams>>([
@@ -92,6 +94,7 @@ export class OperatorConsole implements AdminRoutes {
       ["plants", (parameters) => plants.list(parameters)],
       ["plants/export", (parameters) => plants.export(parameters)],
       ["plant", (parameters) => plants.get(parameters)],
+      ["edits", (parameters) => edits.list(parameters)],
       ["export", (parameters) => exports.start(parameters, parseSearch(parameters))],
       ["export/progress", (parameters) => exports.progress(parameters)],
       ["import", () => imports.status()],
@@ -111,6 +114,7 @@ export class OperatorConsole implements AdminRoutes {
       ["backup", () => backups?.start() ?? noBackups()],
       ["backup/cancel", () => backups?.cancel() ?? noBackups()],
       ["plant/change", (body, client) => plants.change(pickStrings(body, "expected", "replacement"), client)],
+      ["edits/undo", (body, client) => edits.undo(pickStrings(body, "run", "id"), client)],
       ["plant/delete", (body, client) => plants.delete(pickStrings(body, "expected"), client)],
       ["tokens", (body) => tokens.issue(pickStrings(body, "name", "expires"))],
       ["tokens/rotate", (body) => tokens.rotate(pickStrings(body, "name", "overlap", "expires"))],

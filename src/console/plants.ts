@@ -189,7 +189,8 @@ function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes("\0");
 }
 
-function parseId(text: string): bigint {
+/** The id of a parameter. Throws a BadRequestError. */
+export function parseId(text: string): bigint {
   const id = parseInt64(text.trim());
   if (id === undefined) throw new BadRequestError("An id must be a 64-bit integer, such as 42 or -7.");
   return id;

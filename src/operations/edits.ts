@@ -27,12 +27,20 @@ const removedMax = 1_000;
 /** Characters that are not confused with each other, 32 of them. */
 const runCharacters = "abcdefghijkmnpqrstuvwxyz23456789";
 
+/** How many edits of a run were made. */
+export interface EditCounts {
+  readonly updated: number;
+  readonly deleted: number;
+  readonly restored: number;
+}
+
 /** Edits that the history shows, and undoes, together. */
 export class EditRun {
   readonly id = newRunId();
+  readonly made = { updated: 0, deleted: 0, restored: 0 };
   readonly #store: Pick<PlantStore, "edit">;
   readonly #editor: string;
-  #count = 0;
+  #next = 0;
 
   constructor(store: Pick<PlantStore, "edit">, editor: Editor) {
     this.#store = store;
@@ -44,11 +52,19 @@ export class EditRun {
     const outcomes: EditOutcome[] = [];
     for (let at = 0; at < edits.length; at += editsMax) {
       const some = edits.slice(at, at + editsMax);
-      const run = { run: this.id, editor: this.#editor, first: this.#count };
-      this.#count += some.length;
-      outcomes.push(...(await this.#store.edit(some, run)));
+      const run = { run: this.id, editor: this.#editor, first: this.#next };
+      this.#next += some.length;
+      const committed = await this.#store.edit(some, run);
+      for (const [index, edit] of some.entries()) if (committed[index] === "done") this.#count(edit);
+      outcomes.push(...committed);
     }
     return outcomes;
+  }
+
+  #count({ expected, replacement }: PlantEdit): void {
+    if (replacement === undefined) this.made.deleted++;
+    else if (expected === undefined) this.made.restored++;
+    else this.made.updated++;
   }
 }
 
@@ -160,8 +176,6 @@ function parseRecorded(json: string | null): NewPlant | undefined {
 
 /** The result of an undo. */
 export interface Undone {
-  /** The run of the undo itself, which can be undone as any other. */
-  readonly run: string;
   /** The entries of the run that were found. */
   readonly found: number;
   readonly undone: number;
@@ -174,21 +188,21 @@ export interface Undone {
 /**
  * Undoes the edits of a run, or those of one plant in it, the latest first. A plant that is not
  * what the edit made of it is left as it is.
+ *
+ * @param undo the run of the undo itself, which can be undone as any other.
  */
 export async function undoRun(
-  store: Pick<PlantStore, "edit">,
+  undo: EditRun,
   sql: SqlConnection,
-  editor: Editor,
   filter: { readonly run: string; readonly id?: bigint | undefined },
 ): Promise<Undone> {
-  const undo = new EditRun(store, editor);
   const left: bigint[] = [];
   let [found, undone, unchanged] = [0, 0, 0];
   let after: HistoryCursor | undefined;
   for (;;) {
     const entries = await listEdits(sql, { ...filter, after });
     after = entries.at(-1);
-    if (after === undefined) return { run: undo.id, found, undone, unchanged, left };
+    if (after === undefined) return { found, undone, unchanged, left };
     found += entries.length;
     const outcomes = await undo.edit(
       entries.map(({ id, before, after: expected, creation }) => ({

@@ -148,6 +148,7 @@ const lines: {
   storeFailed: ({ reason }) => line("error", "store failed, the server exits", { reason }),
   plantEdited: ({ change, id, by, client, user, sudoUser }) =>
     line("info", `plant ${change}`, { id: String(id), by, client, user, sudoUser }),
+  plantsEdited: ({ kind: _, ...run }) => line("info", "plants edited", run),
   internalError: ({ requestId, error }) =>
     line("error", "internal error", { requestId, ...errorFields(error) }),
   shuttingDown: ({ signal }) => line("info", "shutting down, draining requests", { signal }),

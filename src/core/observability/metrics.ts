@@ -93,6 +93,7 @@ export class Metrics {
       case "storeWaiting":
       case "storeDegraded":
       case "plantEdited":
+      case "plantsEdited":
       case "connectionsShed":
       case "openFileLimitTooLow":
       case "lastUsedWriteFailed":

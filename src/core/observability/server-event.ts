@@ -40,6 +40,7 @@ export type ServerEvent =
   | { readonly kind: "tokenRemovalFailed"; readonly reason: string }
   | { readonly kind: "jwksRefreshFailed"; readonly reason: string }
   | PlantEdited
+  | PlantsEdited
   | { readonly kind: "internalError"; readonly requestId: string; readonly error: unknown }
   | { readonly kind: "shuttingDown"; readonly signal: string }
   | { readonly kind: "forcedExit"; readonly signal: string }
@@ -99,6 +100,17 @@ export interface PlantEdited {
   readonly user?: string;
   /** The user who called sudo, by the word of the environment. */
   readonly sudoUser?: string | undefined;
+}
+
+/** Edits in the console of many plants, which are one run of the history. */
+interface PlantsEdited {
+  readonly kind: "plantsEdited";
+  readonly run: string;
+  readonly updated: number;
+  readonly deleted: number;
+  readonly restored: number;
+  /** The address of the operator's browser. */
+  readonly client: string;
 }
 
 /** A monotonic clock in milliseconds with fractions: performance.now. */

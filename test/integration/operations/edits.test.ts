@@ -108,16 +108,27 @@ for (const engine of engines) {
           { id: maxId, expected: aloe, replacement: undefined },
         ]);
         const after = await exported(database);
-        const undo = await undoRun(store, sql, ada, { run: run.id });
-        expect(undo).toMatchObject({ found: 3, undone: 3, unchanged: 0, left: [] });
+        const undo = new EditRun(store, ada);
+        expect(await undoRun(undo, sql, { run: run.id })).toMatchObject({
+          found: 3,
+          undone: 3,
+          unchanged: 0,
+          left: [],
+        });
         expect(await exported(database)).toBe(before);
         expect(await creationOf(maxId)).toEqual(creation);
-        const twice = await undoRun(store, sql, ada, { run: run.id });
+        const twice = await undoRun(new EditRun(store, ada), sql, { run: run.id });
         expect(twice).toMatchObject({ found: 3, undone: 0 });
         expect(await exported(database)).toBe(before);
-        expect(await undoRun(store, sql, ada, { run: undo.run })).toMatchObject({ undone: 3, left: [] });
+        expect(await undoRun(new EditRun(store, ada), sql, { run: undo.id })).toMatchObject({
+          undone: 3,
+          left: [],
+        });
         expect(await exported(database)).toBe(after);
-        expect(await undoRun(store, sql, ada, { run: "none" })).toMatchObject({ found: 0, undone: 0 });
+        expect(await undoRun(new EditRun(store, ada), sql, { run: "none" })).toMatchObject({
+          found: 0,
+          undone: 0,
+        });
       });
     });
 
@@ -128,9 +139,9 @@ for (const engine of engines) {
         await run.edit(plants.map(({ id, ...expected }) => ({ id, expected, replacement: undefined })));
         await store.create(toEntries([{ id: 2n, name: "another" }]));
         await store.create(toEntries([{ id: 3n, name: "Rosa 3" }]));
-        const one = await undoRun(store, sql, ada, { run: run.id, id: 4n });
+        const one = await undoRun(new EditRun(store, ada), sql, { run: run.id, id: 4n });
         expect(one).toMatchObject({ found: 1, undone: 1, left: [] });
-        expect(await undoRun(store, sql, ada, { run: run.id })).toMatchObject({
+        expect(await undoRun(new EditRun(store, ada), sql, { run: run.id })).toMatchObject({
           found: 4,
           undone: 1,
           unchanged: 2,
@@ -167,7 +178,7 @@ for (const engine of engines) {
         const run = new EditRun(store, ada);
         const edits = plants.map(({ id }) => ({ id, expected: { name: "a" }, replacement: { name: "b" } }));
         expect(new Set(await run.edit(edits))).toEqual(new Set(["done"]));
-        expect(await undoRun(store, sql, ada, { run: run.id })).toMatchObject({
+        expect(await undoRun(new EditRun(store, ada), sql, { run: run.id })).toMatchObject({
           found: 1_201,
           undone: 1_201,
         });

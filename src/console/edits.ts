@@ -1,0 +1,142 @@
+// The console's calls for the history of edits, and the runs under which the console edits.
+
+import { toPlant } from "../core/contract/plant.ts";
+import type { Emit } from "../core/observability/server-event.ts";
+import type { PlantStore } from "../core/store/plant-store.ts";
+import type { SqlConnection } from "../core/store/sql-connection.ts";
+import {
+  type EditCounts,
+  EditRun,
+  type HistoryCursor,
+  type HistoryEntry,
+  listEdits,
+  pruneHistory,
+  undoRun,
+} from "../operations/edits.ts";
+import { parseId } from "./plants.ts";
+import { BadRequestError, respondError, respondJson } from "./responses.ts";
+
+export interface EditsDependencies {
+  readonly store: Pick<PlantStore, "edit" | "openSql">;
+  readonly reader: () => Promise<SqlConnection>;
+  readonly emit: Emit;
+  /** Milliseconds since the epoch. */
+  readonly wallNow: () => number;
+}
+
+const entriesPerPage = 50;
+
+/** Ids of plants that an undo left which a response has. */
+const listedIdsMax = 100;
+
+/** How often what is too old is removed, where there are edits. */
+const pruneEveryMs = 3_600_000;
+
+export class Edits {
+  readonly #dependencies: EditsDependencies;
+  #prunedAt = Number.NEGATIVE_INFINITY;
+  #pruning: Promise<void> = Promise.resolve();
+
+  constructor(dependencies: EditsDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /**
+   * Starts a run of the history.
+   *
+   * @param client the address of the operator's browser.
+   */
+  startRun(client: string): EditRun {
+    this.#pruneSometimes();
+    return new EditRun(this.#dependencies.store, { by: "console", client });
+  }
+
+  /** Reports the edits of a run of several plants. Call it at its end. */
+  reportRun({ id, made }: { readonly id: string; readonly made: EditCounts }, client: string): void {
+    const { updated, deleted, restored } = made;
+    if (updated + deleted + restored === 0) return;
+    this.#dependencies.emit({
+      kind: "plantsEdited",
+      run: id,
+      updated,
+      deleted,
+      restored,
+      client,
+    });
+  }
+
+  /** Lists edits, the latest first: of a plant, of a run, or all. */
+  async list(parameters: URLSearchParams): Promise<Response> {
+    const [id, run, before] = ["id", "run", "before"].map((name) => parameters.get(name) ?? undefined);
+    const filter = {
+      id: id === undefined ? undefined : parseId(id),
+      run,
+      after: before === undefined ? undefined : decodeCursor(before),
+    };
+    const entries = await listEdits(await this.#dependencies.reader(), filter, entriesPerPage + 1);
+    const page = entries.slice(0, entriesPerPage);
+    const last = page.at(-1);
+    return respondJson({
+      edits: page.map(toShown),
+      next: entries.length > entriesPerPage && last !== undefined ? encodeCursor(last) : null,
+    });
+  }
+
+  /**
+   * Undoes a run, or the edits of one plant in it.
+   *
+   * @param id "" for all plants of the run.
+   * @param client the address of the operator's browser.
+   */
+  async undo({ run, id }: { run: string; id: string }, client: string): Promise<Response> {
+    const filter = { run, id: id === "" ? undefined : parseId(id) };
+    const undo = this.startRun(client);
+    const { found, unchanged, left } = await undoRun(undo, await this.#dependencies.reader(), filter);
+    if (found === 0) return respondError(404, "The history has no such run any more.");
+    this.reportRun(undo, client);
+    const { updated, deleted, restored } = undo.made;
+    return respondJson({
+      run: undo.id,
+      undone: updated + deleted + restored,
+      unchanged,
+      left: left.slice(0, listedIdsMax).map(String),
+      leftCount: left.length,
+    });
+  }
+
+  /** Call it before the store is closed. */
+  close(): Promise<void> {
+    return this.#pruning;
+  }
+
+  #pruneSometimes(): void {
+    const { store, emit, wallNow } = this.#dependencies;
+    const now = wallNow();
+    if (now - this.#prunedAt < pruneEveryMs) return;
+    this.#prunedAt = now;
+    this.#pruning = pruneHistory(store, now).catch((error) =>
+      emit({ kind: "storeDegraded", reason: `old edits could not be removed: ${error.message}` }),
+    );
+  }
+}
+
+function toShown({ run, id, editedAt, editor, before, after }: HistoryEntry) {
+  return {
+    run,
+    id: String(id),
+    editedAt: new Date(editedAt).toISOString(),
+    editor,
+    before: before === undefined ? null : toPlant(before),
+    after: after === undefined ? null : toPlant(after),
+  };
+}
+
+function encodeCursor({ editedAt, run, seq }: HistoryCursor): string {
+  return `${editedAt}.${run}.${seq}`;
+}
+
+function decodeCursor(text: string): HistoryCursor {
+  const [, editedAt, run, seq] = /^(\d{1,15})\.(\w{1,40})\.(\d{1,15})$/.exec(text) ?? [];
+  if (run === undefined) throw new BadRequestError("There is no such page of the history.");
+  return { editedAt: Number(editedAt), run, seq: Number(seq) };
+}

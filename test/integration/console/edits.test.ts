@@ -1,0 +1,65 @@
+// The console's calls for the history of edits, on every engine.
+
+import { expect, test } from "bun:test";
+import { ConsoleClient } from "../../support/console.ts";
+import { engines } from "../../support/engines.ts";
+import { RunningServer, run } from "../../support/server.ts";
+import { storePlants } from "../../support/stored-plants.ts";
+
+interface EditPage {
+  readonly edits: readonly { readonly run: string; readonly id: string; readonly after: unknown }[];
+  readonly next: string | null;
+}
+
+for (const engine of engines) {
+  test(`${engine.name}: the history has the edits of the console by pages, and undoes them`, async () => {
+    await using place = await engine.createTestStore();
+    const plants = Array.from({ length: 60 }, (_, index) => ({ id: BigInt(index), name: "Rosa" }));
+    await storePlants(place.database, plants);
+    await using server = await RunningServer.start(place);
+    const client = await ConsoleClient.of(server);
+    const list = async (query: string) => (await client.read(`edits?${query}`)).json as EditPage;
+    expect(await list("")).toEqual({ edits: [], next: null });
+
+    const rosa = '{"id":7,"name":"Rosa"}';
+    const replacement = '{"id":7,"name":"Rosa canina","tag":""}';
+    expect((await client.write("plant/change", { expected: rosa, replacement })).status).toBe(200);
+    expect((await client.write("plant/delete", { expected: replacement })).status).toBe(200);
+    const { edits } = await list("id=7");
+    expect(edits as unknown[]).toEqual([
+      {
+        run: expect.any(String),
+        id: "7",
+        editedAt: expect.stringMatching(/^20.*Z$/),
+        editor: { by: "console", client: "127.0.0.1" },
+        before: { name: "Rosa canina", tag: "" },
+        after: null,
+      },
+      expect.objectContaining({ before: { name: "Rosa" }, after: { name: "Rosa canina", tag: "" } }),
+    ]);
+    const [deletion, change] = edits.map(({ run }) => run);
+    const undo = (id: string, runId = "") => client.write("edits/undo", { run: runId, id });
+    const left = await undo("", change);
+    expect(left.json).toMatchObject({ undone: 0, unchanged: 0, left: ["7"], leftCount: 1 });
+    expect((await undo("7", deletion)).json).toMatchObject({ undone: 1, left: [], leftCount: 0 });
+    expect((await undo("", change)).json).toMatchObject({ undone: 1 });
+    expect((await client.read("plant?id=7")).json).toMatchObject({ name: "Rosa", tag: null });
+    expect((await undo("8", change)).status).toBe(404);
+    expect((await undo("x", change)).status).toBe(400);
+    expect((await client.read("edits?before=x")).status).toBe(400);
+
+    // A run of a command, more than a page.
+    const ids = plants.map(({ id }) => String(id));
+    expect((await run(["delete", ...ids, "--database", place.database])).exitCode).toBe(0);
+    const first = await list("");
+    expect(first.edits).toHaveLength(50);
+    const rest = await list(`before=${first.next}`);
+    expect(rest.edits).toHaveLength(14);
+    expect(rest.next).toBeNull();
+    const [{ run: deletions } = { run: "" }] = first.edits;
+    expect((await list(`run=${deletions}`)).edits).toHaveLength(50);
+    expect((await undo("", deletions)).json).toMatchObject({ undone: 60, left: [] });
+    const { stderr } = await server.stop();
+    expect(stderr).toContain('"msg":"plants edited"');
+  });
+}
