@@ -1,5 +1,7 @@
 // The name by which this program was called, so that messages name commands as they can be typed.
 
+import { host } from "./host.ts";
+
 /** Set by bin/plantstore: how it was called. Without the prefix of the settings, of which it is not one. */
 const variable = "_PLANTSTORE_CALLED_AS";
 
@@ -9,7 +11,7 @@ declare const BUILD_COMMIT: string | undefined;
 const executable = typeof BUILD_COMMIT === "string" ? process.execPath : undefined;
 
 /** Such as `plantstore`, `bin/plantstore` or `npx plantstore`. */
-export function commandName(environment: NodeJS.ProcessEnv = process.env): string {
+export function commandName(environment: NodeJS.ProcessEnv = host().environment): string {
   const path = environment[variable] ?? executable;
   if (path === undefined) return "plantstore";
   if (isNpmBin(path)) return "npx plantstore";

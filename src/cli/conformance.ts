@@ -12,7 +12,8 @@ import {
 } from "../conformance/command.ts";
 import { textStyle } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
-import { isErrorTerminal, outputColumns, printLines, standardError } from "./output.ts";
+import { host } from "./host.ts";
+import { printLines } from "./output.ts";
 
 export function conformanceCommand(): Command {
   const command = new Command("conformance").description(description).addHelpText("after", `\n${help}`);
@@ -24,14 +25,16 @@ export function conformanceCommand(): Command {
   return command.action(async () => {
     const given: Readonly<Record<string, string | true | undefined>> = command.opts();
     const values = Object.fromEntries(flags.map(({ name, flag }) => [name, given[flag.attributeName()]]));
+    const { environment, output, error: errorStream, setExitCode } = host();
     try {
-      process.exitCode = await runCommand(values, {
+      const exitCode = await runCommand(values, {
         version,
-        environment: process.env,
-        colours: textStyle(outputColumns() !== undefined, process.env).colours,
+        environment,
+        colours: textStyle(output.columns !== undefined, environment).colours,
         print: printLines,
-        showProgress: isErrorTerminal() ? (text) => standardError().write(`\r\x1b[K${text}`) : undefined,
+        showProgress: errorStream.isTTY ? (text) => errorStream.write(`\r\x1b[K${text}`) : undefined,
       });
+      setExitCode(exitCode);
     } catch (error) {
       throw error instanceof CommandError ? new OperatorError(error.message, error.exitCode) : error;
     }

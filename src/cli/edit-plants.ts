@@ -6,8 +6,8 @@ import { textStyle } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { ReadablePlantStore } from "../core/store/plant-store.ts";
 import { type Editor, EditRun, pruneHistory } from "../operations/edits.ts";
+import { host } from "./host.ts";
 import { noSuchPlant } from "./id-argument.ts";
-import { isErrorTerminal } from "./output.ts";
 import { withStore } from "./with-store.ts";
 
 /** What the commands that edit plants work with. */
@@ -22,14 +22,16 @@ interface Editing {
 export async function editPlants(database: string, work: (editing: Editing) => Promise<void>): Promise<void> {
   // Loading it takes 15 ms of processor time, which other commands that read an id do without.
   const { Log } = await import("../core/observability/log.ts");
-  const onTerminal = isErrorTerminal();
+  const { error, environment, log: output } = host();
+  const onTerminal = error.isTTY;
   const log = new Log({
     format: onTerminal ? "pretty" : "json",
-    style: textStyle(onTerminal, process.env),
+    style: textStyle(onTerminal, environment),
     hasBanner: false,
     level: "info",
     accessLinesPerSecond: 0,
     now: performance.now.bind(performance),
+    output,
   });
   const editor = commandEditor();
   const { user, sudoUser } = editor;
@@ -68,7 +70,7 @@ export async function editStored(
 
 /** The user of this process, for the history. */
 export function commandEditor(): Editor & { readonly user: string } {
-  const sudoUser = process.env.SUDO_USER;
+  const sudoUser = host().environment.SUDO_USER;
   const uid = process.getuid?.();
   return {
     by: "command",

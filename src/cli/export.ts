@@ -1,16 +1,15 @@
 // plantstore export: prints plants as NDJSON or CSV, all of them or a selection.
 
-import { fstatSync } from "node:fs";
 import { Command } from "commander";
 import type { ReadablePlantStore } from "../core/store/plant-store.ts";
 import { exportText } from "../operations/export.ts";
 import { operatorProgress } from "../operations/progress.ts";
 import { withSettings } from "./config/command-options.ts";
 import type { Config } from "./config/resolve.ts";
-import { formatCount, outputError, printError, printStored, standardError } from "./output.ts";
+import { host } from "./host.ts";
+import { formatCount, outputError, printError, printStored } from "./output.ts";
 import { withStore } from "./with-store.ts";
 
-const standardOutput = 1;
 const settingNames = ["format", "delimiter", "tag", "sinceId", "withCreation", "database", "quiet"] as const;
 
 export function exportCommand(): Command {
@@ -37,8 +36,8 @@ async function exportPlants(
 ): Promise<void> {
   const selection = { tag, sinceId, withCreation };
   // Through a pipe, progress would mix with the output of its reader on the same terminal.
-  const isQuiet = quiet || !fstatSync(standardOutput).isFile();
-  const progress = operatorProgress(isQuiet ? undefined : standardError());
+  const isQuiet = quiet || !host().output.isFile;
+  const progress = operatorProgress(isQuiet ? undefined : host().error);
   try {
     const total = isQuiet ? undefined : await store.count(selection);
     let plants = 0;

@@ -10,7 +10,8 @@ import { RejectedFile, type Report } from "../operations/rejected-file.ts";
 import { openSource } from "../operations/source.ts";
 import { withSettings } from "./config/command-options.ts";
 import type { Config } from "./config/resolve.ts";
-import { printError, standardError } from "./output.ts";
+import { host } from "./host.ts";
+import { printError } from "./output.ts";
 import { InterruptSignal } from "./signals.ts";
 import { withStore } from "./with-store.ts";
 
@@ -42,14 +43,14 @@ async function importFile(config: ImportConfig, file: string): Promise<void> {
   const { format = formatOfFile(file), delimiter, recordBytesMax, database, quiet } = config;
   using interrupt = new InterruptSignal();
   const { signal } = interrupt;
-  using source = openSource(file, signal);
+  using source = openSource(file, signal, host().openInput);
   let counts: Readonly<ImportCounts> = { created: 0, unchanged: 0, rejected: 0 };
   let report: Report | undefined;
   let isOpen = false;
 
   async function importInto(store: ReadablePlantStore): Promise<void> {
     isOpen = true;
-    const progress = operatorProgress(quiet ? undefined : standardError());
+    const progress = operatorProgress(quiet ? undefined : host().error);
     // After the store is open: without a store, the report of an earlier import is kept.
     const rejectedFile = new RejectedFile(file === "-" ? undefined : file, source.access);
     try {
@@ -81,7 +82,7 @@ async function importFile(config: ImportConfig, file: string): Promise<void> {
   if (!quiet) printError(formatCounts(counts) + (report === undefined ? "" : `; see ${report.path}`));
   // The name of a numbered report cannot be guessed.
   else if (report?.isNumbered) printError(`The rejected records are in ${report.path}.`);
-  if (counts.rejected > 0) process.exitCode = someRejectedExitCode;
+  if (counts.rejected > 0) host().setExitCode(someRejectedExitCode);
 }
 
 function formatResumable(counts: ImportCounts): string {

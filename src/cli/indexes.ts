@@ -6,7 +6,8 @@ import type { PlantStore } from "../core/store/plant-store.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import { operatorProgress } from "../operations/progress.ts";
 import { withSettings } from "./config/command-options.ts";
-import { formatTable, printError, printLines, standardError } from "./output.ts";
+import { host } from "./host.ts";
+import { formatTable, printError, printLines } from "./output.ts";
 import { withStore } from "./with-store.ts";
 
 export function indexCommand(): Command {
@@ -45,7 +46,7 @@ function changeCommand(change: "create" | "drop", description: string): Command 
       await using read = await openSql(store, "read");
       await using write = await openSql(store, "write");
       if (change === "drop") return await dropSearchIndex(write.sql, read.sql);
-      const progress = operatorProgress(standardError());
+      const progress = operatorProgress(host().error);
       try {
         await buildSearchIndex(write.sql, read.sql, (share) => progress.updateShare(share ?? 0));
       } finally {

@@ -1,35 +1,12 @@
 // Output of commands: results go to standard output, everything else to standard error.
 
-import { fstatSync } from "node:fs";
 import { terminalLines } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
-
-let stderr: NodeJS.WriteStream | undefined;
-
-/** Standard error, which is made on first use: that takes 7 ms of processor time. Its reader may exit. */
-export function standardError(): NodeJS.WriteStream {
-  stderr ??= process.stderr.on("error", () => undefined);
-  return stderr;
-}
-
-/** Whether standard error is a terminal. */
-export function isErrorTerminal(): boolean {
-  return isCharacterDevice(2) && standardError().isTTY;
-}
-
-/** The columns of the terminal that is standard output; undefined if it is not one. */
-export function outputColumns(): number | undefined {
-  // Made only here: process.stdout takes 7 ms of processor time.
-  return isCharacterDevice(1) && process.stdout.isTTY ? process.stdout.columns || 80 : undefined;
-}
-
-function isCharacterDevice(fd: number): boolean {
-  return fstatSync(fd).isCharacterDevice();
-}
+import { host } from "./host.ts";
 
 /** Writes one line to standard error. */
 export function printError(line: string): void {
-  standardError().write(`${line}\n`);
+  host().error.write(`${line}\n`);
 }
 
 /** Writes lines to standard output, with backpressure. Resolves if the reader exits (EPIPE). */
@@ -58,7 +35,7 @@ export function outputError(error: unknown, name: string, retry: string): unknow
 /** Writes texts, which contain their line ends, to standard output as printLines does. Rejects with the error of a failed write. */
 async function printChunks(texts: AsyncIterable<string> | Iterable<string>): Promise<void> {
   try {
-    await write(texts);
+    await host().output.write(texts);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EPIPE") throw error;
   }
@@ -66,7 +43,7 @@ async function printChunks(texts: AsyncIterable<string> | Iterable<string>): Pro
 
 /** Prints texts that contain what clients sent. A terminal gets their control characters escaped, a file or pipe the exact text. */
 export function printStored(texts: AsyncIterable<string> | Iterable<string>): Promise<void> {
-  return printChunks(outputColumns() === undefined ? texts : escapeAll(texts));
+  return printChunks(host().output.columns === undefined ? texts : escapeAll(texts));
 }
 
 async function* escapeAll(texts: AsyncIterable<string> | Iterable<string>): AsyncGenerator<string> {
@@ -75,16 +52,7 @@ async function* escapeAll(texts: AsyncIterable<string> | Iterable<string>): Asyn
 
 /** Writes lines, and rejects if the reader exits before it has read them. */
 export async function printAll(lines: Iterable<string>): Promise<void> {
-  await write(withLineEnds(lines));
-}
-
-async function write(texts: AsyncIterable<string> | Iterable<string>): Promise<void> {
-  const output = Bun.stdout.writer({ highWaterMark: 2 ** 16 });
-  for await (const text of texts) {
-    const written = output.write(text);
-    if (typeof written !== "number") await written;
-  }
-  await output.end();
+  await host().output.write(withLineEnds(lines));
 }
 
 function withLineEnds(lines: Iterable<string>): string[] {

@@ -3,19 +3,19 @@
 import { createInterface } from "node:readline/promises";
 import { type Readable, Writable } from "node:stream";
 import { OperatorError } from "../core/operator-error.ts";
-import { standardError } from "./output.ts";
+import { host } from "./host.ts";
 
 /** Reads a line of standard input; on a terminal it prints the question first and turns echo off. */
 export async function promptPassword(question: string): Promise<string> {
   const { stdin } = process;
   const lines = createInterface({ input: stdin, output: discard(), terminal: stdin.isTTY });
   // After createInterface has turned echo off, since typing may start as soon as the question is visible.
-  if (stdin.isTTY) standardError().write(question);
+  if (stdin.isTTY) host().error.write(question);
   try {
     return await Promise.race([firstLine(lines), rejectOnError(stdin)]);
   } finally {
     lines.close();
-    if (stdin.isTTY) standardError().write("\n");
+    if (stdin.isTTY) host().error.write("\n");
   }
 }
 

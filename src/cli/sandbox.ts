@@ -16,7 +16,8 @@ import {
   type ServeConfig,
 } from "./config/resolve.ts";
 import { type ServerSettingName, serverSettingNames } from "./config/settings.ts";
-import { outputColumns, printError, printLines } from "./output.ts";
+import { host } from "./host.ts";
+import { printError, printLines } from "./output.ts";
 import { ReadyFile } from "./ready-file.ts";
 import type { ServerAddresses } from "./serve.ts";
 
@@ -140,7 +141,11 @@ function toServeConfig(config: SandboxConfig): ServeConfig {
 /** Whether the environment or the configuration file names a store. */
 function namesStore({ config }: SandboxConfig): boolean {
   try {
-    const { sources } = resolveConfig(["database"], config === undefined ? {} : { config }, process.env);
+    const { sources } = resolveConfig(
+      ["database"],
+      config === undefined ? {} : { config },
+      host().environment,
+    );
     return sources.database !== "default";
   } catch (error) {
     // A store that cannot be one is ignored as well.
@@ -155,8 +160,9 @@ function startLines(
   { url, documentationUrl, consoleUrl }: ServerAddresses,
   controlUrl: string | null,
 ): string[] {
-  const columns = outputColumns();
-  const style = textStyle(columns !== undefined, process.env);
+  const { output, environment } = host();
+  const { columns } = output;
+  const style = textStyle(columns !== undefined, environment);
   const rows = [
     ["Interface", `${url}/plants`],
     ["Token", sandboxToken],
@@ -175,7 +181,7 @@ function startLines(
 /** The standard input of this process, which ends when the program that holds the other end of its pipe does. */
 class StandardInput implements Disposable {
   readonly ended: Promise<string>;
-  readonly #reader = Bun.stdin.stream().getReader();
+  readonly #reader = host().openInput().getReader();
 
   constructor() {
     this.ended = this.#readToEnd();

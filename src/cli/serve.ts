@@ -19,7 +19,8 @@ import { bannerLines, plainLines } from "./banner.ts";
 import { printStart } from "./bootstrap-token.ts";
 import { changedSettings, effectiveConfig, type ServeConfig } from "./config/resolve.ts";
 import { serverSettingNames } from "./config/settings.ts";
-import { outputColumns, printLines } from "./output.ts";
+import { host } from "./host.ts";
+import { printLines } from "./output.ts";
 import { createConsole } from "./serve-console.ts";
 import { ServerProcess } from "./server-process.ts";
 
@@ -161,7 +162,8 @@ async function printServerStart(
   addresses: ServerAddresses,
   store: PlantStore,
 ): Promise<void> {
-  const columns = outputColumns();
+  const { output, environment } = host();
+  const { columns } = output;
   const started = {
     ...addresses,
     version: packageJson.version,
@@ -172,7 +174,7 @@ async function printServerStart(
   const render = (token: string | undefined) =>
     columns === undefined
       ? plainLines(started, token)
-      : bannerLines(started, token, { columns, style: textStyle(true, process.env) });
+      : bannerLines(started, token, { columns, style: textStyle(true, environment) });
   if (config.bootstrapToken === "on") await printStart(store.tokens, render);
   else await printLines(render(undefined));
 }

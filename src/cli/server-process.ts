@@ -8,7 +8,7 @@ import { Tracing } from "../core/observability/tracing.ts";
 import type { StoreEvents } from "../core/store/plant-store.ts";
 import { redactPasswords } from "./config/redact.ts";
 import type { EffectiveSetting, ServeConfig } from "./config/resolve.ts";
-import { isErrorTerminal, outputColumns } from "./output.ts";
+import { host } from "./host.ts";
 import { waitForStopSignal } from "./signals.ts";
 
 /** The settings of the command, for the log: all of them, and as flags those that differ from their defaults. */
@@ -30,6 +30,7 @@ export class ServerProcess implements AsyncDisposable {
   readonly #end: { isInOrder: boolean };
   readonly #drainSecondsMax: number;
   readonly #exit: (reason: ServerEvent) => void;
+  #closeTimer: NodeJS.Timeout | undefined;
 
   private constructor(
     events: ServerEvents,
@@ -50,14 +51,16 @@ export class ServerProcess implements AsyncDisposable {
   }
 
   static async start(config: ServeConfig, now: Clock): Promise<ServerProcess> {
-    const onTerminal = isErrorTerminal();
+    const { error, output, environment, log: logOutput, signals, exit } = host();
+    const onTerminal = error.isTTY;
     const log = new Log({
       format: config.logFormat === "auto" ? (onTerminal ? "pretty" : "json") : config.logFormat,
-      style: textStyle(onTerminal, process.env),
-      hasBanner: onTerminal && outputColumns() !== undefined,
+      style: textStyle(onTerminal, environment),
+      hasBanner: onTerminal && output.columns !== undefined,
       level: config.logLevel,
       accessLinesPerSecond: config.accessLog,
       now,
+      output: logOutput,
     });
     const events = new ServerEvents();
     events.subscribe((event) => log.handle(event));
@@ -66,16 +69,18 @@ export class ServerProcess implements AsyncDisposable {
     // Before anything that takes time. Acknowledged plants are on disk, so that exiting loses none.
     const exitImmediately = (reason: ServerEvent) => {
       emit(reason);
-      void log.end().then(() => process.exit(1));
+      void log.end().then(() => exit(1));
     };
-    const stopSignal = waitForStopSignal(now, (signal) => exitImmediately({ kind: "forcedExit", signal }));
+    const stopSignal = waitForStopSignal(signals, now, (signal) =>
+      exitImmediately({ kind: "forcedExit", signal }),
+    );
 
     await using resources = new AsyncDisposableStack();
     const end = { isInOrder: false };
     resources.defer(async () => {
       if (end.isInOrder) emit({ kind: "stopped" });
       // Log lines that are not read would keep the process running.
-      if (!(await log.end())) process.exit();
+      if (!(await log.end())) exit();
     });
     const { otlpEndpoint } = config;
     if (otlpEndpoint !== undefined) {
@@ -123,11 +128,12 @@ export class ServerProcess implements AsyncDisposable {
     emit({ kind: "shuttingDown", signal });
     const reason = `it did not close within ${closeSecondsMax} seconds after the requests had their time`;
     const closeMsMax = (this.#drainSecondsMax + closeSecondsMax) * 1_000;
-    setTimeout(() => this.#exit({ kind: "storeFailed", reason }), closeMsMax).unref();
+    this.#closeTimer = setTimeout(() => this.#exit({ kind: "storeFailed", reason }), closeMsMax).unref();
     this.#end.isInOrder = true;
   }
 
-  [Symbol.asyncDispose](): PromiseLike<void> {
-    return this.resources.disposeAsync();
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.resources.disposeAsync();
+    clearTimeout(this.#closeTimer);
   }
 }

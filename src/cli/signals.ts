@@ -1,12 +1,19 @@
 // SIGINT, SIGTERM and SIGHUP: the first one ends a command in order, a later one ends the process at once.
 
 import { readFileSync } from "node:fs";
+import { host, type Signals } from "./host.ts";
 
 /** npm forwards a signal that the terminal has also sent: two within this time count as one. */
 const sameSignalMs = 200;
 
+const interrupts = ["SIGINT", "SIGTERM"] as const;
+
 /** Resolves with the first signal from now on. Any later one calls `onSecond`. */
-export function waitForStopSignal(now: () => number, onSecond: (signal: string) => void): Promise<string> {
+export function waitForStopSignal(
+  signals: Signals,
+  now: () => number,
+  onSecond: (signal: string) => void,
+): Promise<string> {
   return new Promise((resolve) => {
     let firstAt: number | undefined;
     const receive = (signal: string) => {
@@ -14,10 +21,10 @@ export function waitForStopSignal(now: () => number, onSecond: (signal: string) 
       if (now() - firstAt > sameSignalMs) onSecond(signal);
       resolve(signal);
     };
-    process.on("SIGTERM", receive);
-    process.on("SIGINT", receive);
+    signals.on("SIGTERM", receive);
+    signals.on("SIGINT", receive);
     // The terminal was closed, unless nohup has said that this is to be ignored.
-    if (!isHangUpIgnored()) process.on("SIGHUP", receive);
+    if (!isHangUpIgnored()) signals.on("SIGHUP", receive);
   });
 }
 
@@ -35,13 +42,14 @@ function isHangUpIgnored(): boolean {
 /** Aborted by the first signal. The second one has its default action, which ends the process. */
 export class InterruptSignal implements Disposable {
   readonly #controller = new AbortController();
+  readonly #signals = host().signals;
   readonly #abort = () => {
     this[Symbol.dispose]();
     this.#controller.abort();
   };
 
   constructor() {
-    process.on("SIGINT", this.#abort).on("SIGTERM", this.#abort);
+    for (const signal of interrupts) this.#signals.on(signal, this.#abort);
   }
 
   get signal(): AbortSignal {
@@ -49,6 +57,6 @@ export class InterruptSignal implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    process.off("SIGINT", this.#abort).off("SIGTERM", this.#abort);
+    for (const signal of interrupts) this.#signals.off(signal, this.#abort);
   }
 }

@@ -13,7 +13,9 @@ const linesEveryMs = 5_000;
 const barWidth = 24;
 
 /** A bar on a terminal, otherwise lines; nothing without a stream. */
-export function operatorProgress(stream: NodeJS.WriteStream | undefined): Progress {
+export function operatorProgress(
+  stream: { readonly isTTY: boolean; write(text: string): unknown } | undefined,
+): Progress {
   return new Progress({
     style: stream === undefined ? "none" : stream.isTTY ? "bar" : "lines",
     write: (text) => stream?.write(text),

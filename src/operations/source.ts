@@ -21,10 +21,14 @@ export interface Source extends Disposable {
 const standardInput = 0;
 
 /** Opens a file, or standard input for `-`. The stream ends when the signal is aborted. */
-export function openSource(file: string, signal: AbortSignal): Source {
+export function openSource(
+  file: string,
+  signal: AbortSignal,
+  openInput: () => ReadableStream<Uint8Array> = () => Bun.stdin.stream(),
+): Source {
   const stat = file === "-" ? fstatSync(standardInput) : statOf(file);
   const bytes = file === "-" || !stat.isFile() ? 0 : stat.size;
-  const reader = (file === "-" ? Bun.stdin : Bun.file(file)).stream().getReader();
+  const reader = (file === "-" ? openInput() : Bun.file(file).stream()).getReader();
   // Canceling a stream that failed rejects with the error that its reader already has.
   const cancel = () => void reader.cancel().catch(() => undefined);
   signal.addEventListener("abort", cancel);

@@ -1,23 +1,18 @@
-// What commands print: an error of one line, and the list of tokens.
+// The errors of commands, and the tokens of a store.
 
-import { describeError, runCommandLine } from "../../src/cli/main.ts";
 import { type TokenSummary, toTokenSummary } from "../../src/core/auth/token-summary.ts";
-import { withStore } from "./server.ts";
+import { runCommand, withStore } from "./server.ts";
 
 export interface CommandError {
   readonly exitCode: number;
   readonly stderr: string;
 }
 
-/** What a command that fails before it prints anything ends with. Rejects if it succeeds. */
+/** Runs a command that fails. Rejects if it succeeds. */
 export async function commandError(args: readonly string[]): Promise<CommandError> {
-  try {
-    await runCommandLine(args);
-  } catch (error) {
-    const { exitCode, line } = describeError(error);
-    return { exitCode, stderr: line === undefined ? "" : `${line}\n` };
-  }
-  throw new Error(`plantstore ${args.join(" ")} succeeded`);
+  const { exitCode, stderr } = await runCommand(args);
+  if (exitCode === 0) throw new Error(`plantstore ${args.join(" ")} succeeded`);
+  return { exitCode, stderr };
 }
 
 /** The tokens of a store, oldest first. */

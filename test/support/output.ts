@@ -1,14 +1,28 @@
-// The output of a process, read while it runs.
+// The output of a program, read while it runs.
 
 export class Output {
-  /** The whole text, once the process has ended. */
+  /** The whole text, once the program has ended. */
   readonly ended: Promise<string>;
+  readonly #ending = Promise.withResolvers<string>();
   #text = "";
   #hasEnded = false;
   #news = Promise.withResolvers<void>();
 
-  constructor(stream: ReadableStream<Uint8Array>) {
-    this.ended = this.#gather(stream);
+  /** @param stream undefined where add() and end() are called. */
+  constructor(stream?: ReadableStream<Uint8Array>) {
+    this.ended = this.#ending.promise;
+    if (stream !== undefined) this.#gather(stream).catch(this.#ending.reject);
+  }
+
+  add(text: string): void {
+    this.#text += text;
+    this.#tellNews();
+  }
+
+  end(): void {
+    this.#hasEnded = true;
+    this.#tellNews();
+    this.#ending.resolve(this.#text);
   }
 
   /** Waits until `find` returns a value for the text so far, and returns it. Rejects if the process ends first. */
@@ -16,20 +30,15 @@ export class Output {
     for (;;) {
       const found = find(this.#text);
       if (found !== undefined) return found;
-      if (this.#hasEnded) throw new Error(`The process ended without it: ${this.#text}`);
+      if (this.#hasEnded) throw new Error(`The program ended without it: ${this.#text}`);
       await this.#news.promise;
     }
   }
 
-  async #gather(stream: ReadableStream<Uint8Array>): Promise<string> {
+  async #gather(stream: ReadableStream<Uint8Array>): Promise<void> {
     const decoder = new TextDecoder();
-    for await (const chunk of stream) {
-      this.#text += decoder.decode(chunk, { stream: true });
-      this.#tellNews();
-    }
-    this.#hasEnded = true;
-    this.#tellNews();
-    return this.#text;
+    for await (const chunk of stream) this.add(decoder.decode(chunk, { stream: true }));
+    this.end();
   }
 
   #tellNews(): void {

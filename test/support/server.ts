@@ -1,4 +1,4 @@
-// The server as a process of its own on a free port, temporary folders, and commands.
+// The command serve on a free port, temporary folders, and other commands.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,6 +6,7 @@ import { dirname, join } from "node:path";
 import { makeToken, randomBytes } from "../../src/core/auth/token.ts";
 import { openStore } from "../../src/core/store/open-store.ts";
 import type { OpenMode, ReadablePlantStore } from "../../src/core/store/plant-store.ts";
+import { InProcessCommand } from "./in-process-command.ts";
 import { type LogLine, logLines, Output } from "./output.ts";
 
 /** The command, as a shell runs it. */
@@ -17,7 +18,18 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-/** Runs one command to its end. Its environment is `env` and the caller's PATH. */
+/** Runs one command to its end, in the process of the test. Its environment is `env`. */
+export async function runCommand(
+  args: readonly string[],
+  env: Record<string, string> = {},
+  input = "",
+): Promise<CommandResult> {
+  const command = new InProcessCommand(args, environment(env), input);
+  const exitCode = await command.exited;
+  return { exitCode, stdout: await command.stdout.ended, stderr: await command.stderr.ended };
+}
+
+/** Runs one command to its end, in a process of its own. Its environment is `env` and the caller's PATH. */
 export async function run(
   args: readonly string[],
   env: Record<string, string> = {},
@@ -106,20 +118,31 @@ export interface ServerEnd {
 export class RunningServer {
   readonly url: string;
   readonly database: string;
-  readonly #child: Bun.Subprocess<"ignore", "pipe", "pipe">;
-  readonly #stdout: Output;
-  readonly #stderr: Output;
+  readonly #program: RunningProgram;
   #adminOpened: Promise<LogLine> | undefined;
 
-  private constructor(url: string, database: string, parts: Started) {
+  private constructor(url: string, database: string, program: RunningProgram) {
     this.url = url;
     this.database = database;
-    this.#child = parts.child;
-    this.#stdout = parts.stdout;
-    this.#stderr = parts.stderr;
+    this.#program = program;
   }
 
-  /** Starts a server, and waits for its address. */
+  /**
+   * Starts a server in the process of the test, and waits for its address. No signal can kill it: what it does not end
+   * by itself goes on.
+   */
+  static startInProcess({
+    database,
+    args = [],
+    env = {},
+  }: Pick<ServerSetup, "database" | "args" | "env">): Promise<RunningServer> {
+    return RunningServer.#started(
+      database,
+      new InProcessCommand([...serveArgs(database), ...args], environment(env), ""),
+    );
+  }
+
+  /** Starts a server in a process of its own, and waits for its address. */
   static async start({
     database,
     args = [],
@@ -127,20 +150,26 @@ export class RunningServer {
     under = [],
     program = plantstore,
   }: ServerSetup): Promise<RunningServer> {
-    const child = Bun.spawn(
-      [...under, program, "serve", "--port", "0", "--admin-port", "0", "--database", database, ...args],
-      {
-        env: environment(env),
-        stdin: "ignore",
-        stdout: "pipe",
-        stderr: "pipe",
-      },
-    );
-    const started = { child, stdout: new Output(child.stdout), stderr: new Output(child.stderr) };
-    const url = await started.stdout.until(firstLine).catch(async () => {
-      throw new Error(`The server did not start: ${await started.stderr.ended}`);
+    const child = Bun.spawn([...under, program, ...serveArgs(database), ...args], {
+      env: environment(env),
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
     });
-    return new RunningServer(url, database, started);
+    return RunningServer.#started(database, {
+      pid: child.pid,
+      stdout: new Output(child.stdout),
+      stderr: new Output(child.stderr),
+      exited: child.exited.then(() => child.exitCode),
+      kill: (signal) => child.kill(signal),
+    });
+  }
+
+  static async #started(database: string, program: RunningProgram): Promise<RunningServer> {
+    const url = await program.stdout.until(firstLine).catch(async () => {
+      throw new Error(`The server did not start: ${await program.stderr.ended}`);
+    });
+    return new RunningServer(url, database, program);
   }
 
   /** The address of the admin listener. */
@@ -152,7 +181,7 @@ export class RunningServer {
 
   /** The first line of the log that matches, as soon as it is there. */
   logged(matches: (line: LogLine) => boolean): Promise<LogLine> {
-    return this.#stderr.until((text) => logLines(text).find(matches));
+    return this.#program.stderr.until((text) => logLines(text).find(matches));
   }
 
   /** The current value of a metric without labels. */
@@ -167,8 +196,11 @@ export class RunningServer {
     return names.map((name) => Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]));
   }
 
+  /** The process of a server that has one of its own. */
   get pid(): number {
-    return this.#child.pid;
+    const { pid } = this.#program;
+    if (pid === undefined) throw new Error("This server runs in the process of the test");
+    return pid;
   }
 
   /** Adds a token to the store, as `plantstore token create` does. It expires after `lifetimeMs`, or never. */
@@ -191,19 +223,19 @@ export class RunningServer {
 
   /** Waits for the server to end. */
   async ended(): Promise<ServerEnd> {
-    await this.#child.exited;
-    const [stdout, stderr] = await Promise.all([this.#stdout.ended, this.#stderr.ended]);
-    return { exitCode: this.#child.exitCode, stdout, stderr };
+    const exitCode = await this.#program.exited;
+    const [stdout, stderr] = await Promise.all([this.#program.stdout.ended, this.#program.stderr.ended]);
+    return { exitCode, stdout, stderr };
   }
 
   /** Sends a signal, and waits for the end. */
   async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<ServerEnd> {
-    this.#child.kill(signal);
+    this.#program.kill(signal);
     return this.ended();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.stop("SIGKILL");
+    await this.stop(this.#program.pid === undefined ? "SIGTERM" : "SIGKILL");
   }
 }
 
@@ -212,10 +244,16 @@ export function environment(env: Record<string, string>): Record<string, string>
   return { PATH: `${dirname(plantstore)}:${process.env.PATH}`, ...env };
 }
 
-interface Started {
-  readonly child: Bun.Subprocess<"ignore", "pipe", "pipe">;
+interface RunningProgram {
+  readonly pid?: number;
   readonly stdout: Output;
   readonly stderr: Output;
+  readonly exited: Promise<number | null>;
+  kill(signal: NodeJS.Signals): void;
+}
+
+function serveArgs(database: string): string[] {
+  return ["serve", "--port", "0", "--admin-port", "0", "--database", database];
 }
 
 function firstLine(text: string): string | undefined {

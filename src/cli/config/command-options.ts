@@ -1,6 +1,7 @@
 // Declares settings as the options of a commander command.
 
 import { type Command, Option } from "commander";
+import { host } from "../host.ts";
 import { type Config, type Defaults, type Flags, resolveConfig } from "./resolve.ts";
 import { type SettingName, settingGroups, settings } from "./settings.ts";
 
@@ -17,7 +18,7 @@ export function withSettings<Name extends SettingName, Arguments extends readonl
 ): Command {
   declareFlags(command, names, defaults);
   return command.action(async () => {
-    const config = resolveConfig(names, givenFlags(command, names), process.env, { defaults });
+    const config = resolveConfig(names, givenFlags(command, names), host().environment, { defaults });
     await action(config, ...(command.processedArgs as unknown as Arguments));
   });
 }

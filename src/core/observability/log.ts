@@ -19,6 +19,8 @@ export interface LogOptions {
   /** At most this many lines of requests in a second; 0 for none. */
   readonly accessLinesPerSecond: number;
   readonly now: Clock;
+  /** Standard error by default. */
+  readonly output?: LogOutput | undefined;
 }
 
 /** A warning that may come with every batch or request is logged at most once in this time. */
@@ -37,13 +39,13 @@ export class Log {
   /** Keyed by the message of a line. */
   readonly #throttles = new Map<string, FixedWindowLimiter>();
   readonly #now: Clock;
-  readonly #output: Output;
+  readonly #output: LogOutput;
   #hasEnded = false;
 
-  /** Starts a log on standard error. Close it with end(). */
+  /** Starts a log. Close it with end(). */
   constructor(options: LogOptions) {
     const { format, accessLinesPerSecond, now } = options;
-    this.#output = openOutput();
+    this.#output = options.output ?? openStandardError();
     const { stream } = this.#output;
     this.#format = format === "json" ? jsonFormat(options, stream) : readableFormat(options, stream);
     this.#now = now;
@@ -235,15 +237,15 @@ function readableFormat({ level, style, hasBanner }: LogOptions, stream: LogStre
   };
 }
 
-interface Output {
-  readonly stream: LogStream;
+export interface LogOutput {
+  readonly stream: { write(lines: string): unknown };
   /** Writes the buffered lines, and drops those that cannot be written in time. */
   readonly end: () => Promise<boolean>;
 }
 
-type LogStream = ReturnType<typeof pino.destination>;
+type LogStream = LogOutput["stream"];
 
-function openOutput(): Output {
+function openStandardError(): LogOutput {
   const stream = pino.destination({ fd: 2, sync: false, maxLength: bufferedBytesMax });
   // The reader of the log may end, or its disk be full: the server continues without a log.
   let hasFailed = false;

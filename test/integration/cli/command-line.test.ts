@@ -13,7 +13,7 @@ import {
   createStore,
   plantstore,
   RunningServer,
-  run,
+  runCommand,
   runIn,
   TemporaryFolder,
   withStore,
@@ -25,7 +25,7 @@ import { storePlants } from "../../support/stored-plants.ts";
 
 /** A server on a new store. */
 async function newServer(folder: TemporaryFolder, args: readonly string[] = []): Promise<RunningServer> {
-  return RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args });
+  return RunningServer.startInProcess({ database: `sqlite:${folder.file("plants.db")}`, args });
 }
 
 test("the first start prints a token and a curl command on standard output; the second does not, and the log never does", async () => {
@@ -80,7 +80,7 @@ testIfInstalled(
       /^HTTP\/1.1 400 [\s\S]*"error":40009/,
     );
     const id = /plantstore get (\d+)/.exec(readme)?.[1] ?? "";
-    expect((await run(["get", id, "--database", database])).stdout).toContain("Monstera deliciosa");
+    expect((await runCommand(["get", id, "--database", database])).stdout).toContain("Monstera deliciosa");
     child.kill();
     await child.exited;
   },
@@ -130,7 +130,7 @@ test("token create prints only the token, list prints its state, revoke revokes 
   await withStore(database, "create", ({ tokens }) =>
     tokens.addFirst({ hash: "a", name: "first", createdAt: 1, expiresAt: null }),
   );
-  const command = (...args: string[]) => run([...args, "--database", database]);
+  const command = (...args: string[]) => runCommand([...args, "--database", database]);
   const created = await command("token", "create", "--name", "ci", "--expires", "90d");
   expect(created.exitCode).toBe(0);
   expect(created.stdout).toMatch(/^pst_[A-Za-z0-9_-]{43}\n$/);
@@ -177,7 +177,7 @@ test("a token that could not be printed is revoked, and its name can be used aga
     "plantstore: the token could not be printed (ENOSPC), and is revoked; issue another\n",
   );
   expect(await shell.exited).toBe(1);
-  expect((await run(["token", "create", "--name", "ci", "--database", database])).exitCode).toBe(0);
+  expect((await runCommand(["token", "create", "--name", "ci", "--database", database])).exitCode).toBe(0);
 });
 
 test.each(["get 1", "stats", "check", "token list", "index list", "config"])(
@@ -202,7 +202,8 @@ test("the variable of a flag without an argument is on or off", async () => {
   await withStore(database, "create", ({ tokens }) =>
     tokens.add({ hash: "a", name: "ci", createdAt: 1, expiresAt: null }),
   );
-  const list = (value: string) => run(["token", "list", "--database", database], { PLANTSTORE_JSON: value });
+  const list = (value: string) =>
+    runCommand(["token", "list", "--database", database], { PLANTSTORE_JSON: value });
   const isJson = (value: string) => resolveConfig(["json"], {}, { PLANTSTORE_JSON: value }).json;
   for (const value of ["", "false", "0", "off"]) expect(isJson(value)).toBe(false);
   for (const value of ["true", "1", "on"]) expect(isJson(value)).toBe(true);
@@ -218,7 +219,7 @@ test("only the hash of a token is in the store", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
   await createStore(database);
-  const { stdout } = await run(["token", "create", "--name", "ci", "--database", database]);
+  const { stdout } = await runCommand(["token", "create", "--name", "ci", "--database", database]);
   const token = stdout.trim();
   expect(token).toStartWith("pst_");
   const file = Buffer.from(await Bun.file(folder.file("plants.db")).arrayBuffer());
@@ -230,17 +231,17 @@ test("only the hash of a token is in the store", async () => {
 test("--bootstrap-token off: the first start prints none and creates none", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
-  const server = await RunningServer.start({ database, args: ["--bootstrap-token", "off"] });
+  const server = await RunningServer.startInProcess({ database, args: ["--bootstrap-token", "off"] });
   expect((await server.stop()).stdout).toBe(`${server.url}\n`);
-  expect((await run(["token", "list", "--json", "--database", database])).stdout).toBe("");
+  expect((await runCommand(["token", "list", "--json", "--database", database])).stdout).toBe("");
 });
 
 test("a token can be issued before the first start, which then prints none", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
   await createStore(database);
-  const { stdout } = await run(["token", "create", "--name", "provisioned", "--database", database]);
-  await using server = await RunningServer.start({ database });
+  const { stdout } = await runCommand(["token", "create", "--name", "provisioned", "--database", database]);
+  await using server = await RunningServer.startInProcess({ database });
   expect((await post({ url: server.url, token: stdout.trim() }, plantJson(1n, "Monstera"))).status).toBe(200);
   expect((await server.stop()).stdout).not.toContain("pst_");
 });
@@ -300,7 +301,8 @@ test.each(usageErrors)("%j is a usage error: exit code 2 and one line", async (a
 
 test("a process prints the line of a usage error, and nothing on standard output", async () => {
   const examples = [0, 2, usageErrors.length - 1].map((index) => usageErrors[index]?.[0] ?? []);
-  for (const args of examples) expect(await run(args)).toEqual({ ...(await commandError(args)), stdout: "" });
+  for (const args of examples)
+    expect(await runCommand(args)).toEqual({ ...(await commandError(args)), stdout: "" });
 });
 
 test("a failure is exit code 1 and one line that says what to do", async () => {
@@ -330,7 +332,7 @@ test("a failure is exit code 1 and one line that says what to do", async () => {
       `sqlite:${folder.file("plants.db")}`,
     ],
   ]) {
-    const { exitCode, stdout, stderr } = await run(args);
+    const { exitCode, stdout, stderr } = await runCommand(args);
     expect({ args, exitCode, stdout }).toEqual({ args, exitCode: 1, stdout: "" });
     expect(stderr).toMatch(/^plantstore: [^\n]+\n$/);
   }
@@ -347,20 +349,20 @@ test("a port in use is an error of one line, and the next start prints the first
     ["--port", new URL(holder.url).port, ["--admin-port", "off"]],
     ["--admin-port", adminPort, ["--port", "0"]],
   ] as const)
-    expect(await run(["serve", flag, port, ...otherFlags, "--database", database])).toMatchObject({
+    expect(await runCommand(["serve", flag, port, ...otherFlags, "--database", database])).toMatchObject({
       exitCode: 1,
       stderr: `plantstore: cannot listen on 127.0.0.1:${port} (EADDRINUSE); stop the program that uses it, or choose another with ${flag}\n`,
     });
   const { port } = new URL(holder.url);
   expect(
-    await run(["serve", "--port", port, "--admin-port", adminPort, "--database", database]),
+    await runCommand(["serve", "--port", port, "--admin-port", adminPort, "--database", database]),
   ).toMatchObject({
     exitCode: 1,
     stderr:
       `plantstore: cannot listen on 127.0.0.1:${port} and 127.0.0.1:${adminPort} (EADDRINUSE); ` +
       "stop the program that uses them, or choose others with --port and --admin-port\n",
   });
-  const next = await RunningServer.start({ database });
+  const next = await RunningServer.startInProcess({ database });
   expect((await next.stop()).stdout).toContain("pst_");
 });
 
@@ -373,7 +375,7 @@ test("--help prints the usage, and exits with 0", async () => {
     ["token", "rotate", "--help"],
     ["get", "--help"],
   ]) {
-    const { exitCode, stdout, stderr } = await run(args);
+    const { exitCode, stdout, stderr } = await runCommand(args);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout).toStartWith("Usage: plantstore ");
     if (args[0] !== "serve") continue;

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { Output } from "../../support/output.ts";
 import { pathOf, programPath, testIfInstalled } from "../../support/programs.ts";
-import { run, runIn, TemporaryFolder } from "../../support/server.ts";
+import { runCommand, runIn, TemporaryFolder } from "../../support/server.ts";
 
 /** What is typed, and what one Tab makes of it; a file named stock.csv is in the folder. */
 const completed: readonly (readonly [typed: string, line: string])[] = [
@@ -28,7 +28,7 @@ beforeAll(async () => {
   writeFileSync(folder.file("stock.csv"), "");
   await Promise.all(
     ["bash", "zsh", "fish"].map(async (shell) => {
-      const { exitCode, stdout } = await run(["completion", shell]);
+      const { exitCode, stdout } = await runCommand(["completion", shell]);
       expect(exitCode).toBe(0);
       writeFileSync(folder.file(`script.${shell}`), stdout);
     }),
@@ -116,22 +116,22 @@ testIfInstalled(
 );
 
 test("the man page has every command and flag, as --help has them", async () => {
-  const { exitCode, stdout } = await run(["man"]);
+  const { exitCode, stdout } = await runCommand(["man"]);
   expect(exitCode).toBe(0);
   const text = stdout.replaceAll("\\-", "-");
-  const { stdout: help } = await run(["--help"]);
+  const { stdout: help } = await runCommand(["--help"]);
   const names = [...help.matchAll(/^ {2}([a-z]+) /gm)]
     .map(([, name]) => name ?? "")
     .filter((name) => name !== "help" && name !== "plantstore");
   expect(names).toContain("serve");
   for (const name of names) expect(text).toContain(`\n.SS plantstore ${name} `);
-  const { stdout: serve } = await run(["serve", "--help"]);
+  const { stdout: serve } = await runCommand(["serve", "--help"]);
   for (const [flag] of serve.matchAll(/--[a-z-]+ (?=<)/g)) expect(text).toContain(`\n.B ${flag}<`);
   expect(text).toContain("\n.B Limits:\n");
 });
 
 testIfInstalled("mandoc", "mandoc finds no fault in the man page", async () => {
-  const { stdout: page } = await run(["man"]);
+  const { stdout: page } = await runCommand(["man"]);
   writeFileSync(folder.file("plantstore.1"), page);
   const lint = await runIn(folder.path, ["mandoc", "-T", "lint", "-W", "warning", "plantstore.1"]);
   // A date would have to be changed with each release.
@@ -142,7 +142,7 @@ testIfInstalled(
   "man",
   "man renders the page",
   async () => {
-    const { stdout: page } = await run(["man"]);
+    const { stdout: page } = await runCommand(["man"]);
     writeFileSync(folder.file("plantstore.1"), page);
     const env = ["env", "LC_ALL=C.UTF-8", "MANWIDTH=80", "MAN_KEEP_FORMATTING="];
     const shown = await runIn(folder.path, [...env, "man", "--warnings", "-l", "./plantstore.1"]);

@@ -5,7 +5,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Output } from "../../support/output.ts";
-import { plantstore, run, TemporaryFolder } from "../../support/server.ts";
+import { plantstore, run, runCommand, TemporaryFolder } from "../../support/server.ts";
 
 test.each(["SIGTERM", "SIGINT", "SIGKILL"] as const)(
   "after %s the folder of a demonstration is gone",
@@ -40,7 +40,7 @@ test.each(["SIGTERM", "SIGINT", "SIGKILL"] as const)(
     // Another plant has the id 1.
     expect((await post(target, plantJson(1n, "Mine"))).json).toMatchObject({ error: 40009 });
     expect((await post(target, plantJson(99n, "Mine"))).status).toBe(200);
-    const stored = await run(["get", "1", "--database", `sqlite:${folder}/plantstore.db`]);
+    const stored = await runCommand(["get", "1", "--database", `sqlite:${folder}/plantstore.db`]);
     expect(stored.stdout).toBe('{"id":1,"name":"Monstera deliciosa","tag":"tropical"}\n');
     child.kill(signal);
     await child.exited;

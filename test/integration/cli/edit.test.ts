@@ -5,7 +5,7 @@ import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { commandError } from "../../support/commands.ts";
 import { engines } from "../../support/engines.ts";
 import { programPath } from "../../support/programs.ts";
-import { createStore, run, withStore } from "../../support/server.ts";
+import { createStore, runCommand, withStore } from "../../support/server.ts";
 import { csvLine, editOne, exported, storeLines } from "../../support/stored-plants.ts";
 
 /** The lines that a command has logged, without their time. */
@@ -34,7 +34,11 @@ for (const engine of engines) {
       '{"id":9007199254740992,"name":"Hoya"}',
     ]);
     const command = (...args: string[]) =>
-      run([...args, "--database", database], { USER: "mallory", LOGNAME: "mallory", SUDO_USER: "ada" });
+      runCommand([...args, "--database", database], {
+        USER: "mallory",
+        LOGNAME: "mallory",
+        SUDO_USER: "ada",
+      });
     const renamed = await command("update", "-7", "--name", "Ficus \u{1f331}\n'; --", "--tag", "");
     expect(renamed).toMatchObject({ exitCode: 0, stdout: "" });
     const audit = { level: "info", by: "command", user: user, sudoUser: "ada" };
@@ -57,7 +61,7 @@ for (const engine of engines) {
       { ...audit, msg: "plant deleted", id: "9007199254740992" },
     ]);
     expect(await exported(database)).toBe('{"id":-7,"name":"Ficus"}\n');
-    const without = await run(["update", "-7", "--name", "Ficus 2", "--database", database]);
+    const without = await runCommand(["update", "-7", "--name", "Ficus 2", "--database", database]);
     expect(audited(without.stderr)).toEqual([
       { level: "info", by: "command", user, msg: "plant updated", id: "-7" },
     ]);
@@ -133,7 +137,7 @@ for (const engine of engines) {
       await store.create(toEntries([{ id: 1n, name: "tab\tand\\slash", tag: "b" }], creator));
       await store.create(toEntries([{ id: 2n, name: "import" }]));
     });
-    const { stdout } = await run(["export", "--with-creation", "--database", database]);
+    const { stdout } = await runCommand(["export", "--with-creation", "--database", database]);
     const plants = stdout
       .trimEnd()
       .split("\n")
@@ -142,10 +146,10 @@ for (const engine of engines) {
       { id: 1, name: "tab\tand\\slash", tag: "b", createdAt: expect.any(String), token: 'a "b",\tc' },
       { id: 2, name: "import", createdAt: expect.any(String), token: null },
     ]);
-    const one = await run(["get", "1", "--with-creation", "--database", database]);
+    const one = await runCommand(["get", "1", "--with-creation", "--database", database]);
     expect(one.stdout).toBe(`${stdout.split("\n")[0]}\n`);
     const asCsv = ["export", "--with-creation", "--format", "csv", "--tag", "b"];
-    const csv = await run([...asCsv, "--database", database]);
+    const csv = await runCommand([...asCsv, "--database", database]);
     const header = csvLine(["id", "name", "tag", "createdAt", "token"]);
     const line = csvLine(["1", "tab\tand\\slash", "b", plants[0].createdAt, '"a ""b"",\tc"']);
     expect(csv.stdout).toBe(`${header}\n${line}\n`);
@@ -156,7 +160,7 @@ for (const engine of engines) {
       ["csv", csv.stdout],
     ] as const) {
       const importing = ["import", "-", "--format", format, "--quiet"];
-      const imported = await run([...importing, "--database", other.database], {}, text);
+      const imported = await runCommand([...importing, "--database", other.database], {}, text);
       expect(imported).toMatchObject({ exitCode: 0 });
     }
     expect(await exported(other.database)).toBe(await exported(database));

@@ -5,7 +5,7 @@ import { readdirSync, writeFileSync } from "node:fs";
 import { commandError } from "../../support/commands.ts";
 import { engines } from "../../support/engines.ts";
 import { plantJson } from "../../support/http.ts";
-import { type CommandResult, plantstore, run, runIn, TemporaryFolder } from "../../support/server.ts";
+import { type CommandResult, plantstore, runCommand, runIn, TemporaryFolder } from "../../support/server.ts";
 
 /** Runs a command in a directory, with the default --database. */
 function inFolder(folder: string, ...args: string[]): Promise<CommandResult> {
@@ -81,7 +81,7 @@ test.each([
 describe.each(engines.map((engine) => [engine.name, engine] as const))("%s", (_, engine) => {
   test("migrate prints whether it created the store, and its path", async () => {
     await using place = await engine.createTestStore();
-    const migrate = () => run(["migrate", "--database", place.database]);
+    const migrate = () => runCommand(["migrate", "--database", place.database]);
     const where = place.database.replace(/^[a-z]+:(?:\/\/[^@]*@)?/, "").replace(/\?.*$/, "");
     expect(await migrate()).toEqual({
       exitCode: 0,

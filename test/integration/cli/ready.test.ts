@@ -5,7 +5,13 @@ import { networkInterfaces } from "node:os";
 import { makeCertificate } from "../../support/certificates.ts";
 import { reservePort } from "../../support/ports.ts";
 import { testIfInstalled } from "../../support/programs.ts";
-import { type CommandResult, plantstore, RunningServer, run, TemporaryFolder } from "../../support/server.ts";
+import {
+  type CommandResult,
+  plantstore,
+  RunningServer,
+  runCommand,
+  TemporaryFolder,
+} from "../../support/server.ts";
 
 const ready: CommandResult = { exitCode: 0, stdout: "ready\n", stderr: "" };
 
@@ -24,7 +30,10 @@ async function waitForStart(variables: Record<string, string>): Promise<CommandR
     ...{ ...variables, PLANTSTORE_DATABASE: `sqlite:${folder.file("plants.db")}` },
   };
   // A proxy of the environment need not reach the addresses of this machine.
-  const waiting = run(["ready", "--wait-seconds-max", "60"], { ...env, http_proxy: "http://127.0.0.1:1" });
+  const waiting = runCommand(["ready", "--wait-seconds-max", "60"], {
+    ...env,
+    http_proxy: "http://127.0.0.1:1",
+  });
   const server = Bun.spawn([plantstore, "serve"], {
     env: { PATH: process.env.PATH, ...env },
     stdout: "ignore",
@@ -60,21 +69,21 @@ testIfInstalled("openssl", "it waits for a public listener with TLS", async () =
 
 test("it fails with the reason: no server, a store that cannot commit, wrong settings", async () => {
   const port = String(reservePort());
-  const missing = await run(["ready", "--admin-port", port]);
+  const missing = await runCommand(["ready", "--admin-port", port]);
   expect({ ...missing, stderr: "" }).toEqual({ exitCode: 1, stdout: "", stderr: "" });
   expect(missing.stderr).toMatch(
     new RegExp(`^plantstore: not ready: http://127\\.0\\.0\\.1:${port}: [^\n]+\n$`),
   );
 
   using listener = Bun.serve({ port: 0, fetch: () => new Response("database is locked\n", { status: 503 }) });
-  expect(await run(["ready", "--admin-port", String(listener.port)])).toEqual({
+  expect(await runCommand(["ready", "--admin-port", String(listener.port)])).toEqual({
     exitCode: 1,
     stdout: "",
     stderr: `plantstore: not ready: http://127.0.0.1:${listener.port}/readyz responded with 503: database is locked\n`,
   });
 
-  expect((await run(["ready", "--admin-port", "99999"])).exitCode).toBe(2);
-  expect(await run(["ready", "--admin-port", "off", "--port", "0"])).toEqual({
+  expect((await runCommand(["ready", "--admin-port", "99999"])).exitCode).toBe(2);
+  expect(await runCommand(["ready", "--admin-port", "off", "--port", "0"])).toEqual({
     exitCode: 2,
     stdout: "",
     stderr: "plantstore: --port 0 is a port that only the server knows; give --admin-port a number\n",
@@ -82,7 +91,7 @@ test("it fails with the reason: no server, a store that cannot commit, wrong set
 });
 
 test("it reads no secret: the files of a unit or a container may be hidden from it", async () => {
-  const { stderr, exitCode } = await run(["ready", "--admin-port", String(reservePort())], {
+  const { stderr, exitCode } = await runCommand(["ready", "--admin-port", String(reservePort())], {
     ...{ PLANTSTORE_DATABASE_FILE: "/nonexistent", PLANTSTORE_ADMIN_PASSWORD_HASH_FILE: "/nonexistent" },
     ...{ PLANTSTORE_ADMIN_HOST: "0.0.0.0", PLANTSTORE_TLS_CERTIFICATE: "/nonexistent" },
   });
@@ -91,9 +100,9 @@ test("it reads no secret: the files of a unit or a container may be hidden from 
 
 test("a running server is ready at once, and no longer when it has stopped", async () => {
   using folder = new TemporaryFolder();
-  const server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` });
+  const server = await RunningServer.startInProcess({ database: `sqlite:${folder.file("plants.db")}` });
   const { port } = new URL(await server.adminUrl());
-  expect(await run(["ready", "--admin-port", port])).toEqual(ready);
+  expect(await runCommand(["ready", "--admin-port", port])).toEqual(ready);
   await server.stop();
-  expect((await run(["ready", "--admin-port", port])).exitCode).toBe(1);
+  expect((await runCommand(["ready", "--admin-port", port])).exitCode).toBe(1);
 });

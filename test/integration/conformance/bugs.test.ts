@@ -12,7 +12,9 @@ let server: RunningServer;
 let token: string;
 beforeAll(async () => {
   const folder = resources.use(new TemporaryFolder());
-  server = resources.use(await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` }));
+  server = resources.use(
+    await RunningServer.startInProcess({ database: `sqlite:${folder.file("plants.db")}` }),
+  );
   token = await server.createToken();
 });
 afterAll(() => resources.disposeAsync());

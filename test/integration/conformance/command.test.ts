@@ -8,7 +8,7 @@ import { commandError } from "../../support/commands.ts";
 import { knownFailures } from "../../support/conformance.ts";
 import { reservePort } from "../../support/ports.ts";
 import { pathOf, testIfInstalled } from "../../support/programs.ts";
-import { plantstore, RunningServer, run, runIn, TemporaryFolder } from "../../support/server.ts";
+import { plantstore, RunningServer, runCommand, runIn, TemporaryFolder } from "../../support/server.ts";
 
 const resources = new AsyncDisposableStack();
 const folder = resources.use(new TemporaryFolder());
@@ -16,13 +16,13 @@ let server: RunningServer;
 let token: string;
 beforeAll(async () => {
   const database = `sqlite:${folder.file("plants.db")}`;
-  server = resources.use(await RunningServer.start({ database, args: ["--base-path", "/v1"] }));
+  server = resources.use(await RunningServer.startInProcess({ database, args: ["--base-path", "/v1"] }));
   token = await server.createToken();
 });
 afterAll(() => resources.disposeAsync());
 
 const conformance = (...args: string[]) =>
-  run(["conformance", "--url", server.url, ...args], { PLANTSTORE_CONFORMANCE_TOKEN: token });
+  runCommand(["conformance", "--url", server.url, ...args], { PLANTSTORE_CONFORMANCE_TOKEN: token });
 
 const baseline = new URL("../../../docs/known-failures.txt", import.meta.url).pathname;
 const all = ["--basis", "all", "--baseline", baseline];
@@ -81,7 +81,7 @@ test("the contract alone is checked by default", async () => {
 
 test("--list prints the rules that would be checked, and needs no server", async () => {
   const list = async (...args: string[]) =>
-    (await run(["conformance", "--list", ...args])).stdout.split("\n");
+    (await runCommand(["conformance", "--list", ...args])).stdout.split("\n");
   expect(await list("--rule", "ids", "--skip", "ids.fraction")).toEqual([
     ...rules
       .filter(({ id, level }) => level === "ids" && id !== "ids.fraction")
@@ -115,7 +115,7 @@ test("a rule that does not hold: exit code 1, and its request and response", asy
   });
   const url = `http://127.0.0.1:${listener.port}/api`;
   const args = ["--url", url, "--token", token, "--rule", "contract.create-with-tag,contract.token-required"];
-  const { exitCode, stdout } = await run(["conformance", ...args]);
+  const { exitCode, stdout } = await runCommand(["conformance", ...args]);
   expect(exitCode).toBe(1);
   expect(stdout).toContain('expected the name "Monstera deliciosa", received "Ficus"');
   expect(stdout).toMatch(/^ {4}> POST \/api\/plants HTTP\/1\.1$/m);
@@ -164,7 +164,7 @@ testIfInstalled("python3", "the JUnit report is XML, of any failure", async () =
     },
   });
   const [junit, url] = [folder.file("hostile.xml"), `http://127.0.0.1:${listener.port}`];
-  const { exitCode } = await run([
+  const { exitCode } = await runCommand([
     "conformance",
     "--url",
     url,
@@ -206,7 +206,9 @@ test("no report contains the token, or one that differs in a character, although
     "--basis",
     "all",
   ];
-  const { stdout, stderr } = await run(["conformance", ...args], { PLANTSTORE_CONFORMANCE_TOKEN: token });
+  const { stdout, stderr } = await runCommand(["conformance", ...args], {
+    PLANTSTORE_CONFORMANCE_TOKEN: token,
+  });
   expect(stdout).toContain("Authorization: Bearer ***");
   expect(stdout).toContain('"message":"Bearer ***"');
   for (const text of [stdout, stderr, readFileSync(junit, "utf8"), readFileSync(json, "utf8")]) {
@@ -217,16 +219,16 @@ test("no report contains the token, or one that differs in a character, although
 
 testIfInstalled("openssl", "an https address with a certificate of its own", async () => {
   const { certificate, key } = makeCertificate(folder, "site", "/CN=localhost", "DNS:localhost");
-  await using tls = await RunningServer.start({
+  await using tls = await RunningServer.startInProcess({
     database: `sqlite:${folder.file("tls.db")}`,
     args: ["--base-path", "/v1", "--tls-certificate", certificate, "--tls-key", key],
   });
   const url = `https://localhost:${new URL(tls.url).port}/v1/`;
   const args = ["conformance", "--url", url, "--token", await tls.createToken()];
-  const { exitCode, stdout } = await run([...args, "--ca", certificate]);
+  const { exitCode, stdout } = await runCommand([...args, "--ca", certificate]);
   expect(stdout).toContain("0 do not, in ");
   expect(exitCode).toBe(0);
-  const untrusted = await run(args);
+  const untrusted = await runCommand(args);
   expect(untrusted).toMatchObject({ exitCode: 3, stdout: "" });
   expect(untrusted.stderr).toMatch(
     /^plantstore: cannot connect to localhost:\d+: [^\n]+ or give its certificate as --ca\n$/,
@@ -286,7 +288,7 @@ test("a server that answers 201 is one headline", async () => {
     "--skip",
     "contract.no-server-error",
   ];
-  const { exitCode, stdout } = await run(["conformance", ...args]);
+  const { exitCode, stdout } = await runCommand(["conformance", ...args]);
   expect(exitCode).toBe(1);
   expect(stdout.match(/^FAIL expected the status 200, received 201 \(\d+ rules\)$/gm)).toHaveLength(1);
   expect(stdout.match(/^ {4}> POST/gm)?.length).toBeLessThan(10);
@@ -295,10 +297,10 @@ test("a server that answers 201 is one headline", async () => {
 
 test("hints explain many failures at once", async () => {
   const creates = ["--rule", "contract.create-with-tag,contract.create-without-tag"];
-  const wrongToken = await run(["conformance", "--url", server.url, "--token", "wrong", ...creates]);
+  const wrongToken = await runCommand(["conformance", "--url", server.url, "--token", "wrong", ...creates]);
   expect(wrongToken.stdout).toContain("--token may not be a token of this server");
   const wrongPath = server.url.replace(/v1$/, "v2");
-  const { stdout } = await run(["conformance", "--url", wrongPath, "--token", token, ...creates]);
+  const { stdout } = await runCommand(["conformance", "--url", wrongPath, "--token", token, ...creates]);
   expect(stdout).toContain("--url must be the base address");
 });
 

@@ -29,7 +29,9 @@ testIfInstalled(
   "behind nginx every rule holds but for tabs after a value, which nginx rejects",
   async () => {
     using folder = new TemporaryFolder();
-    await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` });
+    await using server = await RunningServer.startInProcess({
+      database: `sqlite:${folder.file("plants.db")}`,
+    });
     const port = Number(new URL(server.url).port);
     await using nginx = await Nginx.start([port, port]);
     const target = { url: nginx.url, token: await server.createToken(), ca: nginx.ca };
@@ -45,7 +47,7 @@ testIfInstalled(
 test("a rate of creates is waited for, and checked where it was met", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
-  await using server = await RunningServer.start({ database, args: ["--token-rate", "1"] });
+  await using server = await RunningServer.startInProcess({ database, args: ["--token-rate", "1"] });
   const target = { url: server.url, token: await server.createToken() };
   const ids = [
     "contract.create-with-tag",

@@ -5,7 +5,7 @@ import { commandError } from "../../support/commands.ts";
 import { configurationError, configured, usageError } from "../../support/configuration.ts";
 import { ConsoleClient } from "../../support/console.ts";
 import { RawConnection, sendRaw } from "../../support/raw-connection.ts";
-import { plantstore, RunningServer, run, TemporaryFolder } from "../../support/server.ts";
+import { plantstore, RunningServer, run, runCommand, TemporaryFolder } from "../../support/server.ts";
 
 const password = "four random words it is";
 
@@ -14,7 +14,9 @@ const resources = new AsyncDisposableStack();
 let plain: RunningServer;
 beforeAll(async () => {
   const folder = resources.use(new TemporaryFolder());
-  plain = resources.use(await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` }));
+  plain = resources.use(
+    await RunningServer.startInProcess({ database: `sqlite:${folder.file("plants.db")}` }),
+  );
 });
 afterAll(() => resources.disposeAsync());
 
@@ -24,7 +26,10 @@ async function withServer(
 ): Promise<void> {
   if (args.length === 0) return work(plain);
   using folder = new TemporaryFolder();
-  await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args });
+  await using server = await RunningServer.startInProcess({
+    database: `sqlite:${folder.file("plants.db")}`,
+    args,
+  });
   await work(server);
 }
 
@@ -246,7 +251,7 @@ test("a trusted proxy that is not an address is a configuration error", async ()
       expect.stringContaining("addresses or ranges such as 127.0.0.1"),
     ]);
   }
-  const { stdout } = await run(["config"], { PLANTSTORE_TRUSTED_PROXIES: "127.0.0.1, fd00::/8" });
+  const { stdout } = await runCommand(["config"], { PLANTSTORE_TRUSTED_PROXIES: "127.0.0.1, fd00::/8" });
   expect(stdout).toMatch(/PLANTSTORE_TRUSTED_PROXIES +.*127\.0\.0\.1.*fd00::\/8/);
 });
 
@@ -325,7 +330,7 @@ test("a password has a minimum length, and only plantstore password prints its h
   expect(await Bun.password.verify(password, hash)).toBe(true);
   using folder = new TemporaryFolder();
   await Bun.write(folder.file("hash"), `${hash}\n`);
-  const shown = await run(["config"], { PLANTSTORE_ADMIN_PASSWORD_HASH_FILE: folder.file("hash") });
+  const shown = await runCommand(["config"], { PLANTSTORE_ADMIN_PASSWORD_HASH_FILE: folder.file("hash") });
   expect(shown.stdout).toMatch(/PLANTSTORE_ADMIN_PASSWORD_HASH +\*\*\* +PLANTSTORE_ADMIN_PASSWORD_HASH_FILE/);
   const unquoted = configurationError([], { PLANTSTORE_ADMIN_PASSWORD_HASH: "=19=65536,t=2,p=1" });
   expect(unquoted).toEqual(usageError(expect.stringContaining("single quotes")));

@@ -76,7 +76,7 @@ for (const engine of engines) {
     let client: ConsoleClient;
     beforeAll(async () => {
       const place = resources.use(await engine.createTestStore());
-      server = resources.use(await RunningServer.start(place));
+      server = resources.use(await RunningServer.startInProcess(place));
       url = await server.adminUrl();
       client = await ConsoleClient.of(server);
     });
@@ -351,7 +351,7 @@ describe("the console", () => {
     await importFile(client, await server.adminUrl(), id, file, 1_000);
     while ((await importedIn(client)) !== 2) await Bun.sleep(50);
     await server.stop();
-    server = resources.use(await RunningServer.start({ database: server.database }));
+    server = resources.use(await RunningServer.startInProcess({ database: server.database }));
     client = await ConsoleClient.of(server);
     expect(await importedIn(client)).toBe(0);
     expect(readdirSync(folder.path).filter((name) => name.endsWith("-history"))).toEqual([]);
@@ -369,7 +369,7 @@ test("on PostgreSQL a backup names the tool", async () => {
   const postgres = engines.find(({ name }) => name === "postgres");
   if (postgres === undefined) throw new Error("There is no such engine");
   await using place = await postgres.createTestStore();
-  await using server = await RunningServer.start(place);
+  await using server = await RunningServer.startInProcess(place);
   const { status, text } = await (await ConsoleClient.of(server)).write("backup", {});
   expect(status).toBe(404);
   expect(text).toContain("pg_dump");

@@ -41,7 +41,7 @@ for (const engine of engines) {
         name: "stored",
       }));
       await storePlants(place.database, stored);
-      await using server = await RunningServer.start(place);
+      await using server = await RunningServer.startInProcess(place);
       const target = { url: server.url, token: await server.createToken("ci") };
       const client = await ConsoleClient.of(server);
       const ids = Array.from({ length: 60 }, (_, index) => BigInt((index * 37) % 61) + 1n);
@@ -131,7 +131,7 @@ for (const engine of engines) {
 
     test("edits beside creates of the same ids leave what was confirmed last", async () => {
       await using place = await engine.createTestStore();
-      await using server = await RunningServer.start(place);
+      await using server = await RunningServer.startInProcess(place);
       const target = { url: server.url, token: await server.createToken() };
       const client = await ConsoleClient.of(server);
       const ids = [1n, 2n, 3n, 4n];
@@ -180,7 +180,7 @@ for (const engine of engines) {
 
     test("ids are exact, and the export of a page is in the format of import", async () => {
       await using place = await engine.createTestStore();
-      await using server = await RunningServer.start(place);
+      await using server = await RunningServer.startInProcess(place);
       const target = { url: server.url, token: await server.createToken() };
       const client = await ConsoleClient.of(server);
       const lines = [
@@ -215,7 +215,7 @@ for (const engine of engines) {
 
     test("the index is built and dropped while plants are created", async () => {
       await using place = await engine.createTestStore();
-      await using server = await RunningServer.start(place);
+      await using server = await RunningServer.startInProcess(place);
       const target = { url: server.url, token: await server.createToken() };
       const client = await ConsoleClient.of(server);
       await Promise.all(
@@ -250,7 +250,7 @@ for (const engine of engines) {
       beforeAll(async () => {
         const place = resources.use(await engine.createTestStore());
         const args = ["--base-path", "/v1", "--body-bytes-max", "1000"];
-        server = resources.use(await RunningServer.start({ ...place, args }));
+        server = resources.use(await RunningServer.startInProcess({ ...place, args }));
       });
       afterAll(() => resources.disposeAsync());
 
@@ -311,7 +311,7 @@ for (const engine of engines) {
 test("requests that the page does not send are rejected with a sentence", async () => {
   await using place = await engines[0]?.createTestStore();
   if (place === undefined) throw new Error("no engine is available");
-  await using server = await RunningServer.start(place);
+  await using server = await RunningServer.startInProcess(place);
   const client = await ConsoleClient.of(server);
   const bad = [
     "plants?sort=colour",

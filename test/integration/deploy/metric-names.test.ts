@@ -10,7 +10,7 @@ function findMetricNames(text: string): Set<string> {
 
 test("the server has all of them, and the dashboard shows every metric of the service", async () => {
   using folder = new TemporaryFolder();
-  await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` });
+  await using server = await RunningServer.startInProcess({ database: `sqlite:${folder.file("plants.db")}` });
   const metrics = await (await fetch(`${await server.adminUrl()}/metrics`)).text();
   const samples = new Set([...(metrics.match(/^[a-z]\w+(?=[ {])/gm) ?? []), ...metricsOfClusters]);
   const own: readonly string[] = metrics.match(/(?<=^# TYPE )plantstore_\w+/gm) ?? [];

@@ -64,7 +64,7 @@ function siteSuite(): void {
 
   beforeAll(async () => {
     folder = new TemporaryFolder();
-    server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` });
+    server = await RunningServer.startInProcess({ database: `sqlite:${folder.file("plants.db")}` });
     token = await server.createToken();
     const port = Number(new URL(server.url).port);
     nginx = await Nginx.start([port, port], changes);

@@ -13,7 +13,7 @@ afterAll(() => resources.disposeAsync());
 async function serverWith(...args: string[]): Promise<RunningServer> {
   const folder = resources.use(new TemporaryFolder());
   return resources.use(
-    await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args: [...args] }),
+    await RunningServer.startInProcess({ database: `sqlite:${folder.file("plants.db")}`, args: [...args] }),
   );
 }
 

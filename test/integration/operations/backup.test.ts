@@ -20,7 +20,7 @@ import { commandError } from "../../support/commands.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
-import { plantstore, RunningServer, run, TemporaryFolder } from "../../support/server.ts";
+import { plantstore, RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
 import { exported, storePlants } from "../../support/stored-plants.ts";
 
 /** A store with `count` plants, and a file that they can be imported from. */
@@ -35,7 +35,7 @@ async function newStore(folder: TemporaryFolder, name: string, count: number): P
 test("a backup under load is one complete snapshot with every plant that was acknowledged before", async () => {
   using folder = new TemporaryFolder();
   const database = `sqlite:${folder.file("plants.db")}`;
-  await using server = await RunningServer.start({ database });
+  await using server = await RunningServer.startInProcess({ database });
   const target = { url: server.url, token: await server.createToken() };
   const load = new Load();
   const running = load.untilStopped([target], 16);
@@ -67,7 +67,7 @@ test("a backup under load is one complete snapshot with every plant that was ack
 test("backup prints the number of plants", async () => {
   using folder = new TemporaryFolder();
   const single = await newStore(folder, "single.db", 1);
-  expect((await run(["backup", folder.file("one.db"), "--database", single])).stderr).toBe(
+  expect((await runCommand(["backup", folder.file("one.db"), "--database", single])).stderr).toBe(
     `${folder.file("one.db")}: 1 plant, verified.\n`,
   );
 });
@@ -75,18 +75,18 @@ test("backup prints the number of plants", async () => {
 test("a backup is restored: plants, tokens, and a server that runs on them", async () => {
   using folder = new TemporaryFolder();
   const database = await newStore(folder, "plants.db", 500);
-  const token = (await run(["token", "create", "--name", "ci", "--database", database])).stdout.trim();
-  expect(await run(["backup", folder.file("copy.db"), "--quiet", "--database", database])).toEqual({
+  const token = (await runCommand(["token", "create", "--name", "ci", "--database", database])).stdout.trim();
+  expect(await runCommand(["backup", folder.file("copy.db"), "--quiet", "--database", database])).toEqual({
     exitCode: 0,
     stdout: "",
     stderr: "",
   });
   const other = `sqlite:${folder.file("other.db")}`;
-  expect((await run(["restore", folder.file("copy.db"), "--database", other])).stderr).toBe(
+  expect((await runCommand(["restore", folder.file("copy.db"), "--database", other])).stderr).toBe(
     "Restored 500 plants and the tokens of the backup.\n",
   );
   expect(await exported(other)).toBe(readFileSync(folder.file("plants.ndjson"), "utf8"));
-  await using server = await RunningServer.start({ database: other });
+  await using server = await RunningServer.startInProcess({ database: other });
   expect((await post({ url: server.url, token }, plantJson(0n, "plant 0"))).status).toBe(200);
   expect((await post({ url: server.url, token }, plantJson(0n, "other"))).status).toBe(400);
   // The backup is unchanged, and can be restored again.
@@ -97,13 +97,13 @@ test("nothing is overwritten without --force, and never a store that is open", a
   using folder = new TemporaryFolder();
   const database = await newStore(folder, "plants.db", 10);
   const copy = folder.file("copy.db");
-  expect((await run(["backup", copy, "--database", database])).exitCode).toBe(0);
+  expect((await runCommand(["backup", copy, "--database", database])).exitCode).toBe(0);
   const more = await newStore(folder, "more.db", 20);
-  expect(await run(["backup", copy, "--database", more])).toMatchObject({
+  expect(await runCommand(["backup", copy, "--database", more])).toMatchObject({
     exitCode: 1,
     stderr: `plantstore: ${copy} exists already; name another file, or replace it with --force\n`,
   });
-  expect((await run(["backup", copy, "--force", "--quiet", "--database", more])).exitCode).toBe(0);
+  expect((await runCommand(["backup", copy, "--force", "--quiet", "--database", more])).exitCode).toBe(0);
 
   const refused = await commandError(["restore", copy, "--database", database]);
   expect(refused).toMatchObject({
@@ -112,7 +112,7 @@ test("nothing is overwritten without --force, and never a store that is open", a
   });
   {
     await using server = await RunningServer.start({ database });
-    const open = await run(["restore", copy, "--force", "--database", database]);
+    const open = await runCommand(["restore", copy, "--force", "--database", database]);
     expect(open).toMatchObject({
       exitCode: 1,
       stderr: expect.stringContaining("plants.db is open, perhaps in a server"),
@@ -124,7 +124,9 @@ test("nothing is overwritten without --force, and never a store that is open", a
   }
   // The killed server has left a WAL, which the restore removes.
   expect(existsSync(folder.file("plants.db-wal"))).toBe(true);
-  expect((await run(["restore", copy, "--force", "--quiet", "--database", database])).exitCode).toBe(0);
+  expect((await runCommand(["restore", copy, "--force", "--quiet", "--database", database])).exitCode).toBe(
+    0,
+  );
   expect(readdirSync(folder.path).filter((name) => name.startsWith("plants.db"))).toEqual(["plants.db"]);
   expect((await exported(database)).split("\n").length).toBe(21);
 });
@@ -132,19 +134,19 @@ test("nothing is overwritten without --force, and never a store that is open", a
 test("a WAL without its store is neither deleted nor applied to a restored store", async () => {
   using folder = new TemporaryFolder();
   const database = await newStore(folder, "plants.db", 10);
-  await run(["backup", folder.file("copy.db"), "--quiet", "--database", database]);
+  await runCommand(["backup", folder.file("copy.db"), "--quiet", "--database", database]);
   await using server = await RunningServer.start({ database });
   await post({ url: server.url, token: await server.createToken() }, plantJson(100n, "in the log"));
   await server.stop("SIGKILL");
   renameSync(folder.file("plants.db"), folder.file("elsewhere.db"));
-  const refused = await run(["restore", folder.file("copy.db"), "--database", database]);
+  const refused = await runCommand(["restore", folder.file("copy.db"), "--database", database]);
   expect(refused).toMatchObject({
     exitCode: 1,
     stderr: expect.stringContaining("plants.db-wal exists; move it away"),
   });
-  expect((await run(["restore", folder.file("copy.db"), "--force", "--database", database])).exitCode).toBe(
-    0,
-  );
+  expect(
+    (await runCommand(["restore", folder.file("copy.db"), "--force", "--database", database])).exitCode,
+  ).toBe(0);
   expect((await exported(database)).split("\n").length).toBe(11);
 });
 
@@ -152,7 +154,7 @@ test("an incomplete backup is rejected before anything is changed", async () => 
   using folder = new TemporaryFolder();
   const database = await newStore(folder, "plants.db", 5_000);
   const copy = folder.file("copy.db");
-  await run(["backup", copy, "--quiet", "--database", database]);
+  await runCommand(["backup", copy, "--quiet", "--database", database]);
   const bytes = statSync(copy).size;
 
   copyFileSync(copy, folder.file("short.db"));
@@ -199,7 +201,7 @@ test("an incomplete backup is rejected before anything is changed", async () => 
   expect(await exported(database)).toBe(readFileSync(folder.file("plants.ndjson"), "utf8"));
 
   // The newest plants of an open store are in its WAL.
-  await using server = await RunningServer.start({ database });
+  await using server = await RunningServer.startInProcess({ database });
   const inUse = await commandError(["restore", folder.file("plants.db"), "--database", target]);
   expect(inUse).toMatchObject({
     exitCode: 1,
@@ -218,7 +220,7 @@ test("a damaged store is not backed up, and an interrupted backup leaves no file
   child.kill("SIGKILL");
   await child.exited;
   if (child.signalCode === "SIGKILL") expect(existsSync(copy)).toBe(false);
-  expect((await run(["backup", copy, "--force", "--database", database])).stderr).toContain(
+  expect((await runCommand(["backup", copy, "--force", "--database", database])).stderr).toContain(
     ": 200,000 plants, verified",
   );
   expect(readdirSync(folder.path).filter((name) => name.startsWith("copy"))).toEqual(["copy.db"]);
@@ -227,7 +229,7 @@ test("a damaged store is not backed up, and an interrupted backup leaves no file
   const bytes = readFileSync(folder.file("plants.db"));
   bytes.fill(0xff, bytes.length / 2, bytes.length / 2 + 50_000);
   writeFileSync(folder.file("plants.db"), bytes);
-  const { exitCode, stderr } = await run(["backup", folder.file("second.db"), "--database", database]);
+  const { exitCode, stderr } = await runCommand(["backup", folder.file("second.db"), "--database", database]);
   expect({ exitCode, stderr }).toEqual({
     exitCode: 1,
     stderr: expect.stringMatching(/^plantstore: [^\n]+\n$/),
@@ -254,10 +256,12 @@ test("a server that opens the store while it is replaced runs on the new one", a
 test("a store behind a symbolic link is replaced at its target", async () => {
   using folder = new TemporaryFolder();
   const database = await newStore(folder, "plants.db", 10);
-  await run(["backup", folder.file("copy.db"), "--quiet", "--database", database]);
+  await runCommand(["backup", folder.file("copy.db"), "--quiet", "--database", database]);
   symlinkSync(folder.file("plants.db"), folder.file("link.db"));
   const linked = `sqlite:${folder.file("link.db")}`;
-  expect((await run(["restore", folder.file("copy.db"), "--force", "--database", linked])).exitCode).toBe(0);
+  expect(
+    (await runCommand(["restore", folder.file("copy.db"), "--force", "--database", linked])).exitCode,
+  ).toBe(0);
   expect(readlinkSync(folder.file("link.db"))).toBe(folder.file("plants.db"));
   expect((await exported(database)).split("\n").length).toBe(11);
 });
@@ -271,7 +275,7 @@ test("a store whose disk has failed is copied, and its failure marker stays", as
   writeFailureMarker(folder.file("plants.db"), "disk I/O error");
   const files = () => ["plants.db", "plants.db-wal"].map((name) => readFileSync(folder.file(name)));
   const before = files();
-  const copied = await run(["backup", folder.file("copy.db"), "--quiet", "--database", database]);
+  const copied = await runCommand(["backup", folder.file("copy.db"), "--quiet", "--database", database]);
   expect(copied).toEqual({ exitCode: 0, stdout: "", stderr: "" });
   expect(files()).toEqual(before);
   expect(existsSync(folder.file("plants.db-disk-failed"))).toBe(true);
@@ -285,8 +289,8 @@ test("a symbolic link to an open store is not a backup", async () => {
   using folder = new TemporaryFolder();
   const database = await newStore(folder, "plants.db", 10);
   symlinkSync(folder.file("plants.db"), folder.file("link.db"));
-  await using _ = await RunningServer.start({ database });
-  const refused = await run([
+  await using _ = await RunningServer.startInProcess({ database });
+  const refused = await runCommand([
     "restore",
     folder.file("link.db"),
     "--database",
@@ -303,7 +307,7 @@ test("a backup is as private as its store", async () => {
   using folder = new TemporaryFolder();
   const database = await newStore(folder, "plants.db", 1);
   chmodSync(folder.file("plants.db"), 0o600);
-  await run(["backup", folder.file("copy.db"), "--database", database]);
+  await runCommand(["backup", folder.file("copy.db"), "--database", database]);
   expect(statSync(folder.file("copy.db")).mode & 0o777).toBe(0o600);
 });
 

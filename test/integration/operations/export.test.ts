@@ -6,7 +6,7 @@ import { engines } from "../../support/engines.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { PostgresServer } from "../../support/postgres.ts";
-import { plantstore, RunningServer, run, TemporaryFolder } from "../../support/server.ts";
+import { plantstore, RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
 import { csvLine, exported, storeLines } from "../../support/stored-plants.ts";
 
 for (const engine of engines) {
@@ -24,7 +24,7 @@ for (const engine of engines) {
       ];
       await storeLines(place.database, lines.toReversed());
       const selected = async (...args: string[]) =>
-        (await run(["export", "--database", place.database, ...args])).stdout.trimEnd().split("\n");
+        (await runCommand(["export", "--database", place.database, ...args])).stdout.trimEnd().split("\n");
       expect(await selected()).toEqual(lines);
       expect(await selected("--tag", "tropical")).toEqual([lines[3] ?? "", lines[6] ?? ""]);
       expect(await selected("--tag", "")).toEqual([lines[2] ?? ""]);
@@ -63,7 +63,7 @@ for (const engine of engines) {
         expect(await child.stderr.text()).toBe(told);
         expect(readFileSync(folder.file("out.ndjson"), "utf8")).toBe(`${plantJson(1n, "Monstera")}\n`);
       }
-      expect((await run(["export", "--database", place.database])).stderr).toBe("");
+      expect((await runCommand(["export", "--database", place.database])).stderr).toBe("");
     });
 
     test("an export is one snapshot, and a slow reader does not block servers", async () => {
@@ -71,7 +71,7 @@ for (const engine of engines) {
       const name = "x".repeat(2_000);
       const lines = Array.from({ length: 6_000 }, (_, index) => plantJson(BigInt(2 * index), name));
       await storeLines(place.database, lines);
-      await using server = await RunningServer.start(place);
+      await using server = await RunningServer.startInProcess(place);
       const target = { url: server.url, token: await server.createToken() };
 
       const child = Bun.spawn([plantstore, "export", "--database", place.database], { stdout: "pipe" });
@@ -101,7 +101,7 @@ test("SQLite's WAL grows during a blocked export, and is truncated afterwards", 
     database,
     Array.from({ length: 2_000 }, (_, id) => plantJson(BigInt(id), "x".repeat(2_000))),
   );
-  await using server = await RunningServer.start({ database });
+  await using server = await RunningServer.startInProcess({ database });
   const target = { url: server.url, token: await server.createToken() };
   const child = Bun.spawn([plantstore, "export", "--database", database], { stdout: "pipe" });
   const reader = child.stdout.getReader();
@@ -151,7 +151,7 @@ test("a terminal gets control characters escaped, a pipe the exact text", async 
     expect(Buffer.concat(shown).toString()).toContain(escaped);
     for (const character of ["\x1b", "\x9b", "\u202e"])
       expect(Buffer.concat(shown).toString()).not.toContain(character);
-    expect((await run([...args, "--database", database])).stdout).toContain("\u009b31m\u202eb");
+    expect((await runCommand([...args, "--database", database])).stdout).toContain("\u009b31m\u202eb");
   }
 });
 

@@ -6,7 +6,14 @@ import { progressText } from "../../../src/operations/progress.ts";
 import { commandError } from "../../support/commands.ts";
 import { engines } from "../../support/engines.ts";
 import { plantJson, post } from "../../support/http.ts";
-import { createStore, plantstore, RunningServer, run, runIn, TemporaryFolder } from "../../support/server.ts";
+import {
+  createStore,
+  plantstore,
+  RunningServer,
+  runCommand,
+  runIn,
+  TemporaryFolder,
+} from "../../support/server.ts";
 import { csvLine, exported } from "../../support/stored-plants.ts";
 
 for (const engine of engines) {
@@ -40,7 +47,7 @@ for (const engine of engines) {
         ]),
       );
 
-      const { exitCode, stderr } = await run(["import", file, "--database", place.database]);
+      const { exitCode, stderr } = await runCommand(["import", file, "--database", place.database]);
       expect({ exitCode, stderr }).toEqual({
         exitCode: 3,
         stderr: `2 created, 0 already stored, 5 rejected; see ${file}.rejected.ndjson\n`,
@@ -60,14 +67,14 @@ for (const engine of engines) {
 
       // After the file is corrected, the report of the first import is removed.
       writeFileSync(file, [lines[0], lines[4]].join("\n"));
-      expect((await run(["import", file, "--quiet", "--database", place.database])).stderr).toBe("");
+      expect((await runCommand(["import", file, "--quiet", "--database", place.database])).stderr).toBe("");
       expect(existsSync(`${file}.rejected.ndjson`)).toBe(false);
     });
 
     test("a killed import continues when it is run again, while a server creates plants too", async () => {
       using folder = new TemporaryFolder();
       await using place = await engine.createTestStore();
-      await using server = await RunningServer.start(place);
+      await using server = await RunningServer.startInProcess(place);
       const token = await server.createToken();
       const file = folder.file("many.ndjson");
       const count = 60_000;
@@ -87,7 +94,7 @@ for (const engine of engines) {
       broken.kill("SIGKILL");
       await broken.exited;
 
-      const { exitCode, stderr } = await run(["import", file, "--database", place.database]);
+      const { exitCode, stderr } = await runCommand(["import", file, "--database", place.database]);
       expect(exitCode).toBe(0);
       const [, created = "", unchanged = ""] =
         /^([\d,]+) created, ([\d,]+) already stored, 0 rejected\n$/.exec(stderr) ?? [];
@@ -142,9 +149,9 @@ test.each([
       stderr: expect.stringContaining("the header has no column id"),
     });
   }
-  const imported = await run(["import", file, "--delimiter", value, "--database", database]);
+  const imported = await runCommand(["import", file, "--delimiter", value, "--database", database]);
   expect(imported).toEqual({ exitCode: 0, stdout: "", stderr: "2 created, 0 already stored, 0 rejected\n" });
-  const exported = await run(["export", "--format", "csv", "--database", database], {
+  const exported = await runCommand(["export", "--format", "csv", "--database", database], {
     PLANTSTORE_DELIMITER: value,
   });
   expect(exported).toEqual({ exitCode: 0, stdout: csv, stderr: "" });

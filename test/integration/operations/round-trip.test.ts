@@ -12,7 +12,7 @@ import {
 } from "../../../src/core/store/postgres/copy-format.ts";
 import { engines } from "../../support/engines.ts";
 import { anyNewPlant } from "../../support/random.ts";
-import { createStore, plantstore, run, TemporaryFolder } from "../../support/server.ts";
+import { createStore, plantstore, runCommand, TemporaryFolder } from "../../support/server.ts";
 import { exported } from "../../support/stored-plants.ts";
 
 /** Enough that the PostgreSQL engine uses COPY instead of INSERT. */
@@ -117,10 +117,10 @@ for (const [index, format] of ["ndjson", "csv"].entries()) {
       for (const [step, engine] of [first, second, first].entries()) {
         await using place = await engine.createTestStore();
         await createStore(place.database);
-        const { stderr } = await run(["import", file, "--database", place.database]);
+        const { stderr } = await runCommand(["import", file, "--database", place.database]);
         expect(stderr).toBe(`${count} created, 0 already stored, 0 rejected\n`);
         if (step === 0) {
-          const again = await run(["import", file, "--database", place.database]);
+          const again = await runCommand(["import", file, "--database", place.database]);
           expect(again.stderr).toBe(`0 created, ${count} already stored, 0 rejected\n`);
         }
         expect(await exported(place.database)).toBe(ndjson(plants));

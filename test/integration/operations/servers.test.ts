@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { engines } from "../../support/engines.ts";
 import { plantJson, post } from "../../support/http.ts";
-import { createStore, RunningServer, run, TemporaryFolder } from "../../support/server.ts";
+import { createStore, RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
 import { exported } from "../../support/stored-plants.ts";
 
 /** An import commits 20,000 at a time: more than one batch. */
@@ -18,15 +18,15 @@ for (const engine of engines) {
   test(`${engine.name}: an import and three servers create the same ids, some with other names`, async () => {
     using folder = new TemporaryFolder();
     await using place = await engine.createTestStore();
-    await using first = await RunningServer.start(place);
-    await using second = await RunningServer.start(place);
-    await using third = await RunningServer.start(place);
+    await using first = await RunningServer.startInProcess(place);
+    await using second = await RunningServer.startInProcess(place);
+    await using third = await RunningServer.startInProcess(place);
     const token = await first.createToken();
     const file = folder.file("plants.ndjson");
     const lines = Array.from({ length: count }, (_, index) => plantJson(idOf(index), "imported", `${index}`));
     writeFileSync(file, lines.join("\n"));
 
-    const importing = run(["import", file, "--database", place.database]);
+    const importing = runCommand(["import", file, "--database", place.database]);
     const isOver = importing.then(
       () => true,
       () => true,
@@ -85,7 +85,7 @@ for (const engine of engines) {
     writeFileSync(folder.file("other.ndjson"), lines.toReversed().join("\n"));
     const results = await Promise.all(
       ["one", "other"].map((name) =>
-        run(["import", folder.file(`${name}.ndjson`), "--database", place.database]),
+        runCommand(["import", folder.file(`${name}.ndjson`), "--database", place.database]),
       ),
     );
     // The last line has the counts; on a slow machine lines of progress come before it.
@@ -115,7 +115,7 @@ for (const engine of engines) {
       lines[index] ?? "",
     ]);
     writeFileSync(file, [...lines, ...repetitions].join("\n"));
-    const { exitCode, stderr } = await run(["import", file, "--database", place.database]);
+    const { exitCode, stderr } = await runCommand(["import", file, "--database", place.database]);
     expect({ exitCode, stderr }).toEqual({
       exitCode: 3,
       stderr: `24,000 created, 4 already stored, 4 rejected; see ${file}.rejected.ndjson\n`,

@@ -3,13 +3,13 @@
 import { expect, test } from "bun:test";
 import { openServerStore } from "../../../src/core/store/open-store.ts";
 import { engines } from "../../support/engines.ts";
-import { run, withStore } from "../../support/server.ts";
+import { runCommand, withStore } from "../../support/server.ts";
 import { storePlants } from "../../support/stored-plants.ts";
 
 for (const engine of engines) {
   test(`${engine.name}: stats prints plants, size, tokens and schema version, as a table or as JSON`, async () => {
     await using place = await engine.createTestStore();
-    const command = (...args: string[]) => run([...args, "--database", place.database]);
+    const command = (...args: string[]) => runCommand([...args, "--database", place.database]);
     const plants = Array.from({ length: 1_234 }, (_, id) => ({ id: BigInt(id), name: "x".repeat(100) }));
     await storePlants(place.database, plants);
     await withStore(place.database, "writable", async ({ tokens }) => {

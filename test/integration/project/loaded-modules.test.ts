@@ -46,7 +46,10 @@ function parseReport(report: string) {
 test("a server with the default settings loads neither the other commands nor what only some settings need", async () => {
   using folder = new TemporaryFolder();
   const { env, report } = recordIn(folder);
-  await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, env });
+  await using server = await RunningServer.start({
+    database: `sqlite:${folder.file("plants.db")}`,
+    env,
+  });
   await server.adminUrl();
   process.kill(server.pid, "SIGUSR2");
   await eventually("the report of loaded modules", () => existsSync(report));
@@ -54,7 +57,7 @@ test("a server with the default settings loads neither the other commands nor wh
   const { packages, filesOf } = parseReport(report);
   // Without OpenTelemetry, jose and pg.
   expect(packages).toEqual(["commander", "leven", "pino"]);
-  const shared = ["command-name.ts", "main.ts", "output.ts", "standard-streams.ts"];
+  const shared = ["command-name.ts", "host.ts", "main.ts", "output.ts", "standard-streams.ts"];
   const commands = filesOf("src/cli/").filter(
     (file) => !file.startsWith("config/") && !shared.includes(file),
   );
@@ -98,6 +101,7 @@ test("--version loads no command, and a command no other one", async () => {
   expect(version.filesOf("src/")).toEqual([
     "cli/command-name.ts",
     "cli/config/redact.ts",
+    "cli/host.ts",
     "cli/main.ts",
     "cli/output.ts",
     "cli/standard-streams.ts",

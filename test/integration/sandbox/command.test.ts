@@ -8,7 +8,7 @@ import { plantJson, post } from "../../support/http.ts";
 import { Output } from "../../support/output.ts";
 import { describeIfInstalled, programPath } from "../../support/programs.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
-import { plantstore, run, TemporaryFolder } from "../../support/server.ts";
+import { plantstore, runCommand, TemporaryFolder } from "../../support/server.ts";
 
 const notice =
   'A sandbox: nothing is kept, and all plants are gone when it ends. "plantstore serve" keeps them.\n';
@@ -113,7 +113,7 @@ describe("a start", () => {
         `127.0.0.1:${adminPort} (EADDRINUSE); stop the program that uses it, or choose another with --admin-port`,
       ],
     ] as const)
-      expect(await run(["sandbox", ...flags])).toEqual({
+      expect(await runCommand(["sandbox", ...flags])).toEqual({
         exitCode: 1,
         stdout: "",
         stderr: `${notice}plantstore: cannot listen on ${at}\n`,
@@ -201,7 +201,7 @@ describe("seeds", () => {
   test("that are invalid are an error with the line and the reason, and nothing starts", async () => {
     using folder = new TemporaryFolder();
     const failed = async (args: string[]) => {
-      const { exitCode, stdout, stderr } = await run([
+      const { exitCode, stdout, stderr } = await runCommand([
         "sandbox",
         "--port",
         "0",

@@ -143,7 +143,10 @@ test("50300 equals that of a full queue", async () => {
   // The store of a sandbox commits at once, so that its queue does not fill.
   using folder = new TemporaryFolder();
   const args = ["--queue-plants-max", "2"];
-  await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args });
+  await using server = await RunningServer.startInProcess({
+    database: `sqlite:${folder.file("plants.db")}`,
+    args,
+  });
   const target = { url: server.url, token: await server.createToken() };
   const forced = await send(unlimited, { prefer: "code=503" });
   for (;;) {

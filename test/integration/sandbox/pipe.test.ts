@@ -14,7 +14,7 @@ let sandbox: RunningSandbox;
 beforeAll(async () => {
   const folder = resources.use(new TemporaryFolder());
   const running = resources.use(
-    await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` }),
+    await RunningServer.startInProcess({ database: `sqlite:${folder.file("plants.db")}` }),
   );
   server = { url: running.url, token: await running.createToken() };
   sandbox = resources.use(await RunningSandbox.start({ args: ["--token", server.token] }));

@@ -49,7 +49,7 @@ const reserved: readonly [pattern: RegExp, only: string, instead: string][] = [
   [/"@opentelemetry\//, "src/core/observability/opentelemetry.d.ts", "emit a ServerEvent"],
   [/\/opentelemetry\.js"/, "src/core/observability/tracing.ts", "emit a ServerEvent"],
   [/"pg-copy-streams"/, "src/core/store/postgres/driver.ts", "import from ./driver.ts"],
-  [/\bprocess\.exit\(/, "src/cli/server-process.ts", "throw an OperatorError, or set process.exitCode"],
+  [/\bprocess\.exit\(/, "src/cli/host.ts", "throw an OperatorError, or set process.exitCode"],
   [/\bconsole\.\w+\(/, "", "emit a ServerEvent, or use src/cli/output.ts"],
   [/\bMath\.random\(/, "", "take randomness as an argument"],
 ];

@@ -8,13 +8,17 @@ import { commandError } from "../../../support/commands.ts";
 import { flagsFrom, kubernetesVariables } from "../../../support/configuration.ts";
 import { plantJson, post } from "../../../support/http.ts";
 import { Output } from "../../../support/output.ts";
-import { plantstore, run, TemporaryFolder } from "../../../support/server.ts";
+import { plantstore, runCommand, TemporaryFolder } from "../../../support/server.ts";
 
 const golden = (name: string) => Bun.file(new URL(`golden/${name}`, import.meta.url)).text();
 
 test("the defaults are those of the golden files, as a table and as JSON", async () => {
-  expect(await run(["config"])).toEqual({ exitCode: 0, stdout: await golden("config.txt"), stderr: "" });
-  expect(await run(["config", "--json"])).toEqual({
+  expect(await runCommand(["config"])).toEqual({
+    exitCode: 0,
+    stdout: await golden("config.txt"),
+    stderr: "",
+  });
+  expect(await runCommand(["config", "--json"])).toEqual({
     exitCode: 0,
     stdout: await golden("config.ndjson"),
     stderr: "",
@@ -36,7 +40,7 @@ test("an invalid configuration ends each command with exit code 2 and one line",
     ["export", { PLANTSTORE_PROT: "1" }, unknown],
   ];
   for (const [command, env, stderr] of cases)
-    expect(await run([command], env)).toEqual({ exitCode: 2, stdout: "", stderr });
+    expect(await runCommand([command], env)).toEqual({ exitCode: 2, stdout: "", stderr });
 });
 
 test("a misspelt flag is an error, and the nearest one is suggested", async () => {
@@ -55,7 +59,7 @@ test("a switch is on or off in every source", async () => {
   expect(isJson(file, {})).toBe(true);
   expect(isJson(file, { PLANTSTORE_JSON: "off" })).toBe(false);
   expect(isJson([...file, "--json"], { PLANTSTORE_JSON: "off" })).toBe(true);
-  expect((await run(["config", ...file])).stdout).toStartWith("{");
+  expect((await runCommand(["config", ...file])).stdout).toStartWith("{");
 });
 
 test("every command takes the settings that it uses from the configuration file", async () => {
@@ -67,7 +71,7 @@ test("every command takes the settings that it uses from the configuration file"
   );
   writeFileSync(folder.file("plants.ndjson"), plantJson(1n, "Monstera"));
   const succeeds = async (...args: string[]) => {
-    const { exitCode, stdout, stderr } = await run([...args, "--config", file]);
+    const { exitCode, stdout, stderr } = await runCommand([...args, "--config", file]);
     expect({ args, exitCode, stderr: exitCode === 0 ? "" : stderr }).toEqual({
       args,
       exitCode: 0,
@@ -113,16 +117,16 @@ test("in a pod: a mounted secret, a mounted configuration, and what Kubernetes s
     ...kubernetesVariables("PLANTSTORE", "10.96.0.12", "8080"),
     ...kubernetesVariables("PLANTSTORE_ADMIN", "[fd00::12]", "8081"),
   };
-  expect((await run(["config"], env)).stdout).toMatch(/^PLANTSTORE_PORT +8080 +default$/m);
+  expect((await runCommand(["config"], env)).stdout).toMatch(/^PLANTSTORE_PORT +8080 +default$/m);
 
   const server = Bun.spawn([plantstore, "serve", "--port", "0"], { env, stdout: "pipe", stderr: "ignore" });
   const url = await new Output(server.stdout).until((text) => /^(.+)\n/.exec(text)?.[1]);
   expect(url).toEndWith("/shop");
-  const token = (await run(["token", "create", "--name", "ci"], env)).stdout.trim();
+  const token = (await runCommand(["token", "create", "--name", "ci"], env)).stdout.trim();
   expect((await post({ url, token }, plantJson(1n, "Monstera"))).status).toBe(200);
   server.kill();
   expect(await server.exited).toBe(0);
-  expect((await run(["get", "1", "--database", database])).exitCode).toBe(0);
+  expect((await runCommand(["get", "1", "--database", database])).exitCode).toBe(0);
 });
 
 test("a configuration may come through a pipe", async () => {

@@ -78,7 +78,10 @@ test.each(servers)(
   "%s: a create succeeds, and nothing is logged as a warning",
   async (name, args, expected) => {
     using folder = new TemporaryFolder();
-    await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args });
+    await using server = await RunningServer.startInProcess({
+      database: `sqlite:${folder.file("plants.db")}`,
+      args,
+    });
     const target = { url: server.url, token: await server.createToken() };
     const { status } = await post(target, plantJson(1n, "Monstera"));
     expect(status).toBe(expected);
@@ -100,7 +103,7 @@ test.each(servers)(
 test("the longest window of a rate is counted exactly", async () => {
   using folder = new TemporaryFolder();
   const { max = 0 } = ranges.find(({ name }) => name === "tokenBurst") ?? {};
-  await using server = await RunningServer.start({
+  await using server = await RunningServer.startInProcess({
     database: `sqlite:${folder.file("plants.db")}`,
     args: ["--token-rate", "1", "--token-burst", String(max)],
   });

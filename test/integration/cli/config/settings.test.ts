@@ -12,7 +12,7 @@ let byEnvironment: RunningServer;
 beforeAll(async () => {
   const folder = resources.use(new TemporaryFolder());
   const start = async (name: string, args: readonly string[], env: Record<string, string>) =>
-    resources.use(await RunningServer.start({ database: `sqlite:${folder.file(name)}`, args, env }));
+    resources.use(await RunningServer.startInProcess({ database: `sqlite:${folder.file(name)}`, args, env }));
   byFlags = await start(
     "flags.db",
     [

@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { commandError } from "../../../support/commands.ts";
 import { configurationError, configured, usageError } from "../../../support/configuration.ts";
-import { run } from "../../../support/server.ts";
+import { runCommand } from "../../../support/server.ts";
 
 const https = "https://id.example/";
 
@@ -28,7 +28,7 @@ test("the same by environment variable", async () => {
   expect(configurationError([], env)).toEqual(
     usageError("--jwt-audience is missing: JWTs require both --jwt-issuer and --jwt-audience"),
   );
-  expect(await run(["serve"], env)).toEqual({
+  expect(await runCommand(["serve"], env)).toEqual({
     stdout: "",
     ...(await serve(["--jwt-issuer", https])),
   });

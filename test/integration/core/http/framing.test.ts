@@ -9,7 +9,9 @@ const resources = new AsyncDisposableStack();
 let target: Target;
 beforeAll(async () => {
   const folder = resources.use(new TemporaryFolder());
-  const server = resources.use(await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` }));
+  const server = resources.use(
+    await RunningServer.startInProcess({ database: `sqlite:${folder.file("plants.db")}` }),
+  );
   target = { url: server.url, token: await server.createToken() };
 });
 afterAll(() => resources.disposeAsync());

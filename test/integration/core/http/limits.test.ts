@@ -284,7 +284,7 @@ test("a queue that one token fills accepts plants of two other tokens", async ()
 
 test("past connectionsMax idle connections are closed, busy ones after their response, and no new one is refused", async () => {
   using folder = new TemporaryFolder();
-  await using server = await RunningServer.start({
+  await using server = await RunningServer.startInProcess({
     database: `sqlite:${folder.file("plants.db")}`,
     args: ["--connections-max", "10"],
   });

@@ -77,7 +77,7 @@ afterAll(() => resources.disposeAsync());
 async function targetOf(args: readonly string[]): Promise<Target> {
   const folder = resources.use(new TemporaryFolder());
   const server = resources.use(
-    await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args }),
+    await RunningServer.startInProcess({ database: `sqlite:${folder.file("plants.db")}`, args }),
   );
   return { url: server.url, token: await server.createToken() };
 }

@@ -40,7 +40,7 @@ for (const engine of engines) {
     let target: Target;
     beforeAll(async () => {
       const place = resources.use(await engine.createTestStore());
-      server = resources.use(await RunningServer.start({ database: place.database }));
+      server = resources.use(await RunningServer.startInProcess({ database: place.database }));
       target = { url: server.url, token: await server.createToken() };
     });
     afterAll(() => resources.disposeAsync());

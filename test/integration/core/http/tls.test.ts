@@ -7,7 +7,7 @@ import { type KeyType, makeCertificate, makeCertificateOf } from "../../../suppo
 import { commandError } from "../../../support/commands.ts";
 import { freshId, plantJson } from "../../../support/http.ts";
 import { describeIfInstalled, programPath } from "../../../support/programs.ts";
-import { RunningServer, run, TemporaryFolder } from "../../../support/server.ts";
+import { RunningServer, runCommand, TemporaryFolder } from "../../../support/server.ts";
 import { exported } from "../../../support/stored-plants.ts";
 
 const names = ["DNS:localhost", "IP:127.0.0.1"];
@@ -32,7 +32,7 @@ class TlsServer implements AsyncDisposable {
   static async start(keyType: KeyType = "ec"): Promise<TlsServer> {
     const tls = new TlsServer();
     tls.install("first", keyType);
-    tls.#server = await RunningServer.start({
+    tls.#server = await RunningServer.startInProcess({
       database: `sqlite:${tls.folder.file("plants.db")}`,
       args: ["--tls-certificate", tls.certificate, "--tls-key", tls.key],
     });
@@ -248,7 +248,7 @@ describeIfInstalled("openssl", "TLS", () => {
       `${readFileSync(tls.certificate, "utf8")}-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n`,
     );
     const serve = (...args: string[]) =>
-      run(["serve", "--port", "0", "--admin-port", "off", "--database", database, ...args]);
+      runCommand(["serve", "--port", "0", "--admin-port", "off", "--database", database, ...args]);
     expect(await commandError(["serve", "--tls-certificate", tls.certificate])).toEqual({
       exitCode: 2,
       stderr: "plantstore: --tls-certificate and --tls-key require each other; give both or neither\n",

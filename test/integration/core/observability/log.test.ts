@@ -8,7 +8,7 @@ import { programPath } from "../../../support/programs.ts";
 import { plantstore, RunningServer, TemporaryFolder } from "../../../support/server.ts";
 
 async function serverWith(folder: TemporaryFolder, ...args: string[]): Promise<RunningServer> {
-  return RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args });
+  return RunningServer.startInProcess({ database: `sqlite:${folder.file("plants.db")}`, args });
 }
 
 const isAccess = ({ requestId }: LogLine) => requestId !== undefined;
@@ -77,7 +77,7 @@ test("SIGHUP ends a server as SIGTERM does, unless nohup has said that it is to 
 
 test("a token that was revoked while the server was frozen is rejected by its first request", async () => {
   using folder = new TemporaryFolder();
-  await using server = await serverWith(folder);
+  await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` });
   const target = { url: server.url, token: await server.createToken("ci") };
   expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
   process.kill(server.pid, "SIGSTOP");
@@ -90,7 +90,7 @@ test("a token that was revoked while the server was frozen is rejected by its fi
 
 test("the first line has the effective settings with their sources, without secrets", async () => {
   using folder = new TemporaryFolder();
-  const server = await RunningServer.start({
+  const server = await RunningServer.startInProcess({
     database: `sqlite:${folder.file("plants.db")}`,
     env: { PLANTSTORE_ACCESS_LOG: "7" },
   });

@@ -5,14 +5,14 @@ import { writeFileSync } from "node:fs";
 import { settings } from "../../../../src/cli/config/settings.ts";
 import { commandError } from "../../../support/commands.ts";
 import { configurationError, configured } from "../../../support/configuration.ts";
-import { type CommandResult, run, TemporaryFolder } from "../../../support/server.ts";
+import { type CommandResult, runCommand, TemporaryFolder } from "../../../support/server.ts";
 
 /** Letters that occur in no message. */
 const secret = "xq7zj";
 
 /** The end of a command that fails; of one without variables in this process. */
 async function failure(args: readonly string[], env: Record<string, string>): Promise<CommandResult> {
-  if (Object.keys(env).length > 0) return run(args, env);
+  if (Object.keys(env).length > 0) return runCommand(args, env);
   return { stdout: "", ...(await commandError(args)) };
 }
 
@@ -30,7 +30,7 @@ test("the password of a database is hidden, from any source, and the rest of the
   for (const [args, env, source] of ways) {
     const value = "postgres://plants:***@one,two:5433/plants?sslmode=require";
     expect(configured(args, env).get("PLANTSTORE_DATABASE")).toEqual({ value, source });
-    const { stdout } = await run(["config", ...args], env);
+    const { stdout } = await runCommand(["config", ...args], env);
     expect(stdout).toMatch(/^PLANTSTORE_DATABASE +postgres:\/\/plants:\*\*\*@one,two:5433/m);
     expect(stdout).not.toContain(secret);
   }
@@ -150,7 +150,7 @@ test("an error does not contain a secret that was given to another setting", asy
 
 test("the error for an unreachable database does not contain its password", async () => {
   using server = Bun.serve({ port: 0, fetch: () => new Response() });
-  const { exitCode, stderr } = await run(["serve"], {
+  const { exitCode, stderr } = await runCommand(["serve"], {
     PLANTSTORE_DATABASE: `postgres://u:${secret}@127.0.0.1:${server.port}/d?retry_timeout=1&connect_timeout=1`,
   });
   expect(exitCode).toBe(1);

@@ -8,7 +8,13 @@ import { newestVersion } from "../../../../../src/core/store/postgres/migrations
 import { commandError } from "../../../../support/commands.ts";
 import { plantJson, post } from "../../../../support/http.ts";
 import { freePort, type PostgresDatabases, sharedPostgres } from "../../../../support/postgres.ts";
-import { createStore, RunningServer, run, TemporaryFolder, withStore } from "../../../../support/server.ts";
+import {
+  createStore,
+  RunningServer,
+  runCommand,
+  TemporaryFolder,
+  withStore,
+} from "../../../../support/server.ts";
 
 let database: PostgresDatabases;
 beforeAll(async () => {
@@ -17,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => database[Symbol.asyncDispose]());
 
 const serve = (address: string, ...args: string[]) =>
-  run(["serve", "--port", "0", "--admin-port", "off", "--database", address, ...args]);
+  runCommand(["serve", "--port", "0", "--admin-port", "off", "--database", address, ...args]);
 
 /** The error of a server that opens its store, in this process: a server takes 0.3 s of a processor to start. */
 async function openingError(address: string, mode: OpenMode = "create") {
@@ -28,7 +34,9 @@ async function openingError(address: string, mode: OpenMode = "create") {
 
 test("concurrent migrations create one schema, and migrating again changes nothing", async () => {
   const { name, address } = await database.newDatabase();
-  const results = await Promise.all(Array.from({ length: 5 }, () => run(["migrate", "--database", address])));
+  const results = await Promise.all(
+    Array.from({ length: 5 }, () => runCommand(["migrate", "--database", address])),
+  );
   expect(results.map(({ exitCode }) => exitCode)).toEqual(Array(5).fill(0));
   // A busy machine may take long enough to connect that the wait is reported ahead of it.
   const messages = results.map(({ stderr }) =>
@@ -60,7 +68,7 @@ test("the role of a server needs no privilege to create tables", async () => {
   await database.query(name, `GRANT SELECT ON plantstore_schema TO server_${name}`);
   await database.query(name, `GRANT SELECT, INSERT ON plants, creators TO server_${name}`);
   await database.query(name, `GRANT SELECT, INSERT, UPDATE ON tokens TO server_${name}`);
-  await using running = await RunningServer.start({ database: server });
+  await using running = await RunningServer.startInProcess({ database: server });
   const answer = await post(
     { url: running.url, token: await running.createToken() },
     plantJson(1n, "Monstera"),
@@ -102,8 +110,9 @@ test("a database without Citus is not distributed, nor is a file", async () => {
   const { address } = await database.newDatabase();
   expect(await commandError(["migrate", "--distribute", "citus", "--database", address])).toEqual({
     exitCode: 1,
-    stderr:
-      "plantstore: this database has no Citus; run CREATE EXTENSION citus in it on every node, and SELECT citus_add_node(…) on the coordinator\n",
+    stderr: expect.stringContaining(
+      "\nplantstore: this database has no Citus; run CREATE EXTENSION citus in it on every node, and SELECT citus_add_node(…) on the coordinator\n",
+    ),
   });
   using folder = new TemporaryFolder();
   const file = folder.file("plants.db");
@@ -158,7 +167,7 @@ test("missing privileges are named in one line, and make the server not ready", 
 
   await database.query(name, `GRANT SELECT, INSERT, UPDATE ON tokens, creators TO poor_${name}`);
   const adminPort = await freePort();
-  await using server = await RunningServer.start({
+  await using server = await RunningServer.startInProcess({
     database: poor,
     args: ["--admin-port", String(adminPort)],
   });
@@ -179,7 +188,7 @@ test("a server whose role may insert plants, and change or delete none, is ready
     name,
     `GRANT SELECT ON plantstore_schema TO poor_${name}; GRANT SELECT, INSERT ON plants, tokens, creators TO poor_${name}`,
   );
-  await using server = await RunningServer.start({
+  await using server = await RunningServer.startInProcess({
     database: address.replace("postgres@", `poor_${name}@`),
   });
   const adminUrl = await server.adminUrl();
@@ -195,7 +204,7 @@ test("with SERIALIZABLE as the database's default, races have one winner and no 
     "postgres",
     `ALTER DATABASE ${name} SET default_transaction_isolation = 'serializable'`,
   );
-  await using server = await RunningServer.start({ database: address });
+  await using server = await RunningServer.startInProcess({ database: address });
   const target = { url: server.url, token: await server.createToken() };
   for (let round = 0; round < 10; round++) {
     const id = BigInt(round);

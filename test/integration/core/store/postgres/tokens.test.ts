@@ -8,7 +8,7 @@ import { eventually } from "../../../../support/eventually.ts";
 import { freshId, plantJson, post } from "../../../../support/http.ts";
 import { logLines } from "../../../../support/output.ts";
 import { type PostgresDatabases, PostgresServer, sharedPostgres } from "../../../../support/postgres.ts";
-import { RunningServer, run } from "../../../../support/server.ts";
+import { RunningServer, runCommand } from "../../../../support/server.ts";
 
 let database: PostgresDatabases;
 beforeAll(async () => {
@@ -147,11 +147,11 @@ test("polls, look-ups and changes do not scan the ended tokens", async () => {
 test("a server that cannot store last uses logs it when it stops, and works otherwise", async () => {
   const { name, address } = await database.newDatabase();
   const poor = address.replace("postgres@", `poor_${name}@`);
-  expect((await run(["migrate", "--database", address])).exitCode).toBe(0);
+  expect((await runCommand(["migrate", "--database", address])).exitCode).toBe(0);
   await database.query(name, `CREATE USER poor_${name}`);
   await database.query(name, `GRANT SELECT ON plantstore_schema TO poor_${name}`);
   await database.query(name, `GRANT SELECT, INSERT ON plants, tokens, creators TO poor_${name}`);
-  const server = await RunningServer.start({ database: poor });
+  const server = await RunningServer.startInProcess({ database: poor });
   const target = { url: server.url, token: await server.createToken() };
   expect((await post(target, plantJson(freshId(), "Monstera"))).status).toBe(200);
   const { exitCode, stderr } = await server.stop();
@@ -168,7 +168,9 @@ test("a server that cannot store last uses logs it when it stops, and works othe
 
 test("while its database is down, a server's console says so, and it stops with exit code 0", async () => {
   await using own = await PostgresServer.start();
-  const server = await RunningServer.start({ database: `${own.address("postgres")}?retry_timeout=1` });
+  const server = await RunningServer.startInProcess({
+    database: `${own.address("postgres")}?retry_timeout=1`,
+  });
   const target = { url: server.url, token: await server.createToken() };
   expect((await post(target, plantJson(freshId(), "Monstera"))).status).toBe(200);
   const client = await ConsoleClient.of(server);
