@@ -1,4 +1,5 @@
-// The HTML of the documentation page, made from openapi.yaml: a form that sends the request, samples, and the reference.
+// The HTML of the documentation page, made from openapi.yaml: a form that sends a create, samples, and the
+// reference of all operations.
 
 import packageJson from "../../package.json";
 import { openapi } from "../core/contract/plant.ts";
@@ -49,6 +50,25 @@ interface CodeSample {
   readonly source: string;
 }
 
+interface DescribedOperation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description: string;
+  readonly responses: Readonly<Record<string, DescribedResponse>>;
+}
+
+/** The operation of the form. */
+interface DescribedCreate extends DescribedOperation {
+  readonly requestBody: {
+    readonly content: {
+      readonly "application/json": {
+        readonly examples: { readonly withTag: { readonly value: Readonly<Record<string, unknown>> } };
+      };
+    };
+  };
+  readonly "x-codeSamples": readonly CodeSample[];
+}
+
 /** The parts of openapi.yaml that the page shows. */
 interface Description {
   readonly openapi: string;
@@ -60,21 +80,7 @@ interface Description {
   };
   readonly servers: readonly [{ readonly url: string }];
   readonly paths: {
-    readonly "/plants": {
-      readonly post: {
-        readonly summary: string;
-        readonly description: string;
-        readonly requestBody: {
-          readonly content: {
-            readonly "application/json": {
-              readonly examples: { readonly withTag: { readonly value: Readonly<Record<string, unknown>> } };
-            };
-          };
-        };
-        readonly responses: Readonly<Record<string, DescribedResponse>>;
-        readonly "x-codeSamples": readonly CodeSample[];
-      };
-    };
+    readonly "/plants": { readonly post: DescribedCreate };
   };
   readonly components: {
     readonly schemas: Readonly<Record<string, Schema>>;
@@ -87,6 +93,13 @@ const description = openapi as unknown as Description;
 const { info, components } = description;
 const operation = description.paths["/plants"].post;
 const { escapeHTML } = Bun;
+
+/** The titles and the descriptions of all operations but that of the form. */
+const otherOperations = Object.entries(description.paths).flatMap(([path, methods]) =>
+  Object.entries<DescribedOperation>(methods)
+    .filter(([, other]) => other !== operation)
+    .map(([method, other]) => [`${method.toUpperCase()} ${path}`, other] as const),
+);
 
 /** A value that openapi.yaml has in place of this server's address. */
 const placeholder = description.servers[0].url;
@@ -104,7 +117,10 @@ const [lead = "", ...notes] = introduction.split("\n\n");
 /** The part that is the same at every address. Made once, as it takes 0.5 ms, ten times as long as the rest. */
 const reference = [
   section("Fields", renderFields()),
-  section("Responses", renderResponses()),
+  section("Responses", renderResponses(operation)),
+  ...otherOperations.map(([title, other]) =>
+    section(title, markdown(`${other.summary}. ${other.description}`) + renderResponses(other)),
+  ),
   ...chapters.map(renderChapter),
 ].join("");
 const about = section("About", markdown([operation.description, ...notes].join("\n\n")));
@@ -180,7 +196,8 @@ function renderForm(action: string, url: string): string {
 }
 
 function renderNavigation(): string {
-  const titles = ["Samples", "Fields", "Responses", ...chapters.map(titleOf), "About"];
+  const ofOperations = otherOperations.map(([title]) => title);
+  const titles = ["Samples", "Fields", "Responses", ...ofOperations, ...chapters.map(titleOf), "About"];
   const items = titles.map((title) => `<li><a href="#${idOf(title)}">${escapeHTML(title)}</a></li>`);
   return `<nav aria-label="Sections"><ul>${items.join("")}</ul></nav>`;
 }
@@ -223,8 +240,9 @@ function renderFields(): string {
     .join("");
 }
 
-function renderResponses(): string {
-  return Object.entries(operation.responses)
+function renderResponses({ operationId, responses }: DescribedOperation): string {
+  const prefix = operationId === operation.operationId ? "" : `${operationId}-`;
+  return Object.entries(responses)
     .map(([status, response]) => {
       const { description: text, headers = {}, content } = components.responses[nameOf(response)] ?? response;
       const [summary = "", ...rest] = text.split("\n\n");
@@ -237,7 +255,7 @@ function renderResponses(): string {
         ([name, header]) =>
           `<dt><code>${escapeHTML(name)}</code></dt><dd>${markdown((components.headers[nameOf(header)] ?? header).description ?? "")}</dd>`,
       );
-      return `<details id="status-${status}">
+      return `<details id="${prefix}status-${status}">
             <summary><span class="status ${classOf(status)}">${escapeHTML(status)}</span> <span>${inline(summary)}</span></summary>
             ${markdown(rest.join("\n\n"))}${bodies.join("")}
             ${fields.length === 0 ? "" : `<h4>Headers</h4><dl>${fields.join("")}</dl>`}

@@ -2,6 +2,7 @@
 // tokens are not ambient credentials, so any origin may be allowed.
 
 import type { Handler } from "./handler.ts";
+import { offeredMethods } from "./operations.ts";
 
 /** The origins whose pages may read responses in a browser: all, none, or those listed. */
 export type CorsOrigins = "*" | "off" | readonly string[];
@@ -46,7 +47,7 @@ function preflightResponse(origins: CorsOrigins, origin: string, request: Reques
   if (origins === "off") return response;
   allowOrigin(origins, origin, response);
   const { headers } = response;
-  headers.set("Access-Control-Allow-Methods", "GET, POST");
+  headers.set("Access-Control-Allow-Methods", offeredMethods);
   // The wildcard does not cover Authorization, so the requested names are returned; a field by itself permits nothing.
   const requested = request.headers.get("access-control-request-headers");
   headers.set("Access-Control-Allow-Headers", requested ?? "Authorization, Content-Type");

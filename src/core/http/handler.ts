@@ -1,13 +1,14 @@
-// The handler of the public listener: passes a create to the operation, and refuses everything else.
+// The handler of the public listener: passes a request to its operation, and refuses everything else.
 
 import { ApiError } from "../contract/errors.ts";
-import { type CreatePlantDependencies, createPlant } from "./create-plant.ts";
+import { createPlant } from "./create-plant.ts";
 import { Exchange, type ExchangeDependencies } from "./exchange.ts";
+import { type OperationDependencies, routerOf } from "./operations.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import { TickBudget } from "./tick-budget.ts";
 
 export interface HandlerDependencies
-  extends CreatePlantDependencies,
+  extends OperationDependencies,
     Omit<ExchangeDependencies, "tickBudget" | "rateLimitPolicy"> {
   readonly rateLimit: Pick<RateLimit, "consume" | "policy"> | undefined;
   /** "" or a path such as "/v1", without a slash at its end. */
@@ -41,6 +42,7 @@ export const inProcess: Connection = {
 
 export function createHandler(dependencies: HandlerDependencies): Handler {
   const { authenticator, basePath, makeRequestId, rateLimit, now, emit } = dependencies;
+  const findRoute = routerOf(basePath);
   const plantsPath = `${basePath}/plants`;
   const shared: ExchangeDependencies = {
     makeRequestId,
@@ -50,7 +52,7 @@ export function createHandler(dependencies: HandlerDependencies): Handler {
     rateLimitPolicy: rateLimit?.policy,
   };
 
-  /** For requests other than creates, which withTickBudget paces. */
+  /** For requests that the listener's router does not know as creates: withTickBudget paces them. */
   const unpaced = { ...shared, tickBudget: undefined };
 
   const create: Handler = (request, { shouldClose }) =>
@@ -62,22 +64,30 @@ export function createHandler(dependencies: HandlerDependencies): Handler {
     if (connection.isCreate(request)) return create(request, connection);
     const { method } = request;
     const path = pathOf(request.url);
-    if (path === plantsPath && method === "POST") return create(request, connection);
     return new Promise((resolve) => {
       const exchange = new Exchange(request, method, path, unpaced, connection.shouldClose, resolve);
-      refuseRoute(exchange, method, path).catch((error) => exchange.fail(error));
+      const route = findRoute(method, path);
+      const handled =
+        route instanceof ApiError
+          ? refuseRoute(exchange, route)
+          : route.operation.handle(exchange, dependencies, route.parameters);
+      handled.catch((error) => exchange.fail(error));
     });
   };
 
-  async function refuseRoute(exchange: Exchange, method: string, path: string): Promise<void> {
+  /** Responds with the error of a path or method to callers with credentials only. */
+  async function refuseRoute(exchange: Exchange, error: ApiError): Promise<void> {
     const caller = await authenticator.authenticate(exchange.request.headers);
     if (caller instanceof ApiError) return exchange.refuse(caller);
     exchange.caller = caller;
-    exchange.refuse(path === plantsPath ? methodNotAllowed(method, plantsPath) : notFound(path, plantsPath));
+    exchange.refuse(error);
   }
 }
 
-/** Paces the responses to all requests but creates, which pace their own errors: also those of handlers before the service. */
+/**
+ * Paces the responses to all requests but creates, which pace their own errors: also those of handlers
+ * before the service.
+ */
 export function withTickBudget(next: Handler): Handler {
   const budget = new TickBudget(setImmediate);
   return (request, connection) => {
@@ -89,19 +99,10 @@ export function withTickBudget(next: Handler): Handler {
   };
 }
 
-function methodNotAllowed(method: string, plantsPath: string): ApiError {
-  const message =
-    `${method} is not offered at ${plantsPath}. ` +
-    `Send POST ${plantsPath} with Content-Type: application/json and a body such as ` +
-    `{"id": 1, "name": "Monstera deliciosa", "tag": "tropical"}.`;
-  return new ApiError("methodNotAllowed", message, { allow: "POST" });
-}
-
-function notFound(path: string, plantsPath: string): ApiError {
-  return new ApiError("notFound", `There is nothing at ${path}; POST ${plantsPath} creates a plant.`);
-}
-
-/** The path of a request target, which Bun returns as an absolute URL, or as it was sent where there is no Host. */
+/**
+ * The path of a request target, which Bun returns as an absolute URL, or as it was sent where there is no
+ * Host.
+ */
 export function pathOf(url: string): string {
   const start = url.startsWith("/") ? 0 : url.indexOf("/", url.indexOf("://") + 3);
   if (start === -1) return "/";

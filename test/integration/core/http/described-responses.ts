@@ -1,31 +1,42 @@
-// Checks responses against openapi.yaml: the status, the media type, the body's schema, and the header fields.
+// Checks responses against openapi.yaml: the status, the media type, the body's schema, and the header
+// fields.
 
 import { Ajv2020 } from "ajv/dist/2020.js";
 import openapi from "../../../../openapi.yaml";
+import { ApiError } from "../../../../src/core/contract/errors.ts";
+import { routerOf } from "../../../../src/core/http/operations.ts";
 
 interface DescribedResponse {
   readonly $ref?: string;
   readonly description: string;
   readonly headers?: Readonly<Record<string, object>>;
-  readonly content?: { readonly "application/json": object };
+  readonly content?: { readonly "application/json": { readonly schema: { readonly $ref: string } } };
+}
+
+interface DescribedOperation {
+  readonly responses: Readonly<Record<string, DescribedResponse>>;
 }
 
 const described = openapi as unknown as {
-  readonly paths: {
-    readonly "/plants": {
-      readonly post: { readonly responses: Readonly<Record<string, DescribedResponse>> };
-    };
-  };
+  readonly paths: Readonly<Record<string, Readonly<Record<string, DescribedOperation>>>>;
   readonly components: { readonly responses: Readonly<Record<string, DescribedResponse>> };
 };
 
-/** The responses that openapi.yaml declares, by their status or "default". */
-export const describedResponses: ReadonlyMap<string, DescribedResponse> = new Map(
-  Object.entries(described.paths["/plants"].post.responses).map(([status, response]) => [
-    status,
-    described.components.responses[response.$ref?.split("/").at(-1) ?? ""] ?? response,
-  ]),
-);
+/** The responses of an operation that openapi.yaml declares, by their status or "default". */
+function responsesOf(path: string, method: string): ReadonlyMap<string, DescribedResponse> {
+  const responses = described.paths[path]?.[method.toLowerCase()]?.responses ?? {};
+  return new Map(
+    Object.entries(responses).map(([status, response]) => [
+      status,
+      described.components.responses[response.$ref?.split("/").at(-1) ?? ""] ?? response,
+    ]),
+  );
+}
+
+/** The responses to a create, and to what no operation is for. */
+export const describedResponses = responsesOf("/plants", "POST");
+
+const findRoute = routerOf("");
 
 /** The statuses that the HTTP parser sends without a body; the description of `default` names those that have no own. */
 const bareStatuses = [400, 431, 505];
@@ -39,7 +50,7 @@ for (const [format, bits] of [
 ajv.addSchema(openapi, "openapi");
 
 /** Whether a value matches the schema with this name. */
-export function matchesSchema(name: "Plant" | "NewPlant" | "Error", value: unknown): boolean {
+export function matchesSchema(name: string, value: unknown): boolean {
   return ajv.validate({ $ref: `openapi#/components/schemas/${name}` }, value);
 }
 
@@ -53,17 +64,25 @@ export interface CheckedResponse {
   readonly text: string;
 }
 
-/** In what a response to POST /plants differs from the one that is declared for its status. */
-export function differences({ status, headers, text }: CheckedResponse): string[] {
-  const own = describedResponses.get(String(status));
-  const response = own ?? describedResponses.get("default");
+/** In what a response differs from the one that its operation declares for its status. */
+export function differences(
+  { status, headers, text }: CheckedResponse,
+  { method, path }: { readonly method: string; readonly path: string } = { method: "POST", path: "/plants" },
+): string[] {
+  const route = findRoute(method, path);
+  const responses =
+    route instanceof ApiError
+      ? describedResponses
+      : responsesOf(route.operation.path, route.operation.method);
+  const own = responses.get(String(status));
+  const response = own ?? responses.get("default");
   if (response === undefined || (own === undefined && !bareStatuses.includes(status)))
     return [`the status ${status} is not declared`];
   return [...bodyDifferences(response, status, headers, text), ...headerDifferences(response, headers)];
 }
 
 function bodyDifferences(
-  { description }: DescribedResponse,
+  { description, content }: DescribedResponse,
   status: number,
   headers: Headers,
   text: string,
@@ -71,11 +90,12 @@ function bodyDifferences(
   const mediaType = headers.get("content-type");
   if (bareStatuses.includes(status) && mediaType === null)
     return text === "" && /\bbare\b/.test(description) ? [] : [`a bare ${status} has a body: ${text}`];
+  if (content === undefined) return text === "" ? [] : [`a ${status} has a body: ${text}`];
   if (mediaType !== "application/json") return [`the Content-Type is ${mediaType}`];
-  const name = status === 200 ? "Plant" : "Error";
+  const name = content["application/json"].schema.$ref.split("/").at(-1) ?? "";
   const json: unknown = JSON.parse(text);
   if (!matchesSchema(name, json)) return [`${text} is not of the schema ${name}`];
-  if (status !== 200 && Math.trunc((json as { error: number }).error / 100) !== status)
+  if (name === "Error" && Math.trunc((json as { error: number }).error / 100) !== status)
     return [`${text} has not the status ${status}`];
   return [];
 }

@@ -158,7 +158,7 @@ describeConformance("errors", (target) => {
 
   test("40400 for an unknown path", async () => {
     const authorization = { Authorization: `Bearer ${target().token}` };
-    for (const path of ["/plant", "/plants/", "/plants/1", "/PLANTS", "/openapi.yml", "/plants%2f"]) {
+    for (const path of ["/plant", "/plants/", "/plants/1/leaves", "/PLANTS", "/openapi.yml", "/plants%2f"]) {
       const answer = await send(target().url + path, { method: "POST", headers: authorization });
       expect(answer.status).toBe(404);
       expect(answer.json).toMatchObject({ error: 40400, message: expect.stringContaining("/plants") });

@@ -263,7 +263,8 @@ test("whatever is sent, the response is a declared one and matches its descripti
       };
       const hasBody = method !== "GET" && method !== "OPTIONS";
       const init = { method, headers, ...(hasBody ? { body: new Blob([body]) } : {}) };
-      expect(differences(await send(target.url + path, init))).toEqual([]);
+      const response = await send(target.url + path, init);
+      expect(differences(response, { method, path: path.replace(/\?.*/, "") })).toEqual([]);
     }),
     { numRuns: 500 },
   );
