@@ -6,13 +6,17 @@ import { type NewPlant, toNewPlant } from "../core/contract/plant.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import { exportText } from "../operations/export.ts";
 import { formatNames } from "../operations/format.ts";
-import { type Cursor, findPlant, listPlants, type PlantSummary, type Search } from "./plant-list.ts";
+import {
+  type Cursor,
+  type Filter,
+  findPlant,
+  isSearch,
+  listPlants,
+  type PlantSummary,
+} from "./plant-list.ts";
 import { findPlantWithId } from "./plants.ts";
 import { BadRequestError, respondDownload, respondJson } from "./responses.ts";
 import { searchIndexState } from "./search-index.ts";
-
-/** Which plants; empty and undefined for all. */
-export type ExportedSearch = Pick<Search, "text" | "tag">;
 
 /** Plants of one read: its result crosses threads on SQLite. */
 const pagePlants = 500;
@@ -51,15 +55,16 @@ export class Exports {
   }
 
   /** Starts an export; its progress has the name `run`. */
-  async start(parameters: URLSearchParams, search: ExportedSearch): Promise<Response> {
+  async start(parameters: URLSearchParams, filter: Filter): Promise<Response> {
     const format = formatNames.find((one) => one === parameters.get("format"));
     if (format === undefined) throw new BadRequestError("The format must be ndjson or csv.");
     const { reader, plants, plantsOfTag } = this.#dependencies;
-    const { text, tag } = search;
-    const total = text !== "" ? undefined : tag === undefined ? plants() : plantsOfTag(tag);
+    const { tag } = filter;
+    const isOfTag = typeof tag === "string" && !isSearch({ ...filter, tag: undefined });
+    const total = isOfTag ? plantsOfTag(tag) : isSearch(filter) ? undefined : plants();
     const run: Run = { plants: 0, bytes: 0, plantsTotal: total ?? null, state: "running" };
     this.#add(parameters.get("run") ?? "", run);
-    const texts = exportText(readPlants(await reader(), search), format, ",", (exported) => {
+    const texts = exportText(readPlants(await reader(), filter), format, ",", (exported) => {
       run.plants = exported;
     });
     return respondDownload(encode(texts, run), exportedBytes, {
@@ -98,15 +103,14 @@ async function* encode(texts: AsyncIterable<string>, run: Run): AsyncGenerator<U
 }
 
 /** All plants of a search in full, some at a time, those that the list of the console shows. */
-async function* readPlants(sql: SqlConnection, { text, tag }: ExportedSearch): AsyncGenerator<NewPlant[]> {
-  const withId = await findPlantWithId(sql, { text, tag });
+async function* readPlants(sql: SqlConnection, filter: Filter): AsyncGenerator<NewPlant[]> {
+  const withId = await findPlantWithId(sql, filter);
   if (withId !== undefined) yield* inFull(sql, [withId]);
   if (withId !== undefined && (await searchIndexState(sql)) !== "ready") return;
   let cursor: Cursor | undefined;
   do {
     const page = await listPlants(sql, {
-      text,
-      tag,
+      ...filter,
       cursor,
       order: "id",
       isDescending: false,

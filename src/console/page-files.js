@@ -24,6 +24,7 @@ import uplotScript from "./page/library/uplot.js" with { type: "file" };
 import logInScript from "./page/log-in.js" with { type: "file" };
 import plantScript from "./page/plant.js" with { type: "file" };
 import plantsScript from "./page/plants.js" with { type: "file" };
+import queryScript from "./page/query.js" with { type: "file" };
 import reloadingSectionScript from "./page/reloading-section.js" with { type: "file" };
 import requestsScript from "./page/requests.js" with { type: "file" };
 import sandboxScript from "./page/sandbox.js" with { type: "file" };
@@ -56,6 +57,7 @@ export const pageFiles = new Map(
     "log-in.js": logInScript,
     "plant.js": plantScript,
     "plants.js": plantsScript,
+    "query.js": queryScript,
     "reloading-section.js": reloadingSectionScript,
     "sandbox.js": sandboxScript,
     "sandbox-requests.js": sandboxRequestsScript,

@@ -6,13 +6,14 @@ import { OperatorError } from "../core/operator-error.ts";
 import { type SqlConnection, SqlTimeout, type SqlValue } from "../core/store/sql-connection.ts";
 import { searchIndexState } from "./search-index.ts";
 import {
-  type Filter,
   foldedSql,
+  hasIndexedText,
   isAscii,
-  phrase,
+  isIndexedWord,
+  phrases,
   planRareParts,
   planWholeText,
-  textCharactersMin,
+  type TextFilter,
 } from "./text-match.ts";
 
 /** Plants with the same name, tag or time are ordered by id. `tag` and `created` list only plants that have one. */
@@ -25,13 +26,19 @@ export const orderedCharacters = 100;
 /** Longer texts are truncated to this many characters in a list. */
 const previewLength = 300;
 
+/** Which plants to list: those that match all that is given. */
+export interface Filter extends TextFilter {
+  /** The lowest and the highest id. */
+  readonly ids?: readonly [min: bigint, max: bigint] | undefined;
+  /** The name of the token, or of the identity provider's subject, that created the plant. */
+  readonly creator?: string | undefined;
+  /** When the plant was created, in milliseconds since the epoch; the end is not included. */
+  readonly created?: readonly [from: number, end: number] | undefined;
+}
+
 /** Which plants to list, in which order, and where the page begins. */
-export interface Search {
-  /** What the name or the tag contains; empty for all plants. */
-  readonly text: string;
-  /** Only plants with exactly this tag. */
-  readonly tag: string | undefined;
-  /** The order of all plants. Those that are searched for come by id. */
+export interface Search extends Filter {
+  /** The order of all plants. Those that are searched for come by id, or by creation if only its time is given. */
   readonly order: Order;
   readonly isDescending: boolean;
   /** Where the previous page ended or, for a page backward, the next one begins. */
@@ -117,6 +124,7 @@ interface Found {
 /** What is read: in the direction of reading, which is the opposite of the order's for a page backward. */
 interface Reading {
   readonly sql: SqlConnection;
+  readonly filter: Filter & { readonly creators?: readonly bigint[] | undefined };
   readonly after: Cursor | undefined;
   readonly isDescending: boolean;
   /** One more than the page has. */
@@ -131,18 +139,18 @@ interface Findings {
 
 /** Lists one page. Rejects with an OperatorError, also if the plants cannot be sorted in time. */
 export async function listPlants(sql: SqlConnection, search: Search): Promise<Page> {
-  const { text, tag } = search;
-  const isSearch = text !== "" || tag !== undefined;
-  const order = isSearch ? "id" : search.order;
+  const filter = await withCreatorIds(sql, search);
+  const { created } = filter;
+  const isOnlyTime = created !== undefined && !isSearch({ ...search, created: undefined });
+  const order = isOnlyTime ? "created" : isSearch(search) ? "id" : search.order;
   // A cursor of another order has no position in this one: the list starts over.
   const cursor = search.cursor?.order === order ? search.cursor : undefined;
   const isBackward = search.isBackward && cursor !== undefined;
   const isDescendingPage = order === search.order ? search.isDescending : true;
   const isDescending = isDescendingPage !== isBackward;
-  const reading = { sql, after: cursor, isDescending, plantsMax: search.plantsMax + 1 };
-  const { found, rest } = isSearch
-    ? await readMatches(reading, { text, tag })
-    : await readAll(reading, order);
+  const reading = { sql, filter, after: cursor, isDescending, plantsMax: search.plantsMax + 1 };
+  const { found, rest } =
+    isSearch(search) && !isOnlyTime ? await readMatches(reading) : await readAll(reading, order);
   const searchedTo = rest === undefined ? undefined : adjacentId(rest, !isDescending);
   const hasMore = found.length > search.plantsMax || searchedTo !== undefined;
   // A page that begins before the first plant: the first one instead, which is full.
@@ -167,14 +175,28 @@ export async function listPlants(sql: SqlConnection, search: Search): Promise<Pa
   };
 }
 
+/** Whether a filter leaves plants out. */
+export function isSearch({ words, tag, ids, creator, created }: Filter): boolean {
+  return words.length > 0 || [tag, ids, creator, created].some((each) => each !== undefined);
+}
+
+async function withCreatorIds(sql: SqlConnection, filter: Filter): Promise<Reading["filter"]> {
+  if (filter.creator === undefined) return filter;
+  const rows = await sql.query<{ id: bigint }>("SELECT id FROM creators WHERE name = $1", [filter.creator]);
+  return { ...filter, creators: rows.map(({ id }) => id) };
+}
+
 /** A position as seen from the other side: a page that is read from there in the other direction includes the plant beside it. */
 function reverseCursor(cursor: Cursor, isDescending: boolean): Cursor | undefined {
   const id = adjacentId(cursor.id, isDescending);
   return id === undefined ? undefined : { ...cursor, id };
 }
 
-/** All plants in an order. */
-async function readAll({ sql, after, isDescending, plantsMax }: Reading, order: Order): Promise<Findings> {
+/** All plants in an order, or those of a time by creation. */
+async function readAll(
+  { sql, filter, after, isDescending, plantsMax }: Reading,
+  order: Order,
+): Promise<Findings> {
   const { collation } = dialects[sql.dialect];
   const { passed, direction } = directionOf(isDescending);
   if (order === "id") {
@@ -190,11 +212,17 @@ async function readAll({ sql, after, isDescending, plantsMax }: Reading, order: 
   // A comparison of row values would not be a range of the index by time on every engine.
   const past =
     after === undefined ? "" : `AND ${key} ${passed}= $2 AND (${key} ${passed} $2 OR id ${passed} $3)`;
+  const parameters = [plantsMax, ...(after === undefined ? [] : [afterKey, after.id])];
+  const { created } = filter;
+  const ofTime =
+    created === undefined
+      ? ""
+      : `AND created_at >= $${parameters.push(BigInt(created[0]))} AND created_at < $${parameters.push(BigInt(created[1]))}`;
   const sorting = sql.query<{ id: bigint; sort_key: string | bigint }>(
     `SELECT id, ${key} AS sort_key FROM plants
-     WHERE ${isTime ? "" : `${sql.inTime} AND `}${isTime ? "created_at" : order} IS NOT NULL ${past}
+     WHERE ${isTime ? "" : `${sql.inTime} AND `}${isTime ? "created_at" : order} IS NOT NULL ${ofTime} ${past}
      ORDER BY ${key} ${direction}, id ${direction} LIMIT $1`,
-    [plantsMax, ...(after === undefined ? [] : [afterKey, after.id])],
+    parameters,
     sortMsMax,
   );
   const rows = await sorting.catch((error) => {
@@ -206,18 +234,17 @@ async function readAll({ sql, after, isDescending, plantsMax }: Reading, order: 
   return { found: rows.map(({ id, sort_key }) => ({ id, key: String(sort_key) })) };
 }
 
-async function readMatches(reading: Reading, filter: Filter): Promise<Findings> {
+async function readMatches(reading: Reading): Promise<Findings> {
+  const { filter } = reading;
   const first = firstId(reading);
-  if (first === undefined) return { found: [] };
+  if (first === undefined || filter.creators?.length === 0) return { found: [] };
   const deadline = performance.now() + searchMsMax;
-  const isIndexed =
-    Array.from(filter.text === "" ? (filter.tag ?? "") : filter.text).length >= textCharactersMin &&
-    (await searchIndexState(reading.sql)) === "ready";
-  if (!isIndexed) return scan(reading, filter, first, { deadline, isIndexed });
+  const isIndexed = hasIndexedText(filter) && (await searchIndexState(reading.sql)) === "ready";
+  if (!isIndexed) return scan(reading, first, { deadline, isIndexed });
   const isSqlite = reading.sql.dialect === "sqlite";
   const rareParts = isSqlite ? await planRareParts(reading.sql, filter) : undefined;
-  if (rareParts !== undefined) return { found: await readFts5(reading, filter, first, rareParts) };
-  const scanned = await scan(reading, filter, first, {
+  if (rareParts !== undefined) return { found: await readFts5(reading, first, rareParts) };
+  const scanned = await scan(reading, first, {
     deadline: performance.now() + commonTextMsMax,
     isIndexed,
   });
@@ -225,49 +252,41 @@ async function readMatches(reading: Reading, filter: Filter): Promise<Findings> 
   const others = { ...reading, plantsMax: reading.plantsMax - scanned.found.length };
   const whole = isSqlite ? await planWholeText(reading.sql, filter) : undefined;
   const found = !isSqlite
-    ? await readPgTrgm(others, filter, scanned.rest)
+    ? await readPgTrgm(others, scanned.rest)
     : whole !== undefined
-      ? await readFts5(others, filter, scanned.rest, whole)
+      ? await readFts5(others, scanned.rest, whole)
       : undefined;
   if (found !== undefined) return { found: [...scanned.found, ...found] };
-  const further = await scan(others, filter, scanned.rest, { deadline, isIndexed });
+  const further = await scan(others, scanned.rest, { deadline, isIndexed });
   return { ...further, found: [...scanned.found, ...further.found] };
 }
 
 /** The plants that match a filter among those that a query of FTS5 finds. */
-function readFts5(
-  { sql, isDescending, plantsMax }: Reading,
-  filter: Filter,
-  from: bigint,
-  match: string,
-): Promise<Found[]> {
-  const { reached, direction } = directionOf(isDescending);
-  const parameters: SqlValue[] = [match, from, plantsMax];
-  // FTS5 has compared a text with other characters than ASCII itself.
-  const conditions = matching(sql, isAscii(filter.text) ? filter : { ...filter, text: "" }, parameters);
+function readFts5(reading: Reading, from: bigint, match: string): Promise<Found[]> {
+  const { sql, filter, plantsMax } = reading;
+  const { direction } = directionOf(reading.isDescending);
+  const parameters: SqlValue[] = [match, ...idsFrom(reading, from), plantsMax];
+  const conditions = matching(sql, withoutFoldedWords(filter), parameters);
   return sql.query(
     `SELECT plants.id AS id FROM plants_text CROSS JOIN plants ON plants.id = plants_text.rowid
-     WHERE ${sql.inTime} AND plants_text MATCH $1 AND plants_text.rowid ${reached} $2 ${conditions}
-     ORDER BY plants_text.rowid ${direction} LIMIT $3`,
+     WHERE ${sql.inTime} AND plants_text MATCH $1 AND plants_text.rowid BETWEEN $2 AND $3 ${conditions}
+     ORDER BY plants_text.rowid ${direction} LIMIT $4`,
     parameters,
   );
 }
 
 /** Undefined if very many plants have each trigram of the text. */
-async function readPgTrgm(
-  { sql, isDescending, plantsMax }: Reading,
-  filter: Filter,
-  from: bigint,
-): Promise<Found[] | undefined> {
-  const { reached, direction } = directionOf(isDescending);
-  const parameters: SqlValue[] = [from, plantsMax];
+async function readPgTrgm(reading: Reading, from: bigint): Promise<Found[] | undefined> {
+  const { sql, filter, plantsMax } = reading;
+  const { direction } = directionOf(reading.isDescending);
+  const parameters: SqlValue[] = [...idsFrom(reading, from), plantsMax];
   const conditions = matching(sql, filter, parameters);
   const statements = [
     { sql: "SET LOCAL enable_seqscan = off" },
     { sql: "SET LOCAL enable_indexscan = off" },
     {
       sql: `WITH found AS MATERIALIZED (SELECT id FROM plants WHERE true ${conditions})
-            SELECT id FROM found WHERE id ${reached} $1 ORDER BY id ${direction} LIMIT $2`,
+            SELECT id FROM found WHERE id BETWEEN $1 AND $2 ORDER BY id ${direction} LIMIT $3`,
       parameters,
     },
   ];
@@ -279,35 +298,35 @@ async function readPgTrgm(
 
 /** Scans until the page is full, no plant is left, or the time is over. */
 async function scan(
-  { sql, isDescending, plantsMax }: Reading,
-  filter: Filter,
+  reading: Reading,
   first: bigint,
   { deadline, isIndexed }: { readonly deadline: number; readonly isIndexed: boolean },
 ): Promise<Findings> {
-  const { reached, direction, last } = directionOf(isDescending);
+  const { sql, filter, isDescending, plantsMax } = reading;
+  const { direction, last } = directionOf(isDescending);
   const { fence } = dialects[sql.dialect];
-  // FTS5 folds the case of characters that LIKE does not.
-  const usesFts5 = isIndexed && sql.dialect === "sqlite" && !isAscii(filter.text);
+  const folded = isIndexed && sql.dialect === "sqlite" ? filter.words.filter(isFoldedByFts5) : [];
   const found: Found[] = [];
   let rangePlants = rangePlantsFirst;
   for (let from: bigint | undefined = first; from !== undefined; ) {
     const startedAt = performance.now();
     const [range] = await sql.query<{ last: bigint | null }>(
       `SELECT ${last}(id) AS last
-       FROM (SELECT id FROM plants WHERE id ${reached} $1 ORDER BY id ${direction} LIMIT $2) AS range`,
-      [from, rangePlants],
+       FROM (SELECT id FROM plants WHERE id BETWEEN $1 AND $2 ORDER BY id ${direction} LIMIT $3) AS range`,
+      [...idsFrom(reading, from), rangePlants],
     );
     const end: bigint | undefined = range?.last ?? undefined;
     if (end === undefined) return { found };
     const [min, max] = isDescending ? [end, from] : [from, end];
     const parameters: SqlValue[] = [min, max, plantsMax - found.length];
-    const conditions = usesFts5
-      ? `${matching(sql, { ...filter, text: "" }, parameters)} AND id IN (
-           SELECT rowid FROM plants_text WHERE plants_text MATCH $${parameters.push(phrase(filter.text))} AND rowid BETWEEN $1 AND $2)`
-      : matching(sql, filter, parameters);
+    const conditions =
+      folded.length > 0
+        ? `${matching(sql, withoutFoldedWords(filter), parameters)} AND id IN (
+           SELECT rowid FROM plants_text WHERE plants_text MATCH $${parameters.push(phrases(folded))} AND rowid BETWEEN $1 AND $2)`
+        : matching(sql, filter, parameters);
     found.push(
       ...(await sql.query<Found>(
-        `SELECT id FROM (SELECT id, name, tag FROM plants WHERE id BETWEEN $1 AND $2 ORDER BY id ${direction} ${fence}) AS plants
+        `SELECT id FROM (SELECT id, name, tag, created_at, creator FROM plants WHERE id BETWEEN $1 AND $2 ORDER BY id ${direction} ${fence}) AS plants
          WHERE ${sql.inTime} ${conditions} ORDER BY id ${direction} LIMIT $3`,
         parameters,
       )),
@@ -323,19 +342,51 @@ async function scan(
   return { found };
 }
 
-/** The conditions that a plant matches a filter, each after an AND. */
-function matching(sql: SqlConnection, { text, tag }: Filter, parameters: SqlValue[]): string {
+/** Whether FTS5 compares a word itself: it folds the case of characters that LIKE does not. */
+function isFoldedByFts5(word: string): boolean {
+  return !isAscii(word) && isIndexedWord(word);
+}
+
+function withoutFoldedWords<One extends Filter>(filter: One): One {
+  return { ...filter, words: filter.words.filter((word) => !isFoldedByFts5(word)) };
+}
+
+/** The conditions that a plant matches a filter except for its id, each after an AND. */
+function matching(
+  sql: SqlConnection,
+  { words, tag, creators, created }: Reading["filter"],
+  parameters: SqlValue[],
+): string {
   const { contains } = dialects[sql.dialect];
-  const ofTag = tag === undefined ? "" : `AND plants.tag = $${parameters.push(tag)}`;
-  if (text === "") return ofTag;
-  const pattern = `$${parameters.push(`%${text.replaceAll(/[\\%_]/g, "\\$&")}%`)}`;
-  const ofText = ["plants.name", "plants.tag"].map((column) => contains(column, pattern, text));
-  return `${ofTag} AND (${ofText.join(" OR ")})`;
+  const parameter = (value: SqlValue) => `$${parameters.push(value)}`;
+  const conditions: string[] = [];
+  if (tag === null) conditions.push("plants.tag IS NULL");
+  else if (tag !== undefined) conditions.push(`plants.tag = ${parameter(tag)}`);
+  if (creators !== undefined)
+    conditions.push(`plants.creator IN (${creators.map((creator) => parameter(creator)).join(", ")})`);
+  if (created !== undefined) {
+    const [from, end] = created;
+    conditions.push(`plants.created_at >= ${parameter(BigInt(from))}`);
+    conditions.push(`plants.created_at < ${parameter(BigInt(end))}`);
+  }
+  for (const word of words) {
+    const pattern = parameter(`%${word.replaceAll(/[\\%_]/g, "\\$&")}%`);
+    const columns = ["plants.name", "plants.tag"].map((column) => contains(column, pattern, word));
+    conditions.push(`(${columns.join(" OR ")})`);
+  }
+  return conditions.map((condition) => `AND ${condition}`).join(" ");
+}
+
+/** The lowest and the highest id that are left to read. */
+function idsFrom({ filter, isDescending }: Reading, from: bigint): [min: bigint, max: bigint] {
+  const [min, max] = filter.ids ?? [int64Min, int64Max];
+  return isDescending ? [min, from] : [from, max];
 }
 
 /** The first id after the cursor in the direction of reading; undefined if none is left. */
-function firstId({ after, isDescending }: Reading): bigint | undefined {
-  if (after === undefined) return isDescending ? int64Max : int64Min;
+function firstId({ filter, after, isDescending }: Reading): bigint | undefined {
+  const [min, max] = filter.ids ?? [int64Min, int64Max];
+  if (after === undefined) return isDescending ? max : min;
   return adjacentId(after.id, isDescending);
 }
 
@@ -347,8 +398,8 @@ function adjacentId(id: bigint, isDescending: boolean): bigint | undefined {
 /** The operators and words of a direction. */
 function directionOf(isDescending: boolean) {
   return isDescending
-    ? ({ passed: "<", reached: "<=", direction: "DESC", last: "min" } as const)
-    : ({ passed: ">", reached: ">=", direction: "ASC", last: "max" } as const);
+    ? ({ passed: "<", direction: "DESC", last: "min" } as const)
+    : ({ passed: ">", direction: "ASC", last: "max" } as const);
 }
 
 type PlantRow = PlantColumns & {

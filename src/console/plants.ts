@@ -13,7 +13,9 @@ import type { EditOutcome, PlantEdit } from "../core/store/plant-edit.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import {
   type Cursor,
+  type Filter,
   findPlant,
+  isSearch,
   listPlants,
   type Order,
   orderedCharacters,
@@ -33,8 +35,6 @@ export interface PlantsDependencies {
   /** The limit of a body of the public operation. */
   readonly bodyBytesMax: number;
 }
-
-type Parameters = ReturnType<typeof parseSearch>;
 
 const plantsPerPage = 50;
 
@@ -149,14 +149,13 @@ function toShown({ createdAt, creator, ...plant }: PlantSummary) {
 }
 
 /**
- * The plant whose id is the text of a search, which comes before those that the text is found in. Without the index an id is
+ * The plant whose id is the only word of a search, which comes before those that have the word. Without the index an id is
  * not worth a scan of all plants for its digits.
  */
-export async function findPlantWithId(
-  sql: SqlConnection,
-  { text, tag }: Pick<Parameters, "text" | "tag">,
-): Promise<PlantSummary | undefined> {
-  const id = tag === undefined ? parseInt64(text.trim()) : undefined;
+export async function findPlantWithId(sql: SqlConnection, filter: Filter): Promise<PlantSummary | undefined> {
+  const [word = "", ...others] = filter.words;
+  const isAlone = others.length === 0 && !isSearch({ ...filter, words: [] });
+  const id = isAlone ? parseInt64(word) : undefined;
   return id === undefined ? undefined : (await summaries(sql, [id]))[0];
 }
 
@@ -167,21 +166,37 @@ export function parseSearch(parameters: URLSearchParams) {
   const direction = parameters.get("direction") ?? "descending";
   if (direction !== "ascending" && direction !== "descending")
     throw new BadRequestError("The direction must be ascending or descending.");
-  const text = parameters.get("text") ?? "";
-  const tag = parameters.get("tag") ?? undefined;
-  if (Array.from(text).length > orderedCharacters)
-    throw new BadRequestError(`A search may have at most ${orderedCharacters} characters.`);
-  if (!isStorable(text) || !isStorable(tag ?? ""))
-    throw new BadRequestError("The search has a character that no name or tag can have.");
   const [after, before] = [parameters.get("after"), parameters.get("before")];
   const cursor = after ?? before;
   return {
-    text,
-    tag,
+    ...parseFilter(parameters),
     order,
     isDescending: direction === "descending",
     cursor: cursor === null ? undefined : decodeCursor(cursor),
     isBackward: after === null && before !== null,
+  };
+}
+
+/** The filters of a request, which the page has parsed from what was typed. */
+function parseFilter(parameters: URLSearchParams): Filter {
+  const words = parameters.getAll("word").filter((word) => word !== "");
+  const tag = parameters.has("untagged") ? null : (parameters.get("tag") ?? undefined);
+  const creator = parameters.get("token") ?? undefined;
+  const texts = [...words, tag ?? "", creator ?? ""];
+  if (Array.from(words.join("")).length > orderedCharacters)
+    throw new BadRequestError(`A search may have at most ${orderedCharacters} characters.`);
+  if (!texts.every(isStorable))
+    throw new BadRequestError("The search has a character that no name or tag can have.");
+  const [idMin, idMax] = [parameters.get("idMin"), parameters.get("idMax")];
+  const [from, end] = [parameters.get("createdFrom"), parameters.get("createdEnd")];
+  const created = [Number(from), Number(end)] as const;
+  if (!created.every(Number.isSafeInteger)) throw new BadRequestError("A time must be an integer.");
+  return {
+    words,
+    tag,
+    creator,
+    ids: idMin === null || idMax === null ? undefined : [parseId(idMin), parseId(idMax)],
+    created: from === null || end === null ? undefined : created,
   };
 }
 

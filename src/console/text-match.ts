@@ -1,9 +1,9 @@
-// What FTS5 is asked for a text: the trigrams of it that the fewest plants have, as reading the lists of the others is in vain.
+// Builds the FTS5 query of a search from the rarest trigrams of its words.
 
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 
-/** The index finds texts of at least this many characters: trigrams have three. */
-export const textCharactersMin = 3;
+/** The index finds words of at least this many characters: trigrams have three. */
+const textCharactersMin = 3;
 
 /**
  * Pages of 4 KB of the index, some 600 plants each, that a statement may read which compares each of these plants itself: about
@@ -24,25 +24,41 @@ const rarePartsMax = 4;
  */
 const tagCharactersMax = 30;
 
-/** What plants must have: a text in the name or the tag, unless it is empty, and a whole tag. */
-export interface Filter {
-  readonly text: string;
-  readonly tag: string | undefined;
+/** The texts of a search. */
+export interface TextFilter {
+  /** Each is in the name or in the tag. */
+  readonly words: readonly string[];
+  /** The whole tag; null for plants without one. */
+  readonly tag: string | null | undefined;
+}
+
+/** Whether the index finds one of the texts. */
+export function hasIndexedText({ words, tag }: TextFilter): boolean {
+  return words.some(isIndexedWord) || isIndexedWord(tag ?? "");
+}
+
+/** Whether a word is so long that the index finds it. */
+export function isIndexedWord(word: string): boolean {
+  return Array.from(word).length >= textCharactersMin;
 }
 
 /**
- * The query of FTS5 for the plants that match a filter, by the rarest trigrams: its result has other plants, too. Undefined if
- * these are many, or if the text has other characters than ASCII, which LIKE does not compare as FTS5 does.
+ * Builds the FTS5 query by the rarest trigrams, whose result has other plants, too. Undefined if
+ * these are many, or if a word has other characters than ASCII, which LIKE does not compare as FTS5
+ * does.
  */
 export async function planRareParts(
   sql: SqlConnection,
-  { text, tag }: Filter,
+  { words, tag }: TextFilter,
   pagesMax = quickPagesMax,
 ): Promise<string | undefined> {
-  if (!isAscii(text)) return undefined;
+  if (!words.every(isAscii)) return undefined;
   const parts = [
-    ...(await sizesOf(sql, text)),
-    ...(await sizesOf(sql, startOfTag(tag))).map(({ query, pages }) => ({ query: `tag : ${query}`, pages })),
+    ...(await sizesOf(sql, words)),
+    ...(await sizesOf(sql, [startOfTag(tag)])).map(({ query, pages }) => ({
+      query: `tag : ${query}`,
+      pages,
+    })),
   ].toSorted((one, other) => one.pages - other.pages);
   const rarest = parts[0]?.pages ?? 0;
   if (rarest > pagesMax) return undefined;
@@ -50,26 +66,34 @@ export async function planRareParts(
   return rare.map(({ query }) => query).join(" AND ");
 }
 
-/** The query of FTS5 for the whole text, or else the start of the tag; undefined if its lists are long. */
+/** Builds the FTS5 query for the whole words, or else the start of the tag; undefined if its lists are long. */
 export async function planWholeText(
   sql: SqlConnection,
-  { text, tag }: Filter,
+  { words, tag }: TextFilter,
   pagesMax = wholePagesMax,
 ): Promise<string | undefined> {
-  const whole = text === "" ? startOfTag(tag) : text;
-  const pages = (await sizesOf(sql, whole)).map((part) => part.pages);
+  const indexed = words.filter(isIndexedWord);
+  const start = startOfTag(tag);
+  const pages = (await sizesOf(sql, indexed.length === 0 ? [start] : indexed)).map((part) => part.pages);
   // Where no plant has a trigram, FTS5 reads nothing.
   const isAbsent = pages.includes(0);
   if (!isAbsent && pages.reduce((sum, each) => sum + each, 0) > pagesMax) return undefined;
-  return text === "" ? `tag : ${phrase(whole)}` : phrase(whole);
+  return indexed.length === 0 ? `tag : ${phrase(start)}` : phrases(indexed);
 }
 
-function startOfTag(tag = ""): string {
-  return Array.from(tag).slice(0, tagCharactersMax).join("");
+function startOfTag(tag: string | null | undefined): string {
+  return Array.from(tag ?? "")
+    .slice(0, tagCharactersMax)
+    .join("");
+}
+
+/** The FTS5 query for plants that have all of some words. */
+export function phrases(words: readonly string[]): string {
+  return words.map(phrase).join(" AND ");
 }
 
 /** A text as a phrase of FTS5's query language, in which nothing else is special. */
-export function phrase(text: string): string {
+function phrase(text: string): string {
   return `"${text.replaceAll('"', '""')}"`;
 }
 
@@ -90,14 +114,17 @@ export function foldedSql(column: string, text: string): string {
 }
 
 /**
- * About how many pages of the index each trigram of a text takes, from the tables of FTS5: in each segment of the index one has
+ * About how many pages of the index each trigram of some words takes, from the tables of FTS5: in each segment of the index one has
  * the first page of every term that begins a page, and the other the pages themselves, the leaves first. A term that is not there
  * would get the size of the one before it, so it is looked up first. Terms of the index that is not one of prefixes begin with
  * a zero.
  */
-async function sizesOf(sql: SqlConnection, text: string): Promise<{ query: string; pages: number }[]> {
+async function sizesOf(
+  sql: SqlConnection,
+  words: readonly string[],
+): Promise<{ query: string; pages: number }[]> {
   const sizes: { query: string; pages: number }[] = [];
-  for (const part of trigrams(text)) {
+  for (const part of new Set(words.flatMap(trigrams))) {
     const [row] = await sql.query<{ pages: bigint | null }>(
       `SELECT sum(max(1, coalesce(
          (SELECT pgno / 2 FROM plants_text_idx WHERE segid = segment AND term > CAST($1 AS BLOB) ORDER BY term LIMIT 1),
@@ -114,12 +141,9 @@ async function sizesOf(sql: SqlConnection, text: string): Promise<{ query: strin
   return sizes;
 }
 
-/** Every three characters in a row, each once. */
+/** Every three characters in a row. */
 function trigrams(text: string): string[] {
   const characters = Array.from(text);
   const count = Math.max(0, characters.length - textCharactersMin + 1);
-  const parts = Array.from({ length: count }, (_, at) =>
-    characters.slice(at, at + textCharactersMin).join(""),
-  );
-  return [...new Set(parts)];
+  return Array.from({ length: count }, (_, at) => characters.slice(at, at + textCharactersMin).join(""));
 }

@@ -54,32 +54,3 @@ export function showAddress(address, how) {
   if (how === "push") history.pushState(null, "", link);
   else history.replaceState(null, "", link);
 }
-
-const tagPattern = /(?:^|\s)tag:(?:"((?:[^"\\]|\\.)*)"|([^\s"]\S*))/;
-
-/**
- * The parts of a search as typed: `monst tag:tropical`, `tag:"two words"`.
- *
- * @param {string} query
- * @returns {{ text: string, tag: string | null }}
- */
-export function parseQuery(query) {
-  const match = tagPattern.exec(query);
-  if (match === null) return { text: query.trim(), tag: null };
-  const [whole, quoted, plain] = match;
-  const tag = quoted === undefined ? (plain ?? "") : quoted.replaceAll(/\\(.)/gs, "$1");
-  return { text: query.replace(whole, " ").trim(), tag };
-}
-
-/**
- * A search as it would be typed.
- *
- * @param {string} text
- * @param {string | null} tag
- */
-export function formatQuery(text, tag) {
-  if (tag === null) return text;
-  const isPlain = /^[^\s"]\S*$/.test(tag);
-  const typed = isPlain ? tag : `"${tag.replaceAll(/["\\]/g, "\\$&")}"`;
-  return `${text === "" ? "" : `${text} `}tag:${typed}`;
-}

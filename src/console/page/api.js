@@ -103,7 +103,7 @@ export function download(url) {
 
 /**
  * @param {string} path
- * @param {Record<string, string>} parameters
+ * @param {Record<string, string> | string[][]} parameters
  */
 export function apiUrl(path, parameters) {
   const query = new URLSearchParams(parameters).toString();

@@ -1,10 +1,10 @@
 // The export dialog: all plants or those of the search, in a format, downloaded by the browser with the progress beside it.
 
-import { parseQuery } from "./address.js";
 import { apiUrl, download, errorMessage, get } from "./api.js";
 import { Dialog, ErrorMessage } from "./dialogs.js";
 import { html, untrustedText } from "./format.js";
 import { Component } from "./library/preact.js";
+import { parseQuery } from "./query.js";
 import { formatBytes, formatCount, percent } from "./units.js";
 
 /**
@@ -40,9 +40,9 @@ export class ExportDialog extends Component {
     const run = crypto
       .getRandomValues(new Uint8Array(12))
       .reduce((text, byte) => text + byte.toString(16).padStart(2, "0"), "");
-    const { text, tag } = parseQuery(scope === "search" ? this.props.query : "");
+    const { parameters } = parseQuery(scope === "search" ? this.props.query : "");
     this.setState({ isBusy: true, progress: null, error: "" });
-    download(apiUrl("export", { run, format, text, ...(tag !== null && { tag }) }));
+    download(apiUrl("export", [["run", run], ["format", format], ...parameters]));
     await this.follow(run);
     this.setState({ isBusy: false });
   }

@@ -1,12 +1,13 @@
 // The list of plants: search, orders, pages and export. What is shown is in the address, see address.js.
 
-import { formatQuery, linkTo, parseQuery, readAddress, showAddress } from "./address.js";
+import { linkTo, readAddress, showAddress } from "./address.js";
 import { apiUrl, errorMessage, get, RequestError } from "./api.js";
 import { ErrorMessage } from "./dialogs.js";
 import { formatDate, html, untrustedText } from "./format.js";
 import { Inventory } from "./inventory.js";
 import { Component } from "./library/preact.js";
 import { PlantDialog } from "./plant.js";
+import { parseQuery, withTag } from "./query.js";
 import { exactTime } from "./units.js";
 
 /**
@@ -29,6 +30,15 @@ const typingMs = 150;
 
 /** A search that takes longer shows that it is running. */
 const visibleMs = 250;
+
+const filterExamples = [
+  "300-400",
+  "tag:tropical",
+  "tag:none",
+  "token:ci",
+  "created:today",
+  "created:2026-11-01..2026-11-07",
+];
 
 /** @type {Record<Order, string>} */
 const columnNames = { id: "Id", name: "Name", tag: "Tag", created: "Created" };
@@ -130,6 +140,11 @@ export class Plants extends Component {
   /** @param {Address} address */
   async load(address = this.state.address) {
     const request = ++this.requests;
+    const { problem } = parseQuery(address.query);
+    if (problem !== "") {
+      this.setState({ error: problem, isBusy: false, isSlow: false });
+      return;
+    }
     this.setState({ isBusy: true });
     const startedAt = performance.now();
     const slow = setTimeout(() => request === this.requests && this.setState({ isSlow: true }), visibleMs);
@@ -162,10 +177,12 @@ export class Plants extends Component {
     void this.load(this.go({ query, after: "", before: "" }, how));
   }
 
-  /** @param {string | null} tag */
+  /** @param {string} tag */
   searchTag(tag) {
-    const { text } = parseQuery(this.state.query);
-    this.setState({ query: formatQuery(text, tag) }, () => this.search("push"));
+    this.setState(
+      ({ query }) => ({ query: withTag(query, tag) }),
+      () => this.search("push"),
+    );
   }
 
   /** @param {Order} order */
@@ -225,7 +242,6 @@ export class Plants extends Component {
 
   form() {
     const { query, shown } = this.state;
-    const { tag } = parseQuery(query);
     const waitsForEnter = this.lastMs >= quickMs && query !== shown.query;
     return html`
       <form
@@ -243,7 +259,7 @@ export class Plants extends Component {
           type="search"
           aria-label="Search plants"
           aria-describedby="search-help"
-          placeholder="Name, id or tag:tropical"
+          placeholder="Words, an id, or tag:tropical"
           value=${query}
           autocomplete="off"
           spellcheck=${false}
@@ -253,14 +269,7 @@ export class Plants extends Component {
       </form>
       <p class="note" id="search-help">
         ${waitsForEnter && "Press Enter to search. "}
-        ${
-          tag === null
-            ? html`Add <code>tag:tropical</code> for plants with that tag.`
-            : html`
-                Only plants with the tag <span class="chip">${untrustedText(tag)}</span>
-                <button type="button" class="link" onClick=${() => this.searchTag(null)}>All tags</button>
-              `
-        }
+        Any parts of a name or tag, in any order. Filters: ${filterExamples.map((example) => html`<code>${example}</code> `)}
       </p>
     `;
   }
@@ -268,22 +277,17 @@ export class Plants extends Component {
   /** @param {Page} page */
   caption({ plants, order, isDescending, searchedTo, hasPlantWithId, isIndexed }) {
     const { shown } = this.state;
-    const { text, tag } = parseQuery(shown.query);
     const count = plants.length === 1 ? "1 plant" : `${plants.length} plants`;
     const sorted = `by ${order === "created" ? "creation" : order}, ${isDescending ? "descending" : "ascending"}`;
-    if (text === "" && tag === null) {
+    if (shown.query.trim() === "") {
       const missing = { tag: "a tag", created: "a time of creation" };
       const unlisted = order === "tag" || order === "created" ? missing[order] : undefined;
       return `Sorted ${sorted}${unlisted === undefined ? "" : `; plants without ${unlisted} are not in this order`}.`;
     }
     if (searchedTo !== null)
       return `${count} found with ids ${isDescending ? "from" : "up to"} ${searchedTo}${isDescending ? " up" : ""}. The search stopped at its time limit${isIndexed ? "" : "; the search index makes it faster"}.`;
-    if (hasPlantWithId && plants.length === 1) return `The plant with the id ${text}.`;
-    const found =
-      text === ""
-        ? "with this tag"
-        : `with this text in the name or tag${tag === null ? "" : ", with this tag"}`;
-    return `${count} on this page ${found}, sorted ${sorted}.`;
+    if (hasPlantWithId && plants.length === 1) return `The plant with the id ${shown.query.trim()}.`;
+    return `${count} on this page, sorted ${sorted}.`;
   }
 
   /** @param {Page} page */
@@ -400,11 +404,7 @@ export class Plants extends Component {
  */
 function emptyListText({ query, order }, searchedTo) {
   if (searchedTo !== null) return "Nothing was found so far. Continue the search below.";
-  const { text, tag } = parseQuery(query);
-  const ofTag = tag === null ? "" : html` and the tag ${untrustedText(tag)}`;
-  if (text !== "")
-    return html`No plant was found for ${untrustedText(text)}${ofTag}. Try fewer characters, or another tag.`;
-  if (tag !== null) return html`No plant has the tag ${untrustedText(tag)}.`;
+  if (query.trim() !== "") return html`No plant was found for ${untrustedText(query)}.`;
   if (order === "created") return "No plant has a time of creation.";
   if (order === "tag") return "No plant has a tag.";
   return "There are no plants yet. Add one here, or send POST /plants.";
@@ -416,13 +416,11 @@ function emptyListText({ query, order }, searchedTo) {
  * @param {Address} address
  */
 function apiParameters({ query, order, isDescending, after, before }) {
-  const { text, tag } = parseQuery(query);
-  const parameters = new URLSearchParams({
-    sort: order,
-    direction: isDescending ? "descending" : "ascending",
-  });
-  if (text !== "") parameters.set("text", text);
-  if (tag !== null) parameters.set("tag", tag);
+  const parameters = new URLSearchParams([
+    ...parseQuery(query).parameters,
+    ["sort", order],
+    ["direction", isDescending ? "descending" : "ascending"],
+  ]);
   if (after !== "") parameters.set("after", after);
   else if (before !== "") parameters.set("before", before);
   return String(parameters);

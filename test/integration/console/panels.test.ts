@@ -263,9 +263,9 @@ for (const engine of engines) {
       expect(all).toBe((await server.command("export", "--quiet")).stdout);
       expect(all.split("\n").length).toBeGreaterThan(3_000);
       const lines = all.trimEnd().split("\n");
-      const byText = await exportText(url, { run: "three", format: "ndjson", text: "line\nend" });
+      const byText = await exportText(url, { run: "three", format: "ndjson", word: "line\nend" });
       expect(byText).toBe(`${lines.find((line) => line.includes("line\\nend"))}\n`);
-      const byId = await exportText(url, { run: "five", format: "ndjson", text: "7001" });
+      const byId = await exportText(url, { run: "five", format: "ndjson", word: "7001" });
       expect(byId).toBe(`${lines.find((line) => line.includes('"id":7001,'))}\n`);
       expect((await client.read("export/progress?run=four")).json).toBeNull();
       expect((await fetch(`${url}/console/api/export?run=x&format=xml`)).status).toBe(400);

@@ -72,7 +72,7 @@ function byText(textOf: (plant: NewPlant) => string) {
 }
 
 const searchFor = (given: Partial<Search>): Search => ({
-  text: "",
+  words: [],
   tag: undefined,
   order: "id",
   isDescending: true,
@@ -143,7 +143,7 @@ async function expectRightFinds(sql: SqlConnection): Promise<void> {
         };
         if (text === "kiwi" && sql.dialect === "postgres") continue;
         await expectFound(
-          { text, tag },
+          { words: [text], tag },
           plants.filter((plant) => isFound(plant) && (tag === undefined || plant.tag === tag)),
         );
       }
@@ -154,6 +154,44 @@ async function expectRightFinds(sql: SqlConnection): Promise<void> {
           plants.filter((plant) => plant.tag === tag),
         );
   }
+}
+
+/** Filters besides the texts, alone and together, with what they should find; even ids have the first token. */
+async function expectRightFilters(sql: SqlConnection, createdAt: ReadonlyMap<bigint, number>): Promise<void> {
+  const [low, high] = [0n, 9_007_199_254_740_993n];
+  const times = [...createdAt.values()].toSorted((one, other) => one - other);
+  const [from, end] = [times[20] ?? 0, times[90] ?? 0];
+  const isBetween = ({ id }: NewPlant) => id >= low && id <= high;
+  const isInTime = ({ id }: NewPlant) => (createdAt.get(id) ?? 0) >= from && (createdAt.get(id) ?? 0) < end;
+  const isEven = ({ id }: NewPlant) => id % 2n === 0n;
+  const cases: [Partial<Search>, (plant: NewPlant) => boolean][] = [
+    [{ ids: [low, high] }, isBetween],
+    [{ ids: [high, low] }, () => false],
+    [{ tag: null }, ({ tag }) => tag === undefined],
+    [{ creator: "even" }, isEven],
+    [{ creator: "nobody" }, () => false],
+    [{ created: [from, end] }, isInTime],
+    [{ words: ["cus", "fi"] }, ({ name }) => /fi.*cus|cus.*fi/i.test(name) || /Ficus/i.test(name)],
+    [{ words: ["ropical", "ficus"] }, ({ name, tag = "" }) => /ficus/i.test(name) && /ropical/i.test(tag)],
+    [{ words: ["Fícus", "tropical"] }, ({ name, tag }) => name === "Fícus" && /tropical/i.test(tag ?? "")],
+    [
+      { words: ["ficus"], tag: null, creator: "even", ids: [low, high], created: [from, end] },
+      (plant) =>
+        /ficus/i.test(plant.name) &&
+        plant.tag === undefined &&
+        isEven(plant) &&
+        isBetween(plant) &&
+        isInTime(plant),
+    ],
+    [{ tag: "tropical", creator: "odd" }, (plant) => plant.tag === "tropical" && !isEven(plant)],
+  ];
+  for (const [given, isFound] of cases)
+    for (const isDescending of [true, false]) {
+      const expected = plants.filter(isFound).map(({ id }) => id);
+      const ids = await found(sql, { ...given, isDescending, plantsMax: 4 });
+      const sorted = (some: readonly bigint[]) => some.toSorted((one, other) => (one < other ? -1 : 1));
+      expect({ given, ids: sorted(ids) }).toEqual({ given, ids: sorted(expected) });
+    }
 }
 
 interface Opened {
@@ -194,6 +232,21 @@ for (const engine of engines) {
       });
     });
 
+    test("filters of id, tag, token and time are combined, with the index and without", async () => {
+      await withStore(async ({ store, read, write }) => {
+        for (const parity of [0n, 1n]) {
+          const creator = await store.tokens.creatorKey(parity === 0n ? "even" : "odd");
+          const ofParity = plants.filter(({ id }) => (id % 2n === 0n ? 0n : 1n) === parity);
+          await store.create(toEntries(ofParity, creator));
+        }
+        await write.query("UPDATE plants SET created_at = abs(id % 97)");
+        const createdAt = new Map(plants.map(({ id }) => [id, Math.abs(Number(id % 97n))]));
+        await expectRightFilters(read, createdAt);
+        await buildSearchIndex(write, read, () => undefined);
+        await expectRightFilters(read, createdAt);
+      });
+    });
+
     test("plants are created, changed and deleted while the index is built, and are found", async () => {
       await withStore(async ({ store, read, write }) => {
         const entry = (id: number, name = `Hoya ${id}`) => ({ id: BigInt(id), name });
@@ -222,7 +275,7 @@ for (const engine of engines) {
         } while (!isOver);
         await building;
         expect(await searchIndexState(read)).toBe("ready");
-        const count = async (text: string) => (await found(read, { text, plantsMax: 5_000 })).length;
+        const count = async (text: string) => (await found(read, { words: [text], plantsMax: 5_000 })).length;
         const [changed, deleted] = [Math.ceil(round / 3), Math.ceil((round - 1) / 3)];
         expect(await count("aloe")).toBe(round);
         expect(await count("pilea")).toBe(changed);
@@ -274,7 +327,7 @@ test("on SQLite a build that was interrupted is broken, and continues where it e
   const shares: (number | undefined)[] = [];
   await buildSearchIndex(write, read, (share) => shares.push(share));
   expect(shares[0]).toBeGreaterThan(0.1);
-  expect((await found(read, { text: "hoya", plantsMax: 5_000 })).length).toBe(3_000);
+  expect((await found(read, { words: ["hoya"], plantsMax: 5_000 })).length).toBe(3_000);
   await Promise.all([read.close(), write.close()]);
   await store.close();
 });
@@ -292,7 +345,7 @@ test("on SQLite a text is searched for by its rarest parts, unless each of them 
   }));
   await store.create(toEntries(stored));
   await buildSearchIndex(write, read, () => undefined);
-  const filter = (text: string, tag?: string) => ({ text, tag });
+  const filter = (word: string, tag?: string) => ({ words: [word], tag });
   const parts = (await planRareParts(read, filter("Hoya carnosa 1777"), 60))?.split(" AND ") ?? [];
   expect(parts.length).toBeGreaterThan(0);
   expect(parts[0]).toMatch(/7/);

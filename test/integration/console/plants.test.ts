@@ -194,7 +194,7 @@ for (const engine of engines) {
         "9007199254740993",
         "-9223372036854775808",
       ]);
-      expect((await list(client, { text: "9223372036854775807" })).plants).toMatchObject([
+      expect((await list(client, { word: "9223372036854775807" })).plants).toMatchObject([
         {
           ...{ id: "9223372036854775807", name: "x".repeat(300), tag: "long", isTruncated: true },
           createdAt: expect.any(String),
@@ -238,7 +238,7 @@ for (const engine of engines) {
           await Bun.sleep(20);
         }
         expect((await Promise.all(responses)).map(({ status }) => status)).toEqual(Array(20).fill(200));
-        const found = await list(client, { text: "OYA 19", tag: "wax" });
+        const found = await list(client, { word: "OYA 19", tag: "wax" });
         expect([found.plants.length, found.isIndexed]).toEqual([11, change === "create"]);
         expect((await list(client, { sort: "name", direction: "ascending" })).order).toBe("name");
       }
@@ -316,8 +316,8 @@ test("requests that the page does not send are rejected with a sentence", async 
   const bad = [
     "plants?sort=colour",
     "plants?direction=sideways",
-    `plants?text=${"x".repeat(101)}`,
-    "plants?text=%00",
+    `plants?word=${"x".repeat(101)}`,
+    "plants?word=%00",
     "plants?tag=%00",
     "plants?after=id.9223372036854775808",
     "plants?after=nonsense",

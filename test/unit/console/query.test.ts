@@ -1,0 +1,71 @@
+// The search as it is typed into the console, and the parameters of the request for it.
+
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+
+// In the browser's JavaScript, which the types of the tests do not cover.
+const path = new URL("../../../src/console/page/query.js", import.meta.url).pathname;
+const { parseQuery, withTag } = (await import(path)) as {
+  parseQuery: (query: string) => { parameters: [string, string][]; problem: string };
+  withTag: (query: string, tag: string) => string;
+};
+
+const parametersOf = (query: string) => {
+  const { parameters, problem } = parseQuery(query);
+  expect(problem).toBe("");
+  return parameters;
+};
+
+test("words and filters are combined in any order", () => {
+  expect(parametersOf(" ")).toEqual([]);
+  expect(parametersOf(" mons  deli tag:tropical ")).toEqual([
+    ["word", "mons"],
+    ["word", "deli"],
+    ["tag", "tropical"],
+  ]);
+  expect(parametersOf('tag:"a \\"b\\" \\\\" "two words"')).toEqual([
+    ["tag", 'a "b" \\'],
+    ["word", "two words"],
+  ]);
+  expect(parametersOf("tag:none Token:ci")).toEqual([
+    ["untagged", "true"],
+    ["token", "ci"],
+  ]);
+  expect(parametersOf('tag:"none"')).toEqual([["tag", "none"]]);
+  expect(parametersOf("42")).toEqual([["word", "42"]]);
+  expect(parametersOf("-7--3")).toEqual([
+    ["idMin", "-7"],
+    ["idMax", "-3"],
+  ]);
+  expect(parametersOf('"300-400" "foo:bar"')).toEqual([
+    ["word", "300-400"],
+    ["word", "foo:bar"],
+  ]);
+});
+
+test("days are those of the operator, and the last one is included", () => {
+  const days = (query: string) => parametersOf(query).map(([, time]) => new Date(Number(time)));
+  expect(days("created:2026-11-01..2026-11-07")).toEqual([new Date(2026, 10, 1), new Date(2026, 10, 8)]);
+  expect(days("created:2026-12-31")).toEqual([new Date(2026, 11, 31), new Date(2027, 0, 1)]);
+  const [from = new Date(0), end = new Date(0)] = days("created:today");
+  expect(from <= new Date() && new Date() < end).toBe(true);
+});
+
+test("what is not understood is said", () => {
+  expect(parseQuery("colour:red").problem).toContain('in quotes: "colour:red"');
+  expect(parseQuery("tag:").problem).toContain("tag:none");
+  expect(parseQuery("created:2026-02-30").problem).toContain("created:today");
+  expect(parseQuery("created:tomorrow").problem).toContain("created:today");
+  expect(parseQuery("tag:a tag:b").problem).toContain("Only one");
+});
+
+test("every tag is found again in the search that a click on it types", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "grapheme" }), (tag) => {
+      expect(parametersOf(withTag("mons tag:other", tag))).toEqual([
+        ["word", "mons"],
+        ["tag", tag],
+      ]);
+    }),
+  );
+});
