@@ -1,11 +1,12 @@
-// A sandbox as a process of its own, its control interface, and its log of requests.
+// A sandbox, its control interface, and its log of requests.
 
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { parse } from "lossless-json";
 import document from "../../src/sandbox/openapi-control.yaml";
 import type { Target } from "./http.ts";
+import { InProcessCommand } from "./in-process-command.ts";
 import { Output } from "./output.ts";
-import { environment, plantstore } from "./server.ts";
+import { environment, plantstore, type RunningProgram } from "./server.ts";
 
 export interface SandboxSetup {
   readonly args?: readonly string[];
@@ -25,6 +26,12 @@ export interface ControlAnswer {
   readonly json: unknown;
 }
 
+interface SandboxProgram extends RunningProgram {
+  endInput(): Promise<void>;
+}
+
+const sandboxArgs = ["sandbox", "--port", "0", "--admin-port", "0"];
+
 /** A running sandbox, killed when it goes out of scope; call stop() first where its end matters. */
 export class RunningSandbox implements Target {
   readonly url: string;
@@ -32,14 +39,9 @@ export class RunningSandbox implements Target {
   readonly controlUrl: string;
   /** All lines that the start has printed. */
   readonly lines: readonly string[];
-  readonly #child: Bun.Subprocess<"pipe", "pipe", "pipe">;
-  readonly #stderr: Output;
+  readonly #program: SandboxProgram;
 
-  private constructor(
-    lines: readonly string[],
-    child: Bun.Subprocess<"pipe", "pipe", "pipe">,
-    stderr: Output,
-  ) {
+  private constructor(lines: readonly string[], program: SandboxProgram) {
     const readRow = (label: string) =>
       lines
         .find((line) => line.startsWith(label))
@@ -49,40 +51,58 @@ export class RunningSandbox implements Target {
     this.url = lines[0] ?? "";
     this.token = readRow("Token") ?? "";
     this.controlUrl = readRow("Control") ?? "";
-    this.#child = child;
-    this.#stderr = stderr;
+    this.#program = program;
   }
 
-  /** Starts a sandbox, and waits until it is ready. */
+  /** Starts a sandbox in the process of the test, and waits until it is ready. */
+  static startInProcess({
+    args = [],
+    env = {},
+  }: Pick<SandboxSetup, "args" | "env"> = {}): Promise<RunningSandbox> {
+    return RunningSandbox.#started(new InProcessCommand([...sandboxArgs, ...args], environment(env)));
+  }
+
+  /** Starts a sandbox in a process of its own, and waits until it is ready. */
   static async start({
     args = [],
     env = {},
     cwd,
     program = plantstore,
   }: SandboxSetup = {}): Promise<RunningSandbox> {
-    const child = Bun.spawn([program, "sandbox", "--port", "0", "--admin-port", "0", ...args], {
+    const child = Bun.spawn([program, ...sandboxArgs, ...args], {
       ...(cwd === undefined ? {} : { cwd }),
       env: environment(env),
       stdin: "pipe",
       stdout: "pipe",
       stderr: "pipe",
     });
-    const stderr = new Output(child.stderr);
-    const printed = await new Output(child.stdout)
-      .until((text) => (/^Store .*\n/m.test(text) ? text : undefined))
-      .catch(async () => {
-        throw new Error(`The sandbox did not start: ${await stderr.ended}`);
-      });
-    return new RunningSandbox(printed.trimEnd().split("\n"), child, stderr);
+    return RunningSandbox.#started({
+      pid: child.pid,
+      stdout: new Output(child.stdout),
+      stderr: new Output(child.stderr),
+      exited: child.exited.then(() => child.exitCode),
+      kill: (signal) => child.kill(signal),
+      endInput: async () => void (await child.stdin.end()),
+    });
   }
 
+  static async #started(program: SandboxProgram): Promise<RunningSandbox> {
+    const printed = await program.stdout
+      .until((text) => (/^Store .*\n/m.test(text) ? text : undefined))
+      .catch(async () => {
+        throw new Error(`The sandbox did not start: ${await program.stderr.ended}`);
+      });
+    return new RunningSandbox(printed.trimEnd().split("\n"), program);
+  }
+
+  /** The process of the sandbox, which is that of the test if it was started there. */
   get pid(): number {
-    return this.#child.pid;
+    return this.#program.pid ?? process.pid;
   }
 
   /** Everything on standard error so far that matches. */
   logged<T>(find: (text: string) => T | undefined): Promise<T> {
-    return this.#stderr.until(find);
+    return this.#program.stderr.until(find);
   }
 
   /** Sends a request to control; a body is sent as JSON. Rejects if the response is not as the document of control has it. */
@@ -116,22 +136,22 @@ export class RunningSandbox implements Target {
 
   /** Closes its standard input. */
   async endInput(): Promise<void> {
-    await this.#child.stdin.end();
+    await this.#program.endInput();
   }
 
   /** Waits for its end; the exit code, and the text on standard error. */
   async ended(): Promise<{ exitCode: number | null; stderr: string }> {
-    await this.#child.exited;
-    return { exitCode: this.#child.exitCode, stderr: await this.#stderr.ended };
+    const exitCode = await this.#program.exited;
+    return { exitCode, stderr: await this.#program.stderr.ended };
   }
 
   async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<{ exitCode: number | null; stderr: string }> {
-    this.#child.kill(signal);
+    this.#program.kill(signal);
     return this.ended();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.stop("SIGKILL");
+    await this.stop(this.#program.pid === undefined ? "SIGTERM" : "SIGKILL");
   }
 }
 

@@ -244,7 +244,8 @@ export function environment(env: Record<string, string>): Record<string, string>
   return { PATH: `${dirname(plantstore)}:${process.env.PATH}`, ...env };
 }
 
-interface RunningProgram {
+/** A program that runs, in a process of its own if it has a pid. */
+export interface RunningProgram {
   readonly pid?: number;
   readonly stdout: Output;
   readonly stderr: Output;

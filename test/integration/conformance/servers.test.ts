@@ -1,11 +1,10 @@
-// The conformance of this server where something stands in front of it, or limits it: the sandbox, nginx, a rate.
+// The conformance of this server where nginx stands in front of it, or a rate limits it.
 
 import { expect, test } from "bun:test";
 import type { ConformanceReport, Outcome } from "../../../src/conformance/run.ts";
 import { checkConformance, knownFailures, reportText, rulesNamed } from "../../support/conformance.ts";
 import { Nginx } from "../../support/nginx.ts";
 import { testIfInstalled } from "../../support/programs.ts";
-import { RunningSandbox } from "../../support/sandbox.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 
 /** The ids of the rules with an outcome. */
@@ -16,13 +15,6 @@ function idsOf({ results }: ConformanceReport, wanted: Outcome): string[] {
 function assertNoneFails(report: ConformanceReport): void {
   if (idsOf(report, "fails").length > 0) throw new Error(reportText(report));
 }
-
-test("every rule that holds on the server holds on the sandbox", async () => {
-  await using sandbox = await RunningSandbox.start();
-  const report = await checkConformance(sandbox, { baseline: knownFailures });
-  assertNoneFails(report);
-  expect(idsOf(report, "skipped")).toEqual(["errors.rate-limited", "errors.unavailable"]);
-});
 
 testIfInstalled(
   "nginx",

@@ -15,7 +15,7 @@ const notice =
 
 describe("a start", () => {
   test("prints the base URL first, then all addresses and the token, and says that nothing is kept", async () => {
-    await using sandbox = await RunningSandbox.start({ args: ["--base-path", "/v1"] });
+    await using sandbox = await RunningSandbox.startInProcess({ args: ["--base-path", "/v1"] });
     const origin = new URL(sandbox.controlUrl).origin;
     expect(sandbox.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/v1$/);
     expect(sandbox.lines).toEqual([
@@ -38,7 +38,7 @@ describe("a start", () => {
   });
 
   test("has the token of the flag or the variable, which must be one that a client can send", async () => {
-    await using sandbox = await RunningSandbox.start({
+    await using sandbox = await RunningSandbox.startInProcess({
       env: { PLANTSTORE_SANDBOX_TOKEN: "a-b.c_d~e+f/g==" },
     });
     expect(sandbox.token).toBe("a-b.c_d~e+f/g==");
@@ -65,7 +65,7 @@ describe("a start", () => {
       { env: { PLANTSTORE_DATABASE: database } },
       { args: ["--config", folder.file("config")] },
     ]) {
-      await using sandbox = await RunningSandbox.start(setup);
+      await using sandbox = await RunningSandbox.startInProcess(setup);
       expect((await post(sandbox, plantJson(1n, "Monstera"))).status).toBe(200);
       const { stderr } = await sandbox.stop();
       expect(stderr).toStartWith(
@@ -78,7 +78,7 @@ describe("a start", () => {
   test("without an admin listener there is no control", async () => {
     using folder = new TemporaryFolder();
     const ready = folder.file("ready.json");
-    await using sandbox = await RunningSandbox.start({
+    await using sandbox = await RunningSandbox.startInProcess({
       args: ["--admin-port", "off", "--ready-file", ready],
     });
     expect(sandbox.lines).toContain("Control        off");
@@ -101,7 +101,7 @@ describe("a start", () => {
   });
 
   test("on ports that are in use is an error of one line", async () => {
-    await using sandbox = await RunningSandbox.start();
+    await using sandbox = await RunningSandbox.startInProcess();
     const [port, adminPort] = [sandbox.url, sandbox.controlUrl].map((url) => new URL(url).port);
     for (const [flags, at] of [
       [
@@ -121,8 +121,8 @@ describe("a start", () => {
   });
 
   test("two at once have plants and tokens of their own", async () => {
-    await using one = await RunningSandbox.start();
-    await using other = await RunningSandbox.start();
+    await using one = await RunningSandbox.startInProcess();
+    await using other = await RunningSandbox.startInProcess();
     const { json } = await one.control("POST", "/tokens", { name: "ci" });
     const { token } = json as { token: string };
     expect((await post({ url: one.url, token }, plantJson(1n, "Monstera"))).status).toBe(200);
@@ -190,7 +190,7 @@ describe("seeds", () => {
 9007199254740993,"Monstera, large",
 `;
     for (const args of [seedFile(folder, "seeds.ndjson", ndjson), seedFile(folder, "seeds.csv", csv)]) {
-      await using sandbox = await RunningSandbox.start({ args });
+      await using sandbox = await RunningSandbox.startInProcess({ args });
       expect(sandbox.lines).toContain(`Seeds          ${args[1]}`);
       expect(await sandbox.plants()).toEqual(plants);
       expect((await post(sandbox, plantJson(2n ** 63n - 1n, "Aloe", ""))).status).toBe(200);
@@ -236,7 +236,7 @@ describe("seeds", () => {
     const lines = Array.from({ length: 100_000 }, (_, id) =>
       plantJson(BigInt(id), "Monstera deliciosa", "tropical"),
     );
-    await using sandbox = await RunningSandbox.start({
+    await using sandbox = await RunningSandbox.startInProcess({
       args: seedFile(folder, "seeds.ndjson", lines.join("\n")),
     });
     await post(sandbox, plantJson(-1n, "Ficus"));
@@ -256,7 +256,7 @@ describe("the ready file", () => {
     const watcher = watch(folder.path, (kind, name) => {
       if (name === "ready.json") events.push(kind);
     });
-    const sandbox = await RunningSandbox.start({ args: ["--ready-file", file] });
+    const sandbox = await RunningSandbox.startInProcess({ args: ["--ready-file", file] });
     const { origin } = new URL(sandbox.controlUrl);
     expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({
       url: sandbox.url,
@@ -268,6 +268,7 @@ describe("the ready file", () => {
     });
     expect(readdirSync(folder.path)).toEqual(["ready.json"]);
     await sandbox.stop();
+    await eventually("the events of the file's start and end", () => events.length >= 2);
     watcher.close();
     expect(new Set(events)).toEqual(new Set(["rename"]));
     expect(readdirSync(folder.path)).toEqual([]);
@@ -281,7 +282,7 @@ describe("the ready file", () => {
     const killed = await RunningSandbox.start({ args });
     await killed.stop("SIGKILL");
     expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ pid: killed.pid });
-    await using sandbox = await RunningSandbox.start({ args });
+    await using sandbox = await RunningSandbox.startInProcess({ args });
     expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ pid: sandbox.pid, url: sandbox.url });
 
     for (const text of ["precious", "{}", "[]", "null"]) {

@@ -21,7 +21,7 @@ const folder = new TemporaryFolder();
 let sandbox: RunningSandbox;
 beforeAll(async () => {
   await Bun.write(folder.file("seeds.ndjson"), seeds);
-  sandbox = await RunningSandbox.start({ args: ["--seed", folder.file("seeds.ndjson")] });
+  sandbox = await RunningSandbox.startInProcess({ args: ["--seed", folder.file("seeds.ndjson")] });
 });
 beforeEach(async () => {
   expect((await sandbox.control("POST", "/reset")).status).toBe(204);
@@ -402,7 +402,7 @@ test("with a password control requires it: by a session of the console, or by HT
     memoryCost: 8,
     timeCost: 1,
   });
-  await using locked = await RunningSandbox.start({ env: { PLANTSTORE_ADMIN_PASSWORD_HASH: hash } });
+  await using locked = await RunningSandbox.startInProcess({ env: { PLANTSTORE_ADMIN_PASSWORD_HASH: hash } });
   const rejected = await locked.control("GET", "/plants");
   expect([rejected.status, rejected.headers.get("www-authenticate"), rejected.json]).toEqual([
     401,

@@ -17,8 +17,8 @@ let limited: RunningSandbox;
 let unlimited: RunningSandbox;
 beforeAll(async () => {
   const limits = ["--token-rate", "1000", "--token-burst", "3000", "--arrival-seconds-max", "1"];
-  limited = resources.use(await RunningSandbox.start({ args: limits }));
-  unlimited = resources.use(await RunningSandbox.start());
+  limited = resources.use(await RunningSandbox.startInProcess({ args: limits }));
+  unlimited = resources.use(await RunningSandbox.startInProcess());
 });
 afterAll(() => resources.disposeAsync());
 
@@ -112,7 +112,9 @@ test.each(codes.filter(([, code]) => faults[code] !== undefined))(
 );
 
 test("42900 equals that of a token over its rate", async () => {
-  await using sandbox = await RunningSandbox.start({ args: ["--token-rate", "2", "--token-burst", "4"] });
+  await using sandbox = await RunningSandbox.startInProcess({
+    args: ["--token-rate", "2", "--token-burst", "4"],
+  });
   const forced = await send(sandbox, { prefer: "code=429" });
   expect((await send(sandbox, {})).headers.get("ratelimit")).toBe('"token";r=3;t=2');
   let real = await send(sandbox, {});

@@ -10,7 +10,7 @@ import { loggedBytes, loggedRequests, RunningSandbox, requestPage } from "../../
 const resources = new AsyncDisposableStack();
 let sandbox: RunningSandbox;
 beforeAll(async () => {
-  sandbox = resources.use(await RunningSandbox.start());
+  sandbox = resources.use(await RunningSandbox.startInProcess());
 });
 afterAll(() => resources.disposeAsync());
 beforeEach(async () => {
@@ -430,7 +430,7 @@ describe("control", () => {
 });
 
 test("a sandbox with delayed requests stops, and answers those that are pending before", async () => {
-  await using other = await RunningSandbox.start({ args: ["--drain-seconds-max", "1"] });
+  await using other = await RunningSandbox.startInProcess({ args: ["--drain-seconds-max", "1"] });
   const rules = [
     { match: { id: 1 }, outcome: { delay: { seconds: 3_000 } } },
     { match: { id: 2 }, outcome: { delay: { seconds: 3_000, when: "after" } } },

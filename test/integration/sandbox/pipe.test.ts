@@ -17,7 +17,7 @@ beforeAll(async () => {
     await RunningServer.startInProcess({ database: `sqlite:${folder.file("plants.db")}` }),
   );
   server = { url: running.url, token: await running.createToken() };
-  sandbox = resources.use(await RunningSandbox.start({ args: ["--token", server.token] }));
+  sandbox = resources.use(await RunningSandbox.startInProcess({ args: ["--token", server.token] }));
 });
 afterAll(() => resources.disposeAsync());
 
@@ -100,7 +100,7 @@ test.each(requests)("%s: responses are those of a server, byte for byte", async 
 async function startProxied(
   stack: AsyncDisposableStack,
 ): Promise<{ proxied: Target; proxy: RecordingProxy; behind: RunningSandbox }> {
-  const behind = stack.use(await RunningSandbox.start());
+  const behind = stack.use(await RunningSandbox.startInProcess());
   const proxy = stack.use(await RecordingProxy.start(behind.url));
   return { proxied: { url: proxy.url, token: behind.token }, proxy, behind };
 }

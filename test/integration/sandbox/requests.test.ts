@@ -8,7 +8,7 @@ import { type LoggedRequest, loggedBytes, RunningSandbox, requestPage } from "..
 const resources = new AsyncDisposableStack();
 let sandbox: RunningSandbox;
 beforeAll(async () => {
-  sandbox = resources.use(await RunningSandbox.start());
+  sandbox = resources.use(await RunningSandbox.startInProcess());
 });
 afterAll(() => resources.disposeAsync());
 

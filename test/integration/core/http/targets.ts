@@ -23,7 +23,9 @@ export function describeConformance(name: string, suite: (target: () => Target) 
       return resources.use(await InProcessServer.start({ database: place.database, wrapHandler })).target();
     });
   if (engines.some((engine) => engine.name === "sqlite"))
-    describeOn(`sandbox: ${name}`, suite, async (resources) => resources.use(await RunningSandbox.start()));
+    describeOn(`sandbox: ${name}`, suite, async (resources) =>
+      resources.use(await RunningSandbox.startInProcess()),
+    );
 }
 
 const wrapHandler = documentation({ basePath: "", publicUrl: undefined, hasPage: true });
