@@ -218,8 +218,7 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
     },
   },
   "token-checked": {
-    title:
-      "A create with a token that is not the server's, or has more text after it, is rejected, and nothing is stored.",
+    title: "A create with another token, or with text after the token, is rejected, and nothing is stored.",
     basis: "contract",
     sources: [openapi("components.securitySchemes.bearerAuth"), openapi("security"), rfc(6750, "2.1")],
     run: async (check) => {

@@ -87,8 +87,7 @@ async function forEachKind(check: RuleContext, expect: (response: HttpResponse) 
 
 export const httpRules: readonly Rule[] = rulesOf("http", {
   "keep-alive": {
-    title:
-      "A connection stays open for the next request, after a 200 and after an error, unless the response says close.",
+    title: "A connection stays open after a 200 and after an error, unless the response says close.",
     basis: "standard",
     sources: [rfc(9112, "9.3"), rfc(9112, "9.6")],
     run: async (check) => {
@@ -106,8 +105,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
     },
   },
   "keep-alive-after-unread-body": {
-    title:
-      "After an error that is sent before the body is read, the connection is closed, or the next request is answered.",
+    title: "After an error that precedes the body the connection is closed, or the next request is answered.",
     basis: "standard",
     sources: [rfc(9112, "9.3"), rfc(9112, "9.6")],
     run: (check) =>
@@ -173,8 +171,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
     },
   },
   trailers: {
-    title:
-      "Trailer fields after a body in chunks are accepted, and the next request on the connection is answered.",
+    title: "Trailer fields are accepted, and the next request on the connection is answered.",
     basis: "standard",
     sources: [rfc(9112, "7.1.2")],
     run: (check) =>
@@ -370,7 +367,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
   },
   "length-and-chunks": {
     title:
-      "A request with both Content-Length and Transfer-Encoding is rejected, or its connection is closed after the response.",
+      "Content-Length with Transfer-Encoding is rejected, or the connection is closed after the response.",
     basis: "standard",
     sources: [rfc(9112, "6.1"), rfc(9112, "6.3")],
     run: (check) =>

@@ -33,7 +33,7 @@ async function expectConflict(check: RuleContext, stored: PlantFields, other: Pl
 
 export const idempotenceRules: readonly Rule[] = rulesOf("idempotence", {
   "same-again": {
-    title: "The same plant sent again gets 200 and the same Plant, as often as it is sent.",
+    title: "The same plant sent again gets 200 and the same Plant.",
     basis: "decision",
     sources: [sameAgain],
     run: async (check) => {
@@ -43,8 +43,7 @@ export const idempotenceRules: readonly Rule[] = rulesOf("idempotence", {
     },
   },
   "same-in-another-form": {
-    title:
-      "The same plant is recognized with its members in another order, with escapes, and with unknown members.",
+    title: "The same plant is recognized with members in another order, escapes, and unknown members.",
     basis: "decision",
     sources: [sameAgain, decision("Unknown fields"), rfc(8259, "4")],
     run: async (check) => {
@@ -62,8 +61,7 @@ export const idempotenceRules: readonly Rule[] = rulesOf("idempotence", {
     },
   },
   "different-content": {
-    title:
-      "Another name or tag with the id of a stored plant gets 400 and the error 40009, and the stored plant stays.",
+    title: "Another name or tag with a stored id gets 400 and the error 40009, and the stored plant stays.",
     basis: "decision",
     sources: [conflicting, response400],
     run: async (check) => {
@@ -109,8 +107,7 @@ export const idempotenceRules: readonly Rule[] = rulesOf("idempotence", {
     },
   },
   "race-of-different": {
-    title:
-      "Of concurrent creates of one id with different content exactly one content gets 200, the others 40009.",
+    title: "Of concurrent creates with one id exactly one content gets 200, the others get 40009.",
     basis: "decision",
     sources: [race],
     run: async (check) => {

@@ -1,4 +1,4 @@
-// The commands and files of a document, run as they stand but for addresses, in a shell.
+// The commands of a document and the files of examples/tools, run as they are but for addresses.
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
@@ -13,7 +13,7 @@ import { collectResult } from "./server.ts";
 /** What is replaced in the text of a document, by what. */
 export type Replacements = readonly (readonly [from: string, to: string])[];
 
-/** The commands and files of one document. */
+/** The commands of one document. */
 export class Guide {
   readonly text: string;
   readonly #blocks: readonly CodeBlock[];
@@ -36,13 +36,22 @@ export class Guide {
     const [block] = blocks;
     if (block === undefined || blocks.length > 1)
       throw new Error(`The document has ${blocks.length} ${language} blocks with ${contains}`);
-    return replacements.reduce((text, [from, to]) => text.replaceAll(from, to), block.text);
+    return replace(block.text, replacements);
   }
+}
 
-  /** Writes a code block to a file. */
-  write(path: string, ...block: Parameters<Guide["block"]>): void {
-    writeFileSync(path, this.block(...block));
-  }
+/** Writes a file of examples/tools into a folder, with replacements. */
+export async function copyExample(
+  name: string,
+  folder: string,
+  replacements: Replacements = [],
+): Promise<void> {
+  const text = await Bun.file(new URL(`../../examples/tools/${name}`, import.meta.url)).text();
+  writeFileSync(join(folder, name), replace(text, replacements));
+}
+
+function replace(text: string, replacements: Replacements): string {
+  return replacements.reduce((replaced, [from, to]) => replaced.replaceAll(from, to), text);
 }
 
 /** The addresses of a sandbox in place of those that the documents have. */

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { existsSync, mkdirSync } from "node:fs";
 import {
   addressesOf,
+  copyExample,
   Guide,
   installOnce,
   runScript,
@@ -79,7 +80,7 @@ describeUnless(await schemathesisMissing(), "Schemathesis", () => {
   });
 
   test("passes all phases when each case finds an empty store", async () => {
-    guide.write(folder.file("hooks.py"), "python", "schemathesis.hook", addressesOf(sandbox));
+    await copyExample("hooks.py", folder.path, addressesOf(sandbox));
     const command = inPlace(commands("SCHEMATHESIS_HOOKS"));
     const { exitCode, output } = await runScript(command, folder.path);
     expect({ exitCode, output }).toMatchObject({ exitCode: 0 });
@@ -113,8 +114,8 @@ describeUnless(newmanMissing, "Newman", () => {
     expect(await runScriptOrThrow(commands("openapi-to-postmanv2"), place)).toContain("[200 OK,");
     expect(await sandbox.plants()).toEqual([{ id: 1n, name: "Monstera deliciosa", tag: "tropical" }]);
 
-    guide.write(`${place}/checks.mjs`, "js", "checked.json");
-    guide.write(`${place}/plants.json`, "json", "sent again");
+    await copyExample("checks.mjs", place);
+    await copyExample("plants.json", place);
     const output = await runScriptOrThrow(commands("--iteration-data"), place);
     expect(output).toMatch(/assertions │ +7 │ +0 │/);
     expect(await sandbox.plants()).toEqual([
@@ -150,7 +151,7 @@ async function k6Missing(): Promise<string | undefined> {
 describeUnless(await k6Missing(), "k6", () => {
   test("creates 1,000 plants, and all checks pass", async () => {
     expect(guide.text).toContain(`go install ${k6Package}\``);
-    guide.write(folder.file("create.js"), "js", "k6/http");
+    await copyExample("create.js", folder.path);
     const command = commands("k6 run").replace("k6 run", `${k6Folder}/${k6Package}/k6 run`);
     for (const _ of ["created", "sent again"]) {
       const { exitCode, output } = await runScript(command, folder.path, { K6_NO_USAGE_REPORT: "true" });

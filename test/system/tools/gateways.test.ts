@@ -3,7 +3,14 @@
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
-import { addressesOf, BackgroundScript, Guide, runScript, runScriptOrThrow } from "../../support/guide.ts";
+import {
+  addressesOf,
+  BackgroundScript,
+  copyExample,
+  Guide,
+  runScript,
+  runScriptOrThrow,
+} from "../../support/guide.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { rowsOf } from "../../support/markdown.ts";
 import { npxMissing } from "../../support/npm-packages.ts";
@@ -74,7 +81,7 @@ describeIfInstalled(
       const place = folder.file("nginx");
       mkdirSync(place);
       const replacements = [...addressesOf(sandbox), ["127.0.0.1:8000", `127.0.0.1:${port}`]] as const;
-      guide.write(`${place}/nginx.conf`, "nginx", "location /", replacements);
+      await copyExample("nginx.conf", place, replacements);
       const command = guide.block("sh", "nginx -p", [["nginx -p", `exec ${programPath("nginx")} -p`]]);
       await using nginx = new BackgroundScript(command, place, folder.file("nginx.log"));
       await nginx.listens(port);

@@ -4,7 +4,14 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { symlinkSync } from "node:fs";
 import { type Page, TestBrowser } from "../../support/browser.ts";
-import { addressesOf, BackgroundScript, Guide, installOnce, toolFolder } from "../../support/guide.ts";
+import {
+  addressesOf,
+  BackgroundScript,
+  copyExample,
+  Guide,
+  installOnce,
+  toolFolder,
+} from "../../support/guide.ts";
 import { reservePort } from "../../support/ports.ts";
 import { chromiumPath, describeUnless } from "../../support/programs.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
@@ -32,8 +39,8 @@ describeUnless(await missing(), "from another origin", () => {
     browser = resources.use(await TestBrowser.start());
     const folder = resources.use(new TemporaryFolder());
     symlinkSync(`${bundles}/node_modules`, folder.file("node_modules"));
-    guide.write(folder.file("swagger.html"), "html", "SwaggerUIBundle", addressesOf(sandbox));
-    guide.write(folder.file("scalar.html"), "html", "Scalar.createApiReference", addressesOf(sandbox));
+    await copyExample("swagger.html", folder.path, addressesOf(sandbox));
+    await copyExample("scalar.html", folder.path, addressesOf(sandbox));
     const command = serve.replace("8090", String(port));
     const server = resources.use(new BackgroundScript(command, folder.path, folder.file("http-server.log")));
     await server.listens(port);

@@ -1,15 +1,21 @@
-// The table of rules in docs/conformance.md.
+// The tables of rules in docs/conformance.md: one for each basis, in the order of the report.
 
-import type { Rule, Source } from "../../../src/conformance/rule.ts";
+import { type Basis, bases, type Rule, type Source } from "../../../src/conformance/rule.ts";
+import { rules } from "../../../src/conformance/rules.ts";
 
-/** The cells of a rule's row: its id, its sentence, why it must hold, and where that is written. */
+/** The cells of a rule's row: its id, its sentence, and the sections of the standards that require it. */
 export function ruleCells({ id, title, basis, sources }: Rule): string[] {
-  return [`\`${id}\``, title, basis, sources.map(sourceLink).join("; ")];
+  if (basis !== "standard") return [`\`${id}\``, title];
+  return [`\`${id}\``, title, sources.flatMap(rfcLinks).join(", ")];
 }
 
-function sourceLink(source: Source): string {
-  if ("openapi" in source) return `[openapi.yaml](../openapi.yaml) \`${source.openapi}\``;
-  if ("decision" in source) return `[decisions.md](decisions.md): ${source.decision}`;
+function rfcLinks(source: Source): string[] {
+  if (!("rfc" in source)) return [];
   const { rfc, section } = source;
-  return `[RFC ${rfc}, ${section}](https://www.rfc-editor.org/rfc/rfc${rfc}#section-${section})`;
+  return [`[${rfc}#${section}](https://www.rfc-editor.org/rfc/rfc${rfc}#section-${section})`];
 }
+
+/** The rules in the order of the page. */
+export const rulesByBasis: readonly Rule[] = bases.flatMap((basis: Basis) =>
+  rules.filter((rule) => rule.basis === basis),
+);
