@@ -256,7 +256,7 @@ describe("the ready file", () => {
     const watcher = watch(folder.path, (kind, name) => {
       if (name === "ready.json") events.push(kind);
     });
-    const sandbox = await RunningSandbox.startInProcess({ args: ["--ready-file", file] });
+    const sandbox = await RunningSandbox.start({ args: ["--ready-file", file] });
     const { origin } = new URL(sandbox.controlUrl);
     expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({
       url: sandbox.url,
@@ -268,7 +268,7 @@ describe("the ready file", () => {
     });
     expect(readdirSync(folder.path)).toEqual(["ready.json"]);
     await sandbox.stop();
-    await eventually("the events of the file's start and end", () => events.length >= 2);
+    await eventually("the events of the file", () => events.length > 0);
     watcher.close();
     expect(new Set(events)).toEqual(new Set(["rename"]));
     expect(readdirSync(folder.path)).toEqual([]);
