@@ -1,5 +1,5 @@
-// What this service was built from. `npm run build` puts the commit and the licences into an executable; elsewhere they are
-// undefined.
+// The build of this service. `npm run build` puts the commit and the licences into an executable;
+// elsewhere they are undefined.
 
 import packageJson from "../../package.json";
 

@@ -11,7 +11,7 @@ const unitMs: Readonly<Record<string, number>> = {
 /** A hundred years: anything longer is a typing error. */
 const durationMsMax = 100 * 365.25 * 86_400_000;
 
-/** Parses `90d`, `12h`, `30m`, `45s` or `2w` to milliseconds; NaN for anything else, or a hundred years and more. */
+/** Parses `90d`, `12h`, `30m`, `45s` or `2w` to milliseconds; NaN from a hundred years on. */
 export function parseDurationMs(text: string): number {
   const [, count, unit = ""] = /^(\d{1,6})([smhdw])$/.exec(text) ?? [];
   const durationMs = Number(count) * (unitMs[unit] ?? 0);
@@ -19,8 +19,8 @@ export function parseDurationMs(text: string): number {
 }
 
 /**
- * Parses a duration from now, or an ISO 8601 date or time, to milliseconds since the epoch; undefined for anything else,
- * and for a time that is not after now or is a hundred years and more away.
+ * Parses a duration from now, or an ISO 8601 date or time, to milliseconds since the epoch;
+ * undefined unless it is after now and less than a hundred years away.
  */
 export function parseTimestamp(text: string, now: number): number | undefined {
   const durationMs = parseDurationMs(text);
@@ -28,7 +28,7 @@ export function parseTimestamp(text: string, now: number): number | undefined {
   return timestamp > now && timestamp - now < durationMsMax ? timestamp : undefined;
 }
 
-/** Milliseconds since the epoch of an ISO 8601 date or time; NaN for anything else, such as 30 February. */
+/** Milliseconds since the epoch of an ISO 8601 date or time; NaN for 30 February and the like. */
 function parseIsoDate(text: string): number {
   const isIso = /^\d{4}-\d{2}-\d{2}(?:T[0-9:.]+(?:Z|[+-]\d{2}:\d{2}))?$/.test(text);
   const day = text.slice(0, "2027-01-31".length);

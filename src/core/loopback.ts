@@ -5,7 +5,7 @@ export function isLoopback(host: string): boolean {
   return /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/.test(host);
 }
 
-/** Whether a response from a URL cannot be read or changed on the way: https, or http on the loopback interface. */
+/** Whether a response cannot be read or changed on the way: https, or http on loopback. */
 export function isConfidential(url: URL): boolean {
   const host = url.hostname.replace(/^\[|\]$/g, "");
   return url.protocol === "https:" || (url.protocol === "http:" && isLoopback(host));

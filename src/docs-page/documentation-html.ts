@@ -1,5 +1,5 @@
-// The HTML of the documentation page, made from openapi.yaml: a form that sends a create, samples, and the
-// reference of all operations.
+// The HTML of the documentation page, made from openapi.yaml: a form that sends a create, samples,
+// and the reference of all operations.
 
 import packageJson from "../../package.json";
 import { openapi } from "../core/contract/plant.ts";
@@ -101,7 +101,7 @@ const otherOperations = Object.entries(description.paths).flatMap(([path, method
     .map(([method, other]) => [`${method.toUpperCase()} ${path}`, other] as const),
 );
 
-/** A value that openapi.yaml has in place of this server's address. */
+/** The address in openapi.yaml that is replaced by this server's. */
 const placeholder = description.servers[0].url;
 
 const leafPath = "M7 15V9C2 9 1 6 1 2c5 0 7 2 7 5 0-2 2-4 7-4 0 4-2 7-6 7v5z";
@@ -110,11 +110,11 @@ const icon = `%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3
 
 const leaf = `<svg viewBox="0 0 16 16" aria-hidden="true"><path d="${leafPath}"/></svg>`;
 
-/** The first paragraph is the page's; from the first heading on, the rest is a section for each heading. */
+/** The first paragraph is the page's; each heading after it begins a section. */
 const [introduction = "", ...chapters] = info.description.split(/^## /m);
 const [lead = "", ...notes] = introduction.split("\n\n");
 
-/** The part that is the same at every address. Made once, as it takes 0.5 ms, ten times as long as the rest. */
+/** The part that is the same at every address. Made once: it takes 0.5 ms, ten times the rest. */
 const reference = [
   section("Fields", renderFields()),
   section("Responses", renderResponses(operation)),
@@ -264,7 +264,7 @@ function renderResponses({ operationId, responses }: DescribedOperation): string
     .join("");
 }
 
-/** A heading of the description with the text below it. The row of an error code can be linked to. */
+/** A heading of the description with the text below it. Rows of error codes can be linked to. */
 function renderChapter(chapter: string): string {
   const html = markdown(chapter.slice(titleOf(chapter).length)).replaceAll(
     /<tr><td>(\d{5})<\/td><td>(.*?)<\/td><td>(.*?)<\/td><\/tr>/g,

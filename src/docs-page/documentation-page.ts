@@ -1,4 +1,4 @@
-// The documentation page: its addresses, headers and files. The HTML is that of documentation-html.ts.
+// The documentation page: its addresses, headers and files.
 
 import { readFileSync } from "node:fs";
 import { StaticFiles } from "../static-files.ts";
@@ -8,7 +8,7 @@ import styleFile from "./page/style.css" with { type: "file" };
 interface DocumentationPageOptions {
   /** "" or a path such as "/v1", without a slash at its end. */
   readonly basePath: string;
-  /** The base address that clients use, if it is not the one that they reach the listener by. */
+  /** The base address that clients use, if it is not the listener's own. */
   readonly publicUrl: string | undefined;
 }
 
@@ -43,7 +43,7 @@ export class DocumentationPage {
     });
   }
 
-  /** Whether a path is that of the page, with or without a slash at its end, or of one of its files. */
+  /** Whether a path is that of the page or of one of its files. */
   has(path: string): boolean {
     const { basePath } = this.#options;
     return path === basePath || path === `${basePath}/` || this.#files.has(path);
@@ -76,8 +76,8 @@ export class DocumentationPage {
   }
 
   /**
-   * The last segment of the public path. Links are relative, so that they work behind a proxy; without a slash at its end
-   * the address of the page lacks this segment as a base of them (RFC 3986, section 5.2.3).
+   * The last segment of the public path. Links are relative, so that they work behind a proxy;
+   * without a slash at its end the page's address lacks this segment (RFC 3986, section 5.2.3).
    */
   #lastSegment(): string {
     const { basePath, publicUrl } = this.#options;

@@ -1,4 +1,4 @@
-// The documentation: a handler before that of the service, which serves the interface description and its page to anyone.
+// Serves the interface description and its page to anyone, before the handler of the service.
 
 import { ApiError } from "../core/contract/errors.ts";
 import { type Connection, type Handler, pathOf } from "../core/http/handler.ts";
@@ -9,13 +9,13 @@ import { contentTypes, documentNames, OpenApiDocuments } from "./openapi-documen
 export interface DocumentationOptions {
   /** "" or a path such as "/v1", without a slash at its end. */
   readonly basePath: string;
-  /** The base address that clients use, where it is not the listener's own. */
+  /** The base address that clients use, if it is not the listener's own. */
   readonly publicUrl: string | undefined;
-  /** Whether there is a page beside the interface description. */
+  /** Whether there is a page as well as the interface description. */
   readonly hasPage: boolean;
 }
 
-/** RFC 9112, section 3.2: a host with or without a port. Bun accepts any text, and joins two Host fields with a comma. */
+/** RFC 9112, section 3.2. Bun accepts any text, and joins two Host fields with a comma. */
 const wellFormedHost = /^(?:[\w.~-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 
 export function documentation(options: DocumentationOptions): (next: Handler) => Handler {

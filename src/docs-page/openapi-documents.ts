@@ -1,12 +1,12 @@
-// The interface description as it is served: openapi.json, openapi.yaml, and openapi-3.0.json for tools that read no 3.1.
+// The interface description as it is served, also in OpenAPI 3.0 for tools that read no 3.1.
 
 import { toOpenApi30 } from "../core/contract/openapi-3.0.ts";
 import { openapi } from "../core/contract/plant.ts";
 
-/** The address that openapi.yaml has in place of this server's. */
+/** The address in openapi.yaml that is replaced by this server's. */
 const placeholder = openapi.servers[0]?.url ?? "";
 
-/** Make the documents, with the placeholder. That takes up to some ms, so it is done once, when one is first requested. */
+/** Make the documents, with the placeholder, when they are first requested: it takes some ms. */
 const makers = {
   "openapi.json": () => JSON.stringify(openapi),
   // Not the file's text: a bundle has one module for a file, which is its value.
@@ -36,12 +36,12 @@ export const contentTypes: Readonly<Record<DocumentName, string>> = {
   "openapi-3.0.json": "application/json",
 };
 
-/** One text of each document in memory, for all responses that send it: with the address that was asked for last. */
+/** One text of each document in memory, with the address that was asked for last. */
 export class OpenApiDocuments {
   #url = "";
   readonly #bodies = new Map<DocumentName, Blob>();
 
-  /** A document with the base address of the server in place of the placeholder. */
+  /** A document with the base address of the server. */
   get(name: DocumentName, url: string): Blob {
     if (url !== this.#url) {
       this.#url = url;
@@ -56,7 +56,7 @@ export class OpenApiDocuments {
   }
 }
 
-/** Characters that a URL may hold, but JSON, YAML or the shell of a code sample would read otherwise (RFC 3986, section 2.1). */
+/** Characters of a URL that JSON, YAML or a shell would read otherwise (RFC 3986, section 2.1). */
 export function escapeUrl(url: string): string {
   return url.replace(
     /["'$\\`<>\s]/g,

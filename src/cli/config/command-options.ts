@@ -6,9 +6,9 @@ import { type Config, type Defaults, type Flags, resolveConfig } from "./resolve
 import { type SettingName, settingGroups, settings } from "./settings.ts";
 
 /**
- * Adds the flags of the settings, and --config, to a command. The action is called with the resolved values.
+ * Adds the flags of the settings, and --config, to a command, whose action gets the values.
  *
- * @param defaults those of the command, where they differ from those of the settings.
+ * @param defaults the command's own defaults.
  */
 export function withSettings<Name extends SettingName, Arguments extends readonly string[]>(
   command: Command,

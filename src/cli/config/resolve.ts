@@ -1,5 +1,4 @@
-// Resolves settings to one typed, frozen record: flag, environment, configuration file, default; highest precedence
-// first.
+// Resolves settings to one typed record: flag, environment, configuration file, default.
 
 import { isLoopback } from "../../core/loopback.ts";
 import { OperatorError } from "../../core/operator-error.ts";
@@ -25,14 +24,14 @@ import {
 /** The texts of the flags on the command line; `on` for a flag without an argument. */
 export type Flags = Readonly<Partial<Record<SettingName, string>>>;
 
-/** Defaults of a command, in place of those of the settings, as an operator would write them. */
+/** A command's own defaults, as an operator would write them. */
 export type Defaults = Readonly<Partial<Record<SettingName, string>>>;
 
 /** The values of settings, each under its name, and where they came from. */
 export type Config<Name extends SettingName> = {
   readonly [Key in Name | "config"]: SettingValue<Key>;
 } & {
-  /** default, flag, environment, config file, or the variable that names the file with the value. */
+  /** default, flag, environment, config file, or the variable that names the file. */
   readonly sources: Readonly<Record<Name | "config", string>>;
 };
 
@@ -91,7 +90,7 @@ export function effectiveSettings<Name extends SettingName>(
   });
 }
 
-/** The settings that differ from their defaults, each as its flag and value: `--port 9000`. Secrets are hidden. */
+/** The settings that differ from their defaults, as flags: `--port 9000`. Secrets are hidden. */
 export function changedSettings<Name extends SettingName>(
   config: Config<Name>,
   names: readonly Name[],
@@ -108,7 +107,7 @@ export function changedSettings<Name extends SettingName>(
   });
 }
 
-/** A value as an operator would write it; as JSON if it is empty, or contains a control character. */
+/** A value as an operator would write it; as JSON if empty or with a control character. */
 export function formatValue(value: unknown): string {
   if (value === null) return "-";
   if (Array.isArray(value)) return value.join(",");
@@ -138,15 +137,17 @@ function parse(name: SettingName, { text, origin, isQuotable }: RawValue): unkno
   }
 }
 
-/** The start of a value, in quotes. A password may have been given as the value of another setting. */
+/** The start of a value, in quotes: it may be a password that was given to another setting. */
 function quote(text: string): string {
   const charactersMax = 60;
   const redacted = redactPasswords(text);
   return JSON.stringify(redacted.length > charactersMax ? `${redacted.slice(0, charactersMax)}…` : redacted);
 }
 
-/** Throws an OperatorError for settings that contradict each other. A command need not use all of them. */
-/** Only of the settings that the command uses: the others may be in files that it cannot read. */
+/**
+ * Throws an OperatorError for settings that contradict each other, if the command uses them: other
+ * settings may be in files that it cannot read.
+ */
 function assertConsistent(config: Partial<ServeConfig>): void {
   const { bodyBytesMax = 0, inFlightBytesMax = bodyBytesMax } = config;
   if (inFlightBytesMax < bodyBytesMax) {

@@ -1,4 +1,4 @@
-// The sources of settings other than flags: environment variables, files that a variable with the suffix _FILE names
+// The sources of settings other than flags: environment variables, files that _FILE variables name
 // (as Docker and Kubernetes mount secrets), and the file that --config names.
 
 import { closeSync, openSync, readSync } from "node:fs";
@@ -11,11 +11,11 @@ import { settings } from "./settings.ts";
 /** The text of a setting, and where it was found. */
 export interface RawValue {
   readonly text: string;
-  /** flag, environment, config file, or the variable that names the file: as `plantstore config` prints it. */
+  /** flag, environment, config file, or the variable that names the file. */
   readonly source: string;
   /** The place that an error message names: a flag, a variable, or a file and its line. */
   readonly origin: string;
-  /** Whether an error message may contain the text. The content of a file may not: it may be the wrong file. */
+  /** Whether an error may contain the text: not that of a file, which may be the wrong one. */
   readonly isQuotable: boolean;
 }
 
@@ -66,7 +66,7 @@ export function readConfigFile(path: string, origin: string, readFile: ReadFile)
   return assertKnown({ source: "config file", values, originOf });
 }
 
-/** The value of the variable NAME, or the content of the file that NAME_FILE names; undefined if neither is set. */
+/** The value of the variable NAME, or the content of the file that NAME_FILE names. */
 export function lookup(
   { source, values, originOf }: Variables,
   name: string,
@@ -118,15 +118,15 @@ function readText(path: string, origin: string, readFile: ReadFile): string {
   return text;
 }
 
-// A backslash in double quotes or before a closing quote has another meaning in each parser of such files.
+// Parsers of such files disagree about a backslash in double quotes or before a closing quote.
 const quoted = /"[^"\\]*"|'[^']*(?<!\\)'|`[^`]*(?<!\\)`/.source;
 const unquoted = /[^\s"'`#][^\r\n\v\f#]*/.source;
 const name = /(?:export[ \t]+)?([\w.-]{1,100})/.source;
 const comment = /(?<!\S)#[^\r\n]*/.source;
 
 /**
- * A statement that the runtime's parseEnv reads as written: an assignment, whose quoted value may span lines, a
- * comment, both or neither. parseEnv itself skips lines that it cannot parse, and reads `NAME=a#b` as `a`.
+ * A statement that parseEnv reads as written: an assignment, whose quoted value may span lines, a
+ * comment, both or neither. parseEnv skips lines that it cannot parse, and reads `NAME=a#b` as `a`.
  */
 const statement = new RegExp(
   String.raw`[ \t]*(?:${name}[ \t]*=[ \t]*(?:(?:${quoted})[ \t]*|${unquoted})?)?(?:${comment})?(?:\r?\n|$)`,
@@ -180,7 +180,7 @@ function suggestion(name: string): string {
 }
 
 function nearestName(name: string): string | undefined {
-  // Two edits for a short name, such as PROT for PORT, and one for every three letters of a long one.
+  // Two edits for a short name, such as PROT for PORT, and one for every three letters beyond.
   const maxDistance = Math.max(2, Math.floor((name.length - prefix.length) / 3));
   const nearest = closestMatch(name.replace(/_FILE$/, ""), variableNames, { maxDistance });
   if (nearest === undefined) return closestMatch(name, [...knownNames], { maxDistance });
@@ -189,8 +189,8 @@ function nearestName(name: string): string | undefined {
 }
 
 /**
- * Drops the variables that Kubernetes sets in every pod for each Service of its namespace: a Service named plantstore
- * sets PLANTSTORE_PORT=tcp://10.96.0.12:8080, which is not the setting.
+ * Drops the variables that Kubernetes sets in every pod for a Service named plantstore, such as
+ * PLANTSTORE_PORT=tcp://10.96.0.12:8080.
  */
 function withoutKubernetesLinks(variables: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   const services = [...variables.keys()]
@@ -204,7 +204,7 @@ function withoutKubernetesLinks(variables: ReadonlyMap<string, string>): Readonl
   );
 }
 
-/** By the kubelet's names (Kubernetes documentation, "Service", "Environment variables"). */
+/** Whether a variable has one of the kubelet's names (Kubernetes documentation, "Service"). */
 function isKubernetesLink(suffix: string, value: string): boolean {
   if (/^SERVICE_(?:HOST|PORT(?:_\w+)?)$/.test(suffix)) return true;
   if (/^PORT_\d+_(?:TCP|UDP|SCTP)_(?:PROTO|PORT|ADDR)$/.test(suffix)) return true;

@@ -6,7 +6,7 @@ import { withinTime } from "../time-limit.ts";
 import { respond, respondText } from "./responses.ts";
 import { CoalescedWork, RequestPacer } from "./throttling.ts";
 
-/** Routes beside those for liveness, readiness and metrics: the console. */
+/** Further routes of the listener, such as the console. */
 export interface AdminRoutes {
   /** Whether requests wait for their period, see RequestPacer. */
   readonly isPaced: boolean;
@@ -25,7 +25,7 @@ export interface AdminOptions {
   readonly metrics: Metrics;
   /** The first that match a path handle its requests. */
   readonly routes: readonly AdminRoutes[];
-  /** Called with an exception of a route: without a handler Bun prints it, and makes the exit code of the process 1. */
+  /** Called with an exception of a route: otherwise Bun prints it and the process exits with 1. */
   readonly onInternalError: (error: unknown) => void;
 }
 
@@ -103,7 +103,7 @@ export function startAdminServer({
   };
 }
 
-/** The path and query of a request. Its host is replaced: Bun puts the Host field in front, which may be invalid in a URL. */
+/** The path and query of a request, with another host: Bun's may be invalid in a URL. */
 function parseUrl({ url }: Request): URL {
   const target = url.replace(/^https?:\/\/[^/?]*/i, "");
   return URL.parse(`http://localhost${target}`) ?? new URL("http://localhost/");

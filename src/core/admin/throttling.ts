@@ -1,11 +1,14 @@
-// Throttles the admin listener, so that its clients cannot slow creates: requests are paced, and one run of expensive work
-// serves all requests that wait for it.
+// Throttles the admin listener, so that its clients cannot slow creates: requests are paced, and
+// one run of expensive work serves all requests that wait for it.
 
-/** A pacing period, and the requests that start in it. A client that repeats a request gets 20 responses a second. */
+/** The pacing period. A client that repeats a request gets 20 responses a second. */
 const periodMs = 50;
 const startsPerPeriod = 25;
 
-/** Requests that start in one iteration of the event loop. A scrape takes a millisecond, most others far less. */
+/**
+ * Requests that start in one turn of the event loop. A scrape takes a millisecond, most others
+ * less.
+ */
 const startsPerTick = 4;
 
 /** The pause between two runs of coalesced work. */
@@ -13,7 +16,7 @@ const coalescingPauseMs = 100;
 
 type Start = () => void;
 
-/** Starts a limited number of requests in each period, and a few in each iteration of the event loop; the others wait. */
+/** Starts a limited number of requests in each period and in each turn of the event loop. */
 export class RequestPacer {
   readonly #schedule: (run: () => void) => void;
   readonly #now: () => number;
@@ -85,7 +88,7 @@ export class RequestPacer {
   }
 }
 
-/** Work whose result is shared by all calls made before it starts, so that each call gets a current result. */
+/** Work whose result all calls share that were made before it started. */
 export class CoalescedWork<Result> {
   readonly #work: () => Promise<Result>;
   #last: Promise<unknown> = Promise.resolve();

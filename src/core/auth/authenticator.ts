@@ -10,12 +10,12 @@ import { type TokenCache, unknownToken } from "./token-cache.ts";
 const bearerScheme = /^bearer(?: +|$)/i;
 
 /**
- * Longer tokens are rejected before anything is hashed or decoded. Bun accepts 16 KiB of header fields in all, and nginx
+ * Longer tokens are rejected before anything is hashed. Bun accepts 16 KiB of header fields, nginx
  * by default 8 KiB a line, so no client can depend on longer ones.
  */
 const tokenCharsMax = 8_192;
 
-/** RFC 6750, section 2.1. JWTs skip this check, which takes 0.6 µs for 1 KB: a verified one is well-formed. */
+/** RFC 6750, section 2.1. JWTs skip this check (0.6 µs for 1 KB): a verified one is well-formed. */
 const token68 = /^[A-Za-z0-9\-._~+/]+=*$/;
 
 /** Whether a text can be sent as a bearer token. */
@@ -32,15 +32,16 @@ export class Authenticator {
   readonly #tokens: TokenCache;
   readonly #jwts: JwtVerifier | undefined;
 
-  /** @param jwts undefined where no identity provider is configured: then a JWT is an unknown token. */
+  /** @param jwts undefined without an identity provider: a JWT is then an unknown token. */
   constructor(tokens: TokenCache, jwts: JwtVerifier | undefined) {
     this.#tokens = tokens;
     this.#jwts = jwts;
   }
 
   /**
-   * Authenticates a request by its bearer token (RFC 6750, section 2.1). Returns a promise only where the store or the
-   * identity provider must be queried, or a signature verified: an `await` for every request cost 2 % of the throughput.
+   * Authenticates a request by its bearer token (RFC 6750, section 2.1). Returns a promise only if
+   * the store or the provider must be queried, or a signature verified: an `await` for every
+   * request cost 2 % of the throughput.
    */
   authenticate(headers: Headers): AuthResult | Promise<AuthResult> {
     const authorization = headers.get("authorization") ?? "";

@@ -1,4 +1,4 @@
-// The JSON Web Key Set of an identity provider (RFC 7517): discovery, fetching, and a cache that survives outages.
+// The JSON Web Key Set of an identity provider (RFC 7517), in a cache that survives outages.
 
 import { setTimeout as sleep } from "node:timers/promises";
 import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey } from "jose";
@@ -21,10 +21,10 @@ export interface VerifiedToken {
   readonly expiresAt: number;
 }
 
-/** 4 MB, at about 400 bytes each. Past it the oldest is evicted, and verified again at its next use. */
+/** 4 MB, at about 400 bytes each. Beyond it the oldest is evicted, and verified again when used. */
 const verifiedTokensMax = 10_000;
 
-/** One version of the keys, and the tokens verified with them. New keys are a new KeySet: no verified token outlives its key. */
+/** One version of the keys, with the tokens verified by it: none outlives its key. */
 export class KeySet {
   /** Selects the key that a token's header names. */
   readonly getKey: JWTVerifyGetKey;
@@ -51,7 +51,7 @@ export class KeySet {
 export interface JwksIntervals {
   /** Between fetches: a key that the provider removes is rejected after it at the latest. */
   readonly keysAgeMsMax: number;
-  /** All tokens with unknown keys together cause at most one fetch in this time; a failed fetch is retried after it. */
+  /** The least time between two fetches for tokens with unknown keys, or after a failed fetch. */
   readonly keysIntervalMsMin?: number;
 }
 
@@ -63,7 +63,7 @@ const responseBytesMax = 2 ** 20;
 /** The time-out of a fetch, discovery included. */
 const fetchMsMax = 5_000;
 
-/** The provider's keys, fetched at intervals. While the provider is unreachable the cached keys stay valid. */
+/** The provider's keys, fetched at intervals. If a fetch fails, the cached keys stay valid. */
 export class JwksCache {
   readonly #source: KeySource;
   readonly #ageMsMax: number;
@@ -109,8 +109,8 @@ export class JwksCache {
   }
 
   /**
-   * Fetches the keys for a token whose key is not in the snapshot; undefined if the provider is unreachable. Concurrent
-   * calls share one fetch.
+   * Fetches the keys for a token with an unknown key; undefined if the provider is unreachable.
+   * Concurrent calls share one fetch.
    */
   async refresh(): Promise<KeySet | undefined> {
     if (this.#isUnreachable) return undefined;
@@ -162,7 +162,7 @@ export class JwksCache {
   }
 }
 
-/** The provider's key set, unchecked. Rejects with an Error that names the URL that failed, and why. */
+/** The provider's key set, unchecked. Rejects with an Error that names the failed URL, and why. */
 async function fetchJwks({ issuer, jwksUrl }: KeySource, signal: AbortSignal): Promise<unknown> {
   const url = jwksUrl ?? (await discoverJwksUrl(issuer, signal));
   const response = await get(url, signal);
@@ -181,7 +181,7 @@ async function discoverJwksUrl(issuer: string, signal: AbortSignal): Promise<str
   throw new Error(`no metadata at ${urls.join(" or ")}; set --jwks-url to the address of the keys`);
 }
 
-/** OpenID Connect Discovery 1.0, section 4, appends its path to the issuer's; RFC 8414, section 3, inserts its own before it. */
+/** OpenID Connect Discovery 1.0, section 4, appends a path; RFC 8414, section 3, inserts one. */
 function metadataUrls(issuer: string): string[] {
   const { origin, pathname } = new URL(issuer);
   const path = pathname.replace(/\/$/, "");
@@ -193,7 +193,7 @@ function metadataUrls(issuer: string): string[] {
 
 function parseJwksUrl(url: string, metadata: unknown, issuer: string): string {
   const { issuer: actualIssuer, jwks_uri: jwksUri } = (metadata ?? {}) as Record<string, unknown>;
-  // OpenID Connect Discovery 1.0, section 4.3; RFC 8414, section 3.3: else one tenant could impersonate another.
+  // OpenID Connect Discovery 1.0, section 4.3: otherwise one tenant could impersonate another.
   if (actualIssuer !== issuer) {
     throw new Error(
       `${url} has the issuer ${JSON.stringify(actualIssuer)}; expected ${JSON.stringify(issuer)}`,

@@ -1,4 +1,4 @@
-// Verifies the JWTs of an identity provider (RFC 7519, RFC 8725, RFC 9068), and caches the verified ones.
+// Verifies an identity provider's JWTs (RFC 7519, 8725 and 9068), and caches the verified ones.
 
 import { errors, type JWTPayload, type JWTVerifyResult, jwtVerify } from "jose";
 import { type ApiError, invalidToken, unavailable } from "../contract/errors.ts";
@@ -12,13 +12,13 @@ export interface IdentityProvider extends KeySource, JwksIntervals {
   readonly audience: string;
 }
 
-/** RFC 8725, section 3.1. Never `none`; never HS256 and the like, where the public key would be the secret. */
+/** RFC 8725, section 3.1. Never `none`; never HS256, where the public key would be the secret. */
 const algorithms = [
   ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
   ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
 ];
 
-/** RFC 9068, section 2.1, and the `typ` of providers that predate it. A logout token has another one. */
+/** RFC 9068, section 2.1, and the `typ` of older providers. A logout token has another one. */
 const accessTokenTypes = /^(?:application\/)?(?:at\+)?jwt$/i;
 
 /** The tolerance for `nbf`, as the provider's clock may be ahead of ours. `exp` has none. */
@@ -27,7 +27,7 @@ const clockSecondsMax = 10;
 /** The last second of the year 9999. A later `exp` is in milliseconds by mistake, or Infinity. */
 const expSecondsMax = 253_402_300_799;
 
-/** Claims are checked after the signature, so only the holder of a genuine token learns about them. */
+/** Claims are checked after the signature: only the holder of a genuine token learns about them. */
 const badSignature = invalidToken(
   "it is malformed, or no key of the identity provider has signed it. Get a new one from the identity provider.",
 );
@@ -65,7 +65,7 @@ export class JwtVerifier {
     this.#creatorKey = creatorKey;
   }
 
-  /** Starts to fetch the provider's keys. Until the first fetch succeeds, JWTs are `unavailable`. */
+  /** Starts to fetch the keys. Until the first fetch succeeds, JWTs are `unavailable`. */
   start(): void {
     this.#keys.start();
   }
@@ -75,7 +75,7 @@ export class JwtVerifier {
     return this.#keys.stop();
   }
 
-  /** Returns a promise only for a token that is not in the cache: verifying its signature takes about 0.1 ms. */
+  /** Returns a promise only for a token that is not cached: its signature takes about 0.1 ms. */
   verify(token: string): AuthResult | Promise<AuthResult> {
     const hash = hashToken(token);
     const verified = this.#keys.snapshot.getVerified(hash);
@@ -120,7 +120,7 @@ export class JwtVerifier {
 
   async #toCaller(payload: JWTPayload): Promise<Caller> {
     const identity = identityOf(payload, this.#provider.issuer);
-    // A store that cannot be reached refuses the plant itself.
+    // A store that cannot be reached rejects the plant itself.
     const creator = await this.#creatorKey(identity.name).catch(() => null);
     return { ...identity, creator };
   }
@@ -132,16 +132,16 @@ export class JwtVerifier {
 }
 
 /**
- * RFC 7515, section 2: base64url with nothing else in it. jose ignores white space, padding and surplus bits in a
- * signature, so one token could be spelled in any number of ways, each verified and cached by itself.
+ * RFC 7515, section 2: base64url with nothing else in it. jose ignores white space, padding and
+ * surplus bits in a signature, so one token could be spelled, verified and cached in many ways.
  */
 function isCanonicalBase64url(part: string): boolean {
   return Buffer.from(part, "base64url").toString("base64url") === part;
 }
 
 /**
- * When a token expires, in milliseconds since the epoch; undefined where a claim or header that jose does not check is not that
- * of an access token for this service.
+ * When a token expires, in milliseconds since the epoch; undefined if a claim or header that jose
+ * does not check is wrong for an access token of this service.
  */
 function expiryOf({ payload, protectedHeader }: JWTVerifyResult): number | undefined {
   const { exp = Number.POSITIVE_INFINITY, cnf } = payload;
@@ -151,7 +151,7 @@ function expiryOf({ payload, protectedHeader }: JWTVerifyResult): number | undef
   return cnf === undefined ? exp * 1_000 : undefined;
 }
 
-/** The subject, or the client where there is none (RFC 9068, section 2.2; OpenID Connect Core 1.0, section 2). */
+/** The subject, or else the client (RFC 9068, section 2.2; OpenID Connect Core 1.0, section 2). */
 function identityOf(payload: JWTPayload, issuer: string): Pick<Caller, "key" | "name"> {
   for (const claim of ["sub", "client_id", "azp"]) {
     const name = payload[claim];

@@ -1,5 +1,5 @@
-// The tokens that a running server accepts: a cache in memory of the store's tokens, which polls the store for changes and
-// writes back when each token was last used.
+// The tokens that a running server accepts: a cache that polls the store for changes, and writes
+// back when each token was last used.
 
 import { ApiError, invalidToken, unavailable } from "../contract/errors.ts";
 import {
@@ -12,29 +12,29 @@ import { withinTime } from "../time-limit.ts";
 import type { AuthResult, Caller } from "./caller.ts";
 import { activeUntil, hashToken } from "./token.ts";
 
-/** The interval between polls. A change made elsewhere is promised to take effect within 2 seconds. */
+/** The interval between polls. Changes are promised to take effect within 2 seconds. */
 const defaultPollIntervalMs = 1_000;
 
 /**
- * Tokens are not accepted longer than this after the last poll: a server that was frozen, or whose store does not respond,
- * polls first. By the wall clock, which also advances while the process or the machine is suspended.
+ * Tokens are not accepted longer than this after the last poll: a server that was frozen polls
+ * first. By the wall clock, which also advances while the machine is suspended.
  */
 const pollAgeMsMax = 2_000;
 
 /** How long a request waits for that poll. */
 const pollWaitMsMax = 5_000;
 
-/** An unknown token polls the store at once, so that a new one works at once; but never sooner after the last poll than this. */
+/** An unknown token polls the store, so that a new one works at once, but at this pause. */
 const pollPauseMs = 50;
 
 /**
- * All tokens are reloaded at this interval, for changes without a revision: those of a server of an earlier version, and
- * SQL by hand. A reload that takes long is repeated less often, so that it takes at most a thousandth of the time.
+ * All tokens are reloaded at this interval, for changes without a revision (an earlier version, SQL
+ * by hand). A slow reload is repeated less often: it takes at most a thousandth of the time.
  */
 const reloadIntervalMs = 60_000;
 const reloadShareMax = 0.001;
 
-/** The rows that one call to the store writes or examines: plants are committed between calls. */
+/** The rows that one call to the store handles: plants are committed between calls. */
 const usesPerCall = 1_000;
 const removalRowsMax = 500;
 const removalPauseMs = 100;
@@ -42,7 +42,7 @@ const removalPauseMs = 100;
 /** The last uses of tokens that have ended, which wait until the store can be written. */
 const endedUsesMax = 10_000;
 
-/** Credentials by which a token was accepted: those of as many clients as this server is likely to have. */
+/** Credentials that are remembered: one for each client that this server is likely to have. */
 const credentialsMax = 1_024;
 
 const minuteMs = 60_000;
@@ -59,7 +59,7 @@ interface CachedToken {
   record: TokenRecord;
   /** Milliseconds since the epoch; from then on the token is not accepted. */
   activeUntil: number;
-  /** When this server last accepted it, in milliseconds since the epoch; -Infinity if it never has. */
+  /** When this server last accepted it, in milliseconds since the epoch; -Infinity if never. */
   usedAt: number;
   /** The latest minute of use that is in the store for certain; -Infinity if there is none. */
   recordedMinute: number;
@@ -78,8 +78,8 @@ export class TokenCache {
   /** Only tokens that are active, or were at the last poll. */
   #byHash = new Map<string, CachedToken>();
   /**
-   * Active tokens by the text of the Authorization fields that they were sent in, for which nothing needs to be parsed
-   * and hashed: 0.1 µs in place of 0.6. Emptied whenever a token leaves #byHash.
+   * Active tokens by the Authorization fields that they were sent in: looking one up takes 0.1 µs,
+   * parsing and hashing 0.6. Emptied whenever a token leaves #byHash.
    */
   readonly #byCredentials = new Map<string, CachedToken>();
   readonly #endedUses = new Map<string, TokenUse>();
@@ -133,7 +133,7 @@ export class TokenCache {
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     this.#isStopping = true;
-    // Concurrently: a store that hangs is waited for once.
+    // In parallel, so that a store that hangs is waited for once.
     await Promise.allSettled([
       this.#polling,
       this.#nextPoll,
@@ -143,14 +143,14 @@ export class TokenCache {
     ]);
   }
 
-  /** Reads all tokens of the store again, so that a change is effective when it resolves. Rejects if they cannot be read. */
+  /** Reads all tokens again: a change is effective when it resolves. Rejects if it cannot. */
   reload(): Promise<void> {
     return this.#pollWhenIdle(() => {
       this.#revision = undefined;
     });
   }
 
-  /** The caller of an active token that was looked up with these credentials before; undefined if it must be looked up. */
+  /** The caller of an active token that was looked up with these credentials before. */
   recall(credentials: string): Caller | undefined {
     const cached = this.#byCredentials.get(credentials);
     if (cached === undefined || this.#isStale()) return undefined;
@@ -159,8 +159,9 @@ export class TokenCache {
   }
 
   /**
-   * The caller of an active token, else `unknownToken`; `unavailable` if the store is unreachable. Returns a promise only
-   * for a token that is not in the cache, and where the cache is stale: the store is polled, which takes some milliseconds.
+   * The caller of an active token, else `unknownToken`; `unavailable` if the store is unreachable.
+   * Returns a promise only if the token is not cached or the cache is stale: then it polls the
+   * store.
    *
    * @param credentials the Authorization field that the token was sent in, for `recall`.
    */
@@ -185,7 +186,7 @@ export class TokenCache {
     return cached === undefined ? unknownToken : this.#use(cached);
   }
 
-  /** Whether a change may have been missed. Also after the clock was set: then one poll is made in vain. */
+  /** Whether a change may have been missed. After the clock was set, one poll is made in vain. */
   #isStale(): boolean {
     return Math.abs(this.#now() - this.#polledAt) > pollAgeMsMax;
   }
@@ -254,10 +255,7 @@ export class TokenCache {
     }
   }
 
-  /**
-   * When an active token was last created or used. A clock that is set years ahead must not remove tokens that have
-   * not ended, and in an unused store no tokens accumulate.
-   */
+  /** When an active token was last created or used: a clock years ahead removes nothing. */
   #latestActivity(): number {
     let latest = Number.NEGATIVE_INFINITY;
     for (const { record } of this.#byHash.values())
@@ -274,7 +272,7 @@ export class TokenCache {
     return this.#nextPoll;
   }
 
-  /** Polls when no poll is running. @param prepare called just before. */
+  /** Polls when no poll is running, after calling `prepare`. */
   async #pollWhenIdle(prepare?: () => void): Promise<void> {
     for (let last: Promise<void> | undefined; last !== this.#polling; ) {
       last = this.#polling;
@@ -291,7 +289,7 @@ export class TokenCache {
     this.#unknownHashes = new Set();
     this.#polling = this.#update(unknownHashes)
       .catch((error) => {
-        // The store may come back as a standby that lacks the latest changes.
+        // The store may return as a standby that lacks the latest changes.
         this.#revision = undefined;
         throw error;
       })
@@ -305,7 +303,7 @@ export class TokenCache {
     const startedAt = this.#now();
     if (this.#revision === undefined || performance.now() >= this.#reloadDueAt) await this.#reload();
     else await this.#readChanges(this.#revision);
-    // Not among the changes: a token that had ended by a clock which was set back since.
+    // The clock may have been set back: a token that had ended is not among the changes.
     const unknown = [...unknownHashes].filter((hash) => !this.#byHash.has(hash));
     if (unknown.length > 0) this.#apply(await this.#store.find(unknown));
     this.#polledAt = startedAt;

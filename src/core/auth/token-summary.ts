@@ -3,7 +3,7 @@
 import { effectiveExpiry, type TokenRecord } from "../store/token-store.ts";
 import { isActive } from "./token.ts";
 
-/** Its keys are those of the JSON output, and in the order of the table's columns. */
+/** The keys of the JSON output, in the order of the table's columns. */
 export interface TokenSummary {
   readonly name: string;
   /** `rotated`: accepted until it expires, but replaced by a newer token. */

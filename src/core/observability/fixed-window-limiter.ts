@@ -1,4 +1,4 @@
-// Fixed-window limiter: bounds how often a line is logged, so that the log does not grow with the traffic.
+// Limits how often a line is logged, so that the log does not grow with the traffic.
 
 export class FixedWindowLimiter {
   readonly #countMax: number;
@@ -14,9 +14,8 @@ export class FixedWindowLimiter {
   }
 
   /**
-   * Returns how many were suppressed since the last one that was let through; undefined if this one is suppressed too.
-   *
-   * @param now milliseconds of a clock that never runs backwards.
+   * Returns how many were suppressed since the last one that was let through, or undefined if this
+   * one is suppressed too. `now` is in milliseconds of a clock that never runs backwards.
    */
   tryAcquire(now: number): number | undefined {
     if (now >= this.#periodEnd) {

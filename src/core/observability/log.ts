@@ -1,5 +1,4 @@
-// The log: events as lines on standard error, as JSON or in a readable format. Never contains a token, or the name or tag of a
-// plant.
+// The log: events as lines on standard error, without tokens, names and tags of plants.
 
 import pino from "pino";
 import { type ErrorCode, errorRegistry } from "../contract/errors.ts";
@@ -12,7 +11,7 @@ export interface LogOptions {
   readonly format: "json" | "pretty";
   /** The style of readable lines. */
   readonly style: TextStyle;
-  /** Whether the same terminal shows the settings and the addresses of the server: readable lines leave them out. */
+  /** Whether the terminal has the settings and addresses already: readable lines omit them. */
   readonly hasBanner: boolean;
   /** Less severe lines are not logged. */
   readonly level: "error" | "warn" | "info";
@@ -59,8 +58,8 @@ export class Log {
   }
 
   /**
-   * Writes the buffered lines, and resolves with whether all were written: a reader that hangs, or a disk that is full, is
-   * given a second. Later events are not logged.
+   * Writes the buffered lines, for at most a second, and resolves with whether all were written.
+   * Later events are not logged.
    */
   end(): Promise<boolean> {
     this.#hasEnded = true;
@@ -94,7 +93,7 @@ interface Line {
   readonly level: "info" | "warn" | "error";
   readonly message: string;
   readonly fields: Readonly<Record<string, unknown>>;
-  /** Whether at most one line with this message is logged in `warningIntervalMs`. */
+  /** Whether a line with this message is logged at most once in `warningIntervalMs`. */
   readonly isThrottled?: boolean;
 }
 
@@ -256,7 +255,7 @@ function openStandardError(): LogOutput {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const settle = (isWritten: boolean) => {
       clearTimeout(timer);
-      // Otherwise pino would write again when the process exits, and not end before that succeeds.
+      // Otherwise pino writes again when the process exits, which then waits for that.
       stream.destroy();
       resolve(isWritten);
     };
@@ -280,7 +279,7 @@ function isError(result: Result): result is ErrorCode {
   return result in errorRegistry;
 }
 
-/** Only message and stack: other properties of a database's error contain the row that it failed on. */
+/** Only message and stack: a database's error also has the row that it failed on. */
 function errorFields(error: unknown): { error: string; stack: string | undefined } {
   return error instanceof Error
     ? { error: error.message, stack: error.stack }

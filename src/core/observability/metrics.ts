@@ -37,7 +37,7 @@ export interface BuildInfo {
 const secondsBounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const plantsBounds = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024];
 
-/** How long a scrape waits for the size of the store: a database that cannot be reached must not delay the other metrics. */
+/** The longest wait for the size of the store: a hanging database must not delay other metrics. */
 const storeBytesMsMax = 1_000;
 
 /** The size of the store is measured at most this often, and never twice at the same time. */
@@ -209,7 +209,7 @@ export class Metrics {
   }
 }
 
-/** Repeats a reading only if the last one has ended and began at least `intervalMs` ago; otherwise returns its result. */
+/** Repeats a reading once the last has ended and `intervalMs` are over. */
 function throttled<Value>(intervalMs: number, now: Clock, read: () => Promise<Value>): () => Promise<Value> {
   let last: Promise<Value> | undefined;
   let isRunning = false;

@@ -1,4 +1,4 @@
-// The metrics of the process, under the names and with the meaning that Prometheus' client libraries give them.
+// The metrics of the process, with the names that Prometheus' client libraries give them.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { monitorEventLoopDelay } from "node:perf_hooks";
@@ -52,7 +52,7 @@ export class ProcessMetrics {
   }
 }
 
-/** proc_pid_status(5), proc_pid_limits(5), proc_pid_fd(5). /proc is in memory: reading it does not wait. */
+/** proc_pid_status(5), proc_pid_limits(5), proc_pid_fd(5). Reading /proc does not wait. */
 function linuxMetrics(): Metric[] {
   const status = orUndefined(() => readFileSync("/proc/self/status", "utf8")) ?? "";
   const limits = orUndefined(() => readFileSync("/proc/self/limits", "utf8")) ?? "";
@@ -67,13 +67,13 @@ function linuxMetrics(): Metric[] {
   return [
     gauge("process_virtual_memory_bytes", "Virtual memory size in bytes.", virtualBytes),
     gauge("process_heap_bytes", "Process heap size in bytes.", heapBytes),
-    // Without the descriptor by which they were read.
+    // Minus the descriptor by which they were read.
     gauge("process_open_fds", "Number of open file descriptors.", descriptors && descriptors - 1),
     gauge("process_max_fds", "Maximum number of open file descriptors.", descriptorsMax),
   ];
 }
 
-/** Nothing can be read while all descriptors are in use; the other metrics are needed then most of all. */
+/** Reading fails when no descriptor is free, which is when the other metrics are needed. */
 function orUndefined<Value>(read: () => Value): Value | undefined {
   try {
     return read();

@@ -1,4 +1,4 @@
-// Prometheus' text format, version 0.0.4: https://prometheus.io/docs/instrumenting/exposition_formats/
+// Prometheus' text format, 0.0.4: https://prometheus.io/docs/instrumenting/exposition_formats/
 
 export const prometheusContentType = "text/plain; version=0.0.4; charset=utf-8";
 

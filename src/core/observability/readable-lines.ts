@@ -54,7 +54,7 @@ function withTime(text: string, time: Date, style: TextStyle): string {
   return `${paint(clock, "dim", style)} ${text}`;
 }
 
-/** `name=value` for each field that has a value; a value with a space or a quote is a JSON string. */
+/** `name=value` for each field with a value, in quotes if it has a space or a quote. */
 function formatFields(fields: Readonly<Record<string, unknown>>, style: TextStyle): string[] {
   return Object.entries(fields)
     .filter(([, value]) => value !== undefined)

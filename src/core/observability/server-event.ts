@@ -1,5 +1,4 @@
-// Everything that is logged, counted or traced, as one closed union. Components emit events; only the log, the metrics, the
-// recent samples and the tracing interpret them.
+// Everything that is logged, counted or traced, as one closed union, which sinks interpret.
 
 import type { ErrorCode } from "../contract/errors.ts";
 
@@ -63,7 +62,7 @@ export class ServerEvents {
   };
 }
 
-/** The store has returned the outcomes of a batch; emitted before any response to its plants. Times are those of Clock. */
+/** The store has returned the outcomes of a batch; emitted before any response to its plants. */
 export interface BatchCommitted {
   readonly kind: "batchCommitted";
   readonly plants: number;
@@ -71,7 +70,7 @@ export interface BatchCommitted {
   readonly endedAt: number;
 }
 
-/** A part of an import into the running server is committed. Rejected lines are counted when it ends. */
+/** A part of an import into the running server is committed. */
 export interface PlantsImported {
   readonly kind: "plantsImported";
   readonly created: number;
@@ -79,7 +78,7 @@ export interface PlantsImported {
   readonly endedAt: number;
 }
 
-/** An import in the console has ended: all of it, or what came before the reason. */
+/** An import in the console has ended, or was interrupted for a reason. */
 interface ImportEnded {
   readonly kind: "importEnded";
   readonly created: number;
@@ -98,7 +97,7 @@ export interface PlantEdited {
   /** The address of the operator's browser. */
   readonly client?: string;
   readonly user?: string;
-  /** The user who called sudo, by the word of the environment. */
+  /** The user who called sudo, from the environment. */
   readonly sudoUser?: string | undefined;
 }
 
@@ -116,9 +115,7 @@ interface PlantsEdited {
 /** A monotonic clock in milliseconds with fractions: performance.now. */
 export type Clock = () => number;
 
-/**
- * The result of a request: a plant `created` or `unchanged`, an error code, `clientAborted` if the client closed the connection before its response.
- */
+/** The result of a request: `clientAborted` if the client left before its response. */
 export type Result = "created" | "unchanged" | "clientAborted" | ErrorCode;
 
 /** One request and its response. Times are those of Clock. */

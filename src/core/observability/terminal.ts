@@ -8,9 +8,9 @@ export interface TextStyle {
 }
 
 /**
- * The style of text on a terminal or elsewhere. Colours are for terminals only, and not where NO_COLOR is set (no-color.org)
- * or the terminal is dumb. A terminal is taken to show UTF-8 unless the locale says otherwise (POSIX, 8.2 Internationalization
- * Variables): many containers set no locale at all.
+ * The style of text on a terminal or elsewhere. Colours are for terminals, unless NO_COLOR is set
+ * (no-color.org) or the terminal is dumb. It shows UTF-8 unless the locale says otherwise (POSIX,
+ * section 8.2): many containers set no locale at all.
  */
 export function textStyle(onTerminal: boolean, environment: NodeJS.ProcessEnv): TextStyle {
   const { LC_ALL, LC_CTYPE, LANG, NO_COLOR = "", TERM } = environment;
@@ -33,16 +33,13 @@ export function paint(text: string, colour: Colour, { colours }: TextStyle): str
 // Control characters, line and paragraph separators, and those that change the direction of text.
 const unprintable = /[\p{Cc}\p{Cs}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 
-/** The text on one line, as it may be shown: what would move the cursor, or colour or reorder a line, is escaped. */
+/** The text on one line; what would move the cursor, or colour or reorder it, is escaped. */
 export function printable(text: string, { unicode }: TextStyle): string {
   const escaped = text.replaceAll(unprintable, escapeCharacter);
   return unicode ? escaped : escaped.replaceAll(/[^ -~]/gu, escapeCharacter);
 }
 
-/**
- * Text that clients sent, in lines, as it may be written to a terminal. Characters are escaped as in JSON: JSON keeps its
- * meaning.
- */
+/** Lines from clients, for a terminal. Escapes are those of JSON, so it keeps its meaning. */
 export function terminalLines(text: string): string {
   return text.replaceAll(unprintable, (character) =>
     character === "\n" || character === "\t"

@@ -1,7 +1,6 @@
-// Traces: a span for each request, with a child span for its commit, exported to an OpenTelemetry collector.
-//
-// Spans are made from events after a request is completed, so request handling does not depend on tracing. The
-// OpenTelemetry is imported only if tracing is started.
+// Traces: a span for each request, with a child span for its commit, exported to an OpenTelemetry
+// collector. Spans are made from events after a request is completed, so request handling does not
+// depend on tracing. OpenTelemetry is imported only if tracing is started.
 
 import { errorRegistry } from "../contract/errors.ts";
 import type { BasicTracerProvider, Context, Tracer } from "./opentelemetry.js";
@@ -38,7 +37,7 @@ export class Tracing {
     this.#epochMs = () => wallNow() - now();
   }
 
-  /** Starts tracing. All other options of OpenTelemetry come from its own environment variables, OTEL_*. */
+  /** Starts tracing. OpenTelemetry's own variables, OTEL_*, set all other options. */
   static async start(options: TraceOptions): Promise<Tracing> {
     const api = await import("./opentelemetry.js");
     const ignore = () => undefined;
@@ -57,7 +56,7 @@ export class Tracing {
   }
 
   handle(event: ServerEvent): void {
-    // The requests of a batch are completed in the same event-loop iteration, before the next batch is committed.
+    // The requests of a batch are completed before the next batch is committed.
     if (event.kind === "batchCommitted") this.#lastCommit = event;
     else if (event.kind === "requestCompleted") this.#traceRequest(event.request);
   }
@@ -75,7 +74,7 @@ export class Tracing {
     const { trace, SpanKind, SpanStatusCode } = this.#api;
     const { method, path, status, result, requestId, caller, startedAt, endedAt } = request;
     const parent = this.#parentContext(request);
-    // Read once, so that the spans of a request agree: the wall clock counts whole milliseconds, and may be set.
+    // Read once, so that the spans of a request agree: the wall clock may be set.
     const epochMs = this.#epochMs();
     const span = this.#tracer.startSpan(
       // The span name must have low cardinality, so it has no path that the client made up.
@@ -111,7 +110,7 @@ export class Tracing {
       .end(epochMs + commit.endedAt);
   }
 
-  /** The caller's span, from traceparent (W3C Trace Context, section 3.2: version, trace id, parent id, flags). */
+  /** The caller's span (W3C Trace Context, section 3.2: version, trace id, parent id, flags). */
   #parentContext({ traceparent }: Readonly<RequestRecord>): Context {
     const { trace, ROOT_CONTEXT } = this.#api;
     if (traceparent === null) return ROOT_CONTEXT;

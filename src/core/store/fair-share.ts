@@ -1,10 +1,10 @@
-// Fair shares of a limited resource: the limit on what one caller may hold, so that some always remains for others.
+// Limits what one caller may hold of a limited resource, so that some always remains for others.
 
 /**
- * A caller may hold at most this many times the free amount: a single caller 7/8 of the resource, each of two callers
- * 7/15, each of three 7/22, so that some is always free for another one. This is the dynamic threshold of Choudhury and
- * Hahne, "Dynamic queue length thresholds for shared-memory packet switches" (1998): it needs no count of the callers, and
- * reserves nothing for absent ones.
+ * A caller may hold at most this many times the free amount: alone 7/8 of the resource, each of two
+ * 7/15, each of three 7/22. This is the dynamic threshold of Choudhury and Hahne, "Dynamic queue
+ * length thresholds for shared-memory packet switches" (1998): it needs no count of the callers,
+ * and reserves nothing for absent ones.
  */
 const timesFree = 7;
 
@@ -16,7 +16,7 @@ export function isWithinShare(held: number, free: number): boolean {
 /** A limited resource, such as memory, of which each caller has a share. */
 export class SharedBudget {
   readonly #max: number;
-  /** By caller; only callers that hold some. */
+  /** By caller, while it holds some. */
   readonly #held = new Map<string, number>();
   #used = 0;
 
@@ -31,8 +31,9 @@ export class SharedBudget {
   }
 
   /**
-   * Acquires an amount for a caller; false if it exceeds the free amount or the caller's share. The share does not apply
-   * where the caller holds only `own`, the part of the same item: a single item may take all of the resource.
+   * Acquires an amount for a caller; false if it exceeds the free amount or the caller's share. The
+   * share does not apply if the caller holds only `own`, other parts of the same item: a single
+   * item may take all of the resource.
    */
   acquire(caller: string, amount: number, own = 0): boolean {
     assertAmount(amount);
@@ -56,7 +57,7 @@ export class SharedBudget {
   }
 }
 
-/** NaN, once added, would make every later comparison false, and so disable the limit. */
+/** NaN would make every later comparison false, and so disable the limit. */
 function assertAmount(amount: number): void {
   if (!Number.isSafeInteger(amount) || amount < 0)
     throw new RangeError(`An amount must be a non-negative integer, is ${amount}`);

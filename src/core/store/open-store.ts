@@ -34,12 +34,11 @@ interface Engine {
   backUp(address: string, file: string, overwrite: boolean): Promise<StoreSize>;
   /** Replaces the store with a backup, or throws an OperatorError that names the tool for it. */
   restore(file: string, address: string, overwrite: boolean): Promise<StoreSize>;
-  /** Distributes a store over the nodes of the cluster in which it is. Undefined if an engine has no clusters. */
+  /** Distributes a store over the nodes of its cluster. Undefined if an engine has no clusters. */
   readonly distribute?: (address: string, wait: StoreWait) => Promise<Distribution>;
 }
 
-// Each part of an engine is imported on first use: the PostgreSQL client takes 20 ms of processor time to load, and a server
-// needs SQLite in its worker only.
+// Parts of an engine are imported on first use: the PostgreSQL client takes 20 ms to load.
 
 const sqlite: Engine = {
   assertAddress: assertPath,
@@ -96,21 +95,21 @@ const postgres: Engine = {
 
 const engines: Readonly<Record<string, Engine>> = { sqlite, postgres, postgresql: postgres };
 
-/** Throws an OperatorError, which contains no password, unless --database can name a store; opens nothing. */
+/** Throws an OperatorError, without a password, if --database names no store; opens nothing. */
 export function assertDatabaseUrl(database: string): void {
   const { engine, address } = parseDatabase(database);
   engine.assertAddress(address);
 }
 
-/** Throws an OperatorError if the engine that --database names cannot distribute a store; opens nothing. */
+/** Throws an OperatorError if the engine of --database cannot distribute a store; opens nothing. */
 export function assertDistributable(database: string): void {
   if (parseDatabase(database).engine.distribute !== undefined) return;
   throw new OperatorError("--distribute is for PostgreSQL with Citus; an SQLite store is one file", 2);
 }
 
 /**
- * Distributes the plants by id over the nodes of the Citus cluster in which the database is, also those that are stored
- * already, in one transaction. Safe to repeat, and to run twice at once. Rejects with an OperatorError if it cannot.
+ * Distributes the plants by id over the nodes of the database's Citus cluster, also those that are
+ * stored already, in one transaction. Safe to repeat. Rejects with an OperatorError if it cannot.
  */
 export async function distributeStore(
   database: string,
@@ -126,7 +125,7 @@ export function storeLocation(database: string): string {
   return engine.toLocation(address);
 }
 
-/** Opens the store that --database names, for a server. Rejects with an OperatorError if that fails. */
+/** Opens a store for a server. Rejects with an OperatorError if that fails. */
 export function openServerStore(
   database: string,
   mode: OpenMode,
@@ -137,7 +136,7 @@ export function openServerStore(
   return engine.openForServer(address, mode, events, wait);
 }
 
-/** Opens the store that --database names, for one command. Rejects with an OperatorError if that fails. */
+/** Opens a store for one command. Rejects with an OperatorError if that fails. */
 export function openStore(
   database: string,
   mode: OpenMode,
@@ -148,13 +147,13 @@ export function openStore(
   return engine.open(address, mode, onUnavailable, wait);
 }
 
-/** Copies the store that --database names to a file. Rejects with an OperatorError if that fails. */
+/** Copies a store to a file. Rejects with an OperatorError if that fails. */
 export function backUpStore(database: string, file: string, overwrite: boolean): Promise<StoreSize> {
   const { engine, address } = parseDatabase(database);
   return engine.backUp(address, file, overwrite);
 }
 
-/** Replaces the store that --database names with a backup. Rejects with an OperatorError if that fails. */
+/** Replaces a store with a backup. Rejects with an OperatorError if that fails. */
 export function restoreStore(file: string, database: string, overwrite: boolean): Promise<StoreSize> {
   const { engine, address } = parseDatabase(database);
   return engine.restore(file, address, overwrite);

@@ -22,7 +22,7 @@ export interface EditRun {
   readonly run: string;
   /** Who edits, as JSON. */
   readonly editor: string;
-  /** The number of the first edit. Those of one call are numbered from it, each number once in a run. */
+  /** The number of the first edit; the others of the call follow it, each number once in a run. */
   readonly first: number;
 }
 

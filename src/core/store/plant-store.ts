@@ -10,19 +10,19 @@ import type { TokenStore } from "./token-store.ts";
  * - `created`: it is on stable storage now.
  * - `unchanged`: an equal plant was already on stable storage; nothing was written.
  * - `conflict`: a different plant is stored under its id; nothing was written.
- * - `unavailable`: the engine could not commit it (disk full, locked, unreachable). Either it is not stored, or a retry
- *   will find it `unchanged`.
+ * - `unavailable`: the engine could not commit it (disk full, locked, unreachable). Either it is
+ *   not stored, or a retry will find it `unchanged`.
  */
 export type Outcome = "created" | "unchanged" | "conflict" | "unavailable";
 
 /** A plant of a batch. */
 export interface NewEntry {
   readonly plant: NewPlant;
-  /** The key of the row of the token or of the provider's subject that creates it; null where nobody is known. */
+  /** The key of the token or the provider's subject that creates it; null if unknown. */
   readonly creator: number | null;
 }
 
-/** Entries of plants that have one creator, as those of an import. */
+/** Entries of plants with one creator, such as those of an import. */
 export function toEntries(plants: readonly NewPlant[], creator: number | null = null): NewEntry[] {
   return plants.map((plant) => ({ plant, creator }));
 }
@@ -33,8 +33,8 @@ export function compareWithStored(stored: Plant, plant: Plant): "unchanged" | "c
 }
 
 /**
- * `create` creates the store, or upgrades its schema, if necessary; `existing` and `writable` reject in both cases, and
- * `writable` also rejects a store that cannot be written.
+ * `create` creates the store or upgrades its schema if necessary; `existing` and `writable` reject
+ * then, and `writable` also rejects a store that cannot be written.
  */
 export type OpenMode = "create" | "writable" | "existing";
 
@@ -47,9 +47,9 @@ export interface PlantStore {
   readonly batchesInFlightMax: number;
 
   /**
-   * Commits a batch, and resolves once all of it is on stable storage. The outcomes are in the order of the batch: of two
-   * plants with one id, the first is created, and the second compared with it. Rejects only on an internal error. May be
-   * called while other batches are in flight.
+   * Commits a batch, and resolves once all of it is on stable storage. The outcomes are in the
+   * order of the batch: of two plants with one id the first is created, and the second compared
+   * with it. Rejects only on an internal error. May be called while other batches are in flight.
    */
   create(batch: readonly NewEntry[]): Promise<Outcome[]>;
 
@@ -61,18 +61,18 @@ export interface PlantStore {
   edit(edits: readonly PlantEdit[], run: EditRun): Promise<EditOutcome[]>;
 
   /**
-   * The size of the store on disk with its indexes, on SQLite also with its WAL. Cheap, as no plant is counted. Undefined
-   * if the database has no function for it; rejects with an OperatorError if the store cannot be reached.
+   * The size of the store on disk with its indexes and WAL, without counting plants. Undefined if
+   * the database has no function for it; rejects with an OperatorError if it cannot be reached.
    */
   bytesOnDisk(): Promise<number | undefined>;
 
   /** The size of SQLite's write-ahead log, which bytesOnDisk contains; undefined on PostgreSQL. */
   walBytes(): number | undefined;
 
-  /** Commits what a create writes, and leaves no plant behind; rejects with the reason if the store cannot commit now. */
+  /** Commits what a create writes, and leaves no plant; rejects with the reason if it cannot. */
   assertWritable(): Promise<void>;
 
-  /** The tokens, which are stored beside the plants. */
+  /** The tokens of the store. */
   readonly tokens: TokenStore;
 
   /** Opens a connection for SQL of an extra. Close it before the store. */
@@ -100,7 +100,7 @@ export interface Creation {
   readonly token: string | null;
 }
 
-/** A plant of an export. Its id is a bigint or its exact decimal digits, whichever the engine returns. */
+/** A plant of an export. Its id is a bigint or its decimal digits, whichever the engine returns. */
 export interface StoredPlant extends Plant {
   readonly id: bigint | string;
   /** Undefined unless the export has creations. */
@@ -135,15 +135,15 @@ export interface ReadablePlantStore extends PlantStore {
   get(id: bigint): Promise<NewPlant | undefined>;
 
   /**
-   * Exports plants ordered by id, from one consistent snapshot. They come some hundreds at a time, as each by itself would
-   * cost an iteration of the event loop; memory does not grow with their number.
+   * Exports plants ordered by id, from one snapshot, some hundreds at a time, as each by itself
+   * would cost a turn of the event loop. Memory does not grow with their number.
    */
   export(filter: ExportFilter): AsyncIterable<readonly StoredPlant[]>;
 
   /** Counts the plants that an export has. Reads all of them: some 100 ms for a million. */
   count(filter: ExportFilter): Promise<number>;
 
-  /** Measures the store; counts the plants. */
+  /** Measures the store, and counts the plants. */
   size(): Promise<StoreSize>;
 }
 
@@ -152,10 +152,11 @@ export type OnUnavailable = (reason: string) => void;
 
 /** How to wait for a store that cannot be reached. */
 export interface StoreWait {
-  /** Called once if the wait is longer than 800 ms, with the hosts, the reason and the time limit; without a password. */
+  /** Called once if the wait exceeds 800 ms, with the hosts, the reason and the time limit. */
   readonly report?: (waitingFor: string) => void;
   /**
-   * Aborting it ends every wait: the opening of a store rejects with an OperatorError, and an open store retries nothing.
+   * Aborting it ends every wait: opening a store rejects with an OperatorError, and an open store
+   * retries nothing.
    */
   readonly signal?: AbortSignal;
 }
@@ -163,7 +164,7 @@ export interface StoreWait {
 /** Reports of an engine to its server, apart from outcomes. */
 export interface StoreEvents {
   readonly onUnavailable: OnUnavailable;
-  /** The store works, but slower than it could: with the reason, and what to do. Called once for each reason. */
+  /** The store works, but slower than it could. Called once for each reason. */
   readonly onDegraded: (reason: string) => void;
   /** The engine can serve no more calls: the server has to exit. */
   readonly onFailed: (error: Error) => void;

@@ -1,5 +1,5 @@
-// Readiness: whether the store can commit now. A probe is a commit of its own, so commits of creates are used where they
-// suffice.
+// Readiness: whether the store can commit now. A probe is a commit of its own, so commits of
+// creates are used where they suffice.
 
 import type { Clock } from "../observability/server-event.ts";
 import type { Outcome, PlantStore } from "./plant-store.ts";
@@ -17,8 +17,8 @@ export class Readiness {
   #lastCommitAt = Number.NEGATIVE_INFINITY;
   #lastProbeEndAt = Number.NEGATIVE_INFINITY;
   /**
-   * Only a probe that starts after a failure and succeeds clears it, and not a create: a store may accept creates and reject
-   * the probe, or accept some creates only. The first probe has yet to be made, as if after a failure.
+   * Only a probe that starts after a failure clears it: a store may accept some creates and reject
+   * the probe. Starts at 1, because the first probe has yet to be made.
    */
   #failures = 1;
   #failuresCleared = 0;
@@ -34,7 +34,7 @@ export class Readiness {
     this.#pause = pause;
   }
 
-  /** Updates the readiness by the outcomes of a batch; undefined if the engine failed with an exception. */
+  /** Updates the readiness by the outcomes of a batch; undefined after an exception. */
   update(outcomes: readonly Outcome[] | undefined): void {
     if (outcomes === undefined || outcomes.includes("unavailable")) this.#failures++;
     // A batch of `unchanged` and `conflict` alone has written nothing.
@@ -42,8 +42,8 @@ export class Readiness {
   }
 
   /**
-   * Rejects with the reason if the store cannot commit now. Queries the store only if no commit has succeeded in the last
-   * second, or one has failed since; concurrent calls share one probe.
+   * Rejects with the reason if the store cannot commit now. Queries the store only if no commit has
+   * succeeded in the last second, or one has failed since; concurrent calls share one probe.
    */
   async assertReady(): Promise<void> {
     if (this.#failures === this.#failuresCleared && this.#now() - this.#lastCommitAt < commitAgeMsMax) return;

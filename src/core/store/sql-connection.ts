@@ -1,11 +1,11 @@
-// The interface by which an extra reads a store with SQL of its own, or changes what only that extra uses, while servers
-// create plants. The engine's own statements do not go through it.
+// The interface by which an extra uses a store with SQL of its own, while servers create plants.
 
 import { OperatorError } from "../operator-error.ts";
 
 /**
  * - `read`: never delays creates.
- * - `write`: on SQLite each call runs between two batches, which wait for it, so each should take some milliseconds.
+ * - `write`: on SQLite each call runs between two batches, which wait for it, so each should take
+ *   some milliseconds.
  */
 export type SqlAccess = "read" | "write";
 
@@ -29,27 +29,27 @@ export class SqlTimeout extends OperatorError {
 }
 
 /**
- * A connection of its own. Calls run one after the other. They reject with SqlTimeout after their time limit, and otherwise
- * with an OperatorError if the store cannot be read or changed now.
+ * A connection of its own. Calls run one after the other. They reject with SqlTimeout after their
+ * time limit, and otherwise with an OperatorError if the store cannot be used now.
  *
- * Integers come as bigint, PostgreSQL's `numeric` as text; SQLite has 0n and 1n in place of booleans.
+ * Integers come as bigint, PostgreSQL's `numeric` as text; SQLite has 0n and 1n for booleans.
  */
 export interface SqlConnection {
   readonly dialect: "sqlite" | "postgres";
 
   /**
-   * A condition that is always true. SQLite can only end a statement where it evaluates this one, so it has to be the first of
-   * the conditions on the rows that a statement scans. It takes 0.06 µs a row.
+   * A condition that is always true, and the first one on the rows that a statement scans: SQLite
+   * can only end a statement where it evaluates it. It takes 0.06 µs a row.
    */
   readonly inTime: string;
 
   /**
-   * Runs one statement, and resolves with its rows. With the access `write` on PostgreSQL it runs outside a transaction, as
-   * CREATE INDEX CONCURRENTLY requires.
+   * Runs one statement, and resolves with its rows. With the access `write` on PostgreSQL it runs
+   * outside a transaction, as CREATE INDEX CONCURRENTLY requires.
    */
   query<Row extends object>(sql: string, parameters?: readonly SqlValue[], msMax?: number): Promise<Row[]>;
 
-  /** Runs statements in one transaction, and resolves with the rows of the last one; `msMax` is for all of them. */
+  /** Runs a transaction of at most `msMax`; resolves with the rows of its last statement. */
   transaction<Row extends object>(statements: readonly SqlStatement[], msMax?: number): Promise<Row[]>;
 
   /** Waits for the call that is running; those that wait for it reject. */

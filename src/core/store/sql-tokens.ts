@@ -22,20 +22,21 @@ import {
 } from "./token-store.ts";
 
 /**
- * Statements that depend on the results of those before them. SQLite runs them without a pause, so that nothing comes in
- * between; PostgreSQL awaits each.
+ * Statements that depend on the results of those before them. SQLite runs them without a pause, so
+ * nothing comes in between; PostgreSQL awaits each.
  */
 export type SqlWork<Result> = Generator<SqlStatement, Result, readonly object[]>;
 
 /** How an engine runs statements on the tokens. */
 export interface TokenDatabase {
-  /** Whether other transactions run beside one that has begun, so that it has to lock rows. */
+  /** Whether other transactions may run at the same time, so that it has to lock rows. */
   readonly isConcurrent: boolean;
   read<Result>(work: () => SqlWork<Result>): Promise<Result>;
   /**
-   * Runs work in a transaction that is serializable, and repeats it where it may have to be.
+   * Runs work in a serializable transaction, and repeats it if necessary.
    *
-   * @param mayWait whether it may wait for the lock for longer than a batch: the batches of a server wait behind it.
+   * @param mayWait whether it may wait for the lock for longer than a batch: batches wait behind
+   * it.
    */
   change<Result>(work: () => SqlWork<Result>, mayWait: boolean): Promise<Result>;
   /** Runs work in a transaction that waits for others instead of failing, and is not repeated. */
@@ -43,12 +44,12 @@ export interface TokenDatabase {
 }
 
 /**
- * The next revision. Changes are serializable transactions, so of two that read the same revision one fails and is retried
- * after the other: a reader that sees a revision sees all lower ones.
+ * The next revision. Of two changes that read the same revision one fails and is retried, so a
+ * reader that sees a revision sees all lower ones.
  */
 const nextRevision = "(SELECT coalesce(max(revision), 0) + 1 FROM tokens)";
 
-/** Hashes in one statement, of which a parameter each is sent. */
+/** The hashes in one statement, each a parameter. */
 const hashesMax = 1_000;
 
 export class SqlTokens implements TokenStore {
@@ -71,7 +72,8 @@ export class SqlTokens implements TokenStore {
   }
 
   async addFirst(token: NewToken): Promise<boolean> {
-    // Every server asks at its start, also while tokens can be read and not changed: a node of Citus is down.
+    // Asked at each start, also while a node of Citus is down and tokens can be read but not
+    // changed.
     if (await this.#database.read(() => hasShown(token.hash))) return false;
     return this.#database.change(function* () {
       if (yield* hasShown(token.hash)) return false;
@@ -105,7 +107,8 @@ export class SqlTokens implements TokenStore {
 
   revoke(name: string, revokedAt: number): Promise<boolean> {
     return this.#database.change(function* () {
-      // The time is part of the condition, so that a retry after a commit without a response finds its own change.
+      // The time is part of the condition, so that a retry after a lost response finds its own
+      // change.
       const time = "CASE WHEN $1 > created_at THEN $1 ELSE created_at + 1 END";
       const revoked = yield* select(
         `UPDATE tokens SET revoked_at = ${time}, revision = ${nextRevision}
@@ -121,8 +124,8 @@ export class SqlTokens implements TokenStore {
     const { isConcurrent } = this.#database;
     await this.#database.record(function* () {
       if (isConcurrent) {
-        // In one order: servers that record the same tokens at the same time then wait for each other, and none fails. In a
-        // statement of its own, as Citus loses a column of a CTE that locks rows.
+        // Locked in one order, so that servers that record the same tokens wait for each other. A
+        // statement of its own: Citus loses a column of a CTE that locks rows.
         const hashes = uses.map(({ hash }) => hash);
         yield* select(`SELECT 1 FROM tokens WHERE hash IN ${list(hashes)} ORDER BY hash FOR UPDATE`, hashes);
       }
@@ -283,7 +286,8 @@ export function* storeCreatorKey(name: string): SqlWork<number> {
   for (;;) {
     const found = yield* findCreatorKey(name);
     if (found !== undefined) return found;
-    // No sequence, which would lose a number at each conflict. Another server may insert the same number or name meanwhile.
+    // No sequence, which would lose a number at each conflict. Another server may insert the same
+    // number or name at the same time.
     yield* select(
       `INSERT INTO creators (id, name) SELECT coalesce(max(id), 0) + 1, CAST($1 AS text) FROM creators WHERE true
        ON CONFLICT DO NOTHING`,

@@ -1,10 +1,10 @@
-// The interface by which an engine stores tokens, of which it has only the hashes, and what all engines have in common.
+// The interface by which an engine stores tokens, of which it has only the hashes.
 
 /** A token as it is issued. Times are milliseconds since the epoch. */
 export interface NewToken {
   /** SHA-256 of the whole token, base64url. */
   readonly hash: string;
-  /** The operator's name for it. Of the tokens of a name that are not revoked, exactly one has no overlapEndsAt. */
+  /** The operator's name for it. Exactly one unrevoked token of a name has no overlapEndsAt. */
   readonly name: string;
   readonly createdAt: number;
   /** From this time on it is not accepted; null for no expiry. */
@@ -25,13 +25,13 @@ export interface TokenRecord extends NewToken {
   /** From this time on it is not accepted, as a rotation has replaced it; null if none has. */
   readonly overlapEndsAt: number | null;
   readonly revokedAt: number | null;
-  /** The key of its name, which is stored with the plants that it creates; null if a server of an earlier version issued it. */
+  /** The key of its name, for its plants; null if an earlier version issued the token. */
   readonly creator: number | null;
   /** The start of the last minute in which a server accepted it; null if none has. */
   readonly lastUsedAt: number | null;
 }
 
-/** From when on a token is not accepted, unless it is revoked before; null for never. */
+/** When a token ends unless it is revoked before; null for never. */
 export function effectiveExpiry({ expiresAt, overlapEndsAt }: TokenRecord): number | null {
   return expiresAt === null || overlapEndsAt === null
     ? (expiresAt ?? overlapEndsAt)
@@ -43,7 +43,7 @@ export interface Rotation {
   readonly hash: string;
   readonly name: string;
   readonly rotatedAt: number;
-  /** When the new token expires, null for never; undefined gives it the lifetime of its predecessor. */
+  /** When the new token expires, null for never; undefined gives it its predecessor's lifetime. */
   readonly expiresAt: number | null | undefined;
   /** When the older tokens of the name end at the latest. */
   readonly overlapEndsAt: number;
@@ -64,7 +64,7 @@ export function planRotation(namesakes: readonly TokenRecord[], rotation: Rotati
   const newest = namesakes.at(-1);
   if (newest === undefined) return "none";
   if (newest.expiresAt !== null && newest.expiresAt <= rotatedAt) return "expired";
-  // Later than the predecessor even if the clocks of two operators differ: this decides which token is newer.
+  // Later than the predecessor's even if clocks differ: this decides which token is newer.
   const createdAt = Math.max(rotatedAt, newest.createdAt + 1);
   const sameLife = newest.expiresAt === null ? null : createdAt + newest.expiresAt - newest.createdAt;
   return {
@@ -74,12 +74,12 @@ export function planRotation(namesakes: readonly TokenRecord[], rotation: Rotati
 }
 
 /**
- * How long a token stays listed after it has ended or was revoked, before it is removed. Much longer than the interval at
- * which servers read changes, so that every server has read a revocation before its token is removed.
+ * How long a token stays listed after it has ended. Much longer than the interval at which servers
+ * read changes, so that every server has read a revocation before its token is removed.
  */
 export const endedTokenRetentionMs = 90 * 86_400_000;
 
-/** A part of the tokens table to remove ended tokens from, so that no lock is held for the whole table. */
+/** A part of the tokens table to remove ended tokens from, so that locks are held briefly. */
 export interface Removal {
   /** Tokens that were revoked or have ended before this time are removed. */
   readonly endedBefore: number;
@@ -89,16 +89,16 @@ export interface Removal {
   readonly rowsMax: number;
 }
 
-/** The result of a removal; `nextHash` is the next `afterHash`, undefined at the end of the table. */
+/** The result of a removal; `nextHash` is the next `afterHash`, undefined at the end. */
 export interface Removed {
   readonly count: number;
   readonly nextHash: string | undefined;
 }
 
 /**
- * The hashes of the tokens that are never removed: the latest change, from which revisions are numbered on, and the latest
- * token that was shown, so that a store that ever had a token gets no first token again. Tokens that were not shown are
- * revoked as of their creation.
+ * The hashes of the tokens that are never removed: the latest change, from which revisions are
+ * numbered, and the latest token that was shown, so that a store gets one first token only. Tokens
+ * that were not shown are revoked as of their creation.
  */
 export const keptTokensSql = `
   SELECT hash FROM (SELECT hash FROM tokens ORDER BY revision DESC, hash DESC LIMIT 1) AS latest
@@ -109,9 +109,8 @@ export const keptTokensSql = `
   ) AS latest_shown`;
 
 /**
- * The hashes of the tokens that may be removed, of the tokens of a name that are not revoked, oldest first. A token holds
- * when the older tokens of its name end, so it must not be removed before them: those that have ended are removed up to
- * the first that stays.
+ * The hashes of the tokens that may be removed, among the unrevoked tokens of a name, oldest first.
+ * A token holds when the older ones end, so it is removed after them.
  */
 export function removableTokens(
   namesakes: readonly TokenRecord[],
@@ -125,8 +124,8 @@ export function removableTokens(
 }
 
 /**
- * Tokens with the revision they were read at. Every change of tokens gets the next revision, and no change becomes visible
- * before one with a lower revision.
+ * Tokens with the revision they were read at. Every change of tokens gets the next revision, and
+ * none becomes visible before one with a lower revision.
  */
 export interface TokensRead {
   readonly revision: number;
@@ -144,16 +143,16 @@ export interface TokenStore {
   /** Stores a new token; false, and nothing stored, if a token of that name is not revoked. */
   add(token: NewToken): Promise<boolean>;
 
-  /** Stores a new token unless one was stored before, apart from those revoked by revokeByHash; returns whether it did. */
+  /** Stores a new token and returns true, unless one was stored before; revokeByHash undoes it. */
   addFirst(token: NewToken): Promise<boolean>;
 
-  /** Stores a new token, and ends the older tokens of its name with the overlap. Concurrent rotations run one after the other. */
+  /**
+   * Stores a new token, and ends the older tokens of its name with the overlap. Concurrent
+   * rotations run one after the other.
+   */
   rotate(rotation: Rotation): Promise<RotationOutcome>;
 
-  /**
-   * Revokes one token that was never handed out, as of its creation; the tokens that it was to replace are again as they
-   * were before.
-   */
+  /** Revokes one token that was never shown; the tokens that it was to replace are as before. */
   revokeByHash(hash: string): Promise<void>;
 
   /** Revokes the tokens of that name; false if there is none, or all are revoked. */
@@ -165,25 +164,28 @@ export interface TokenStore {
   /** All tokens, oldest first. */
   list(): Promise<TokenRecord[]>;
 
-  /** All tokens that are not revoked and have not expired; tokens whose overlap has ended may be among them. */
+  /**
+   * All tokens that are not revoked and have not expired, perhaps with some whose overlap has
+   * ended.
+   */
   readActive(now: number): Promise<TokensRead>;
 
   /**
-   * The tokens that have changed since a revision, and those whose end has changed with them. If there are none it is one
-   * index look-up, however many tokens are stored. The returned revision is lower than `since` if the store has lost
-   * changes, for instance by a restore.
+   * The tokens that have changed since a revision, and those whose end has changed with them. If
+   * there are none it is one index look-up. The returned revision is lower than `since` if the
+   * store has lost changes, for instance by a restore.
    */
   readChanges(since: number): Promise<TokensRead>;
 
-  /** The key that is stored with the plants of a creator, which is a token or a subject of the identity provider. */
+  /** The key of a creator, a token or a provider's subject, which is stored with its plants. */
   creatorKey(name: string): Promise<number>;
 
-  /** The tokens with these hashes that are not revoked; other tokens of their names may be among them. */
+  /** The unrevoked tokens with these hashes, perhaps with other tokens of their names. */
   find(hashes: readonly string[]): Promise<TokenRecord[]>;
 
   /**
-   * Removes tokens that were revoked or have ended before a time. The token that was changed last always stays: it holds
-   * the revision, and shows that the store has had tokens.
+   * Removes tokens that were revoked or have ended before a time. The token that was changed last
+   * always stays: it holds the revision, and shows that the store has had tokens.
    */
   removeEnded(removal: Removal): Promise<Removed>;
 }
@@ -219,7 +221,7 @@ export interface TokenRow {
   readonly revision: bigint | string;
 }
 
-/** The hashes of the rows that were revoked before a time, and the names of which other tokens may have ended before it. */
+/** The hashes of rows that were revoked before a time, and names that may have ended tokens. */
 export function removalCandidates(
   rows: readonly TokenRow[],
   endedBefore: number,
@@ -238,8 +240,8 @@ export function latestRevision(rows: readonly TokenRow[], since: number): number
 }
 
 /**
- * The records of rows, oldest first. The end of the older tokens is stored in the token that replaces them, so revoking
- * that token undoes the rotation, whatever happened in between.
+ * The records of rows, oldest first. The end of the older tokens is stored in the token that
+ * replaces them, so revoking that token undoes the rotation.
  */
 export function toTokenRecords(rows: readonly TokenRow[]): TokenRecord[] {
   const ends = new Map<string, number>();

@@ -1,4 +1,4 @@
-// The script of the documentation page: sends the request as it was typed, shows the response, and turns the samples into tabs.
+// The script of the documentation page: sends the request as typed, and shows the response.
 
 /** @param {string} id */
 const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
