@@ -5,6 +5,11 @@ const pauseMs = 10;
 /** Long enough for a machine on which other tests run; a test's own time limit may end it before. */
 const waitMsMax = 20_000;
 
+/** Lets everything run that is ready to. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
 /**
  * Looks again and again until what it finds is as expected, and returns that. Fails with the last find when the time is over.
  * Use it only for a state that stays once it is there: one that passes can be missed between two looks.

@@ -12,9 +12,12 @@ interface Status {
 
 class HeldStore {
   readonly ids = new Set<bigint>();
+  /** Resolves when the first batch is there. */
+  readonly arrived = Promise.withResolvers<void>();
   readonly #released = Promise.withResolvers<void>();
 
   async create(batch: readonly NewEntry[]): Promise<Outcome[]> {
+    this.arrived.resolve();
     await this.#released.promise;
     return batch.map(({ plant: { id } }) => {
       const outcome = this.ids.has(id) ? "unchanged" : "created";
@@ -57,7 +60,7 @@ test("parts that are repeated before their first copies are read wait for them, 
   const send = (index: number) =>
     add(offsets[index] ?? 0, parts[index] ?? new Uint8Array()).then(() => answered++);
   const copies = [send(0), send(0), send(1), send(1)];
-  await Bun.sleep(20);
+  await store.arrived.promise;
   expect(answered).toBe(0);
   await expect(end(bytes)).rejects.toThrow("have arrived");
   store.release();
@@ -72,7 +75,7 @@ test("the last part is imported although the end comes while it waits", async ()
   const { add, end } = await start(store);
   const [first, second] = [plantLines(0, 50_000), plantLines(100_000, 50_000)];
   const parts = [add(0, first), add(first.length, second)];
-  await Bun.sleep(20);
+  await store.arrived.promise;
   const ended = end(first.length + second.length);
   store.release();
   await Promise.all(parts);

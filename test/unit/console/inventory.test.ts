@@ -3,6 +3,7 @@
 import { expect, test } from "bun:test";
 import { Inventory } from "../../../src/console/inventory.ts";
 import type { SqlConnection } from "../../../src/core/store/sql-connection.ts";
+import { eventually } from "../../support/eventually.ts";
 
 interface Group {
   readonly tag: string | null;
@@ -31,11 +32,11 @@ test("a count that runs while the plants are replaced does not add to the next",
   await figures();
   inventory.clear();
   const counting = figures();
-  while (parts.length < 2) await Bun.sleep(1);
+  await eventually("the first two parts", () => parts.length >= 2);
   const [before, after] = parts;
   before?.([group(100_000n)]);
   after?.([group(1n)]);
-  while (parts.length < 4) await Bun.sleep(1);
+  await eventually("the next two parts", () => parts.length >= 4);
   for (const end of parts.slice(2)) end([]);
   expect(await counting).toMatchObject({ plants: 1, created: { hour: 1, day: 1, week: 1, month: 1 } });
 });

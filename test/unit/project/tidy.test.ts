@@ -54,6 +54,15 @@ const reserved: readonly [pattern: RegExp, only: string, instead: string][] = [
   [/\bMath\.random\(/, "", "take randomness as an argument"],
 ];
 
+/** What unit tests do without, with the files that need it. */
+const integration =
+  /\bBun\.(?:serve|listen|connect|spawn|spawnSync|sleep)\(|\bfetch\(|"node:(?:net|http|child_process)"/;
+const integrationAllowed = [
+  // Its subject is time itself.
+  "test/unit/core/http/body-reader.test.ts",
+  "test/unit/project/",
+];
+
 async function readFiles(...patterns: readonly string[]): Promise<{ path: string; text: string }[]> {
   const paths = patterns.flatMap((pattern) => [...new Glob(pattern).scanSync({ cwd: root })]);
   return Promise.all(
@@ -148,6 +157,15 @@ test("reserved imports and calls are in their file only", () => {
       .filter(({ path, text }) => path !== only && pattern.test(text))
       .map(({ path }) => `${path} has ${pattern.source}: ${instead}`),
   );
+  expect(strays).toEqual([]);
+});
+
+test("unit tests open no socket, start no process, and do not sleep", async () => {
+  const strays = (await readFiles("test/unit/**/*.test.ts"))
+    .filter(
+      ({ path, text }) => !integrationAllowed.some((each) => path.startsWith(each)) && integration.test(text),
+    )
+    .map(({ path }) => path);
   expect(strays).toEqual([]);
 });
 

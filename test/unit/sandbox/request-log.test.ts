@@ -7,6 +7,7 @@ import {
   RequestLog,
   requestsMax,
 } from "../../../src/sandbox/request-log.ts";
+import { nextTurn } from "../../support/eventually.ts";
 
 const message = (bytes: Buffer) => ({ bytes, length: bytes.length });
 const request = (bytes = Buffer.from("GET")): Omit<RecordedRequest, "number"> => ({
@@ -55,7 +56,7 @@ test("after the log was emptied, waiting for requests over an earlier number end
   const waiting = log.waitFor(0, new AbortController().signal).then(() => {
     isResolved = true;
   });
-  await Bun.sleep(0);
+  await nextTurn();
   expect(isResolved).toBe(false);
   log.add(request());
   await waiting;

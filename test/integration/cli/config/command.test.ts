@@ -138,3 +138,12 @@ test("a configuration may come through a pipe", async () => {
   );
   expect(await shell.stdout.text()).toMatch(/^PLANTSTORE_HOST +piped +config file$/m);
 });
+
+test("the error for an unreachable database does not contain its password", async () => {
+  using server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() });
+  const { exitCode, stderr } = await runCommand(["serve"], {
+    PLANTSTORE_DATABASE: `postgres://u:xq7zj@127.0.0.1:${server.port}/d?retry_timeout=1&connect_timeout=1`,
+  });
+  expect(exitCode).toBe(1);
+  expect(stderr).not.toContain("xq7zj");
+});

@@ -9,6 +9,7 @@ import { withCors } from "../../../../src/core/http/cors.ts";
 import { createHandler, inProcess, withTickBudget } from "../../../../src/core/http/handler.ts";
 import type { ServerEvent } from "../../../../src/core/observability/server-event.ts";
 import type { CreateOutcome } from "../../../../src/core/store/group-commit.ts";
+import { nextTurn } from "../../../support/eventually.ts";
 
 const caller = { key: "gardener's key", name: "gardener", creator: null };
 const context = { ...inProcess, origin: "http://127.0.0.1:8080" };
@@ -171,7 +172,7 @@ test("a body that arrives after its time has run out is neither stored nor respo
   const writer = writable.getWriter();
   await writer.write(new TextEncoder().encode(plant)).catch(() => undefined);
   await writer.close().catch(() => undefined);
-  await Bun.sleep(1);
+  await nextTurn();
   expect(created).toEqual([]);
   expect(events).toMatchObject([{ request: { result: "requestTimeout" } }]);
 });

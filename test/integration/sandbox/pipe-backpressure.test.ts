@@ -4,6 +4,7 @@ import { expect, test } from "bun:test";
 import { Pipe, type WireEffect } from "../../../src/sandbox/pipe.ts";
 import { RequestLog } from "../../../src/sandbox/request-log.ts";
 import { wireEffect } from "../../../src/sandbox/wire-effects.ts";
+import { eventually } from "../../support/eventually.ts";
 import { RawConnection } from "../../support/raw-connection.ts";
 
 type Upstream = Bun.Socket<{ received: number; unsent: Buffer }>;
@@ -97,12 +98,16 @@ test("a client that does not read stops the server, and gets all bytes when it r
   });
   client.pause();
   client.write(head);
-  while (sent === 0) await Bun.sleep(5);
+  await eventually("the first bytes", () => sent > 0);
   // What the buffers of four sockets hold.
   expect(await settled(() => sent)).toBeLessThan(24 * 2 ** 20);
   client.resume();
   const all = length + `HTTP/1.1 200 OK\r\nContent-Length: ${length}\r\n\r\n`.length;
-  while (received < all) await Bun.sleep(5);
+  await eventually(
+    "all bytes",
+    () => received,
+    (bytes) => bytes >= all,
+  );
   expect([...pipe.log.after(0)]).toMatchObject([{ ended: "complete", response: { length: all } }]);
   client.end();
 }, 30_000);
@@ -133,7 +138,11 @@ test("a server that does not read stops the client", async () => {
   write(client);
   expect(await settled(() => sent)).toBeLessThan(24 * 2 ** 20);
   socket?.resume();
-  while (received < length) await Bun.sleep(10);
+  await eventually(
+    "all bytes",
+    () => received,
+    (bytes) => bytes >= length,
+  );
   client.end();
 }, 30_000);
 
@@ -142,9 +151,17 @@ test("a client that resets the connection ends that to the server, and is in the
   await using pipe = await start({ data: () => asked++, close: () => closed++ });
   const connections = await Promise.all(Array.from({ length: 20 }, () => RawConnection.open(pipe.url)));
   for (const connection of connections) connection.write(head);
-  while (asked < 20) await Bun.sleep(5);
+  await eventually(
+    "20 requests",
+    () => asked,
+    (count) => count >= 20,
+  );
   for (const connection of connections) connection.terminate();
-  while (closed < 20 || pipe.log.last < 20) await Bun.sleep(5);
+  await eventually(
+    "20 closed and logged",
+    () => Math.min(closed, pipe.log.last),
+    (count) => count >= 20,
+  );
   expect(new Set(Array.from(pipe.log.after(0), ({ ended }) => ended))).toEqual(new Set(["clientAborted"]));
 });
 
@@ -220,7 +237,7 @@ test("a client that goes while its response is slowed down is in the log with wh
   await using pipe = await start({ data }, wireEffect({ bytesPerSecond: 1 }));
   const connection = await RawConnection.open(pipe.url);
   connection.write(head);
-  while (!isAnswered) await Bun.sleep(5);
+  await eventually("the response", () => isAnswered);
   connection.terminate();
   await pipe.log.waitFor(0, AbortSignal.timeout(5_000));
   expect([...pipe.log.after(0)]).toMatchObject([{ ended: "clientAborted", response: { length: 0 } }]);
@@ -239,10 +256,10 @@ test("a reset closes the connections with a request that has no response, and no
   await idle?.until((received) => (received.endsWith("body") ? true : undefined));
   isAsked = false;
   waiting?.write("GET /later HTTP/1.1\r\n\r\n");
-  while (!isAsked) await Bun.sleep(1);
+  await eventually("the request", () => isAsked);
   isAsked = false;
   sending?.write("GE");
-  while (!isAsked) await Bun.sleep(1);
+  await eventually("the request", () => isAsked);
   pipe.pipe.discardUnfinished();
   expect(await Promise.all([waiting?.closed, sending?.closed])).toEqual(["", ""]);
   idle?.write(head);

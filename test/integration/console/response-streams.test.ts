@@ -2,6 +2,7 @@
 
 import { afterAll, expect, test } from "bun:test";
 import { pieceBytes, ResponseStreams } from "../../../src/console/response-streams.ts";
+import { eventually, nextTurn } from "../../support/eventually.ts";
 import { RawConnection } from "../../support/raw-connection.ts";
 
 const content = new Uint8Array(20_000_000).map((_, index) => index % 251);
@@ -32,6 +33,15 @@ async function openStuckClient(): Promise<RawConnection> {
   return connection;
 }
 
+/** Waits until the memory of another response is released. */
+async function hasRoom(): Promise<void> {
+  await eventually(
+    "a response with a body",
+    async () => (await fetch(server.url)).status,
+    (status) => status === 200,
+  );
+}
+
 test("a body is sent in full, and its memory is released afterwards", async () => {
   streams = new ResponseStreams({ bytesMax: pieceBytes, sendMsMax: 60_000 });
   for (let time = 1; time <= 3; time++) {
@@ -45,7 +55,7 @@ test("over the bound there is no stream until a client has disconnected", async 
   const clients = [await openStuckClient(), await openStuckClient()];
   expect((await fetch(server.url)).status).toBe(503);
   clients[0]?.terminate();
-  while ((await fetch(server.url)).status !== 200);
+  await hasRoom();
   clients[1]?.terminate();
 });
 
@@ -59,7 +69,7 @@ test("a body that is read too slowly is aborted, and does not end as a complete 
   streams = new ResponseStreams({ bytesMax: pieceBytes, sendMsMax: 300 });
   const client = await openStuckClient();
   // Its memory is released, although the client is still connected.
-  while ((await fetch(server.url, { method: "GET" })).status !== 200);
+  await hasRoom();
   client.resume();
   const received = await client.closed;
   expect(received.length).toBeLessThan(content.length);
@@ -76,6 +86,6 @@ test("a body whose source fails is aborted, and its memory is released", async (
     const stream = streams.stream(failing(), 1);
     expect(stream).toBeDefined();
     expect(async () => await new Response(stream).bytes()).toThrow("the store is unreachable");
-    await Bun.sleep(0);
+    await nextTurn();
   }
 });
