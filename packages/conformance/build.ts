@@ -1,4 +1,5 @@
-// Builds dist/, the program that checks a server: npm run build:conformance. `npm pack` and `npm publish` run it first.
+// Builds dist/, the program that checks a server: npm run build:conformance. `npm pack` and `npm
+// publish` run it first.
 
 import { chmodSync, rmSync } from "node:fs";
 import { join } from "node:path";

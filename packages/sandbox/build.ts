@@ -1,4 +1,5 @@
-// Builds dist/, the module `plantstore/sandbox`: npm run build:sandbox. `npm pack` and `npm publish` run it first.
+// Builds dist/, the module `plantstore/sandbox`: npm run build:sandbox. `npm pack` and `npm
+// publish` run it first.
 
 import { join } from "node:path";
 import { buildLibrary } from "../build-library.ts";

@@ -240,7 +240,10 @@ function urlOf(text: string): URL {
   return new URL(text);
 }
 
-/** Parses a baseline: ids of rules with their reasons. Empty lines, and those that begin with #, are comments. */
+/**
+ * Parses a baseline: ids of rules with their reasons. Empty lines, and those that begin with #, are
+ * comments.
+ */
 export function parseBaseline(text: string): ReadonlyMap<string, string> {
   const lines = text
     .split("\n")
@@ -275,7 +278,9 @@ function caAdvice(problem: string): string {
   return /certificate|self.signed|issuer/i.test(problem) ? ", or give its certificate as --ca" : "";
 }
 
-/** The formats of files, each with the beginning by which a file is recognized that may be replaced. */
+/**
+ * The formats of files, each with the beginning by which a file is recognized that may be replaced.
+ */
 const reports = [
   {
     option: "junit",
@@ -289,7 +294,10 @@ const reports = [
   },
 ] as const;
 
-/** Throws a CommandError before the run where a report could not be written after it, or would replace another file. */
+/**
+ * Throws a CommandError before the run where a report could not be written after it, or would
+ * replace another file.
+ */
 function checkReportFiles(values: OptionValues): void {
   if (values.junit === standardOutput && values.json === standardOutput)
     throw new CommandError("--junit - and --json - both print to standard output; give one of them a file");

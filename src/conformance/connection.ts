@@ -1,4 +1,5 @@
-// A connection to the server under test: raw bytes over TCP or TLS, with a time limit for every wait.
+// A connection to the server under test: raw bytes over TCP or TLS, with a time limit for every
+// wait.
 
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
@@ -108,19 +109,22 @@ export class Connection {
     return !this.#parser.isBetweenResponses;
   }
 
-  /** Sends bytes; a server may close the connection without reading them, which shows in its response. */
+  /**
+   * Sends bytes; a server may close the connection without reading them, which shows in its
+   * response.
+   */
   write(bytes: Uint8Array): void {
     this.#sent.push(bytes);
     if (this.#socket.writable) this.#socket.write(bytes);
   }
 
   /**
-   * Sends a request as write does, but one with a large body in parts, until a response arrives: a server may reject it by
-   * its head, or by a part of the body, and close the connection, and a response that was not read before the next write
-   * is lost.
+   * Sends a request as write does, but one with a large body in parts, until a response arrives: a
+   * server may reject it by its head, or by a part of the body, and close the connection, and a
+   * response that was not read before the next write is lost.
    *
-   * @param earlyResponseMs How long a response to the head is waited for before the body is sent, and in total between
-   * the parts of the body.
+   * @param earlyResponseMs How long a response to the head is waited for before the body is sent,
+   * and in total between the parts of the body.
    */
   async writeRequest(bytes: Uint8Array, earlyResponseMs: number): Promise<void> {
     if (!isSentInParts(bytes)) return this.write(bytes);
@@ -155,7 +159,10 @@ export class Connection {
     return { problem: `${response.problem} (${this.#problem})` };
   }
 
-  /** Whether any byte arrives within a time, in milliseconds, or before the server closes the connection. */
+  /**
+   * Whether any byte arrives within a time, in milliseconds, or before the server closes the
+   * connection.
+   */
   async receivesWithin(ms: number): Promise<boolean> {
     const before = this.received.length;
     await this.#until(() => (this.received.length > before || this.#isEnded ? true : undefined), ms);
@@ -204,7 +211,10 @@ export class Connection {
   }
 }
 
-/** The framing of a body may be longer than the body: of chunks of one byte it is five times as long. */
+/**
+ * The framing of a body may be longer than the body: of chunks of one byte it is five times as
+ * long.
+ */
 function receivedBytesMax({ responseBytesMax }: ConnectionLimits): number {
   return 8 * responseBytesMax + 2 ** 20;
 }

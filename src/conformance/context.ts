@@ -1,4 +1,5 @@
-// What a rule is run with: requests to the server under test, the expectations of its responses, and a record of both.
+// What a rule is run with: requests to the server under test, the expectations of its responses,
+// and a record of both.
 
 import { gunzipSync } from "node:zlib";
 import { type Address, Connection, type ConnectionLimits, isSentInParts } from "./connection.ts";
@@ -70,12 +71,15 @@ export interface PlantFields {
   readonly tag?: string;
 }
 
-/** Longer bodies of responses are not read without their compression: a kilobyte may contain a megabyte. */
+/**
+ * Longer bodies of responses are not read without their compression: a kilobyte may contain a
+ * megabyte.
+ */
 const decodedBytesMax = 2 ** 24;
 
 /**
- * How long a large body is held back for a response to its head, and again to its parts: at first, and if the connection was
- * closed under the body.
+ * How long a large body is held back for a response to its head, and again to its parts: at first,
+ * and if the connection was closed under the body.
  */
 const promptResponseMs = 30;
 const lateResponseMs = 2_000;
@@ -83,10 +87,15 @@ const lateResponseMs = 2_000;
 const requestsReportedMax = 4;
 const failuresMax = 20;
 
-/** After so many requests in a row without a response, the other cases of a rule are not sent: each takes the whole time limit. */
+/**
+ * After so many requests in a row without a response, the other cases of a rule are not sent: each
+ * takes the whole time limit.
+ */
 const unansweredInRuleMax = 2;
 
-/** How often, and in total how long, a response 429 or 503 is answered by sending the request again. */
+/**
+ * How often, and in total how long, a response 429 or 503 is answered by sending the request again.
+ */
 export const busyRetriesMax = 3;
 export const retryMsMax = 5_000;
 
@@ -163,7 +172,10 @@ export class RuleContext {
     });
   }
 
-  /** The bytes of a request. Its fields are those of a create, and `Connection: close`, unless others are given. */
+  /**
+   * The bytes of a request. Its fields are those of a create, and `Connection: close`, unless
+   * others are given.
+   */
   requestBytes({ method = "POST", path = "/plants", headers = {}, body }: RequestParts = {}): Uint8Array {
     const { url, token } = this.target;
     const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
@@ -198,7 +210,10 @@ export class RuleContext {
     return this.send({ body, headers });
   }
 
-  /** Sends a request on a connection of its own, and reads the response. Sends it again where the server is busy. */
+  /**
+   * Sends a request on a connection of its own, and reads the response. Sends it again where the
+   * server is busy.
+   */
   send(parts: RequestParts): Promise<HttpResponse> {
     return this.sendBytes(this.requestBytes(parts), parts.method);
   }
@@ -230,7 +245,8 @@ export class RuleContext {
       await connection.writeRequest(bytes, earlyResponseMs);
       const received = await connection.nextResponse(method);
       if ("problem" in received) {
-        // A server that closes the connection under a body may have responded to the head, too late to be read.
+        // A server that closes the connection under a body may have responded to the head, too late
+        // to be read.
         const isRepeated = isSentInParts(bytes) && earlyResponseMs < lateResponseMs;
         if (isRepeated && (await connection.closesWithin(0))) return undefined;
         throw this.#violation(received);
@@ -294,8 +310,8 @@ export class RuleContext {
   }
 
   /**
-   * Sends creates at the same time: the last byte of each is held back until the others have sent theirs. Returns the
-   * responses in the order of the bodies.
+   * Sends creates at the same time: the last byte of each is held back until the others have sent
+   * theirs. Returns the responses in the order of the bodies.
    */
   async together(bodies: readonly string[]): Promise<HttpResponse[]> {
     const waiting = deferred<void>();
@@ -321,16 +337,17 @@ export class RuleContext {
   }
 
   /**
-   * Whether a response says that an id is taken by another plant. A server shows how it says so in a response of the run;
-   * undefined if it cannot be told from the response to a body that is invalid.
+   * Whether a response says that an id is taken by another plant. A server shows how it says so in
+   * a response of the run; undefined if it cannot be told from the response to a body that is
+   * invalid.
    */
   async isTaken(response: HttpResponse): Promise<boolean | undefined> {
     return (await this.#conflict()).recognize?.(response);
   }
 
   /**
-   * Skips a rule that shows that two ids are different by creating a plant with each: a server that accepts any number
-   * of plants with one id passes it, whatever it makes of the ids.
+   * Skips a rule that shows that two ids are different by creating a plant with each: a server that
+   * accepts any number of plants with one id passes it, whatever it makes of the ids.
    */
   async skipUnlessConflicts(): Promise<void> {
     if ((await this.#conflict()).isAccepted)
@@ -342,7 +359,10 @@ export class RuleContext {
     return this.state.conflict;
   }
 
-  /** Recognizes a conflict by its text without numbers, if two have the same; otherwise by its status and code. */
+  /**
+   * Recognizes a conflict by its text without numbers, if two have the same; otherwise by its
+   * status and code.
+   */
   async #learnConflict(): Promise<Conflict> {
     const conflicts: HttpResponse[] = [];
     for (const name of ["Ficus", "Aloe"]) {
@@ -367,8 +387,8 @@ export class RuleContext {
   }
 
   /**
-   * Sends a body twice, and returns the second response: an id that the server makes of it is taken then, whether an
-   * earlier run took it or not, so that every run gets the same response.
+   * Sends a body twice, and returns the second response: an id that the server makes of it is taken
+   * then, whether an earlier run took it or not, so that every run gets the same response.
    */
   async createAgain(body: string): Promise<HttpResponse> {
     await this.create(body);
@@ -391,12 +411,18 @@ export class RuleContext {
     return response;
   }
 
-  /** Sends a body that must be rejected for what it is, and not because its id was changed to one that is taken. */
+  /**
+   * Sends a body that must be rejected for what it is, and not because its id was changed to one
+   * that is taken.
+   */
   async expectInvalid(body: string): Promise<void> {
     await this.#expectInvalid(await this.create(body));
   }
 
-  /** Does the same for a body without a number as its id, which a server may take for 0, 1 or another fixed id. */
+  /**
+   * Does the same for a body without a number as its id, which a server may take for 0, 1 or
+   * another fixed id.
+   */
   async expectInvalidWithoutId(body: string): Promise<void> {
     const isTaken = await this.#expectInvalid(await this.createAgain(body));
     if (isTaken === undefined) throw new RuleSkipped(takenOrRejected);
@@ -451,7 +477,10 @@ export function expectStatus(response: HttpResponse, ...statuses: readonly numbe
   );
 }
 
-/** A 200 with the plant's name, and its tag or none. Other members are the subject of rules of their own. */
+/**
+ * A 200 with the plant's name, and its tag or none. Other members are the subject of rules of their
+ * own.
+ */
 export function expectPlant(response: HttpResponse, { name, tag }: PlantFields): void {
   expectAccepted(response);
   expectStatus(response, 200);
@@ -492,7 +521,10 @@ export function expectErrorBody(response: HttpResponse): ErrorFields {
   return { error, message };
 }
 
-/** A response that accepts the request, with any status of success: what else it says is the subject of other rules. */
+/**
+ * A response that accepts the request, with any status of success: what else it says is the subject
+ * of other rules.
+ */
 export function expectAccepted({ status }: HttpResponse): void {
   expectThat(
     status >= 200 && status < 300,
@@ -552,7 +584,10 @@ function parseJson(text: string): unknown {
 
 const jsonToken = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/g;
 
-/** The members of the outermost object of a JSON text, with the texts of their values; that of an object or array is its start. */
+/**
+ * The members of the outermost object of a JSON text, with the texts of their values; that of an
+ * object or array is its start.
+ */
 function membersOf(text: string): [name: string, value: string][] {
   const members: [string, string][] = [];
   let depth = 0;
@@ -588,7 +623,9 @@ function outlineOf(response: HttpResponse): string {
   }
 }
 
-/** The status, code and body of a response, without the numbers in the body: ids, times, durations. */
+/**
+ * The status, code and body of a response, without the numbers in the body: ids, times, durations.
+ */
 function textWithoutNumbers(response: HttpResponse): string {
   const text = Buffer.from(response.body).toString("latin1");
   return `${outlineOf(response)} ${text.replace(/-?\d[\d.,]*(?:e[+-]?\d+)?/gi, "#")}`;

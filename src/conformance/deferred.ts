@@ -1,4 +1,5 @@
-// A promise that is settled from outside. Promise.withResolvers does the same, but Node 20 does not have it.
+// A promise that is settled from outside. Promise.withResolvers does the same, but Node 20 does not
+// have it.
 
 export interface Deferred<T> {
   readonly promise: Promise<T>;

@@ -71,7 +71,8 @@ async function expectCodes(
 ): Promise<void> {
   for (const [label, body] of Object.entries(bodies))
     await check.case(label, async () => {
-      // An id of its own: a server that accepts the body once would reject its repetition as a conflict.
+      // An id of its own: a server that accepts the body once would reject its repetition as a
+      // conflict.
       const fresh = typeof body === "string" ? body.replace(/("id":"?)1(?!\d)/, `$1${check.id()}`) : body;
       await check.expectRejected(fresh, error);
     });

@@ -1,4 +1,5 @@
-// Rules of HTTP: framing of requests and responses, connections, header fields, CORS, and the interface description.
+// Rules of HTTP: framing of requests and responses, connections, header fields, CORS, and the
+// interface description.
 
 import { errorRegistry } from "../core/contract/errors.ts";
 import type { Connection } from "./connection.ts";
@@ -40,7 +41,10 @@ async function expectClosed(connection: Connection, { problem }: ResponseProblem
   expectThat((await connection.closesWithin(0)) && connection.received.length === 0, problem);
 }
 
-/** Sends bytes that are not a valid request: they must be rejected with 400, or the connection closed, and not time out. */
+/**
+ * Sends bytes that are not a valid request: they must be rejected with 400, or the connection
+ * closed, and not time out.
+ */
 async function expectBadRequest(check: RuleContext, bytes: Uint8Array): Promise<void> {
   await check.connected(async (connection) => {
     connection.write(bytes);

@@ -1,4 +1,5 @@
-// Rules of ids: every int64 is an id of its own, exact to the last digit, and nothing else is an id.
+// Rules of ids: every int64 is an id of its own, exact to the last digit, and nothing else is an
+// id.
 
 import { expectClientError, expectPlant, plantJson, type RuleContext, takenOrRejected } from "./context.ts";
 import { decision, openapi, type Rule, rfc, rulesOf } from "./rule.ts";
@@ -107,7 +108,8 @@ export const idRules: readonly Rule[] = rulesOf("ids", {
     title: "An integer beyond 64 bits is not an id.",
     basis: "contract",
     sources: [idSchema],
-    // Most have a double, and lower 64 bits, that no other plant has: a server that reads them so accepts them.
+    // Most have a double, and lower 64 bits, that no other plant has: a server that reads them so
+    // accepts them.
     run: (check) => {
       const above = () => 2n ** 63n + check.distance();
       return expectRejectedIds(check, [
@@ -131,7 +133,8 @@ export const idRules: readonly Rule[] = rulesOf("ids", {
     },
   },
   "exact-fraction": {
-    // RFC 8259 lets a reader limit the precision of numbers, and the contract does not say which it needs for fractions.
+    // RFC 8259 lets a reader limit the precision of numbers, and the contract does not say which it
+    // needs for fractions.
     title: "A number whose fraction is beyond the digits of a double is not an id.",
     basis: "decision",
     sources: [idDecision, rfc(8259, "6")],

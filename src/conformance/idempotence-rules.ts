@@ -1,4 +1,5 @@
-// Rules of repeated creates: the same plant again is 200, another one with its id is 40009, and the first one stays.
+// Rules of repeated creates: the same plant again is 200, another one with its id is 40009, and the
+// first one stays.
 
 import { errorRegistry } from "../core/contract/errors.ts";
 import {
@@ -18,11 +19,17 @@ const race = decision("Several requests race for one id");
 const response400 = openapi("paths./plants.post.responses.400");
 const conflictCode = errorRegistry.conflict.error;
 
-/** Creates that race, and how often: enough that a gap of some 20 µs between a check and an insert is met. */
+/**
+ * Creates that race, and how often: enough that a gap of some 20 µs between a check and an insert
+ * is met.
+ */
 const raceRequests = 50;
 const raceRounds = 10;
 
-/** Stores a plant, sends another one with its id, which must conflict, and the first one again, which must be unchanged. */
+/**
+ * Stores a plant, sends another one with its id, which must conflict, and the first one again,
+ * which must be unchanged.
+ */
 async function expectConflict(check: RuleContext, stored: PlantFields, other: PlantFields): Promise<void> {
   const id = check.id();
   const body = ({ name, tag }: PlantFields) => plantJson(id, name, tag);

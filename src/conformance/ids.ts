@@ -48,7 +48,9 @@ export class IdSource {
     return this.#distance + groupSize * this.#distancesUsed++;
   }
 
-  /** The ranges that the ids of a run are in. Beside them only 0 and the limits of int64 are used. */
+  /**
+   * The ranges that the ids of a run are in. Beside them only 0 and the limits of int64 are used.
+   */
   get ranges(): readonly IdRange[] {
     const exact = { from: this.#exact, to: this.#exact + rangeSize - 1n };
     const wide = { from: this.#wide, to: this.#wide + rangeSize - 1n };

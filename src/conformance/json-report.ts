@@ -8,7 +8,9 @@ import { reportText, transcriptLines } from "./transcript-text.ts";
 /** Raised when a member changes its meaning or is removed. */
 const formatVersion = 2;
 
-/** The report as a JSON document. Ids are strings: many readers of JSON lose the digits of a number. */
+/**
+ * The report as a JSON document. Ids are strings: many readers of JSON lose the digits of a number.
+ */
 export function formatJsonReport(report: ConformanceReport): string {
   const { url, version, startedAt, durationMs, ids, results, hints, secrets } = report;
   const document = {

@@ -1,4 +1,5 @@
-// The report as JUnit XML, as continuous integration systems read it: a suite for each level, a test case for each rule.
+// The report as JUnit XML, as continuous integration systems read it: a suite for each level, a
+// test case for each rule.
 
 import type { RuleFailure } from "./context.ts";
 import { describeBasis, describeSource, levels } from "./rule.ts";

@@ -1,12 +1,16 @@
-// Parses HTTP/1.x responses as they arrive, byte by byte exact: what a client library would hide or repair is a problem
-// here. That is why it is not http-parser-js or node:http, which accept more than RFC 9112 does and drop the bytes.
+// Parses HTTP/1.x responses as they arrive, byte by byte exact: what a client library would hide or
+// repair is a problem here. That is why it is not http-parser-js or node:http, which accept more
+// than RFC 9112 does and drop the bytes.
 
 /** A response that was received completely. */
 export interface HttpResponse {
   readonly status: number;
   /** Such as "1.1". */
   readonly version: string;
-  /** In the order in which they were received; names in lower case, values without white space at their ends. */
+  /**
+   * In the order in which they were received; names in lower case, values without white space at
+   * their ends.
+   */
   readonly headers: readonly (readonly [name: string, value: string])[];
   /** The body without the framing of its chunks. */
   readonly body: Uint8Array;
@@ -32,7 +36,10 @@ interface Head {
   readonly framing: { readonly bytes: number } | "chunked" | "close";
 }
 
-/** The value of a header field; several fields of the name are joined by commas (RFC 9110, section 5.3). */
+/**
+ * The value of a header field; several fields of the name are joined by commas (RFC 9110, section
+ * 5.3).
+ */
 export function headerOf({ headers }: Pick<HttpResponse, "headers">, name: string): string | undefined {
   const values = headers.filter(([each]) => each === name.toLowerCase()).map(([, value]) => value);
   return values.length === 0 ? undefined : values.join(", ");
@@ -195,10 +202,16 @@ export class ResponseParser {
 /** RFC 9112, section 5. Neither whitespace before the colon nor a folded line. */
 const fieldName = /^[!#$%&'*+.^_`|~\w-]+$/;
 
-/** With the lookbehind the time is linear: without it a search starts at each of many blanks, 1.7 s for 60,000 of them. */
+/**
+ * With the lookbehind the time is linear: without it a search starts at each of many blanks, 1.7 s
+ * for 60,000 of them.
+ */
 const trailingBlanks = /(?<![ \t])[ \t]+$/;
 
-/** The name in lower case, and the value without the spaces and tabs around it; undefined if the line is not a field. */
+/**
+ * The name in lower case, and the value without the spaces and tabs around it; undefined if the
+ * line is not a field.
+ */
 function parseFieldLine(line: string): [name: string, value: string] | undefined {
   const colon = line.indexOf(":");
   const name = line.slice(0, Math.max(0, colon));

@@ -1,4 +1,5 @@
-// A rule of the Plant Store contract, as a value: what must hold, where that is written, and how it is checked.
+// A rule of the Plant Store contract, as a value: what must hold, where that is written, and how it
+// is checked.
 
 import type { RuleContext } from "./context.ts";
 
@@ -15,13 +16,17 @@ export const levelTitles: Readonly<Record<Level, string>> = {
 };
 
 /**
- * Why a rule must hold. `contract`: the sample contract itself says so. `standard`: an RFC on which it is built says so.
- * `decision`: the contract is silent, and docs/decisions.md of this project decides.
+ * Why a rule must hold. `contract`: the sample contract itself says so. `standard`: an RFC on which
+ * it is built says so. `decision`: the contract is silent, and docs/decisions.md of this project
+ * decides.
  */
 export const bases = ["contract", "standard", "decision"] as const;
 export type Basis = (typeof bases)[number];
 
-/** Where a rule is written: a path into openapi.yaml, the first cell of a row of docs/decisions.md, or a section of an RFC. */
+/**
+ * Where a rule is written: a path into openapi.yaml, the first cell of a row of docs/decisions.md,
+ * or a section of an RFC.
+ */
 export type Source =
   | { readonly openapi: string }
   | { readonly decision: string }
@@ -35,7 +40,10 @@ export interface Rule {
   readonly title: string;
   readonly basis: Basis;
   readonly sources: readonly Source[];
-  /** Resolves if the rule holds. Rejects with a RuleViolation or a RuleSkipped; cases report theirs to the context. */
+  /**
+   * Resolves if the rule holds. Rejects with a RuleViolation or a RuleSkipped; cases report theirs
+   * to the context.
+   */
   readonly run: (context: RuleContext) => Promise<void>;
 }
 

@@ -102,7 +102,10 @@ export async function runConformance(options: RunOptions): Promise<ConformanceRe
   };
 }
 
-/** After so many requests in a row without a response, a create shows whether the server still responds to any. */
+/**
+ * After so many requests in a row without a response, a create shows whether the server still
+ * responds to any.
+ */
 const unansweredMax = 5;
 
 async function isGone(state: RunState): Promise<boolean> {
@@ -176,7 +179,9 @@ function countOutcome(results: readonly RuleResult[], outcome: Outcome): number 
   return results.filter((result) => result.outcome === outcome).length;
 }
 
-/** Whether the server conforms: no rule fails that is not known to, and at least one was checked. */
+/**
+ * Whether the server conforms: no rule fails that is not known to, and at least one was checked.
+ */
 export function conforms({ results }: Pick<ConformanceReport, "results">): boolean {
   return countOutcome(results, "fails") === 0 && countOutcome(results, "holds") > 0;
 }
@@ -190,7 +195,9 @@ export interface Cause {
   readonly rules: ReadonlyMap<Rule, readonly (string | undefined)[]>;
 }
 
-/** Groups failures by their messages: the one of most rules first, then in the order of the rules. */
+/**
+ * Groups failures by their messages: the one of most rules first, then in the order of the rules.
+ */
 export function causesOf(results: readonly RuleResult[]): readonly Cause[] {
   const causes = new Map<string, Cause & { readonly rules: Map<Rule, (string | undefined)[]> }>();
   for (const { rule, outcome, failures } of results) {

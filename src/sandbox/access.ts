@@ -1,4 +1,5 @@
-// Who may use control: any client of this machine, and from elsewhere those that have the password of the console.
+// Who may use control: any client of this machine, and from elsewhere those that have the password
+// of the console.
 
 import type { TrustedProxies } from "../console/client-address.ts";
 import type { Sessions } from "../console/sessions.ts";
@@ -8,8 +9,9 @@ import { ControlError } from "./control.ts";
 const acceptedMax = 100;
 
 /**
- * Authenticates a request by the session of the console, or by HTTP Basic authentication (RFC 7617) with any user name. To
- * check a password takes 0.3 seconds, so a field that was accepted is known by its hash from then on.
+ * Authenticates a request by the session of the console, or by HTTP Basic authentication (RFC 7617)
+ * with any user name. To check a password takes 0.3 seconds, so a field that was accepted is known
+ * by its hash from then on.
  */
 export function passwordCheck(
   sessions: Sessions,

@@ -1,5 +1,5 @@
-// Control of a sandbox: the routes below /sandbox/ of the admin listener. Every request passes these checks in this order:
-// host, origin, password, route.
+// Control of a sandbox: the routes below /sandbox/ of the admin listener. Every request passes
+// these checks in this order: host, origin, password, route.
 
 import { checkHost, checkOrigin } from "../console/request-origin.ts";
 import { respond } from "../core/admin/responses.ts";
@@ -20,7 +20,9 @@ declare global {
   }
 }
 
-/** An error response of control: a status from 400 on, and a sentence that says what would be right. */
+/**
+ * An error response of control: a status from 400 on, and a sentence that says what would be right.
+ */
 export class ControlError extends Error {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -39,7 +41,10 @@ interface ControlRequest {
   readonly query: URLSearchParams;
   /** Header fields, and the signal that is aborted when the client disconnects. */
   readonly request: Request;
-  /** The body, in which an integer that no number holds exactly is a bigint. Throws a ControlError unless it is a JSON object. */
+  /**
+   * The body, in which an integer that no number holds exactly is a bigint. Throws a ControlError
+   * unless it is a JSON object.
+   */
   readonly json: () => Promise<Readonly<Record<string, unknown>>>;
 }
 

@@ -1,5 +1,6 @@
-// The check of a JSON value against a schema of openapi-control.yaml, which is the one source of what control accepts. ajv's
-// generated code for these few keywords would be 2,000 lines, and its errors are not sentences.
+// The check of a JSON value against a schema of openapi-control.yaml, which is the one source of
+// what control accepts. ajv's generated code for these few keywords would be 2,000 lines, and its
+// errors are not sentences.
 
 import document from "./openapi-control.yaml";
 
@@ -27,7 +28,10 @@ interface Schema {
 
 const schemas = document.components.schemas as unknown as Readonly<Record<string, Schema>>;
 
-/** A value that the document does not allow. The message is a sentence that names the field, and says what would be right. */
+/**
+ * A value that the document does not allow. The message is a sentence that names the field, and
+ * says what would be right.
+ */
 export class InvalidValueError extends Error {}
 
 /**
@@ -77,7 +81,10 @@ function resolve(schema: Schema): Schema {
   return schema.$ref === undefined ? schema : resolve(schemas[schema.$ref.split("/").at(-1) ?? ""] ?? {});
 }
 
-/** Whether a value has the type of a schema and is in its range; the members of objects and arrays are not looked at. */
+/**
+ * Whether a value has the type of a schema and is in its range; the members of objects and arrays
+ * are not looked at.
+ */
 function isOfType(value: unknown, schema: Schema): boolean {
   const { type, format, minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY } = schema;
   if (schema.enum !== undefined) return schema.enum.includes(value);

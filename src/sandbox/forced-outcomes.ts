@@ -1,5 +1,5 @@
-// Forced outcomes: a handler before that of the server, which gives a request the outcome that its Prefer field or a rule asks
-// for, in place of what the server would do or after it.
+// Forced outcomes: a handler before that of the server, which gives a request the outcome that its
+// Prefer field or a rule asks for, in place of what the server would do or after it.
 
 import type { Caller } from "../core/auth/caller.ts";
 import { ApiError, type ErrorCode } from "../core/contract/errors.ts";
@@ -36,7 +36,9 @@ export interface ForcedOutcomesOptions {
   readonly emit: Emit;
 }
 
-/** The rate whose excess is forced where the server has none: that of the example in openapi.yaml. */
+/**
+ * The rate whose excess is forced where the server has none: that of the example in openapi.yaml.
+ */
 const sampleRate = { createsPerSecond: 10, burst: 10 };
 
 /** The caller of the bodies that are read to choose a rule, before it is known whose they are. */
@@ -78,7 +80,10 @@ export class ForcedOutcomes {
     };
   }
 
-  /** Responds to the request of an exchange, with the outcome that it asks for or that a rule has for it. */
+  /**
+   * Responds to the request of an exchange, with the outcome that it asks for or that a rule has
+   * for it.
+   */
   handle(request: Request, connection: Connection, exchange: Exchange): Promise<Response> {
     const isForced = this.#rules.size > 0 || request.headers.has("prefer");
     return isForced && pathOf(request.url) === this.#plantsPath
@@ -225,7 +230,10 @@ function toResponse({ status, headers = {}, body }: ForcedResponse): Response {
   return new Response(hasBody ? text : null, { status, headers: fields });
 }
 
-/** A copy of a request with another body, and with a Content-Length that need not be that of the body. */
+/**
+ * A copy of a request with another body, and with a Content-Length that need not be that of the
+ * body.
+ */
 function withBody(request: Request, body: string | Uint8Array<ArrayBuffer>, length?: number): Request {
   const headers = new Headers(request.headers);
   if (length !== undefined) {
@@ -235,7 +243,9 @@ function withBody(request: Request, body: string | Uint8Array<ArrayBuffer>, leng
   return new Request(request.url, { method: request.method, headers, body, signal: request.signal });
 }
 
-/** Resolves after a time, or when the signal is aborted. A sandbox that stops does not wait for it. */
+/**
+ * Resolves after a time, or when the signal is aborted. A sandbox that stops does not wait for it.
+ */
 function sleep(ms: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {

@@ -1,4 +1,5 @@
-// The bytes of one direction of a connection that are not in the log of requests yet, within a limit for each and one for all.
+// The bytes of one direction of a connection that are not in the log of requests yet, within a
+// limit for each and one for all.
 
 /** The rest of a longer message is counted and not stored. */
 export const messageBytesMax = 4 * 2 ** 20;

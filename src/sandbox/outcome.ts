@@ -1,5 +1,5 @@
-// Outcomes that a sandbox forces on requests, in place of or beside what the server does: errors, examples, delays, closed
-// connections, responses of the wrong length, and slow ones.
+// Outcomes that a sandbox forces on requests, in place of or beside what the server does: errors,
+// examples, delays, closed connections, responses of the wrong length, and slow ones.
 
 import { type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
 import { openapi } from "../core/contract/plant.ts";
@@ -26,7 +26,10 @@ export interface ForcedResponse {
   readonly body?: unknown;
 }
 
-/** A distribution of seconds; one that is drawn below 0 is 0, one above delaySecondsMax that maximum. */
+/**
+ * A distribution of seconds; one that is drawn below 0 is 0, one above delaySecondsMax that
+ * maximum.
+ */
 export type Distribution =
   | { readonly seconds: number }
   | { readonly uniform: readonly [least: number, most: number] }
@@ -88,7 +91,10 @@ export const examples: ReadonlyMap<string, Example> = new Map(
   ),
 );
 
-/** The error with a five-digit code, or that of the first example of a status, which mock servers send, too. */
+/**
+ * The error with a five-digit code, or that of the first example of a status, which mock servers
+ * send, too.
+ */
 export function findError(code: number): ErrorCode | undefined {
   return errorCodes.get(code) ?? [...examples.values()].find(({ status }) => status === code)?.error;
 }

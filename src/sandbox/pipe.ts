@@ -1,7 +1,8 @@
-// The pipe in front of the public listener. It passes bytes on in both directions without parsing them, and keeps those of each
-// connection until the handler's view of it says which request they belong to: the handler begins an exchange, and the pipe
-// files the bytes when the response to it has passed. What a handler cannot do to a connection, the pipe does for it: cut,
-// change or slow down a response, and close or reset a connection without one.
+// The pipe in front of the public listener. It passes bytes on in both directions without parsing
+// them, and keeps those of each connection until the handler's view of it says which request they
+// belong to: the handler begins an exchange, and the pipe files the bytes when the response to it
+// has passed. What a handler cannot do to a connection, the pipe does for it: cut, change or slow
+// down a response, and close or reset a connection without one.
 
 import type { Socket } from "bun";
 import { KeptBytes, KeptBytesBudget, messageBytesMax, type StoredMessage } from "./kept-bytes.ts";
@@ -49,10 +50,16 @@ export interface Exchange {
   drop(end: "close" | "reset"): void;
 }
 
-/** The time within which a client must read the rest of a response after the server has closed the connection. */
+/**
+ * The time within which a client must read the rest of a response after the server has closed the
+ * connection.
+ */
 const unreadMsMax = 30_000;
 
-/** The time for which a client may take to close its side after the server has; see Connection.#endClient. */
+/**
+ * The time for which a client may take to close its side after the server has; see
+ * Connection.#endClient.
+ */
 const lingerMsMax = 1_000;
 
 /** The interval of pieces that are sent slowly. */
@@ -105,7 +112,8 @@ export class Pipe {
   }
 
   /**
-   * Begins the exchange of a request; undefined if its connection is gone. Call it in the handler before anything that waits.
+   * Begins the exchange of a request; undefined if its connection is gone. Call it in the handler
+   * before anything that waits.
    *
    * @param clientPort of the connection, as the server sees it.
    */
@@ -137,7 +145,10 @@ export class Pipe {
 class Outlet {
   socket: Socket<Connection> | undefined;
   readonly #onChange: () => void;
-  /** Bytes that the socket has not taken: less than one read of the other side, which is paused then. */
+  /**
+   * Bytes that the socket has not taken: less than one read of the other side, which is paused
+   * then.
+   */
   #waiting: Buffer[] = [];
   #isEnding = false;
   #onFlushed: (() => void) | undefined;
@@ -207,7 +218,9 @@ class PendingExchange implements Exchange {
     this.drop = drop;
   }
 
-  /** The length of the request in the bytes of its client; undefined if the rest is still to arrive. */
+  /**
+   * The length of the request in the bytes of its client; undefined if the rest is still to arrive.
+   */
   requestLength(received: KeptBytes): number | undefined {
     const { stored, length } = received;
     const headEnd = findHeadEnd(stored);
@@ -428,7 +441,10 @@ class Connection {
     this.#add({ request, response, forced: undefined, ended });
   }
 
-  /** Sends a response that is changed or slowed down. The server is not read meanwhile, and continues with the rest. */
+  /**
+   * Sends a response that is changed or slowed down. The server is not read meanwhile, and
+   * continues with the rest.
+   */
   #deliver(exchange: PendingExchange, { change, bytesPerSecond }: WireEffect, rest: Buffer): void {
     const held = Buffer.concat(this.#held);
     this.#held = [];
@@ -497,7 +513,8 @@ class Connection {
     this.#toClient.end(() => {
       clearTimeout(this.#timer);
       if (this.#clientHasEnded) return this.close();
-      // A close with unread bytes of the client would reset the connection, and the client might lose the response.
+      // A close with unread bytes of the client would reset the connection, and the client might
+      // lose the response.
       this.#client.shutdown();
       this.#timer = setTimeout(() => this.close(), lingerMsMax).unref();
     });

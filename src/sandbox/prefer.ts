@@ -1,5 +1,5 @@
-// The request header Prefer (RFC 7240), by which a client asks for an outcome, with the names of Prism: code and example;
-// and delay, in seconds.
+// The request header Prefer (RFC 7240), by which a client asks for an outcome, with the names of
+// Prism: code and example; and delay, in seconds.
 
 import { errorRegistry } from "../core/contract/errors.ts";
 import { delaySecondsMax, type Example, examples, findError, type Outcome } from "./outcome.ts";
@@ -15,8 +15,9 @@ export interface PreferredOutcome {
 export class InvalidPreferenceError extends Error {}
 
 /**
- * The outcome of a Prefer field; undefined if it asks for none. Preferences with other names are ignored (RFC 7240, section
- * 2); one of these names that cannot be met is an error, as a test that relies on it would pass without it.
+ * The outcome of a Prefer field; undefined if it asks for none. Preferences with other names are
+ * ignored (RFC 7240, section 2); one of these names that cannot be met is an error, as a test that
+ * relies on it would pass without it.
  *
  * @param value of the field; of several fields the values, joined by commas.
  */
@@ -67,8 +68,8 @@ function isExampleOf({ status, error }: Example, code: number): boolean {
 }
 
 /**
- * The preferences of a field, by their names in lower case; "" for one without a value. Of several with one name it is the
- * first. A list element with a syntax error is skipped.
+ * The preferences of a field, by their names in lower case; "" for one without a value. Of several
+ * with one name it is the first. A list element with a syntax error is skipped.
  */
 export function parsePrefer(field: string): ReadonlyMap<string, string> {
   const preferences = new Map<string, string>();
@@ -87,8 +88,9 @@ export function parsePrefer(field: string): ReadonlyMap<string, string> {
 }
 
 /**
- * A preference (RFC 7240, section 2) with the comma behind it; its name is "" for an empty list element. Undefined if it
- * has a syntax error. One pass: a single expression for all of it backtracked for seconds on `p;a= ;a= ;a= `.
+ * A preference (RFC 7240, section 2) with the comma behind it; its name is "" for an empty list
+ * element. Undefined if it has a syntax error. One pass: a single expression for all of it
+ * backtracked for seconds on `p;a= ;a= ;a= `.
  */
 function parsePreference(scanner: Scanner): [name: string, value: string] | undefined {
   const name = scanner.take(token) ?? "";

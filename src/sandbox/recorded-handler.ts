@@ -1,4 +1,5 @@
-// The first handler of a sandbox: tells the pipe which requests there are, and holds them back while the sandbox is reset.
+// The first handler of a sandbox: tells the pipe which requests there are, and holds them back
+// while the sandbox is reset.
 
 import { type Connection, type Handler, inProcess } from "../core/http/handler.ts";
 import type { ForcedOutcomes } from "./forced-outcomes.ts";
@@ -28,8 +29,8 @@ export class RecordedHandler {
   };
 
   /**
-   * Ends what came before: closes the connections of all requests that have begun, waits until the server has done with
-   * them, and then makes a change. Requests that begin meanwhile wait for it.
+   * Ends what came before: closes the connections of all requests that have begun, waits until the
+   * server has done with them, and then makes a change. Requests that begin meanwhile wait for it.
    */
   async reset(change: () => Promise<void>): Promise<void> {
     const begun = [...this.#inFlight];

@@ -29,7 +29,10 @@ export interface RecordedRequest {
   readonly ended: Ending;
 }
 
-/** Numbers start at 1, and each request gets the next one when it ends. A request that was added does not change. */
+/**
+ * Numbers start at 1, and each request gets the next one when it ends. A request that was added
+ * does not change.
+ */
 export class RequestLog {
   readonly #requests = new Map<number, RecordedRequest>();
   readonly #listeners = new Set<() => void>();

@@ -1,4 +1,5 @@
-// Control of the log of requests: a list with a cursor, a stream of server-sent events, and the bytes of each message.
+// Control of the log of requests: a list with a cursor, a stream of server-sent events, and the
+// bytes of each message.
 
 import { securityHeaders } from "../core/admin/responses.ts";
 import { decodeUtf8 } from "../core/contract/utf8.ts";
@@ -130,8 +131,9 @@ function readPage(log: RequestLog, after: number, limit: number): RecordedReques
 }
 
 /**
- * Server-sent events (HTML, section 9.2): one `request` for each request after a number, and `dropped` where the reader
- * was so slow that the log no longer has some. An event is made when the reader has taken the one before.
+ * Server-sent events (HTML, section 9.2): one `request` for each request after a number, and
+ * `dropped` where the reader was so slow that the log no longer has some. An event is made when the
+ * reader has taken the one before.
  */
 function eventStream(
   log: RequestLog,
@@ -208,7 +210,10 @@ function describeResponseMessage(message: StoredMessage): Readonly<Record<string
   return { status: head?.status ?? null, ...describeMessage(message, head, headEnd) };
 }
 
-/** The fields, and the body as text if it is UTF-8: what is behind the head, without the framing of chunks. */
+/**
+ * The fields, and the body as text if it is UTF-8: what is behind the head, without the framing of
+ * chunks.
+ */
 function describeMessage(
   { bytes, length }: StoredMessage,
   head: RequestHead | ResponseHead | undefined,

@@ -88,7 +88,10 @@ export class Rules {
     return describe(rule);
   }
 
-  /** Replaces all rules, and starts the random sequence again. Throws an InvalidValueError, and then changes nothing. */
+  /**
+   * Replaces all rules, and starts the random sequence again. Throws an InvalidValueError, and then
+   * changes nothing.
+   */
   replace(list: unknown): void {
     assertDescribed(list, "RuleList");
     const { rules: sources, seed = defaultSeed } = list as { rules: RuleSource[]; seed?: number };
@@ -121,7 +124,10 @@ export class Rules {
     );
   }
 
-  /** The first rule that matches, which is then applied to the request. Draws from the sequence for each share that counts. */
+  /**
+   * The first rule that matches, which is then applied to the request. Draws from the sequence for
+   * each share that counts.
+   */
   match(subject: RuleSubject): MatchedRule | undefined {
     const rule = this.#rules.find(
       (each) =>
@@ -230,7 +236,9 @@ function toDelay(
   return { distribution: distribution as Distribution, when };
 }
 
-/** The parts of an outcome that are a response in place of the server's, of which there may be one. */
+/**
+ * The parts of an outcome that are a response in place of the server's, of which there may be one.
+ */
 const responseParts = ["error", "example", "response"] as const;
 
 /** Rejects parts of an outcome that exclude each other. */

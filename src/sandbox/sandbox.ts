@@ -54,7 +54,10 @@ export class Sandbox {
     this.#options = options;
   }
 
-  /** The store with its seeds and the fixed token. Rejects with an OperatorError if a seed is invalid. */
+  /**
+   * The store with its seeds and the fixed token. Rejects with an OperatorError if a seed is
+   * invalid.
+   */
   async openStore(onUnavailable: OnUnavailable): Promise<MemoryStore> {
     const { seed, token } = this.#options;
     const store = new MemoryStore(onUnavailable);
@@ -110,7 +113,10 @@ export class Sandbox {
     });
   }
 
-  /** Opens the public port in front of a server. Throws a ListenError if the address cannot be bound. */
+  /**
+   * Opens the public port in front of a server. Throws a ListenError if the address cannot be
+   * bound.
+   */
   listen(
     server: RunningServer,
     { host, port, basePath }: { readonly host: string; readonly port: number; readonly basePath: string },

@@ -1,8 +1,8 @@
 // Random numbers that repeat: the same seed gives the same numbers on every machine.
 
 /**
- * SplitMix32: a Weyl sequence with the golden ratio's increment, and the finalizer "lowbias32" of Chris Wellons' hash
- * prospector. The state is 32 bits.
+ * SplitMix32: a Weyl sequence with the golden ratio's increment, and the finalizer "lowbias32" of
+ * Chris Wellons' hash prospector. The state is 32 bits.
  */
 export class SeededRandom {
   #state: number;

@@ -1,4 +1,5 @@
-// The seeds of a sandbox: plants that it starts with and that a reset brings back, from a file of NDJSON or CSV.
+// The seeds of a sandbox: plants that it starts with and that a reset brings back, from a file of
+// NDJSON or CSV.
 
 import { ApiError } from "../core/contract/errors.ts";
 import { conflictError, type NewPlant } from "../core/contract/plant.ts";
@@ -10,7 +11,10 @@ import { openSource } from "../operations/source.ts";
 /** Larger records are rejected; a plant of the interface is smaller by default. */
 const recordBytesMax = 64 * 2 ** 20;
 
-/** Creates the plants of a file, or of standard input for `-`. Rejects with an OperatorError that names the first invalid line. */
+/**
+ * Creates the plants of a file, or of standard input for `-`. Rejects with an OperatorError that
+ * names the first invalid line.
+ */
 export async function loadSeeds(file: string, store: Pick<PlantStore, "create">): Promise<void> {
   using source = openSource(file, new AbortController().signal);
   for await (const records of formats[formatOfFile(file)].records(source.chunks, recordBytesMax, ",")) {

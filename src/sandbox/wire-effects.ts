@@ -4,7 +4,9 @@ import { contentLength, findHeadEnd, findInterimEnd } from "./message.ts";
 import type { Outcome } from "./outcome.ts";
 import type { ChangedResponse, WireEffect } from "./pipe.ts";
 
-/** The effect of an outcome on the bytes of its response; undefined if they are sent as they are. */
+/**
+ * The effect of an outcome on the bytes of its response; undefined if they are sent as they are.
+ */
 export function wireEffect({ body, bytesPerSecond }: Outcome): WireEffect | undefined {
   if (body === undefined && bytesPerSecond === undefined) return undefined;
   return { change: body && ((response) => changeBody(response, body)), bytesPerSecond };

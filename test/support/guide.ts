@@ -28,7 +28,10 @@ export class Guide {
     return new Guide(await Bun.file(new URL(`../../${path}`, import.meta.url)).text());
   }
 
-  /** The only code block in a language that contains a text, with replacements. Throws if there is not exactly one. */
+  /**
+   * The only code block in a language that contains a text, with replacements. Throws if there is
+   * not exactly one.
+   */
   block(language: string, contains: string, replacements: Replacements = []): string {
     const blocks = this.#blocks.filter(
       (block) => block.language === language && block.text.includes(contains),
@@ -70,8 +73,8 @@ export function toolFolder(name: string): string {
 }
 
 /**
- * Runs commands that install a tool in a folder, unless the same commands have succeeded there. Returns whether the tool is
- * installed.
+ * Runs commands that install a tool in a folder, unless the same commands have succeeded there.
+ * Returns whether the tool is installed.
  */
 export async function installOnce(
   script: string,
@@ -93,7 +96,10 @@ export interface ScriptResult {
   readonly output: string;
 }
 
-/** Runs commands in a shell to their end. npx installs without a question, from npm's cache where it can. */
+/**
+ * Runs commands in a shell to their end. npx installs without a question, from npm's cache where it
+ * can.
+ */
 export async function runScript(
   script: string,
   cwd: string,
@@ -105,7 +111,10 @@ export async function runScript(
   return { exitCode, stdout, output: stdout + stderr };
 }
 
-/** Runs commands in a shell, and returns their standard output. Throws with the whole output if they fail. */
+/**
+ * Runs commands in a shell, and returns their standard output. Throws with the whole output if they
+ * fail.
+ */
 export async function runScriptOrThrow(...args: Parameters<typeof runScript>): Promise<string> {
   const { exitCode, stdout, output } = await runScript(...args);
   if (exitCode !== 0) throw new Error(`${args[0]}\nfailed with ${exitCode}:\n${output}`);
@@ -183,7 +192,10 @@ export class ShellSession implements AsyncDisposable {
     this.#stderr = new Output(this.#child.stderr);
   }
 
-  /** Runs a script, and returns what it printed on standard output. Rejects with what it printed if one of its commands fails. */
+  /**
+   * Runs a script, and returns what it printed on standard output. Rejects with what it printed if
+   * one of its commands fails.
+   */
   async run(script: string): Promise<string> {
     const mark = `end of script ${crypto.randomUUID()}\n`;
     const from = this.#printed;

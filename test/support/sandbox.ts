@@ -105,7 +105,10 @@ export class RunningSandbox implements Target {
     return this.#program.stderr.until(find);
   }
 
-  /** Sends a request to control; a body is sent as JSON. Rejects if the response is not as the document of control has it. */
+  /**
+   * Sends a request to control; a body is sent as JSON. Rejects if the response is not as the
+   * document of control has it.
+   */
   async control(
     method: string,
     path = "",
@@ -201,7 +204,10 @@ function findOperation(method: string, path: string): DescribedOperation | undef
   return match?.[1][method.toLowerCase()];
 }
 
-/** In what a response differs from what is described. That to a request which is not described must be an error. */
+/**
+ * In what a response differs from what is described. That to a request which is not described must
+ * be an error.
+ */
 function controlDifferences(
   method: string,
   path: string,

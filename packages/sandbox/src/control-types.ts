@@ -1,6 +1,9 @@
 // The types of what the control interface accepts and returns.
 
-/** An int64. A number must be a safe integer: use a bigint for larger ids, such as `9007199254740993n`. */
+/**
+ * An int64. A number must be a safe integer: use a bigint for larger ids, such as
+ * `9007199254740993n`.
+ */
 export type AnyId = bigint | number;
 
 /** A plant that a sandbox starts with, and has again after a reset. */
@@ -37,7 +40,10 @@ export type ErrorCode =
   | 50000
   | 50300;
 
-/** The requests that a rule applies to: those that fulfil every condition. Without any it applies to all. */
+/**
+ * The requests that a rule applies to: those that fulfil every condition. Without any it applies to
+ * all.
+ */
 export interface Match {
   readonly method?: string;
   /** Names are compared without regard to case, values exactly. */
@@ -48,7 +54,10 @@ export interface Match {
   readonly name?: string;
   /** The tag of the plant in the body. */
   readonly tag?: string;
-  /** The share of the other conditions' requests, from 0 to 1, drawn from a sequence that repeats after a reset. */
+  /**
+   * The share of the other conditions' requests, from 0 to 1, drawn from a sequence that repeats
+   * after a reset.
+   */
   readonly share?: number;
 }
 
@@ -82,13 +91,19 @@ export interface Outcome {
   readonly drop?: "beforeCommit" | "afterCommit";
   /** With `drop`: the connection is reset (TCP RST) and not closed. */
   readonly reset?: boolean;
-  /** The body is cut, its Content-Length is not its length, its second chunk has no size, or the response is not HTTP. */
+  /**
+   * The body is cut, its Content-Length is not its length, its second chunk has no size, or the
+   * response is not HTTP.
+   */
   readonly body?: "truncated" | "wrongLength" | "brokenChunk" | "garbage";
   /** The rate at which the response is sent. */
   readonly bytesPerSecond?: number;
 }
 
-/** Which requests, and what happens to them. Of several rules that match, the one that was added first applies. */
+/**
+ * Which requests, and what happens to them. Of several rules that match, the one that was added
+ * first applies.
+ */
 export interface Rule {
   readonly match?: Match;
   /** The number of matching requests that are passed over first. Default: 0. */
@@ -101,7 +116,9 @@ export interface Rule {
 /** A rule as the sandbox has it. */
 export interface StoredRule extends Rule {
   readonly id: string;
-  /** The number of requests that it was applied to. One that was applied `times` times has ended. */
+  /**
+   * The number of requests that it was applied to. One that was applied `times` times has ended.
+   */
   readonly applied: number;
   readonly match?: Match & { readonly id?: bigint };
 }
@@ -123,7 +140,10 @@ export interface RecordedMessage {
   readonly bodyBase64?: string;
   /** The length of the whole message in bytes. */
   readonly bytes: number;
-  /** Present if the log has only the start of the message: it is longer than what is recorded of one. */
+  /**
+   * Present if the log has only the start of the message: it is longer than what is recorded of
+   * one.
+   */
   readonly isTruncated?: true;
 }
 
@@ -159,7 +179,9 @@ export interface RecordedRequest {
 export interface RequestsOptions {
   /** Only requests with higher numbers. Default: 0, all that the log holds. */
   readonly after?: number;
-  /** Waits so many seconds, a whole number up to 30, for a request if there is none yet. Default: 0. */
+  /**
+   * Waits so many seconds, a whole number up to 30, for a request if there is none yet. Default: 0.
+   */
   readonly waitSeconds?: number;
 }
 

@@ -20,7 +20,10 @@ export class SandboxStartError extends SandboxError {
   }
 }
 
-/** The control interface rejected a call: a rule that is not one, a snapshot that does not exist. `message` is its reason. */
+/**
+ * The control interface rejected a call: a rule that is not one, a snapshot that does not exist.
+ * `message` is its reason.
+ */
 export class SandboxControlError extends SandboxError {
   override readonly name = "SandboxControlError";
   /** The HTTP status of the response. */

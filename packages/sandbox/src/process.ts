@@ -12,7 +12,10 @@ const outputCodeUnitsMax = 65_536;
 const endMsMax = 5_000;
 
 export class SandboxProcess {
-  /** Resolves when the process has ended and its output has been read; also when it could not be started. */
+  /**
+   * Resolves when the process has ended and its output has been read; also when it could not be
+   * started.
+   */
   readonly ended: Promise<void>;
   #child: ChildProcess;
   #output = "";
@@ -46,7 +49,10 @@ export class SandboxProcess {
     this.#readLines(log);
   }
 
-  /** How the process ended: its exit code, its signal, or why it could not be started. Undefined while it runs. */
+  /**
+   * How the process ended: its exit code, its signal, or why it could not be started. Undefined
+   * while it runs.
+   */
   get end(): string | undefined {
     return this.#end;
   }
@@ -88,7 +94,10 @@ export class SandboxProcess {
   }
 }
 
-/** Without the settings of another server: a sandbox has the options that it is started with, and no others. */
+/**
+ * Without the settings of another server: a sandbox has the options that it is started with, and no
+ * others.
+ */
 function environment(): NodeJS.ProcessEnv {
   const isSetting = (name: string) => name.startsWith("PLANTSTORE_");
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !isSetting(name)));

@@ -44,7 +44,10 @@ export interface SandboxClock {
   reset(): Promise<Clock>;
 }
 
-/** All calls reject with a SandboxControlError if the sandbox rejects them, and with a SandboxEndedError after its end. */
+/**
+ * All calls reject with a SandboxControlError if the sandbox rejects them, and with a
+ * SandboxEndedError after its end.
+ */
 export class Sandbox implements AsyncDisposable {
   /** The base URL of the service, such as "http://127.0.0.1:43817". */
   readonly url: string;
@@ -80,8 +83,9 @@ export class Sandbox implements AsyncDisposable {
   }
 
   /**
-   * Returns to the start: the plants are the seeds, no rule is in effect, the log of requests is empty, the clock is real, and
-   * only the fixed token is accepted. Snapshots stay. Every create is before or after it.
+   * Returns to the start: the plants are the seeds, no rule is in effect, the log of requests is
+   * empty, the clock is real, and only the fixed token is accepted. Snapshots stay. Every create is
+   * before or after it.
    */
   async reset(): Promise<void> {
     await this.#control.call("POST", "/reset");
@@ -105,7 +109,10 @@ export class Sandbox implements AsyncDisposable {
     return plants;
   }
 
-  /** A plant by its id; undefined if there is none. Throws a TypeError for a number that is not a safe integer. */
+  /**
+   * A plant by its id; undefined if there is none. Throws a TypeError for a number that is not a
+   * safe integer.
+   */
   async plant(id: AnyId): Promise<StoredPlant | undefined> {
     try {
       const plant = await this.#control.call("GET", `/plants/${exactId(id)}`);
@@ -164,7 +171,10 @@ export class Sandbox implements AsyncDisposable {
     return rules.map(withExactId);
   }
 
-  /** Replaces all rules, and restarts the sequence from which shares and delays are drawn with a seed. */
+  /**
+   * Replaces all rules, and restarts the sequence from which shares and delays are drawn with a
+   * seed.
+   */
   async setRules(rules: readonly Rule[], { seed }: { readonly seed?: number } = {}): Promise<void> {
     await this.#control.call("PUT", "/rules", { seed, rules: rules.map(withExactId) });
   }

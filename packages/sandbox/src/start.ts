@@ -15,7 +15,10 @@ import { SandboxProcess } from "./process.ts";
 import { type Addresses, lastLine, Sandbox } from "./sandbox.ts";
 
 export interface SandboxOptions {
-  /** The plants at the start and after each reset: an array, or the path of an NDJSON or CSV file. Default: none. */
+  /**
+   * The plants at the start and after each reset: an array, or the path of an NDJSON or CSV file.
+   * Default: none.
+   */
   readonly seed?: readonly SeedPlant[] | string;
   /** The port of the service. Default: 0, a free one. */
   readonly port?: number;
@@ -25,9 +28,15 @@ export interface SandboxOptions {
   readonly token?: string;
   /** Further flags of `plantstore sandbox`, such as `["--body-bytes-max", "1000"]`. */
   readonly flags?: readonly string[];
-  /** The path of the command. Default: `plantstore` of this package. Set it to use the single-file executable. */
+  /**
+   * The path of the command. Default: `plantstore` of this package. Set it to use the single-file
+   * executable.
+   */
   readonly executable?: string;
-  /** Called with each line that the sandbox writes to its standard error: its log. Default: the lines are dropped. */
+  /**
+   * Called with each line that the sandbox writes to its standard error: its log. Default: the
+   * lines are dropped.
+   */
   readonly log?: (line: string) => void;
   /** How long the start may take, in milliseconds. Default: 30,000. */
   readonly startTimeoutMs?: number;
@@ -36,8 +45,8 @@ export interface SandboxOptions {
 const pollMs = 5;
 
 /**
- * Starts a sandbox in a process of its own, and resolves when it is ready. It ends with `close()`, and when the caller's process
- * ends, however that ends. Any number of them run side by side.
+ * Starts a sandbox in a process of its own, and resolves when it is ready. It ends with `close()`,
+ * and when the caller's process ends, however that ends. Any number of them run side by side.
  *
  * @throws SandboxStartError if it does not start.
  * @throws TypeError for a seed whose id is not exact, and for an option that there is not.
@@ -45,7 +54,8 @@ const pollMs = 5;
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   assertKnown(options);
   const { executable = ownExecutable(), startTimeoutMs = 30_000 } = options;
-  // The sandbox removes it when it ends, so that nothing is left if this process is killed meanwhile.
+  // The sandbox removes it when it ends, so that nothing is left if this process is killed
+  // meanwhile.
   const readyFile = join(tmpdir(), `plantstore-sandbox-${randomUUID()}.json`);
   const sandbox = spawn(executable, readyFile, options);
   try {
@@ -98,7 +108,10 @@ function spawn(executable: string, readyFile: string, options: SandboxOptions): 
   }
 }
 
-/** A descriptor of a file with the plants as NDJSON, which is gone when all have closed it, however they end. */
+/**
+ * A descriptor of a file with the plants as NDJSON, which is gone when all have closed it, however
+ * they end.
+ */
 function openSeeds(plants: readonly SeedPlant[]): number {
   const text = plants.map((plant) => `${newPlantJson(plant)}\n`).join("");
   const descriptor = openUnnamedFile();
@@ -108,7 +121,10 @@ function openSeeds(plants: readonly SeedPlant[]): number {
   return descriptor;
 }
 
-/** The flag of Linux, without O_DIRECTORY, which differs between architectures; Node does not name it. */
+/**
+ * The flag of Linux, without O_DIRECTORY, which differs between architectures; Node does not name
+ * it.
+ */
 const O_TMPFILE = 0o20000000;
 
 function openUnnamedFile(): number {
@@ -173,7 +189,10 @@ function lateMessage(timeoutMs: number, output: string): string {
   return `The sandbox was not ready within ${timeoutMs} ms. ${lastLine(output)}`.trimEnd();
 }
 
-/** The command of the package that this file is in: it is three folders below, as source and as built. */
+/**
+ * The command of the package that this file is in: it is three folders below, as source and as
+ * built.
+ */
 function ownExecutable(): string {
   return fileURLToPath(new URL("../../../bin/plantstore", import.meta.url));
 }

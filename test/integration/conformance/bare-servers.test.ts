@@ -1,4 +1,5 @@
-// Servers that follow only the contract, or do so in their own way: the verdicts of a run are those of the next one.
+// Servers that follow only the contract, or do so in their own way: the verdicts of a run are those
+// of the next one.
 
 import { expect, test } from "bun:test";
 import { createServer } from "node:net";
@@ -127,7 +128,10 @@ interface BareBody {
   readonly name?: unknown;
 }
 
-/** The outcomes of one rule in two runs on a service that answers every error with 400, and a code and message as given. */
+/**
+ * The outcomes of one rule in two runs on a service that answers every error with 400, and a code
+ * and message as given.
+ */
 async function outcomesOf(
   rule: string,
   check: (body: BareBody, taken: Set<unknown>) => [number, string] | undefined,

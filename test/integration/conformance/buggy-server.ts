@@ -1,5 +1,5 @@
-// A server with a known bug: a proxy in front of a real one that alters what it receives, what it returns, or how it
-// handles connections. Without a bug every rule holds through it.
+// A server with a known bug: a proxy in front of a real one that alters what it receives, what it
+// returns, or how it handles connections. Without a bug every rule holds through it.
 
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { ResponseParser } from "../../../src/conformance/response-parser.ts";
@@ -49,7 +49,10 @@ export interface Bug {
   ) => void;
   /** Called if the client closes the connection before it gets the response. */
   readonly lost?: (request: Message, state: BugState) => void;
-  /** Answers what has not arrived completely: after the first packet, or when the client sends no more. */
+  /**
+   * Answers what has not arrived completely: after the first packet, or when the client sends no
+   * more.
+   */
   readonly incomplete?: "firstPacket" | "end";
   /** Closes every connection after so many responses, and does not say so. */
   readonly closesSilentlyAfter?: number;
@@ -207,7 +210,9 @@ function endsSoon(socket: Socket): Promise<boolean> {
   });
 }
 
-/** The bytes of the next final response; undefined if the server closes the connection before it. */
+/**
+ * The bytes of the next final response; undefined if the server closes the connection before it.
+ */
 function readResponse(
   upstream: Socket,
   method: string,

@@ -1,4 +1,5 @@
-// The rules find bugs: a server with a known bug breaks the rules that the bug contradicts, and every rule finds one.
+// The rules find bugs: a server with a known bug breaks the rules that the bug contradicts, and
+// every rule finds one.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { rules } from "../../../src/conformance/rules.ts";

@@ -1,4 +1,5 @@
-// plantstore conformance: exit codes, the three reports, https and base paths, and the token, which no report contains.
+// plantstore conformance: exit codes, the three reports, https and base paths, and the token, which
+// no report contains.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";

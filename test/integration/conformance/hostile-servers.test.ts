@@ -1,4 +1,5 @@
-// Servers that do not speak HTTP, or not as a service should: the run ends with a report, and every rule fails or is skipped.
+// Servers that do not speak HTTP, or not as a service should: the run ends with a report, and every
+// rule fails or is skipped.
 
 import { expect, test } from "bun:test";
 import type { Socket } from "bun";
@@ -95,7 +96,8 @@ test.each(servers)(
     expect(conforms(report)).toBe(false);
     expect(countOutcomes(report.results).fails).toBeGreaterThan(0);
     expect(reportText(report)).toMatch(message);
-    // Rules that only reject are satisfied by a server that rejects everything, or closes the connection.
+    // Rules that only reject are satisfied by a server that rejects everything, or closes the
+    // connection.
     expect(countOutcomes(report.results).holds).toBeLessThan(25);
   },
   60_000,

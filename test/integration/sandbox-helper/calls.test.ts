@@ -126,7 +126,8 @@ describe("requests", () => {
 
 describe("forced outcomes", () => {
   test("every error of the service can be named, and no other", () => {
-    // Types: the first assignment fails to compile if the union lacks a code, the second if it has one too many.
+    // Types: the first assignment fails to compile if the union lacks a code, the second if it has
+    // one too many.
     type Registered = (typeof errorRegistry)[keyof typeof errorRegistry]["error"];
     const registered: readonly Registered[] = Object.values(errorRegistry).map(({ error }) => error);
     const named: readonly ErrorCode[] = registered;

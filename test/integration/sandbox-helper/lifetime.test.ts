@@ -1,4 +1,5 @@
-// The start and the end of a sandbox: errors of the start, instances side by side, and what is left, also after kill -9.
+// The start and the end of a sandbox: errors of the start, instances side by side, and what is
+// left, also after kill -9.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";

@@ -117,7 +117,8 @@ describe("reset", () => {
     const recorded = await recordedIds();
     expect(before.filter(({ id }) => recorded.has(id))).toEqual([]);
     expect(after.filter(({ id }) => !recorded.has(id))).toEqual([]);
-    // Those that crossed it are stored and in the log, or are neither; without a response they are neither.
+    // Those that crossed it are stored and in the log, or are neither; without a response they are
+    // neither.
     const crossed = creates.filter((each) => !before.includes(each) && !after.includes(each));
     for (const { id, status } of crossed) {
       expect(recorded.has(id)).toBe(stored.has(id));

@@ -1,4 +1,5 @@
-// Forced errors are those of the real fault: status, header fields and body, for every code of the registry.
+// Forced errors are those of the real fault: status, header fields and body, for every code of the
+// registry.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type ErrorCode, errorRegistry } from "../../../src/core/contract/errors.ts";
@@ -64,7 +65,9 @@ async function send(target: Target, sent: Sent): Promise<RawAnswer & { readonly 
   return { ...answer, closes };
 }
 
-/** The status, the code and the header fields; the message of a forced error is that of its example. */
+/**
+ * The status, the code and the header fields; the message of a forced error is that of its example.
+ */
 function comparable({ headers, body, ...rest }: RawAnswer & { readonly closes: boolean }) {
   const varying = ["date", "content-length", "ratelimit", "ratelimit-policy", "preference-applied"];
   return {
@@ -160,7 +163,10 @@ test("50300 equals that of a full queue", async () => {
   }
 });
 
-/** Parts of a handler with a caller whom every token belongs to, and with a store that does not work. */
+/**
+ * Parts of a handler with a caller whom every token belongs to, and with a store that does not
+ * work.
+ */
 function brokenDependencies(events: unknown[]): HandlerDependencies {
   return {
     authenticator: { authenticate: () => ({ key: "caller", name: "caller", creator: null }) },

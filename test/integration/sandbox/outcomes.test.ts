@@ -27,7 +27,10 @@ async function isStored(id: bigint): Promise<boolean> {
   return (await sandbox.control("GET", `/plants/${id}`)).status === 200;
 }
 
-/** Everything that comes back to one create on a connection of its own, until it is closed or the response is complete. */
+/**
+ * Everything that comes back to one create on a connection of its own, until it is closed or the
+ * response is complete.
+ */
 async function createRaw(id: bigint, more = ""): Promise<{ received: string; isClosed: boolean }> {
   const connection = await RawConnection.open(sandbox.url);
   const body = plantJson(id, "Monstera", "tropical");

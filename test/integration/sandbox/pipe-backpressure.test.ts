@@ -1,4 +1,5 @@
-// The pipe in front of a server that does what the test says: back pressure, and connections that end early.
+// The pipe in front of a server that does what the test says: back pressure, and connections that
+// end early.
 
 import { expect, test } from "bun:test";
 import { Pipe, type WireEffect } from "../../../src/sandbox/pipe.ts";
@@ -17,7 +18,10 @@ interface Behaviour {
   readonly close?: () => void;
 }
 
-/** A pipe in front of a server, both closed with the scope. Each chunk that the server gets begins an exchange. */
+/**
+ * A pipe in front of a server, both closed with the scope. Each chunk that the server gets begins
+ * an exchange.
+ */
 async function start(behaviour: Behaviour, effect?: WireEffect) {
   const log = new RequestLog();
   const begin = ({ remotePort }: Upstream, chunk: Buffer) => {

@@ -1,4 +1,5 @@
-// The pipe of a sandbox: clients receive what they would receive without it, and every byte is in the log.
+// The pipe of a sandbox: clients receive what they would receive without it, and every byte is in
+// the log.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { plantJson, type Target } from "../../support/http.ts";
@@ -105,7 +106,10 @@ async function startProxied(
   return { proxied: { url: proxy.url, token: behind.token }, proxy, behind };
 }
 
-/** All bytes of the log by their connections, whose numbers are in the order in which the proxy opened them. */
+/**
+ * All bytes of the log by their connections, whose numbers are in the order in which the proxy
+ * opened them.
+ */
 async function loggedConnections(behind: RunningSandbox, count: number) {
   const connections = new Map<number, { sent: Buffer; received: Buffer }>();
   for (const { number, connection } of await loggedRequests(behind, count)) {

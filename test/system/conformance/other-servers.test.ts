@@ -1,5 +1,5 @@
-// What mock servers and a small service miss of the contract: docs/conformance.md has it as a table, which is measured here.
-// Skipped where npm cannot install them.
+// What mock servers and a small service miss of the contract: docs/conformance.md has it as a
+// table, which is measured here. Skipped where npm cannot install them.
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { copyFileSync, writeFileSync } from "node:fs";
@@ -32,7 +32,8 @@ interface OtherServer {
 const servers: readonly OtherServer[] = [
   {
     name: "Prism 5.16.0",
-    // It never responds to a body that is not JSON, and stores nothing: other responses take milliseconds.
+    // It never responds to a body that is not JSON, and stores nothing: other responses take
+    // milliseconds.
     timeoutMs: 1_500,
     command: (port) => [
       "node_modules/@stoplight/prism-cli/dist/index.js",

@@ -1,4 +1,5 @@
-// The types of plantstore/sandbox against the OpenAPI document of control: the same members, with the same values.
+// The types of plantstore/sandbox against the OpenAPI document of control: the same members, with
+// the same values.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";

@@ -1,4 +1,5 @@
-// The contract testers of docs/guides/test-your-api-tool.md against a sandbox, by the commands of the guide.
+// The contract testers of docs/guides/test-your-api-tool.md against a sandbox, by the commands of
+// the guide.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { existsSync, mkdirSync } from "node:fs";

@@ -1,5 +1,5 @@
-// The gateways of docs/guides/test-your-api-tool.md in front of a sandbox: the conformance suite through each, and what each
-// changes, as the guide says.
+// The gateways of docs/guides/test-your-api-tool.md in front of a sandbox: the conformance suite
+// through each, and what each changes, as the guide says.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdirSync } from "node:fs";
@@ -32,7 +32,10 @@ beforeAll(async () => {
 });
 afterAll(() => resources.disposeAsync());
 
-/** Runs the conformance suite on an address. Returns the number that passed, and the names of those that failed. */
+/**
+ * Runs the conformance suite on an address. Returns the number that passed, and the names of those
+ * that failed.
+ */
 async function runSuite(url: string) {
   const child = Bun.spawn(
     [
@@ -167,7 +170,8 @@ describeUnless(await npxMissing(prism), "Prism as a proxy", () => {
     const tests = changedByPrism.map(([row, ...patterns]) => ({ row, patterns }));
     const isExplained = (name: string) =>
       tests.some(({ patterns }) => patterns.some((each) => each.test(name)));
-    // Once more where a connection was lost: Prism closes idle ones after 5 seconds, beside a request that is on its way.
+    // Once more where a connection was lost: Prism closes idle ones after 5 seconds, beside a
+    // request that is on its way.
     const unexplained = failed.filter((name) => !isExplained(name));
     const again = unexplained.length === 0 ? [] : (await runSuite(url)).failed;
     expect(unexplained.filter((name) => again.includes(name))).toEqual([]);
@@ -181,7 +185,8 @@ describeUnless(await npxMissing(prism), "Prism as a proxy", () => {
     const { requests } = json as { requests: readonly RecordedRequest[] };
     const violationsNow = async () =>
       (await proxy.output()).split("\n").filter((line) => line.includes("Violation: response"));
-    // The bare 400 to each chunked body, to which Prism has added a Content-Length: the log of the sandbox shows it.
+    // The bare 400 to each chunked body, to which Prism has added a Content-Length: the log of the
+    // sandbox shows it.
     const framedTwice = requests.filter(({ request: { headers } }) =>
       ["transfer-encoding", "content-length"].every((name) =>
         headers.some(([field]) => field.toLowerCase() === name),

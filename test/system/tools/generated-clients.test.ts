@@ -1,6 +1,7 @@
-// The clients that docs/client.md tells to generate: its commands are run on a running server's description, and each client
-// is compiled, creates a plant with an id past 2^53, and reads a conflict and a rejected token. Skipped where a toolchain is missing or its
-// registry cannot be reached. Further JavaScript ones are in test/integration/client.
+// The clients that docs/client.md tells to generate: its commands are run on a running server's
+// description, and each client is compiled, creates a plant with an id past 2^53, and reads a
+// conflict and a rejected token. Skipped where a toolchain is missing or its registry cannot be
+// reached. Further JavaScript ones are in test/integration/client.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -62,7 +63,10 @@ async function missing(
 
 const exactId = 9007199254740993n;
 
-/** Runs a client's program, which takes the address, a token and the name of a plant, and prints what came of it. */
+/**
+ * Runs a client's program, which takes the address, a token and the name of a plant, and prints
+ * what came of it.
+ */
 async function expectOutcomes(program: string, cwd: string, id = exactId): Promise<void> {
   const run = (token: string, name: string) =>
     runScriptOrThrow(`${program} ${sandbox.url} ${token} '${name}'`, cwd);

@@ -1,5 +1,5 @@
-// The documentation playgrounds of docs/guides/test-your-api-tool.md in Chromium: the guide's pages on another origin than the
-// sandbox, and what their forms for trying the operation show.
+// The documentation playgrounds of docs/guides/test-your-api-tool.md in Chromium: the guide's pages
+// on another origin than the sandbox, and what their forms for trying the operation show.
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { symlinkSync } from "node:fs";
@@ -94,7 +94,10 @@ describeUnless(await missing(), "from another origin", () => {
     expect(await sandbox.plants()).toEqual(stored);
   });
 
-  /** Sends the request of Scalar, and returns the text of the dialog once it shows a response with a status. */
+  /**
+   * Sends the request of Scalar, and returns the text of the dialog once it shows a response with a
+   * status.
+   */
   async function send(page: Page, status: string): Promise<string> {
     const dialog = page.getByRole("dialog");
     await dialog.getByRole("button", { name: /^Send/ }).first().click();

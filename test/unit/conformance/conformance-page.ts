@@ -3,7 +3,10 @@
 import { type Basis, bases, type Rule, type Source } from "../../../src/conformance/rule.ts";
 import { rules } from "../../../src/conformance/rules.ts";
 
-/** The cells of a rule's row: its id, its sentence, and the sections of the standards that require it. */
+/**
+ * The cells of a rule's row: its id, its sentence, and the sections of the standards that require
+ * it.
+ */
 export function ruleCells({ id, title, basis, sources }: Rule): string[] {
   if (basis !== "standard") return [`\`${id}\``, title];
   return [`\`${id}\``, title, sources.flatMap(rfcLinks).join(", ")];

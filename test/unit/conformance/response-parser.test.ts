@@ -1,4 +1,5 @@
-// The parser of responses: framing by RFC 9112, however the bytes arrive, and a problem for what is not a response.
+// The parser of responses: framing by RFC 9112, however the bytes arrive, and a problem for what is
+// not a response.
 
 import { expect, test } from "bun:test";
 import { headerOf, ResponseParser } from "../../../src/conformance/response-parser.ts";

@@ -1,4 +1,5 @@
-// The bytes of a connection that are not in the log yet: their limits, and taking messages from their front.
+// The bytes of a connection that are not in the log yet: their limits, and taking messages from
+// their front.
 
 import { expect, test } from "bun:test";
 import { KeptBytes, KeptBytesBudget, messageBytesMax } from "../../../src/sandbox/kept-bytes.ts";
