@@ -47,6 +47,14 @@ export const word = {
   hasFailed: 5,
 } as const;
 
+/**
+ * How long the committing thread spins for the next batch after a batch of one plant. A client that
+ * creates one plant after the other sends its next one within this time, and need not wait for the
+ * thread to be scheduled: 1.14 times the creates. With 64 clients it was 0.85 times, so the thread
+ * does not spin after a larger batch.
+ */
+const spinMsMax = 0.06;
+
 const idsAt = 64;
 const creatorsAt = idsAt + plantsMax * BigInt64Array.BYTES_PER_ELEMENT;
 /** The UTF-16 code units of each text of each plant. */
@@ -224,8 +232,15 @@ export class BatchReceiver {
       // The difference in 32 bits, as the word overflows. It is negative if a message was handled before it was announced.
       if (((Atomics.load(words, word.messages) - messagesHandled) | 0) > 0) return "message";
       if (Atomics.load(words, word.isInFlight) === 1) return "batch";
+      if (words[word.plants] === 1) this.#spin(wakeWord);
       Atomics.wait(words, word.wake, wakeWord);
     }
+  }
+
+  /** Waits without giving up the processor, until the thread is woken or the time is over. */
+  #spin(wakeWord: number): void {
+    const endsAt = performance.now() + spinMsMax;
+    while (Atomics.load(this.batch.words, word.wake) === wakeWord && performance.now() < endsAt);
   }
 
   /** Finishes the batch: its result has been written. */
