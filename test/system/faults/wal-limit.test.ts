@@ -1,4 +1,5 @@
-// SQLite's write-ahead log under the largest batches that the default limits allow, with two servers on one file.
+// SQLite's write-ahead log under the largest batches that the default limits allow, with two servers
+// on one file.
 
 import { expect, test } from "bun:test";
 import { statSync } from "node:fs";
@@ -6,7 +7,7 @@ import { plantJson, post } from "../../support/http.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 
 const connections = 48;
-const creates = 1_200;
+const creates = 600;
 
 test("the log is never longer than 256 MB, with two servers on one file", async () => {
   using folder = new TemporaryFolder();
@@ -33,5 +34,4 @@ test("the log is never longer than 256 MB, with two servers on one file", async 
   expect(walBytesMax).toBeLessThan(256e6);
   const { plants } = JSON.parse((await one.command("stats", "--json")).stdout) as { plants: number };
   expect(plants).toBe(creates);
-  process.stdout.write(`the log had at most ${Math.round(walBytesMax / 1e6)} MB\n`);
 }, 180_000);

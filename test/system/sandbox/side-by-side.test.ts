@@ -1,4 +1,4 @@
-// A hundred sandboxes, ten at a time: started, used and ended in every way, and what they leave.
+// Thirty sandboxes, ten at a time: started, used and ended in every way, and what they leave.
 
 import { expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
@@ -65,10 +65,10 @@ function processesIn(folder: string): string[] {
 }
 
 test.skipIf(!existsSync("/proc/self/cwd"))(
-  `a hundred sandboxes leave no file, no process and no port${existsSync("/proc/self/cwd") ? "" : " (skipped: needs /proc)"}`,
+  `thirty sandboxes leave no file, no process and no port${existsSync("/proc/self/cwd") ? "" : " (skipped: needs /proc)"}`,
   async () => {
     using folder = new TemporaryFolder();
-    for (let round = 0; round < 10; round++) {
+    for (let round = 0; round < 3; round++) {
       const started = await Promise.all(
         Array.from({ length: 10 }, (_, index) =>
           starts[index % starts.length]?.(folder, `${round}-${index}.json`),
