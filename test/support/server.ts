@@ -216,9 +216,9 @@ export class RunningServer {
     return token;
   }
 
-  /** Runs a command on this server's store. */
+  /** Runs a command on this server's store, in the process of the test. */
   command(...args: string[]): Promise<CommandResult> {
-    return run([...args, "--database", this.database]);
+    return runCommand([...args, "--database", this.database]);
   }
 
   /** Waits for the server to end. */

@@ -24,7 +24,10 @@ async function withServer(
   work: (server: RunningServer, target: { url: string; token: string }, console: string) => Promise<void>,
 ): Promise<void> {
   using folder = new TemporaryFolder();
-  await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}`, args });
+  await using server = await RunningServer.start({
+    database: `sqlite:${folder.file("plants.db")}`,
+    args,
+  });
   const target = { url: server.url, token: await server.createToken("the shop") };
   await work(server, target, `${await server.adminUrl()}/console/`);
 }

@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { distributeStore } from "../../../src/core/store/open-store.ts";
 import { CitusCluster, describeCitus } from "../../support/citus.ts";
 import { plantJson, post } from "../../support/http.ts";
-import { createStore, RunningServer, run, withStore } from "../../support/server.ts";
+import { createStore, RunningServer, runCommand, withStore } from "../../support/server.ts";
 
 describeCitus("a lost coordinator of Citus", () => {
   test("running servers and new ones create plants; tokens can be changed again when it is back", async () => {
@@ -26,12 +26,12 @@ describeCitus("a lost coordinator of Citus", () => {
     for (let id = 11n; id <= 30n; id++)
       expect((await post({ url: another.url, token }, plantJson(id, "Fern"))).status).toBe(200);
     const revoke = ["token", "revoke", "ci", "--database"];
-    const refused = await run([...revoke, coordinator.address(name, workers, "?retry_timeout=1")]);
+    const refused = await runCommand([...revoke, coordinator.address(name, workers, "?retry_timeout=1")]);
     expect(refused).toMatchObject({ exitCode: 1, stdout: "" });
     expect(refused.stderr).toMatch(/^(?:waiting for [^\n]+\n)?plantstore: [^\n]+\n$/);
 
     await coordinator.run();
-    expect(await run([...revoke, database])).toMatchObject({ exitCode: 0 });
+    expect(await runCommand([...revoke, database])).toMatchObject({ exitCode: 0 });
     expect(await withStore(address, "existing", (store) => store.count({}))).toBe(31);
   });
 });

@@ -7,7 +7,7 @@ import { CitusCluster, type CitusDatabases, describeCitus, sharedCitus } from ".
 import { commandError } from "../../support/commands.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
-import { createStore, RunningServer, run, withStore } from "../../support/server.ts";
+import { createStore, RunningServer, runCommand, withStore } from "../../support/server.ts";
 import { exported, storePlants } from "../../support/stored-plants.ts";
 
 const distribute = (address: string) => ["migrate", "--distribute", "citus", "--database", address];
@@ -39,12 +39,12 @@ describeCitus("plantstore migrate --distribute citus", () => {
     const { name, address } = await cluster.newDatabase();
     await storePlants(address, plants);
     const before = await exported(address);
-    const first = await run(distribute(address));
+    const first = await runCommand(distribute(address));
     expect(first).toMatchObject({ exitCode: 0, stdout: "" });
     expect(first.stderr).toEndWith(
       "Distributed the plants by id over 2 nodes of Citus; every node has the tokens.\n",
     );
-    const second = await run(distribute(address));
+    const second = await runCommand(distribute(address));
     expect(second).toMatchObject({ exitCode: 0, stdout: "" });
     expect(second.stderr).toEndWith("The plants are distributed by id over 2 nodes of Citus.\n");
     expect(await tables(name)).toEqual(distributed);
@@ -74,7 +74,7 @@ describeCitus("plantstore migrate --distribute citus", () => {
 
   test("runs twice at once, on a store that one of the two creates", async () => {
     const { name, address } = await cluster.newDatabase();
-    const results = await Promise.all([run(distribute(address)), run(distribute(address))]);
+    const results = await Promise.all([runCommand(distribute(address)), runCommand(distribute(address))]);
     expect(results.map(({ exitCode, stdout }) => ({ exitCode, stdout }))).toEqual(
       Array(2).fill({ exitCode: 0, stdout: "" }),
     );
@@ -92,7 +92,7 @@ describeCitus("plantstore migrate --distribute citus", () => {
     const load = new Load();
     const creating = load.untilStopped([target], 8);
     await load.acknowledgedMore(100);
-    expect(await run(distribute(address))).toMatchObject({ exitCode: 0 });
+    expect(await runCommand(distribute(address))).toMatchObject({ exitCode: 0 });
     await load.acknowledgedMore(100);
     load.stop();
     await creating;
@@ -270,7 +270,7 @@ describeCitus("plantstore migrate --distribute citus", () => {
     expect(stderr).toContain(String(worker.port));
     expect(await exported(address)).toBe(before);
     await worker.run();
-    expect(await run(distribute(address))).toMatchObject({ exitCode: 0 });
+    expect(await runCommand(distribute(address))).toMatchObject({ exitCode: 0 });
     expect(await exported(address)).toBe(before);
     expect(
       await ownCluster.coordinator.query(name, "SELECT count(*)::int AS count FROM pg_dist_partition"),

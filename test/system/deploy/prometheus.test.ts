@@ -78,7 +78,7 @@ function live(): void {
     async () => {
       using folder = new TemporaryFolder();
       const { certificate, key } = makeCertificate(folder, "site", "/CN=127.0.0.1", "IP:127.0.0.1");
-      await using server = await RunningServer.start({
+      await using server = await RunningServer.startInProcess({
         database: `sqlite:${folder.file("plants.db")}`,
         args: ["--tls-certificate", certificate, "--tls-key", key],
       });

@@ -25,7 +25,7 @@ interface Service extends AsyncDisposable {
 
 /** A server on a database, under load. */
 async function serviceOn(database: string): Promise<Service> {
-  const server = await RunningServer.start({ database });
+  const server = await RunningServer.startInProcess({ database });
   const adminUrl = await server.adminUrl();
   const load = new Load();
   const running = load.untilStopped([{ url: server.url, token: await server.createToken() }], connections);
@@ -180,7 +180,7 @@ describe.concurrent("the database does not respond", () => {
 
   test("a plant whose commit did not reach the synchronous standby is not acknowledged, also not to a replay", async () => {
     await using database = await PostgresServer.start();
-    await using server = await RunningServer.start({
+    await using server = await RunningServer.startInProcess({
       database: database.address("postgres", [], "?statement_timeout=1&retry_timeout=1"),
     });
     const target = { url: server.url, token: await server.createToken() };
@@ -264,7 +264,7 @@ describe("errors of single sessions and rows", () => {
 
   test("a row that the database rejects fails alone, within one time-out for the whole batch", async () => {
     const { name, address } = await postgres.newDatabase();
-    await using server = await RunningServer.start({ database: `${address}?retry_timeout=1` });
+    await using server = await RunningServer.startInProcess({ database: `${address}?retry_timeout=1` });
     const target = { url: server.url, token: await server.createToken() };
     expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
     await postgres.query(name, "ALTER TABLE plants ADD CONSTRAINT unlucky CHECK (id <> 13)");

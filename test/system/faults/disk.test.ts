@@ -7,7 +7,7 @@ import { dirname } from "node:path";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
-import { RunningServer, run, type ServerEnd, TemporaryFolder } from "../../support/server.ts";
+import { RunningServer, runCommand, type ServerEnd, TemporaryFolder } from "../../support/server.ts";
 import { describeIfStrace, injecting, injectingInto, storeThreads } from "./strace.ts";
 
 /** Each starts a server under strace. */
@@ -56,7 +56,7 @@ afterAll(() => killed[Symbol.dispose]());
 
 /** Compares a store with the responses that its clients received. */
 async function audit(path: string, load: Load): Promise<string[]> {
-  const { stdout, stderr, exitCode } = await run(["export", "--database", `sqlite:${path}`]);
+  const { stdout, stderr, exitCode } = await runCommand(["export", "--database", `sqlite:${path}`]);
   expect([exitCode, stderr]).toEqual([0, ""]);
   return load.audit(stdout);
 }
@@ -114,7 +114,7 @@ describeIfStrace("an fsync that fails", () => {
     expect(end.stderr).toContain(when === 1 ? "SQLITE_IOERR_FSYNC" : "fdatasync (EIO)");
     expect(new Set(statuses.values()).difference(new Set([200, 503, undefined]))).toEqual(new Set());
     expect(existsSync(`${path}-disk-failed`)).toBe(true);
-    const { stdout } = await run(["export", "--database", `sqlite:${path}`]);
+    const { stdout } = await runCommand(["export", "--database", `sqlite:${path}`]);
     const acknowledged = [...statuses].filter(([, status]) => status === 200).map(([id]) => id);
     expect(acknowledged.length).toBeGreaterThan(0);
     expect(acknowledged.filter((id) => !stdout.includes(`{"id":${id},`))).toEqual([]);
@@ -239,7 +239,7 @@ describeIfStrace("a read that fails", () => {
     const end = await server.stop();
     expect(end.exitCode).toBe(0);
     expect(end.stderr).not.toContain("internal error");
-    const { stdout } = await run(["export", "--database", `sqlite:${path}`]);
+    const { stdout } = await runCommand(["export", "--database", `sqlite:${path}`]);
     expect(stdout).toContain('"after"');
   });
 });

@@ -6,7 +6,7 @@ import { copyFileSync, readFileSync, renameSync, rmSync, truncateSync, writeFile
 import { newPlantJson } from "../../../src/core/contract/plant.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
-import { RunningServer, run, TemporaryFolder } from "../../support/server.ts";
+import { RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
 import { makeReadOnly, whyNotReadOnly } from "./read-only.ts";
 
 /** Each starts several processes. */
@@ -66,12 +66,12 @@ test("a file of a newer version is refused at the start, and not changed", async
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
   const database = `sqlite:${path}`;
-  expect((await run(["migrate", "--database", database])).exitCode).toBe(0);
+  expect((await runCommand(["migrate", "--database", database])).exitCode).toBe(0);
   const newer = new Database(path);
   newer.run("PRAGMA user_version = 99");
   newer.close();
   const before = readFileSync(path);
-  const refusal = await run(["serve", "--port", "0", "--admin-port", "0", "--database", database]);
+  const refusal = await runCommand(["serve", "--port", "0", "--admin-port", "0", "--database", database]);
   expect([refusal.exitCode, refusal.stderr]).toEqual([1, expect.stringContaining("has schema version 99")]);
   expect(readFileSync(path).equals(before)).toBe(true);
 });
@@ -133,7 +133,7 @@ test("a damaged store: every command that reads it, and the start of a server, e
     ["delete", String(id)],
     ["serve", "--port", "0", "--admin-port", "0"],
   ]) {
-    const { exitCode, stderr } = await run([...command, "--database", `sqlite:${path}`]);
+    const { exitCode, stderr } = await runCommand([...command, "--database", `sqlite:${path}`]);
     expect([command, exitCode]).toEqual([command, 1]);
     expect([command, stderr.trimEnd().split("\n").at(-1)]).toEqual([
       command,
@@ -196,15 +196,15 @@ test.skipIf(notReadOnly !== undefined)(
     using folder = new TemporaryFolder();
     const path = folder.file("plants.db");
     const database = `sqlite:${path}`;
-    expect((await run(["migrate", "--database", database])).exitCode).toBe(0);
+    expect((await runCommand(["migrate", "--database", database])).exitCode).toBe(0);
     const before = readFileSync(path);
     using _ = makeReadOnly(path);
-    const refusal = await run(["serve", "--port", "0", "--admin-port", "0", "--database", database]);
+    const refusal = await runCommand(["serve", "--port", "0", "--admin-port", "0", "--database", database]);
     expect([refusal.exitCode, refusal.stderr]).toEqual([
       1,
       expect.stringContaining("it cannot be written (E"),
     ]);
-    expect((await run(["export", "--database", database])).exitCode).toBe(0);
+    expect((await runCommand(["export", "--database", database])).exitCode).toBe(0);
     expect(readFileSync(path).equals(before)).toBe(true);
   },
 );

@@ -7,7 +7,7 @@ import { engines } from "../../support/engines.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
-import { createStore, RunningServer, run, TemporaryFolder, withStore } from "../../support/server.ts";
+import { createStore, RunningServer, runCommand, TemporaryFolder, withStore } from "../../support/server.ts";
 import { mayMount, mounted } from "./mounts.ts";
 
 /** Each starts several processes. */
@@ -83,7 +83,7 @@ suite(mayMount() ? "a full disk" : "a full disk (skipped: only root may mount on
     const plants = Array.from({ length: 4_000 }, (_, id) => ({ id: BigInt(id), name: "x".repeat(1_000) }));
     const outcomes = await withStore(database, "create", (store) => store.create(toEntries(plants)));
     expect(new Set(outcomes)).toEqual(new Set(["created"]));
-    expect(await run(["backup", `${place}/copy.db`, "--database", database])).toEqual({
+    expect(await runCommand(["backup", `${place}/copy.db`, "--database", database])).toEqual({
       exitCode: 1,
       stdout: "",
       stderr: expect.stringMatching(
@@ -105,7 +105,7 @@ suite(mayMount() ? "a full disk" : "a full disk (skipped: only root may mount on
       writeFileSync(`${place}/plants.ndjson`, lines);
       writeFileSync(`${place}/ballast`, Buffer.alloc(1_300_000));
       await createStore(store.database);
-      const importing = () => run(["import", `${place}/plants.ndjson`, "--database", store.database]);
+      const importing = () => runCommand(["import", `${place}/plants.ndjson`, "--database", store.database]);
       expect(await importing()).toEqual({
         exitCode: 1,
         stdout: "",
@@ -115,7 +115,7 @@ suite(mayMount() ? "a full disk" : "a full disk (skipped: only root may mount on
       });
       rmSync(`${place}/ballast`);
       expect((await importing()).exitCode).toBe(3);
-      expect((await run(["export", "--database", store.database])).stdout).toBe(
+      expect((await runCommand(["export", "--database", store.database])).stdout).toBe(
         `${plantJson(1n, "Monstera")}\n${plantJson(2n, "Ficus")}\n`,
       );
     });

@@ -17,7 +17,7 @@ import { backUpStore } from "../../../src/core/store/open-store.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
-import { createStore, RunningServer, run, TemporaryFolder } from "../../support/server.ts";
+import { createStore, RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
 
 /** Each starts several processes. */
 setDefaultTimeout(120_000);
@@ -135,9 +135,9 @@ test("a store whose file and log belong together again starts after that", async
     ["export"],
     ["backup", folder.file("new.db")],
   ])
-    expect(await run([...command, "--database", database])).toEqual(refused);
+    expect(await runCommand([...command, "--database", database])).toEqual(refused);
   for (const suffix of ["-wal", "-shm"]) renameSync(path + suffix, folder.file(`away${suffix}`));
-  const { stdout, exitCode } = await run(["export", "--database", database]);
+  const { stdout, exitCode } = await runCommand(["export", "--database", database]);
   expect(exitCode).toBe(0);
   expect(stdout.trimEnd().split("\n").length).toBeGreaterThanOrEqual(500);
 });
@@ -148,7 +148,7 @@ test("an empty file beside the log of a store is refused: SQLite would remove th
   const { server } = await prepare(folder);
   await server.stop("SIGKILL");
   truncateSync(path);
-  const { exitCode, stderr } = await run(["migrate", "--database", `sqlite:${path}`]);
+  const { exitCode, stderr } = await runCommand(["migrate", "--database", `sqlite:${path}`]);
   expect([exitCode, stderr]).toEqual([1, expect.stringContaining("whose newest plants are in")]);
   expect(existsSync(`${path}-wal`)).toBe(true);
 });

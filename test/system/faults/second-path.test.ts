@@ -6,7 +6,14 @@ import { spawnSync } from "node:child_process";
 import { copyFileSync, linkSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { plantJson, post } from "../../support/http.ts";
 import { pathOf } from "../../support/programs.ts";
-import { createStore, plantstore, RunningServer, run, runIn, TemporaryFolder } from "../../support/server.ts";
+import {
+  createStore,
+  plantstore,
+  RunningServer,
+  runCommand,
+  runIn,
+  TemporaryFolder,
+} from "../../support/server.ts";
 
 /** Each starts several processes. */
 setDefaultTimeout(120_000);
@@ -122,21 +129,23 @@ test("restore neither reads a store by a second path nor replaces one that has t
   using folder = new TemporaryFolder();
   const [path, other, backup] = [folder.file("plants.db"), folder.file("other.db"), folder.file("backup.db")];
   await createStore(`sqlite:${path}`);
-  expect((await run(["backup", backup, "--database", `sqlite:${path}`])).exitCode).toBe(0);
+  expect((await runCommand(["backup", backup, "--database", `sqlite:${path}`])).exitCode).toBe(0);
   linkSync(path, other);
   for (const args of [
     [other, "--database", `sqlite:${folder.file("new.db")}`],
     [backup, "--database", `sqlite:${other}`, "--force"],
   ])
-    expect(await run(["restore", ...args])).toMatchObject({
+    expect(await runCommand(["restore", ...args])).toMatchObject({
       exitCode: 1,
       stderr: expect.stringContaining(`${other} has 2 hard links`),
     });
   // Tools that keep several generations link the backups that have not changed.
   linkSync(backup, folder.file("older.db"));
   rmSync(other);
-  expect((await run(["backup", backup, "--database", `sqlite:${path}`, "--force"])).exitCode).toBe(0);
-  expect((await run(["restore", folder.file("older.db"), "--database", `sqlite:${other}`])).exitCode).toBe(0);
+  expect((await runCommand(["backup", backup, "--database", `sqlite:${path}`, "--force"])).exitCode).toBe(0);
+  expect(
+    (await runCommand(["restore", folder.file("older.db"), "--database", `sqlite:${other}`])).exitCode,
+  ).toBe(0);
   copyFileSync(path, folder.file("copy.db"));
-  expect((await run(["stats", "--database", `sqlite:${folder.file("copy.db")}`])).exitCode).toBe(0);
+  expect((await runCommand(["stats", "--database", `sqlite:${folder.file("copy.db")}`])).exitCode).toBe(0);
 });

@@ -19,7 +19,7 @@ test("npx runs the package on Node, again and again with the same verdicts", asy
     "./package.json",
   ]);
 
-  await using server = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` });
+  await using server = await RunningServer.startInProcess({ database: `sqlite:${folder.file("plants.db")}` });
   const token = await server.createToken();
   const check = async (...args: string[]) => {
     const child = Bun.spawn(["npx", "--yes", `./${basename(tarball)}`, "--url", server.url, ...args], {

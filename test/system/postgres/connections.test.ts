@@ -13,7 +13,7 @@ import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { freePort, type PostgresDatabases, PostgresServer, sharedPostgres } from "../../support/postgres.ts";
 import { describeIfInstalled, programPath } from "../../support/programs.ts";
-import { RunningServer, run, TemporaryFolder } from "../../support/server.ts";
+import { RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
 
 const unprivilegedUser = 65_534;
 const isRoot = process.getuid?.() === 0;
@@ -43,7 +43,8 @@ describeIfInstalled("openssl", "TLS", () => {
 
   const address = (host: string, query: string) =>
     `postgres://postgres@${host}:${database.port}/postgres?retry_timeout=1&${query}`;
-  const migrate = (host: string, query: string) => run(["migrate", "--database", address(host, query)]);
+  const migrate = (host: string, query: string) =>
+    runCommand(["migrate", "--database", address(host, query)]);
   /** The exit codes of commands at the same time: those that cannot connect retry for a second. */
   const exitCodes = async (attempts: readonly (readonly [host: string, query: string])[]) => {
     const results = await Promise.all(attempts.map(([host, query]) => migrate(host, query)));
@@ -51,7 +52,7 @@ describeIfInstalled("openssl", "TLS", () => {
   };
 
   async function usesTls(query: string): Promise<boolean> {
-    await using _ = await RunningServer.start({ database: address("localhost", query) });
+    await using _ = await RunningServer.startInProcess({ database: address("localhost", query) });
     const rows = await database.query(
       "postgres",
       "SELECT ssl FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE application_name = 'plantstore'",
@@ -98,8 +99,8 @@ describeIfInstalled("openssl", "TLS", () => {
     await using plain = await sharedPostgres();
     const { address } = await plain.newDatabase();
     const plainAddress = (mode: string) => `${address}?retry_timeout=1&sslmode=${mode}`;
-    expect((await run(["migrate", "--database", plainAddress("prefer")])).exitCode).toBe(0);
-    const refused = await run(["migrate", "--database", plainAddress("require")]);
+    expect((await runCommand(["migrate", "--database", plainAddress("prefer")])).exitCode).toBe(0);
+    const refused = await runCommand(["migrate", "--database", plainAddress("require")]);
     expect(refused).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("does not support SSL") });
   });
 });
@@ -125,7 +126,7 @@ test("a statement that times out is cancelled over TCP and over a Unix socket", 
   await expectCancelled(database.address("postgres", [], "?sslmode=disable"), database);
   const socket = `postgres://postgres@${encodeURIComponent(folder.path)}:${database.port}/postgres`;
   await expectCancelled(`${socket}?sslmode=disable`, database);
-  expect((await run(["migrate", "--database", socket])).exitCode).toBe(0);
+  expect((await runCommand(["migrate", "--database", socket])).exitCode).toBe(0);
 });
 
 interface PgBouncer extends AsyncDisposable {
@@ -201,7 +202,7 @@ describeIfInstalled("pgbouncer", "PgBouncer in transaction mode", () => {
 
   test("plants are created over fewer connections than batches in flight", async () => {
     const { name } = await postgres.newDatabase();
-    await using server = await RunningServer.start({ database: bouncer.address(name) });
+    await using server = await RunningServer.startInProcess({ database: bouncer.address(name) });
     const target = { url: server.url, token: await server.createToken() };
     const load = new Load();
     const running = load.untilStopped([target], 32);
@@ -223,13 +224,13 @@ describeIfInstalled("pgbouncer", "PgBouncer in transaction mode", () => {
     await primary.close();
     // Twice, as a name that stayed on a shared connection would be found by the second one.
     for (let attempt = 0; attempt < 2; attempt++) {
-      const refused = await run(["migrate", "--database", `${address}&statements=named`]);
+      const refused = await runCommand(["migrate", "--database", `${address}&statements=named`]);
       expect(refused).toMatchObject({
         exitCode: 1,
         stderr: expect.stringContaining("a pooler that does not track prepared statements"),
       });
     }
-    expect((await run(["migrate", "--database", `${address}&statements=unnamed`])).exitCode).toBe(0);
+    expect((await runCommand(["migrate", "--database", `${address}&statements=unnamed`])).exitCode).toBe(0);
   });
 
   test("a pool that finds its names on shared connections continues without them", async () => {
@@ -260,7 +261,7 @@ describeIfInstalled("pgbouncer", "PgBouncer in transaction mode", () => {
 
   test("while the table is locked, its connections are not used up", async () => {
     const { name, address } = await postgres.newDatabase();
-    await using server = await RunningServer.start({
+    await using server = await RunningServer.startInProcess({
       database: `${bouncer.address(name)}?statement_timeout=1&retry_timeout=1`,
     });
     const target = { url: server.url, token: await server.createToken() };

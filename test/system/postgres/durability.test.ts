@@ -6,7 +6,7 @@ import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { PostgresServer } from "../../support/postgres.ts";
-import { RunningServer, run } from "../../support/server.ts";
+import { RunningServer, runCommand } from "../../support/server.ts";
 
 setDefaultTimeout(90_000);
 
@@ -31,7 +31,7 @@ describe.concurrent("no create is acknowledged without the standby", () => {
     async (weak) => {
       await using database = await PostgresServer.start();
       const address = database.address("postgres", [], "?statement_timeout=1&retry_timeout=1");
-      await using server = await RunningServer.start({ database: address });
+      await using server = await RunningServer.startInProcess({ database: address });
       const target = { url: server.url, token: await server.createToken() };
       const create = async (id: bigint) => (await post(target, plantJson(id, "Monstera"))).status;
       const store = await openStore(address, "existing", () => undefined);
@@ -72,7 +72,7 @@ describe.concurrent("no create is acknowledged without the standby", () => {
         () => create(1_000_001n),
         (status) => status === 200,
       );
-      expect((await run(["check", "--database", address])).exitCode).toBe(0);
+      expect((await runCommand(["check", "--database", address])).exitCode).toBe(0);
       await store.close();
     },
   );
@@ -119,7 +119,7 @@ describe.concurrent("a server is refused at the start, and while it runs", () =>
   ])("whose %s is off", async (name, reason) => {
     await using database = await PostgresServer.start();
     const address = database.address("postgres", [], "?statement_timeout=1&retry_timeout=1");
-    await using server = await RunningServer.start({ database: address });
+    await using server = await RunningServer.startInProcess({ database: address });
     const target = { url: server.url, token: await server.createToken() };
     const ready = async () => (await fetch(`${await server.adminUrl()}/readyz`)).text();
     let id = 0n;
@@ -136,7 +136,7 @@ describe.concurrent("a server is refused at the start, and while it runs", () =>
     expect(await ready()).toContain(reason);
     const line = await server.logged(({ msg }) => msg.startsWith("store unavailable"));
     expect(line.reason).toContain(reason);
-    const started = await run(["serve", "--port", "0", "--admin-port", "off", "--database", address]);
+    const started = await runCommand(["serve", "--port", "0", "--admin-port", "off", "--database", address]);
     expect(started.exitCode).toBe(1);
     expect(started.stderr).toContain(`127.0.0.1:${database.port}: ${reason}`);
 
@@ -151,7 +151,8 @@ describe.concurrent("a server is refused at the start, and while it runs", () =>
 
 test("full_page_writes may be off if the URL says that the storage never tears pages", async () => {
   await using database = await PostgresServer.start({ full_page_writes: "off" });
-  const migrate = (query: string) => run(["migrate", "--database", database.address("postgres", [], query)]);
+  const migrate = (query: string) =>
+    runCommand(["migrate", "--database", database.address("postgres", [], query)]);
   expect((await migrate("?retry_timeout=1")).exitCode).toBe(1);
   expect((await migrate("?full_page_writes=off")).exitCode).toBe(0);
   expect(await migrate("?full_page_writes=perhaps")).toMatchObject({

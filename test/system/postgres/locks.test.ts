@@ -47,7 +47,7 @@ async function threeRoundsTimeOut(load: Load, look: () => Promise<void>): Promis
 describe.concurrent("statements that time out are cancelled, and afterwards plants are created", () => {
   test("while the table is locked", async () => {
     const { name, address } = await database.newDatabase();
-    await using server = await RunningServer.start({
+    await using server = await RunningServer.startInProcess({
       database: `${address}?statement_timeout=1&retry_timeout=2`,
     });
     const target = { url: server.url, token: await server.createToken() };
@@ -69,7 +69,7 @@ describe.concurrent("statements that time out are cancelled, and afterwards plan
 
   test("while no standby responds", async () => {
     await using own = await PostgresServer.start();
-    await using server = await RunningServer.start({
+    await using server = await RunningServer.startInProcess({
       database: own.address("postgres", [], "?statement_timeout=1&retry_timeout=2"),
     });
     const target = { url: server.url, token: await server.createToken() };
@@ -126,7 +126,7 @@ test.each([
 
 test("a plant whose row is locked gets 503, and the others of its batch 200", async () => {
   const { address } = await database.newDatabase();
-  await using server = await RunningServer.start({ database: `${address}?pool_size=1` });
+  await using server = await RunningServer.startInProcess({ database: `${address}?pool_size=1` });
   const target = { url: server.url, token: await server.createToken() };
   const other = await otherTransaction(address, "INSERT INTO plants VALUES (13, 'Ficus', NULL)");
   const ids = Array.from({ length: 50 }, (_, index) => BigInt(index));

@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { logLines, Output } from "../../support/output.ts";
 import { freePort, sharedPostgres } from "../../support/postgres.ts";
 import { HangingProxy } from "../../support/proxy.ts";
-import { plantstore, run, TemporaryFolder } from "../../support/server.ts";
+import { plantstore, runCommand, TemporaryFolder } from "../../support/server.ts";
 
 const patient = "retry_timeout=3600&connect_timeout=3600";
 
@@ -84,8 +84,10 @@ test("a server that starts logs what it waits for, and stops on a signal", async
 
 test("--quiet prints only the result of the wait", async () => {
   const database = `postgres://127.0.0.1:${await freePort()}/plants?retry_timeout=1`;
-  expect((await run(["export", "--database", database])).stderr).toMatch(
+  expect((await runCommand(["export", "--database", database])).stderr).toMatch(
     /^waiting for [^\n]+\nplantstore: [^\n]+\n$/,
   );
-  expect((await run(["export", "--quiet", "--database", database])).stderr).toMatch(/^plantstore: [^\n]+\n$/);
+  expect((await runCommand(["export", "--quiet", "--database", database])).stderr).toMatch(
+    /^plantstore: [^\n]+\n$/,
+  );
 });

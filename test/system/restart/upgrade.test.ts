@@ -12,7 +12,7 @@ import { newestVersion as newestSqlite } from "../../../src/core/store/sqlite/mi
 import { listedTokens } from "../../support/commands.ts";
 import { engines } from "../../support/engines.ts";
 import { plantJson, post } from "../../support/http.ts";
-import { RunningServer, run } from "../../support/server.ts";
+import { RunningServer, runCommand } from "../../support/server.ts";
 import tokens from "./stores/tokens.json";
 
 /** A store of each schema version, which `npm run update:stores` wrote when the version was the newest. */
@@ -91,7 +91,7 @@ for (const engine of engines.filter(({ name }) => Object.hasOwn(load, name))) {
         await using place = await old(version);
         const { database } = place;
         const migrated = await Promise.all(
-          Array.from({ length: 4 }, () => run(["migrate", "--database", database])),
+          Array.from({ length: 4 }, () => runCommand(["migrate", "--database", database])),
         );
         expect(migrated.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0]);
         const { ci, old: revoked } = tokens[`${engine.name}-${version}` as keyof typeof tokens];
@@ -103,10 +103,10 @@ for (const engine of engines.filter(({ name }) => Object.hasOwn(load, name))) {
           // Rotated, which version 1 did not know.
           ...(version === 1 ? [] : [{ name: "worker" }, { name: "worker", state: "active", expires: null }]),
         ]);
-        const exported = await run(["export", "--database", database]);
+        const exported = await runCommand(["export", "--database", database]);
         expect(exported.stdout).toBe(storedPlants);
 
-        const server = await RunningServer.start({ database, args: ["--migrate", "off"] });
+        const server = await RunningServer.startInProcess({ database, args: ["--migrate", "off"] });
         const { url } = server;
         const same = plantJson(9007199254740993n, "Monstera deliciosa", "tropical");
         expect((await post({ url, token: ci.token }, same)).status).toBe(200);
@@ -127,9 +127,9 @@ for (const engine of engines.filter(({ name }) => Object.hasOwn(load, name))) {
       await using place = await old(3);
       const { database } = place;
       await recordArrivals[engine.name]?.(database);
-      const migrated = await run(["migrate", "--database", database]);
+      const migrated = await runCommand(["migrate", "--database", database]);
       expect(migrated).toMatchObject({ exitCode: 0 });
-      const exported = await run(["export", "--with-creation", "--database", database]);
+      const exported = await runCommand(["export", "--with-creation", "--database", database]);
       const creations = exported.stdout
         .trimEnd()
         .split("\n")
@@ -141,17 +141,24 @@ for (const engine of engines.filter(({ name }) => Object.hasOwn(load, name))) {
         { createdAt: null, token: null },
       ]);
       // Its triggers are gone, and the index that finds texts is as it was.
-      const server = await RunningServer.start({ database });
+      const server = await RunningServer.startInProcess({ database });
       const target = { url: server.url, token: tokens[`${engine.name}-3` as keyof typeof tokens].ci.token };
       expect((await post(target, plantJson(5n, "Rosa"))).status).toBe(200);
       await server.stop();
-      const ofPlant5 = await run(["export", "--with-creation", "--since-id", "4", "--database", database]);
+      const ofPlant5 = await runCommand([
+        "export",
+        "--with-creation",
+        "--since-id",
+        "4",
+        "--database",
+        database,
+      ]);
       expect(ofPlant5.stdout).toMatch(/^{"id":5,"name":"Rosa","createdAt":"[^"]+","token":"ci"}\n/);
     });
 
     test("serve upgrades the store", async () => {
       await using place = await old(2);
-      await using server = await RunningServer.start(place);
+      await using server = await RunningServer.startInProcess(place);
       const { token } = tokens[`${engine.name}-2` as keyof typeof tokens].ci;
       expect((await post({ url: server.url, token }, plantJson(1n, "Ficus"))).status).toBe(200);
     });
@@ -160,7 +167,7 @@ for (const engine of engines.filter(({ name }) => Object.hasOwn(load, name))) {
       await using place = await old(1);
       const serve = ["serve", "--port", "0", "--admin-port", "off", "--migrate", "off"];
       for (const command of [serve, ["token", "list"], ["token", "rotate", "ci"], ["export"]]) {
-        const { exitCode, stdout, stderr } = await run([...command, "--database", place.database]);
+        const { exitCode, stdout, stderr } = await runCommand([...command, "--database", place.database]);
         expect({ command, exitCode, stdout }).toEqual({ command, exitCode: 1, stdout: "" });
         expect(stderr.match(/^plantstore: .+ (has schema version 1, but .+)\n$/)?.[1]).toBe(
           `has schema version 1, but this program needs ${newest}; run "plantstore migrate" first`,

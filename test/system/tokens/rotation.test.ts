@@ -6,7 +6,7 @@ import { engines } from "../../support/engines.ts";
 import { eventually } from "../../support/eventually.ts";
 import { freshId, plantJson, post } from "../../support/http.ts";
 import { Random } from "../../support/random.ts";
-import { type CommandResult, plantstore, RunningServer, run } from "../../support/server.ts";
+import { type CommandResult, plantstore, RunningServer, runCommand } from "../../support/server.ts";
 
 const bareToken = /^pst_[A-Za-z0-9_-]{43}\n$/;
 /** `npm run faults` kills 200 times. */
@@ -29,7 +29,7 @@ async function refused(url: string, token: string): Promise<void> {
 }
 
 const rotate = (database: string, name: string, ...args: string[]) =>
-  run(["token", "rotate", name, ...args, "--database", database]);
+  runCommand(["token", "rotate", name, ...args, "--database", database]);
 
 function printed({ exitCode, stdout, stderr }: CommandResult): string {
   // On a busy machine the wait for a concurrent change may be long enough to be reported.
@@ -51,8 +51,8 @@ for (const engine of engines) {
     beforeAll(async () => {
       const place = stack.use(await engine.createTestStore());
       database = place.database;
-      first = stack.use(await RunningServer.start(place));
-      second = stack.use(await RunningServer.start(place));
+      first = stack.use(await RunningServer.startInProcess(place));
+      second = stack.use(await RunningServer.startInProcess(place));
     });
     afterAll(() => stack.disposeAsync());
 
@@ -60,7 +60,7 @@ for (const engine of engines) {
       (await listedTokens(database)).filter((token) => token.name === name);
 
     test("both tokens are valid on every server during the overlap, and only the new one afterwards", async () => {
-      const old = printed(await run(["token", "create", "--name", "overlap", "--database", database]));
+      const old = printed(await runCommand(["token", "create", "--name", "overlap", "--database", database]));
       for (const { url } of [first, second]) expect(await status(url, old)).toBe(200);
       const newer = printed(await rotate(database, "overlap"));
       for (const { url } of [first, second])

@@ -27,8 +27,8 @@ for (const engine of engines) {
     let second: RunningServer;
     beforeAll(async () => {
       const place = stack.use(await engine.createTestStore());
-      first = stack.use(await RunningServer.start(place));
-      second = stack.use(await RunningServer.start(place));
+      first = stack.use(await RunningServer.startInProcess(place));
+      second = stack.use(await RunningServer.startInProcess(place));
     });
     afterAll(() => stack.disposeAsync());
 
@@ -65,8 +65,8 @@ for (const engine of engines) {
   describe(engine.name, () => {
     test("the last use is stored to the minute when a server stops, the latest of several servers", async () => {
       await using place = await engine.createTestStore();
-      const first = await RunningServer.start(place);
-      const second = await RunningServer.start(place);
+      const first = await RunningServer.startInProcess(place);
+      const second = await RunningServer.startInProcess(place);
       const [used, revoked] = [await first.createToken("used"), await first.createToken("revoked")];
       await first.createToken("unused");
       const begun = Date.now();
@@ -97,7 +97,7 @@ for (const engine of engines) {
 
     test("tokens can be issued and revoked under continuous load", async () => {
       await using place = await engine.createTestStore();
-      await using server = await RunningServer.start(place);
+      await using server = await RunningServer.startInProcess(place);
       const target = { url: server.url, token: await server.createToken() };
       let busy = true;
       const load = Array.from({ length: 64 }, async () => {
