@@ -1,6 +1,7 @@
-// Arrays in PostgreSQL's binary format (array_send in src/backend/utils/adt/arrayfuncs.c): the number of dimensions, whether
-// an element is null, the type of the elements, length and lower bound of the dimension, then each element after its length.
-// In batches of 20 the text format took 12 % more of the client's time, and 4 % more of PostgreSQL's; it also needs quotes.
+// Arrays in PostgreSQL's binary format (array_send in src/backend/utils/adt/arrayfuncs.c): the
+// number of dimensions, whether an element is null, the type, length and lower bound, then each
+// element after its length. In batches of 20 the text format took 12 % more of the client's time,
+// and 4 % more of PostgreSQL's; it also needs quotes.
 
 const oids = { int8: 20, int4: 23, text: 25 } as const;
 

@@ -1,4 +1,4 @@
-// The seam by which a cluster of PostgreSQL nodes extends the engine: the engine knows no cluster, and open-store.ts joins them.
+// The seam by which a cluster extends the engine, which knows no cluster: open-store.ts joins them.
 
 import type { CommitHook, CreateQueue, GroupCommitLimits, Schedule } from "../group-commit.ts";
 import type { PlantStore, StoreEvents } from "../plant-store.ts";
@@ -16,14 +16,14 @@ export interface ClusterSupport {
   /** Distributes a new table with rows of plants as the plants are, if they are distributed. */
   distributeBesidePlants(connection: PoolClient, table: string): Promise<void>;
 
-  /** Makes one of two transactions fail that change tokens on different nodes at the same time. */
+  /** Makes one of two concurrent transactions fail that change tokens on different nodes. */
   serializeTokenChange(connection: PoolClient): Promise<void>;
 
-  /** The SQL that measures the tables on all nodes, as `bytes`; undefined if the database is in no cluster. */
+  /** The SQL that measures the tables on all nodes, as `bytes`; undefined without a cluster. */
   bytesSql(pool: Pool): Promise<string | undefined>;
 
   /**
-   * Opens the queues of all nodes; undefined if the database is in no cluster. Rejects if it cannot be reached. The limit
+   * Opens the queues of all nodes; undefined without a cluster. Rejects if it cannot be reached.
    * `batchesInFlightMax` is the cluster's own.
    */
   openQueue(

@@ -1,6 +1,6 @@
-// Parses connection URLs such as postgres://user:password@one:5432,two:5432/plants?sslmode=verify-full. The parameters have
-// libpq's names (PostgreSQL manual, "Connection URIs"), apart from statement_timeout, retry_timeout, pool_size, statements,
-// full_page_writes and citus, which are this program's own.
+// Parses connection URLs such as postgres://user:password@one:5432,two:5432/plants?sslmode=require.
+// The parameters have libpq's names (PostgreSQL manual, "Connection URIs"); statement_timeout,
+// retry_timeout, pool_size, statements, full_page_writes and citus are this program's own.
 
 import { readFileSync } from "node:fs";
 import { OperatorError } from "../../operator-error.ts";
@@ -15,16 +15,16 @@ export interface PostgresUrl {
   readonly retryMsMax: number;
   /** Whether to connect without TLS to a server that does not support it: sslmode=prefer. */
   readonly allowPlaintextFallback: boolean;
-  /** Whether batches go straight to the nodes of a Citus cluster, and not through its coordinator. */
+  /** Whether batches go straight to the nodes of a Citus cluster. */
   readonly usesCitusNodes: boolean;
   /** Whether the storage never tears pages, so that a server without full_page_writes is safe. */
   readonly acceptsTornPages: boolean;
-  /** Whether the hosts are tried in random order, because several accept writes: load_balance_hosts=random. */
+  /** Whether hosts are tried in random order: load_balance_hosts=random. */
   readonly isLoadBalanced: boolean;
   readonly statements: StatementMode;
 }
 
-/** Whether statements are prepared by name; `auto` does so on connections without a pooler in between. */
+/** Whether statements are prepared by name; `auto` does so on direct connections. */
 type StatementMode = "auto" | "named" | "unnamed";
 
 const parameterDefaults = {
@@ -48,8 +48,8 @@ type Parameters = Record<keyof typeof parameterDefaults, string>;
 const sslModes = ["disable", "prefer", "require", "verify-ca", "verify-full"] as const;
 
 /**
- * Parses a URL without its scheme: `//user@host/database?…`. Throws an OperatorError, which quotes nothing that could be part
- * of a password; not the hosts either, as an @ may be missing.
+ * Parses `//user@host/database?…`. Throws an OperatorError that quotes nothing of it: any part may
+ * belong to a password, as an @ may be missing.
  */
 export function parsePostgresUrl(rest: string): PostgresUrl {
   const [, user = "", password, hosts, database = "", query = ""] =
@@ -107,8 +107,8 @@ function parseParameters(query: string): Parameters {
 }
 
 /**
- * The TLS options of libpq's sslmode: verify-ca and verify-full verify the certificate, and so does require with a root
- * certificate; only verify-full verifies the host name.
+ * The TLS options of libpq's sslmode: verify-ca, verify-full, and require with a root certificate
+ * verify the certificate; only verify-full verifies the host name.
  */
 function parseTls(parameters: Parameters): ClientConfig["ssl"] {
   const { sslrootcert, sslcert, sslkey } = parameters;

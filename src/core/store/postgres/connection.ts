@@ -1,6 +1,6 @@
-// The connections to one host. Every transaction sets the parameters that a batch relies on: time limits that the server
-// enforces, and a commit that waits for the disk and the standby. A statement that the client gives up is cancelled on the
-// server.
+// The connections to one host. Every transaction sets the parameters that a batch relies on: time
+// limits that the server enforces, and a commit that waits for the disk and the standby. A
+// statement that the client gives up is cancelled on the server.
 
 import { isIP, type Socket } from "node:net";
 import {
@@ -26,7 +26,9 @@ export interface TransactionSettings {
 
 /** The connection options of the primary; `query_timeout` is the time limit of a statement. */
 export interface HostConfig extends ClientConfig {
-  /** Undefined if the server cannot set parameters for one transaction; then only the client enforces time limits. */
+  /**
+   * Undefined if the server cannot set them for one transaction: only the client has limits then.
+   */
   readonly settings?: TransactionSettings | undefined;
   /** Whether statements may be prepared by name; by default they are unnamed. */
   readonly namesStatements?: boolean | undefined;
@@ -35,13 +37,13 @@ export interface HostConfig extends ClientConfig {
 }
 
 /**
- * The statement that inserts a batch. `values` is a list of VALUES; `unnest` selects from three arrays. On PostgreSQL unnest
- * takes 0.6 of the processor time, and it is one statement for all sizes, so that it can be prepared. Into a distributed
- * table of Citus it is 30 times slower, as INSERT … SELECT is pulled through the coordinator.
+ * The statement that inserts a batch: a list of VALUES, or a selection from arrays. On PostgreSQL
+ * unnest takes 0.6 of the processor time, and it is one statement for all sizes, so that it can be
+ * prepared. On Citus it is 30 times slower: INSERT … SELECT is pulled through the coordinator.
  */
 export type InsertMethod = "values" | "unnest";
 
-/** Connection options with separate time limits for the server (`statementMs`) and the client (`query_timeout`). */
+/** Connection options with a time limit of the server (`statementMs`) as well. */
 interface ConnectionConfig extends HostConfig {
   readonly statementMs: number;
 }
@@ -66,7 +68,7 @@ interface Statement extends QueryConfig {
 /** The client waits longer than the server by this much, so that the server ends the statement. */
 const clientGraceMs = 1_000;
 
-/** SQLSTATEs of a server without set_config, without one of the parameters, or without parameters for one transaction. */
+/** SQLSTATEs of a server without set_config, or without one of the parameters. */
 const unsupportedStates = /^(?:0A|22|42)/;
 
 /** The longest delay of a timer. */
@@ -78,7 +80,7 @@ const closeMsMax = 1_000;
 /** The interval between cancel requests for a statement, until the server has ended it. */
 const cancelPauseMs = 1_000;
 
-/** How long to wait before the first cancel request: a failed statement ends as soon as the rest of the response is read. */
+/** How long to wait before the first cancel request: a failed statement ends by itself at once. */
 const errorPauseMs = 20;
 
 /** After this long without a response the statement is taken to have ended. */
@@ -88,7 +90,7 @@ const abandonedMsMax = 60_000;
 export const unloggedSql = `(SELECT string_agg(relname, ' and ' ORDER BY relname) FROM pg_class
   WHERE oid IN (to_regclass('plants'), to_regclass('tokens')) AND relpersistence <> 'p')`;
 
-/** The SQL that sets the parameters of a transaction to three expressions, and reads those that a client cannot set. */
+/** The SQL that sets the parameters of a transaction, and reads those that a client cannot set. */
 function settingsSql(statementMs: string, lockMs: string, synchronousCommit: string): string {
   // Without a BEGIN, SET LOCAL would log a warning each time.
   return `SELECT set_config('statement_timeout', ${statementMs}, true), set_config('lock_timeout', ${lockMs}, true),
@@ -96,12 +98,12 @@ function settingsSql(statementMs: string, lockMs: string, synchronousCommit: str
                  current_setting('fsync', true), current_setting('full_page_writes', true), ${unloggedSql}`;
 }
 
-/** The values of these expressions. */
+/** The values of the parameters. */
 function settingsValues(settings: TransactionSettings, { statementMs = 0, lockMs = 0 }: Limits): string[] {
   return [String(statementMs), String(lockMs), settings.synchronousCommit];
 }
 
-/** The same SQL as a statement that is prepared by name. */
+/** The same SQL, prepared by name. */
 const namedSettings = { name: "plantstore_settings", text: settingsSql("$1", "$2", "$3") };
 
 function unnamedSettings(settings: TransactionSettings, limits: Limits): string {
@@ -159,8 +161,9 @@ interface ConnectionInternals {
 const ExtendedQuery = Query as unknown as new (config: object) => QueryInternals;
 
 /**
- * A statement preceded by the one that sets the parameters of its transaction. Both are sent with a single Sync: one round
- * trip, one implicit transaction, and no state left in the connection, so PgBouncer can share it in transaction mode.
+ * A statement after the one that sets the parameters of its transaction. Both are sent with a
+ * single Sync: one round trip, one implicit transaction, and no state left in the connection, so
+ * PgBouncer can share it in transaction mode.
  */
 class GuardedQuery extends ExtendedQuery {
   /** node-postgres's name for the client's time limit. */
@@ -227,7 +230,7 @@ class GuardedQuery extends ExtendedQuery {
 /** Connections whose last commit did not wait for the synchronous standby. */
 const unreplicated = new WeakSet<object>();
 
-/** Commits the transaction of a connection. Rejects with UnreplicatedCommit if it did not wait for the synchronous standby. */
+/** Commits the transaction. Rejects with UnreplicatedCommit if it did not wait for the standby. */
 export async function commit(client: PoolClient): Promise<void> {
   await client.query("COMMIT");
   if (unreplicated.delete((client as unknown as StoreClient).connection)) throw new UnreplicatedCommit();
@@ -259,13 +262,13 @@ export async function begin(connection: PoolClient, mode = "", limits: Limits = 
   assertSafe(config, config.settings, results[1]?.rows[0]);
 }
 
-/** From here on statements of the transaction wait at most so long for a lock. */
+/** From here on, limits how long statements of the transaction wait for a lock. */
 export async function limitLockWaits(connection: PoolClient, lockMs: number): Promise<void> {
   if ((connection as unknown as StoreClient).config.settings === undefined) return;
   await connection.query(`SELECT set_config('lock_timeout', '${lockMs}', true)`);
 }
 
-/** Whether a server can set the parameters for one transaction. Rejects if the connection is lost. */
+/** Whether a server can set parameters for one transaction. Rejects if the connection is lost. */
 export function supportsSettings(
   client: Client,
   config: HostConfig,
@@ -327,8 +330,8 @@ class StoreClient extends Client {
   }
 
   /**
-   * Resolves when the server has ended the statement. The connection stays open until then: once the client has
-   * disconnected, PgBouncer cannot cancel its statement any more.
+   * Resolves when the server has ended the statement. The connection stays open until then: once
+   * the client has disconnected, PgBouncer cannot cancel its statement.
    */
   async #cancelUntilEnded(): Promise<void> {
     const { promise: ended, resolve } = Promise.withResolvers<void>();
@@ -350,7 +353,9 @@ class StoreClient extends Client {
   }
 }
 
-/** Resolves when a promise does, or after a time; clears its timer, which would keep the process running. */
+/**
+ * Resolves when a promise does, or after a time; clears its timer, which keeps the process alive.
+ */
 async function waitAtMost(promise: Promise<void>, ms: number): Promise<void> {
   const { promise: timeout, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);
@@ -364,14 +369,14 @@ interface Backend {
   readonly readyForQuery?: boolean;
 }
 
-/** Sends a cancel request on a connection of its own; resolves when the server has received it, or cannot be reached. */
+/** Sends a cancel request on its own connection; resolves when it was received, or cannot be. */
 function requestCancel(client: StoreClient): Promise<void> {
   const { ssl, host = "", port = 0, stream, connectionTimeoutMillis } = client.config;
   const { processID, secretKey } = client as unknown as Backend;
   if (processID === null || secretKey === null) return Promise.resolve();
   const { promise, resolve } = Promise.withResolvers<void>();
   const isTls = typeof ssl === "object";
-  // The same server, as a name may resolve to several. Its certificate is that of the name.
+  // The same address, as a name may have several. Its certificate is that of the name.
   const address = host.startsWith("/") ? host : (socketOf(client).remoteAddress ?? host);
   const tls = isTls ? { ...ssl, host, ...(isIP(host) === 0 ? { servername: host } : {}) } : false;
   const connection = new Connection({ ssl: tls, ...(stream === undefined ? {} : { stream }) } as object);
@@ -396,7 +401,7 @@ export class HostPool extends Pool {
   readonly insertMethod: InsertMethod;
   #namesStatements: boolean;
   readonly #clients = new Set<StoreClient>();
-  /** Clients that are not connected yet. The pool does not list them, and one without a response keeps the process running. */
+  /** Clients that are still connecting: the pool does not list them. */
   readonly #connecting: ReadonlySet<StoreClient>;
   #retired: PromiseWithResolvers<void> | undefined;
 
@@ -415,8 +420,7 @@ export class HostPool extends Pool {
     this.#connecting = connecting;
     this.insertMethod = config.insertMethod ?? "values";
     this.#namesStatements = config.namesStatements ?? false;
-    // The pool removes a broken connection, and its query rejects; an "error" event without a listener would also end the
-    // process.
+    // The pool removes a broken connection; without a listener "error" would end the process.
     this.on("error", () => undefined);
     this.on("connect", (client) => {
       client.on("error", () => undefined);
@@ -436,7 +440,7 @@ export class HostPool extends Pool {
       try {
         return await send(settings === undefined ? config : new GuardedQuery(config, ownConfig, settings));
       } catch (error) {
-        // A pooler in between does not pass the names on: the retry is unnamed, as is everything after it.
+        // A pooler does not pass the names on: the retry and everything after it is unnamed.
         if (isNameLost(error)) this.#namesStatements = false;
         throw error;
       }
@@ -453,7 +457,7 @@ export class HostPool extends Pool {
     return this.#clients.size;
   }
 
-  /** Accepts no more statements; running ones continue to their end or time limit. Resolves when no connection is left. */
+  /** Accepts no more statements; running ones continue. Resolves when no connection is left. */
   retire(): Promise<void> {
     if (this.#retired !== undefined) return this.#retired.promise;
     this.#retired = Promise.withResolvers<void>();
@@ -464,7 +468,7 @@ export class HostPool extends Pool {
     return this.#retired.promise;
   }
 
-  /** Retires the pool, and destroys the sockets that are left after a second: an open socket keeps the process running. */
+  /** Retires the pool, and destroys the sockets that are left after a second. */
   async close(): Promise<void> {
     const deadline = setTimeout(() => {
       for (const client of this.#clients) socketOf(client).destroy();
@@ -479,7 +483,7 @@ export function socketOf(client: object): Socket {
   return (client as { connection: { stream: Socket } }).connection.stream;
 }
 
-/** The process id of a client's backend, as the server or a pooler has told it at the start of the session. */
+/** The process id of a client's backend, as the server or a pooler gave it. */
 export function backendOf(client: object): number | null {
   return (client as Backend).processID;
 }

@@ -1,5 +1,6 @@
-// Plants in the text format of COPY (PostgreSQL manual, "COPY", "Text Format"): columns are separated by tabs, rows end with
-// a line feed, \N is null, and backslash, tab, line feed and carriage return are escaped with a backslash.
+// Plants in the text format of COPY (PostgreSQL manual, "COPY", "Text Format"): columns are
+// separated by tabs, rows end with a line feed, \N is null, and special characters are escaped with
+// a backslash.
 
 import {
   type FieldName,
@@ -63,7 +64,7 @@ export function fromCopyText(text: string): StoredPlant[] {
   return plants;
 }
 
-/** The same, each row with the time and the creator. */
+/** Parses complete rows of an id, the fields of a plant, the time and the creator. */
 export function fromCopyTextWithCreations(text: string): StoredPlant[] {
   const lines = text.split("\n").slice(0, -1);
   return lines.map((line) => {

@@ -1,5 +1,5 @@
-// Edits plants, and records each in the history, in one transaction. On Citus every edit is for one
-// shard: `edits` is distributed as the plants are.
+// Edits plants, and records each edit in the history, in one transaction. On Citus every edit is
+// for one shard: `edits` is distributed as the plants are.
 
 import { type FieldValue, fieldNames, typeOf } from "../../contract/fields.ts";
 import { type Plant, toColumns } from "../../contract/plant.ts";
@@ -102,7 +102,7 @@ class EditStatement {
 async function reasonOf(connection: PoolClient, { id, expected }: PlantEdit): Promise<EditOutcome> {
   if (expected === undefined) return "changed";
   const { rows } = await connection.query("SELECT 1 FROM plants WHERE id = $1", [String(id)]);
-  // Another transaction may have restored it meanwhile; the operator has to look again either way.
+  // Another transaction may have restored it since; the operator has to look again either way.
   return rows.length === 0 ? "missing" : "changed";
 }
 

@@ -1,9 +1,10 @@
-// Classifies errors of PostgreSQL by SQLSTATE (PostgreSQL manual, appendix A), and words them for operators.
+// Classifies errors of PostgreSQL by SQLSTATE (its manual, appendix A), and words them for
+// operators.
 
 import { OperatorError } from "../../operator-error.ts";
 import { DatabaseError } from "./driver.ts";
 
-/** No host accepts writes at present; the message has the reason of each. */
+/** No host accepts writes now; the message has the reason of each. */
 export class NoPrimary extends Error {
   /** Whether a host has responded, and plants must not be committed on it. */
   readonly isRefusal: boolean;
@@ -14,7 +15,7 @@ export class NoPrimary extends Error {
   }
 }
 
-/** A commit is on this server's disk, but the wait for its synchronous standby was cancelled. A retry waits again. */
+/** A commit is on disk, but its wait for the standby was cancelled. A retry waits again. */
 export class UnreplicatedCommit extends Error {
   constructor() {
     super("the wait for the synchronous standby was cancelled");
@@ -22,7 +23,8 @@ export class UnreplicatedCommit extends Error {
 }
 
 /**
- * - `connectionLost`: the connection or its host cannot be used any more; find the primary, and retry.
+ * - `connectionLost`: the connection or its host cannot be used any more; find the primary, and
+ *   retry.
  * - `retryable`: a retry on the same host may succeed.
  * - `rowError`: an error of some row; the other rows may be committed.
  * - `rejected`: any other error that the database reports.
@@ -30,10 +32,10 @@ export class UnreplicatedCommit extends Error {
  */
 export type Failure = "connectionLost" | "retryable" | "rowError" | "rejected" | "internalError";
 
-// Connection exceptions, administrator's and crash shutdown, "cannot connect now", read-only transaction (a standby).
+// Connection exceptions, shutdown, "cannot connect now", read-only transaction (a standby).
 const connectionLostStates = /^(?:08...|57P0[1235]|25006)$/;
-// Serialization failure and deadlock; CockroachDB's restarts are 40001, its ambiguous commits 40003. Too many
-// connections. Lock and statement timeouts.
+// Serialization failure and deadlock; CockroachDB's restarts are 40001, its ambiguous commits
+// 40003. Too many connections. Lock and statement timeouts.
 const retryableStates = /^(?:40001|40P01|40003|53300|55P03|57014)$/;
 // Data exceptions, integrity constraints, program limits.
 const rowErrorStates = /^(?:22...|23...|54...)$/;
@@ -52,18 +54,18 @@ export function isLockTimeout(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === lockNotAvailable;
 }
 
-/** Whether the names of prepared statements do not belong to the connection: a pooler shares the session with other clients. */
+/** Whether prepared statements are not the connection's own: a pooler shares the session. */
 export function isNameLost(error: unknown): boolean {
   return error instanceof DatabaseError && nameLostStates.test(error.code ?? "");
 }
 
-/** Whether a change of the schema has changed the result of a prepared statement; the next connection prepares it again. */
+/** Whether a change of the schema has changed the result of a prepared statement. */
 function isPlanOutdated({ code, routine }: DatabaseError): boolean {
   // The state is that of everything unsupported, and the message depends on the server's language.
   return code === "0A000" && routine === "RevalidateCachedQuery";
 }
 
-/** Never throws: anything that is not an error of the database or of its client is an `internalError`. */
+/** Classifies what was thrown, as an `internalError` unless it is of the database or its client. */
 export function classifyError(error: unknown): Failure {
   if (error instanceof NoPrimary) return "connectionLost";
   if (error instanceof UnreplicatedCommit) return "retryable";
@@ -93,13 +95,13 @@ export function errorReason(error: unknown): string {
   return error.message || code || error.name;
 }
 
-/** Rejects with an OperatorError if the database is the cause, and otherwise with the same error. */
+/** Rejects with an OperatorError if the database is the cause, otherwise with the same error. */
 export async function rejectForOperator(error: unknown): Promise<never> {
   if (error instanceof OperatorError || classifyError(error) === "internalError") throw error;
   throw new OperatorError(`the database request failed: ${errorReason(error)}; fix the cause, and try again`);
 }
 
-/** The errors of the client itself have neither a class nor always a code: they are recognised by their messages. */
+/** The client's own errors are recognised by their messages: few have a class or a code. */
 function isConnectionError(error: Error): boolean {
   const { code } = error as NodeJS.ErrnoException;
   const messages =

@@ -1,5 +1,5 @@
-// The schema, as one migration for each version, in statements, as Citus sends each to its nodes by itself. A released
-// migration is never edited: add another below it.
+// The schema, as one migration for each version, in statements: Citus sends each to its nodes. A
+// released migration is never edited: add another below it.
 
 import { OperatorError } from "../../operator-error.ts";
 import { storeCreatorKey } from "../sql-tokens.ts";
@@ -16,8 +16,8 @@ type Change = string | ((connection: PoolClient, cluster: SchemaCluster) => Prom
 type SchemaCluster = Pick<ClusterSupport, "assertMayMigrate" | "copyTable" | "distributeBesidePlants">;
 
 /**
- * The changes of each version, by transaction: the last one also stores the version. An upgrade that ends in between is
- * repeated, so a version of several transactions finds what the first ones have done.
+ * The changes of each version, by transaction; the last one stores the version. An interrupted
+ * upgrade is repeated, so it finds what its first transactions have done.
  */
 const migrations: readonly (readonly (readonly Change[])[])[] = [
   [
@@ -37,7 +37,7 @@ const migrations: readonly (readonly (readonly Change[])[])[] = [
     ],
   ],
 
-  // Rotation, which stores in the new token when the older tokens of its name end, and the last use.
+  // Rotation stores in the new token when the older ones of its name end; and the last use.
   [
     [
       "ALTER TABLE tokens ADD COLUMN predecessors_end_at bigint",
@@ -54,9 +54,9 @@ const migrations: readonly (readonly (readonly Change[])[])[] = [
     ],
   ],
 
-  // When and by whom each plant was created; null where that is unknown. No plant is rewritten. Servers of earlier versions
-  // go on meanwhile, so the lock that excludes them is held for the first transaction only, and the last one, which reads all
-  // plants for the index, only makes them wait.
+  // When and by whom each plant was created; null if unknown. No plant is rewritten. Servers of
+  // earlier versions continue: only the first transaction locks them out, and the last one, which
+  // reads all plants for the index, makes them wait.
   [
     [
       "CREATE TABLE IF NOT EXISTS creators (id integer PRIMARY KEY, name text NOT NULL UNIQUE)",
@@ -146,7 +146,7 @@ async function storeCreatorsOfTokens(connection: PoolClient): Promise<void> {
   }
 }
 
-/** Whether the optional index "newest" of earlier versions exists, and recorded times and tokens already. */
+/** Whether the index "newest" of earlier versions exists, and has recorded times and tokens. */
 async function findArrivals(connection: PoolClient): Promise<{ exist: boolean; areComplete: boolean }> {
   const { rows } = await connection.query<{ exist: boolean; complete: boolean }>(
     `SELECT to_regclass('plant_arrivals') IS NOT NULL AS exist,
@@ -197,7 +197,7 @@ const insufficientPrivilege = "42501";
 /** SQLSTATEs of two servers that create a table at the same time: duplicate table, type or row. */
 const concurrentCreateStates = ["42P07", "42710", "23505"];
 
-/** Rejects with an OperatorError unless the schema has this program's version. Needs only the privilege to read. */
+/** Rejects with an OperatorError unless the schema has this version. Needs only to read. */
 export async function assertSchema(primary: Primary): Promise<void> {
   const version = await primary.withRetry(schemaVersion);
   if (version === undefined)
@@ -211,8 +211,8 @@ export async function assertSchema(primary: Primary): Promise<void> {
 }
 
 /**
- * Creates the schema or upgrades it to this program's version; safe when several servers start at once. Writes nothing if it
- * has that version. Returns whether there was none before.
+ * Creates the schema or upgrades it to this version, once if several servers start. Writes nothing
+ * if it has that version. Returns whether there was none before.
  */
 export async function migrate(primary: Primary, cluster: SchemaCluster): Promise<boolean> {
   const version = await primary.withRetry(schemaVersion);
@@ -265,7 +265,10 @@ async function createVersionTable(connection: PoolClient): Promise<void> {
   }
 }
 
-/** Makes some changes of an upgrade from a version, unless another server has upgraded from it; then stores the next version. Returns whether it made them. */
+/**
+ * Makes some changes of an upgrade from a version, and stores the next version. Returns false if
+ * another server has done it.
+ */
 async function upgrade(
   connection: PoolClient,
   cluster: SchemaCluster,

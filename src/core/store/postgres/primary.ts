@@ -1,5 +1,6 @@
-// Finds the primary, the host that accepts writes, and finds it again after a failover. node-postgres has no
-// target_session_attrs, and those of other clients accept some standbys, so each host is probed.
+// Finds the primary, the host that accepts writes, and finds it again after a failover.
+// node-postgres has no target_session_attrs, and those of other clients accept some standbys, so
+// each host is probed.
 
 import { OperatorError } from "../../operator-error.ts";
 import type { StoreWait } from "../plant-store.ts";
@@ -19,7 +20,7 @@ import { classifyError, errorReason, NoPrimary } from "./errors.ts";
 /** The pause before a retry, so that a database that is down is not flooded. */
 const retryPauseMs = 100;
 
-/** With load_balance_hosts=random the next host is probed when the one before it has failed, or after this long. */
+/** With load_balance_hosts=random the next host is probed after this long, or an error. */
 const nextHostMs = 300;
 
 /** A longer wait is reported. */
@@ -35,7 +36,7 @@ interface RetryOptions {
   readonly pause?: (ms: number) => Promise<unknown>;
 }
 
-/** Runs some work, and retries it after an error that is `connectionLost` or `retryable`, for a time. */
+/** Runs work, and retries it for a time after `connectionLost` or `retryable`. */
 export async function retry<Result>(
   work: () => Promise<Result>,
   retryMsMax: number,
@@ -83,8 +84,8 @@ export class Primary {
   }
 
   /**
-   * Runs some work on the primary, and retries it after an error that is `connectionLost` or `retryable`, for as long as
-   * retry_timeout allows. The work must be safe to repeat, as its commit may have succeeded without a response.
+   * Runs work on the primary, and retries it for retry_timeout after `connectionLost` or
+   * `retryable`. It must be safe to repeat: its commit may have succeeded without a response.
    */
   async withRetry<Result>(work: (pool: HostPool) => Promise<Result>): Promise<Result> {
     return retry(() => this.#orAborted(this.once(work)), this.#address.retryMsMax, {
@@ -94,7 +95,7 @@ export class Primary {
     });
   }
 
-  /** Runs some work on the primary once. After an error that is `connectionLost` the next call finds the primary again. */
+  /** Runs work on the primary once. After `connectionLost` the next call finds it again. */
   async once<Result>(work: (pool: HostPool) => Promise<Result>): Promise<Result> {
     const pool = await this.#pool();
     try {
@@ -117,7 +118,7 @@ export class Primary {
     return this.once((pool) => onConnection(pool, work));
   }
 
-  /** From now on an aborted signal does not reject running work: it ends waits for a host, and retries. */
+  /** From now on an aborted signal ends only waits for a host, and retries, not running work. */
   finishOpening(): void {
     this.#aborted = undefined;
   }
@@ -161,12 +162,12 @@ export class Primary {
   }
 
   async #find(): Promise<HostPool> {
-    // No host is waited for after it: what is written last, such as the count of an import, would wait for connect_timeout.
+    // No host is waited for after it: the last writes would wait for connect_timeout.
     if (this.#wait.signal?.aborted) throw new NoPrimary("interrupted");
     const slow = setTimeout(() => this.#reportWaiting("no response yet"), silentMsMax);
     try {
       const config = await (this.#address.isLoadBalanced ? this.#findRandom() : this.#findFirst());
-      // After close no call would end this pool, and its connections would keep the process running.
+      // Nothing would end this pool after close, and its connections would keep the process alive.
       if (this.#isClosed) throw new NoPrimary("the store was closed");
       const pool = new HostPool(config, this.#poolConnectionsMax);
       this.#found = pool;
@@ -186,8 +187,8 @@ export class Primary {
   }
 
   /**
-   * Probes the hosts in random order, the one that was lost last at the end: to probe all at the same time would prefer the
-   * nearest one, and to wait for one that hangs would take connect_timeout.
+   * Probes the hosts in random order, the one that was lost last at the end. Probing all at once
+   * would prefer the nearest; waiting for one that hangs would take connect_timeout.
    */
   async #findRandom(): Promise<HostConfig> {
     const { hosts, allowPlaintextFallback } = this.#address;
@@ -207,7 +208,7 @@ export class Primary {
     return Promise.any(probes);
   }
 
-  /** One more than batches in flight, so that tokens and readiness probes never wait for a batch. */
+  /** One more than batches in flight, so that tokens and probes never wait for a batch. */
   get #poolConnectionsMax(): number {
     return this.#address.connectionsMax + 1;
   }
@@ -223,7 +224,7 @@ export class Primary {
     this.#wait.report?.(`PostgreSQL at ${names.join(", ")} (${why}), up to ${seconds} s`);
   }
 
-  /** The connection options of a host, after a probe has shown that it accepts writes; rejects with the reason if it does not. */
+  /** The connection options of a host, once a probe has shown that it accepts writes. */
   async #writableConfig(config: HostConfig, allowPlaintextFallback: boolean): Promise<HostConfig> {
     const name = hostName(config);
     try {
@@ -237,7 +238,7 @@ export class Primary {
     }
   }
 
-  /** Bounds the connections to a host to two pools: while statements of retired pools still run, more would only queue behind them. */
+  /** Bounds the connections to a host to two pools: more would only queue behind retired ones. */
   #assertFewRetired(name: string): void {
     const retired = [...this.#retired]
       .filter(([, host]) => host === name)
@@ -299,7 +300,7 @@ async function onConnection<Result>(
   }
 }
 
-/** Checks that the connected host accepts writes and keeps its commits; returns its options with the parameters of transactions. */
+/** Checks that the connected host accepts writes and keeps its commits; returns its options. */
 async function checkPrimary(
   client: Client,
   config: HostConfig,
@@ -341,8 +342,8 @@ async function checkPrimary(
 }
 
 /**
- * Throws if a pooler passes the name of a prepared statement to the server as it is: another client of the pooler would
- * find a statement of that name there, or not find its own. PgBouncer from 1.21 on replaces the names.
+ * Throws if a pooler passes the name of a prepared statement on: another client would find it
+ * there, or not find its own. PgBouncer from 1.21 on replaces the names.
  */
 async function assertTracksNames(client: Client): Promise<void> {
   const name = `plantstore_${crypto.randomUUID()}`;

@@ -1,4 +1,4 @@
-// The SqlConnection of the PostgreSQL engine, on connections of its own: it uses none of those of the batches.
+// The SqlConnection of the PostgreSQL engine, on a connection that no batch uses.
 
 import {
   type SqlAccess,

@@ -59,8 +59,8 @@ export class PostgresStore implements ReadablePlantStore, ServerStore {
   }
 
   /**
-   * Opens the store at a URL without its scheme, see parsePostgresUrl; `create` creates or upgrades the schema. Rejects with an
-   * OperatorError.
+   * Opens the store at a URL, see parsePostgresUrl; `create` creates or upgrades the schema.
+   * Rejects with an OperatorError.
    */
   static async open(
     address: string,

@@ -25,8 +25,8 @@ export class PostgresTokens extends SqlTokens {
           await begin(connection, "ISOLATION LEVEL SERIALIZABLE");
           await cluster.serializeTokenChange(connection);
           const changed = await runWork((statement) => run(connection, statement), work());
-          // A retry that finds its change already made would commit nothing, and so not wait for the standby, which may not
-          // have the change yet. The commit of a row lock does wait.
+          // A retry that finds its change made would not wait for the standby, which may lack it;
+          // the commit of a row lock does.
           if (attempts > 1) await connection.query("SELECT 1 FROM tokens ORDER BY hash LIMIT 1 FOR UPDATE");
           await commit(connection);
           return changed;

@@ -1,5 +1,5 @@
-// A Citus cluster, as a server uses it: reads the shard map every second, keeps a queue and connections for each node that has
-// plants, and probes nodes that do not commit.
+// A Citus cluster, as a server uses it: reads the shard map every second, keeps a queue and
+// connections for each node that has plants, and probes nodes that do not commit.
 
 import type { Metric } from "../../../observability/prometheus-text.ts";
 import type { CreateQueue, PendingCreate } from "../../group-commit.ts";
@@ -36,8 +36,8 @@ export const citus: ClusterSupport = {
 };
 
 /**
- * Each node has a copy of the tokens, and a transaction reads that of its own node, so that of two on different nodes none may
- * see what the other reads. This writes a row of every copy first: of two transactions one then fails.
+ * Each node has a copy of the tokens, so of two transactions on different nodes neither may see
+ * what the other reads. This writes a row of every copy first: then one of them fails.
  */
 async function serializeTokenChange(connection: PoolClient): Promise<void> {
   if ((await citusVersion(connection)) === undefined) return;
@@ -55,7 +55,7 @@ async function openQueue(
   return queue;
 }
 
-/** On all nodes, where the tables are distributed. */
+/** The size on all nodes, if the tables are distributed. */
 async function bytesSql(pool: Pool): Promise<string | undefined> {
   if ((await citusVersion(pool)) === undefined) return undefined;
   return `SELECT sum(CASE WHEN logicalrelid IS NULL THEN pg_total_relation_size(pg_class.oid)
@@ -66,8 +66,9 @@ async function bytesSql(pool: Pool): Promise<string | undefined> {
 }
 
 /**
- * The batches in flight to each node, half as many as to a single server: a plant costs Citus less in a large batch. At 256
- * connections and two workers, 4 to each node made batches of 35 plants and 25 µs of processor time a plant, 2 made 42 and 24.
+ * The batches in flight to each node, half as many as to a single server: Citus needs large
+ * batches. At 256 connections and two workers, 4 to each node made batches of 35 plants and 25 µs
+ * of processor time a plant, 2 made 42 and 24.
  */
 function batchesOfNode(connectionsMax: number): number {
   return Math.ceil(connectionsMax / 2);
@@ -77,7 +78,7 @@ class CitusQueue implements CreateQueue {
   readonly #cluster: ClusterStore;
   readonly #queues: NodeQueues;
   readonly #coordinator: NodeStore;
-  /** What the map was made from. */
+  /** The source of the map. */
   #metadata: string | undefined;
   /** By name; empty while the map cannot be used. */
   #nodes = new Map<string, CitusNode>();
@@ -131,7 +132,8 @@ class CitusQueue implements CreateQueue {
   }
 
   async #close(): Promise<void> {
-    // Nodes are still checked while their queues become empty: that of a node which goes down then does so at once.
+    // Nodes are still checked while their queues empty: the queue of a lost node then does so at
+    // once.
     await this.#queues.close();
     await this.#reading;
     for (const timer of this.#timers) clearInterval(timer);
@@ -141,7 +143,7 @@ class CitusQueue implements CreateQueue {
     for (const node of this.#nodes.values()) void node.check();
   }
 
-  /** Reads the shard map again. The map in use stays if no node can be asked; rejects only on an internal error. */
+  /** Reads the shard map again. The map in use stays if no node responds. */
   #refresh(): Promise<void> {
     this.#reading ??= this.#read().finally(() => {
       this.#reading = undefined;
@@ -164,7 +166,7 @@ class CitusQueue implements CreateQueue {
       else if (failure === "internalError") throw error;
       else if (failure === "rejected" && this.#nodes.size === 0)
         this.#useCoordinator(`its catalog cannot be read: ${errorReason(error)}`);
-      // Otherwise no node could be asked, or Citus changed the map meanwhile: the next read is soon enough.
+      // No node responded, or the map was changing: the next read is soon enough.
     }
   }
 

@@ -19,7 +19,7 @@ const distributeMsMax = 24 * 3_600_000;
 /** How long it waits for the lock on a table: creates queue behind it. */
 const lockMsMax = 500;
 
-/** The advisory lock of a distribution: the letters "plant", as no one chooses another's number by chance. */
+/** The advisory lock of a distribution: "plant", which no one else chooses by chance. */
 const advisoryLock = 0x70_6c_61_6e_74n;
 
 const insufficientPrivilege = "42501";
@@ -45,7 +45,7 @@ export async function distribute(address: string, wait: StoreWait): Promise<Dist
   }
 }
 
-/** Rejects with an OperatorError on a worker of Citus: tables that are created there are not known to the other nodes. */
+/** Rejects with an OperatorError on a worker, whose new tables other nodes do not know. */
 export async function assertNotWorker(connection: PoolClient): Promise<void> {
   if ((await citusVersion(connection)) === undefined) return;
   const { rows } = await connection.query<{ coordinator: string | null }>(
@@ -72,7 +72,7 @@ async function distributeTables(connection: PoolClient): Promise<Distribution> {
   );
   if (changed.length > 0) {
     await assertDistributable(connection);
-    // Citus refuses a reference table after parallel work in the same transaction; a copy is as fast without.
+    // Citus rejects a reference table after parallel work in the transaction; a copy is as fast.
     await connection.query("SELECT set_config('citus.multi_shard_modify_mode', 'sequential', true)");
   }
   for (const table of changed) {
@@ -84,7 +84,7 @@ async function distributeTables(connection: PoolClient): Promise<Distribution> {
         : `create_distributed_table('${table}', '${column}', colocate_with => '${colocation}')`;
     await runLong(connection, `SELECT ${call}`);
   }
-  // The rows from which the shards were filled are still on the coordinator's disk. Last, as it also keeps readers out.
+  // The rows that filled the shards are still on the coordinator. Last, as it keeps readers out.
   for (const table of changed)
     await runLong(connection, `SELECT truncate_local_data_after_distributing_table('${table}')`);
   const nodes = await countNodes(connection);
@@ -120,7 +120,7 @@ export async function copyTable(connection: PoolClient, table: string): Promise<
   if ((await citusVersion(connection)) === undefined) return;
   const methods = await methodsOf(connection);
   if (methods.get("tokens") !== "reference" || methods.get(table) === "reference") return;
-  // Citus refuses a reference table after parallel work in the same transaction, and the reverse.
+  // Citus rejects a reference table after parallel work in the same transaction, and the reverse.
   await connection.query("SELECT set_config('citus.multi_shard_modify_mode', 'sequential', true)");
   await connection.query(`SELECT create_reference_table('${table}')`);
 }
@@ -134,7 +134,7 @@ export async function distributeBesidePlants(connection: PoolClient, table: stri
   await connection.query(`SELECT ${call}`);
 }
 
-/** Whether a table is still to be distributed; throws an OperatorError if it is distributed otherwise. */
+/** Whether a table is still to be distributed; throws an OperatorError if it is otherwise. */
 function mustDistribute(table: string, wanted: "by id" | "reference", method: Method | undefined): boolean {
   if (method === wanted) return false;
   if (method === undefined || method === "local") return true;

@@ -1,5 +1,5 @@
-// The queues of a store that commits on several nodes: a group commit for each node, behind the interface of one. Nothing in
-// the queue of a node waits for another node.
+// The queues of a store that commits on several nodes: a group commit for each node, behind the
+// interface of one. Nothing in a node's queue waits for another node.
 
 import { gauge, labels, type Metric } from "../../../observability/prometheus-text.ts";
 import { errorMessage } from "../../../operator-error.ts";
@@ -14,10 +14,10 @@ import {
 } from "../../group-commit.ts";
 import type { PlantStore } from "../../plant-store.ts";
 
-/** The plants of one node. A node that is down answers at once, so that its queue is never full and ties up no client. */
+/** The plants of one node, which responds at once while it is down: its queue is never full. */
 export interface NodeStore extends Pick<PlantStore, "create" | "assertWritable"> {
   readonly isUp: boolean;
-  /** Called when the cluster no longer has the node; the batches that were queued for it may still come. */
+  /** Called when the cluster no longer has the node; queued batches may still come. */
   retire(): void;
   /** Called when no more batches come. */
   close(): Promise<void>;
@@ -38,7 +38,7 @@ export class NodeQueues implements CreateQueue {
   #nodeOf: (id: bigint) => string = () => "";
   #closing: Promise<void> | undefined;
 
-  /** @param limits `queuePlantsMax` and `queueCodeUnitsMax` are divided equally among the nodes; the others are those of each. */
+  /** @param limits `queuePlantsMax` and `queueCodeUnitsMax` are divided equally among the nodes. */
   constructor(limits: GroupCommitLimits, schedule: Schedule, hook: CommitHook) {
     const nodes = () => Math.max(1, this.#queues.size);
     this.#limits = {
@@ -55,7 +55,8 @@ export class NodeQueues implements CreateQueue {
   }
 
   /**
-   * Follows a change of the cluster. Plants that are queued for a node that is gone are still committed by it.
+   * Follows a change of the cluster. Plants that are queued for a node that is gone are still
+   * committed by it.
    *
    * @param nodes by name, at least one.
    * @param nodeOf the name of the node of an id, one of them.
@@ -90,7 +91,7 @@ export class NodeQueues implements CreateQueue {
     return true;
   }
 
-  /** A server is ready while one node commits: all servers have the same nodes, so none would be left otherwise. */
+  /** A server is ready while one node commits: all have the same nodes, so none would be left. */
   async assertReady(): Promise<readonly string[]> {
     const checked = await Promise.all(
       [...this.#queues].map(([name, { queue }]) =>

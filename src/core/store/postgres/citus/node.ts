@@ -1,5 +1,5 @@
-// One node of a Citus cluster: a batch goes straight to the node that has its plants, whose local execution costs a fifth of
-// the coordinator's processor time.
+// One node of a Citus cluster: a batch goes straight to the node that has its plants, which costs a
+// fifth of the processor time of the coordinator's way.
 
 import { withinTime } from "../../../time-limit.ts";
 import type { NewEntry, OnUnavailable, Outcome } from "../../plant-store.ts";
@@ -11,13 +11,13 @@ import { type Commits, Primary, retry } from "../primary.ts";
 import type { NodeStore } from "./node-queues.ts";
 import type { MappedNode, ShardMap } from "./shard-map.ts";
 
-/** How long a node is without a commit, while batches wait for it, until plants no longer wait for it. */
+/** After this long without a commit, while batches wait for it, plants no longer wait. */
 const downMsMin = 1_000;
 
 /** The time limit of a probe. */
 export const probeMsMax = 1_000;
 
-/** After this long a node that only the coordinator reaches is given up; the pause between two probes of it. */
+/** After this long a node that only the coordinator reaches is given up; also the probe's pause. */
 const reachPauseMs = 5_000;
 
 interface NodeDependencies {
@@ -35,7 +35,7 @@ export class CitusNode implements Commits, NodeStore {
   readonly name: string;
   readonly #dependencies: NodeDependencies;
   readonly #direct: Primary;
-  /** Connections to the coordinator for this node alone, which cannot be reached from here: they keep none from tokens. */
+  /** Connections to the coordinator for this node alone, so that tokens keep theirs. */
   readonly #routed: Primary;
   readonly #plants: PostgresPlants;
   #node: MappedNode;
@@ -44,11 +44,11 @@ export class CitusNode implements Commits, NodeStore {
   #route: "direct" | "routed" | undefined;
   #routedReason: string | undefined;
   #downReason: string | undefined;
-  /** For each batch in flight: settles it as `unavailable` without waiting for it. */
+  /** For each batch in flight: settles it as `unavailable` at once. */
   readonly #inFlight = new Set<() => void>();
   /** When a statement succeeded, or batches began to wait for one. */
   #respondedAt = performance.now();
-  /** When the first of the probes failed that have all failed since. */
+  /** When the first of the current series of failed probes failed. */
   #failingSince: number | undefined;
   #probing: Promise<void> | undefined;
   #probedAt = Number.NEGATIVE_INFINITY;
@@ -67,7 +67,7 @@ export class CitusNode implements Commits, NodeStore {
     this.#plants = new PostgresPlants(this, (reason) => onUnavailable(`${this.name}: ${reason}`));
   }
 
-  /** False if the node has not responded for so long that no plant should wait for it. */
+  /** False if plants should no longer wait for the node. */
   get isUp(): boolean {
     return this.#downReason === undefined;
   }
@@ -91,8 +91,8 @@ export class CitusNode implements Commits, NodeStore {
   }
 
   /**
-   * Commits a batch. Every plant is `unavailable` at once while the node is down, also of the batches that are in flight when
-   * it goes down: those are still retried, so that a plant may be stored.
+   * Commits a batch. While the node is down every plant is `unavailable` at once, also in the
+   * batches in flight: those are still retried, so that a plant may be stored.
    */
   create(batch: readonly NewEntry[]): Promise<Outcome[]> {
     const { promise, resolve, reject } = Promise.withResolvers<Outcome[]>();
@@ -108,7 +108,7 @@ export class CitusNode implements Commits, NodeStore {
     return promise;
   }
 
-  /** Each attempt takes the way to the node that is known by then. */
+  /** Each attempt takes the way that is known by then. */
   withRetry<Result>(work: (pool: HostPool) => Promise<Result>): Promise<Result> {
     return retry(() => this.once(work), this.#dependencies.url.retryMsMax);
   }
@@ -121,7 +121,7 @@ export class CitusNode implements Commits, NodeStore {
       return result;
     } catch (error) {
       if (connections !== this.#direct || !isUndefinedTable(error)) throw error;
-      // A node that was removed, or has lost its metadata, has no plants any more.
+      // A node that was removed, or has lost its metadata, has no plants.
       this.#route = "routed";
       this.#dependencies.onOutdated();
       throw new NoPrimary(`${this.name}: ${errorReason(error)}`);
@@ -189,7 +189,7 @@ export class CitusNode implements Commits, NodeStore {
 
   async #reachByCoordinator(): Promise<void> {
     const id = this.#map.anyIdOf(this.#node);
-    // With so few plants, those themselves may find out.
+    // With so few plants, they may find out themselves.
     if (id === undefined) return;
     const statement = {
       text: "SELECT 1 FROM plants WHERE id = $1",
@@ -234,8 +234,8 @@ export class CitusNode implements Commits, NodeStore {
 }
 
 /**
- * Commits a transaction that changes nothing, and waits for the disk: a message to logical decoding, which has no reader.
- * Rejects if the server is not the node, or may not insert plants.
+ * Commits a transaction that changes nothing, and waits for the disk: a message to logical
+ * decoding, which has no reader. Rejects if the server is another node, or may not insert plants.
  */
 async function commitNothing(pool: HostPool, node: MappedNode | undefined): Promise<void> {
   // The privilege is checked though no row is inserted.
@@ -252,7 +252,7 @@ async function commitNothing(pool: HostPool, node: MappedNode | undefined): Prom
     throw new Error("it is not the node of this name in pg_dist_node");
 }
 
-/** Whether the coordinator may be tried for a node: not if the node itself has refused to commit. */
+/** Whether to try the coordinator: not if the node itself has rejected the commit. */
 function mayRoute(error: unknown): boolean {
   return error !== undefined && !(error instanceof NoPrimary && error.isRefusal);
 }

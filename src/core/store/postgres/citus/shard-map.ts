@@ -1,6 +1,6 @@
-// The shard map of a Citus cluster: which node has the plant of an id. The map only decides how fast a commit is: any node of
-// Citus routes a statement to the shard, whose primary key makes ids unique, so a map that is out of date is slower and not
-// wrong.
+// The shard map of a Citus cluster: which node has the plant of an id. It only decides how fast a
+// commit is: any node routes a statement to the shard, whose primary key makes ids unique, so an
+// outdated map is slower and not wrong.
 
 import type { Commits } from "../primary.ts";
 
@@ -21,7 +21,7 @@ const words = new BigInt64Array(1);
 const halves = new Int32Array(words.buffer);
 const [low, high] = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1 ? [0, 1] : [1, 0];
 
-/** PostgreSQL's hashint8, as a signed number: the halves folded, so that int4 and int8 agree, and Jenkins' final mix. */
+/** PostgreSQL's hashint8, signed: the halves folded, as int4 and int8 agree, and Jenkins' mix. */
 export function hashInt8(id: bigint): number {
   words[0] = id;
   const upper = halves[high] as number;
@@ -60,7 +60,7 @@ interface Shard {
 
 /** Which node has the shard of an id. */
 export class ShardMap {
-  /** Those that have shards. */
+  /** The nodes that have shards. */
   readonly nodes: readonly MappedNode[];
   /** The least hash of each shard, ascending; the shards have no gaps. */
   readonly #firstHashes: Int32Array;
@@ -107,7 +107,7 @@ export class ShardMap {
     return this.#shardOf(id).shardId;
   }
 
-  /** The id of a plant of a node, which need not exist; undefined if its share of the hashes is too small to find one quickly. */
+  /** The id of a plant of a node, which need not exist; undefined if none is found quickly. */
   anyIdOf(node: MappedNode): bigint | undefined {
     for (let id = 0n; id < idsTriedMax; id++) if (this.nodeOf(id) === node) return id;
     return undefined;
@@ -128,12 +128,12 @@ export class ShardMap {
 /** Why a shard map cannot be used; the message is for operators. */
 export class MapError extends Error {}
 
-/** What Citus' catalog says of the plants. */
+/** The metadata of the plants in Citus' catalog. */
 export interface Metadata {
   readonly version: string;
   /** Null if the table is not distributed. */
   readonly partition: { readonly method: string; readonly column: string | null } | null;
-  /** By their ranges. */
+  /** Ordered by their ranges. */
   readonly shards: readonly {
     readonly shard: string;
     readonly first: number;
@@ -150,8 +150,8 @@ export interface Metadata {
   }[];
 }
 
-// One statement, so that the parts are of one snapshot. Citus 11.0 keeps the placement of a shard that was moved, to be
-// deleted later, in another state than 1.
+// One statement, for one snapshot. Citus 11.0 keeps the placement of a shard that was moved, in
+// another state than 1.
 export const metadataSql = `SELECT json_build_object(
   'version', (SELECT extversion FROM pg_extension WHERE extname = 'citus'),
   'partition', (SELECT json_build_object('method', partmethod, 'column', CASE WHEN partkey IS NOT NULL THEN column_to_column_name(logicalrelid, partkey) END)
