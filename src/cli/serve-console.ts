@@ -3,6 +3,7 @@
 import { dirname, resolve } from "node:path";
 import packageJson from "../../package.json";
 import { Backups, freeBytesIn, type RunningCopy } from "../console/backups.ts";
+import { BulkEdits } from "../console/bulk-edits.ts";
 import { TrustedProxies } from "../console/client-address.ts";
 import { Edits } from "../console/edits.ts";
 import { Exports } from "../console/exports.ts";
@@ -113,6 +114,7 @@ export function createConsole(
       sessions,
       plants: new Plants({ reader, edit: editOne, onEdited, bodyBytesMax }),
       edits,
+      bulkEdits: new BulkEdits({ reader, edits, bodyBytesMax }),
       inventory,
       newPlants: new NewPlants({ store, post, bodyBytesMax, emit }),
       imports,

@@ -6,20 +6,9 @@ import { type NewPlant, toNewPlant } from "../core/contract/plant.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import { exportText } from "../operations/export.ts";
 import { formatNames } from "../operations/format.ts";
-import {
-  type Cursor,
-  type Filter,
-  findPlant,
-  isSearch,
-  listPlants,
-  type PlantSummary,
-} from "./plant-list.ts";
-import { findPlantWithId } from "./plants.ts";
+import { type Filter, findPlant, isSearch, type PlantSummary } from "./plant-list.ts";
+import { searchPages } from "./plants.ts";
 import { BadRequestError, respondDownload, respondJson } from "./responses.ts";
-import { searchIndexState } from "./search-index.ts";
-
-/** Plants of one read: its result crosses threads on SQLite. */
-const pagePlants = 500;
 
 /** Memory that an export is counted with: a page, or a plant of the largest body, unless that limit is configured. */
 const exportedBytes = 2 ** 20;
@@ -104,25 +93,7 @@ async function* encode(texts: AsyncIterable<string>, run: Run): AsyncGenerator<U
 
 /** All plants of a search in full, some at a time, those that the list of the console shows. */
 async function* readPlants(sql: SqlConnection, filter: Filter): AsyncGenerator<NewPlant[]> {
-  const withId = await findPlantWithId(sql, filter);
-  if (withId !== undefined) yield* inFull(sql, [withId]);
-  if (withId !== undefined && (await searchIndexState(sql)) !== "ready") return;
-  let cursor: Cursor | undefined;
-  do {
-    const page = await listPlants(sql, {
-      ...filter,
-      cursor,
-      order: "id",
-      isDescending: false,
-      isBackward: false,
-      plantsMax: pagePlants,
-    });
-    yield* inFull(
-      sql,
-      page.plants.filter(({ id }) => id !== withId?.id),
-    );
-    cursor = page.next;
-  } while (cursor !== undefined);
+  for await (const page of searchPages(sql, filter)) yield* inFull(sql, page);
 }
 
 async function* inFull(sql: SqlConnection, summaries: readonly PlantSummary[]): AsyncGenerator<NewPlant[]> {

@@ -7,6 +7,7 @@ import { BodyReader } from "../core/http/body-reader.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { StaticFiles } from "../static-files.ts";
 import type { Backups } from "./backups.ts";
+import type { BulkEdits } from "./bulk-edits.ts";
 import type { TrustedProxies } from "./client-address.ts";
 import type { Edits } from "./edits.ts";
 import type { Exports } from "./exports.ts";
@@ -31,6 +32,7 @@ export interface ConsoleDependencies {
   readonly sessions: Sessions;
   readonly plants: Plants;
   readonly edits: Edits;
+  readonly bulkEdits: BulkEdits;
   readonly inventory: Inventory;
   readonly newPlants: NewPlants;
   readonly imports: Imports;
@@ -86,14 +88,26 @@ export class OperatorConsole implements AdminRoutes {
   readonly #writes: Calls<Body>;
 
   constructor(dependencies: ConsoleDependencies) {
-    const { plants, edits, inventory, newPlants, imports, exports, backups, requests, tokens, indexes } =
-      dependencies;
+    const {
+      plants,
+      edits,
+      bulkEdits,
+      inventory,
+      newPlants,
+      imports,
+      exports,
+      backups,
+      requests,
+      tokens,
+      indexes,
+    } = dependencies;
     this.#dependencies = dependencies;
     this.#reads = new Map<string, Call<URLSearchParams>>([
       ["history", (parameters) => this.#history(parameters)],
       ["plants", (parameters) => plants.list(parameters)],
       ["plants/export", (parameters) => plants.export(parameters)],
       ["plant", (parameters) => plants.get(parameters)],
+      ["plants/ids", (parameters) => bulkEdits.find(parameters)],
       ["edits", (parameters) => edits.list(parameters)],
       ["export", (parameters) => exports.start(parameters, parseSearch(parameters))],
       ["export/progress", (parameters) => exports.progress(parameters)],
@@ -114,6 +128,7 @@ export class OperatorConsole implements AdminRoutes {
       ["backup", () => backups?.start() ?? noBackups()],
       ["backup/cancel", () => backups?.cancel() ?? noBackups()],
       ["plant/change", (body, client) => plants.change(pickStrings(body, "expected", "replacement"), client)],
+      ["plants/edit", (body, client) => bulkEdits.edit(pickStrings(body, "ids", "change", "tag"), client)],
       ["edits/undo", (body, client) => edits.undo(pickStrings(body, "run", "id"), client)],
       ["plant/delete", (body, client) => plants.delete(pickStrings(body, "expected"), client)],
       ["tokens", (body) => tokens.issue(pickStrings(body, "name", "expires"))],

@@ -12,6 +12,7 @@ import dialogsScript from "./page/dialogs.js" with { type: "file" };
 import exactJsonScript from "./page/exact-json.js" with { type: "file" };
 import exportScript from "./page/export.js" with { type: "file" };
 import formatScript from "./page/format.js" with { type: "file" };
+import historyScript from "./page/history.js" with { type: "file" };
 import iconImage from "./page/icon.svg" with { type: "file" };
 import importScript from "./page/import.js" with { type: "file" };
 import indexPage from "./page/index.html" with { type: "file" };
@@ -30,6 +31,7 @@ import requestsScript from "./page/requests.js" with { type: "file" };
 import sandboxScript from "./page/sandbox.js" with { type: "file" };
 import sandboxRequestsScript from "./page/sandbox-requests.js" with { type: "file" };
 import sandboxRulesScript from "./page/sandbox-rules.js" with { type: "file" };
+import selectionScript from "./page/selection.js" with { type: "file" };
 import styleSheet from "./page/style.css" with { type: "file" };
 import textFieldScript from "./page/text-field.js" with { type: "file" };
 import tokensScript from "./page/tokens.js" with { type: "file" };
@@ -58,6 +60,8 @@ export const pageFiles = new Map(
     "plant.js": plantScript,
     "plants.js": plantsScript,
     "query.js": queryScript,
+    "selection.js": selectionScript,
+    "history.js": historyScript,
     "reloading-section.js": reloadingSectionScript,
     "sandbox.js": sandboxScript,
     "sandbox-requests.js": sandboxRequestsScript,

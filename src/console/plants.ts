@@ -38,6 +38,9 @@ export interface PlantsDependencies {
 
 const plantsPerPage = 50;
 
+/** Plants of one read of many: its result crosses threads on SQLite. */
+const plantsPerRead = 500;
+
 /** Memory that an export is counted with: a plant of the largest body, unless that limit is configured. */
 const exportedPlantBytes = 2 ** 20;
 
@@ -152,11 +155,34 @@ function toShown({ createdAt, creator, ...plant }: PlantSummary) {
  * The plant whose id is the only word of a search, which comes before those that have the word. Without the index an id is
  * not worth a scan of all plants for its digits.
  */
-export async function findPlantWithId(sql: SqlConnection, filter: Filter): Promise<PlantSummary | undefined> {
+async function findPlantWithId(sql: SqlConnection, filter: Filter): Promise<PlantSummary | undefined> {
   const [word = "", ...others] = filter.words;
   const isAlone = others.length === 0 && !isSearch({ ...filter, words: [] });
   const id = isAlone ? parseInt64(word) : undefined;
   return id === undefined ? undefined : (await summaries(sql, [id]))[0];
+}
+
+/** All plants that the list shows for a search, some at a time. */
+export async function* searchPages(
+  sql: SqlConnection,
+  filter: Filter,
+): AsyncGenerator<readonly PlantSummary[]> {
+  const withId = await findPlantWithId(sql, filter);
+  if (withId !== undefined) yield [withId];
+  if (withId !== undefined && (await searchIndexState(sql)) !== "ready") return;
+  let cursor: Cursor | undefined;
+  do {
+    const page = await listPlants(sql, {
+      ...filter,
+      cursor,
+      order: "id",
+      isDescending: false,
+      isBackward: false,
+      plantsMax: plantsPerRead,
+    });
+    yield page.plants.filter(({ id }) => id !== withId?.id);
+    cursor = page.next;
+  } while (cursor !== undefined);
 }
 
 /** The search of a request. Throws a BadRequestError. */
@@ -200,7 +226,7 @@ function parseFilter(parameters: URLSearchParams): Filter {
   };
 }
 
-function isStorable(text: string): boolean {
+export function isStorable(text: string): boolean {
   return text.isWellFormed() && !text.includes("\0");
 }
 

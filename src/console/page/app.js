@@ -19,7 +19,8 @@ import { Tokens } from "./tokens.js";
  * @typedef {{ version: string, engine: string, run: string }} About
  * @typedef {{ session: "unknown" | "loggedOut" | "loggedIn", requiresPassword: boolean, isReachable: boolean, tick: number,
  *   slowTick: number, history: History, about: About | null, token: string, query: string,
- *   sandbox: typeof import("./sandbox.js") | null, changes: number, dialog: "add" | "import" | "export" | null, file: File | null, isDropTarget: boolean }} State
+ *   sandbox: typeof import("./sandbox.js") | null, changes: number, dialog: "add" | "import" | "export" | null, file: File | null, isDropTarget: boolean,
+ *   span: import("./requests.js").Span | null }} State
  */
 
 /** The duration of a sample of the server. */
@@ -49,6 +50,8 @@ class App extends Component {
     dialog: null,
     file: null,
     isDropTarget: false,
+    /** The time whose errors are listed. */
+    span: null,
   };
 
   /** @override */
@@ -146,8 +149,18 @@ class App extends Component {
   }
 
   console() {
-    const { requiresPassword, isReachable, tick, slowTick, history, about, isDropTarget, sandbox, changes } =
-      this.state;
+    const {
+      requiresPassword,
+      isReachable,
+      tick,
+      slowTick,
+      history,
+      about,
+      isDropTarget,
+      sandbox,
+      changes,
+      span,
+    } = this.state;
     const open = (/** @type {State["dialog"]} */ dialog) => () => this.setState({ dialog, file: null });
     return html`
       <header class="top">
@@ -170,14 +183,16 @@ class App extends Component {
             onSearch=${(/** @type {string} */ query) => this.setState({ query })}
           />
           <div class="side">
-            <${Charts} history=${history} />
+            <${Charts} history=${history} onErrors=${sandbox === null ? (/** @type {State["span"]} */ span) => this.setState({ span }) : undefined} />
             <${Tokens} slowTick=${slowTick} onIssued=${(/** @type {string} */ issued) => this.setState({ token: issued })} />
             <${Indexes} slowTick=${slowTick} engine=${about?.engine ?? ""} />
             ${about?.engine !== "memory" && html`<${Backup} engine=${about?.engine ?? ""} />`}
           </div>
           ${
             sandbox === null
-              ? about !== null && about.engine !== "memory" && html`<${Requests} slowTick=${slowTick} />`
+              ? about !== null &&
+                about.engine !== "memory" &&
+                html`<${Requests} slowTick=${slowTick} span=${span} onAll=${() => this.setState({ span: null })} />`
               : html`
                   <${sandbox.SandboxSection}
                     slowTick=${slowTick}

@@ -12,7 +12,7 @@ import { formatMs } from "./units.js";
  * @typedef {{ label: string, colour: string, values: (number | null)[] }} Line
  * @typedef {{ min: number, max: number }} TimeRange In seconds since the epoch.
  * @typedef {{ title: string, caption: string, empty: string, unit: string, isStacked: boolean, lines: Line[],
- *   format: (value: number | null | undefined) => string }} ChartProperties
+ *   format: (value: number | null | undefined) => string, errorsSeconds?: number }} ChartProperties
  * @typedef {keyof typeof ranges} RangeName
  */
 
@@ -57,7 +57,9 @@ export function appendSamples(history, newer) {
 /**
  * The section with all charts.
  *
- * @extends {Component<{ history: History, run: string },
+ * `onErrors` is called with the time, in milliseconds, whose errors are to be listed.
+ *
+ * @extends {Component<{ history: History, onErrors: ((span: { from: number, end: number }) => void) | undefined },
  *   { range: RangeName, zoom: TimeRange | null, minutes: History, hovered: number | null }>}
  */
 export class Charts extends Component {
@@ -66,7 +68,7 @@ export class Charts extends Component {
 
   /**
    * @override
-   * @param {{ history: History, run: string }} previous
+   * @param {{ history: History }} previous
    */
   componentDidUpdate(previous) {
     if (previous.history !== this.props.history && ranges[this.state.range].isMinutes)
@@ -122,7 +124,7 @@ export class Charts extends Component {
         <div class="charts">
           ${charts.map(
             ({ times, ...chart }) =>
-              html`<${Chart} key=${chart.title} ...${chart} times=${times} shown=${shown} onZoom=${onZoom} />`,
+              html`<${Chart} key=${chart.title} ...${chart} times=${times} shown=${shown} onZoom=${onZoom} onErrors=${this.props.onErrors} />`,
           )}
         </div>
       </section>
@@ -234,6 +236,7 @@ function chartsOf(history, recent, shown, rangeName) {
       empty: `No errors ${nothing}.`,
       isStacked: true,
       format: formatNumber,
+      errorsSeconds: Math.max(60, failures.bucket),
       times: timesOf(failures.bucket),
       lines: codes.map(({ label, colour, isOf }) => ({
         label,
@@ -364,7 +367,8 @@ function mergeBuckets(values, { start, seconds, bucket, isWorst }) {
 /**
  * One chart, with the values at the cursor.
  *
- * @extends {Component<ChartProperties & { times: number[], shown: TimeRange, onZoom: (zoom: TimeRange | null) => void },
+ * @extends {Component<ChartProperties & { times: number[], shown: TimeRange, onZoom: (zoom: TimeRange | null) => void,
+ *   onErrors: ((span: { from: number, end: number }) => void) | undefined },
  *   { hovered: number | null }>}
  */
 class Chart extends Component {
@@ -528,6 +532,7 @@ class Chart extends Component {
     const actions = {
       ArrowLeft: () => this.moveTo(at - 1),
       ArrowRight: () => this.moveTo(at + 1),
+      Enter: () => this.listErrors(),
       "+": () => length > 40 && onZoom({ min: middle - length / 4, max: middle + length / 4 }),
       "-": () => onZoom(null),
     };
@@ -535,6 +540,15 @@ class Chart extends Component {
     if (action === undefined) return;
     event.preventDefault();
     action();
+  }
+
+  /** Lists the errors of the minute, or of the longer bar, at the read-out. */
+  listErrors() {
+    const { times, errorsSeconds, onErrors } = this.props;
+    const time = times[this.state.hovered ?? -1];
+    if (errorsSeconds === undefined || time === undefined || onErrors === undefined) return;
+    const from = Math.floor(time / errorsSeconds) * errorsSeconds;
+    onErrors({ from: from * 1_000, end: (from + errorsSeconds) * 1_000 });
   }
 
   /** @param {number} at */
@@ -547,7 +561,7 @@ class Chart extends Component {
 
   /** @override */
   render() {
-    const { title, caption, unit, times, lines, empty, format } = this.props;
+    const { title, caption, unit, times, lines, empty, format, errorsSeconds } = this.props;
     const { hovered } = this.state;
     const time = hovered === null ? undefined : times[hovered];
     const values = lines.map(
@@ -568,7 +582,9 @@ class Chart extends Component {
                 ref=${this.container}
                 role="img"
                 tabindex="0"
-                aria-label=${`${title}, ${unit}: ${values.join(", ")}. Arrow keys read values, plus and minus zoom.`}
+                aria-label=${`${title}, ${unit}: ${values.join(", ")}. Arrow keys read values, plus and minus zoom${errorsSeconds === undefined ? "" : ", Enter lists the errors of a minute"}.`}
+                title=${errorsSeconds === undefined ? null : "Click on a bar to list its errors"}
+                onClick=${() => this.listErrors()}
                 onKeyDown=${(/** @type {KeyboardEvent} */ event) => this.onKey(event)}
                 onDblClick=${() => this.props.onZoom(null)}
               ></div>

@@ -3,6 +3,7 @@
 import { errorMessage, get, post, RequestError } from "./api.js";
 import { Dialog, ErrorMessage } from "./dialogs.js";
 import { formatDate, html, untrustedText } from "./format.js";
+import { History } from "./history.js";
 import { Component } from "./library/preact.js";
 
 /**
@@ -88,10 +89,6 @@ export class PlantDialog extends Component {
     try {
       await post(path, { expected: bodyOf(fieldsOf(plant)), ...body });
       this.props.onEdited();
-      if (path === "plant/delete") {
-        this.props.onClose();
-        return;
-      }
       this.setState({ mode: "shown" });
       await this.load();
     } catch (error) {
@@ -104,6 +101,11 @@ export class PlantDialog extends Component {
       else if (isStale) this.setState({ mode: "shown" });
     }
     this.setState({ isBusy: false });
+  }
+
+  undone() {
+    this.props.onEdited();
+    void this.load();
   }
 
   /** @override */
@@ -122,6 +124,7 @@ export class PlantDialog extends Component {
         ${isLoaded && plant === null && error === "" && html`<p class="empty">No plant has the id ${id}.</p>`}
         ${isLoaded && plant === null && html`<${ErrorMessage} text=${error} />`}
         ${plant !== null && this.body(plant)}
+        ${isLoaded && mode === "shown" && html`<${History} id=${id} plant=${plant} onUndone=${() => this.undone()} />`}
       <//>
     `;
   }
@@ -196,7 +199,7 @@ export class PlantDialog extends Component {
       ${texts(fieldsOf(plant))}
       <h3>After the change</h3>
       ${texts(replacement)}
-      <p class="note">A client that sends this id again is answered by comparing with the changed plant. The change is logged.</p>
+      <p class="note">A client that sends this id again is answered by comparing with the changed plant. The change can be undone.</p>
       <${ErrorMessage} text=${error} />
       <div class="actions">
         <button type="button" onClick=${() => this.setState({ mode: "edited" })}>Back</button>
@@ -217,7 +220,7 @@ export class PlantDialog extends Component {
     const { isBusy, error } = this.state;
     return html`
       ${texts(fieldsOf(plant))}
-      <p class="note">This cannot be undone. A client that sends this id again creates the plant again. The deletion is logged.</p>
+      <p class="note">A client that sends this id again creates the plant again. The deletion can be undone from its history.</p>
       <${ErrorMessage} text=${error} />
       <div class="actions">
         <button type="button" onClick=${() => this.setState({ mode: "shown", error: "" })}>Cancel</button>

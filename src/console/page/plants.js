@@ -8,6 +8,7 @@ import { Inventory } from "./inventory.js";
 import { Component } from "./library/preact.js";
 import { PlantDialog } from "./plant.js";
 import { parseQuery, withTag } from "./query.js";
+import { Selection } from "./selection.js";
 import { exactTime } from "./units.js";
 
 /**
@@ -19,7 +20,7 @@ import { exactTime } from "./units.js";
  *   previous: string | null, next: string | null, searchedTo: string | null, hasPlantWithId: boolean,
  *   isIndexed: boolean }} Page
  * @typedef {{ address: Address, query: string, shown: Address, page: Page | null, error: string, isBusy: boolean,
- *   isSlow: boolean, newIds: Set<string>, edits: number }} State
+ *   isSlow: boolean, newIds: Set<string>, selected: Set<string>, edits: number }} State
  */
 
 /** Results appear while the operator types if the last search took less than this; otherwise with Enter. */
@@ -59,6 +60,8 @@ export class Plants extends Component {
     /** Whether the running search has taken so long that it is to be seen. */
     isSlow: false,
     newIds: new Set(),
+    /** The ids of the plants whose boxes are checked, also those on other pages. */
+    selected: new Set(),
     /** Edits in this page, which the figures are loaded again after. */
     edits: 0,
   };
@@ -151,7 +154,15 @@ export class Plants extends Component {
     try {
       /** @type {Page} */
       const page = await get(`plants?${apiParameters(address)}`);
-      if (request === this.requests) this.setState({ shown: address, page, newIds: new Set(), error: "" });
+      const isSameSearch = address.query === this.state.shown.query;
+      if (request === this.requests)
+        this.setState({
+          shown: address,
+          page,
+          newIds: new Set(),
+          error: "",
+          selected: isSameSearch ? this.state.selected : new Set(),
+        });
       this.props.onSearch(address.query);
     } catch (error) {
       // In place of the results, which would be those of another search.
@@ -209,7 +220,7 @@ export class Plants extends Component {
 
   /** @override */
   render() {
-    const { address, page, error, isSlow, edits } = this.state;
+    const { address, shown, page, error, isSlow, selected, edits } = this.state;
     const { tick, onAdd } = this.props;
     return html`
       <section class="card plants" aria-labelledby="plants-title">
@@ -224,6 +235,12 @@ export class Plants extends Component {
           <p class="note" role="status">
             ${isSlow ? html`Searching… <progress aria-label="Searching"></progress>` : page === null ? (error === "" ? "Loading…" : "") : this.caption(page)}
           </p>
+          <${Selection}
+            ids=${selected}
+            query=${shown.query}
+            onSelect=${(/** @type {Set<string>} */ ids) => this.setState({ selected: ids })}
+            onEdited=${() => this.edited()}
+          />
           ${page !== null && this.table(page)}
           ${page !== null && this.pageControls(page)}
         </div>
@@ -292,7 +309,9 @@ export class Plants extends Component {
 
   /** @param {Page} page */
   table({ plants, order, isDescending, searchedTo }) {
-    const { newIds, shown, address } = this.state;
+    const { newIds, shown, address, selected } = this.state;
+    const isPageSelected = plants.every(({ id }) => selected.has(id));
+    const pageIds = plants.map(({ id }) => id);
     if (plants.length === 0) return html`<p class="empty">${emptyListText(shown, searchedTo)}</p>`;
     const columns = /** @type {Order[]} */ (["id", "name", "tag", "created"]);
     return html`
@@ -300,6 +319,9 @@ export class Plants extends Component {
         <table class="list">
           <thead>
             <tr>
+              <th scope="col" class="check">
+                <input type="checkbox" aria-label="Select the plants of this page" checked=${isPageSelected} onChange=${() => this.select(pageIds, !isPageSelected)} />
+              </th>
               ${columns.map((column) => this.columnHeader(column, column === order ? isDescending : null))}
             </tr>
           </thead>
@@ -307,6 +329,9 @@ export class Plants extends Component {
             ${plants.map(
               ({ id, name, tag, isTruncated, createdAt, token }) => html`
                 <tr key=${id} class=${newIds.has(id) ? "new" : ""} onClick=${(/** @type {MouseEvent} */ event) => this.openRow(event, id)}>
+                  <td class="check">
+                    <input type="checkbox" aria-label=${`Select plant ${id}`} checked=${selected.has(id)} onChange=${() => this.select([id], !selected.has(id))} />
+                  </td>
                   <td class="number id">
                     <a
                       href=${linkTo({ ...address, plant: id })}
@@ -358,6 +383,19 @@ export class Plants extends Component {
   }
 
   /**
+   * @param {string[]} ids
+   * @param {boolean} isSelected
+   */
+  select(ids, isSelected) {
+    const selected = new Set(this.state.selected);
+    for (const id of ids) {
+      if (isSelected) selected.add(id);
+      else selected.delete(id);
+    }
+    this.setState({ selected });
+  }
+
+  /**
    * A click anywhere on a row opens its plant, but for one on a control, or one that ends a selection of text.
    *
    * @param {MouseEvent} event
@@ -365,7 +403,7 @@ export class Plants extends Component {
    */
   openRow(event, id) {
     const target = /** @type {Element} */ (event.target);
-    if (target.closest("a, button") !== null || String(getSelection()) !== "") return;
+    if (target.closest("a, button, .check") !== null || String(getSelection()) !== "") return;
     this.go({ plant: id });
   }
 

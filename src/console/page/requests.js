@@ -1,4 +1,4 @@
-// The recent requests: a table that is reloaded, with a filter by code.
+// The recent requests: a table that is reloaded, with filters by code and, from the chart of errors, by time.
 
 import { get } from "./api.js";
 import { ErrorMessage } from "./dialogs.js";
@@ -9,7 +9,8 @@ import { exactTime, formatMs } from "./units.js";
 /**
  * @typedef {{ requestId: string, at: string, ms: number, method: string, path: string, status: number, code: string,
  *   message: string | null, token: string | null }} RecentRequest
- * @typedef {{ requests: RecentRequest[], counts: Record<string, number> }} RequestList
+ * @typedef {{ requests: RecentRequest[], counts: Record<string, number>, errorsSince: string | null }} RequestList
+ * @typedef {{ from: number, end: number }} Span In milliseconds since the epoch.
  * @typedef {{ list: RequestList | null, error: string, code: string, count: number, openId: string | null }} State
  */
 
@@ -28,15 +29,27 @@ function isError(code) {
   return !(code in codeLabels);
 }
 
-/** @extends {ReloadingSection<{ slowTick: number }, State>} */
+/** @extends {ReloadingSection<{ slowTick: number, span: Span | null, onAll: () => void }, State>} */
 export class Requests extends ReloadingSection {
+  /** @override @param {{ slowTick: number, span: Span | null, onAll: () => void }} previous */
+  componentDidUpdate(previous) {
+    super.componentDidUpdate(previous);
+    const { span } = this.props;
+    if (previous.span === span) return;
+    void this.show({ code: span === null ? "" : "errors", count: span === null ? firstCount : countMax });
+    if (span !== null) /** @type {Element} */ (this.base).scrollIntoView({ block: "nearest" });
+  }
+
   /** @override @type {State} */
   state = { list: null, error: "", code: "", count: firstCount, openId: null };
 
   /** @override */
   async fetchData() {
     const { code, count } = this.state;
-    return { list: await get("requests", { count: String(count), ...(code === "" ? {} : { code }) }) };
+    const { span } = this.props;
+    const parameters = new URLSearchParams({ count: String(count), code });
+    for (const [name, time] of Object.entries(span ?? {})) parameters.set(name, String(time));
+    return { list: await get(`requests?${parameters}`) };
   }
 
   /** @param {Partial<State>} change */
@@ -49,7 +62,8 @@ export class Requests extends ReloadingSection {
     const { list, error, code, count } = this.state;
     const codes = Object.entries(list?.counts ?? {}).sort(([one], [other]) => one.localeCompare(other));
     const total = codes.reduce((sum, [, number]) => sum + number, 0);
-    const matching = code === "" ? total : (list?.counts[code] ?? 0);
+    const errors = codes.reduce((sum, [each, number]) => sum + (isError(each) ? number : 0), 0);
+    const matching = code === "" ? total : code === "errors" ? errors : (list?.counts[code] ?? 0);
     return html`
       <section class="card requests" aria-labelledby="requests-title">
         <header>
@@ -61,11 +75,13 @@ export class Requests extends ReloadingSection {
               this.show({ code: event.currentTarget.value, count: firstCount })}
           >
             <option value="">All codes (${total.toLocaleString("en-US")})</option>
+            <option value="errors">All errors (${errors.toLocaleString("en-US")})</option>
             ${codes.map(([each, number]) => html`<option value=${each}>${codeLabels[each] ?? each} (${number.toLocaleString("en-US")})</option>`)}
-            ${code !== "" && !(code in (list?.counts ?? {})) && html`<option value=${code}>${codeLabels[code] ?? code} (0)</option>`}
+            ${code !== "" && code !== "errors" && !(code in (list?.counts ?? {})) && html`<option value=${code}>${codeLabels[code] ?? code} (0)</option>`}
           </select>
         </header>
         <${ErrorMessage} text=${error} />
+        ${this.spanNote()}
         ${list !== null && this.table(list)}
         ${
           matching > count &&
@@ -75,11 +91,27 @@ export class Requests extends ReloadingSection {
     `;
   }
 
+  /** The time that is shown, and whether all of its errors are. */
+  spanNote() {
+    const { span, onAll } = this.props;
+    if (span === null) return null;
+    const since = Date.parse(this.state.list?.errorsSince ?? "");
+    const [from = "", end = ""] = [span.from, span.end].map((time) =>
+      new Date(time).toLocaleTimeString("en-GB"),
+    );
+    return html`
+      <p class="note" role="status">
+        From ${from} to ${end}. ${since > span.from && "Some are no longer kept: only the newest 1,000 errors are. "}
+        <button type="button" class="link" onClick=${onAll}>Show all times</button>
+      </p>
+    `;
+  }
+
   /** @param {RequestList} list */
   table({ requests }) {
     const { openId, code } = this.state;
     if (requests.length === 0)
-      return html`<p class="empty">${code === "" ? "No request yet. The newest 1,000 of this server appear here as clients send them." : "No request has this code any more."}</p>`;
+      return html`<p class="empty">${code === "" ? "No request yet. The newest 1,000 of this server, and the newest 1,000 errors, appear here as clients send them." : "No such request is kept."}</p>`;
     return html`
       <table class="list log">
         <thead>

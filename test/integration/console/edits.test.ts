@@ -62,4 +62,40 @@ for (const engine of engines) {
     const { stderr } = await server.stop();
     expect(stderr).toContain('"msg":"plants edited"');
   });
+  test(`${engine.name}: many plants get a tag, and are deleted, in one run each`, async () => {
+    await using place = await engine.createTestStore();
+    const plants = Array.from({ length: 1_200 }, (_, index) => ({
+      id: BigInt(index),
+      name: `${index < 1_100 ? "Rosa" : "Hoya"} ${index}`,
+      ...(index < 10 && { tag: "new" }),
+    }));
+    await storePlants(place.database, plants);
+    await using server = await RunningServer.start(place);
+    const client = await ConsoleClient.of(server);
+    const find = async (query: string) =>
+      (await client.read(`plants/ids?${query}`)).json as { ids: string[]; isComplete: boolean };
+    const edit = (ids: readonly string[], change: string, tag = "") =>
+      client.write("plants/edit", { ids: ids.join(" "), change, tag });
+
+    const { ids, isComplete } = await find("word=rosa");
+    expect([ids.length, isComplete]).toEqual([1_100, true]);
+    // As the list: only the plant with the id, without the index.
+    expect((await find("word=7")).ids).toEqual(["7"]);
+    const tagged = await edit([...ids, "7", "5000"], "tag", "new");
+    expect(tagged.json).toMatchObject({ edited: 1_090, unchanged: 10, left: 1 });
+    expect((await find("tag=new")).ids).toHaveLength(1_100);
+    const { run: runId } = (await edit((await find("idMin=0&idMax=499")).ids, "delete")).json as {
+      run: string;
+    };
+    expect((await find("tag=new")).ids).toHaveLength(600);
+    expect((await client.write("edits/undo", { run: runId, id: "" })).json).toMatchObject({ undone: 500 });
+    expect((await edit(["3"], "untag")).json).toMatchObject({ edited: 1 });
+    expect((await find("untagged=true")).ids).toHaveLength(101);
+
+    expect((await edit(["3"], "rename")).status).toBe(400);
+    expect((await edit(["x"], "delete")).status).toBe(400);
+    expect((await edit(["3"], "tag", "\0")).status).toBe(400);
+    const tooMany = Array.from({ length: 10_001 }, (_, id) => String(id));
+    expect((await edit(tooMany, "delete")).status).toBe(400);
+  });
 }

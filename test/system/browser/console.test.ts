@@ -160,13 +160,102 @@ test.concurrent("a plant is edited and deleted, but not what another operator ha
       await dialog.getByRole("button", { name: "Delete" }).click();
       await dialog.getByRole("button", { name: "Delete the plant" }).click();
       await dialog.getByText("has changed since you opened it. Nothing was saved.").waitFor();
-      await dialog.getByText("changed elsewhere").waitFor();
+      await dialog.getByText("changed elsewhere").first().waitFor();
       await dialog.getByRole("button", { name: "Delete", exact: true }).click();
       await dialog.getByRole("button", { name: "Delete the plant" }).click();
-      await dialog.waitFor({ state: "detached" });
+      await dialog.getByText("No plant has the id 9007199254740993.").waitFor();
       await page.getByText("There are no plants yet.").waitFor();
+      // From its history the deletion is undone, and then the change by the command; then it is deleted by the keyboard.
+      const history = dialog.getByRole("list", { name: "History" });
+      expect(await history.getByRole("listitem").count()).toBe(3);
+      await history
+        .getByText(/by the console at 127\.0\.0\.1/)
+        .first()
+        .waitFor();
+      await history.getByRole("button", { name: "Undo" }).first().click();
+      await dialog.getByText("1 edit undone.").waitFor();
+      await row(page, 9007199254740993n).getByText("changed elsewhere").waitFor();
+      await history.getByRole("listitem").nth(3).waitFor();
+      await history.getByRole("listitem").nth(2).getByRole("button", { name: "Undo" }).click();
+      await row(page, 9007199254740993n).getByText("changed elsewhere").waitFor({ state: "detached" });
+      // The first edit cannot be undone any more once the plant differs from it.
+      await server.command("update", "9007199254740993", "--tag", "third");
+      await history.getByRole("button", { name: "Undo" }).last().click();
+      await dialog.getByText("0 edits undone, 1 plant changed since and left as they are.").waitFor();
+      expect(await accessibilityFaults(page)).toEqual([]);
+      await dialog.getByRole("button", { name: "Delete", exact: true }).press("Enter");
+      await dialog.getByRole("button", { name: "Delete the plant" }).press("Enter");
+      await dialog.getByText("No plant has the id 9007199254740993.").waitFor();
     });
     expect((await server.command("get", "9007199254740993")).exitCode).toBe(1);
+  });
+});
+
+test.concurrent("plants are selected, on the page or all that a search finds, then changed and deleted in one run", async () => {
+  await withServer([], async (server, _, console) => {
+    await storePlants(
+      server.database,
+      Array.from({ length: 130 }, (_, id) => ({
+        id: BigInt(id),
+        name: id < 120 ? `Hoya ${id}` : `Aloe ${id}`,
+      })),
+    );
+    await browser.visit(console, { look: "narrow" }, async (page) => {
+      const bar = page.getByRole("group", { name: "Selected plants" });
+      const dialog = page.getByRole("dialog");
+      await row(page, 129n).waitFor();
+      await page.getByLabel("Select plant 129", { exact: true }).check();
+      await page.getByLabel("Select plant 128", { exact: true }).press("Space");
+      await bar.getByText("2 plants selected").waitFor();
+      await bar.getByRole("button", { name: "Set the tag" }).click();
+      await dialog.getByLabel("Tag").fill("succulent");
+      expect(await accessibilityFaults(page)).toEqual([]);
+      await dialog.getByRole("button", { name: "Change 2 plants" }).click();
+      await page.getByText(/2 plants changed, in the run/).waitFor();
+      await row(page, 129n).getByText("succulent").waitFor();
+      await searchFor(page, "hoya");
+      await row(page, 119n).waitFor();
+      await row(page, 129n).waitFor({ state: "detached" });
+      await page.getByLabel("Select plant 119", { exact: true }).check();
+      await bar.getByRole("button", { name: "Select all found" }).click();
+      await bar.getByText("120 plants selected").waitFor();
+      await bar.getByRole("button", { name: "Delete" }).click();
+      await dialog.getByRole("heading", { name: "Delete 120 plants?" }).waitFor();
+      await dialog.getByRole("button", { name: "Delete 120 plants" }).click();
+      await page.getByText(/120 plants deleted, in the run/).waitFor();
+      await page.getByText("No plant was found for hoya.").waitFor();
+      await page.getByRole("button", { name: "Undo" }).click();
+      await page.getByText("120 edits undone.").waitFor();
+      await row(page, 119n).waitFor();
+      expect(await accessibilityFaults(page)).toEqual([]);
+    });
+    expect((await server.command("stats")).stdout).toContain("130");
+  });
+});
+
+test.concurrent("a click on a bar of the chart of errors lists the errors of that minute", async () => {
+  await withServer([], async (_, target, console) => {
+    await browser.visit(console, {}, async (page) => {
+      for (let sent = 0; sent < 3; sent++) await post({ ...target, token: "pst_wrong" }, plantJson(1n, "x"));
+      await post(target, plantJson(1n, "Hoya"));
+      const chart = page.getByRole("img", { name: /^Errors by code/ });
+      await chart.waitFor();
+      await page.getByRole("img", { name: /40101 3/ }).waitFor();
+      await chart.press("ArrowLeft");
+      await chart.press("ArrowRight");
+      await chart.press("Enter");
+      const requests = page.getByRole("region", { name: "Recent requests" });
+      await requests.getByText(/From [\d:]+ to [\d:]+\./).waitFor();
+      await requests.getByRole("cell", { name: "40101" }).nth(2).waitFor();
+      await requests.getByRole("cell", { name: "created" }).waitFor({ state: "detached" });
+      expect(await requests.getByRole("cell", { name: "40101" }).count()).toBe(3);
+      await requests.getByRole("button", { name: "Show all times" }).click();
+      await requests.getByRole("cell", { name: "created" }).waitFor();
+      // By the mouse, on the bar of the newest minute.
+      const box = (await chart.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
+      await page.mouse.click(box.x + box.width - 18, box.y + box.height / 2);
+      await requests.getByText(/From [\d:]+ to [\d:]+\./).waitFor();
+    });
   });
 });
 

@@ -24,6 +24,16 @@ test("the newest are stored, newest first", () => {
   expect(ids()).toEqual(["7", "6", "5"]);
 });
 
+test("successes do not push errors out, which are in their order", () => {
+  const recent = new RecentRequests(2);
+  const error = (id: string, endedAt: number) => record(id, { status: 401, result: "invalidToken", endedAt });
+  add(recent, error("1", 1), error("2", 2), record("3"));
+  expect(recent.errorsSince).toBe(1);
+  add(recent, error("4", 4), record("5"), record("6"));
+  expect([...recent.newestFirst()].map(({ requestId }) => requestId)).toEqual(["6", "5", "4", "2"]);
+  expect(recent.errorsSince).toBe(2);
+});
+
 test("a long path is shortened", () => {
   const recent = new RecentRequests(3);
   add(recent, record("1", { path: `/${"x".repeat(9_999)}` }));

@@ -1,0 +1,92 @@
+// The console's calls that delete many plants, or set the tag of many, in one run of the history.
+
+import { type NewPlant, newPlantJson } from "../core/contract/plant.ts";
+import { editsMax } from "../core/store/plant-edit.ts";
+import type { SqlConnection } from "../core/store/sql-connection.ts";
+import { storedPlants } from "../operations/edits.ts";
+import type { Edits } from "./edits.ts";
+import { isStorable, parseId, parseSearch, searchPages } from "./plants.ts";
+import { BadRequestError, respondJson } from "./responses.ts";
+
+export interface BulkEditsDependencies {
+  readonly reader: () => Promise<SqlConnection>;
+  readonly edits: Pick<Edits, "startRun" | "reportRun">;
+  /** The limit of a body of the public operation. */
+  readonly bodyBytesMax: number;
+}
+
+/** Plants that can be edited at once. */
+const plantsMax = 10_000;
+
+/** A search without the index may scan the whole store. */
+const searchMsMax = 30_000;
+
+export class BulkEdits {
+  readonly #dependencies: BulkEditsDependencies;
+
+  constructor(dependencies: BulkEditsDependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  /** The ids of the first plants that a search finds, and whether these are all. */
+  async find(parameters: URLSearchParams): Promise<Response> {
+    const sql = await this.#dependencies.reader();
+    const deadline = performance.now() + searchMsMax;
+    const ids: bigint[] = [];
+    for await (const page of searchPages(sql, parseSearch(parameters))) {
+      ids.push(...page.map(({ id }) => id));
+      if (ids.length <= plantsMax && performance.now() < deadline) continue;
+      return respondJson({ ids: ids.slice(0, plantsMax), isComplete: false });
+    }
+    return respondJson({ ids, isComplete: true });
+  }
+
+  /**
+   * Deletes plants or sets their tag, each as it is stored when its turn comes.
+   *
+   * @param ids separated by spaces.
+   * @param change `delete`, `tag` to set the tag, or `untag` to remove it.
+   */
+  async edit(
+    { ids, change, tag }: { ids: string; change: string; tag: string },
+    client: string,
+  ): Promise<Response> {
+    const { reader, edits } = this.#dependencies;
+    const parsed = [...new Set(ids.split(" ").map(parseId))];
+    if (parsed.length > plantsMax)
+      throw new BadRequestError(`At most ${plantsMax} plants can be edited at once.`);
+    if (!["delete", "tag", "untag"].includes(change)) throw new BadRequestError("There is no such change.");
+    if (!isStorable(tag)) throw new BadRequestError("The tag has a character that cannot be stored.");
+    const sql = await reader();
+    const run = edits.startRun(client);
+    let unchanged = 0;
+    let left = 0;
+    try {
+      for (let at = 0; at < parsed.length; at += editsMax) {
+        const some = parsed.slice(at, at + editsMax);
+        const stored = [...(await storedPlants(sql, some)).values()];
+        const changed = stored.flatMap((expected) => {
+          const replacement = change === "delete" ? undefined : this.#replace(expected, change, tag);
+          return replacement === expected ? [] : [{ id: expected.id, expected, replacement }];
+        });
+        const outcomes = await run.edit(changed);
+        unchanged += stored.length - changed.length;
+        left += some.length - stored.length + outcomes.filter((outcome) => outcome !== "done").length;
+      }
+    } finally {
+      edits.reportRun(run, client);
+    }
+    const { updated, deleted } = run.made;
+    return respondJson({ run: run.id, edited: updated + deleted, unchanged, left });
+  }
+
+  /** The plant itself if it has the tag, or would become larger than a client may send. */
+  #replace(plant: NewPlant, change: string, tag: string): NewPlant {
+    if (plant.tag === (change === "tag" ? tag : undefined)) return plant;
+    const { tag: _, ...untagged } = plant;
+    if (change === "untag") return untagged;
+    const replacement = { ...untagged, tag };
+    const bytes = Buffer.byteLength(newPlantJson(replacement));
+    return bytes > this.#dependencies.bodyBytesMax ? plant : replacement;
+  }
+}
