@@ -15,7 +15,7 @@ import { RateLimit, type RateLimitResult } from "../core/http/rate-limit.ts";
 import { plantResponse } from "../core/http/responses.ts";
 import { TickBudget } from "../core/http/tick-budget.ts";
 import type { Clock, Emit } from "../core/observability/server-event.ts";
-import { drawDelayMs, type Example, exampleOf, type ForcedResponse, type Outcome } from "./outcome.ts";
+import { drawDelayMs, type Example, errorCodes, exampleOf, examples, type Outcome } from "./outcome.ts";
 import type { Exchange } from "./pipe.ts";
 import { InvalidPreferenceError, parsePreferredOutcome } from "./prefer.ts";
 import type { ForcedBy } from "./request-log.ts";
@@ -105,8 +105,8 @@ export class ForcedOutcomes {
 
     const { delay, drop, reset = false } = outcome;
     const wait = async (when: "before" | "after") => {
-      if (delay?.when !== when) return;
-      const delayMs = drawDelayMs(delay.distribution, this.#rules.random);
+      if (delay === undefined || (delay.when ?? "before") !== when) return;
+      const delayMs = drawDelayMs(delay, this.#rules.random);
       connection.setIdleSeconds?.(received, idleSeconds(delayMs));
       await sleep(delayMs, signal);
     };
@@ -161,9 +161,10 @@ export class ForcedOutcomes {
   async #respond(
     request: Request,
     connection: Connection,
-    { error, example, response, commit = false }: Outcome,
+    { error, example: exampleName, response, commit = false }: Outcome,
   ): Promise<Response> {
-    const code = error ?? example?.error;
+    const example = examples.get(exampleName ?? "");
+    const code = errorCodes.get(error ?? 0) ?? example?.error;
     const isForced = code !== undefined || example !== undefined || response !== undefined;
     if (!isForced || commit) {
       const own = await this.#next(request, connection);
@@ -220,7 +221,7 @@ const detailsOf: Partial<Record<ErrorCode, ApiError["details"]>> = {
   unavailable: { retryAfterSeconds: 1 },
 };
 
-function toResponse({ status, headers = {}, body }: ForcedResponse): Response {
+function toResponse({ status, headers = {}, body }: NonNullable<Outcome["response"]>): Response {
   const fields = new Headers(headers);
   if (body !== undefined && typeof body !== "string" && !fields.has("content-type"))
     fields.set("Content-Type", "application/json");

@@ -1,46 +1,12 @@
-// Outcomes that a sandbox forces on requests, in place of or beside what the server does: errors,
-// examples, delays, closed connections, responses of the wrong length, and slow ones.
+// The errors, examples and delays of the outcomes that a sandbox forces on requests.
 
+import type { ErrorCode as ErrorNumber, Outcome } from "../../packages/sandbox/src/control-types.ts";
 import { type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
 import { openapi } from "../core/contract/plant.ts";
 
-export interface Outcome {
-  readonly error?: ErrorCode;
-  /** Whether the plant is stored before the error or the example is sent. */
-  readonly commit?: boolean;
-  readonly example?: Example;
-  readonly response?: ForcedResponse;
-  readonly delay?: Delay;
-  readonly drop?: "beforeCommit" | "afterCommit";
-  /** Whether a dropped connection is reset. */
-  readonly reset?: boolean;
-  readonly body?: "truncated" | "wrongLength" | "garbage" | "brokenChunk";
-  readonly bytesPerSecond?: number;
-}
+export type { Outcome };
 
-/** Any response. */
-export interface ForcedResponse {
-  readonly status: number;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** A text as it is, or a value that is sent as JSON. */
-  readonly body?: unknown;
-}
-
-/**
- * A distribution of seconds; one that is drawn below 0 is 0, one above delaySecondsMax that
- * maximum.
- */
-export type Distribution =
-  | { readonly seconds: number }
-  | { readonly uniform: readonly [least: number, most: number] }
-  | { readonly normal: { readonly mean: number; readonly deviation: number } }
-  | { readonly exponential: { readonly mean: number } };
-
-export interface Delay {
-  readonly distribution: Distribution;
-  /** Whether the time passes before the plant is committed or after it. */
-  readonly when: "before" | "after";
-}
+type Delay = NonNullable<Outcome["delay"]>;
 
 export const delaySecondsMax = 3_600;
 
@@ -91,12 +57,10 @@ export const examples: ReadonlyMap<string, Example> = new Map(
   ),
 );
 
-/**
- * The error with a five-digit code, or that of the first example of a status, which mock servers
- * send, too.
- */
-export function findError(code: number): ErrorCode | undefined {
-  return errorCodes.get(code) ?? [...examples.values()].find(({ status }) => status === code)?.error;
+/** The five-digit code of an error, from that code, or from a status by its first example. */
+export function findError(code: number): ErrorNumber | undefined {
+  const error = errorCodes.get(code) ?? [...examples.values()].find(({ status }) => status === code)?.error;
+  return error && errorRegistry[error].error;
 }
 
 /** The first example of an error. */
@@ -109,22 +73,22 @@ function resolveResponse(response: DescribedResponse): DescribedResponse {
   return (name === undefined ? undefined : described.components.responses[name]) ?? response;
 }
 
-/** Draws from a distribution, in milliseconds. */
-export function drawDelayMs(distribution: Distribution, random: { next(): number }): number {
-  const seconds = drawSeconds(distribution, random);
+/** Draws a delay in milliseconds, within its limits. */
+export function drawDelayMs(delay: Delay, random: { next(): number }): number {
+  const seconds = drawSeconds(delay, random);
   return Math.min(delaySecondsMax, Math.max(0, seconds)) * 1_000;
 }
 
-function drawSeconds(distribution: Distribution, random: { next(): number }): number {
-  if ("seconds" in distribution) return distribution.seconds;
-  if ("uniform" in distribution) {
-    const [least, most] = distribution.uniform;
+function drawSeconds(delay: Delay, random: { next(): number }): number {
+  if ("seconds" in delay) return delay.seconds;
+  if ("uniform" in delay) {
+    const [least, most] = delay.uniform;
     return least + random.next() * (most - least);
   }
   // The logarithm of 0 is not a number.
   const positive = 1 - random.next();
-  if ("exponential" in distribution) return -Math.log(positive) * distribution.exponential.mean;
+  if ("exponential" in delay) return -Math.log(positive) * delay.exponential.mean;
   // Box-Muller.
-  const { mean, deviation } = distribution.normal;
+  const { mean, deviation } = delay.normal;
   return mean + deviation * Math.sqrt(-2 * Math.log(positive)) * Math.cos(2 * Math.PI * random.next());
 }

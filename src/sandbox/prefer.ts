@@ -40,7 +40,8 @@ function parseResponse(code: string | undefined, name: string | undefined): Outc
     return new InvalidPreferenceError(`Prefer: there is no example ${JSON.stringify(name)} in openapi.yaml.`);
   const number = /^[1-9]\d{2}(?:\d{2})?$/.test(code ?? "") ? Number(code) : undefined;
   if (example !== undefined) {
-    if (code === undefined || (number !== undefined && isExampleOf(example, number))) return { example };
+    if (code === undefined || (number !== undefined && isExampleOf(example, number)))
+      return { example: example.name };
     return new InvalidPreferenceError(`Prefer: ${example.name} is not an example of code=${code}.`);
   }
   if (code === undefined) return {};
@@ -55,7 +56,7 @@ function parseResponse(code: string | undefined, name: string | undefined): Outc
 function parseDelay(text: string | undefined): Pick<Outcome, "delay"> | InvalidPreferenceError {
   if (text === undefined) return {};
   const seconds = /^\d{1,9}(?:\.\d{1,9})?$/.test(text) ? Number(text) : Number.NaN;
-  if (seconds <= delaySecondsMax) return { delay: { distribution: { seconds }, when: "before" } };
+  if (seconds <= delaySecondsMax) return { delay: { seconds } };
   return new InvalidPreferenceError(
     `Prefer: delay=${text} is not a number of seconds up to ${delaySecondsMax}.`,
   );

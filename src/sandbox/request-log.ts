@@ -1,5 +1,6 @@
 // The log of requests: each as it arrived and as it was answered, byte for byte.
 
+import type { RecordedRequest as DescribedRequest } from "../../packages/sandbox/src/control-types.ts";
 import type { StoredMessage } from "./kept-bytes.ts";
 
 /** Older requests are dropped. */
@@ -9,10 +10,10 @@ export const requestsMax = 10_000;
 export const logBytesMax = 64 * 2 ** 20;
 
 /** How the response to a request ended. */
-export type Ending = "complete" | "clientAborted" | "dropped" | "truncated" | "notHttp";
+export type Ending = DescribedRequest["ended"];
 
 /** The rule or the preferences that forced an outcome on a request. */
-export type ForcedBy = { readonly rule: string } | { readonly prefer: string };
+export type ForcedBy = NonNullable<DescribedRequest["forced"]>;
 
 /** A request that has ended, and its response. */
 export interface RecordedRequest {

@@ -1,32 +1,16 @@
 // Rules: which requests get which outcome.
 
+import type { Rule as RuleSource } from "../../packages/sandbox/src/control-types.ts";
 import type { NewPlant } from "../core/contract/plant.ts";
 import { assertDescribed, InvalidValueError, invalidValue } from "./described-json.ts";
-import { type Delay, type Distribution, errorCodes, examples, type Outcome } from "./outcome.ts";
+import { examples, type Outcome } from "./outcome.ts";
 import { SeededRandom } from "./seeded-random.ts";
 
-/** The conditions of a rule, all of which must hold. */
-interface Match {
-  readonly method?: string;
-  /** Values by names in lower case. The values of a repeated field are joined by ", ". */
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly id?: bigint;
-  readonly name?: string;
-  readonly tag?: string;
-  /** The share of the requests for which all else matches, from 0 to 1. */
-  readonly share?: number;
-}
-
+/** A rule that was added. */
 interface Rule {
   readonly id: string;
-  readonly match: Match;
-  /** The number of matching requests that are passed over first. */
-  readonly after: number;
-  /** The number of requests that it is applied to; undefined for all. */
-  readonly times: number | undefined;
-  readonly outcome: Outcome;
-  /** The rule as it was sent, for clients that read it back. */
-  readonly source: Readonly<Record<string, unknown>>;
+  /** The rule as it was sent. */
+  readonly source: RuleSource;
   /** The number of requests that it was applied to. */
   applied: number;
   /** The number of requests that have matched. */
@@ -118,9 +102,9 @@ export class Rules {
   dependOnPlant(subject: Pick<RuleSubject, "method" | "headers">): boolean {
     return this.#rules.some(
       (rule) =>
-        (rule.match.id !== undefined || rule.match.name !== undefined || rule.match.tag !== undefined) &&
+        (["id", "name", "tag"] as const).some((field) => rule.source.match?.[field] !== undefined) &&
         !isUsedUp(rule) &&
-        matchesHead(rule.match, subject),
+        matchesHead(rule, subject),
     );
   }
 
@@ -132,14 +116,19 @@ export class Rules {
     const rule = this.#rules.find(
       (each) =>
         !isUsedUp(each) &&
-        matchesHead(each.match, subject) &&
-        matchesPlant(each.match, subject.plant) &&
-        (each.match.share === undefined || this.#random.next() < each.match.share) &&
-        ++each.matched > each.after,
+        matchesHead(each, subject) &&
+        matchesPlant(each, subject.plant) &&
+        this.#drawsShare(each) &&
+        ++each.matched > (each.source.after ?? 0),
     );
     if (rule === undefined) return undefined;
     rule.applied++;
-    return rule;
+    return { id: rule.id, outcome: rule.source.outcome };
+  }
+
+  /** Draws from the sequence only where there is a share. */
+  #drawsShare({ source: { match: { share } = {} } }: Rule): boolean {
+    return share === undefined || this.#random.next() < share;
   }
 
   #restart(seed: number): void {
@@ -152,88 +141,45 @@ function describe({ id, source, applied }: Rule): RuleDescription {
   return { id, ...source, applied };
 }
 
-function isUsedUp({ times, applied }: Rule): boolean {
+function isUsedUp({ source: { times }, applied }: Rule): boolean {
   return times !== undefined && applied >= times;
 }
 
-function matchesHead(match: Match, { method, headers }: Pick<RuleSubject, "method" | "headers">): boolean {
+function matchesHead(
+  { source: { match = {} } }: Rule,
+  { method, headers }: Pick<RuleSubject, "method" | "headers">,
+): boolean {
   if (match.method !== undefined && match.method !== method) return false;
   return Object.entries(match.headers ?? {}).every(([name, value]) => headers.get(name) === value);
 }
 
-function matchesPlant({ id, name, tag }: Match, plant: NewPlant | undefined): boolean {
+function matchesPlant({ source: { match = {} } }: Rule, plant: NewPlant | undefined): boolean {
+  const { id, name, tag } = match;
   return (
-    (id === undefined || plant?.id === id) &&
+    (id === undefined || plant?.id === BigInt(id)) &&
     (name === undefined || plant?.name === name) &&
     (tag === undefined || plant?.tag === tag)
   );
 }
 
-/** A rule as openapi-control.yaml describes it. */
-interface RuleSource {
-  readonly id?: string;
-  readonly applied?: number;
-  readonly match?: MatchSource;
-  readonly after?: number;
-  readonly times?: number;
-  readonly outcome: OutcomeSource;
-}
-
-interface MatchSource extends Omit<Match, "id"> {
-  readonly id?: number | bigint;
-}
-
-interface OutcomeSource extends Omit<Outcome, "error" | "example" | "delay"> {
-  readonly error?: number;
-  readonly example?: string;
-  readonly delay?: { readonly when?: Delay["when"] } & Readonly<Record<string, unknown>>;
-}
-
-/** @param path of the rule in the body. */
-function toRule({ id: _, applied: __, ...source }: RuleSource, path: string): Omit<Rule, "id"> {
-  const { match = {}, after = 0, times, outcome } = source;
+/** Makes a rule that was sent a rule without an id. Throws an InvalidValueError that names a field. */
+function toRule(sent: RuleSource, path: string): Omit<Rule, "id"> {
+  // A rule that was read back has them.
+  const { id: _, applied: __, ...source } = sent as RuleSource & Partial<RuleDescription>;
   const name = path === "" ? "outcome" : `${path}.outcome`;
-  return {
-    match: toMatch(match),
-    after,
-    times,
-    outcome: toOutcome(outcome, name),
-    source,
-    applied: 0,
-    matched: 0,
-  };
-}
-
-function toMatch({ id, headers = {}, ...match }: MatchSource): Match {
-  const fields = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
-  return { ...match, headers: Object.fromEntries(fields), ...(id === undefined ? {} : { id: BigInt(id) }) };
-}
-
-function toOutcome({ error, example, delay, ...source }: OutcomeSource, name: string): Outcome {
-  const found = example === undefined ? undefined : examples.get(example);
-  if (example !== undefined && found === undefined)
+  const { example, delay } = source.outcome;
+  if (example !== undefined && !examples.has(example))
     throw invalidValue(`${name}.example`, `one of ${[...examples.keys()].join(", ")}`, example);
-  const code = error === undefined ? undefined : errorCodes.get(error);
-  const outcome: Outcome = {
-    ...source,
-    ...(code === undefined ? {} : { error: code }),
-    ...(found === undefined ? {} : { example: found }),
-    ...(delay === undefined ? {} : { delay: toDelay(delay, `${name}.delay`) }),
-  };
-  rejectConflicts(outcome, name);
-  return outcome;
+  if (delay !== undefined) checkDelay(delay, `${name}.delay`);
+  rejectConflicts(source.outcome, name);
+  return { source, applied: 0, matched: 0 };
 }
 
-function toDelay(
-  { when = "before", ...distribution }: NonNullable<OutcomeSource["delay"]>,
-  name: string,
-): Delay {
-  if (Object.keys(distribution).length !== 1)
+function checkDelay({ when: _, ...delay }: NonNullable<Outcome["delay"]>, name: string): void {
+  if (Object.keys(delay).length !== 1)
     throw new InvalidValueError(`${name} must have one of seconds, uniform, normal, exponential.`);
-  const { uniform: [least = 0, most = 0] = [] } = distribution as { uniform?: number[] };
-  if (most < least)
+  if ("uniform" in delay && delay.uniform[1] < delay.uniform[0])
     throw new InvalidValueError(`${name}.uniform must go from the smaller number to the larger.`);
-  return { distribution: distribution as Distribution, when };
 }
 
 /**

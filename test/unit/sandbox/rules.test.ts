@@ -193,7 +193,7 @@ describe("matching", () => {
     const plant = { id: 2n ** 60n + 1n, name: "", tag: "x" };
     expect(rules.match(request({ "x-test": "a" }, plant))).toMatchObject({
       id: "r1",
-      outcome: { error: "unavailable" },
+      outcome: { error: 50300 },
     });
     expect(rules.match(request({ "x-test": "A" }, plant))).toBeUndefined();
     expect(rules.match(request({}, plant))).toBeUndefined();
