@@ -175,17 +175,20 @@ export class ServerWithIdentity implements AsyncDisposable {
     this.#folder = folder;
   }
 
+  /** @param env that of a process of its own, for what Bun itself reads. */
   static async start(
     issuer: string,
     args: readonly string[] = [],
-    env: Record<string, string> = {},
+    env?: Record<string, string>,
   ): Promise<ServerWithIdentity> {
     const folder = new TemporaryFolder();
-    const server = await RunningServer.start({
+    const setup = {
       database: `sqlite:${folder.file("plants.db")}`,
       args: ["--jwt-issuer", issuer, "--jwt-audience", audience, ...args],
-      env,
-    });
+    };
+    const server = await (env === undefined
+      ? RunningServer.startInProcess(setup)
+      : RunningServer.start({ ...setup, env }));
     return new ServerWithIdentity(server, folder);
   }
 

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { commandError } from "../../support/commands.ts";
 import { configurationError, configured, usageError } from "../../support/configuration.ts";
 import { ConsoleClient } from "../../support/console.ts";
+import { eventually } from "../../support/eventually.ts";
 import { RawConnection, sendRaw } from "../../support/raw-connection.ts";
 import { plantstore, RunningServer, run, runCommand, TemporaryFolder } from "../../support/server.ts";
 
@@ -351,10 +352,10 @@ test("a terminal does not echo a password", async () => {
     terminal: { data: (_, bytes) => void shown.push(new TextDecoder().decode(bytes)) },
   });
   for (const question of ["Password of the console: ", "Repeat the password: "]) {
-    while (!shown.join("").endsWith(question)) await Bun.sleep(10);
+    await eventually("the question", () => shown.join("").endsWith(question));
     child.terminal?.write(`${password}\r`);
   }
   expect(await child.exited).toBe(0);
-  while (!shown.join("").includes("$argon2id$")) await Bun.sleep(10);
+  await eventually("the hash", () => shown.join("").includes("$argon2id$"));
   expect(shown.join("")).not.toContain("random");
 });

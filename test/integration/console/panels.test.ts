@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, writeFileSync } from "node:fs";
 import { ConsoleClient } from "../../support/console.ts";
 import { engines } from "../../support/engines.ts";
+import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 import { csvLine } from "../../support/stored-plants.ts";
@@ -127,7 +128,7 @@ for (const engine of engines) {
       expect(await statusOf(second.token)).toBe(200);
       expect(await statusOf(first)).toBe(200);
       await rotate("0s", "same");
-      while ((await statusOf(second.token)) === 200) await Bun.sleep(50);
+      await eventually("the end of the predecessor", async () => (await statusOf(second.token)) !== 200);
       expect(await statusOf(first)).toBe(401);
       for (const body of [
         { name: "unknown", overlap: "1d", expires: "" },
@@ -247,8 +248,7 @@ for (const engine of engines) {
       });
       // Counted when the page asks for its figures: of all plants, and of the tags that most plants have.
       const counted = async () => (await client.read("inventory")).json as { plants: number | null };
-      while ((await counted()).plants === null) await Bun.sleep(50);
-      const { plants } = await counted();
+      const { plants } = await eventually("the count", counted, (found) => found.plants !== null);
       await exportText(url, { run: "all", format: "csv" });
       expect((await client.read("export/progress?run=all")).json).toMatchObject({
         plants,
@@ -330,7 +330,7 @@ describe("the console", () => {
     await post(target, plantJson(77n, "Aloe"));
     await client.write("backup", {});
     expect((await client.write("backup", {})).status).toBeOneOf([200, 409]);
-    while ((await status())?.state === "copying") await Bun.sleep(20);
+    await eventually("the end of the copy", async () => (await status())?.state !== "copying");
     expect((await status())?.state).toBe("ready");
     const response = await fetch(`${await server.adminUrl()}/console/api/backup/download`);
     const bytes = await response.bytes();
@@ -341,7 +341,7 @@ describe("the console", () => {
     writeFileSync(folder.file("copy.db"), bytes);
     using copy = new Database(folder.file("copy.db"), { readonly: true });
     expect(copy.query("SELECT name FROM plants WHERE id = 77").get()).toEqual({ name: "Aloe" });
-    while ((await status())?.state !== "sent") await Bun.sleep(20);
+    await eventually("the end of the download", async () => (await status())?.state === "sent");
     expect(copies()).toEqual([]);
   });
 
@@ -349,7 +349,7 @@ describe("the console", () => {
     const id = await startImport(client, "", "ndjson");
     const file = [900n, 901n].map((each) => plantJson(each, "A")).join("\n");
     await importFile(client, await server.adminUrl(), id, file, 1_000);
-    while ((await importedIn(client)) !== 2) await Bun.sleep(50);
+    await eventually("two plants in the charts", async () => (await importedIn(client)) === 2);
     await server.stop();
     server = resources.use(await RunningServer.startInProcess({ database: server.database }));
     client = await ConsoleClient.of(server);

@@ -216,7 +216,7 @@ test("a damaged store is not backed up, and an interrupted backup leaves no file
   const copy = folder.file("copy.db");
   const child = Bun.spawn([plantstore, "backup", copy, "--database", database], { stderr: "ignore" });
   const unfinished = () => readdirSync(folder.path).filter((name) => name.endsWith(".partial"));
-  while (unfinished().length === 0 && child.exitCode === null) await Bun.sleep(1);
+  await eventually("an unfinished copy", () => unfinished().length > 0 || child.exitCode !== null);
   child.kill("SIGKILL");
   await child.exited;
   if (child.signalCode === "SIGKILL") expect(existsSync(copy)).toBe(false);

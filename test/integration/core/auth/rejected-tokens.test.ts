@@ -6,10 +6,10 @@ import {
   audience,
   claimsOf,
   encode,
+  HandlerWithIdentity,
   type Json,
   KeyServer,
   nowSeconds,
-  ServerWithIdentity,
   SigningKey,
   withPart,
 } from "../../../support/identity-provider.ts";
@@ -35,7 +35,7 @@ const published = [key, twin, rsaKey, weakKey, encryptionKey];
 const resources = new AsyncDisposableStack();
 let provider: KeyServer;
 let attackersServer: KeyServer;
-let identity: ServerWithIdentity;
+let identity: HandlerWithIdentity;
 
 beforeAll(async () => {
   provider = resources.use(new KeyServer());
@@ -47,8 +47,11 @@ beforeAll(async () => {
     ],
   };
   attackersServer = resources.use(new KeyServer(attacker));
-  identity = resources.use(await ServerWithIdentity.start(provider.issuer));
-  await identity.createUntil(200, key.sign(claimsOf(provider.issuer)));
+  identity = resources.use(
+    await HandlerWithIdentity.start(provider.issuer, {
+      intervals: { keysAgeMsMax: 600_000, keysIntervalMsMin: 200 },
+    }),
+  );
 });
 afterAll(() => resources.disposeAsync());
 
