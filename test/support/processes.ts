@@ -1,7 +1,18 @@
-// Groups and sessions of processes, by which a test ends or finds all that it has started.
+// Groups and sessions of processes, by which a test ends or finds all that it has started; processor time.
 
 import { eventually } from "./eventually.ts";
 import { programPath } from "./programs.ts";
+
+/**
+ * The processor time that a call takes, in milliseconds: unlike its duration, it does not grow with
+ * what else runs on the machine.
+ */
+export function processorMs(call: () => void): number {
+  const before = process.cpuUsage();
+  call();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1_000;
+}
 
 /** Kills the leader of a process group and all of the group, and waits for the leader. */
 export async function killGroup(leader: Pick<Bun.Subprocess, "pid" | "exited">): Promise<void> {

@@ -199,7 +199,7 @@ test.each([
   const client = new PlantStoreClient({ baseUrl: listener.url, token: "pst_x" });
   const start = performance.now();
   const error = await rejectionOf(client.createPlant(plant));
-  expect(performance.now() - start).toBeLessThan(2_000);
+  expect(performance.now() - start).toBeLessThan(10_000);
   expect(error).toBeInstanceOf(PlantStoreError);
   expect((error as PlantStoreError).retryAfterMs).toBeGreaterThan(3_500_000);
   expect(listener.requests).toBe(1);

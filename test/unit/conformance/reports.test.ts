@@ -8,6 +8,7 @@ import type { Rule } from "../../../src/conformance/rule.ts";
 import { type ConformanceReport, conforms, type RuleResult } from "../../../src/conformance/run.ts";
 import { formatTextReport } from "../../../src/conformance/text-report.ts";
 import { transcriptLines } from "../../../src/conformance/transcript-text.ts";
+import { processorMs } from "../../support/processes.ts";
 
 const golden = (name: string) => Bun.file(new URL(`golden/${name}`, import.meta.url)).text();
 const bytesOf = (text: string) => Buffer.from(text, "latin1");
@@ -168,8 +169,11 @@ test("a server conforms if no rule fails and one was checked", () => {
 });
 
 test("a transcript of any bytes takes linear time", () => {
-  const startedAt = performance.now();
-  const lines = transcriptLines(Buffer.from("HTTP/1.1 200".repeat(300_000)), new Set(["secret"]));
+  const bytes = Buffer.from("HTTP/1.1 200".repeat(300_000));
+  let lines: readonly string[] = [];
+  const render = () => {
+    lines = transcriptLines(bytes, new Set(["secret"]));
+  };
+  expect(processorMs(render)).toBeLessThan(2_000);
   expect(lines.at(-1)).toBe("… 3,598,000 more characters");
-  expect(performance.now() - startedAt).toBeLessThan(2_000);
 });

@@ -14,6 +14,7 @@ import { type CsvCells, formatCsvRecord, parseCsvRecords } from "../../../src/op
 import { importPlants } from "../../../src/operations/import.ts";
 import type { ImportRecord } from "../../../src/operations/import-record.ts";
 import { ndjsonRecords } from "../../../src/operations/ndjson.ts";
+import { processorMs } from "../../support/processes.ts";
 import { anyInt64, anyNewPlant } from "../../support/random.ts";
 
 type Read = (
@@ -400,10 +401,9 @@ test("the records before an error of the file are imported", async () => {
 test("a file with another delimiter than the one given is parsed in linear time", () => {
   const text = '1;"é植"\n'.repeat(300_000);
   let records = 0;
-  const startedAt = performance.now();
-  parseCsvRecords(text, 0, ",", () => records++);
+  const parse = () => parseCsvRecords(text, 0, ",", () => records++);
+  expect(processorMs(parse)).toBeLessThan(2_000);
   expect(records).toBe(300_000);
-  expect(performance.now() - startedAt).toBeLessThan(2_000);
 });
 
 test("a plant of many megabytes in many lines is parsed in linear time", async () => {

@@ -9,6 +9,7 @@ import {
   parsePrefer,
   parsePreferredOutcome,
 } from "../../../src/sandbox/prefer.ts";
+import { processorMs } from "../../support/processes.ts";
 
 test.each([
   ["", {}],
@@ -33,8 +34,7 @@ test.each([
 });
 
 test("a field of 16 KiB is parsed in linear time", () => {
-  const startedAt = performance.now();
-  for (const field of [
+  const fields = [
     " ".repeat(16_000),
     "a;".repeat(8_000),
     '"\\'.repeat(8_000),
@@ -45,10 +45,10 @@ test("a field of 16 KiB is parsed in linear time", () => {
     `p${"; ".repeat(8_000)}@`,
     `p${';a="" '.repeat(2_000)}@,`.repeat(2),
     `p= ${" ".repeat(16_000)}@`,
-  ])
-    expect(parsePreferredOutcome(field)).toBeUndefined();
+  ];
   // An expression for the whole preference took four seconds for one of them.
-  expect(performance.now() - startedAt).toBeLessThan(500);
+  expect(processorMs(() => fields.map(parsePreferredOutcome))).toBeLessThan(500);
+  expect(fields.map(parsePreferredOutcome)).toEqual(fields.map(() => undefined));
 });
 
 function parse(field: string): PreferredOutcome {
