@@ -172,10 +172,6 @@ function scriptEnvironment(env: Record<string, string>): Record<string, string |
   return { ...process.env, ...npmEnvironment, npm_config_yes: "true", ...env };
 }
 
-/** Why these are not fetched; undefined if they may be. */
-export const slowToolsMissing =
-  process.env.PLANTSTORE_TEST_TOOLS === "all" ? undefined : "run npm run test:tools, which fetches it";
-
 export class ShellSession implements AsyncDisposable {
   readonly #child: Bun.Subprocess<"pipe", "pipe", "pipe">;
   readonly #stdout: Output;

@@ -33,6 +33,13 @@ export function describeUnless(reason: string | undefined, name: string, suite: 
   else describe.skip(`${name} (skipped: ${reason})`, suite);
 }
 
+/**
+ * Why no tool is downloaded for a test; undefined with `npm run test:tools`. Their downloads take
+ * minutes where none is in a cache.
+ */
+export const toolsMissing =
+  process.env.PLANTSTORE_TEST_TOOLS === "all" ? undefined : "run npm run test:tools, which downloads tools";
+
 /** The path of a program, or null. */
 export function pathOf(program: string): string | null {
   return Bun.which(program, { PATH: `${process.env.PATH}:${systemFolders}` });

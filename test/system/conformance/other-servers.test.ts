@@ -11,7 +11,7 @@ import { rowsOf } from "../../support/markdown.ts";
 import { npmEnvironment } from "../../support/npm-packages.ts";
 import { Output } from "../../support/output.ts";
 import { reservePort } from "../../support/ports.ts";
-import { programPath } from "../../support/programs.ts";
+import { programPath, toolsMissing } from "../../support/programs.ts";
 import { collectResult, TemporaryFolder } from "../../support/server.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
@@ -103,7 +103,7 @@ async function start({ command, name }: OtherServer): Promise<string> {
   return url;
 }
 
-const missing = await install();
+const missing = toolsMissing ?? (await install());
 
 (missing === undefined ? describe : describe.skip)(
   `other servers${missing === undefined ? "" : ` (skipped: ${missing})`}`,

@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import packageJson from "../../../package.json";
-import { pathOf, programPath } from "../../support/programs.ts";
+import { pathOf, programPath, toolsMissing } from "../../support/programs.ts";
 import { runIn } from "../../support/server.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
@@ -21,7 +21,7 @@ async function missing(): Promise<string | undefined> {
   return (await child.exited) === 0 ? undefined : "go cannot download actionlint";
 }
 
-const reason = await missing();
+const reason = toolsMissing ?? (await missing());
 test.skipIf(reason !== undefined)(
   `actionlint finds nothing${reason === undefined ? "" : ` (skipped: ${reason})`}`,
   async () => {
@@ -48,7 +48,7 @@ test("the scripts that they run are there, with the oldest Node that is supporte
   expect(existsSync(join(root, ".ci/run"))).toBe(true);
   for (const text of texts) {
     const versions = [...text.matchAll(/node-version: (\S+)/g)].map(([, version]) => `>=${version}`);
-    expect(versions).toEqual([packageJson.engines.node]);
+    expect([...new Set(versions)]).toEqual([packageJson.engines.node]);
   }
 });
 

@@ -1,11 +1,20 @@
-// Newer releases of Node than the oldest that is supported.
+// Newer releases of Node than the oldest that is supported, from npm.
 
 import { npmEnvironment } from "../../support/npm-packages.ts";
+import { toolsMissing } from "../../support/programs.ts";
 
-/** Newer releases of Node, from npm: the newest of each line that it had. Undefined where it could not be downloaded. */
-export const newerNodes = await Promise.all(
+interface NewerNode {
+  readonly name: string;
+  readonly path: string;
+  /** Why it cannot be run; undefined if it can. */
+  readonly missing: string | undefined;
+}
+
+/** The newest release of each line that npm had. */
+export const newerNodes: readonly NewerNode[] = await Promise.all(
   ["24.9.0", "26.9.0"].map(async (version) => {
     const name = `node-${process.platform.replace("win32", "win")}-${process.arch}@${version}`;
+    if (toolsMissing !== undefined) return { name, path: "", missing: toolsMissing };
     // npx keeps what it has installed.
     const npx = ["npx", "--yes", `--package=${name}`, "--", "sh", "-c", "command -v node"];
     const child = Bun.spawn(npx, {
@@ -14,6 +23,7 @@ export const newerNodes = await Promise.all(
       stderr: "ignore",
     });
     const [path] = await Promise.all([child.stdout.text(), child.exited]);
-    return { name, path: child.exitCode === 0 ? path.trim() : undefined };
+    const missing = child.exitCode === 0 ? undefined : "npm could not download it";
+    return { name, path: path.trim(), missing };
   }),
 );

@@ -7,7 +7,7 @@ import { dirname, join } from "node:path";
 import { npmEnvironment, packServer, succeed } from "../../support/npm-packages.ts";
 import { Output } from "../../support/output.ts";
 import { sessionEnd, sessionOf } from "../../support/processes.ts";
-import { programPath } from "../../support/programs.ts";
+import { programPath, toolsMissing } from "../../support/programs.ts";
 import { exampleOf, sandboxExamples, sandboxPage } from "../../support/sandbox-examples.ts";
 import { collectResult, TemporaryFolder } from "../../support/server.ts";
 import { newerNodes } from "./newer-nodes.ts";
@@ -22,7 +22,14 @@ const runners = {
   Jest: /Tests: +4 passed, 4 total/,
   "Playwright Test": /^ +3 passed/m,
 } as const;
-const packages = ["vitest@4.1.12", "jest@30.5.2", "@playwright/test@1.65.1", "@types/bun@1.4.4"];
+/** The test runners that come with this project and Node; the others are downloaded. */
+const builtIn = ["Bun", "Node's test runner"];
+const downloaded = ["vitest@4.1.12", "jest@30.5.2", "@playwright/test@1.65.1"];
+const packages = ["@types/bun@1.4.4", ...(toolsMissing === undefined ? downloaded : [])];
+
+/** A test that needs the downloaded test runners. */
+const testWithAll = toolsMissing === undefined ? test : test.skip;
+const skipped = toolsMissing === undefined ? "" : ` (skipped: ${toolsMissing})`;
 
 const folder = new TemporaryFolder();
 const project = folder.file("project");
@@ -61,25 +68,28 @@ suite(`plantstore/sandbox${missing === undefined ? "" : " (skipped: npm could no
     expect(sandboxPage).toContain(exampleOf("Vitest").read("plants.test.ts"));
   });
 
-  test.each(Object.entries(runners))(
-    "%s runs the documented example with the documented command",
-    async (name, passed) => {
-      expect(await runExample(name)).toMatch(passed);
-    },
-    60_000,
-  );
+  for (const [name, passed] of Object.entries(runners)) {
+    const isBuiltIn = builtIn.includes(name);
+    (isBuiltIn ? test : testWithAll)(
+      `${name} runs the documented example with the documented command${isBuiltIn ? "" : skipped}`,
+      async () => {
+        expect(await runExample(name)).toMatch(passed);
+      },
+      60_000,
+    );
+  }
 
-  for (const { name, path } of newerNodes) {
-    const runs = path === undefined ? test.skip : test;
-    const reason = path === undefined ? " (skipped: npm could not download it)" : "";
+  for (const { name, path, missing } of newerNodes) {
+    const runs = missing === undefined ? test : test.skip;
+    const reason = missing === undefined ? "" : ` (skipped: ${missing})`;
     runs(`the example for Node's test runner passes on ${name}${reason}`, async () => {
       const runner = "Node's test runner";
-      expect(await runExample(runner, dirname(path ?? ""))).toMatch(runners[runner]);
+      expect(await runExample(runner, dirname(path))).toMatch(runners[runner]);
     });
   }
 
-  test.each(["typescript", "typescript-5"])(
-    "the examples compile with %s, strictly",
+  testWithAll.each(["typescript", "typescript-5"])(
+    `the examples compile with %s, strictly${skipped}`,
     async (compiler) => {
       const compilerOptions = {
         ...{ strict: true, exactOptionalPropertyTypes: true, noEmit: true },

@@ -96,16 +96,14 @@ test("in an empty folder, npx with the tarball starts it; a plant is created and
   }
 }, 120_000);
 
-test("installed globally, and again over it, the command is there; uninstalled, it is not, and the store remains", async () => {
+test("installed globally, the command is there; uninstalled, it is not, and the store remains", async () => {
   const prefix = folder.file("prefix");
   const env = { npm_config_prefix: prefix };
   const database = `sqlite:${folder.file("global.db")}`;
   const plantstore = join(prefix, "bin/plantstore");
-  for (const round of [1, 2]) {
-    await succeed(folder.path, ["npm", "install", "--global", tarball], env);
-    const { exitCode } = await runIn(folder.path, [plantstore, "migrate", "--database", database]);
-    expect([round, exitCode]).toEqual([round, 0]);
-  }
+  await succeed(folder.path, ["npm", "install", "--global", tarball], env);
+  const { exitCode } = await runIn(folder.path, [plantstore, "migrate", "--database", database]);
+  expect(exitCode).toBe(0);
   await succeed(folder.path, ["npm", "uninstall", "--global", packageJson.name], env);
   expect(readdirSync(join(prefix, "bin"))).toEqual([]);
   expect(readdirSync(join(prefix, "lib/node_modules"))).toEqual([]);
@@ -117,7 +115,6 @@ test("npm ci --omit=dev takes less than 120 MB with Bun, also without install sc
   cpSync(join(root, "packages/client/package.json"), join(unpacked, "packages/client/package.json"));
   await succeed(unpacked, ["npm", "ci", "--omit=dev", "--ignore-scripts"]);
   const [bytes] = (await succeed(unpacked, ["du", "--summarize", "--bytes", "node_modules"])).split("\t");
-  process.stdout.write(`npm ci --omit=dev: ${Math.round(Number(bytes) / 1e6)} MB\n`);
   expect(Number(bytes)).toBeLessThan(120e6);
 
   const program = join(unpacked, "bin/plantstore");

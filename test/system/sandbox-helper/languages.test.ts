@@ -6,7 +6,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { sessionEnd } from "../../support/processes.ts";
-import { pathOf } from "../../support/programs.ts";
+import { pathOf, toolsMissing } from "../../support/programs.ts";
 import { exampleOf, sandboxExamples } from "../../support/sandbox-examples.ts";
 import { type CommandResult, collectResult, plantstore, TemporaryFolder } from "../../support/server.ts";
 
@@ -83,7 +83,10 @@ interface Language {
   readonly mistake: readonly [file: string, text: string, replacement: string];
 }
 
-const [missingPytest, missingJunit] = await Promise.all([withoutPytest(), withoutJunit()]);
+const [missingPytest, missingJunit] =
+  toolsMissing === undefined
+    ? await Promise.all([withoutPytest(), withoutJunit()])
+    : [toolsMissing, toolsMissing];
 const languages: Readonly<Record<string, Language>> = {
   pytest: {
     missing: missingPytest,
@@ -91,7 +94,7 @@ const languages: Readonly<Record<string, Language>> = {
     mistake: ["test_plants.py", "== [plant]", "== []"],
   },
   "go test": {
-    missing: pathOf("go") === null ? "install golang-go" : undefined,
+    missing: toolsMissing ?? (pathOf("go") === null ? "install golang-go" : undefined),
     passed: /^ok\s+example\.com\/plants/m,
     mistake: ["plants_test.go", "plant{9007199254740993,", "plant{9007199254740992,"],
   },

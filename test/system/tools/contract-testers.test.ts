@@ -10,11 +10,10 @@ import {
   installOnce,
   runScript,
   runScriptOrThrow,
-  slowToolsMissing,
   toolFolder,
 } from "../../support/guide.ts";
 import { npxMissing } from "../../support/npm-packages.ts";
-import { describeUnless, pathOf } from "../../support/programs.ts";
+import { describeUnless, pathOf, toolsMissing } from "../../support/programs.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
 import { TemporaryFolder } from "../../support/server.ts";
 
@@ -43,7 +42,7 @@ async function schemathesisMissing(): Promise<string | undefined> {
   return isInstalled ? undefined : "pip cannot install schemathesis, or python3-venv is missing";
 }
 
-describeUnless(await schemathesisMissing(), "Schemathesis", () => {
+describeUnless(toolsMissing ?? (await schemathesisMissing()), "Schemathesis", () => {
   const inPlace = (script: string) =>
     script.replaceAll("schemathesis/bin/", `${schemathesisFolder}/schemathesis/bin/`);
   const summaryOf = (output: string) =>
@@ -105,10 +104,12 @@ function errorOf({
   return { status, error: JSON.parse(Buffer.from(body, "base64").toString()).error };
 }
 
-const newmanMissing = (
-  await Promise.all(["openapi-to-postmanv2@6.3.3", "newman@6.2.2"].map(npxMissing))
-).find((reason) => reason !== undefined);
-describeUnless(newmanMissing, "Newman", () => {
+async function newmanMissing(): Promise<string | undefined> {
+  const reasons = await Promise.all(["openapi-to-postmanv2@6.3.3", "newman@6.2.2"].map(npxMissing));
+  return reasons.find((reason) => reason !== undefined);
+}
+
+describeUnless(toolsMissing ?? (await newmanMissing()), "Newman", () => {
   test("creates the plant of the example with the generated collection, and passes the guide's checks", async () => {
     const place = folder.file("newman");
     mkdirSync(place);
@@ -144,12 +145,11 @@ const k6Installation = `GOBIN="$PWD/${k6Package}" go install ${k6Package}`;
 /** Why k6 cannot be built; undefined if it is there. Its first build takes more than a minute. */
 async function k6Missing(): Promise<string | undefined> {
   if (existsSync(`${k6Folder}/${k6Package}/k6`)) return undefined;
-  if (slowToolsMissing !== undefined) return slowToolsMissing;
   if (pathOf("go") === null) return "install golang-go";
   return (await installOnce(k6Installation, k6Folder)) ? undefined : "go cannot download k6";
 }
 
-describeUnless(await k6Missing(), "k6", () => {
+describeUnless(toolsMissing ?? (await k6Missing()), "k6", () => {
   test("creates 1,000 plants, and all checks pass", async () => {
     expect(guide.text).toContain(`go install ${k6Package}\``);
     await copyExample("create.js", folder.path);

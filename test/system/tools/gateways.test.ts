@@ -15,7 +15,7 @@ import { plantJson, post } from "../../support/http.ts";
 import { rowsOf } from "../../support/markdown.ts";
 import { npxMissing } from "../../support/npm-packages.ts";
 import { reservePort } from "../../support/ports.ts";
-import { describeIfInstalled, describeUnless, programPath } from "../../support/programs.ts";
+import { describeIfInstalled, describeUnless, programPath, toolsMissing } from "../../support/programs.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
 import { plantstore, TemporaryFolder } from "../../support/server.ts";
 
@@ -79,7 +79,7 @@ describeIfInstalled(
   "nginx",
   "nginx",
   () => {
-    test("passes the suite and the conformance rules through, but for what the guide says", async () => {
+    test("passes the conformance rules through, but for what the guide says", async () => {
       const port = reservePort();
       const place = folder.file("nginx");
       mkdirSync(place);
@@ -88,10 +88,6 @@ describeIfInstalled(
       const command = guide.block("sh", "nginx -p", [["nginx -p", `exec ${programPath("nginx")} -p`]]);
       await using nginx = new BackgroundScript(command, place, folder.file("nginx.log"));
       await nginx.listens(port);
-      const { passed, failed } = await runSuite(`http://127.0.0.1:${port}`);
-      expect(failed).toEqual(["errors > 40500 for TRACE, which says how to create"]);
-      expect(passed).toBeGreaterThan(30);
-
       const conformance = guide.block("sh", "plantstore conformance", [
         ["http://127.0.0.1:8000", `http://127.0.0.1:${port}`],
         ["plantstore conformance", `${plantstore} conformance`],
@@ -141,7 +137,7 @@ const changedByPrism: readonly (readonly [row: string, ...tests: RegExp[]])[] = 
 ];
 
 const prism = "@stoplight/prism-cli@5.14.2";
-describeUnless(await npxMissing(prism), "Prism as a proxy", () => {
+describeUnless(toolsMissing ?? (await npxMissing(prism)), "Prism as a proxy", () => {
   let url: string;
   let proxy: BackgroundScript;
   beforeAll(async () => {
