@@ -3,6 +3,7 @@
 import { plantstore, RunningServer } from "../../test/support/server.ts";
 import { readThreads, residentMb } from "../cpu-usage.ts";
 import { CountedStore, countSqliteRows, sqliteDurability } from "../durability-audit.ts";
+import type { MemoryGroup } from "../memory-group.ts";
 import { runProgram } from "../processes.ts";
 import type { Setup, Store } from "../suite.ts";
 import { assertChecks, type HttpSubject, untilCreates } from "./http.ts";
@@ -28,6 +29,8 @@ interface PlantstoreOptions {
   readonly token?: string;
   readonly store?: Store;
   readonly durability?: string;
+  /** The control group in which the server runs. */
+  readonly memory?: MemoryGroup;
 }
 
 /** Starts a server, on a new SQLite store unless told otherwise. */
@@ -41,7 +44,8 @@ export async function startPlantstore(
   const database = options.database ?? `sqlite:${file}`;
   const token = options.token ?? (await createToken(version, database));
   // The shell becomes the command of the version; its own argument 0 is that of this commit.
-  const under = ["sh", "-c", `exec '${version.command}' "$@"`];
+  const join = options.memory === undefined ? "" : `echo $$ > '${options.memory.members}' && `;
+  const under = ["sh", "-c", `${join}exec '${version.command}' "$@"`];
   const server = stack.use(await RunningServer.start({ database, under }));
   const subject = {
     name,

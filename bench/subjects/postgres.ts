@@ -2,8 +2,10 @@
 
 import { readFileSync } from "node:fs";
 import type { PostgresServer } from "../../test/support/postgres.ts";
+import { readGroups } from "../cpu-usage.ts";
 import { CountedStore } from "../durability-audit.ts";
 import type { Load, Setup, Store, Subject } from "../suite.ts";
+import type { HttpSubject } from "./http.ts";
 
 /** Settings of every PostgreSQL that is measured. */
 export const postgresSettings = {
@@ -50,6 +52,18 @@ export class BenchPostgres {
   async createDatabase(name: string): Promise<string> {
     await this.server.query("postgres", `CREATE DATABASE ${name}`);
     return this.server.address(name);
+  }
+
+  /** A database with a table of plants and no server in front of it. */
+  async plainTable(database: string): Promise<HttpSubject> {
+    const url = await this.createDatabase(database);
+    await this.server.query(
+      database,
+      "CREATE TABLE plants (id bigint PRIMARY KEY, name text NOT NULL, tag text)",
+    );
+    const { durability } = this;
+    const readCpu = () => readGroups({ postgres: [this.pid] });
+    return { name: database, url, token: "", durability, store: this.store(database), readCpu };
   }
 
   /** The store of a database, to be audited as `name`. */

@@ -1,17 +1,20 @@
-// The suite "postgres": creates on PostgreSQL beside Express with node-postgres.
+// The suite "postgres": creates on PostgreSQL beside Express with node-postgres and beside pgbench.
 
 import { startBaselines } from "../baselines.ts";
 import { readGroups } from "../cpu-usage.ts";
+import { runPgbench } from "../loads/pgbench.ts";
 import { wrkLoads } from "../loads/wrk.ts";
 import type { HttpSubject } from "../subjects/http.ts";
 import { startPlantstore } from "../subjects/plantstore.ts";
 import { BenchPostgres } from "../subjects/postgres.ts";
-import { metrics, type Scenario, type Setup, type Suite } from "../suite.ts";
+import { metrics, type Scenario, type Setup, type Suite, type Trial } from "../suite.ts";
 
 export const postgresSuite: Suite = {
   name: "postgres",
   title: "Creates on PostgreSQL",
-  summary: "Creates on one PostgreSQL, a database for each subject, beside Express with node-postgres.",
+  summary:
+    "Creates on one PostgreSQL, a database for each subject, beside Express with node-postgres, and beside pgbench with a prepared single-row INSERT over 64 connections.",
+  programs: { wrk: "wrk", pgbench: "postgresql-contrib" },
   defaults: { rounds: 3, seconds: 3 },
   scenarios: [creates],
 };
@@ -36,11 +39,22 @@ async function creates(setup: Setup): Promise<Scenario<HttpSubject>> {
       durability,
     };
   });
+  const pgbench = await postgres.plainTable("pgbench");
+  const loads = wrkLoads(64, 256).map((load) => ({
+    ...load,
+    run: (subject: HttpSubject, trial: Trial) =>
+      subject === pgbench ? runPgbench(postgres.server.port, "pgbench", trial) : load.run(subject, trial),
+  }));
   const [subject, metric] = ["plantstore", metrics.creates];
+  const ofPgbench = { "64 connections": { atLeast: 2 }, "256 connections": { atLeast: 3 } };
   return {
     name: "Creates on PostgreSQL",
-    subjects: [...servers, ...baselines.map((baseline) => withPostgres(baseline, baseline.pid, postgres))],
-    loads: wrkLoads(64, 256).map((load) => postgres.countTransactions(load)),
+    subjects: [
+      ...servers,
+      ...baselines.map((baseline) => withPostgres(baseline, baseline.pid, postgres)),
+      pgbench,
+    ],
+    loads: loads.map((load) => postgres.countTransactions(load)),
     metrics: shown,
     claims: [
       { subject, metric },
@@ -51,6 +65,7 @@ async function creates(setup: Setup): Promise<Scenario<HttpSubject>> {
         thresholds,
         loads: Object.keys(thresholds),
       })),
+      { subject, metric, over: { subject: pgbench.name }, thresholds: ofPgbench },
     ],
   };
 }
