@@ -14,36 +14,62 @@ export function renderReport({ title }: Suite, result: Result): string {
   return `# ${title}\n\n${scenarios.join("\n\n")}\n\n${environmentLines(result).join("\n")}\n`;
 }
 
-const introduction = [
-  "Each claim is a median (min–max) over interleaved rounds, and ratios are taken round by round. They hold better than absolute",
-  "figures, which drift from machine to machine and from hour to hour. A load well above 0 before the start means that other",
-  "work took its share. `npm run bench` lists the suites; `--output bench/results/SUITE.json` keeps a result with all its figures,",
-  "and `npm run bench -- report` makes this page and its plot from what is there.",
-].join(" ");
+/** The page between its title and its table. */
+const introduction = `A figure is a median (min–max) over rounds in which the subjects took turns. Ratios are taken round
+by round: they hold from machine to machine and from hour to hour, which absolute figures do not. A
+load well above 0 before the start means that other work took its share of the processor.`;
+
+const meaning = `## What the figures mean
+
+- **rust-group-commit** is this service as a Rust programmer writes it, with axum, rusqlite and a
+  group commit: what a runtime without garbage collection gains.
+- **bun-bare** reads the body and answers a constant: what any server on this runtime can reach.
+- **fastify** and **express + pg** commit each create by itself, as most services do.
+- **nginx** answers a static 200: what the kernel and the load generator leave.
+- **µs/request** is processor time of all threads. It says more than a rate on a busy machine.
+- **Half of the peak** is a schedule that does not wait for responses; latency counts from when a
+  request was due, also where it was sent late.
+- **Large store** has random ids, so that each create changes another page of the file.
+- **pgbench** is a prepared single-row INSERT over 64 connections, without a server in front of it.
+- Every store is audited: it has a row for each acknowledged create. The settings of durability and
+  the fsyncs that were counted are in the results.`;
 
 /** docs/benchmarks.md from the committed results. */
 export function renderPage(suites: readonly Suite[], results: ReadonlyMap<string, Result>): string {
-  const measured = suites.flatMap((suite) => {
-    const result = results.get(suite.name);
-    return result === undefined ? [] : [{ suite, result }];
-  });
+  const measured = suites.flatMap((suite) => results.get(suite.name) ?? []);
   const missing = suites.filter(({ name }) => !results.has(name)).map(({ name }) => `\`${name}\``);
-  const runs = measured.map(({ suite: { name, title, summary }, result }) => {
-    const facts = environmentLines(result).map((line) => line.replace(/^- /, ""));
-    return `- [${title}](../bench/results/${name}.json): ${summary} \`${result.command}\`. ${facts.join(". ")}.`;
-  });
-  const rows = measured.flatMap(({ suite, result }) =>
-    result.scenarios.flatMap(({ claims }) => claims.map((claim) => [...claimCells(claim), suite.name])),
+  const claims = measured.flatMap(({ suite, scenarios }) =>
+    scenarios.flatMap(({ claims }) => claims.map((claim) => [...claimCells(claim), suite])),
   );
+  const runs = measured.map(({ suite, environment }) => {
+    const { commit, date, machine, loadBefore } = environment;
+    const { processor, cores, kernel, fileSystem } = machine;
+    const on = `${processor}, ${cores} cores, Linux ${kernel}, ${fileSystem}`;
+    return [`[${suite}](../bench/results/${suite}.json)`, commit, date, on, String(loadBefore)];
+  });
   return `# Benchmarks
 
 ${introduction}
 
 ![Creates a second of this server and of others, over 1, 64 and 256 connections](images/creates.svg)
 
-${runs.join("\n")}
-${missing.length === 0 ? "" : `- Not measured at present: ${missing.join(", ")}.\n`}
-${markdownTable([...claimHead, "suite"], rows)}
+${markdownTable([...claimHead, "suite"], claims)}
+
+${meaning}
+
+## How to repeat them
+
+\`\`\`sh
+${measured.map(({ command }) => command).join("\n")}
+npm run bench -- report
+\`\`\`
+
+The last command writes this page and its plot. \`npm run bench -- create --against COMMIT\` compares
+two commits, and \`npm run bench\` lists the suites and their flags.${
+    missing.length === 0 ? "" : `\n\nNot measured at present: ${missing.join(", ")}.`
+  }
+
+${markdownTable(["result", "commit", "date", "machine", "load before"], runs)}
 `;
 }
 

@@ -50,7 +50,13 @@ async function creates(setup: Setup): Promise<Scenario<NodesSubject> | undefined
         loads: [most],
         thresholds: { [most]: { atLeast: 2 } },
       },
-      { subject, metric: metrics.creates, over: { subject: plain.name }, loads: [most] },
+      {
+        subject,
+        metric: metrics.creates,
+        over: { subject: plain.name },
+        loads: [most],
+        thresholds: { [most]: { atLeast: 0.9 } },
+      },
       {
         subject,
         metric: nodeMetrics.all,

@@ -58,7 +58,7 @@ async function creates(setup: Setup): Promise<Scenario<HttpSubject>> {
         thresholds: { [most]: { atMost: 1.8 } },
       },
       { subject, metric: metrics.cpu, over: ofNginx, loads: [most], thresholds: { [most]: { atMost: 2.2 } } },
-      { subject, metric: metrics.memory, loads: [most], thresholds: { [most]: { atMost: 200 } } },
+      { subject, metric: metrics.memory, loads: [most], thresholds: { [most]: { atMost: 140 } } },
     ],
   };
 }

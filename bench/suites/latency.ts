@@ -47,7 +47,7 @@ async function latency(setup: Setup): Promise<Scenario<HttpSubject>> {
         metric: p99,
         over: { subject: name },
         loads,
-        thresholds: { [half]: { atMost: 1.5 } },
+        thresholds: { [half]: { atMost: 1.3 } },
       })),
     ],
   };
