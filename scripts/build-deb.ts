@@ -1,5 +1,5 @@
-// npm run build:deb [-- linux-arm64]: builds the Debian package of the executable, in dist/. Equal for equal commits: the time of
-// all files is SOURCE_DATE_EPOCH, or that of the commit.
+// npm run build:deb [-- linux-arm64]: builds the Debian package of the executable, in dist/. Equal
+// for equal commits: the time of all files is SOURCE_DATE_EPOCH, or the commit's.
 
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { build, bundledLicenses, executableName, hostTarget } from "./build.ts";
 
 const root = join(import.meta.dir, "..");
 
-/** Of this project, which has no address; DEBFULLNAME and DEBEMAIL name another, as for Debian's own tools. */
+/** The maintainer, unless DEBFULLNAME and DEBEMAIL name another, as for Debian's own tools. */
 function maintainer({ DEBFULLNAME, DEBEMAIL }: NodeJS.ProcessEnv): string {
   return `${DEBFULLNAME ?? "Plant Store developers"} <${DEBEMAIL ?? "plantstore@example.com"}>`;
 }
@@ -132,7 +132,7 @@ async function putControlFiles(deb: Deb, put: Put, tree: string): Promise<void> 
   put("DEBIAN/control", fields.join(""));
 }
 
-/** With a revision, which Debian requires where the source is not a Debian package itself; 0.2.0-rc.1 is before 0.2.0. */
+/** With a revision, which Debian requires; 0.2.0-rc.1 comes before 0.2.0. */
 function debianVersion(version: string): string {
   return `${version.replace("-", "~")}-1`;
 }

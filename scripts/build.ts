@@ -1,5 +1,5 @@
-// npm run build [-- TARGET… | all]: compiles the service into one executable for each target, in dist/. It contains Bun, the
-// threads, both pages, openapi.yaml and the licences, and reads neither .env nor bunfig.toml.
+// npm run build [-- TARGET… | all]: compiles the service into one executable for each target, in
+// dist/, with Bun, the threads, both pages, openapi.yaml and the licences.
 
 import { mkdirSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
@@ -8,8 +8,8 @@ import { joinLicenses, licenseSeparator, packageFolders, vendoredLicenses } from
 const root = join(import.meta.dir, "..");
 
 /**
- * Bun's runtime for each target, from the npm registry. "baseline" also runs on processors without AVX2 (before 2013), and
- * took no more time a create.
+ * Bun's runtime for each target, from the npm registry. "baseline" also runs without AVX2 (before
+ * 2013), and took no more time a create.
  */
 const runtimes = {
   "linux-x64": "bun-linux-x64-baseline",
@@ -46,7 +46,9 @@ export function hostTarget(): Target {
   return parseTarget(name.replace("win32", "windows"));
 }
 
-/** Builds one executable, and returns its path. Throws if the build fails, or Bun's runtime cannot be downloaded. */
+/**
+ * Builds one executable, and returns its path. Throws if that fails, or Bun cannot be downloaded.
+ */
 export async function build(target: Target, file: string): Promise<string> {
   mkdirSync(dirname(file), { recursive: true });
   const commit = await readCommit();
@@ -81,7 +83,7 @@ function options(definitions: Readonly<Record<string, string>>) {
     minify: { syntax: true, whitespace: true },
     // All in one folder, where `new URL("./commit-worker.ts", import.meta.url)` looks for a thread.
     naming: { entry: "[name].[ext]" },
-    // Two packages name threads by their folder, which are never started; it would be that of this machine.
+    // Two packages name threads by their folder, which are never started.
     define: Object.fromEntries(
       Object.entries({ ...definitions, __dirname: "/" }).map(([name, value]) => [
         name,
@@ -113,7 +115,7 @@ export function executableName(target: Target): string {
   return `plantstore-${target}${target.startsWith("windows") ? ".exe" : ""}`;
 }
 
-/** The targets that arguments name: this machine's if there are none. Throws for an unknown name. */
+/** The targets of the arguments, by default this machine's. Throws for an unknown name. */
 export function parseTargets(args: readonly string[]): readonly Target[] {
   if (args.length === 0) return [hostTarget()];
   return args.includes("all") ? targets : args.map(parseTarget);

@@ -1,5 +1,5 @@
-// npm run dev: the server, started again whenever a source file changes. Bun's --watch does not see the files that only a
-// worker loads, and ends the process without closing the store.
+// npm run dev: the server, started again whenever a source file changes. Bun's --watch misses files
+// that only a worker loads, and ends the process without closing the store.
 
 import { watch } from "node:fs";
 

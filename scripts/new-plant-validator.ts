@@ -34,8 +34,8 @@ export function generateValidator(): Promise<string> {
 const int32Range = { minimum: -(2 ** 31), maximum: 2 ** 31 - 1 };
 
 /**
- * ajv copies the schemas to the code. Text that cannot be stored has an error of its own, so no pattern is
- * checked here; an int32 is checked by its range, as ajv knows no format of numbers.
+ * ajv copies the schemas to the code. Text that cannot be stored has an error of its own, so no
+ * pattern is checked; an int32 is checked by its range, as ajv knows no format of numbers.
  */
 function forValidation<Value>(schemas: Value): Value {
   const ignored = ["description", "examples", "pattern"];

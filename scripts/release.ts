@@ -1,5 +1,6 @@
-// npm run release -- VERSION [TARGET… | all]: writes the version and the date, commits, tags, and builds what is published into
-// dist/release. Without VERSION it builds the release of the commit that is checked out, as the workflow of a tag does.
+// npm run release -- VERSION [TARGET… | all]: writes the version and the date, commits, tags, and
+// builds what is published into dist/release. Without VERSION it builds the release of the current
+// commit, as the workflow of a tag does.
 
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -16,10 +17,10 @@ const sums = "SHA256SUMS";
 
 const versionPattern = /^\d+\.\d+\.\d+(?:-[0-9A-Za-z.-]+)?$/;
 
-/** The packages of npm beside the server's. */
+/** The npm packages apart from the server's. */
 const packages = ["packages/client", "packages/conformance"];
 
-/** Files with the version in a name, beside those of npm. */
+/** Files apart from npm's with the version in a name. */
 const versionedFiles = [
   "README.md",
   "docs/client.md",
@@ -76,7 +77,7 @@ async function tagVersion(version: string): Promise<void> {
       own.version = version;
     return `${JSON.stringify(lock, undefined, 2)}\n`;
   });
-  // The names of tarballs, of the Debian package and of the image, the banner, and the chart's own versions.
+  // The names of tarballs, the Debian package and the image, the banner, and the chart's versions.
   const named = new RegExp(
     `(plantstore[-_:](?:client-|conformance-)?|Plant Store |^(?:version|appVersion): )${RegExp.escape(old)}`,
     "gm",
@@ -102,7 +103,7 @@ async function buildArtefacts(version: string, targets: readonly Target[]): Prom
   await Bun.write(join(folder, sums), `${(await hashFiles()).join("\n")}\n`);
 }
 
-/** What the files were made from, and how to make them again. */
+/** The sources of the files, and how to make them again. */
 async function provenance(
   version: string,
   targets: readonly Target[],

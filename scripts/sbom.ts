@@ -1,5 +1,6 @@
-// The software bill of materials of a release, in CycloneDX 1.5, from the lock file. `npm sbom --omit=dev` (npm 11.19) leaves
-// out what development dependencies need as well, and knows no copies in the source tree; its order and ids are not stable.
+// The bill of materials of a release, in CycloneDX 1.5, from the lock file. `npm sbom --omit=dev`
+// (npm 11.19) omits what development dependencies need as well, and knows no copies in the source
+// tree; its order and ids are not stable.
 
 import { join } from "node:path";
 import { readVendoredNames } from "./vendored.ts";
@@ -32,7 +33,7 @@ export interface SbomOptions {
   readonly date: Date;
 }
 
-/** The same text for the same commit. */
+/** Equal for equal commits. */
 export async function sbom({ version, commit, date }: SbomOptions): Promise<string> {
   const { packages } = await Bun.file(join(root, "package-lock.json")).json();
   const components = listComponents(packages, await readVendoredNames());
@@ -76,7 +77,7 @@ export async function sbom({ version, commit, date }: SbomOptions): Promise<stri
   return `${JSON.stringify(document, undefined, 2)}\n`;
 }
 
-/** What is installed with the server, for any system, and what is copied into the source tree; by name. */
+/** The packages that are installed with the server, on any system, or copied into it; by name. */
 function listComponents(packages: Readonly<Record<string, LockedPackage>>, copies: ReadonlySet<string>) {
   return Object.entries(packages)
     .map(([path, locked]) => {
@@ -107,7 +108,9 @@ function toCycloneDx({ name, locked, isCopy }: Component): object {
   };
 }
 
-/** What a package depends on, as npm would find it: in its own node_modules, and then in those of the folders above. */
+/**
+ * The dependencies of a package, as npm finds them: in its own node_modules, then in those above.
+ */
 function refsOf(
   { dependencies, optionalDependencies }: LockedPackage,
   path: string,

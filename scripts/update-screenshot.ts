@@ -1,5 +1,5 @@
-// npm run update:screenshot: takes the README's picture of the console, docs/images/console.png, of a server under a load that
-// changes for three minutes.
+// npm run update:screenshot: takes the README's picture of the console, docs/images/console.png, of
+// a server under a load that changes for three minutes.
 
 import { chromium } from "playwright-core";
 import { plantJson, post } from "../test/support/http.ts";

@@ -1,5 +1,5 @@
-// npm run update:stores: a store of the newest schema version for each engine, from which the tests of
-// upgrades start. Run it once, with the migration that adds the version.
+// npm run update:stores: a store of the newest schema version for each engine, from which the tests
+// of upgrades start. Run it once, with the migration that adds the version.
 
 import { copyFileSync } from "node:fs";
 import { Client } from "pg";
@@ -61,8 +61,8 @@ const save: Readonly<Record<string, (database: string) => Promise<void>>> = {
 };
 
 /**
- * The statements that make the tables of a database again, from its catalog: pg_dump would have to be
- * installed in the server's version. Throws if there is something else than tables and their indexes.
+ * The statements that make the tables of a database again, from its catalog: pg_dump would need the
+ * server's version. Throws if there is anything but tables and their indexes.
  */
 async function dump(client: Client): Promise<string> {
   const column = async (sql: string, values: unknown[] = []): Promise<string[]> =>

@@ -1,5 +1,5 @@
-// npm run update:vendored: copies what the console's page and tracing take from other packages into the source tree, with the
-// licences. These packages are development dependencies: installed they take 21 MB, and the copies 0.4 MB.
+// npm run update:vendored: copies the parts of packages that the console's page and tracing use,
+// with the licences. Installed the packages take 21 MB, the copies 0.4 MB.
 
 import { join, relative, resolve } from "node:path";
 
@@ -19,7 +19,7 @@ const copies = {
   "src/console/page/library/uplot.css": "uplot/dist/uPlot.min.css",
 } as const;
 
-/** What tracing.ts uses of OpenTelemetry, in one file. Its types are its exports. */
+/** The parts of OpenTelemetry that tracing.ts uses, in one file. Its types are its exports. */
 const bundle = {
   file: "src/core/observability/opentelemetry.js",
   types: "src/core/observability/opentelemetry.d.ts",
@@ -56,14 +56,14 @@ export async function readVendoredNames(): Promise<ReadonlySet<string>> {
   return new Set(lists.flatMap((list) => list.split("\n")));
 }
 
-/** The folders of the packages that some files are in, relative to the root. The files are relative to the current folder. */
+/** The folders of the packages that some files are in, relative to the root. */
 export function packageFolders(files: readonly string[]): readonly string[] {
   const paths = files.map((file) => relative(root, resolve(file)));
   const folders = paths.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []);
   return [...new Set(folders)].toSorted();
 }
 
-/** The names, versions and licences of packages. Those with the same text share it. Throws if one has none. */
+/** The names, versions and licences of packages. Throws if one has none. */
 export async function joinLicenses(folders: readonly string[]): Promise<string> {
   const names = new Map<string, string[]>();
   for (const folder of folders) {

@@ -11,10 +11,7 @@ import type { Settings } from "./options.ts";
 import { type Plant, parsePlant } from "./plant.ts";
 import { parseRetryAfter } from "./retry.ts";
 
-/**
- * Sends a body once. Rejects only with the reason of an aborted signal, immediately, and with the error of the token
- * function.
- */
+/** Sends a body once. Rejects only with the signal's reason or the token function's error. */
 export async function attempt(
   body: string,
   timeoutMs: number,
@@ -53,7 +50,7 @@ async function send(
       body,
       signal,
       credentials: "omit",
-      // A redirect that is followed could turn the POST into a GET, or send the token to another host.
+      // A redirect could turn the POST into a GET, or send the token to another host.
       redirect: "manual",
     });
     return await parseResponse(response, responseBytesMin + 6 * body.length);
@@ -63,15 +60,15 @@ async function send(
   }
 }
 
-/** fetch throws for most other characters in a header, which would be mistaken for a network error. */
+/** fetch throws for most other characters, which would look like a network error. */
 function assertToken(token: unknown): string {
   if (typeof token === "string" && /^[!-~]+$/.test(token)) return token;
   throw new TypeError("The token must be a string of visible ASCII characters, without spaces or line ends");
 }
 
 /**
- * Rejects with the signal's reason when it is aborted. Some implementations of fetch reject with another error, and a
- * token function or a custom fetch may ignore the signal.
+ * Rejects with the signal's reason when it is aborted. Some implementations of fetch reject with
+ * another error, and a token function or a custom fetch may ignore the signal.
  */
 function rejectOnAbort(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
@@ -80,8 +77,8 @@ function rejectOnAbort(signal: AbortSignal): Promise<never> {
 }
 
 /**
- * The bytes of a response that are always read. A Plant may have six bytes for each UTF-16 code unit of the request, such as
- * `\\u00e9`.
+ * The bytes of a response that are always read: a Plant may have six for each UTF-16 code unit,
+ * such as `\\u00e9`.
  */
 const responseBytesMin = 2 ** 20;
 

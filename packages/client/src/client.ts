@@ -6,11 +6,13 @@ import { type NewPlant, newPlantJson, type Plant } from "./plant.ts";
 import { delay, isRetryable, retryDelayMs } from "./retry.ts";
 
 export interface CreatePlantOptions {
-  /** Aborts the create, also during a backoff; createPlant rejects with its reason. The plant may have been stored. */
+  /** Aborts the create, also during a backoff, with its reason. The plant may have been stored. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A client of one Plant Store. It has no connection to close, and can be shared by any number of callers. */
+/**
+ * A client of one Plant Store, which any number of callers can share; there is nothing to close.
+ */
 export class PlantStoreClient {
   readonly #settings: Settings;
 
@@ -20,13 +22,14 @@ export class PlantStoreClient {
   }
 
   /**
-   * Creates a plant, and resolves when it is on the server's stable storage. Creating is idempotent, so attempts without
-   * a response are retried.
+   * Creates a plant, and resolves when it is on the server's stable storage. Creating is
+   * idempotent, so attempts without a response are retried.
    *
    * @throws PlantStoreError if the server rejects the plant.
    * @throws PlantStoreInvalidResponseError if the response is not the Plant Store's.
    * @throws PlantStoreNetworkError or PlantStoreTimeoutError if there is no response.
-   * @throws TypeError, before anything is sent, for an id that is neither a bigint nor a safe integer.
+   * @throws TypeError, before anything is sent, for an id that is neither a bigint nor a safe
+   * integer.
    * @throws the reason of the signal, or the error of onRetry or of the token function.
    */
   async createPlant(plant: NewPlant, { signal }: CreatePlantOptions = {}): Promise<Plant> {

@@ -22,7 +22,7 @@ export class ResponseError extends Error {
 /** The server rejected the plant. `message` is the server's. */
 export class PlantStoreError extends ResponseError {
   override readonly name = "PlantStoreError";
-  /** The Error's `error`: the HTTP status times 100 plus a detail, such as 40009 for an id that is taken. */
+  /** The Error's `error`: the HTTP status times 100 plus a detail, such as 40009. */
   readonly code: number;
 
   constructor(message: string, details: ResponseDetails & { readonly code: number }) {
@@ -32,8 +32,8 @@ export class PlantStoreError extends ResponseError {
 }
 
 /**
- * The response is not one of the Plant Store: an HTML page of a proxy, a redirect, a 200 without a Plant. The plant may
- * have been stored; creating it again is safe.
+ * The response is not the Plant Store's: a page of a proxy, a redirect, a 200 without a Plant. The
+ * plant may have been stored; creating it again is safe.
  */
 export class PlantStoreInvalidResponseError extends ResponseError {
   override readonly name = "PlantStoreInvalidResponseError";
@@ -47,8 +47,8 @@ export class PlantStoreInvalidResponseError extends ResponseError {
 }
 
 /**
- * No response: the connection failed or was closed. `cause` is the error of fetch. The plant may have been stored;
- * creating it again is safe.
+ * No response: the connection failed or was closed. `cause` is the error of fetch. The plant may
+ * have been stored; creating it again is safe.
  */
 export class PlantStoreNetworkError extends Error {
   override readonly name = "PlantStoreNetworkError";

@@ -1,5 +1,5 @@
-// Exact ids, and JSON with integers of any length, for the client and for the sandbox in tests. Node 20's JSON.parse does not
-// give the digits of a number to its reviver, and its JSON.stringify rejects a bigint.
+// JSON with integers of any length. Node 20's JSON.parse does not give the digits of a number to
+// its reviver, and its JSON.stringify rejects a bigint.
 
 /** The id as a bigint. Throws a TypeError for a number that is not a safe integer. */
 export function exactId(id: unknown): bigint {
@@ -37,7 +37,7 @@ export function toExactJson(value: unknown): string {
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${toExactJson(member)}`).join(",")}}`;
 }
 
-/** The name of the only member of an object that stands for a long integer. No object of the control interface is like it. */
+/** The only member of an object that stands for a long integer; no object of control is like it. */
 const wrapper = "\0integer";
 
 function wrapLongIntegers(text: string): string {

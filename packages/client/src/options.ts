@@ -29,8 +29,8 @@ export interface PlantStoreClientOptions {
   /** Limit of the doubling. A Retry-After may be longer. Default: 5,000. */
   readonly maxBackoffMs?: number | undefined;
   /**
-   * Called before the delay of each retry, for example to log it. Its return value is ignored. If it throws, there is no
-   * retry, and the create rejects with its error.
+   * Called before the delay of each retry, for example to log it. If it throws, the create rejects
+   * with its error.
    */
   readonly onRetry?: ((retry: RetryInfo) => void) | undefined;
   /** Random numbers from 0 to 1 for the delays. Default: Math.random. */

@@ -24,10 +24,7 @@ type Values<IsRequired extends boolean> = {
     : never]: FieldValues[(typeof fields)[Field]["type"]];
 };
 
-/**
- * A created plant, as in the response: without its id. A field that it was created without is absent; "" is
- * a tag.
- */
+/** A created plant, as in the response: without its id. A missing field is absent; "" is a tag. */
 export interface Plant extends Values<true>, Partial<Values<false>> {}
 
 type OptionalValues = { readonly [Field in keyof Values<false>]?: Values<false>[Field] | undefined };
@@ -35,11 +32,11 @@ type OptionalValues = { readonly [Field in keyof Values<false>]?: Values<false>[
 /** A plant to create. Optional fields are absent or undefined for none. */
 export interface NewPlant extends Values<true>, OptionalValues {
   /**
-   * Any int64, also negative. A number must be a safe integer, because a larger one has already lost
-   * digits: use a bigint for those, such as `9007199254740993n`.
+   * Any int64, also negative. A number must be a safe integer; use a bigint beyond that, such as
+   * `9007199254740993n`.
    */
   readonly id: bigint | number;
-  /** Any string, also an empty one. The server rejects U+0000 and unpaired surrogates with 40003. */
+  /** Any string, even empty. The server rejects U+0000 and unpaired surrogates with 40003. */
   readonly name: string;
 }
 

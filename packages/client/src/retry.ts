@@ -12,8 +12,8 @@ export function isRetryable(error: AttemptError): boolean {
 }
 
 /**
- * Milliseconds until the next attempt: the server's Retry-After, plus full jitter, a random part of the exponential
- * backoff, so that clients which failed together do not return together.
+ * Milliseconds until the next attempt: Retry-After plus a random part of the exponential backoff,
+ * so that clients which failed together do not return together.
  */
 export function retryDelayMs(
   attempts: number,
@@ -44,14 +44,14 @@ export function delay(ms: number, signal: AbortSignal | undefined): Promise<void
 const httpDate = /^[A-Za-z]{3,9},? /;
 
 /**
- * The delay that Retry-After requests (RFC 9110, section 10.2.3: seconds or an HTTP-date), in milliseconds; undefined
- * without a valid one.
+ * The delay of Retry-After (RFC 9110, section 10.2.3: seconds or an HTTP-date) in milliseconds;
+ * undefined if there is none.
  */
 export function parseRetryAfter(headers: Headers): number | undefined {
   const value = headers.get("retry-after")?.trim() ?? "";
   if (/^\d+$/.test(value)) return Number(value) * 1_000;
   const until = parseHttpDate(value);
-  // Relative to the server's clock if it is visible (browsers hide Date across origins): ours may be wrong.
+  // By the server's clock if it is visible (browsers hide Date across origins): ours may be wrong.
   const now = parseHttpDate(headers.get("date") ?? "") ?? Date.now();
   return until === undefined ? undefined : Math.max(0, until - now);
 }
