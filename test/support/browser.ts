@@ -35,14 +35,14 @@ const looks = {
 
 interface Visit {
   readonly look?: keyof typeof looks;
-  /** What the page is to complain of: each must occur, and nothing else may. */
+  /** Expected complaints of the page: each must occur, and no other may. */
   readonly expectedFaults?: readonly RegExp[];
 }
 
 /** For whatever a test waits for on a page: the machine may be busy with other tests. */
 const patienceMs = 120_000;
 
-/** Of pages whose test failed. */
+/** The pages whose test failed. */
 const pictures = new URL("../../artefacts/browser/", import.meta.url).pathname;
 
 export class TestBrowser {
@@ -62,8 +62,9 @@ export class TestBrowser {
   }
 
   /**
-   * Opens a page in a profile of its own, and lets a test work with it. Rejects if the test does, if the page complained on
-   * the console or threw, if a request failed, or if one was for another host than 127.0.0.1.
+   * Opens a page in a profile of its own, and lets a test work with it. Rejects if the test does,
+   * if the page complained on the console or threw, if a request failed, or if one was for another
+   * host than 127.0.0.1.
    */
   async visit(url: string, visit: Visit, work: (page: Page) => Promise<void>): Promise<void> {
     const { colorScheme, width } = looks[visit.look ?? "light"];
@@ -98,16 +99,16 @@ export class TestBrowser {
 }
 
 /**
- * Waits until an expression is true in a page. Page.waitForFunction would evaluate it again in the page itself, whose content
- * security policy forbids that.
+ * Waits until an expression is true in a page. Page.waitForFunction would evaluate it in the page,
+ * whose content security policy forbids that.
  */
 export async function untilTrue(page: Page, expression: string): Promise<void> {
   await eventually(expression, () => page.evaluate<boolean>(expression), Boolean, 60_000);
 }
 
-/** What axe finds serious or worse on a page: the rule, and the elements that break it. */
+/** The problems that axe finds serious or worse: the rule, and the elements that break it. */
 export async function accessibilityFaults(page: Page): Promise<string[]> {
-  // Without frames of other sites, which the pages have none of, and without other results: half of the time of a large page.
+  // Without frames of other sites, of which there are none: half of the time of a large page.
   const axe = new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ["violations"] });
   const { violations } = await axe.analyze();
   return violations
@@ -115,7 +116,7 @@ export async function accessibilityFaults(page: Page): Promise<string[]> {
     .map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(" ")).join(", ")}`);
 }
 
-/** Whatever goes wrong on the pages of a context, as it does. */
+/** Everything that goes wrong on the pages of a context, as it does. */
 function watch(context: BrowserContext): string[] {
   const faults: string[] = [];
   const assertHere = (what: string, url: string) => {

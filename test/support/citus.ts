@@ -1,5 +1,5 @@
-// A Citus cluster for tests: a coordinator and two workers, where citus.so is installed beside a PostgreSQL. docs/scaling.md
-// says how to install it.
+// A Citus cluster for tests: a coordinator and two workers, if citus.so is installed for a
+// PostgreSQL. docs/scaling.md says how to install it.
 
 import { describe } from "bun:test";
 import { spawnSync } from "node:child_process";
@@ -39,8 +39,8 @@ const settings = {
 };
 
 /**
- * The database of which all others are copies: to create the extension and to add the nodes takes a second, and fails where
- * two databases do it at once, as Citus then changes the same roles.
+ * The database of which all others are copies: creating the extension and adding the nodes takes a
+ * second, and fails if two databases do it at once, as Citus then changes the same roles.
  */
 const template = "citus_template";
 
@@ -58,7 +58,7 @@ export class CitusDatabases implements AsyncDisposable {
     return [this.coordinator, ...this.workers];
   }
 
-  /** An empty database that all nodes have and know of each other: `address` is that of the coordinator. */
+  /** An empty database on all nodes; `address` is that of the coordinator. */
   async newDatabase(): Promise<{ name: string; address: string }> {
     const name = `plantstore_test_${crypto.randomUUID().replaceAll("-", "")}`;
     const create = `CREATE DATABASE ${name} TEMPLATE ${template}`;
@@ -70,7 +70,7 @@ export class CitusDatabases implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {}
 }
 
-/** The variable with the addresses of the cluster that the tests share, with spaces between, which run-tests.ts sets. */
+/** The variable with the addresses of the shared cluster, separated by spaces. */
 export const citusVariable = "PLANTSTORE_TEST_CITUS";
 
 /** The cluster that all tests of a run share; or a new one, where a test runs by itself. */
@@ -81,12 +81,12 @@ export async function sharedCitus(): Promise<CitusDatabases> {
   return coordinator === undefined ? CitusCluster.start() : new CitusDatabases(coordinator, workers);
 }
 
-/** A coordinator and two workers of its own, each of which can be stopped, killed, frozen and run again. */
+/** A coordinator and two workers of its own, each of which can be stopped, killed and frozen. */
 export class CitusCluster extends CitusDatabases {
   declare readonly coordinator: PostgresServer;
   declare readonly workers: readonly [PostgresServer, PostgresServer];
 
-  /** Starts the nodes. `extra` are settings of PostgreSQL for all of them. Throws where Citus is not installed. */
+  /** Starts the nodes, with `extra` settings of PostgreSQL. Throws if Citus is not installed. */
   static async start(extra: Record<string, string> = {}): Promise<CitusCluster> {
     if (programs === undefined) throw new Error(citusMissing);
     using empty = new ClusterTemplate(programs);
@@ -108,7 +108,7 @@ export class CitusCluster extends CitusDatabases {
     ];
     // One after the other, as SELECT evaluates its list.
     await this.coordinator.query(template, `SELECT ${calls.join(", ")}`);
-    // Citus' background process of the database, and its connections to the others, would prevent copies.
+    // Citus' background process and its connections to the other nodes would prevent copies.
     await onEach("postgres", `ALTER DATABASE ${template} ALLOW_CONNECTIONS false`);
     const end = `SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = '${template}'`;
     await onEach("postgres", end);

@@ -38,7 +38,7 @@ export class ClientTarget implements AsyncDisposable {
   }
 }
 
-/** What a promise rejects with. */
+/** The reason with which a promise rejects. */
 export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
   try {
     await promise;

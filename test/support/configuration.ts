@@ -22,7 +22,7 @@ export function flagsFrom(argv: readonly string[], names: readonly SettingName[]
   return givenFlags(command.parse(argv, { from: "user" }), names);
 }
 
-/** The effective configuration by the names of the settings, as `plantstore config --json` prints it. */
+/** The configuration by the names of the settings, as `plantstore config --json` prints it. */
 export function configured(
   argv: readonly string[] = [],
   env: Record<string, string> = {},

@@ -26,7 +26,7 @@ const everywhere: readonly TestEngine[] = [
   { name: "postgres", engine: "postgres", createTestStore: createPostgresStore },
 ];
 
-/** Only where it is asked for: its suites take as long as those of all other engines, and need citus.so. */
+/** Only on request: its suites take as long as those of all other engines, and need citus.so. */
 const citus: TestEngine = {
   name: "citus",
   engine: "postgres",
@@ -47,8 +47,8 @@ async function createFileStore(scheme: string): Promise<TestStore> {
 }
 
 /**
- * An empty database on the server that the tests share. It is not dropped: that makes a checkpoint, which takes 0.4 s, and
- * the data folder of the server is removed after the run.
+ * An empty database on the shared server. It is not dropped, which makes a checkpoint of 0.4 s: the
+ * data folder of the server is removed after the run.
  */
 async function createPostgresStore(): Promise<TestStore> {
   const server = await sharedPostgres();

@@ -1,8 +1,8 @@
-// Waits for a state of something that runs beside the test.
+// Waits for a state of something that the test does not await.
 
 const pauseMs = 10;
 
-/** Long enough for a machine on which other tests run; a test's own time limit may end it before. */
+/** Long enough for a busy machine; a test's own time limit may end it before. */
 const waitMsMax = 20_000;
 
 /** Lets everything run that is ready to. */
@@ -11,11 +11,12 @@ export function nextTurn(): Promise<void> {
 }
 
 /**
- * Looks again and again until what it finds is as expected, and returns that. Fails with the last find when the time is over.
- * Use it only for a state that stays once it is there: one that passes can be missed between two looks.
+ * Looks repeatedly until the find is as expected, and returns it. Fails with the last find when the
+ * time is over. Use it only for a state that stays: one that passes can be missed between two
+ * looks.
  *
  * @param what completes "waited for", such as "the queue to be full".
- * @param isExpected is by default that the find is neither false, undefined nor null.
+ * @param isExpected by default, that the find is neither false, undefined nor null.
  */
 export async function eventually<Found>(
   what: string,

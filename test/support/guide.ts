@@ -10,7 +10,7 @@ import { killGroup } from "./processes.ts";
 import type { RunningSandbox } from "./sandbox.ts";
 import { collectResult } from "./server.ts";
 
-/** What is replaced in the text of a document, by what. */
+/** Replacements in the text of a document. */
 export type Replacements = readonly (readonly [from: string, to: string])[];
 
 /** The commands of one document. */
@@ -28,10 +28,7 @@ export class Guide {
     return new Guide(await Bun.file(new URL(`../../${path}`, import.meta.url)).text());
   }
 
-  /**
-   * The only code block in a language that contains a text, with replacements. Throws if there is
-   * not exactly one.
-   */
+  /** The only code block in a language that contains a text. Throws if there is not exactly one. */
   block(language: string, contains: string, replacements: Replacements = []): string {
     const blocks = this.#blocks.filter(
       (block) => block.language === language && block.text.includes(contains),
@@ -57,7 +54,7 @@ function replace(text: string, replacements: Replacements): string {
   return replacements.reduce((replaced, [from, to]) => replaced.replaceAll(from, to), text);
 }
 
-/** The addresses of a sandbox in place of those that the documents have. */
+/** Replaces the addresses in the documents by those of a sandbox. */
 export function addressesOf({ url, controlUrl }: RunningSandbox): Replacements {
   return [
     ["http://127.0.0.1:8080", url],
@@ -73,8 +70,8 @@ export function toolFolder(name: string): string {
 }
 
 /**
- * Runs commands that install a tool in a folder, unless the same commands have succeeded there.
- * Returns whether the tool is installed.
+ * Runs commands that install a tool in a folder, unless they have succeeded there before. Returns
+ * whether the tool is installed.
  */
 export async function installOnce(
   script: string,
@@ -96,10 +93,7 @@ export interface ScriptResult {
   readonly output: string;
 }
 
-/**
- * Runs commands in a shell to their end. npx installs without a question, from npm's cache where it
- * can.
- */
+/** Runs commands in a shell. npx installs without a question, if possible from npm's cache. */
 export async function runScript(
   script: string,
   cwd: string,
@@ -111,10 +105,7 @@ export async function runScript(
   return { exitCode, stdout, output: stdout + stderr };
 }
 
-/**
- * Runs commands in a shell, and returns their standard output. Throws with the whole output if they
- * fail.
- */
+/** Runs commands in a shell, and returns their standard output. Throws if they fail. */
 export async function runScriptOrThrow(...args: Parameters<typeof runScript>): Promise<string> {
   const { exitCode, stdout, output } = await runScript(...args);
   if (exitCode !== 0) throw new Error(`${args[0]}\nfailed with ${exitCode}:\n${output}`);
@@ -188,10 +179,7 @@ export class ShellSession implements AsyncDisposable {
     this.#stderr = new Output(this.#child.stderr);
   }
 
-  /**
-   * Runs a script, and returns what it printed on standard output. Rejects with what it printed if
-   * one of its commands fails.
-   */
+  /** Runs a script, and returns its standard output. Rejects with all output if a command fails. */
   async run(script: string): Promise<string> {
     const mark = `end of script ${crypto.randomUUID()}\n`;
     const from = this.#printed;

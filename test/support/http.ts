@@ -4,7 +4,7 @@ export interface Target {
   /** The base address. */
   readonly url: string;
   readonly token: string;
-  /** The certificate that an https address must present, in PEM, if it is none that the system trusts. */
+  /** The certificate of an https address, in PEM, if the system does not trust it. */
   readonly ca?: string;
 }
 
@@ -28,7 +28,7 @@ export async function send(url: string, init: RequestInit = {}): Promise<Answer>
   };
 }
 
-/** POST {base}/plants with a body as it stands; headers given override, an empty value leaves the header out. */
+/** POST {base}/plants with a body; an empty value of a header leaves that header out. */
 export function post(
   target: Target,
   body: string | Uint8Array,

@@ -222,7 +222,7 @@ interface HandlerSetup {
   readonly intervals?: JwksIntervals;
 }
 
-/** The handler of such a server in this process, on a store of its own: a server takes 0.3 s of a processor to start. */
+/** The handler of such a server in this process, with its own store: a process takes 0.3 s. */
 export class HandlerWithIdentity implements AsyncDisposable {
   readonly #handler: Handler;
   readonly #keyError: Promise<string>;

@@ -1,4 +1,4 @@
-// A server in the process of the test, on a free port: for all that does not depend on a process of its own.
+// A server in the process of the test, on a free port, if the process is not the subject.
 
 import { makeToken, randomBytes } from "../../src/core/auth/token.ts";
 import { type ServerEvent, ServerEvents } from "../../src/core/observability/server-event.ts";

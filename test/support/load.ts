@@ -24,12 +24,12 @@ export class Load {
     return next;
   }
 
-  /** Creates until a connection fails, for example because its server is killed, or until stop(). */
+  /** Creates until a connection fails, for example when the server is killed, or until stop(). */
   async untilGone(targets: readonly Target[], connections: number): Promise<void> {
     await this.#run(targets, connections, "end");
   }
 
-  /** Creates until stop(), also while servers are down, with a pause of `backoffMs` between creates. */
+  /** Creates until stop(), also while servers are down, with pauses of `backoffMs`. */
   async untilStopped(targets: readonly Target[], connections: number, backoffMs = 0): Promise<void> {
     await this.#run(targets, connections, "go on", backoffMs);
   }
@@ -49,7 +49,7 @@ export class Load {
     );
   }
 
-  /** Compares an export with the record: acknowledged plants that are missing or changed, and plants that were never sent. */
+  /** Compares an export with the record: plants that are missing, changed or were never sent. */
   audit(exported: string): string[] {
     const lines = exported.split("\n").filter((line) => line !== "");
     const stored = new Map(

@@ -16,7 +16,7 @@ export function rowsOf(markdown: string, first: RegExp): string[][] {
 export interface CodeBlock {
   /** The heading that it is under. */
   readonly heading: string;
-  /** What stands after the fence, such as "sh"; "" if nothing does. */
+  /** The word after the fence, such as "sh"; "" if there is none. */
   readonly language: string;
   readonly text: string;
 }

@@ -18,7 +18,7 @@ interface Logged {
 
 const siteFile = new URL("../../deploy/nginx/plantstore.conf", import.meta.url);
 
-/** nginx in front of two servers, as deploy/ has it but for ports and paths. Killed when it goes out of scope. */
+/** nginx in front of two servers, as in deploy/ but for ports and paths. Killed out of scope. */
 export class Nginx implements AsyncDisposable {
   readonly url: string;
   /** The certificate that it presents, in PEM. */
@@ -109,7 +109,7 @@ function replaced(text: string, changes: Changes): string {
   }, text);
 }
 
-/** What Debian's nginx.conf does around its sites. Root's workers stay root, so that they may enter the folder. */
+/** The rest of Debian's nginx.conf. Root's workers stay root, so that they may enter the folder. */
 function mainConfiguration(folder: TemporaryFolder): string {
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
     (module) => `${module}_temp_path ${folder.file(module)};`,

@@ -1,4 +1,5 @@
-// Packages of npm: those that are built here, installed for a consumer, and generators that need a TypeScript of their own.
+// npm packages: those that are built here, installed for a consumer, and generators that need
+// another TypeScript.
 
 import { cpSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import { homedir } from "node:os";
@@ -28,7 +29,7 @@ export function packServer(folder: TemporaryFolder): Promise<string> {
   return packCopy(["bin", "src", "packages", ...documents], ".", folder);
 }
 
-/** Packs a package in a copy, since its prepack script writes its dist/; what is not needed for that stays out. */
+/** Packs a package in a copy, because its prepack script writes its dist/. */
 function packCopy(paths: readonly string[], directory: string, folder: TemporaryFolder): Promise<string> {
   const copy = folder.file("copy");
   for (const path of ["package.json", "tsconfig.json", ...paths]) {
@@ -52,7 +53,7 @@ export async function unpack(tarball: string, folder: string): Promise<void> {
   await succeed(folder, ["tar", "xzf", tarball, "--strip-components=1"]);
 }
 
-/** The environment of npm: packages come from its cache where they are in it, and without a report of what is newer. */
+/** The environment of npm: packages come from its cache if possible. */
 export const npmEnvironment = {
   npm_config_audit: "false",
   npm_config_fund: "false",
@@ -60,7 +61,7 @@ export const npmEnvironment = {
   npm_config_update_notifier: "false",
 };
 
-/** The settings that let npx install into a folder, from npm's own cache of what it has downloaded. */
+/** The settings that let npx install into a folder, from npm's own cache. */
 export function npxCacheIn(folder: TemporaryFolder): Record<string, string> {
   const cache = folder.file("npm-cache");
   mkdirSync(cache);
@@ -71,7 +72,7 @@ export function npxCacheIn(folder: TemporaryFolder): Record<string, string> {
   return { npm_config_cache: cache, npm_config_yes: "true" };
 }
 
-/** Installs a package for npx, which keeps it. Returns why it cannot be installed; undefined if it is. */
+/** Installs a package for npx. Returns why it cannot be installed; undefined if it is. */
 export async function npxMissing(specification: string): Promise<string | undefined> {
   const npx = ["npx", "--yes", `--package=${specification}`, "--", "sh", "-c", "true"];
   const env = { ...process.env, ...npmEnvironment };
@@ -79,7 +80,7 @@ export async function npxMissing(specification: string): Promise<string | undefi
   return (await child.exited) === 0 ? undefined : `npm cannot download ${specification}`;
 }
 
-/** Runs a program to its end, and returns its standard output. Throws if it fails. `variables` are added to its environment. */
+/** Runs a program, and returns its standard output. Throws if it fails. */
 export async function succeed(
   cwd: string,
   command: readonly string[],
@@ -102,7 +103,7 @@ export async function generateTypes(
   return astToString(await generate(pathToFileURL(document), options));
 }
 
-/** The generator as one file. It needs the compiler API of TypeScript 5, which this project's TypeScript 7 lacks. */
+/** The generator as one file. It needs TypeScript 5's compiler API, which TypeScript 7 lacks. */
 async function bundleGenerator(folder: TemporaryFolder): Promise<string> {
   const { outputs } = await Bun.build({
     entrypoints: [Bun.resolveSync("openapi-typescript", import.meta.dir)],

@@ -1,5 +1,5 @@
-// An oracle for request bodies that shares no code with the server: another JSON parser, another schema validator, and
-// integers of any length.
+// An oracle for request bodies that shares no code with the server: another JSON parser, another
+// schema validator, and integers of any length.
 
 import { isUtf8 } from "node:buffer";
 import { registerSchema, type SchemaObject, validate } from "@hyperjump/json-schema/draft-2020-12";
@@ -29,7 +29,7 @@ export interface OraclePlant {
 
 const textFields = Object.keys(openapi.components.schemas.Plant.properties ?? {});
 
-/** The plant of a body, or the error that it is to be refused with; undefined where the parser cannot go so deep. */
+/** The plant of a body, or its expected error; undefined if the parser cannot go so deep. */
 export function parseBody(
   body: Uint8Array,
 ): OraclePlant | "invalidJson" | "invalidPlant" | "unstorableText" | undefined {
@@ -65,7 +65,7 @@ function parseValue(json: unknown): OraclePlant | "invalidPlant" | "unstorableTe
   return { id: exactId, ...(texts as { readonly name: string }) };
 }
 
-/** A value of the same type that the validator can take: it knows no numbers as texts, however deep. */
+/** A value of the same type that the validator accepts: it knows no numbers as texts. */
 function shallow(value: unknown): unknown {
   if (isLosslessNumber(value)) return 1;
   if (Array.isArray(value)) return [];

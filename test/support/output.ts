@@ -25,7 +25,7 @@ export class Output {
     this.#ending.resolve(this.#text);
   }
 
-  /** Waits until `find` returns a value for the text so far, and returns it. Rejects if the process ends first. */
+  /** Waits until `find` returns a value for the text so far. Rejects if the process ends first. */
   async until<T>(find: (text: string) => T | undefined): Promise<T> {
     for (;;) {
       const found = find(this.#text);

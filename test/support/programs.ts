@@ -5,7 +5,7 @@ import { describe, test } from "bun:test";
 /** Debian installs servers and mount here; not every user has these on PATH. */
 const systemFolders = "/usr/local/sbin:/usr/sbin:/sbin";
 
-/** A suite that needs a program; where it is missing, it is skipped and its name says which package to install. */
+/** A suite that is skipped if a program is missing; its name then says which package to install. */
 export function describeIfInstalled(
   program: string,
   name: string,
@@ -16,7 +16,7 @@ export function describeIfInstalled(
   else describe(name, suite);
 }
 
-/** A test that needs a program; where it is missing, it is skipped and its name says which package to install. */
+/** A test that is skipped if a program is missing; its name then says which package to install. */
 export function testIfInstalled(
   program: string,
   name: string,
@@ -54,8 +54,8 @@ export function programPath(program: string): string {
 }
 
 /**
- * The browser of the tests: what CHROMIUM_PATH names, or Debian's chromium-headless-shell or chromium on PATH; null if there
- * is none. The shell is Chromium without its windows: a page costs it 0.15 s of processor time instead of 0.8 s.
+ * The browser of the tests: CHROMIUM_PATH, or Debian's chromium-headless-shell or chromium; null if
+ * there is none. The shell costs 0.15 s of processor time a page instead of 0.8 s.
  */
 export function chromiumPath(): string | null {
   return process.env.CHROMIUM_PATH ?? pathOf("chromium-headless-shell") ?? pathOf("chromium");

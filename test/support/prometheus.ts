@@ -21,7 +21,7 @@ interface Rule {
   readonly state: string;
 }
 
-/** Prometheus, which asks one server instead of those that deploy/ names. Killed when it goes out of scope. */
+/** Prometheus for one server instead of those that deploy/ names. Killed out of scope. */
 export class Prometheus implements AsyncDisposable {
   readonly #url: string;
   readonly #folder: TemporaryFolder;
@@ -37,7 +37,7 @@ export class Prometheus implements AsyncDisposable {
     this.#child = child;
   }
 
-  /** Starts it, and waits until it is ready. It scrapes and evaluates its rules five times a second. */
+  /** Starts it, and waits until it is ready. It scrapes every 0.2 seconds. */
   static async start(adminUrl: string): Promise<Prometheus> {
     const folder = new TemporaryFolder();
     const configuration = (await Bun.file(deployed("prometheus.yml")).text())
@@ -136,7 +136,7 @@ export async function readDashboard(): Promise<Dashboard> {
   return (await Bun.file(file).json()) as Dashboard;
 }
 
-/** The queries of all panels, with Grafana's variables replaced as it would, for all servers of a job. */
+/** The queries of all panels, with Grafana's variables replaced, for all servers of a job. */
 export function queriesOf({ panels }: Dashboard, rateInterval: string): { title: string; query: string }[] {
   const variables = { $job: "plantstore", $instance: ".*", $__rate_interval: rateInterval };
   return panels.flatMap(({ title, targets = [] }) =>

@@ -5,7 +5,7 @@ import type { Socket } from "bun";
 interface Link {
   client: Socket<Link>;
   server: Socket<Link> | undefined;
-  /** What the client sent before the way to the server was open. */
+  /** Bytes that the client sent before the way to the server was open. */
   early: Buffer[];
 }
 

@@ -4,7 +4,7 @@ import { ResponseParser } from "../../src/conformance/response-parser.ts";
 import type { Target } from "./http.ts";
 
 export class RawConnection {
-  /** Resolves with all that has come back, once the other side has closed the connection or broken it off. */
+  /** Resolves with all that has arrived, once the other side has closed or reset the connection. */
   readonly closed: Promise<string>;
   readonly #socket: Bun.Socket<RawConnection>;
   readonly #settle: (received: string) => void;
@@ -41,12 +41,12 @@ export class RawConnection {
     return socket.data;
   }
 
-  /** What has come back so far, a character a byte. */
+  /** The bytes so far, one character each. */
   get received(): string {
     return Buffer.concat(this.#received).toString("latin1");
   }
 
-  /** Sends text, a byte a character, or bytes; what the system does not take at once follows when it does. */
+  /** Sends text, a byte a character, or bytes, in parts if the system takes no more at once. */
   write(bytes: string | Uint8Array): void {
     this.#unsent = Buffer.concat([
       this.#unsent,
@@ -76,7 +76,7 @@ export class RawConnection {
     this.#socket.terminate();
   }
 
-  /** What `find` makes of the bytes so far, as soon as it is not undefined; undefined if they end before that. */
+  /** The first result of `find` that is not undefined; undefined if the bytes end before that. */
   async until<T>(find: (received: string) => T | undefined): Promise<T | undefined> {
     for (;;) {
       const found = find(this.received);
@@ -110,7 +110,7 @@ export class RawConnection {
   }
 }
 
-/** Sends bytes, and gives what comes back until the other side closes the connection, which the bytes must ask for. */
+/** Sends bytes, and returns the response up to the close, which the bytes must ask for. */
 export async function sendRaw(url: string, bytes: string): Promise<string> {
   const connection = await RawConnection.open(url);
   connection.write(bytes);

@@ -6,7 +6,7 @@ import { succeed } from "./npm-packages.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
 
-/** Copies the files as they are now, also those that are not committed yet, and gives the copy a Git repository with an author. */
+/** Copies the files as they are now, and gives the copy a Git repository with an author. */
 export async function copyRepository(copy: string): Promise<void> {
   const files = await succeed(root, ["git", "ls-files", "--cached", "--others", "--exclude-standard"]);
   for (const file of files.trim().split("\n").filter(isThere)) {

@@ -106,8 +106,8 @@ export class RunningSandbox implements Target {
   }
 
   /**
-   * Sends a request to control; a body is sent as JSON. Rejects if the response is not as the
-   * document of control has it.
+   * Sends a request to control; a body is sent as JSON. Rejects if the response is not as
+   * described.
    */
   async control(
     method: string,
@@ -204,10 +204,7 @@ function findOperation(method: string, path: string): DescribedOperation | undef
   return match?.[1][method.toLowerCase()];
 }
 
-/**
- * In what a response differs from what is described. That to a request which is not described must
- * be an error.
- */
+/** The differences of a response from its description. An undescribed request must get an error. */
 function controlDifferences(
   method: string,
   path: string,

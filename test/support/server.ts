@@ -29,7 +29,7 @@ export async function runCommand(
   return { exitCode, stdout: await command.stdout.ended, stderr: await command.stderr.ended };
 }
 
-/** Runs one command to its end, in a process of its own. Its environment is `env` and the caller's PATH. */
+/** Runs one command in a process of its own. Its environment is `env` and the caller's PATH. */
 export async function run(
   args: readonly string[],
   env: Record<string, string> = {},
@@ -52,7 +52,7 @@ function spawnToEnd(
   return collectResult(Bun.spawn([...command], { ...options, ...streams, env: environment(env) }));
 }
 
-/** The exit code and the output of a process, once it has ended. Both streams are read meanwhile, so that neither blocks it. */
+/** The exit code and the output of a process; its streams are read together. */
 export async function collectResult(
   child: Bun.Subprocess<Bun.SpawnOptions.Writable, "pipe", "pipe">,
 ): Promise<CommandResult> {
@@ -64,7 +64,7 @@ export async function collectResult(
   return { exitCode, stdout, stderr };
 }
 
-/** Creates an empty store, for commands that create none themselves. In this process: a command costs 0.2 s. */
+/** Creates an empty store in this process, for commands that create none: a command costs 0.2 s. */
 export async function createStore(database: string): Promise<void> {
   await withStore(database, "create", async () => undefined);
 }
@@ -127,10 +127,7 @@ export class RunningServer {
     this.#program = program;
   }
 
-  /**
-   * Starts a server in the process of the test, and waits for its address. No signal can kill it: what it does not end
-   * by itself goes on.
-   */
+  /** Starts a server in the process of the test. No signal can kill it. */
   static startInProcess({
     database,
     args = [],
@@ -203,7 +200,7 @@ export class RunningServer {
     return pid;
   }
 
-  /** Adds a token to the store, as `plantstore token create` does. It expires after `lifetimeMs`, or never. */
+  /** Adds a token, as `plantstore token create` does. It expires after `lifetimeMs`, or never. */
   async createToken(
     name: string = crypto.randomUUID(),
     lifetimeMs = Number.POSITIVE_INFINITY,
@@ -239,7 +236,7 @@ export class RunningServer {
   }
 }
 
-/** With the command on PATH, as where it is installed: messages name commands as they can be typed. */
+/** With the command on PATH, as if installed: messages name commands as they can be typed. */
 export function environment(env: Record<string, string>): Record<string, string> {
   return { PATH: `${dirname(plantstore)}:${process.env.PATH}`, ...env };
 }

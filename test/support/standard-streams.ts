@@ -1,5 +1,6 @@
-// The suite of standard streams that are closed or not writable, for each form of the program: output that could not be written is
-// an error, and no file that the program opens gets the descriptor of a standard stream.
+// The suite of standard streams that are closed or not writable, for each form of the program:
+// output that could not be written is an error, and no file that the program opens gets the
+// descriptor of a standard stream.
 
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
@@ -39,12 +40,12 @@ function assertWholeStore(folder: TemporaryFolder): void {
 const unwritable: readonly [before: string, redirection: string, code: string][] = [
   ["", ">/dev/full", "ENOSPC"],
   ["", ">&-", "EBADF"],
-  // Opened for reading and writing, since opening it only for writing would block, and then left without a reader.
+  // Opened for reading and writing, which does not block, and then left without a reader.
   ["mkfifo pipe; exec 3<>pipe 4>pipe 3<&-; ", ">&4", "EPIPE"],
 ];
 /** Tests of the program at a path. */
 export function testStandardStreams(program: string): void {
-  /** Runs the command in a shell, with redirections such as `>&-`. `input` is the content of standard input. */
+  /** Runs the command in a shell, with redirections such as `>&-` and the given standard input. */
   function inShell(line: string, folder: TemporaryFolder, input = ""): Promise<CommandResult> {
     return runIn(folder.path, ["sh", "-c", `${program} ${line}`], input);
   }

@@ -1,4 +1,4 @@
-// What a store has: plants to be stored in it, and its export.
+// Plants to be stored, and the export of a store.
 
 import { ApiError } from "../../src/core/contract/errors.ts";
 import { fieldNames } from "../../src/core/contract/fields.ts";
@@ -16,7 +16,7 @@ export async function storePlants(database: string, plants: readonly NewPlant[])
   if (others.length > 0) throw new Error(`Some plants were not created: ${[...new Set(others)]}`);
 }
 
-/** The same for plants as lines of NDJSON. */
+/** Stores plants from lines of NDJSON. */
 export function storeLines(database: string, lines: readonly string[]): Promise<void> {
   const plants = lines.map((line) => {
     const plant = parseNewPlantJson(line);
@@ -46,8 +46,8 @@ export async function exported(database: string): Promise<string> {
 const furtherFields = fieldNames.slice(fieldNames.indexOf("tag") + 1);
 
 /**
- * A line without its end, from the cells of the id, the name and the tag, and of what follows all fields. The other optional
- * fields are empty, and have their names in the header, whose first cell is "id".
+ * A line without its end, from the cells of the id, the name and the tag, and of what follows all
+ * fields. The other optional fields are empty, and in the header, whose first cell is "id".
  */
 export function csvLine([id, name, tag, ...rest]: readonly string[], delimiter = ","): string {
   const further = id === "id" ? furtherFields : furtherFields.map(() => "");

@@ -1,5 +1,5 @@
-// Virtual time. While it is installed it replaces every timer and clock of the process, so that unchanged code, node-postgres
-// included, runs in the same order for the same seed.
+// Virtual time: replaces every timer and clock of the process, so that unchanged code, also
+// node-postgres, runs in the same order for the same seed.
 
 interface Due {
   readonly at: number;
@@ -29,7 +29,7 @@ export class VirtualTime implements Disposable {
   /** Milliseconds since the epoch, by the system clock. */
   readonly wallNow = (): number => Math.floor(1_800_000_000_000 + this.#now + this.wallAheadMs);
 
-  /** Runs a function later. Functions that are due at the same time run in the order of the calls. */
+  /** Runs a function later. Functions due at the same time run in the order of the calls. */
   after(ms: number, run: () => void): number {
     const due = { at: this.#now + Math.max(0, ms), order: ++this.#order, run };
     this.#due.splice(this.#insertionIndex(due), 0, due);
@@ -44,7 +44,7 @@ export class VirtualTime implements Disposable {
     return new Promise((resolve) => this.after(ms, resolve));
   }
 
-  /** Advances time until a promise is settled. Rejects if nothing is due any more, or after `msMax`. */
+  /** Advances time until a promise is settled. Rejects if nothing is due, or after `msMax`. */
   async until<T>(promise: Promise<T>, msMax: number): Promise<T> {
     let isSettled = false;
     const settle = () => {
