@@ -5,7 +5,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { fstatSync } from "node:fs";
 import type { LogOutput } from "../core/observability/log.ts";
 
-export interface StandardOutput {
+interface StandardOutput {
   /** Whether it is a file. */
   readonly isFile: boolean;
   /** The columns of a terminal; undefined if it is none. */
@@ -15,7 +15,7 @@ export interface StandardOutput {
 }
 
 /** Standard error. Its reader may exit. */
-export interface StandardError {
+interface StandardError {
   readonly isTTY: boolean;
   write(text: string): unknown;
 }
