@@ -71,7 +71,9 @@ export class Connection {
     };
     const socket = isTls
       ? connectTls({
-          ...{ host, port, ALPNProtocols: ["http/1.1"] },
+          host,
+          port,
+          ALPNProtocols: ["http/1.1"],
           ...(isIP(host) === 0 ? { servername: host } : {}),
           ...(ca === undefined ? {} : { ca }),
         })

@@ -1,9 +1,16 @@
-// What a rule is run with: requests to the server under test, the expectations of its responses,
-// and a record of both.
+// What a rule is run with: requests to the server under test, and a record of them.
 
-import { gunzipSync } from "node:zlib";
+import { type Conflict, createAgain, learnConflict } from "./conflict.ts";
 import { type Address, Connection, type ConnectionLimits, isSentInParts } from "./connection.ts";
 import { deferred } from "./deferred.ts";
+import {
+  type ErrorFields,
+  expectClientError,
+  expectError,
+  expectPlant,
+  expectThat,
+  type PlantFields,
+} from "./expectations.ts";
 import type { IdSource } from "./ids.ts";
 import { type HttpResponse, headerOf, type ResponseProblem } from "./response-parser.ts";
 import { RuleBusy, RuleSkipped, RuleViolation } from "./rule-ends.ts";
@@ -33,14 +40,6 @@ export interface RuleFailure {
   readonly omitted: number;
 }
 
-/** How a server responds to another plant with an id that is taken. */
-interface Conflict {
-  /** Whether it accepts the other plant, as a mock does. */
-  readonly isAccepted: boolean;
-  /** Recognizes the response; undefined if it is also that to an invalid body. */
-  readonly recognize: ((response: HttpResponse) => boolean) | undefined;
-}
-
 /** What all rules of a run share. */
 export interface RunState {
   readonly target: Target;
@@ -66,17 +65,6 @@ export interface RequestParts {
   readonly body?: string | Uint8Array;
 }
 
-export interface PlantFields {
-  readonly name: string;
-  readonly tag?: string;
-}
-
-/**
- * Longer bodies of responses are not read without their compression: a kilobyte may contain a
- * megabyte.
- */
-const decodedBytesMax = 2 ** 24;
-
 /**
  * How long a large body is held back for a response to its head, and again to its parts: at first,
  * and if the connection was closed under the body.
@@ -98,12 +86,6 @@ const unansweredInRuleMax = 2;
  */
 export const busyRetriesMax = 3;
 export const retryMsMax = 5_000;
-
-/** A plant as JSON with an exact id. */
-export function plantJson(id: bigint, name: string, tag?: string): string {
-  const rest = JSON.stringify(tag === undefined ? { name } : { name, tag });
-  return `{"id":${id},${rest.slice(1)}`;
-}
 
 export class RuleContext {
   readonly state: RunState;
@@ -159,6 +141,11 @@ export class RuleContext {
       if (this.state.unanswered >= unansweredInRuleMax || this.failures.length >= failuresMax) throw error;
     }
     this.#transcripts = [];
+  }
+
+  /** Checks a case of a rule for each value, labelled with its name. */
+  async cases<T>(values: Readonly<Record<string, T>>, check: (value: T) => Promise<void>): Promise<void> {
+    for (const [label, value] of Object.entries(values)) await this.case(label, () => check(value));
   }
 
   /** Reports a violation, unless a case has reported it. */
@@ -355,44 +342,8 @@ export class RuleContext {
   }
 
   #conflict(): Promise<Conflict> {
-    this.state.conflict ??= new RuleContext(this.state).#learnConflict();
+    this.state.conflict ??= learnConflict(new RuleContext(this.state));
     return this.state.conflict;
-  }
-
-  /**
-   * Recognizes a conflict by its text without numbers, if two have the same; otherwise by its
-   * status and code.
-   */
-  async #learnConflict(): Promise<Conflict> {
-    const conflicts: HttpResponse[] = [];
-    for (const name of ["Ficus", "Aloe"]) {
-      const id = this.id();
-      const first = await this.create(plantJson(id, "Monstera"));
-      const conflict = await this.create(plantJson(id, name));
-      if (first.status >= 300) return { isAccepted: false, recognize: undefined };
-      if (conflict.status < 400) return { isAccepted: isPlant(conflict, name), recognize: () => false };
-      conflicts.push(conflict);
-    }
-    const invalid = [
-      await this.create(`{"id":${this.id()},"name":[5]}`),
-      await this.create(`{"id":[${this.id()},${this.id()}],"name":"Monstera"}`),
-      await this.createAgain("{}"),
-    ];
-    for (const describe of [textWithoutNumbers, outlineOf]) {
-      const [conflict, other] = conflicts.map(describe);
-      if (conflict === other && !invalid.some((each) => describe(each) === conflict))
-        return { isAccepted: false, recognize: (response) => describe(response) === conflict };
-    }
-    return { isAccepted: false, recognize: undefined };
-  }
-
-  /**
-   * Sends a body twice, and returns the second response: an id that the server makes of it is taken
-   * then, whether an earlier run took it or not, so that every run gets the same response.
-   */
-  async createAgain(body: string): Promise<HttpResponse> {
-    await this.create(body);
-    return this.create(body);
   }
 
   #violation({ problem }: ResponseProblem): RuleViolation {
@@ -424,7 +375,7 @@ export class RuleContext {
    * another fixed id.
    */
   async expectInvalidWithoutId(body: string): Promise<void> {
-    const isTaken = await this.#expectInvalid(await this.createAgain(body));
+    const isTaken = await this.#expectInvalid(await createAgain(this, body));
     if (isTaken === undefined) throw new RuleSkipped(takenOrRejected);
   }
 
@@ -444,196 +395,8 @@ export class RuleContext {
 /** Why a rule cannot be checked on a server that responds to both alike. */
 export const takenOrRejected = "an id that is taken cannot be told from one that is rejected";
 
-/** Whether a response is a 2xx with the plant of a name. */
-function isPlant(response: HttpResponse, name: string): boolean {
-  try {
-    return response.status < 300 && parseObject(response).name === name;
-  } catch (error) {
-    if (error instanceof RuleViolation) return false;
-    throw error;
-  }
-}
-
 /** The Retry-After of a response in milliseconds; a second where there is none. */
 function retryAfterMs(response: HttpResponse): number {
   const seconds = Number(headerOf(response, "retry-after") ?? 1);
   return Number.isNaN(seconds) ? Number.POSITIVE_INFINITY : 1_000 * seconds;
-}
-
-export interface ErrorFields {
-  readonly error: number;
-  readonly message: string;
-}
-
-/** Throws a RuleViolation unless a condition holds. */
-export function expectThat(condition: boolean, message: string): asserts condition {
-  if (!condition) throw new RuleViolation(message);
-}
-
-export function expectStatus(response: HttpResponse, ...statuses: readonly number[]): void {
-  expectThat(
-    statuses.includes(response.status),
-    `expected the status ${statuses.join(" or ")}, received ${response.status}`,
-  );
-}
-
-/**
- * A 200 with the plant's name, and its tag or none. Other members are the subject of rules of their
- * own.
- */
-export function expectPlant(response: HttpResponse, { name, tag }: PlantFields): void {
-  expectAccepted(response);
-  expectStatus(response, 200);
-  const body = parseObject(response);
-  expectThat(body.name === name, `expected the name ${shorten(name)}, received ${shorten(body.name)}`);
-  expectThat(
-    body.tag === tag,
-    tag === undefined
-      ? `expected no tag, received ${shorten(body.tag)}`
-      : `expected the tag ${shorten(tag)}, received ${shorten(body.tag)}`,
-  );
-}
-
-/** An Error with this status, and, if one is given, this code. */
-export function expectError(response: HttpResponse, status: number, error?: number): ErrorFields {
-  if (response.status < 400) expectClientError(response);
-  expectStatus(response, status);
-  const fields = expectErrorBody(response);
-  if (error !== undefined)
-    expectThat(fields.error === error, `expected the error ${error}, received ${fields.error}`);
-  return fields;
-}
-
-/** The Error of a response: `error`, an int32, and `message`, a string. */
-export function expectErrorBody(response: HttpResponse): ErrorFields {
-  const { error, message } = parseObject(response);
-  // Read from the bytes: many clients cannot read 40002.0 as an int32.
-  const digits = membersOf(textOf(response)).find(([name]) => name === "error")?.[1];
-  const isInt32 = typeof error === "number" && /^-?\d+$/.test(digits ?? "") && error === (error | 0);
-  expectThat(
-    isInt32,
-    `expected the member "error" to be an integer (int32), received ${digits === undefined ? "none" : shorten(digits)}`,
-  );
-  expectThat(
-    typeof message === "string",
-    `expected the member "message" to be a string, received ${shorten(message)}`,
-  );
-  return { error, message };
-}
-
-/**
- * A response that accepts the request, with any status of success: what else it says is the subject
- * of other rules.
- */
-export function expectAccepted({ status }: HttpResponse): void {
-  expectThat(
-    status >= 200 && status < 300,
-    `expected the request to be accepted, received the status ${status}`,
-  );
-}
-
-/** A response that does not accept the request, with any status of a client's error. */
-export function expectClientError(response: HttpResponse): void {
-  expectThat(
-    response.status >= 400 && response.status < 500,
-    `expected the request to be rejected, received the status ${response.status}`,
-  );
-}
-
-/** The JSON object that a response is, in which no name occurs twice. */
-export function parseObject(response: HttpResponse): Readonly<Record<string, unknown>> {
-  const text = textOf(response);
-  const value = parseJson(text);
-  expectThat(
-    typeof value === "object" && value !== null && !Array.isArray(value),
-    `expected a JSON object, received ${shorten(value)}`,
-  );
-  const names = membersOf(text).map(([name]) => name);
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  expectThat(twice === undefined, `expected each member once, received ${shorten(twice)} several times`);
-  return value as Readonly<Record<string, unknown>>;
-}
-
-/** The body of a response as text, without its content coding. */
-function textOf(response: HttpResponse): string {
-  const coding = headerOf(response, "content-encoding") ?? "identity";
-  let { body } = response;
-  if (/^(?:x-)?gzip$/i.test(coding)) {
-    try {
-      body = gunzipSync(body, { maxOutputLength: decodedBytesMax });
-    } catch {
-      throw new RuleViolation("the body of the response is not gzip, although its Content-Encoding says so");
-    }
-  } else expectThat(/^identity$/i.test(coding), `expected no Content-Encoding, received ${shorten(coding)}`);
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
-  } catch {
-    throw new RuleViolation("the body of the response is not UTF-8");
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new RuleViolation(
-      text === "" ? "the response has no body" : `the body of the response is not JSON: ${shorten(text)}`,
-    );
-  }
-}
-
-const jsonToken = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/g;
-
-/**
- * The members of the outermost object of a JSON text, with the texts of their values; that of an
- * object or array is its start.
- */
-function membersOf(text: string): [name: string, value: string][] {
-  const members: [string, string][] = [];
-  let depth = 0;
-  let name: string | undefined;
-  let last = "";
-  for (const [token] of text.matchAll(jsonToken)) {
-    if (depth === 1 && token === ":") name = JSON.parse(last);
-    else if (name !== undefined) {
-      members.push([name, token]);
-      name = undefined;
-    }
-    if (token === "{" || token === "[") depth++;
-    else if (token === "}" || token === "]") depth--;
-    last = token;
-  }
-  return members;
-}
-
-export function expectHeader(response: HttpResponse, name: string, pattern: RegExp): string {
-  const value = headerOf(response, name);
-  expectThat(value !== undefined, `expected the header field ${name}`);
-  expectThat(pattern.test(value), `expected ${name} to match ${pattern}, received ${shorten(value)}`);
-  return value;
-}
-
-/** The status and code of a response, by which it is recognized. */
-function outlineOf(response: HttpResponse): string {
-  try {
-    return `${response.status} ${shorten(parseObject(response).error)}`;
-  } catch (error) {
-    if (error instanceof RuleViolation) return String(response.status);
-    throw error;
-  }
-}
-
-/**
- * The status, code and body of a response, without the numbers in the body: ids, times, durations.
- */
-function textWithoutNumbers(response: HttpResponse): string {
-  const text = Buffer.from(response.body).toString("latin1");
-  return `${outlineOf(response)} ${text.replace(/-?\d[\d.,]*(?:e[+-]?\d+)?/gi, "#")}`;
-}
-
-/** A value as JSON, at most a line long. */
-function shorten(value: unknown): string {
-  if (value === undefined) return "none";
-  const text = JSON.stringify(value);
-  return text.length > 100 ? `${text.slice(0, 100)}…` : text;
 }

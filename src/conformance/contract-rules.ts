@@ -8,8 +8,8 @@ import {
   expectStatus,
   expectThat,
   parseObject,
-  plantJson,
-} from "./context.ts";
+} from "./expectations.ts";
+import { plantJson } from "./ids.ts";
 import type { HttpResponse } from "./response-parser.ts";
 import { decision, openapi, type Rule, rfc, rulesOf } from "./rule.ts";
 import { RuleSkipped, RuleViolation } from "./rule-ends.ts";
@@ -81,10 +81,9 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
     basis: "contract",
     sources: [openapi(plantSchema), decision("`name`, `tag`")],
     run: async (check) => {
-      for (const [label, text] of Object.entries(texts))
-        await check.case(label, async () => {
-          await check.expectCreated(plantJson(check.id(), text, text), { name: text, tag: text });
-        });
+      await check.cases(texts, async (text) => {
+        await check.expectCreated(plantJson(check.id(), text, text), { name: text, tag: text });
+      });
     },
   },
   "text-not-normalized": {
@@ -127,10 +126,9 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
         "white space": (id) => `\r\n\t {\n "id" : ${id} ,\t"name" : "Monstera" , "tag":"tropical"\r\n} \n`,
         "escaped letters": (id) => `{"id":${id},"n\\u0061me":"\\u004d\\u006Fnstera","tag":"\\u0074ropical"}`,
       };
-      for (const [label, form] of Object.entries(forms))
-        await check.case(label, async () => {
-          await check.expectCreated(form(check.id()), { name: "Monstera", tag: "tropical" });
-        });
+      await check.cases(forms, async (form) => {
+        await check.expectCreated(form(check.id()), { name: "Monstera", tag: "tropical" });
+      });
       await check.case("every escape", async () => {
         const body = `{"id":${check.id()},"name":"\\"\\\\\\/\\b\\f\\n\\r\\t\\u002F"}`;
         await check.expectCreated(body, { name: '"\\/\b\f\n\r\t/' });
@@ -230,13 +228,12 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
         "the token and a comma": `${token},`,
         "the token twice": `${token} ${token}`,
       };
-      for (const [label, credential] of Object.entries(credentials))
-        await check.case(label, async () => {
-          const id = check.id();
-          const headers = { Authorization: `Bearer ${credential}` };
-          expectClientError(await check.create(plantJson(id, "with another token"), headers));
-          await check.expectCreated(plantJson(id, "with a token"), { name: "with a token" });
-        });
+      await check.cases(credentials, async (credential) => {
+        const id = check.id();
+        const headers = { Authorization: `Bearer ${credential}` };
+        expectClientError(await check.create(plantJson(id, "with another token"), headers));
+        await check.expectCreated(plantJson(id, "with a token"), { name: "with a token" });
+      });
     },
   },
   "token-of-each-request": {
@@ -312,15 +309,14 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
         "no members": "{}",
         "not JSON": "{",
       };
-      for (const [label, body] of Object.entries(bodies))
-        await check.case(label, async () => {
-          const response = await check.create(body);
-          if (response.status < 400) throw new RuleSkipped("the body was not rejected");
-          if (response.status !== 400)
-            throw new RuleSkipped(`the response is ${response.status}, of which the contract says nothing`);
-          expectErrorBody(response);
-          expectJsonType(response);
-        });
+      await check.cases(bodies, async (body) => {
+        const response = await check.create(body);
+        if (response.status < 400) throw new RuleSkipped("the body was not rejected");
+        if (response.status !== 400)
+          throw new RuleSkipped(`the response is ${response.status}, of which the contract says nothing`);
+        expectErrorBody(response);
+        expectJsonType(response);
+      });
     },
   },
   "no-server-error": {
@@ -345,12 +341,11 @@ export const contractRules: readonly Rule[] = rulesOf("contract", {
         "a string": () => '"plant"',
         "a number": () => "1e400",
       };
-      for (const [label, body] of Object.entries(bodies))
-        await check.case(label, async () => {
-          const { status } = await check.create(body(check.id()));
-          if (status === 503) throw new RuleSkipped("the server is overloaded: it responded with 503");
-          expectThat(status < 500, `expected a status below 500, received ${status}`);
-        });
+      await check.cases(bodies, async (body) => {
+        const { status } = await check.create(body(check.id()));
+        if (status === 503) throw new RuleSkipped("the server is overloaded: it responded with 503");
+        expectThat(status < 500, `expected a status below 500, received ${status}`);
+      });
     },
   },
 });

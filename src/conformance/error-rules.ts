@@ -1,16 +1,9 @@
 // Rules of errors: for each cause its status, its code, and a body that says what was wrong.
 
 import { errorRegistry } from "../core/contract/errors.ts";
-import {
-  expectError,
-  expectErrorBody,
-  expectHeader,
-  expectThat,
-  parseObject,
-  plantJson,
-  type RequestParts,
-  type RuleContext,
-} from "./context.ts";
+import type { RequestParts, RuleContext } from "./context.ts";
+import { expectError, expectErrorBody, expectHeader, expectThat, parseObject } from "./expectations.ts";
+import { plantJson } from "./ids.ts";
 import type { HttpResponse } from "./response-parser.ts";
 import { decision, openapi, type Rule, rfc, rulesOf } from "./rule.ts";
 import { RuleSkipped } from "./rule-ends.ts";
@@ -69,13 +62,12 @@ async function expectCodes(
   bodies: Readonly<Record<string, string | Uint8Array>>,
   error: number,
 ): Promise<void> {
-  for (const [label, body] of Object.entries(bodies))
-    await check.case(label, async () => {
-      // An id of its own: a server that accepts the body once would reject its repetition as a
-      // conflict.
-      const fresh = typeof body === "string" ? body.replace(/("id":"?)1(?!\d)/, `$1${check.id()}`) : body;
-      await check.expectRejected(fresh, error);
-    });
+  await check.cases(bodies, async (body) => {
+    // An id of its own: a server that accepts the body once would reject its repetition as a
+    // conflict.
+    const fresh = typeof body === "string" ? body.replace(/("id":"?)1(?!\d)/, `$1${check.id()}`) : body;
+    await check.expectRejected(fresh, error);
+  });
 }
 
 /** Requests that get an error, each of another kind. */
@@ -109,16 +101,15 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
     basis: "decision",
     sources: [openapi("components.schemas.Error"), openapi(`${responses}.default`)],
     run: async (check) => {
-      for (const [label, parts] of Object.entries(erroneousRequests(check)))
-        await check.case(label, async () => {
-          const response = await check.send(parts);
-          if (response.status < 400) throw new RuleSkipped("the request was not rejected");
-          const { message } = expectErrorBody(response);
-          expectThat(message !== "", "expected a message, received an empty string");
-          expectHeader(response, "Content-Type", /^application\/json\s*(?:;|$)/i);
-          const members = Object.keys(parseObject(response));
-          expectThat(members.length === 2, `expected two members, received ${members.join(", ")}`);
-        });
+      await check.cases(erroneousRequests(check), async (parts) => {
+        const response = await check.send(parts);
+        if (response.status < 400) throw new RuleSkipped("the request was not rejected");
+        const { message } = expectErrorBody(response);
+        expectThat(message !== "", "expected a message, received an empty string");
+        expectHeader(response, "Content-Type", /^application\/json\s*(?:;|$)/i);
+        const members = Object.keys(parseObject(response));
+        expectThat(members.length === 2, `expected two members, received ${members.join(", ")}`);
+      });
     },
   },
   "code-has-status": {
@@ -126,16 +117,15 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
     basis: "decision",
     sources: [openapi("components.schemas.Error.properties.error")],
     run: async (check) => {
-      for (const [label, parts] of Object.entries(erroneousRequests(check)))
-        await check.case(label, async () => {
-          const response = await check.send(parts);
-          if (response.status < 400) throw new RuleSkipped("the request was not rejected");
-          const { error } = expectErrorBody(response);
-          expectThat(
-            Math.trunc(error / 100) === response.status,
-            `expected an error from ${response.status}00 to ${response.status}99, received ${error}`,
-          );
-        });
+      await check.cases(erroneousRequests(check), async (parts) => {
+        const response = await check.send(parts);
+        if (response.status < 400) throw new RuleSkipped("the request was not rejected");
+        const { error } = expectErrorBody(response);
+        expectThat(
+          Math.trunc(error / 100) === response.status,
+          `expected an error from ${response.status}00 to ${response.status}99, received ${error}`,
+        );
+      });
     },
   },
   "invalid-json": {
@@ -260,11 +250,10 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
         "with one more character": `${token}A`,
         ...(swapped === token ? {} : { "in the other case": swapped }),
       };
-      for (const [label, variant] of Object.entries(variants))
-        await check.case(label, async () => {
-          const headers = { Authorization: `Bearer ${check.secret(variant)}` };
-          expectError(await check.create("{}", headers), 401);
-        });
+      await check.cases(variants, async (variant) => {
+        const headers = { Authorization: `Bearer ${check.secret(variant)}` };
+        expectError(await check.create("{}", headers), 401);
+      });
     },
   },
   "token-in-query": {
@@ -291,8 +280,7 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
         "another method": { method: "GET", headers },
         "OPTIONS without an Origin": { method: "OPTIONS", headers },
       };
-      for (const [label, parts] of Object.entries(requests))
-        await check.case(label, () => expectUnauthorized(check, parts));
+      await check.cases(requests, (parts) => expectUnauthorized(check, parts));
     },
   },
   "unknown-path": {
@@ -378,10 +366,9 @@ export const errorRules: readonly Rule[] = rulesOf("errors", {
         "an id with a huge exponent": '{"id":1e999999999,"name":"Monstera"}',
         "a name that is a number of many digits": `{"id":1,"name":${"1".repeat(size)}}`,
       };
-      for (const [label, body] of Object.entries(bodies))
-        await check.case(label, async () => {
-          await check.expectRejected(body);
-        });
+      await check.cases(bodies, async (body) => {
+        await check.expectRejected(body);
+      });
     },
   },
   "rate-limited": {

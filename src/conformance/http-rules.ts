@@ -3,6 +3,7 @@
 
 import { errorRegistry } from "../core/contract/errors.ts";
 import type { Connection } from "./connection.ts";
+import type { RequestParts, RuleContext } from "./context.ts";
 import {
   expectAccepted,
   expectClientError,
@@ -12,10 +13,8 @@ import {
   expectStatus,
   expectThat,
   parseObject,
-  plantJson,
-  type RequestParts,
-  type RuleContext,
-} from "./context.ts";
+} from "./expectations.ts";
+import { plantJson } from "./ids.ts";
 import { type HttpResponse, headerOf, type ResponseProblem } from "./response-parser.ts";
 import { decision, openapi, type Rule, rfc, rulesOf } from "./rule.ts";
 
@@ -85,8 +84,7 @@ async function forEachKind(check: RuleContext, expect: (response: HttpResponse) 
     "an unknown path": { path: "/nowhere", body: "{}" },
     "another method": { method: "PATCH" },
   };
-  for (const [label, parts] of Object.entries(requests))
-    await check.case(label, async () => expect(await check.send(parts)));
+  await check.cases(requests, async (parts) => expect(await check.send(parts)));
 }
 
 export const httpRules: readonly Rule[] = rulesOf("http", {
@@ -167,11 +165,10 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
         const headers = { "Content-Length": null, "Transfer-Encoding": "Chunked" };
         expectAccepted(await check.create(chunked([plantJson(check.id(), "Monstera")]), headers));
       });
-      for (const [label, form] of Object.entries(forms))
-        await check.case(label, async () => {
-          const body = form(plantJson(check.id(), "Monstera"));
-          expectAccepted(await check.create(body, chunkedHeaders));
-        });
+      await check.cases(forms, async (form) => {
+        const body = form(plantJson(check.id(), "Monstera"));
+        expectAccepted(await check.create(body, chunkedHeaders));
+      });
     },
   },
   trailers: {
@@ -213,10 +210,9 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
         gzip: { "Accept-Encoding": "gzip, deflate" },
         "no content coding": { "Accept-Encoding": "identity" },
       };
-      for (const [label, headers] of Object.entries(fields))
-        await check.case(label, async () => {
-          await check.expectCreated(plantJson(check.id(), "Monstera"), { name: "Monstera" }, headers);
-        });
+      await check.cases(fields, async (headers) => {
+        await check.expectCreated(plantJson(check.id(), "Monstera"), { name: "Monstera" }, headers);
+      });
     },
   },
   "request-in-parts": {
@@ -231,20 +227,19 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
         "in many places": (length) =>
           Array.from({ length: 10 }, (_, part) => Math.trunc((length * (part + 1)) / 11)),
       };
-      for (const [label, cut] of Object.entries(cuts))
-        await check.case(label, async () => {
-          const body = plantJson(check.id(), "Monstera");
-          const bytes = check.requestBytes({ body });
-          await check.connected(async (connection) => {
-            let from = 0;
-            for (const to of [...cut(bytes.length, body.length), bytes.length]) {
-              connection.write(bytes.subarray(from, to));
-              from = to;
-              if (to < bytes.length) await check.state.wait(delayMs);
-            }
-            expectAccepted(await check.response(connection));
-          });
+      await check.cases(cuts, async (cut) => {
+        const body = plantJson(check.id(), "Monstera");
+        const bytes = check.requestBytes({ body });
+        await check.connected(async (connection) => {
+          let from = 0;
+          for (const to of [...cut(bytes.length, body.length), bytes.length]) {
+            connection.write(bytes.subarray(from, to));
+            from = to;
+            if (to < bytes.length) await check.state.wait(delayMs);
+          }
+          expectAccepted(await check.response(connection));
         });
+      });
     },
   },
   "expect-continue": {
@@ -287,13 +282,12 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
         spaces: ["   ", "  "],
         tabs: ["\t", "\t"],
       };
-      for (const [label, [before, after]] of Object.entries(forms))
-        await check.case(label, async () => {
-          const bytes = altered(check, plantJson(check.id(), "Monstera"), (text) =>
-            text.replaceAll(/^([\w-]+): (.*)\r$/gm, `$1:${before}$2${after}\r`),
-          );
-          expectAccepted(await check.sendBytes(bytes));
-        });
+      await check.cases(forms, async ([before, after]) => {
+        const bytes = altered(check, plantJson(check.id(), "Monstera"), (text) =>
+          text.replaceAll(/^([\w-]+): (.*)\r$/gm, `$1:${before}$2${after}\r`),
+        );
+        expectAccepted(await check.sendBytes(bytes));
+      });
     },
   },
   "query-ignored": {
@@ -365,8 +359,7 @@ export const httpRules: readonly Rule[] = rulesOf("http", {
         "a transfer coding that is not chunked": field("Transfer-Encoding: gzip"),
         "a chunk size that is not a number": check.requestBytes({ body: "xyz\r\n", headers: chunkedHeaders }),
       };
-      for (const [label, bytes] of Object.entries(requests))
-        await check.case(label, () => expectBadRequest(check, bytes));
+      await check.cases(requests, (bytes) => expectBadRequest(check, bytes));
     },
   },
   "length-and-chunks": {

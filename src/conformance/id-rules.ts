@@ -1,7 +1,9 @@
 // Rules of ids: every int64 is an id of its own, exact to the last digit, and nothing else is an
 // id.
 
-import { expectClientError, expectPlant, plantJson, type RuleContext, takenOrRejected } from "./context.ts";
+import { type RuleContext, takenOrRejected } from "./context.ts";
+import { expectClientError, expectPlant } from "./expectations.ts";
+import { plantJson } from "./ids.ts";
 import { decision, openapi, type Rule, rfc, rulesOf } from "./rule.ts";
 import { RuleSkipped } from "./rule-ends.ts";
 

@@ -2,14 +2,9 @@
 // first one stays.
 
 import { errorRegistry } from "../core/contract/errors.ts";
-import {
-  expectError,
-  expectPlant,
-  expectThat,
-  type PlantFields,
-  plantJson,
-  type RuleContext,
-} from "./context.ts";
+import type { RuleContext } from "./context.ts";
+import { expectError, expectPlant, expectThat, type PlantFields } from "./expectations.ts";
+import { plantJson } from "./ids.ts";
 import { decision, openapi, type Rule, rfc, rulesOf } from "./rule.ts";
 import { RuleSkipped } from "./rule-ends.ts";
 
@@ -80,8 +75,7 @@ export const idempotenceRules: readonly Rule[] = rulesOf("idempotence", {
         "an empty tag": { name: "Monstera", tag: "" },
         "the name and the tag exchanged": { name: "tropical", tag: "Monstera" },
       };
-      for (const [label, other] of Object.entries(others))
-        await check.case(label, () => expectConflict(check, stored, other));
+      await check.cases(others, (other) => expectConflict(check, stored, other));
       await check.case("a tag where there was none", () =>
         expectConflict(check, { name: "Monstera" }, { name: "Monstera", tag: "" }),
       );
@@ -100,8 +94,7 @@ export const idempotenceRules: readonly Rule[] = rulesOf("idempotence", {
         "a zero-width character": ["Monstera", "Monstera\u200b"],
         "characters beyond U+FFFF": ["🌱", "🌵"],
       };
-      for (const [label, [one, other]] of Object.entries(pairs))
-        await check.case(label, () => expectConflict(check, { name: one }, { name: other }));
+      await check.cases(pairs, ([one, other]) => expectConflict(check, { name: one }, { name: other }));
     },
   },
   "long-content": {
@@ -183,13 +176,12 @@ export const idempotenceRules: readonly Rule[] = rulesOf("idempotence", {
         "a text after the body": (id) => `{"id":${id},"name":"rejected"}}`,
         "a missing name": (id) => `{"id":${id},"tag":"rejected"}`,
       };
-      for (const [label, body] of Object.entries(rejected))
-        await check.case(label, async () => {
-          const id = check.id();
-          const { status } = await check.create(body(id));
-          if (status < 400) throw new RuleSkipped("the body was not rejected");
-          await check.expectCreated(plantJson(id, "Monstera"), { name: "Monstera" });
-        });
+      await check.cases(rejected, async (body) => {
+        const id = check.id();
+        const { status } = await check.create(body(id));
+        if (status < 400) throw new RuleSkipped("the body was not rejected");
+        await check.expectCreated(plantJson(id, "Monstera"), { name: "Monstera" });
+      });
     },
   },
 });

@@ -3,14 +3,13 @@
 import { Connection, type ConnectionLimits } from "./connection.ts";
 import {
   busyRetriesMax,
-  plantJson,
   RuleContext,
   type RuleFailure,
   type RunState,
   retryMsMax,
   type Target,
 } from "./context.ts";
-import { type IdRange, IdSource } from "./ids.ts";
+import { type IdRange, IdSource, plantJson } from "./ids.ts";
 import type { Rule } from "./rule.ts";
 import { RuleBusy, RuleSkipped, RuleViolation } from "./rule-ends.ts";
 
@@ -80,7 +79,11 @@ export async function runConformance(options: RunOptions): Promise<ConformanceRe
     responseBytesMax: responseBytesMin + 6 * target.bodyBytesMax,
   };
   const state: RunState = {
-    ...{ target, limits, wait, ids: new IdSource(randomBits), unanswered: 0 },
+    target,
+    limits,
+    wait,
+    ids: new IdSource(randomBits),
+    unanswered: 0,
     secrets: new Set([target.token, encodeURIComponent(target.token)]),
     observed: new Map(),
     conflict: undefined,
@@ -94,7 +97,10 @@ export async function runConformance(options: RunOptions): Promise<ConformanceRe
     results.push(hasGone ? notRun(rule, state) : withBaseline(await runRule(rule, state, now), baseline));
   }
   return {
-    ...{ url: target.url.href.replace(/\/$/, ""), version, ids: state.ids.ranges, results },
+    url: target.url.href.replace(/\/$/, ""),
+    version,
+    ids: state.ids.ranges,
+    results,
     startedAt: new Date(startedAt).toISOString(),
     durationMs: now() - startedAt,
     hints: [...hintsFor(results), ...baselineHints(results, baseline)],

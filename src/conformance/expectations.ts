@@ -1,0 +1,176 @@
+// What rules expect of responses. Each expectation throws a RuleViolation that says what was received.
+
+import { gunzipSync } from "node:zlib";
+import { type HttpResponse, headerOf } from "./response-parser.ts";
+import { RuleViolation } from "./rule-ends.ts";
+
+export interface PlantFields {
+  readonly name: string;
+  readonly tag?: string;
+}
+
+/**
+ * Longer bodies of responses are not read without their compression: a kilobyte may contain a
+ * megabyte.
+ */
+const decodedBytesMax = 2 ** 24;
+
+export interface ErrorFields {
+  readonly error: number;
+  readonly message: string;
+}
+
+/** Throws a RuleViolation unless a condition holds. */
+export function expectThat(condition: boolean, message: string): asserts condition {
+  if (!condition) throw new RuleViolation(message);
+}
+
+export function expectStatus(response: HttpResponse, ...statuses: readonly number[]): void {
+  expectThat(
+    statuses.includes(response.status),
+    `expected the status ${statuses.join(" or ")}, received ${response.status}`,
+  );
+}
+
+/**
+ * A 200 with the plant's name, and its tag or none. Other members are the subject of rules of their
+ * own.
+ */
+export function expectPlant(response: HttpResponse, { name, tag }: PlantFields): void {
+  expectAccepted(response);
+  expectStatus(response, 200);
+  const body = parseObject(response);
+  expectThat(body.name === name, `expected the name ${shorten(name)}, received ${shorten(body.name)}`);
+  expectThat(
+    body.tag === tag,
+    tag === undefined
+      ? `expected no tag, received ${shorten(body.tag)}`
+      : `expected the tag ${shorten(tag)}, received ${shorten(body.tag)}`,
+  );
+}
+
+/** An Error with this status, and, if one is given, this code. */
+export function expectError(response: HttpResponse, status: number, error?: number): ErrorFields {
+  if (response.status < 400) expectClientError(response);
+  expectStatus(response, status);
+  const fields = expectErrorBody(response);
+  if (error !== undefined)
+    expectThat(fields.error === error, `expected the error ${error}, received ${fields.error}`);
+  return fields;
+}
+
+/** The Error of a response: `error`, an int32, and `message`, a string. */
+export function expectErrorBody(response: HttpResponse): ErrorFields {
+  const { error, message } = parseObject(response);
+  // Read from the bytes: many clients cannot read 40002.0 as an int32.
+  const digits = membersOf(textOf(response)).find(([name]) => name === "error")?.[1];
+  const isInt32 = typeof error === "number" && /^-?\d+$/.test(digits ?? "") && error === (error | 0);
+  expectThat(
+    isInt32,
+    `expected the member "error" to be an integer (int32), received ${digits === undefined ? "none" : shorten(digits)}`,
+  );
+  expectThat(
+    typeof message === "string",
+    `expected the member "message" to be a string, received ${shorten(message)}`,
+  );
+  return { error, message };
+}
+
+/**
+ * A response that accepts the request, with any status of success: what else it says is the subject
+ * of other rules.
+ */
+export function expectAccepted({ status }: HttpResponse): void {
+  expectThat(
+    status >= 200 && status < 300,
+    `expected the request to be accepted, received the status ${status}`,
+  );
+}
+
+/** A response that does not accept the request, with any status of a client's error. */
+export function expectClientError(response: HttpResponse): void {
+  expectThat(
+    response.status >= 400 && response.status < 500,
+    `expected the request to be rejected, received the status ${response.status}`,
+  );
+}
+
+/** The JSON object that a response is, in which no name occurs twice. */
+export function parseObject(response: HttpResponse): Readonly<Record<string, unknown>> {
+  const text = textOf(response);
+  const value = parseJson(text);
+  expectThat(
+    typeof value === "object" && value !== null && !Array.isArray(value),
+    `expected a JSON object, received ${shorten(value)}`,
+  );
+  const names = membersOf(text).map(([name]) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  expectThat(twice === undefined, `expected each member once, received ${shorten(twice)} several times`);
+  return value as Readonly<Record<string, unknown>>;
+}
+
+/** The body of a response as text, without its content coding. */
+function textOf(response: HttpResponse): string {
+  const coding = headerOf(response, "content-encoding") ?? "identity";
+  let { body } = response;
+  if (/^(?:x-)?gzip$/i.test(coding)) {
+    try {
+      body = gunzipSync(body, { maxOutputLength: decodedBytesMax });
+    } catch {
+      throw new RuleViolation("the body of the response is not gzip, although its Content-Encoding says so");
+    }
+  } else expectThat(/^identity$/i.test(coding), `expected no Content-Encoding, received ${shorten(coding)}`);
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(body);
+  } catch {
+    throw new RuleViolation("the body of the response is not UTF-8");
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new RuleViolation(
+      text === "" ? "the response has no body" : `the body of the response is not JSON: ${shorten(text)}`,
+    );
+  }
+}
+
+const jsonToken = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/g;
+
+/**
+ * The members of the outermost object of a JSON text, with the texts of their values; that of an
+ * object or array is its start.
+ */
+function membersOf(text: string): [name: string, value: string][] {
+  const members: [string, string][] = [];
+  let depth = 0;
+  let name: string | undefined;
+  let last = "";
+  for (const [token] of text.matchAll(jsonToken)) {
+    if (depth === 1 && token === ":") name = JSON.parse(last);
+    else if (name !== undefined) {
+      members.push([name, token]);
+      name = undefined;
+    }
+    if (token === "{" || token === "[") depth++;
+    else if (token === "}" || token === "]") depth--;
+    last = token;
+  }
+  return members;
+}
+
+export function expectHeader(response: HttpResponse, name: string, pattern: RegExp): string {
+  const value = headerOf(response, name);
+  expectThat(value !== undefined, `expected the header field ${name}`);
+  expectThat(pattern.test(value), `expected ${name} to match ${pattern}, received ${shorten(value)}`);
+  return value;
+}
+
+/** A value as JSON, at most a line long. */
+export function shorten(value: unknown): string {
+  if (value === undefined) return "none";
+  const text = JSON.stringify(value);
+  return text.length > 100 ? `${text.slice(0, 100)}…` : text;
+}
