@@ -1,7 +1,7 @@
-// Runs one tier of the tests: npm test, npm run test:system, npm run test:citus, and for each version npm run test:postgres. All
-// files share one PostgreSQL server, and run in one process
-// more than there are processors, since many wait for a disk or a timer, the slowest files first. Prints what fails, what is
-// skipped and why, the slowest tests and files, and the counts, which .ci/run adds up.
+// Runs one tier of the tests: npm test, npm run test:system, npm run test:citus, and for each version
+// npm run test:postgres. All files share one PostgreSQL server, and run in one process more than there
+// are processors, since many wait for a disk or a timer, the slowest files first. Prints what fails,
+// what is skipped and why, the slowest tests and files, and the counts, which .ci/run adds up.
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -18,7 +18,7 @@ interface Tier {
   /** Of a test that sets none itself. */
   readonly testMsMax: number;
   /** The one engine that it runs on; all that need nothing installed by default. */
-  readonly engine?: "citus";
+  readonly engine?: "citus" | "postgres";
 }
 
 /** The suites that hold on every engine, and that another engine can fail. */
@@ -42,15 +42,17 @@ const tiers: Readonly<Record<string, Tier>> = {
   test: { folders: ["./test/unit/", "./test/integration/"], testMsMax: 30_000 },
   system: { folders: ["./test/system/", "./test/long/"], testMsMax: 600_000 },
   citus: { folders: ["./test/system/citus/", ...enginesFolders], testMsMax: 600_000, engine: "citus" },
-  // What could depend on the version of PostgreSQL.
+  // What depends on the version of PostgreSQL: the SQL, the schema, and the settings of its commits.
   postgres: {
     folders: [
-      "./test/integration/core/store/postgres/",
       "./test/integration/console/plant-list.test.ts",
+      "./test/integration/core/store/postgres/schema.test.ts",
+      "./test/integration/core/store/postgres/statements.test.ts",
+      "./test/integration/core/store/postgres/tokens.test.ts",
       "./test/system/postgres/durability.test.ts",
-      "./test/system/postgres/locks.test.ts",
     ],
     testMsMax: 600_000,
+    engine: "postgres",
   },
 };
 

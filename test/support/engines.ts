@@ -20,6 +20,7 @@ interface TestEngine {
 
 /** The variable with the name of the one engine to test, which run-tests.ts sets. */
 export const engineVariable = "PLANTSTORE_TEST_ENGINE";
+const only = process.env[engineVariable];
 
 const everywhere: readonly TestEngine[] = [
   { name: "sqlite", engine: "sqlite", createTestStore: () => createFileStore("sqlite") },
@@ -33,7 +34,8 @@ const citus: TestEngine = {
   createTestStore: createCitusStore,
 };
 
-export const engines: readonly TestEngine[] = process.env[engineVariable] === "citus" ? [citus] : everywhere;
+export const engines: readonly TestEngine[] =
+  only === undefined ? everywhere : [...everywhere, citus].filter(({ name }) => name === only);
 
 /** The address of an engine in a file. */
 async function createFileStore(scheme: string): Promise<TestStore> {
