@@ -7,7 +7,7 @@ import { formatCount, printError } from "./output.ts";
 
 export function backupCommand(): Command {
   const command = new Command("backup")
-    .description("copy an SQLite store to a file, and verify the copy; works while the server runs")
+    .description("copy a SQLite store to a file, and verify the copy")
     .argument("<file>", "the backup file; --force replaces an earlier backup")
     .addHelpText(
       "after",

@@ -9,9 +9,7 @@ import { printError } from "./output.ts";
 
 export function deleteCommand(): Command {
   const command = new Command("delete")
-    .description(
-      "delete plants; works while the server runs, and logs each with its time and user to standard error",
-    )
+    .description("delete plants, and log each with its time and user to standard error")
     .argument("<ids...>", "ids of the plants, 64-bit integers")
     .addHelpText(
       "after",

@@ -14,7 +14,7 @@ const settingNames = ["format", "delimiter", "tag", "sinceId", "withCreation", "
 
 export function exportCommand(): Command {
   const command = new Command("export")
-    .description("print plants, ordered by id, from one snapshot; works while the server runs")
+    .description("print plants, ordered by id, from one snapshot")
     .addHelpText(
       "after",
       `

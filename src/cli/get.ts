@@ -11,7 +11,7 @@ import { withStore } from "./with-store.ts";
 
 export function getCommand(): Command {
   const command = new Command("get")
-    .description("print one plant as JSON; works while the server runs")
+    .description("print one plant as JSON")
     .argument("<id>", "id of the plant, a 64-bit integer");
   return withSettings(
     command,

@@ -23,9 +23,7 @@ type ImportConfig = Config<(typeof settingNames)[number]>;
 
 export function importCommand(): Command {
   const command = new Command("import")
-    .description(
-      "create plants from NDJSON or CSV; resumable: run again after an interruption; works while the server runs",
-    )
+    .description("create plants from NDJSON or CSV; resumable: run again after an interruption")
     .argument("<file>", "the file, or - for standard input")
     .addHelpText(
       "after",

@@ -87,6 +87,8 @@ Settings, highest precedence first: a flag; its environment variable NAME, or
 NAME_FILE with the path of a file that contains the value; the file that
 --config names; the default. "plantstore config" prints those of serve.
 
+All commands except restore work while servers run.
+
 Examples:
   ${name} serve --port 8080 --database sqlite:plantstore.db
   ${name} token create --name ci --expires 90d

@@ -6,7 +6,7 @@ import { serverSettingNames } from "./config/settings.ts";
 
 export function serveCommand(): Command {
   const command = new Command("serve").description(
-    "run the server, and print its addresses; where standard output is not a terminal, the first line is its base URL",
+    "run the server, and print its addresses; the first line is its base URL if standard output is not a terminal",
   );
   return withSettings(command, serverSettingNames, async (config) => {
     // By itself, as the help of all commands would take 30 ms of processor time more with it.

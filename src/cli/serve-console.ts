@@ -138,7 +138,7 @@ export function createConsole(
   };
 }
 
-/** The path of an SQLite store; undefined for another engine. */
+/** The path of a SQLite store; undefined for another engine. */
 function sqliteFile(database: string): string | undefined {
   return database.startsWith(sqliteScheme) ? database.slice(sqliteScheme.length) : undefined;
 }

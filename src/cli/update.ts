@@ -11,7 +11,7 @@ import { parseIdArgument } from "./id-argument.ts";
 export function updateCommand(): Command {
   const command = new Command("update")
     .description(
-      "change the name or the tag of a plant; works while the server runs, and logs it with its time and user to standard error",
+      "change the name or the tag of a plant, and log that with its time and user to standard error",
     )
     .argument("<id>", "id of the plant, a 64-bit integer")
     .addHelpText("after", "\nA later create with this id is compared with the changed plant.");

@@ -52,9 +52,7 @@ export class NewPlants {
     const [outcome] = await store.create([{ plant, creator: null }]);
     if (outcome === "conflict") return errorResponse(conflictError(plant));
     if (outcome !== "created" && outcome !== "unchanged")
-      return errorResponse(
-        unavailable("The store cannot be written at present, and the plant may not be stored"),
-      );
+      return errorResponse(unavailable("The store cannot be written now, and the plant may not be stored"));
     if (outcome === "created")
       emit({ kind: "plantEdited", change: "created", id: plant.id, by: "console", client });
     return plantResponse(plant, crypto.randomUUID());

@@ -74,7 +74,7 @@ export class BodyReader {
     this.#memory = new SharedBudget(limits.inFlightBytesMax);
   }
 
-  /** The memory that is reserved for bodies at present. */
+  /** The memory that is reserved for bodies now. */
   get bytesInFlight(): number {
     return this.#memory.used;
   }
@@ -239,5 +239,5 @@ function badLength(contentLength: string): ApiError {
 }
 
 function memoryExceeded(): ApiError {
-  return unavailable("The server has too many bodies to read at present and did not read this one");
+  return unavailable("The server has too many bodies to read and did not read this one");
 }

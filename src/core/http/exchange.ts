@@ -176,7 +176,7 @@ function toApiError(outcome: Exclude<CreateOutcome, "created" | "unchanged">, pl
     case "closed":
       return unavailable("The server is stopping and did not store the plant");
     case "unavailable":
-      return unavailable("The store cannot be written at present, and the plant may not be stored");
+      return unavailable("The store cannot be written now, and the plant may not be stored");
   }
 }
 

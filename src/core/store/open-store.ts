@@ -64,7 +64,7 @@ function assertPath(path: string): void {
   const suffix = reservedSuffix(path);
   if (suffix !== undefined)
     throw new OperatorError(
-      `a name that ends with ${suffix} is reserved for a file beside a store; name another file`,
+      `a name that ends with ${suffix} is reserved for a file next to a store; name another file`,
       2,
     );
 }
@@ -104,7 +104,7 @@ export function assertDatabaseUrl(database: string): void {
 /** Throws an OperatorError if the engine of --database cannot distribute a store; opens nothing. */
 export function assertDistributable(database: string): void {
   if (parseDatabase(database).engine.distribute !== undefined) return;
-  throw new OperatorError("--distribute is for PostgreSQL with Citus; an SQLite store is one file", 2);
+  throw new OperatorError("--distribute is for PostgreSQL with Citus; a SQLite store is one file", 2);
 }
 
 /**

@@ -65,7 +65,7 @@ test.each([
   ],
   ...["-wal", "-shm", "-journal", "-disk-failed"].map((suffix) => [
     `sqlite:plants.db${suffix}`,
-    `a name that ends with ${suffix} is reserved for a file beside a store; name another file`,
+    `a name that ends with ${suffix} is reserved for a file next to a store; name another file`,
   ]),
 ])("--database %s is refused, and creates nothing", async (database = "", reason = "") => {
   using folder = new TemporaryFolder();

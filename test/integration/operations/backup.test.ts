@@ -180,7 +180,7 @@ test("an incomplete backup is rejected before anything is changed", async () => 
     ["damaged.db", "damaged.db is"],
     ["text.db", "text.db is damaged, or not a store"],
     ["empty.db", "empty.db is not a plant store"],
-    ["foreign.db", "foreign.db is an SQLite database, but not a plant store"],
+    ["foreign.db", "foreign.db is a SQLite database, but not a plant store"],
     ["newer.db", "newer.db has schema version 99"],
     ["none.db", "there is no backup"],
   ] as const) {

@@ -202,7 +202,7 @@ const cases: readonly Case[] = [
       songs.run("CREATE TABLE songs (title TEXT)");
     },
     target: "songs.db",
-    ...bothRefused(/songs\.db is an SQLite database, but not a plant store/),
+    ...bothRefused(/songs\.db is a SQLite database, but not a plant store/),
   },
   {
     name: "a folder",

@@ -64,7 +64,7 @@ test("a store with a second hard link is refused by every command, beside its se
       expect(await runIn(folder.path, [plantstore, ...command, "--database", `sqlite:${name}`])).toEqual({
         exitCode: 1,
         stdout: "",
-        stderr: `plantstore: ${name} has 2 hard links, and a store must have one, as SQLite keeps the newest plants in a file beside it; find the other with "find -samefile", and remove or copy it\n`,
+        stderr: `plantstore: ${name} has 2 hard links, and a store must have one, as SQLite keeps the newest plants in a file next to it; find the other with "find -samefile", and remove or copy it\n`,
       });
   expect(readdirSync(folder.file("other"))).toEqual(["plants.db"]);
   // The server has the only log.
@@ -92,7 +92,7 @@ testMount(
         ).toEqual({
           exitCode: 1,
           stdout: "",
-          stderr: `plantstore: ${mounted} is mounted by itself, and SQLite keeps the newest plants in a file beside it; mount its folder instead\n`,
+          stderr: `plantstore: ${mounted} is mounted by itself, and SQLite keeps the newest plants in a file next to it; mount its folder instead\n`,
         });
     expect(readdirSync(folder.file("with space"))).toEqual(["plants.db"]);
 

@@ -103,7 +103,7 @@ function assertClosedBackup(target: string, file: string): void {
  */
 function assertBackup(database: Database, file: string): void {
   if (!isPlantStore(database))
-    throw new OperatorError(`${file} is an SQLite database, but not a plant store; name another file`);
+    throw new OperatorError(`${file} is a SQLite database, but not a plant store; name another file`);
   const [[journalMode] = []] = database.query("PRAGMA journal_mode").values();
   if (journalMode === "wal")
     throw new OperatorError(
@@ -253,7 +253,7 @@ function replaceStore(target: string, path: string, copy: string, overwrite: boo
 function removeSidecarFiles(database: Database, target: string, path: string): void {
   if (!isPlantStore(database))
     throw new OperatorError(
-      `${path} is an SQLite database, but not a plant store; name another file with --database`,
+      `${path} is a SQLite database, but not a plant store; name another file with --database`,
     );
   if (!isEmpty(target)) {
     database.run("PRAGMA journal_mode = DELETE");

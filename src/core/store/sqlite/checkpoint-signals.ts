@@ -30,7 +30,7 @@ export class CheckpointSignals {
     Atomics.notify(this.#integers, commits);
   }
 
-  /** Blocks until the checkpoint thread, if it is copying the WAL at present, has ended that. */
+  /** Blocks until the checkpoint thread, if it is copying the WAL, has ended that. */
   waitUntilCopied(): void {
     Atomics.wait(this.#integers, isCopying, 1);
   }

@@ -10,7 +10,7 @@ export const sidecarSuffixes = ["-wal", "-shm", "-journal"];
 export const failureMarkerSuffix = "-disk-failed";
 
 /**
- * The suffix that makes a name that of a file beside a store, so that no database may have it;
+ * The suffix that makes a name that of a file next to a store, so that no database may have it;
  * undefined otherwise.
  */
 export function reservedSuffix(path: string): string | undefined {

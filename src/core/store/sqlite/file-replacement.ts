@@ -41,7 +41,7 @@ export function resolveTarget(path: string): string {
   const suffix = reservedSuffix(resolved);
   if (suffix !== undefined)
     throw new OperatorError(
-      `cannot write ${path}: a name that ends with ${suffix} is reserved for a file beside a store; name another file`,
+      `cannot write ${path}: a name that ends with ${suffix} is reserved for a file next to a store; name another file`,
     );
   return resolved;
 }

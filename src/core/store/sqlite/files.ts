@@ -43,13 +43,13 @@ export function assertOnePath(path: string): void {
   const links = statSync(resolved, { throwIfNoEntry: false })?.nlink ?? 1;
   if (links > 1)
     throw new OperatorError(
-      `${path} has ${links} hard links, and a store must have one, as SQLite keeps the newest plants in a file beside it; find the other with "find -samefile", and remove or copy it`,
+      `${path} has ${links} hard links, and a store must have one, as SQLite keeps the newest plants in a file next to it; find the other with "find -samefile", and remove or copy it`,
     );
   const mountPoints = readMountPoints();
   const mounted = [resolved, ...sidecarFilesAt(resolved)].find((file) => mountPoints.has(file));
   if (mounted !== undefined)
     throw new OperatorError(
-      `${mounted} is mounted by itself, and SQLite keeps the newest plants in a file beside it; mount its folder instead`,
+      `${mounted} is mounted by itself, and SQLite keeps the newest plants in a file next to it; mount its folder instead`,
     );
 }
 
@@ -176,7 +176,7 @@ export class OpenFiles {
 }
 
 /**
- * Reads the name that an open file has at present, which ends in " (deleted)" if it has none;
+ * Reads the name that an open file has now, which ends in " (deleted)" if it has none;
  * undefined where the kernel is not Linux. Since 6.13 Linux gives a file a new time with the first
  * write after each stat, and the next fsync must write that to the journal of the file system: with
  * a stat of the WAL before each commit it took 160 µs, without 110.

@@ -108,7 +108,7 @@ export const newestVersion = migrations.length;
 export function schemaVersion(database: Database, path: string): number {
   if (!isPlantStore(database)) {
     throw new OperatorError(
-      `${path} is an SQLite database, but not a plant store; name another file with --database`,
+      `${path} is a SQLite database, but not a plant store; name another file with --database`,
     );
   }
   const version = pragma(database, "user_version");

@@ -182,7 +182,7 @@ test.each([
     json: {
       error: 50300,
       message:
-        "The server has too many bodies to read at present and did not read this one; retrying in 1 second is safe.",
+        "The server has too many bodies to read and did not read this one; retrying in 1 second is safe.",
     },
   });
   const other = { url: server.url, token: await server.createToken() };

@@ -118,7 +118,7 @@ test("a database without Citus is not distributed, nor is a file", async () => {
   const file = folder.file("plants.db");
   expect(await commandError(["migrate", "--distribute", "citus", "--database", `sqlite:${file}`])).toEqual({
     exitCode: 2,
-    stderr: "plantstore: --distribute is for PostgreSQL with Citus; an SQLite store is one file\n",
+    stderr: "plantstore: --distribute is for PostgreSQL with Citus; a SQLite store is one file\n",
   });
   expect(existsSync(file)).toBe(false);
   expect(await commandError(["migrate", "--distribute", "crdb", "--database", address])).toMatchObject({
