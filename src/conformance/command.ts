@@ -240,10 +240,7 @@ function urlOf(text: string): URL {
   return new URL(text);
 }
 
-/**
- * Parses a baseline: ids of rules with their reasons. Empty lines, and those that begin with #, are
- * comments.
- */
+/** Parses a baseline: a rule and a reason a line. Empty lines and those with # are comments. */
 export function parseBaseline(text: string): ReadonlyMap<string, string> {
   const lines = text
     .split("\n")
@@ -294,10 +291,7 @@ const reports = [
   },
 ] as const;
 
-/**
- * Throws a CommandError before the run where a report could not be written after it, or would
- * replace another file.
- */
+/** Throws a CommandError if a report could not be written, or would replace another file. */
 function checkReportFiles(values: OptionValues): void {
   if (values.junit === standardOutput && values.json === standardOutput)
     throw new CommandError("--junit - and --json - both print to standard output; give one of them a file");

@@ -19,10 +19,7 @@ interface Server {
   create(body: string): Promise<HttpResponse>;
 }
 
-/**
- * Recognizes a conflict by its text without numbers, if two have the same; otherwise by its
- * status and code.
- */
+/** Recognizes a conflict by its text without numbers, or else by its status and code. */
 export async function learnConflict(server: Server): Promise<Conflict> {
   const conflicts: HttpResponse[] = [];
   for (const name of ["Ficus", "Aloe"]) {

@@ -111,10 +111,7 @@ export class Connection {
     return !this.#parser.isBetweenResponses;
   }
 
-  /**
-   * Sends bytes; a server may close the connection without reading them, which shows in its
-   * response.
-   */
+  /** Sends bytes. If the server has closed the connection, its response shows that. */
   write(bytes: Uint8Array): void {
     this.#sent.push(bytes);
     if (this.#socket.writable) this.#socket.write(bytes);
@@ -161,10 +158,7 @@ export class Connection {
     return { problem: `${response.problem} (${this.#problem})` };
   }
 
-  /**
-   * Whether any byte arrives within a time, in milliseconds, or before the server closes the
-   * connection.
-   */
+  /** Whether any byte arrives within milliseconds, before the server closes the connection. */
   async receivesWithin(ms: number): Promise<boolean> {
     const before = this.received.length;
     await this.#until(() => (this.received.length > before || this.#isEnded ? true : undefined), ms);
@@ -213,10 +207,7 @@ export class Connection {
   }
 }
 
-/**
- * The framing of a body may be longer than the body: of chunks of one byte it is five times as
- * long.
- */
+/** Chunks of one byte make a body five times as long. */
 function receivedBytesMax({ responseBytesMax }: ConnectionLimits): number {
   return 8 * responseBytesMax + 2 ** 20;
 }

@@ -75,10 +75,7 @@ const lateResponseMs = 2_000;
 const requestsReportedMax = 4;
 const failuresMax = 20;
 
-/**
- * After so many requests in a row without a response, the other cases of a rule are not sent: each
- * takes the whole time limit.
- */
+/** The cases of a rule end after so many requests without a response: each takes the time limit. */
 const unansweredInRuleMax = 2;
 
 /**
@@ -159,10 +156,7 @@ export class RuleContext {
     });
   }
 
-  /**
-   * The bytes of a request. Its fields are those of a create, and `Connection: close`, unless
-   * others are given.
-   */
+  /** The bytes of a request: a create with `Connection: close`, unless fields are given. */
   requestBytes({ method = "POST", path = "/plants", headers = {}, body }: RequestParts = {}): Uint8Array {
     const { url, token } = this.target;
     const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
@@ -197,10 +191,7 @@ export class RuleContext {
     return this.send({ body, headers });
   }
 
-  /**
-   * Sends a request on a connection of its own, and reads the response. Sends it again where the
-   * server is busy.
-   */
+  /** Sends a request on a connection of its own, again where the server is busy. */
   send(parts: RequestParts): Promise<HttpResponse> {
     return this.sendBytes(this.requestBytes(parts), parts.method);
   }
@@ -370,10 +361,7 @@ export class RuleContext {
     await this.#expectInvalid(await this.create(body));
   }
 
-  /**
-   * Does the same for a body without a number as its id, which a server may take for 0, 1 or
-   * another fixed id.
-   */
+  /** Does the same for a body without a number as its id, which may be taken for 0 or 1. */
   async expectInvalidWithoutId(body: string): Promise<void> {
     const isTaken = await this.#expectInvalid(await createAgain(this, body));
     if (isTaken === undefined) throw new RuleSkipped(takenOrRejected);

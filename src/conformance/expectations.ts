@@ -9,10 +9,7 @@ export interface PlantFields {
   readonly tag?: string;
 }
 
-/**
- * Longer bodies of responses are not read without their compression: a kilobyte may contain a
- * megabyte.
- */
+/** Limits compressed bodies: a kilobyte may contain a megabyte. */
 const decodedBytesMax = 2 ** 24;
 
 export interface ErrorFields {
@@ -32,10 +29,7 @@ export function expectStatus(response: HttpResponse, ...statuses: readonly numbe
   );
 }
 
-/**
- * A 200 with the plant's name, and its tag or none. Other members are the subject of rules of their
- * own.
- */
+/** Expects a 200 with the plant's name, and its tag or none. */
 export function expectPlant(response: HttpResponse, { name, tag }: PlantFields): void {
   expectAccepted(response);
   expectStatus(response, 200);
@@ -76,10 +70,7 @@ export function expectErrorBody(response: HttpResponse): ErrorFields {
   return { error, message };
 }
 
-/**
- * A response that accepts the request, with any status of success: what else it says is the subject
- * of other rules.
- */
+/** Expects any status of success. */
 export function expectAccepted({ status }: HttpResponse): void {
   expectThat(
     status >= 200 && status < 300,
@@ -87,7 +78,7 @@ export function expectAccepted({ status }: HttpResponse): void {
   );
 }
 
-/** A response that does not accept the request, with any status of a client's error. */
+/** Expects any status of a client's error. */
 export function expectClientError(response: HttpResponse): void {
   expectThat(
     response.status >= 400 && response.status < 500,
@@ -139,10 +130,7 @@ function parseJson(text: string): unknown {
 
 const jsonToken = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/g;
 
-/**
- * The members of the outermost object of a JSON text, with the texts of their values; that of an
- * object or array is its start.
- */
+/** The members of a JSON object with the texts of their values, or their first token. */
 function membersOf(text: string): [name: string, value: string][] {
   const members: [string, string][] = [];
   let depth = 0;

@@ -40,10 +40,7 @@ async function expectClosed(connection: Connection, { problem }: ResponseProblem
   expectThat((await connection.closesWithin(0)) && connection.received.length === 0, problem);
 }
 
-/**
- * Sends bytes that are not a valid request: they must be rejected with 400, or the connection
- * closed, and not time out.
- */
+/** Sends bytes that must be rejected with 400, or by closing the connection. */
 async function expectBadRequest(check: RuleContext, bytes: Uint8Array): Promise<void> {
   await check.connected(async (connection) => {
     connection.write(bytes);

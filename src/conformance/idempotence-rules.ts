@@ -14,17 +14,11 @@ const race = decision("Several requests race for one id");
 const response400 = openapi("paths./plants.post.responses.400");
 const conflictCode = errorRegistry.conflict.error;
 
-/**
- * Creates that race, and how often: enough that a gap of some 20 µs between a check and an insert
- * is met.
- */
+/** So many creates race so often that a gap of 20 µs between a check and an insert is met. */
 const raceRequests = 50;
 const raceRounds = 10;
 
-/**
- * Stores a plant, sends another one with its id, which must conflict, and the first one again,
- * which must be unchanged.
- */
+/** Stores a plant, sends another with its id, which must conflict, and then the first again. */
 async function expectConflict(check: RuleContext, stored: PlantFields, other: PlantFields): Promise<void> {
   const id = check.id();
   const body = ({ name, tag }: PlantFields) => plantJson(id, name, tag);

@@ -40,10 +40,7 @@ export interface Rule {
   readonly title: string;
   readonly basis: Basis;
   readonly sources: readonly Source[];
-  /**
-   * Resolves if the rule holds. Rejects with a RuleViolation or a RuleSkipped; cases report theirs
-   * to the context.
-   */
+  /** Resolves if the rule holds, else rejects with a RuleViolation or a RuleSkipped. */
   readonly run: (context: RuleContext) => Promise<void>;
 }
 

@@ -108,10 +108,7 @@ export async function runConformance(options: RunOptions): Promise<ConformanceRe
   };
 }
 
-/**
- * After so many requests in a row without a response, a create shows whether the server still
- * responds to any.
- */
+/** After so many requests without a response, a create shows whether the server still responds. */
 const unansweredMax = 5;
 
 async function isGone(state: RunState): Promise<boolean> {

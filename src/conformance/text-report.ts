@@ -34,10 +34,7 @@ const colours: Readonly<Record<Outcome, Colour>> = {
   skipped: "yellow",
 };
 
-/**
- * The lines of a report: every rule with its outcome, each cause of failures with a request and
- * response, and the sums.
- */
+/** The lines of a report: every rule, each cause of failures with its requests, and the sums. */
 export function formatTextReport(report: ConformanceReport, style: TextStyle): string[] {
   const { results, hints, secrets } = report;
   return [

@@ -8,10 +8,7 @@ const charactersMax = 2_000;
 /** Where a further message follows the body of the one before it on a connection. */
 const nextMessage = /(?<=[^\nA-Z])(?=(?:HTTP\/1\.[01] \d{3}|[A-Z]{3,7} \/\S* HTTP\/1\.[01])[^\n]*\r\n)/g;
 
-/**
- * A text with *** in the place of every secret. The longest are replaced first: one may contain
- * another.
- */
+/** Replaces every secret by ***. The longest come first: one may contain another. */
 function redact(text: string, secrets: ReadonlySet<string>): string {
   return [...secrets]
     .filter((secret) => secret !== "")
@@ -19,10 +16,7 @@ function redact(text: string, secrets: ReadonlySet<string>): string {
     .reduce((redacted, secret) => redacted.replaceAll(secret, "***"), text);
 }
 
-/**
- * Lines of bytes that were sent or received, without control characters. What is not UTF-8 is shown
- * as \xNN.
- */
+/** Lines of bytes without control characters. Bytes that are not UTF-8 are shown as \xNN. */
 export function transcriptLines(bytes: Uint8Array, secrets: ReadonlySet<string>): string[] {
   // Redacted before it is cut: a part of a token is a secret, too.
   const text = redact(decodeBytes(bytes), secrets);
@@ -43,10 +37,7 @@ export function reportText(text: string, secrets: ReadonlySet<string>): string {
   return printableText(redact(text, secrets));
 }
 
-/**
- * Control characters, line and paragraph separators, and characters that change the direction of
- * text.
- */
+/** Control characters, separators of lines, and characters that change the direction of text. */
 const unprintable = /[\p{Cc}\p{Cs}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
 
 function printableText(text: string): string {

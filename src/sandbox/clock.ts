@@ -21,10 +21,7 @@ export class SandboxClock {
     return this.#realNow() + this.#offsetMs;
   }
 
-  /**
-   * Sets the offset to the real clock; false, and nothing changed, if the year would not have four
-   * digits.
-   */
+  /** Sets the offset; false, and no change, if the year would not have four digits. */
   setOffset(offsetMs: number): boolean {
     const now = this.#realNow() + offsetMs;
     if (!(now >= firstMs && now <= lastMs)) return false;

@@ -41,10 +41,7 @@ interface ControlRequest {
   readonly query: URLSearchParams;
   /** Header fields, and the signal that is aborted when the client disconnects. */
   readonly request: Request;
-  /**
-   * The body, in which an integer that no number holds exactly is a bigint. Throws a ControlError
-   * unless it is a JSON object.
-   */
+  /** The body with exact integers. Throws a ControlError unless it is a JSON object. */
   readonly json: () => Promise<Readonly<Record<string, unknown>>>;
 }
 

@@ -28,10 +28,7 @@ interface Schema {
 
 const schemas = document.components.schemas as unknown as Readonly<Record<string, Schema>>;
 
-/**
- * A value that the document does not allow. The message is a sentence that names the field, and
- * says what would be right.
- */
+/** The document does not allow a value. The message names the field, and says what is right. */
 export class InvalidValueError extends Error {}
 
 /**
@@ -81,10 +78,7 @@ function resolve(schema: Schema): Schema {
   return schema.$ref === undefined ? schema : resolve(schemas[schema.$ref.split("/").at(-1) ?? ""] ?? {});
 }
 
-/**
- * Whether a value has the type of a schema and is in its range; the members of objects and arrays
- * are not looked at.
- */
+/** Whether a value has the type and range of a schema; members and items are not looked at. */
 function isOfType(value: unknown, schema: Schema): boolean {
   const { type, format, minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY } = schema;
   if (schema.enum !== undefined) return schema.enum.includes(value);

@@ -80,10 +80,7 @@ export class ForcedOutcomes {
     };
   }
 
-  /**
-   * Responds to the request of an exchange, with the outcome that it asks for or that a rule has
-   * for it.
-   */
+  /** Responds with the outcome that the request asks for, or that a rule has for it. */
   handle(request: Request, connection: Connection, exchange: Exchange): Promise<Response> {
     const isForced = this.#rules.size > 0 || request.headers.has("prefer");
     return isForced && pathOf(request.url) === this.#plantsPath
@@ -231,10 +228,7 @@ function toResponse({ status, headers = {}, body }: NonNullable<Outcome["respons
   return new Response(hasBody ? text : null, { status, headers: fields });
 }
 
-/**
- * A copy of a request with another body, and with a Content-Length that need not be that of the
- * body.
- */
+/** Copies a request with another body, and a Content-Length that need not be the body's. */
 function withBody(request: Request, body: string | Uint8Array<ArrayBuffer>, length?: number): Request {
   const headers = new Headers(request.headers);
   if (length !== undefined) {

@@ -11,10 +11,7 @@ export function framingOf(headers: Headers): Framing {
   return Number.parseInt(headers.get("content-length") ?? "0", 10) || 0;
 }
 
-/**
- * The index behind the empty line of a head that starts at an index; undefined if the head is not
- * complete.
- */
+/** The index behind the empty line of a head; undefined if the head is not complete. */
 export function findHeadEnd(bytes: Buffer, start = 0): number | undefined {
   // Empty lines before a request are not its head (RFC 9112, section 2.2).
   let from = start;
@@ -78,10 +75,7 @@ export function findResponseEnd(bytes: Buffer, method: string): number | undefin
 
 export const contentLength = /(?<=\r\nContent-Length: )\d+/i;
 
-/**
- * The index behind the interim responses, such as 100, that a final one follows (RFC 9110, section
- * 15.2).
- */
+/** The index behind interim responses, such as 100 (RFC 9110, section 15.2). */
 export function findInterimEnd(bytes: Buffer): number {
   for (let start = 0; ; ) {
     const isInterim = /^HTTP\/1\.1 1(?!01)/.test(bytes.toString("latin1", start, start + 12));
@@ -143,16 +137,10 @@ function parseHead(head: Buffer): { first: string; headers: Fields | undefined }
 /** RFC 9112, section 5. Neither whitespace before the colon nor a folded line. */
 const fieldName = /^[!#$%&'*+.^_`|~\w-]+$/;
 
-/**
- * The lookbehind makes the time linear: without it a search starts at each of many blanks, 1.7 s
- * for 60,000.
- */
+/** The lookbehind makes the time linear; without it 60,000 blanks take 1.7 s. */
 const trailingBlanks = /(?<![ \t])[ \t]+$/;
 
-/**
- * The name as it was sent, and the value without the spaces and tabs around it; undefined if the
- * line is not a field.
- */
+/** The name as it was sent and the trimmed value; undefined if the line is not a field. */
 export function parseFieldLine(line: string): [name: string, value: string] | undefined {
   const colon = line.indexOf(":");
   const name = line.slice(0, Math.max(0, colon));

@@ -50,16 +50,10 @@ export interface Exchange {
   drop(end: "close" | "reset"): void;
 }
 
-/**
- * The time within which a client must read the rest of a response after the server has closed the
- * connection.
- */
+/** A client must read the rest of a response so soon after the server closed the connection. */
 const unreadMsMax = 30_000;
 
-/**
- * The time for which a client may take to close its side after the server has; see
- * Connection.#endClient.
- */
+/** A client may close its side so long after the server; see Connection.#endClient. */
 const lingerMsMax = 1_000;
 
 /** The interval of pieces that are sent slowly. */
@@ -145,10 +139,7 @@ export class Pipe {
 class Outlet {
   socket: Socket<Connection> | undefined;
   readonly #onChange: () => void;
-  /**
-   * Bytes that the socket has not taken: less than one read of the other side, which is paused
-   * then.
-   */
+  /** Bytes that the socket has not taken; the other side is paused meanwhile. */
   #waiting: Buffer[] = [];
   #isEnding = false;
   #onFlushed: (() => void) | undefined;
@@ -441,10 +432,7 @@ class Connection {
     this.#add({ request, response, forced: undefined, ended });
   }
 
-  /**
-   * Sends a response that is changed or slowed down. The server is not read meanwhile, and
-   * continues with the rest.
-   */
+  /** Sends a response that is changed or slowed down. The server is paused until it is sent. */
   #deliver(exchange: PendingExchange, { change, bytesPerSecond }: WireEffect, rest: Buffer): void {
     const held = Buffer.concat(this.#held);
     this.#held = [];

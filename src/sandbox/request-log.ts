@@ -30,10 +30,7 @@ export interface RecordedRequest {
   readonly ended: Ending;
 }
 
-/**
- * Numbers start at 1, and each request gets the next one when it ends. A request that was added
- * does not change.
- */
+/** Each request gets the next number, from 1 on, when it ends, and then does not change. */
 export class RequestLog {
   readonly #requests = new Map<number, RecordedRequest>();
   readonly #listeners = new Set<() => void>();

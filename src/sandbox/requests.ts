@@ -210,10 +210,7 @@ function describeResponseMessage(message: StoredMessage): Readonly<Record<string
   return { status: head?.status ?? null, ...describeMessage(message, head, headEnd) };
 }
 
-/**
- * The fields, and the body as text if it is UTF-8: what is behind the head, without the framing of
- * chunks.
- */
+/** The fields, and the body without the framing of chunks, as text if it is UTF-8. */
 function describeMessage(
   { bytes, length }: StoredMessage,
   head: RequestHead | ResponseHead | undefined,

@@ -72,10 +72,7 @@ export class Rules {
     return describe(rule);
   }
 
-  /**
-   * Replaces all rules, and starts the random sequence again. Throws an InvalidValueError, and then
-   * changes nothing.
-   */
+  /** Replaces all rules, and starts the random sequence again; or throws an InvalidValueError. */
   replace(list: unknown): void {
     assertDescribed(list, "RuleList");
     const { rules: sources, seed = defaultSeed } = list as { rules: RuleSource[]; seed?: number };
@@ -108,10 +105,7 @@ export class Rules {
     );
   }
 
-  /**
-   * The first rule that matches, which is then applied to the request. Draws from the sequence for
-   * each share that counts.
-   */
+  /** Applies the first rule that matches. Draws from the sequence for each share that counts. */
   match(subject: RuleSubject): MatchedRule | undefined {
     const rule = this.#rules.find(
       (each) =>

@@ -54,10 +54,7 @@ export class Sandbox {
     this.#options = options;
   }
 
-  /**
-   * The store with its seeds and the fixed token. Rejects with an OperatorError if a seed is
-   * invalid.
-   */
+  /** Opens the store with its seeds and the token. Rejects with an OperatorError for a bad seed. */
   async openStore(onUnavailable: OnUnavailable): Promise<MemoryStore> {
     const { seed, token } = this.#options;
     const store = new MemoryStore(onUnavailable);
@@ -113,10 +110,7 @@ export class Sandbox {
     });
   }
 
-  /**
-   * Opens the public port in front of a server. Throws a ListenError if the address cannot be
-   * bound.
-   */
+  /** Opens the public port in front of a server. Throws a ListenError if that fails. */
   listen(
     server: RunningServer,
     { host, port, basePath }: { readonly host: string; readonly port: number; readonly basePath: string },

@@ -1,9 +1,6 @@
 // The types of what the control interface accepts and returns.
 
-/**
- * An int64. A number must be a safe integer: use a bigint for larger ids, such as
- * `9007199254740993n`.
- */
+/** An int64; a number must be a safe integer. Larger ids are bigints: `9007199254740993n`. */
 export type AnyId = bigint | number;
 
 /** A plant that a sandbox starts with, and has again after a reset. */
@@ -40,10 +37,7 @@ export type ErrorCode =
   | 50000
   | 50300;
 
-/**
- * The requests that a rule applies to: those that fulfil every condition. Without any it applies to
- * all.
- */
+/** The conditions of a rule, all of which must hold. Without any it applies to all requests. */
 export interface Match {
   readonly method?: string;
   /** Names are compared without regard to case, values exactly. */
@@ -54,10 +48,7 @@ export interface Match {
   readonly name?: string;
   /** The tag of the plant in the body. */
   readonly tag?: string;
-  /**
-   * The share of the other conditions' requests, from 0 to 1, drawn from a sequence that repeats
-   * after a reset.
-   */
+  /** The share of the requests that match, 0 to 1, from a sequence that repeats after a reset. */
   readonly share?: number;
 }
 
@@ -91,19 +82,13 @@ export interface Outcome {
   readonly drop?: "beforeCommit" | "afterCommit";
   /** With `drop`: the connection is reset (TCP RST) and not closed. */
   readonly reset?: boolean;
-  /**
-   * The body is cut, its Content-Length is not its length, its second chunk has no size, or the
-   * response is not HTTP.
-   */
+  /** The body is cut, of a wrong length, or in a broken chunk; or the response is not HTTP. */
   readonly body?: "truncated" | "wrongLength" | "brokenChunk" | "garbage";
   /** The rate at which the response is sent. */
   readonly bytesPerSecond?: number;
 }
 
-/**
- * Which requests, and what happens to them. Of several rules that match, the one that was added
- * first applies.
- */
+/** A rule says which requests get which outcome. The first one that matches applies. */
 export interface Rule {
   readonly match?: Match;
   /** The number of matching requests that are passed over first. Default: 0. */
@@ -140,10 +125,7 @@ export interface RecordedMessage {
   readonly bodyBase64?: string;
   /** The length of the whole message in bytes. */
   readonly bytes: number;
-  /**
-   * Present if the log has only the start of the message: it is longer than what is recorded of
-   * one.
-   */
+  /** Present if the message is longer than what the log keeps of one. */
   readonly isTruncated?: true;
 }
 

@@ -21,10 +21,7 @@ export class Control {
     this.#onNetworkError = onNetworkError;
   }
 
-  /**
-   * The JSON of the response, with integers as parseExactJson has them; undefined for a response
-   * without a body.
-   */
+  /** The JSON of the response, with exact integers; undefined if it has no body. */
   async call(method: Method, path: string, body?: unknown): Promise<unknown> {
     const bytes = await this.bytes(method, path, body);
     return bytes.length === 0 ? undefined : parseExactJson(bytes.toString());

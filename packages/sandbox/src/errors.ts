@@ -20,10 +20,7 @@ export class SandboxStartError extends SandboxError {
   }
 }
 
-/**
- * The control interface rejected a call: a rule that is not one, a snapshot that does not exist.
- * `message` is its reason.
- */
+/** The control interface rejected a call. `message` is its reason. */
 export class SandboxControlError extends SandboxError {
   override readonly name = "SandboxControlError";
   /** The HTTP status of the response. */

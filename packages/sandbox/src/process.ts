@@ -12,10 +12,7 @@ const outputCodeUnitsMax = 65_536;
 const endMsMax = 5_000;
 
 export class SandboxProcess {
-  /**
-   * Resolves when the process has ended and its output has been read; also when it could not be
-   * started.
-   */
+  /** Resolves when the process has ended, or could not be started, and its output was read. */
   readonly ended: Promise<void>;
   #child: ChildProcess;
   #output = "";
@@ -49,10 +46,7 @@ export class SandboxProcess {
     this.#readLines(log);
   }
 
-  /**
-   * How the process ended: its exit code, its signal, or why it could not be started. Undefined
-   * while it runs.
-   */
+  /** The exit code, the signal, or why it did not start. Undefined while it runs. */
   get end(): string | undefined {
     return this.#end;
   }
@@ -94,10 +88,7 @@ export class SandboxProcess {
   }
 }
 
-/**
- * Without the settings of another server: a sandbox has the options that it is started with, and no
- * others.
- */
+/** Leaves out the settings of other servers: a sandbox has the options that it is given. */
 function environment(): NodeJS.ProcessEnv {
   const isSetting = (name: string) => name.startsWith("PLANTSTORE_");
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !isSetting(name)));

@@ -44,10 +44,7 @@ export interface SandboxClock {
   reset(): Promise<Clock>;
 }
 
-/**
- * All calls reject with a SandboxControlError if the sandbox rejects them, and with a
- * SandboxEndedError after its end.
- */
+/** Calls reject with a SandboxControlError if rejected, and a SandboxEndedError after the end. */
 export class Sandbox implements AsyncDisposable {
   /** The base URL of the service, such as "http://127.0.0.1:43817". */
   readonly url: string;
@@ -171,10 +168,7 @@ export class Sandbox implements AsyncDisposable {
     return rules.map(withExactId);
   }
 
-  /**
-   * Replaces all rules, and restarts the sequence from which shares and delays are drawn with a
-   * seed.
-   */
+  /** Replaces all rules, and starts the sequence of shares and delays again with a seed. */
   async setRules(rules: readonly Rule[], { seed }: { readonly seed?: number } = {}): Promise<void> {
     await this.#control.call("PUT", "/rules", { seed, rules: rules.map(withExactId) });
   }

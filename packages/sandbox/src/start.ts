@@ -15,10 +15,7 @@ import { SandboxProcess } from "./process.ts";
 import { type Addresses, lastLine, Sandbox } from "./sandbox.ts";
 
 export interface SandboxOptions {
-  /**
-   * The plants at the start and after each reset: an array, or the path of an NDJSON or CSV file.
-   * Default: none.
-   */
+  /** The plants at the start and after each reset, or the path of an NDJSON or CSV file. */
   readonly seed?: readonly SeedPlant[] | string;
   /** The port of the service. Default: 0, a free one. */
   readonly port?: number;
@@ -28,15 +25,9 @@ export interface SandboxOptions {
   readonly token?: string;
   /** Further flags of `plantstore sandbox`, such as `["--body-bytes-max", "1000"]`. */
   readonly flags?: readonly string[];
-  /**
-   * The path of the command. Default: `plantstore` of this package. Set it to use the single-file
-   * executable.
-   */
+  /** The command, such as the single-file executable. Default: `plantstore` of this package. */
   readonly executable?: string;
-  /**
-   * Called with each line that the sandbox writes to its standard error: its log. Default: the
-   * lines are dropped.
-   */
+  /** Called with each line of the sandbox's log. Default: the lines are dropped. */
   readonly log?: (line: string) => void;
   /** How long the start may take, in milliseconds. Default: 30,000. */
   readonly startTimeoutMs?: number;
@@ -108,10 +99,7 @@ function spawn(executable: string, readyFile: string, options: SandboxOptions): 
   }
 }
 
-/**
- * A descriptor of a file with the plants as NDJSON, which is gone when all have closed it, however
- * they end.
- */
+/** A descriptor of a file with the plants as NDJSON, which is gone when all have closed it. */
 function openSeeds(plants: readonly SeedPlant[]): number {
   const text = plants.map((plant) => `${newPlantJson(plant)}\n`).join("");
   const descriptor = openUnnamedFile();
@@ -189,10 +177,7 @@ function lateMessage(timeoutMs: number, output: string): string {
   return `The sandbox was not ready within ${timeoutMs} ms. ${lastLine(output)}`.trimEnd();
 }
 
-/**
- * The command of the package that this file is in: it is three folders below, as source and as
- * built.
- */
+/** The command of this package: three folders below, as source and as built. */
 function ownExecutable(): string {
   return fileURLToPath(new URL("../../../bin/plantstore", import.meta.url));
 }
