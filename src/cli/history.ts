@@ -18,6 +18,7 @@ import { withSettings } from "./config/command-options.ts";
 import type { Config } from "./config/resolve.ts";
 import { describeChange } from "./describe-change.ts";
 import { commandEditor } from "./edit-plants.ts";
+import { host } from "./host.ts";
 import { parseIdArgument } from "./id-argument.ts";
 import { formatTable, outputError, printError, printStored } from "./output.ts";
 import { withStore } from "./with-store.ts";
@@ -126,5 +127,5 @@ async function undo(database: string, run: string, id: bigint | undefined): Prom
   if (left.length === 0) return;
   const more = left.length > printedIdsMax ? ` and ${left.length - printedIdsMax} more` : "";
   printError(`Left: ${left.slice(0, printedIdsMax).join(", ")}${more}.`);
-  process.exitCode = someLeftExitCode;
+  host().setExitCode(someLeftExitCode);
 }

@@ -73,7 +73,9 @@ export function createConsole(
   reader().catch(() => undefined);
   resources.defer(() => opened.close());
 
-  const imports = new Imports({ store, recordBytesMax: bodyBytesMax, emit, now });
+  const edits = new Edits({ store, reader, emit, wallNow: Date.now });
+  resources.defer(() => edits.close());
+  const imports = new Imports({ store, reader, edits, recordBytesMax: bodyBytesMax, emit, now });
   resources.defer(() => imports.close());
   const file = sqliteFile(database);
   const backups =
@@ -98,8 +100,6 @@ export function createConsole(
     const change = replacement === undefined ? "deleted" : "updated";
     emit({ kind: "plantEdited", change, id, by: "console", client });
   };
-  const edits = new Edits({ store, reader, emit, wallNow: Date.now });
-  resources.defer(() => edits.close());
   const editOne: PlantsDependencies["edit"] = async (edit, client) => {
     const [outcome = "missing"] = await edits.startRun(client).edit([edit]);
     return outcome;

@@ -3,21 +3,29 @@
 
 import { respond } from "../core/admin/responses.ts";
 import { type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
+import { type NewPlant, toPlant } from "../core/contract/plant.ts";
 import type { Emit } from "../core/observability/server-event.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { NewEntry, Outcome, PlantStore } from "../core/store/plant-store.ts";
+import type { SqlConnection } from "../core/store/sql-connection.ts";
 import type { ChosenColumns } from "../operations/csv.ts";
 import { formatNames, formats } from "../operations/format.ts";
 import {
   type ImportCounts,
   importPlants,
+  noCounts,
   type RejectedRecord,
   StoreUnavailable,
 } from "../operations/import.ts";
+import { dryStore, Replacement } from "../operations/import-update.ts";
+import { type RejectionReport, rejectionReport } from "../operations/rejections.ts";
+import type { Edits } from "./edits.ts";
 import { BadRequestError, respondError, respondJson } from "./responses.ts";
 
 export interface ImportDependencies {
   readonly store: Pick<PlantStore, "create">;
+  readonly reader: () => Promise<SqlConnection>;
+  readonly edits: Edits;
   /** A longer record is rejected. */
   readonly recordBytesMax: number;
   readonly emit: Emit;
@@ -58,10 +66,11 @@ export class Imports {
     this.#dependencies = dependencies;
   }
 
-  start(settings: Readonly<Record<"format" | "delimiter" | "columns", string>>): Response {
+  /** @param client the address of the operator's browser. */
+  start(settings: ImportParameters, client: string): Response {
     if (this.#last?.ending === undefined && this.#last !== undefined)
       return respondError(409, "Another import is running; wait until it has ended, or cancel it.");
-    this.#last = new RunningImport(this.#dependencies, parseSettings(settings));
+    this.#last = new RunningImport(this.#dependencies, parseSettings(settings), client);
     return respondJson({ import: this.#last.id }, 201);
   }
 
@@ -96,9 +105,10 @@ export class Imports {
 
   /** The rejected lines as a file, in the format of the report of `plantstore import`. */
   rejected(parameters: URLSearchParams): Response {
-    return respond(this.#find(parameters.get("import")).report, 200, {
-      "Content-Type": "application/x-ndjson",
-      "Content-Disposition": 'attachment; filename="rejected.ndjson"',
+    const { report, format } = this.#find(parameters.get("import"));
+    return respond(report, 200, {
+      "Content-Type": format === "csv" ? "text/csv; charset=utf-8" : "application/x-ndjson",
+      "Content-Disposition": `attachment; filename="rejected.${format}"`,
     });
   }
 
@@ -113,7 +123,14 @@ export class Imports {
   }
 }
 
+/** What the page chose, as texts. */
+type ImportParameters = Readonly<Record<"format" | "delimiter" | "columns" | "update", string>>;
+
+/** Whether stored plants that differ are rejected, replaced, or counted without any write. */
+const updates = ["off", "dry-run", "replace"] as const;
+
 interface ImportSettings {
+  readonly update: (typeof updates)[number];
   readonly format: (typeof formatNames)[number];
   readonly delimiter: string;
   readonly columns: ChosenColumns | undefined;
@@ -121,6 +138,7 @@ interface ImportSettings {
 
 class RunningImport {
   readonly id = crypto.randomUUID();
+  readonly format: ImportSettings["format"];
   ending: Ending | undefined;
   report = "";
   readonly #dependencies: ImportDependencies;
@@ -128,7 +146,11 @@ class RunningImport {
   readonly #abort = new AbortController();
   readonly #ended: Promise<void>;
   readonly #listed: ListedRejection[] = [];
-  #counts: Readonly<ImportCounts> = { created: 0, unchanged: 0, rejected: 0 };
+  readonly #update: ImportSettings["update"];
+  #counts: Readonly<ImportCounts> = noCounts;
+  #replacement: Replacement | undefined;
+  /** The run of the history. */
+  #run: string | undefined;
   #reported = 0;
   #bytes = 0;
   /** The part that was received last. */
@@ -138,10 +160,12 @@ class RunningImport {
   #message: string | undefined;
   #timer: Timer | undefined;
 
-  constructor(dependencies: ImportDependencies, settings: ImportSettings) {
+  constructor(dependencies: ImportDependencies, settings: ImportSettings, client: string) {
     this.#dependencies = dependencies;
+    this.format = settings.format;
+    this.#update = settings.update;
     this.#waitForPart();
-    this.#ended = this.#run(settings);
+    this.#ended = this.#import(settings, client);
   }
 
   /** Adds a part, and resolves when it is read. Throws a BadRequestError if it is not the next one. */
@@ -191,6 +215,14 @@ class RunningImport {
     return {
       import: this.id,
       ...this.#counts,
+      update: this.#update,
+      run: this.#run ?? null,
+      differences: (this.#replacement?.differences ?? []).map(({ line, before, after }) => ({
+        line,
+        id: String(after.id),
+        before: shortened(before),
+        after: shortened(after),
+      })),
       ending: this.ending ?? null,
       message: this.#message ?? null,
       bytes: this.#bytes,
@@ -205,12 +237,24 @@ class RunningImport {
       this.#timer = setTimeout(() => void this.stop(), partMsMax);
   }
 
-  async #run({ format, delimiter, columns }: ImportSettings): Promise<void> {
-    const { recordBytesMax, emit } = this.#dependencies;
-    const records = formats[format].records(this.#parts.parts(), recordBytesMax, delimiter, columns);
+  async #import({ update, format, delimiter, columns }: ImportSettings, client: string): Promise<void> {
+    const { recordBytesMax, emit, reader, edits } = this.#dependencies;
+    const report = rejectionReport(format, delimiter);
+    const records = formats[format].records(
+      this.#parts.parts(),
+      recordBytesMax,
+      delimiter,
+      columns,
+      report.onHeader,
+    );
+    const run = update === "replace" ? edits.startRun(client) : undefined;
+    this.#run = run?.id;
     try {
-      this.#counts = await importPlants(records, new SmallBatches(this.#dependencies), {
-        onRejected: (record) => this.#addRejected(record),
+      if (update !== "off") this.#replacement = new Replacement(await reader(), run);
+      const store = update === "dry-run" ? dryStore(await reader()) : new SmallBatches(this.#dependencies);
+      this.#counts = await importPlants(records, store, {
+        replacement: this.#replacement,
+        onRejected: (record) => this.#addRejected(record, report),
         onBatch: (counts) => {
           this.#counts = { ...counts };
         },
@@ -226,21 +270,34 @@ class RunningImport {
         emit({ kind: "internalError", requestId: "console import", error });
     }
     clearTimeout(this.#timer);
-    const { created, unchanged, rejected } = this.#counts;
+    if (run !== undefined) edits.reportRun(run, client);
+    if (update === "dry-run") return;
+    const { created, unchanged, replaced, rejected } = this.#counts;
     const reason = this.ending === "cancelled" ? "cancelled" : this.#message;
-    emit({ kind: "importEnded", created, unchanged, rejected, reason });
+    emit({ kind: "importEnded", created, unchanged, replaced, rejected, reason });
   }
 
-  #addRejected({ line, error, text }: RejectedRecord): void {
+  #addRejected(record: RejectedRecord, report: RejectionReport): void {
+    const { line, error, text } = record;
     const { error: number } = errorRegistry[error.code satisfies ErrorCode];
     const { message } = error;
     if (this.#listed.length < listedMax)
       this.#listed.push({ line, error: number, message, text: text.slice(0, listedTextLength) });
-    const reportLine = `${JSON.stringify({ line, error: number, message, text })}\n`;
+    const reportLine = report.add(record);
     if (this.report.length + reportLine.length > reportCodeUnitsMax) return;
     this.report += reportLine;
     this.#reported++;
   }
+}
+
+/** A plant as the page shows it. */
+function shortened(plant: NewPlant): object {
+  return Object.fromEntries(
+    Object.entries(toPlant(plant)).map(([field, value]) => [
+      field,
+      typeof value === "string" ? value.slice(0, listedTextLength) : value,
+    ]),
+  );
 }
 
 const internalErrorMessage = "Internal error; see the server's log.";
@@ -321,15 +378,17 @@ class SmallBatches {
   }
 }
 
-function parseSettings({ format, delimiter, columns }: Record<"format" | "delimiter" | "columns", string>) {
+function parseSettings({ format, delimiter, columns, ...choice }: ImportParameters): ImportSettings {
   const name = formatNames.find((one) => one === format);
   if (name === undefined) throw new BadRequestError("The format must be ndjson or csv.");
-  if (name === "ndjson") return { format: name, delimiter: ",", columns: undefined };
+  const update = updates.find((one) => one === choice.update);
+  if (update === undefined) throw new BadRequestError("The update must be off, dry-run or replace.");
+  if (name === "ndjson") return { update, format: name, delimiter: ",", columns: undefined };
   if (!/^[\t !#-,./:;<=>?@[\\\]^_`{|}~]$/.test(delimiter))
     throw new BadRequestError(
       "The delimiter must be one ASCII character other than a letter, digit, quote or hyphen.",
     );
-  return { format: name, delimiter, columns: parseColumns(columns) };
+  return { update, format: name, delimiter, columns: parseColumns(columns) };
 }
 
 /** The indexes of id, name and tag, and whether there is a header: "0,1,-1,true". */

@@ -122,7 +122,14 @@ export class OperatorConsole implements AdminRoutes {
     ]);
     this.#writes = new Map<string, Call<Body>>([
       ["plants", (body, client) => newPlants.create(pickStrings(body, "token", "body"), client)],
-      ["import", (body) => imports.start(pickStrings(body, "format", "delimiter", "columns"))],
+      [
+        "import",
+        (body, client) =>
+          imports.start(
+            pickStrings({ update: "off", ...body }, "format", "delimiter", "columns", "update"),
+            client,
+          ),
+      ],
       ["import/end", (body) => imports.end(pickStrings(body, "import", "bytes"))],
       ["import/cancel", (body) => imports.cancel(pickStrings(body, "import"))],
       ["backup", () => backups?.start() ?? noBackups()],

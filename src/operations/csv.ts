@@ -50,8 +50,9 @@ export async function* csvRecords(
   recordBytesMax: number,
   delimiter: Delimiter,
   chosen?: ChosenColumns,
+  onHeader?: (header: string) => void,
 ): AsyncGenerator<readonly ImportRecord[]> {
-  const reader = new CsvReader(recordBytesMax, delimiter, chosen);
+  const reader = new CsvReader(recordBytesMax, delimiter, chosen, onHeader);
   for await (const chunk of chunks) yield reader.read(chunk);
   yield reader.readRest();
   reader.assertComplete();
@@ -68,6 +69,7 @@ class CsvReader {
   readonly #recordBytesMax: number;
   readonly #delimiter: Delimiter;
   readonly #chosen: ChosenColumns | undefined;
+  readonly #onHeader: ((header: string) => void) | undefined;
   #columns: Columns | undefined;
   /** The line of the next record. */
   #line = 1;
@@ -78,10 +80,16 @@ class CsvReader {
   #parseFromBytes = 0;
   #skipped: SkippedRecord | undefined;
 
-  constructor(recordBytesMax: number, delimiter: Delimiter, chosen: ChosenColumns | undefined) {
+  constructor(
+    recordBytesMax: number,
+    delimiter: Delimiter,
+    chosen: ChosenColumns | undefined,
+    onHeader: ((header: string) => void) | undefined,
+  ) {
     this.#recordBytesMax = recordBytesMax;
     this.#delimiter = delimiter;
     this.#chosen = chosen;
+    this.#onHeader = onHeader;
   }
 
   /** Returns the records that a chunk completes. */
@@ -189,7 +197,10 @@ class CsvReader {
     if (this.#columns === undefined) {
       if (isTooLong) this.#assertNoHeader(line);
       this.#columns = this.#parseColumns(cells, text);
-      if (this.#chosen === undefined || this.#chosen.hasHeader) return;
+      if (this.#chosen === undefined || this.#chosen.hasHeader) {
+        this.#onHeader?.(text);
+        return;
+      }
     }
     if (isTooLong) records.push(tooLongRecord(line, text, this.#recordBytesMax));
     else records.push({ line, text, plant: this.#toPlant(cells, this.#columns) });

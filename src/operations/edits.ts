@@ -115,6 +115,8 @@ export type HistoryCursor = Pick<HistoryEntry, "editedAt" | "run" | "seq">;
 export interface HistoryFilter {
   readonly id?: bigint | undefined;
   readonly run?: string | undefined;
+  /** Only those of the editsMax numbers before this one. */
+  readonly seqBefore?: number | undefined;
   /** Milliseconds since the epoch. */
   readonly since?: number | undefined;
   /** Only entries that come after this one in the list. */
@@ -136,7 +138,7 @@ interface EditRow {
 /** Lists entries, the latest first. */
 export async function listEdits(
   sql: SqlConnection,
-  { id, run, since, after }: HistoryFilter,
+  { id, run, seqBefore, since, after }: HistoryFilter,
   entriesMax: number = editsMax,
 ): Promise<HistoryEntry[]> {
   const parameters: SqlValue[] = [];
@@ -145,10 +147,11 @@ export async function listEdits(
   if (id !== undefined) conditions.push(`plant_id = ${parameter(id)}`);
   if (run !== undefined) conditions.push(`run = ${parameter(run)}`);
   if (since !== undefined) conditions.push(`edited_at >= ${parameter(since)}`);
+  if (seqBefore !== undefined)
+    conditions.push(`seq >= ${parameter(seqBefore - editsMax)}`, `seq < ${parameter(seqBefore)}`);
   if (after !== undefined) {
     const place = [after.editedAt, after.run, after.seq].map(parameter);
-    // The index of a run begins with the run, and so cannot be searched for the three together.
-    conditions.push(`edited_at <= ${place[0]}`, `(edited_at, run, seq) < (${place.join(", ")})`);
+    conditions.push(`(edited_at, run, seq) < (${place.join(", ")})`);
   }
   const rows = await sql.query<EditRow>(
     `SELECT run, seq, plant_id, edited_at, editor, before, after, created_at, creator FROM edits
@@ -198,11 +201,7 @@ export async function undoRun(
 ): Promise<Undone> {
   const left: bigint[] = [];
   let [found, undone, unchanged] = [0, 0, 0];
-  let after: HistoryCursor | undefined;
-  for (;;) {
-    const entries = await listEdits(sql, { ...filter, after });
-    after = entries.at(-1);
-    if (after === undefined) return { found, undone, unchanged, left };
+  for await (const entries of editsOfRun(sql, filter)) {
     found += entries.length;
     const outcomes = await undo.edit(
       entries.map(({ id, before, after: expected, creation }) => ({
@@ -223,6 +222,26 @@ export async function undoRun(
       else left.push(id);
     }
   }
+  return { found, undone, unchanged, left };
+}
+
+/**
+ * The entries of a run, or of a plant in it, the latest first. They are read by ranges of their
+ * numbers: without statistics, as after an import, PostgreSQL would sort the whole run for each page.
+ */
+async function* editsOfRun(
+  sql: SqlConnection,
+  { run, id }: Pick<HistoryFilter, "run" | "id"> & { readonly run: string },
+): AsyncGenerator<HistoryEntry[]> {
+  if (id !== undefined) {
+    yield await listEdits(sql, { run, id });
+    return;
+  }
+  const [last] = await sql.query<{ seq: bigint | null }>("SELECT max(seq) AS seq FROM edits WHERE run = $1", [
+    run,
+  ]);
+  for (let seqBefore = Number(last?.seq ?? -1) + 1; seqBefore > 0; seqBefore -= editsMax)
+    yield await listEdits(sql, { run, seqBefore });
 }
 
 function isSame(one: NewPlant | undefined, other: NewPlant | undefined): boolean {

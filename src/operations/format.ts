@@ -20,6 +20,7 @@ interface TransferFormat {
     recordBytesMax: number,
     delimiter: Delimiter,
     columns?: ChosenColumns,
+    onHeader?: (header: string) => void,
   ) => AsyncIterable<readonly ImportRecord[]>;
   /** The text before all plants. */
   readonly header: (delimiter: Delimiter) => string;

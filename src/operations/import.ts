@@ -5,6 +5,7 @@ import { ApiError } from "../core/contract/errors.ts";
 import { conflictError, type NewPlant } from "../core/contract/plant.ts";
 import { type Outcome, type PlantStore, toEntries } from "../core/store/plant-store.ts";
 import type { ImportRecord } from "./import-record.ts";
+import type { Replacement, UpdateOutcome, UpdatingRecord } from "./import-update.ts";
 
 export interface RejectedRecord {
   readonly line: number;
@@ -16,14 +17,21 @@ export interface ImportCounts {
   created: number;
   /** An equal plant was stored already. */
   unchanged: number;
+  /** Stored plants that were another before. */
+  replaced: number;
   rejected: number;
 }
+
+/** The counts before the first record. */
+export const noCounts: Readonly<ImportCounts> = { created: 0, unchanged: 0, replaced: 0, rejected: 0 };
 
 export interface ImportOptions {
   /** Called in the order of the lines. */
   readonly onRejected: (record: RejectedRecord) => void;
   /** Called after each batch with the counts so far. */
   readonly onBatch: (counts: Readonly<ImportCounts>) => void;
+  /** Replaces stored plants that differ; without it their records are rejected. */
+  readonly replacement?: Replacement | undefined;
   /** Ends the import after the batch that is in flight. */
   readonly signal: AbortSignal;
 }
@@ -71,6 +79,24 @@ export async function importPlants(
   return importer.counts;
 }
 
+/** Replaces the plants of conflicts, and puts what became of them in the place of their outcomes. */
+async function replaceConflicts(
+  replacement: Replacement,
+  batch: readonly ImportRecord[],
+  outcomes: (Outcome | UpdateOutcome)[],
+): Promise<void> {
+  const records = batch.flatMap(({ line, plant }) => (plant instanceof ApiError ? [] : [{ line, plant }]));
+  const ids = new Set(
+    records.filter((_, index) => outcomes[index] === "conflict").map(({ plant }) => plant.id),
+  );
+  // Also those of the same ids that are as stored: a record before them may have replaced that.
+  const indexes = [...records.keys()].filter(
+    (index) => outcomes[index] !== "created" && ids.has((records[index] as UpdatingRecord).plant.id),
+  );
+  const replaced = await replacement.replace(indexes.map((index) => records[index] as UpdatingRecord));
+  for (const [at, index] of indexes.entries()) outcomes[index] = replaced[at] ?? "conflict";
+}
+
 /** Ends the records where they fail, and keeps the error. */
 function untilError(records: AsyncIterable<readonly ImportRecord[]>) {
   const source = { records: read(), error: undefined as unknown };
@@ -86,7 +112,7 @@ function untilError(records: AsyncIterable<readonly ImportRecord[]>) {
 
 /** Keeps one batch in flight while the next one is read, so that reading overlaps with the store's commits. */
 class BatchImporter {
-  readonly counts: ImportCounts = { created: 0, unchanged: 0, rejected: 0 };
+  readonly counts: ImportCounts = { ...noCounts };
   readonly #store: Pick<PlantStore, "create">;
   readonly #options: ImportOptions;
   #batch: ImportRecord[] = [];
@@ -125,12 +151,16 @@ class BatchImporter {
   }
 
   async #create(batch: readonly ImportRecord[], plants: readonly NewPlant[]): Promise<void> {
-    const outcomes = await this.#createAll(plants);
+    const outcomes: (Outcome | UpdateOutcome)[] = await this.#createAll(plants);
+    const { replacement } = this.#options;
+    if (replacement !== undefined && outcomes.includes("conflict"))
+      await replaceConflicts(replacement, batch, outcomes);
     let next = 0;
     for (const record of batch) {
       const outcome = record.plant instanceof ApiError ? "invalid" : outcomes[next++];
       if (outcome === "created") this.counts.created++;
       else if (outcome === "unchanged") this.counts.unchanged++;
+      else if (outcome === "replaced") this.counts.replaced++;
       else this.#reject(record);
     }
     this.#options.onBatch(this.counts);

@@ -1,4 +1,4 @@
-// The report of the records that an import rejected.
+// The file with the report of the records that an import rejected.
 
 import {
   closeSync,
@@ -12,9 +12,10 @@ import {
   rmSync,
   writeSync,
 } from "node:fs";
-import { errorRegistry } from "../core/contract/errors.ts";
 import { OperatorError } from "../core/operator-error.ts";
+import type { FormatName } from "./format.ts";
 import type { RejectedRecord } from "./import.ts";
+import type { RejectionReport } from "./rejections.ts";
 import type { SourceAccess } from "./source.ts";
 
 /** UTF-16 code units that are buffered for one write. */
@@ -26,42 +27,48 @@ export interface Report {
   readonly isNumbered: boolean;
 }
 
-/** The first bytes of every report. */
+/** The first bytes of every report in NDJSON. */
 const reportStart = Buffer.from('{"line":');
 
+/** The end of the name of a report in CSV, which may itself be imported. */
+const csvReportName = /\.rejected(?:\.\d+)?\.csv$/;
+
 /**
- * A file of NDJSON with a line per rejected record. It is created with the first one.
+ * A file with the rejected records in the format of the import. It is created with the first one.
  *
  * While the import runs the report has a temporary name, and at the end it gets the first free name of
- * `plants.csv.rejected.ndjson`, `plants.csv.rejected.2.ndjson` and so on, so that concurrent imports do not replace each
- * other's reports.
+ * `plants.csv.rejected.csv`, `plants.csv.rejected.2.csv` and so on, so that concurrent imports do not
+ * replace each other's reports.
  */
 export class RejectedFile {
   readonly #stem: string;
+  readonly #format: FormatName;
+  readonly #report: RejectionReport;
   readonly #access: SourceAccess;
   readonly #partialPath: string;
   #descriptor: number | undefined;
   #buffer = "";
 
   /**
-   * @param input The path of the imported file, whose earlier report is removed; undefined for standard input, whose
-   *   earlier reports are kept, since each may be of other data.
+   * @param input The path of the imported file; undefined for standard input. The earlier report of
+   *   the same file is removed if it is NDJSON. In CSV it may have been corrected, and is kept.
    */
-  constructor(input: string | undefined, access: SourceAccess) {
-    this.#stem = `${input ?? "stdin"}.rejected`;
+  constructor(input: string | undefined, format: FormatName, report: RejectionReport, access: SourceAccess) {
+    this.#stem = `${(input ?? "stdin").replace(csvReportName, "")}.rejected`;
+    this.#format = format;
+    this.#report = report;
     this.#access = access;
     this.#partialPath = `${this.#stem}.${crypto.randomUUID().slice(0, 8)}.partial`;
-    if (input !== undefined) this.#orThrow(() => removeReport(this.#firstPath));
+    if (input !== undefined && format === "ndjson") this.#orThrow(() => removeReport(this.#firstPath));
   }
 
   /** The path without a number. */
   get #firstPath(): string {
-    return `${this.#stem}.ndjson`;
+    return `${this.#stem}.${this.#format}`;
   }
 
-  add({ line, error, text }: RejectedRecord): void {
-    const report = { line, error: errorRegistry[error.code].error, message: error.message, text };
-    this.#buffer += `${JSON.stringify(report)}\n`;
+  add(record: RejectedRecord): void {
+    this.#buffer += this.#report.add(record);
     if (this.#buffer.length >= writeCodeUnits) this.#flush();
   }
 
@@ -102,7 +109,7 @@ export class RejectedFile {
   /** Creates an empty file with the first free name, which the report replaces. */
   #reservePath(): string {
     for (let number = 1; ; number++) {
-      const path = number === 1 ? this.#firstPath : `${this.#stem}.${number}.ndjson`;
+      const path = number === 1 ? this.#firstPath : `${this.#stem}.${number}.${this.#format}`;
       try {
         closeSync(openSync(path, "wx", 0o600));
         return path;

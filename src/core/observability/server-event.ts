@@ -83,6 +83,7 @@ interface ImportEnded {
   readonly kind: "importEnded";
   readonly created: number;
   readonly unchanged: number;
+  readonly replaced: number;
   readonly rejected: number;
   readonly reason: string | undefined;
 }

@@ -33,8 +33,11 @@ export interface EditRun {
  */
 export type EditOutcome = "done" | "missing" | "changed";
 
-/** Edits in one call: on SQLite the batches of a server wait for them, for some 5 ms. */
-export const editsMax = 500;
+/**
+ * Edits in one call: on SQLite the batches of a server wait for them, for some 5 ms. Plants as large
+ * as a body may be take 400 MB then.
+ */
+export const editsMax = 200;
 
 /** A plant as the history keeps it: as the body that would create it. */
 export function recordedPlant(id: bigint, plant: Plant | undefined): string | null {

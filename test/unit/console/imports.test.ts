@@ -1,6 +1,7 @@
 // An import of the console whose store commits when the test says so.
 
 import { expect, test } from "bun:test";
+import { Edits } from "../../../src/console/edits.ts";
 import { Imports } from "../../../src/console/imports.ts";
 import type { NewEntry, Outcome } from "../../../src/core/store/plant-store.ts";
 import { plantJson } from "../../support/http.ts";
@@ -32,8 +33,12 @@ class HeldStore {
 }
 
 async function start(store: HeldStore) {
-  const imports = new Imports({ store, recordBytesMax: 1_000, emit: () => undefined, now: () => 0 });
-  const response = imports.start({ format: "ndjson", delimiter: "", columns: "" });
+  const emit = () => undefined;
+  const reader = () => Promise.reject(new Error("nothing is read"));
+  const edit = () => Promise.reject(new Error("nothing is edited"));
+  const edits = new Edits({ store: { edit, openSql: reader }, reader, emit, wallNow: () => 0 });
+  const imports = new Imports({ store, reader, edits, recordBytesMax: 1_000, emit, now: () => 0 });
+  const response = imports.start({ format: "ndjson", delimiter: "", columns: "", update: "off" }, "::1");
   const { import: id } = (await response.json()) as { import: string };
   const add = async (offset: number, part: Uint8Array) => {
     const parameters = new URLSearchParams({ import: id, offset: String(offset) });

@@ -1,11 +1,11 @@
-// Edits plants, and records each edit in the history, in one transaction. On Citus every edit is
-// for one shard: `edits` is distributed as the plants are.
+// Edits plants, and records each in the history, in one transaction. On Citus every edit is for one
+// shard: `edits` is distributed as the plants are.
 
-import { type FieldValue, fieldNames, typeOf } from "../../contract/fields.ts";
-import { type Plant, toColumns } from "../../contract/plant.ts";
+import { type ColumnValue, type FieldName, fieldNames, typeOf } from "../../contract/fields.ts";
+import { toColumns } from "../../contract/plant.ts";
 import { type EditOutcome, type EditRun, type PlantEdit, recordedPlant } from "../plant-edit.ts";
 import { begin, commit } from "./connection.ts";
-import type { PoolClient } from "./driver.ts";
+import { escapeLiteral, type PoolClient } from "./driver.ts";
 import { rejectForOperator } from "./errors.ts";
 import type { Primary } from "./primary.ts";
 
@@ -28,82 +28,79 @@ export function editPlants(
 ): Promise<EditOutcome[]> {
   const editing = primary.onceOnConnection(async (connection) => {
     await begin(connection, "ISOLATION LEVEL READ COMMITTED", { lockMs: lockMsMax });
-    const outcomes: EditOutcome[] = [];
-    const records: Value[][] = [];
     const editedAt = Date.now();
-    for (const [index, edit] of inOneOrder(edits)) {
-      const { id, expected, replacement } = edit;
-      const statement = new EditStatement(edit);
-      const { rows } = await connection.query<Creation>(statement.text, statement.values);
-      const [creation] = rows;
-      outcomes[index] = creation === undefined ? await reasonOf(connection, edit) : "done";
-      if (creation === undefined) continue;
+    const creations = await writePlants(connection, edits);
+    const records = edits.flatMap(({ id, expected, replacement }, index): Value[][] => {
+      const creation = creations[index];
+      if (creation === undefined) return [];
       const texts = [run.editor, recordedPlant(id, expected), recordedPlant(id, replacement)];
       const { created_at, creator } = creation;
-      records.push([run.run, run.first + index, String(id), editedAt, ...texts, created_at, creator]);
-    }
+      return [[run.run, run.first + index, String(id), editedAt, ...texts, created_at, creator]];
+    });
     if (records.length > 0) await record(connection, records);
+    const others = edits.filter((_, index) => creations[index] === undefined);
+    const stored = others.length === 0 ? new Set() : await storedIds(connection, others);
     await commit(connection);
-    return outcomes;
+    return edits.map(({ id, expected }, index) => {
+      if (creations[index] !== undefined) return "done";
+      // Another transaction may have restored it meanwhile; the operator has to look again either way.
+      return expected === undefined || stored.has(String(id)) ? "changed" : "missing";
+    });
   });
   return editing.catch(rejectForOperator);
 }
 
-/** Sorts edits by id: two transactions that edit the same plants then wait for each other. */
-function inOneOrder(edits: readonly PlantEdit[]): [number, PlantEdit][] {
-  return [...edits.entries()].toSorted(([, { id: one }], [, { id: other }]) => {
+/**
+ * Makes those edits whose plants are the expected ones, and returns their creations. The statements
+ * are one text, and so one round trip.
+ */
+async function writePlants(
+  connection: PoolClient,
+  edits: readonly PlantEdit[],
+): Promise<(Creation | undefined)[]> {
+  // Sorted by id: two transactions that edit the same plants then wait for each other.
+  const inOrder = [...edits.entries()].toSorted(([, { id: one }], [, { id: other }]) => {
     if (one === other) return 0;
     return one < other ? -1 : 1;
   });
+  const text = inOrder.map(([, edit]) => `${editSql(edit)} RETURNING created_at, creator`).join(";");
+  // Several statements have an array of results; the types have one.
+  const results = [await connection.query<Creation>(text)].flat();
+  const creations: (Creation | undefined)[] = [];
+  for (const [at, [index]] of inOrder.entries()) creations[index] = results[at]?.rows[0];
+  return creations;
 }
 
-/** Makes an edit if the stored plant is the expected one, and returns its creation. */
-class EditStatement {
-  readonly text: string;
-  readonly values: (FieldValue | null)[];
-
-  constructor({ id, expected, replacement, creation }: PlantEdit) {
-    this.values = [String(id)];
-    const returning = "RETURNING created_at, creator";
-    if (expected === undefined) {
-      const values = this.#parameters(replacement);
-      const [createdAt, creator] = [creation?.createdAt, creation?.creator].map((value) =>
-        this.#parameter(value?.toString() ?? null),
-      );
-      this.text = `INSERT INTO plants (id, ${fieldNames.join(", ")}, created_at, creator)
-                   VALUES ($1, ${values.join(", ")}, ${createdAt}, ${creator})
-                   ON CONFLICT (id) DO NOTHING ${returning}`;
-      return;
-    }
-    const compared = fieldNames.map((field) => (typeOf(field) === "text" ? `${field} COLLATE "C"` : field));
-    const conditions = this.#parameters(expected).map(
-      (parameter, index) => `${compared[index]} IS NOT DISTINCT FROM ${parameter}`,
-    );
-    const where = `WHERE id = $1 AND ${conditions.join(" AND ")}`;
-    const assignments = this.#parameters(replacement).map(
-      (parameter, index) => `${fieldNames[index]} = ${parameter}`,
-    );
-    this.text =
-      replacement === undefined
-        ? `DELETE FROM plants ${where} ${returning}`
-        : `UPDATE plants SET ${assignments.join(", ")} ${where} ${returning}`;
+function editSql({ id, expected, replacement, creation }: PlantEdit): string {
+  const values = replacement === undefined ? [] : toColumns(replacement).map(literal);
+  if (expected === undefined) {
+    const created = [creation?.createdAt, creation?.creator].map((value) => literal(value ?? null));
+    return `INSERT INTO plants (id, ${fieldNames.join(", ")}, created_at, creator)
+            VALUES (${[literal(id), ...values, ...created].join(", ")}) ON CONFLICT (id) DO NOTHING`;
   }
-
-  #parameters(plant: Plant | undefined): string[] {
-    return plant === undefined ? [] : toColumns(plant).map((value) => this.#parameter(value));
-  }
-
-  #parameter(value: FieldValue | null): string {
-    return `$${this.values.push(value)}`;
-  }
+  const conditions = toColumns(expected).map((value, index) => {
+    const field = fieldNames[index] as FieldName;
+    const collation = typeOf(field) === "text" ? ' COLLATE "C"' : "";
+    return `${field}${collation} IS NOT DISTINCT FROM ${literal(value)}`;
+  });
+  const where = `WHERE id = ${literal(id)} AND ${conditions.join(" AND ")}`;
+  if (replacement === undefined) return `DELETE FROM plants ${where}`;
+  const assignments = values.map((value, index) => `${fieldNames[index]} = ${value}`);
+  return `UPDATE plants SET ${assignments.join(", ")} ${where}`;
 }
 
-/** Why an edit was not made. */
-async function reasonOf(connection: PoolClient, { id, expected }: PlantEdit): Promise<EditOutcome> {
-  if (expected === undefined) return "changed";
-  const { rows } = await connection.query("SELECT 1 FROM plants WHERE id = $1", [String(id)]);
-  // Another transaction may have restored it since; the operator has to look again either way.
-  return rows.length === 0 ? "missing" : "changed";
+/** A literal whose type is that of what it is compared with or assigned to. */
+function literal(value: ColumnValue): string {
+  return value === null ? "NULL" : escapeLiteral(String(value));
+}
+
+/** The ids of edits whose plants are stored. */
+async function storedIds(connection: PoolClient, edits: readonly PlantEdit[]): Promise<Set<string>> {
+  const { rows } = await connection.query<{ id: string }>(
+    "SELECT id FROM plants WHERE id = ANY ($1::int8[])",
+    [edits.map(({ id }) => String(id))],
+  );
+  return new Set(rows.map(({ id }) => id));
 }
 
 async function record(connection: PoolClient, rows: readonly (readonly Value[])[]): Promise<void> {

@@ -89,7 +89,7 @@ const migrations: readonly (readonly (readonly Change[])[])[] = [
        creator    integer,
        PRIMARY KEY (plant_id, run, seq)
      )`,
-      "CREATE INDEX edits_by_run ON edits (run, edited_at, seq)",
+      "CREATE INDEX edits_by_run ON edits (run, seq)",
       "CREATE INDEX edits_by_time ON edits (edited_at, run, seq)",
       (connection, cluster) => cluster.distributeBesidePlants(connection, "edits"),
       grantEdits,

@@ -67,7 +67,7 @@ const migrations: readonly Migration[] = [
      creator    INTEGER,
      PRIMARY KEY (plant_id, run, seq)
    ) STRICT;
-   CREATE INDEX edits_by_run ON edits (run, edited_at, seq);
+   CREATE INDEX edits_by_run ON edits (run, seq);
    CREATE INDEX edits_by_time ON edits (edited_at, run, seq);`,
 ];
 

@@ -1,0 +1,191 @@
+// plantstore import --update and its dry run, and rejected records of CSV, on every engine.
+
+import { describe, expect, test } from "bun:test";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { ApiError } from "../../../src/core/contract/errors.ts";
+import type { NewPlant } from "../../../src/core/contract/plant.ts";
+import { formats } from "../../../src/operations/format.ts";
+import type { RejectedRecord } from "../../../src/operations/import.ts";
+import { rejectionReport } from "../../../src/operations/rejections.ts";
+import { commandError } from "../../support/commands.ts";
+import { engines } from "../../support/engines.ts";
+import { createStore, run, TemporaryFolder } from "../../support/server.ts";
+import { exported, storeLines } from "../../support/stored-plants.ts";
+
+for (const engine of engines) {
+  describe(engine.name, () => {
+    test("import --update replaces what differs, in one run of the history that can be undone", async () => {
+      using folder = new TemporaryFolder();
+      await using place = await engine.createTestStore();
+      const { database } = place;
+      const stored = [
+        '{"id":-1,"name":"same","tag":""}',
+        '{"id":1,"name":"Rosa"}',
+        '{"id":2,"name":"Ficus","tag":"tree"}',
+      ];
+      await storeLines(database, stored);
+      const before = await exported(database);
+      const file = folder.file("corrected.csv");
+      // The second record with the id 1 is the one that stays.
+      const records = [
+        '-1,same,""',
+        "1,Rosa canina,",
+        "2,Ficus,",
+        "3,new,",
+        "x,wrong,",
+        "1,Rosa rugosa,wild",
+        "3,newer,",
+      ];
+      writeFileSync(file, ["id,name,tag", ...records, ""].join("\n"));
+      const command = (...args: string[]) => run(["import", file, ...args, "--database", database]);
+
+      const dry = await command("--update", "--dry-run");
+      expect(dry).toEqual({
+        exitCode: 3,
+        stderr: "",
+        stdout: `line 3, plant 1: name "Rosa" → "Rosa canina"
+line 4, plant 2: tag "tree" → none
+line 7, plant 1: name "Rosa canina" → "Rosa rugosa", tag none → "wild"
+and 1 more
+dry run: 1 created, 4 replaced, 1 already stored, 1 rejected
+`,
+      });
+      expect(await exported(database)).toBe(before);
+      expect(existsSync(`${file}.rejected.csv`)).toBe(false);
+      expect((await command("--dry-run")).stdout).toBe("dry run: 1 created, 1 already stored, 5 rejected\n");
+
+      const { exitCode, stderr } = await command("--update", "--yes");
+      expect(exitCode).toBe(3);
+      const [, runId = ""] =
+        /^1 created, 4 replaced, 1 already stored, 1 rejected; "plantstore history --undo (\w+)" brings back/.exec(
+          stderr,
+        ) ?? [];
+      expect(runId).not.toBe("");
+      const after = await exported(database);
+      expect(after).toBe(
+        '{"id":-1,"name":"same","tag":""}\n{"id":1,"name":"Rosa rugosa","tag":"wild"}\n' +
+          '{"id":2,"name":"Ficus"}\n{"id":3,"name":"newer"}\n',
+      );
+      const again = await command("--update", "--yes", "--quiet");
+      expect(again.exitCode).toBe(3);
+      expect(await exported(database)).toBe(after);
+
+      await run(["update", "2", "--name", "Ficus lyrata", "--database", database]);
+      const undo = await run(["history", "--undo", runId, "--json", "--database", database]);
+      expect(undo.exitCode).toBe(3);
+      expect(undo.stderr).toContain("Left: 2.");
+      // The plant that the import created stays, as it was created.
+      const undone = before.replace("Ficus", "Ficus lyrata").replace(',"tag":"tree"', "");
+      expect(await exported(database)).toBe(`${undone}{"id":3,"name":"new"}\n`);
+    });
+
+    test("a correction of many plants is one command, and so is its undo", async () => {
+      using folder = new TemporaryFolder();
+      await using place = await engine.createTestStore();
+      const { database } = place;
+      const lines = (tag: string) =>
+        Array.from({ length: 3_000 }, (_, id) => `{"id":${id},"name":"Rosa ${id}","tag":"${tag}"}`);
+      await storeLines(database, lines("tpyo"));
+      const before = await exported(database);
+      const file = folder.file("plants.ndjson");
+      writeFileSync(file, lines("typo").join("\n"));
+      const { stderr } = await run(["import", file, "--update", "--yes", "--database", database]);
+      expect(stderr).toStartWith("0 created, 3,000 replaced, 0 already stored, 0 rejected; ");
+      expect(await exported(database)).toBe(before.replaceAll("tpyo", "typo"));
+      const runId = /--undo (\w+)/.exec(stderr)?.[1] ?? "";
+      const undo = await run(["history", "--undo", runId, "--database", database]);
+      expect(undo.stderr).toStartWith("3,000 undone, 0 already as before, 0 changed since");
+      expect(await exported(database)).toBe(before);
+    });
+
+    test("rejected records of CSV come back as they came, and are imported when they are corrected", async () => {
+      using folder = new TemporaryFolder();
+      await using place = await engine.createTestStore();
+      const { database } = place;
+      await createStore(database);
+      const file = folder.file("delivery.csv");
+      const rejected = `${file}.rejected.csv`;
+      writeFileSync(
+        file,
+        '\ufeffTAG;ID;Name;Price\r\ntree;1;Ficus;3\r\n;twelve;"Aloe ""vera""";4\r\n"a\nb";9.0E+15;Hoya;"5;-"\r\n;4;x"y;6\r\n;5;Rosa\r\n',
+      );
+      const command = (path: string) =>
+        run(["import", path, "--delimiter", "semicolon", "--database", database]);
+      expect((await command(file)).stderr).toBe(`1 created, 0 already stored, 4 rejected; see ${rejected}\n`);
+      const lines = readFileSync(rejected, "utf8");
+      expect(lines).toStartWith(
+        'TAG;ID;Name;Price;reason\n;twelve;"Aloe ""vera""";4;"line 3: 40002 The body',
+      );
+      expect(lines).toContain('\n"a\nb";9.0E+15;Hoya;"5;-";"line 4: 40002 ');
+      expect(lines).toContain('\n;4;x"y;6;');
+      expect(lines).toContain("\n;5;Rosa;");
+
+      // Corrected in an editor, but for one, which comes back with its new reason alone.
+      writeFileSync(
+        rejected,
+        lines.replace("twelve", "2").replace(';x"y;', ';"x""y";').replace(";5;Rosa;", ";5;Rosa;7;"),
+      );
+      const second = folder.file("delivery.csv.rejected.2.csv");
+      expect((await command(rejected)).stderr).toBe(
+        `3 created, 0 already stored, 1 rejected; see ${second}\n`,
+      );
+      const rest = readFileSync(second, "utf8");
+      expect(rest).toStartWith('TAG;ID;Name;Price;reason\n"a\nb";9.0E+15;Hoya;"5;-";"line 3: 40002 ');
+      expect(rest.match(/40002/g)).toHaveLength(1);
+      writeFileSync(second, rest.replace("9.0E+15", "9007199254740993"));
+      expect((await command(second)).stderr).toBe("1 created, 0 already stored, 0 rejected\n");
+      expect(await exported(database)).toBe(
+        '{"id":1,"name":"Ficus","tag":"tree"}\n{"id":2,"name":"Aloe \\"vera\\""}\n{"id":4,"name":"x\\"y"}\n' +
+          '{"id":5,"name":"Rosa"}\n{"id":9007199254740993,"name":"Hoya","tag":"a\\nb"}\n',
+      );
+    });
+  });
+}
+
+test("without a terminal to ask on, --update requires --yes or --dry-run", async () => {
+  using folder = new TemporaryFolder();
+  const file = folder.file("plants.csv");
+  writeFileSync(file, "id,name\n1,Rosa\n");
+  for (const source of [file, "-"])
+    expect(await commandError(["import", source, "--update"])).toEqual({
+      exitCode: 2,
+      stderr: expect.stringContaining("give --yes, or --dry-run"),
+    });
+});
+
+test("whatever a rejected record of CSV is, the next one in its report is whole", async () => {
+  const texts = [
+    '1,"a',
+    '1,a"b',
+    '1,"a"b,"',
+    "",
+    ",,,",
+    '"',
+    '""',
+    "1,a,b,c",
+    "\u{1f331},\u0007",
+    'x,"y\nz"',
+  ];
+  const report = rejectionReport("csv", ",");
+  report.onHeader("id,name");
+  const plant: NewPlant = { id: 1n, name: "whole" };
+  const rejected = (text: string): RejectedRecord => ({
+    line: 7,
+    text,
+    error: new ApiError("invalidPlant", 'wrong\nand "wrong"'),
+  });
+  const lines = texts.flatMap((text) => [report.add(rejected(text)), report.add(rejected("1,whole"))]);
+  async function* chunks() {
+    yield new TextEncoder().encode(lines.join(""));
+  }
+  const records = (await Array.fromAsync(formats.csv.records(chunks(), 1_000, ","))).flat();
+  expect(
+    records.filter(
+      (record) => JSON.stringify(toComparable(record.plant)) === JSON.stringify(toComparable(plant)),
+    ),
+  ).toHaveLength(texts.length);
+});
+
+function toComparable(plant: NewPlant | ApiError): object {
+  return "id" in plant ? { ...plant, id: String(plant.id) } : { message: plant.message };
+}
