@@ -120,7 +120,8 @@ async function dryRunOf(config: ImportConfig, file: string, signal: AbortSignal)
 
 /** Asks on the terminal whether to replace plants. */
 async function confirm(plants: number, signal: AbortSignal): Promise<boolean> {
-  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  // Not as a terminal: Ctrl+C is to be a signal.
+  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
   try {
     const question = `Replace ${plants.toLocaleString("en")} stored plants? [y/N] `;
     return /^y(es)?$/i.test((await lines.question(question, { signal })).trim());

@@ -9,7 +9,9 @@ import type { RejectedRecord } from "../../../src/operations/import.ts";
 import { rejectionReport } from "../../../src/operations/rejections.ts";
 import { commandError } from "../../support/commands.ts";
 import { engines } from "../../support/engines.ts";
-import { createStore, run, TemporaryFolder } from "../../support/server.ts";
+import { Output } from "../../support/output.ts";
+import { describeIfInstalled, programPath } from "../../support/programs.ts";
+import { createStore, plantstore, run, TemporaryFolder } from "../../support/server.ts";
 import { exported, storeLines } from "../../support/stored-plants.ts";
 
 for (const engine of engines) {
@@ -151,6 +153,35 @@ test("without a terminal to ask on, --update requires --yes or --dry-run", async
       exitCode: 2,
       stderr: expect.stringContaining("give --yes, or --dry-run"),
     });
+});
+
+describeIfInstalled("script", "on a terminal", () => {
+  test.each([
+    ["y\n", 0, '{"id":1,"name":"Rosa canina"}\n'],
+    ["\n", 1, '{"id":1,"name":"Rosa"}\n'],
+    ["\x03", 1, '{"id":1,"name":"Rosa"}\n'],
+  ])("--update shows the differences, and replaces after the answer %j", async (answer, exitCode, after) => {
+    using folder = new TemporaryFolder();
+    const database = `sqlite:${folder.file("plants.db")}`;
+    await storeLines(database, ['{"id":1,"name":"Rosa"}']);
+    writeFileSync(folder.file("plants.csv"), "id,name\n1,Rosa canina\n");
+    const command = `exec ${plantstore} import plants.csv --update --database ${database}`;
+    const child = Bun.spawn([programPath("script"), "-qec", command, "/dev/null"], {
+      cwd: folder.path,
+      env: { PATH: process.env.PATH ?? "", TERM: "xterm" },
+      stdin: "pipe",
+      stdout: "pipe",
+      stderr: "ignore",
+    });
+    const output = new Output(child.stdout);
+    const shown = await output.until((text) => (text.includes("[y/N] ") ? text : undefined));
+    expect(shown).toContain('line 2, plant 1: name "Rosa" → "Rosa canina"');
+    expect(shown).toContain("Replace 1 stored plants?");
+    child.stdin.write(answer);
+    await child.stdin.flush();
+    expect(await child.exited).toBe(exitCode);
+    expect(await exported(database)).toBe(after);
+  });
 });
 
 test("whatever a rejected record of CSV is, the next one in its report is whole", async () => {
