@@ -395,7 +395,7 @@ test("the records before an error of the file are imported", async () => {
   });
   await expect(importing).rejects.toThrow("the record in line 5 does not end");
   expect(stored.map(({ id }) => id)).toEqual([1n, 2n, 3n]);
-  expect(counts).toEqual({ created: 3, unchanged: 0, rejected: 0 });
+  expect(counts).toEqual({ created: 3, unchanged: 0, replaced: 0, rejected: 0 });
 });
 
 test("a file with another delimiter than the one given is parsed in linear time", () => {
