@@ -54,7 +54,6 @@ for (const engine of engines) {
     expect(stored.size).toBe(count);
     const posted = [...answered].filter(([index]) => stored.get(idOf(index)) !== lines[index]);
     // A plant is stored if its response was 200, and is not if it was 400.
-    expect([...new Set(answered.values())].toSorted()).toEqual(posted.length > 0 ? expect.any(Array) : [200]);
     for (const [index, status] of answered) {
       const wasOther = index % 3 === 0;
       const isOther = stored.get(idOf(index)) !== lines[index];

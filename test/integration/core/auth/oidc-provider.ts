@@ -1,9 +1,17 @@
 // A real OpenID provider (oidc-provider, certified by the OpenID Foundation), in the test's own process.
 
+import { spyOn } from "bun:test";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import Provider from "oidc-provider";
 import type { SigningKey } from "../../../support/identity-provider.ts";
+
+/** Runs without the warnings of a runtime other than Node.js, and of an adapter in memory. */
+async function quietly<Result>(run: () => Result | Promise<Result>): Promise<Result> {
+  using _ = spyOn(console, "warn").mockImplementation(() => undefined);
+  return await run();
+}
+
+const { default: Provider } = await quietly(() => import("oidc-provider"));
 
 const clientSecret = "a secret of thirty-two characters";
 
@@ -63,6 +71,8 @@ export class OidcProvider implements AsyncDisposable {
 
   #providerWith(keys: readonly SigningKey[]): RequestListener {
     const alg = keys[0]?.algorithm ?? "ES256";
+    // It warns of its adapter, and of a runtime other than Node.js.
+    using _ = spyOn(console, "warn").mockImplementation(() => undefined);
     const provider = new Provider(this.issuer, {
       clients: this.#clientIds.map((id) => ({
         client_id: id,
