@@ -1,4 +1,5 @@
-// The parser of Authorization, on a real store with a real token, compared with a character-wise parser of RFC 6750.
+// The parser of Authorization, on a real store with a real token, compared with a character-wise
+// parser of RFC 6750.
 
 import { Authenticator } from "../../../src/core/auth/authenticator.ts";
 import { hashToken } from "../../../src/core/auth/token.ts";
@@ -9,7 +10,10 @@ import { SqliteTokens } from "../../../src/core/store/sqlite/tokens.ts";
 import { TemporaryFolder } from "../../support/server.ts";
 import type { FuzzTarget } from "./target.ts";
 
-/** The token that is accepted. Always the same one, so that a saved input gives the same result in every run. */
+/**
+ * The token that is accepted. Always the same one, so that a saved input gives the same result in
+ * every run.
+ */
 const token = `pst_${"fuzz".repeat(10)}AAA`;
 const caller = { key: hashToken(token), name: "fuzz", creator: 1 };
 
@@ -59,7 +63,8 @@ export const target: FuzzTarget = {
     database.close();
     folder[Symbol.dispose]();
   },
-  // A header's value reaches the server as Latin-1, without space around it (RFC 9110, section 5.5).
+  // A header's value reaches the server as Latin-1, without space around it (RFC 9110, section
+  // 5.5).
   run: (input) => authenticator.authenticate(headersOf(input)),
   check(input, result) {
     const expected = parseAuthorization(headersOf(input).get("authorization") ?? "");

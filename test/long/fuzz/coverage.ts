@@ -1,14 +1,17 @@
-// Which branches and statements of the code under test an input executes, and about how often. It guides the search.
+// Which branches and statements of the code under test an input executes, and about how often. It
+// guides the search.
 //
-// The code is instrumented when Bun loads it, because Bun's own JSON and UTF-8 parsers are under test: a fuzzer on
-// another runtime would test that runtime's parsers.
+// The code is instrumented when Bun loads it, because Bun's own JSON and UTF-8 parsers are under
+// test: a fuzzer on another runtime would test that runtime's parsers.
 
 import { plugin } from "bun";
 import { createInstrumenter } from "istanbul-lib-instrument";
 
 const variable = "__fuzzCoverage__";
 
-/** The part of istanbul's counters that is read: statements, functions, and the arms of each branch. */
+/**
+ * The part of istanbul's counters that is read: statements, functions, and the arms of each branch.
+ */
 interface FileCounters {
   readonly s: Record<string, number>;
   readonly f: Record<string, number>;
@@ -40,7 +43,10 @@ export class Coverage {
     if (this.#groups.length === 0) throw new Error("No instrumented file has been loaded");
   }
 
-  /** What was run since the last call. Each feature is a counter with the size of its count: 1, 2, 3-4, 5-8, … */
+  /**
+   * What was run since the last call. Each feature is a counter with the size of its count: 1, 2,
+   * 3-4, 5-8, …
+   */
   take(): number[] {
     const features: number[] = [];
     let base = 0;

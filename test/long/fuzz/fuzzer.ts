@@ -1,4 +1,5 @@
-// Coverage-guided search: inputs with new coverage join the corpus, and new inputs are mutations of the corpus.
+// Coverage-guided search: inputs with new coverage join the corpus, and new inputs are mutations of
+// the corpus.
 
 import type { Coverage } from "./coverage.ts";
 import { mutate, type Pick } from "./mutations.ts";
@@ -52,7 +53,10 @@ export class Fuzzer {
     return this.#kept.length;
   }
 
-  /** Runs an input, and keeps it if it adds coverage. Throws a Finding if the check of the target fails. */
+  /**
+   * Runs an input, and keeps it if it adds coverage. Throws a Finding if the check of the target
+   * fails.
+   */
   try(input: Buffer): void {
     this.executions++;
     try {

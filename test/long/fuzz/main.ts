@@ -1,5 +1,6 @@
-// npm run fuzz -- --minutes N: looks for inputs that the readers of bodies and of Authorization get wrong, and keeps
-// what leads somewhere new. With --executions N it tries so many and keeps nothing, as the tests do.
+// npm run fuzz -- --minutes N: looks for inputs that the readers of bodies and of Authorization get
+// wrong, and keeps what leads somewhere new. With --executions N it tries so many and keeps
+// nothing, as the tests do.
 
 import { parseArgs } from "node:util";
 import { readCorpus, writeCorpus, writeFinding } from "./corpus.ts";

@@ -1,4 +1,5 @@
-// Inputs made of others: bytes changed, cut out, put in, repeated, names and numbers exchanged, crossed with another input.
+// Inputs made of others: bytes changed, cut out, put in, repeated, names and numbers exchanged,
+// crossed with another input.
 
 /** A number from 0 to below `below`. */
 export type Pick = (below: number) => number;

@@ -1,7 +1,8 @@
-// npm run soak -- --minutes N [--rate N] [--svg PATH]: two servers under good and hostile clients for N minutes. One
-// runs undisturbed, and its memory, descriptors and latencies are plotted; the other is killed and stopped in turn. Both
-// stores are audited at the end; the exit code is 1 if there was a fault. The rate is in creates per second and server: by
-// default servers and clients together take about half a core.
+// npm run soak -- --minutes N [--rate N] [--svg PATH]: two servers under good and hostile clients
+// for N minutes. One runs undisturbed, and its memory, descriptors and latencies are plotted; the
+// other is killed and stopped in turn. Both stores are audited at the end; the exit code is 1 if
+// there was a fault. The rate is in creates per second and server: by default servers and clients
+// together take about half a core.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";

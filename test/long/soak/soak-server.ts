@@ -52,7 +52,10 @@ export class SoakServer {
     this.#hostile = new HostileClient(this.#target, this.load);
   }
 
-  /** @param rate creates a second of the good clients, at most: the next one waits for an answer, and then a while. */
+  /**
+   * @param rate creates a second of the good clients, at most: the next one waits for an answer,
+   * and then a while.
+   */
   static async start(rate: number): Promise<SoakServer> {
     const folder = new TemporaryFolder();
     const port = reservePort();

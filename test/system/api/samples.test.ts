@@ -1,4 +1,5 @@
-// The code samples of the interface description, run as they stand: each creates the plant, or prints the Error.
+// The code samples of the interface description, run as they stand: each creates the plant, or
+// prints the Error.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
@@ -10,7 +11,10 @@ interface Sample {
   readonly source: string;
 }
 
-/** How the sample of each language is run: what it needs, in which package that is, the file, and the command. */
+/**
+ * How the sample of each language is run: what it needs, in which package that is, the file, and
+ * the command.
+ */
 const languages: Readonly<
   Record<string, readonly [program: string, debianPackage: string, file: string, ...string[]]>
 > = {

@@ -269,7 +269,8 @@ test.concurrent("an import waits for a server that is gone for a while, and is r
       await dialog.getByText("100,000 created, 0 already stored, 0 rejected").waitFor();
       await dialog.getByRole("button", { name: "Import another file" }).click();
 
-      // The server itself ends in the middle of an import: it has what was committed, and another one knows nothing of the rest.
+      // The server itself ends in the middle of an import: it has what was committed, and another
+      // one knows nothing of the rest.
       isGone.now = true;
       writeCsv(folder.file("more.csv"), 150_000, "Hoya carnosa");
       await dialog.locator("input[type=file]").setInputFiles(folder.file("more.csv"));

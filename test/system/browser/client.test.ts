@@ -1,4 +1,5 @@
-// The client's bundle in a page of another origin in Chromium, which sends a CORS preflight before the token.
+// The client's bundle in a page of another origin in Chromium, which sends a CORS preflight before
+// the token.
 
 import { describe, expect, test } from "bun:test";
 import { chromium } from "playwright-core";

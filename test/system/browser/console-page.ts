@@ -14,7 +14,10 @@ export async function searchFor(page: Page, query: string): Promise<void> {
   await page.keyboard.press("Enter");
 }
 
-/** Revokes the first token, and waits until the page lists it among those that are expired or revoked. */
+/**
+ * Revokes the first token, and waits until the page lists it among those that are expired or
+ * revoked.
+ */
 export async function revokeToken(page: Page, name: string): Promise<void> {
   await page.getByRole("button", { name: `Revoke ${name}` }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Revoke", exact: true }).click();

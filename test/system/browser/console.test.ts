@@ -1,5 +1,6 @@
-// The console in Chromium: plants, search, export, tokens, indexes, the log-in, the charts, and accessibility. The tests run
-// at the same time, each with a server and a profile of its own: the page polls every 5 seconds, for which most of them wait.
+// The console in Chromium: plants, search, export, tokens, indexes, the log-in, the charts, and
+// accessibility. The tests run at the same time, each with a server and a profile of its own: the
+// page polls every 5 seconds, for which most of them wait.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { accessibilityFaults, type Page, TestBrowser, untilTrue } from "../../support/browser.ts";
@@ -165,7 +166,8 @@ test.concurrent("a plant is edited and deleted, but not what another operator ha
       await dialog.getByRole("button", { name: "Delete the plant" }).click();
       await dialog.getByText("No plant has the id 9007199254740993.").waitFor();
       await page.getByText("There are no plants yet.").waitFor();
-      // From its history the deletion is undone, and then the change by the command; then it is deleted by the keyboard.
+      // From its history the deletion is undone, and then the change by the command; then it is
+      // deleted by the keyboard.
       const history = dialog.getByRole("list", { name: "History" });
       expect(await history.getByRole("listitem").count()).toBe(3);
       await history
@@ -456,7 +458,8 @@ test.concurrent("with a password the page is empty before the log-in and after t
       await page.getByLabel("Password").fill(password);
       await page.keyboard.press("Enter");
       await page.getByRole("heading", { name: "Tokens" }).waitFor();
-      // A second tab, as a reload would abort requests, which the browser support reports as errors of the page.
+      // A second tab, as a reload would abort requests, which the browser support reports as errors
+      // of the page.
       const another = await page.context().newPage();
       await another.goto(console);
       await another.getByRole("heading", { name: "Tokens" }).waitFor();

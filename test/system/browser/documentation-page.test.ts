@@ -1,4 +1,5 @@
-// The documentation page in Chromium: its content, creates through its form, and the console beside it.
+// The documentation page in Chromium: its content, creates through its form, and the console beside
+// it.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { errorRegistry } from "../../../src/core/contract/errors.ts";

@@ -1,4 +1,5 @@
-// The browser support reports what a page must not do: errors, failed requests, requests to other hosts.
+// The browser support reports what a page must not do: errors, failed requests, requests to other
+// hosts.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { accessibilityFaults, type Page, TestBrowser } from "../../support/browser.ts";

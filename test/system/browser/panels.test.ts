@@ -1,4 +1,5 @@
-// The console in Chromium, beside its list of plants: the form, tokens, charts, import, export, requests and backup.
+// The console in Chromium, beside its list of plants: the form, tokens, charts, import, export,
+// requests and backup.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { accessibilityFaults, type Page, TestBrowser } from "../../support/browser.ts";

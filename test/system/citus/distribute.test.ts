@@ -1,4 +1,5 @@
-// plantstore migrate --distribute citus: what it distributes, while servers run and twice at once, and what it rejects.
+// plantstore migrate --distribute citus: what it distributes, while servers run and twice at once,
+// and what it rejects.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { Client } from "pg";

@@ -1,5 +1,5 @@
-// The nodes of a real cluster: batches go straight to the workers, one worker down is one worker down, and creates go on while
-// shards and nodes change.
+// The nodes of a real cluster: batches go straight to the workers, one worker down is one worker
+// down, and creates go on while shards and nodes change.
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, chownSync } from "node:fs";
@@ -89,7 +89,9 @@ class Service implements AsyncDisposable {
   }
 }
 
-/** Clients that create plants without a pause, and race for half of their ids with different names. */
+/**
+ * Clients that create plants without a pause, and race for half of their ids with different names.
+ */
 class Race {
   /** By id: the name that was acknowledged. */
   readonly acknowledged = new Map<bigint, string>();
@@ -292,7 +294,8 @@ suite(citusMissing === undefined ? title : `${title} (skipped: ${citusMissing})`
 
       await worker.query(name, "ALTER SYSTEM SET fsync = off");
       await worker.query(name, "SELECT pg_reload_conf()");
-      // Each connection reads its settings again between two statements, as soon as the signal has reached it.
+      // Each connection reads its settings again between two statements, as soon as the signal has
+      // reached it.
       let refusing = 1_000n;
       await eventually(
         "the worker without fsync gets no plant",

@@ -1,5 +1,5 @@
-// kill -9 under load, many times: afterwards every acknowledged plant is stored exactly, and no plant is stored that was never
-// sent.
+// kill -9 under load, many times: afterwards every acknowledged plant is stored exactly, and no
+// plant is stored that was never sent.
 
 import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";

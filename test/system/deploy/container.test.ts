@@ -1,4 +1,5 @@
-// The image of deploy/container and its compose file: linted, built by buildah, and run by podman as in production.
+// The image of deploy/container and its compose file: linted, built by buildah, and run by podman
+// as in production.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
@@ -55,10 +56,14 @@ for (const [program, args, source] of [
  */
 const base = "docker.io/library/debian:bookworm-slim";
 
-/** Limits that an unprivileged container on this machine may have: podman's defaults can be higher. */
+/**
+ * Limits that an unprivileged container on this machine may have: podman's defaults can be higher.
+ */
 const limits = ["--ulimit=nofile=4096:4096", "--ulimit=nproc=1024:1024"];
 
-/** The runtime that podman can use here: crun does not run on hybrid control groups, for example. */
+/**
+ * The runtime that podman can use here: crun does not run on hybrid control groups, for example.
+ */
 function findRuntime(): string | undefined {
   return ["crun", "runc"].find((runtime) => {
     const run = ["run", "--rm", "--pull=never", "--network=host", ...limits, base, "true"];

@@ -1,4 +1,5 @@
-// The Debian package of `npm run build:deb`: checked by lintian, and installed, upgraded, removed and purged on a copy of this machine.
+// The Debian package of `npm run build:deb`: checked by lintian, and installed, upgraded, removed
+// and purged on a copy of this machine.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { spawnSync } from "node:child_process";
@@ -23,7 +24,10 @@ mount -t overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" overlay "$1/r
 const mountSystemFiles = `mount -t proc proc "$1/root/proc"
 mount --bind /dev "$1/root/dev"`;
 
-/** Boots the overlay with systemd, without this machine's services, network, and images' ban on starting services. */
+/**
+ * Boots the overlay with systemd, without this machine's services, network, and images' ban on
+ * starting services.
+ */
 const bootOverlay = `${mountOverlay}
 rm -f "$1/root/usr/sbin/policy-rc.d"
 exec systemd-nspawn --quiet --register=no --keep-unit --private-network --directory="$1/root" --machine="$2"`;

@@ -1,4 +1,5 @@
-// The Helm chart: linted, its resources valid for the API of Kubernetes, and consistent with the server and the image.
+// The Helm chart: linted, its resources valid for the API of Kubernetes, and consistent with the
+// server and the image.
 
 import { expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";

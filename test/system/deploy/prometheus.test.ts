@@ -1,4 +1,5 @@
-// Prometheus with the files of deploy/: they are valid, every alert has tests, and a live server has data for every panel.
+// Prometheus with the files of deploy/: they are valid, every alert has tests, and a live server
+// has data for every panel.
 
 import { describe, expect, test } from "bun:test";
 import { YAML } from "bun";

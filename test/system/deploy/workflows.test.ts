@@ -1,4 +1,5 @@
-// The workflows of GitHub Actions: actionlint finds nothing in them, and their commands are those of this repository.
+// The workflows of GitHub Actions: actionlint finds nothing in them, and their commands are those
+// of this repository.
 
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";

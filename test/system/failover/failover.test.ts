@@ -1,5 +1,5 @@
-// The database fails and recovers, on the same host or another: responses are correct meanwhile, and the server recovers
-// without a restart.
+// The database fails and recovers, on the same host or another: responses are correct meanwhile,
+// and the server recovers without a restart.
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { eventually } from "../../support/eventually.ts";
@@ -46,7 +46,10 @@ async function serviceOn(database: string): Promise<Service> {
   };
 }
 
-/** A server under load on a cluster of its own with short limits, which it reaches directly or through a proxy. */
+/**
+ * A server under load on a cluster of its own with short limits, which it reaches directly or
+ * through a proxy.
+ */
 async function serviceOnCluster(
   route: "direct" | "proxy",
 ): Promise<Service & { readonly database: PostgresServer; readonly network: HangingProxy }> {
@@ -80,7 +83,10 @@ async function unavailable({ load }: Service): Promise<void> {
   );
 }
 
-/** The server creates plants again and is ready; every response was 200 or 503, and every acknowledged plant is stored. */
+/**
+ * The server creates plants again and is ready; every response was 200 or 503, and every
+ * acknowledged plant is stored.
+ */
 async function expectRecovery(service: Service): Promise<void> {
   await service.load.acknowledgedMore(200);
   await readyStatusIs(service, 200);
@@ -93,7 +99,10 @@ async function expectNothingLost({ load, server }: Service): Promise<void> {
   expect(load.audit((await server.command("export")).stdout)).toEqual([]);
 }
 
-/** The clients stop, and the server ends within its time limit although the database does not respond. */
+/**
+ * The clients stop, and the server ends within its time limit although the database does not
+ * respond.
+ */
 async function expectStop({ load, server }: Service): Promise<void> {
   load.stop();
   expect((await server.stop()).exitCode).toBe(0);

@@ -1,4 +1,5 @@
-// A provider that is down, hangs or sends garbage: cached keys stay valid, and a token with another key is 50300.
+// A provider that is down, hangs or sends garbage: cached keys stay valid, and a token with another
+// key is 50300.
 
 import { describe, expect, test } from "bun:test";
 import { eventually } from "../../support/eventually.ts";

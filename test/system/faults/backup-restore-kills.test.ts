@@ -1,5 +1,5 @@
-// Backup and restore under strace: killed at each system call that changes a file, stopped beside another process, and the
-// permissions of each file from its first byte.
+// Backup and restore under strace: killed at each system call that changes a file, stopped beside
+// another process, and the permissions of each file from its first byte.
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import {

@@ -1,4 +1,5 @@
-// Shared by the tests of backup and restore: folders with stores and a backup, the commands, and what a folder contains.
+// Shared by the tests of backup and restore: folders with stores and a backup, the commands, and
+// what a folder contains.
 
 import { Database } from "bun:sqlite";
 import { expect } from "bun:test";
@@ -24,7 +25,10 @@ export type CommandName = (typeof commandNames)[number];
 /** How many plants a file has that a command wrote from its usual source. */
 export const plantsWritten: Readonly<Record<CommandName, number>> = { backup: 3, restore: 2 };
 
-/** In every folder: plants.db, a store of 3 plants; other.db, a store of 1; backup.db, a backup of 2. None is open. */
+/**
+ * In every folder: plants.db, a store of 3 plants; other.db, a store of 1; backup.db, a backup of
+ * 2. None is open.
+ */
 export const fileNames = ["plants.db", "other.db", "backup.db"];
 
 /** Makes folders with these files, which are written once and copied. */
@@ -60,7 +64,10 @@ export class StoreFolders implements Disposable {
   }
 }
 
-/** The arguments with which a command writes the target from the source, both by their names in the folder. */
+/**
+ * The arguments with which a command writes the target from the source, both by their names in the
+ * folder.
+ */
 export function argumentsOf(
   command: CommandName,
   folder: TemporaryFolder,
@@ -72,8 +79,8 @@ export function argumentsOf(
 }
 
 /**
- * Does what a command does, in this process: a process takes 0.1 s, and few cases are about it. Returns the error that the
- * command would print.
+ * Does what a command does, in this process: a process takes 0.1 s, and few cases are about it.
+ * Returns the error that the command would print.
  */
 export async function execute(
   command: CommandName,

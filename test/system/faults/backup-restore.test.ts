@@ -7,7 +7,6 @@ import {
   chmodSync,
   chownSync,
   copyFileSync,
-  existsSync,
   linkSync,
   lstatSync,
   mkdirSync,
@@ -42,7 +41,10 @@ import { mayMount, mounted } from "./mounts.ts";
 /** Each starts several processes. */
 setDefaultTimeout(120_000);
 
-/** Exit code 0 and this number of plants in the written file; or exit code 1, an error of one line, and no change. */
+/**
+ * Exit code 0 and this number of plants in the written file; or exit code 1, an error of one line,
+ * and no change.
+ */
 type Outcome = { readonly plants: number } | { readonly refusal: RegExp };
 
 interface Case {
@@ -289,7 +291,10 @@ beforeAll(async () => {
 });
 afterAll(() => stores[Symbol.dispose]());
 
-/** Runs a case in this process, or in a shell if it is about standard streams or the umask. Returns the error, if any. */
+/**
+ * Runs a case in this process, or in a shell if it is about standard streams or the umask. Returns
+ * the error, if any.
+ */
 async function executeCase(
   command: CommandName,
   folder: TemporaryFolder,
@@ -441,17 +446,6 @@ describe("the source of restore", () => {
     const before = snapshot(folder.path);
     expectRefusal(await execute("restore", folder, "plants.db", { source: "from.db", force: true }), refusal);
     expect(snapshot(folder.path)).toEqual(before);
-  });
-
-  test("a hard link to a store that a server has open, whose log has another name", async () => {
-    using folder = stores.newFolder();
-    await using _ = await RunningServer.start({ database: `sqlite:${folder.file("plants.db")}` });
-    linkSync(folder.file("plants.db"), folder.file("hard.db"));
-    expect(await run(argumentsOf("restore", folder, "new.db", "hard.db"))).toMatchObject({
-      exitCode: 1,
-      stderr: expect.stringMatching(/hard\.db has 2 hard links/),
-    });
-    expect(existsSync(folder.file("new.db"))).toBe(false);
   });
 
   test("a store that was stopped, and is left as it is", async () => {

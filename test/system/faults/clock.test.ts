@@ -56,7 +56,8 @@ describeIfInstalled("faketime", "a clock that jumps", () => {
       expect((await post(limited, plantJson(id++, ahead))).status).toBe(status);
       await load.acknowledgedMore(200);
     }
-    // A revocation is noticed within 2 seconds of the monotonic clock, also while the system clock jumps.
+    // A revocation is noticed within 2 seconds of the monotonic clock, also while the system clock
+    // jumps.
     expect((await server.command("token", "revoke", "limited")).exitCode).toBe(0);
     for (let jump = 0; (await post(limited, plantJson(id++, "revoked"))).status !== 401; jump++) {
       setClock(clock, jump % 2 === 0 ? "-30d" : "-40d");

@@ -13,7 +13,10 @@ import { describeIfStrace, injecting, injectingInto, storeThreads } from "./stra
 /** Each starts a server under strace. */
 setDefaultTimeout(120_000);
 
-/** A store whose server was killed under load: its WAL is there, and the first checkpoint has something to write. */
+/**
+ * A store whose server was killed under load: its WAL is there, and the first checkpoint has
+ * something to write.
+ */
 class KilledStore implements Disposable {
   readonly #folder = new TemporaryFolder();
   readonly #load = new Load();
@@ -30,7 +33,10 @@ class KilledStore implements Disposable {
     return store;
   }
 
-  /** Runs a server on a copy under load, with faults in its system calls, until it ends or has acknowledged enough. */
+  /**
+   * Runs a server on a copy under load, with faults in its system calls, until it ends or has
+   * acknowledged enough.
+   */
   async underLoad(path: string, fault: string, enough: number): Promise<{ load: Load; end: ServerEnd }> {
     cpSync(this.#folder.path, dirname(path), { recursive: true });
     const load = this.#load.continued();
@@ -98,7 +104,8 @@ describeIfStrace("an fsync that fails", () => {
       copying,
       `fsync,fdatasync:error=EIO:delay_enter=300000:when=${when}`,
     );
-    // Of two batches in sequence, the second is in flight while the fsync after the first one fails.
+    // Of two batches in sequence, the second is in flight while the fsync after the first one
+    // fails.
     await using _commits = await injectingInto(committing, "fsync,fdatasync:delay_exit=1000000");
     const statuses = new Map<bigint, number | undefined>();
     const create = async (id: bigint) => {
@@ -223,7 +230,8 @@ describeIfStrace("a read that fails", () => {
     {
       await using _commits = await injectingInto(committing, fault);
       await using _copies = await injectingInto(copying, fault);
-      // An index that seems to be left by a process that was killed in a commit has to be read from the log again.
+      // An index that seems to be left by a process that was killed in a commit has to be read from
+      // the log again.
       const index = openSync(`${path}-shm`, "r+");
       writeSync(index, Buffer.alloc(96), 0, 96, 0);
       closeSync(index);

@@ -1,4 +1,4 @@
-// Store files that are removed, replaced, damaged, read-only, or open in two servers.
+// Store files that are removed, replaced, damaged, or open in two servers.
 
 import { Database } from "bun:sqlite";
 import { expect, setDefaultTimeout, test } from "bun:test";
@@ -7,7 +7,6 @@ import { newPlantJson } from "../../../src/core/contract/plant.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
 import { RunningServer, runCommand, TemporaryFolder } from "../../support/server.ts";
-import { makeReadOnly, whyNotReadOnly } from "./read-only.ts";
 
 /** Each starts several processes. */
 setDefaultTimeout(120_000);
@@ -48,19 +47,6 @@ test.each(["", "-wal", "-shm"])(
     );
   },
 );
-
-test("a file with a damaged header is refused at the start, and not changed", async () => {
-  using folder = new TemporaryFolder();
-  const path = folder.file("plants.db");
-  const { server } = await started(path);
-  await server.stop();
-  const damaged = readFileSync(path);
-  damaged.fill("x", 0, 100);
-  writeFileSync(path, damaged);
-  const refusal = await RunningServer.start({ database: `sqlite:${path}` }).catch((error) => error.message);
-  expect(refusal).toContain("cannot open the store");
-  expect(readFileSync(path).equals(damaged)).toBe(true);
-});
 
 test("a file of a newer version is refused at the start, and not changed", async () => {
   using folder = new TemporaryFolder();
@@ -187,24 +173,3 @@ test("two servers create one file and share it: every race has one winner, and n
   for (const winner of winners) expect(stdout).toContain(`${winner}\n`);
   expect(load.audit(stdout).filter((fault) => fault.startsWith("lost"))).toEqual([]);
 });
-
-const notReadOnly = whyNotReadOnly();
-
-test.skipIf(notReadOnly !== undefined)(
-  `a file that cannot be written: the server does not start, and commands can read it${notReadOnly === undefined ? "" : ` (skipped: ${notReadOnly})`}`,
-  async () => {
-    using folder = new TemporaryFolder();
-    const path = folder.file("plants.db");
-    const database = `sqlite:${path}`;
-    expect((await runCommand(["migrate", "--database", database])).exitCode).toBe(0);
-    const before = readFileSync(path);
-    using _ = makeReadOnly(path);
-    const refusal = await runCommand(["serve", "--port", "0", "--admin-port", "0", "--database", database]);
-    expect([refusal.exitCode, refusal.stderr]).toEqual([
-      1,
-      expect.stringContaining("it cannot be written (E"),
-    ]);
-    expect((await runCommand(["export", "--database", database])).exitCode).toBe(0);
-    expect(readFileSync(path).equals(before)).toBe(true);
-  },
-);

@@ -1,5 +1,6 @@
-// Durability by system calls: every 200 is written to its socket after the fsync that covers its plant. The trace of a server
-// under load is replayed on a simulated disk, which at any time can lose some or all of what was not fsynced.
+// Durability by system calls: every 200 is written to its socket after the fsync that covers its
+// plant. The trace of a server under load is replayed on a simulated disk, which at any time can
+// lose some or all of what was not fsynced.
 
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
@@ -57,7 +58,10 @@ class DiskFile {
     }
   }
 
-  /** The file after a power cut: some of the writes that were not fsynced are there, in whole sectors. */
+  /**
+   * The file after a power cut: some of the writes that were not fsynced are there, in whole
+   * sectors.
+   */
   afterCut(random: Random, probability: number): Buffer {
     let file: Buffer = withRoom(this.#durable);
     for (const call of this.#pending)
@@ -164,7 +168,10 @@ describeIfStrace("a power cut", () => {
   }, 180_000);
 });
 
-/** Replays a trace on simulated files, and cuts the power when responses are sent: no acknowledged plant may be missing. */
+/**
+ * Replays a trace on simulated files, and cuts the power when responses are sent: no acknowledged
+ * plant may be missing.
+ */
 function replay(
   text: string,
   files: ReadonlyMap<string, DiskFile>,
@@ -233,7 +240,10 @@ function missingAfterCut(
   return acknowledged.filter((id) => !stored.has(id));
 }
 
-/** Waits until a log that has grown to 16 MiB is shorter again: the log of a small store is restarted from that length on. */
+/**
+ * Waits until a log that has grown to 16 MiB is shorter again: the log of a small store is
+ * restarted from that length on.
+ */
 async function untilRestarted(pages: () => number): Promise<void> {
   for (let longest = 0, now = 0; now >= longest || longest < 4_000; now = pages()) {
     longest = Math.max(longest, now);
@@ -241,7 +251,10 @@ async function untilRestarted(pages: () => number): Promise<void> {
   }
 }
 
-/** The pages that were written to the database file, by the checkpoint thread and by the thread that commits. */
+/**
+ * The pages that were written to the database file, by the checkpoint thread and by the thread that
+ * commits.
+ */
 function pagesCopied(trace: string, path: string, checkpointThread: number) {
   const text = readFileSync(trace, "latin1");
   const threads = [...systemCalls(text.slice(0, text.lastIndexOf("\n") + 1))]

@@ -6,8 +6,8 @@ import { pathOf, programPath } from "../../support/programs.ts";
 import { TemporaryFolder } from "../../support/server.ts";
 
 /**
- * Makes a file read-only until it is disposed of. Permissions do not stop root; the immutable attribute does, which not
- * every file system has: undefined where it cannot be set.
+ * Makes a file read-only until it is disposed of. Permissions do not stop root; the immutable
+ * attribute does, which not every file system has: undefined where it cannot be set.
  */
 export function makeReadOnly(path: string): Disposable | undefined {
   const isRoot = process.getuid?.() === 0;

@@ -1,5 +1,5 @@
-// A second path to the file of a store, by a hard link or a mount of the single file: SQLite would keep a second
-// write-ahead log beside it, and the two logs would overwrite each other's pages.
+// A second path to the file of a store, by a hard link or a mount of the single file: SQLite would
+// keep a second write-ahead log beside it, and the two logs would overwrite each other's pages.
 
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { spawnSync } from "node:child_process";
@@ -31,7 +31,10 @@ const commands = [
   ["backup", "copy.db"],
 ];
 
-/** A command prefix that mounts files or folders in a namespace of its own, so that no other process sees the mounts. */
+/**
+ * A command prefix that mounts files or folders in a namespace of its own, so that no other process
+ * sees the mounts.
+ */
 const mounting = (from: string, to: string) => [
   "unshare",
   "--mount",

@@ -10,13 +10,18 @@ const mayTrace =
   pathOf("strace") === null ||
   spawnSync(programPath("strace"), ["-f", "-o", "/dev/null", "true"]).status === 0;
 
-/** A suite that needs strace; where it is missing or may not trace, it is skipped with its reason. */
+/**
+ * A suite that needs strace; where it is missing or may not trace, it is skipped with its reason.
+ */
 export function describeIfStrace(name: string, suite: () => void): void {
   if (mayTrace) describeIfInstalled("strace", name, suite);
   else describeIfInstalled("ptrace", name, suite, "strace, and allow ptrace");
 }
 
-/** Runs a command with some system calls failing, such as `fsync:error=EIO:when=3`: the third in each thread. */
+/**
+ * Runs a command with some system calls failing, such as `fsync:error=EIO:when=3`: the third in
+ * each thread.
+ */
 export function injecting(...faults: readonly string[]): string[] {
   return [
     programPath("strace"),
@@ -29,12 +34,18 @@ export function injecting(...faults: readonly string[]): string[] {
   ];
 }
 
-/** Lets some system calls of one running thread fail, such as `fsync:error=EIO:when=3`, until it is disposed. */
+/**
+ * Lets some system calls of one running thread fail, such as `fsync:error=EIO:when=3`, until it is
+ * disposed.
+ */
 export async function injectingInto(thread: number, ...faults: readonly string[]): Promise<AsyncDisposable> {
   return attached([`--attach=${thread}`, ...faults.map((fault) => `--inject=${fault}`), "-o", "/dev/null"]);
 }
 
-/** Writes the calls of a running process and its threads to a file, as `tracing` does, until it is disposed. */
+/**
+ * Writes the calls of a running process and its threads to a file, as `tracing` does, until it is
+ * disposed.
+ */
 export async function tracingProcess(
   pid: number,
   calls: readonly string[],
@@ -68,7 +79,10 @@ export function storeThreads(pid: number): { readonly committing: number; readon
   return { committing: threadNamed("commit"), copying: threadNamed("checkpoint") };
 }
 
-/** Runs a command with its calls written to a file: whole strings in hexadecimal, descriptors with their paths. */
+/**
+ * Runs a command with its calls written to a file: whole strings in hexadecimal, descriptors with
+ * their paths.
+ */
 export function tracing(calls: readonly string[], file: string): string[] {
   return [programPath("strace"), "-D", "-f", "-qq", ...traceOptions(calls, file)];
 }

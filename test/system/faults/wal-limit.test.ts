@@ -1,5 +1,5 @@
-// SQLite's write-ahead log under the largest batches that the default limits allow, with two servers
-// on one file.
+// SQLite's write-ahead log under the largest batches that the default limits allow, with two
+// servers on one file.
 
 import { expect, test } from "bun:test";
 import { statSync } from "node:fs";

@@ -41,7 +41,10 @@ setDefaultTimeout(120_000);
 
 const one = plantJson(1n, "Monstera");
 
-/** Each command runs in a copy of this folder: a store with a plant and the token ci, and files to import. */
+/**
+ * Each command runs in a copy of this folder: a store with a plant and the token ci, and files to
+ * import.
+ */
 const template = new TemporaryFolder();
 afterAll(() => template[Symbol.dispose]());
 const prepared = prepare();
@@ -82,7 +85,9 @@ interface Cell {
   readonly when: string;
   readonly outcome: string;
   readonly expected: Expected;
-  /** Brings the files into that state; what it returns is disposed of when the command has ended. */
+  /**
+   * Brings the files into that state; what it returns is disposed of when the command has ended.
+   */
   readonly before?: (folder: string) => Disposable | undefined;
   /** Checks the files afterwards. */
   readonly after?: (folder: string) => void | Promise<void>;
@@ -131,7 +136,10 @@ function lockStore(folder: string): Disposable {
   };
 }
 
-/** Moves the store to a small file system, keeps it open there so that its WAL exists, and fills that file system up. */
+/**
+ * Moves the store to a small file system, keeps it open there so that its WAL exists, and fills
+ * that file system up.
+ */
 function fillDisk(folder: string): Disposable {
   const [path, disk] = [`${folder}/plantstore.db`, `${folder}/disk`];
   const stack = new DisposableStack();
@@ -511,7 +519,8 @@ function expectReports(results: readonly CommandResult[], folder: string, stem: 
   expect(results.map(({ exitCode }) => exitCode)).toEqual(results.map(() => 3));
   const named = results.map(({ stderr }) => /; see (\S+)\n$/.exec(stderr)?.[1] ?? "");
   for (const name of named) expect(name).toStartWith(stem);
-  // An import of a file that starts when another has ended replaces its report; one of standard input never does.
+  // An import of a file that starts when another has ended replaces its report; one of standard
+  // input never does.
   const there = readdirSync(folder).filter((file) => file.startsWith(stem));
   for (const file of there) expect(reportedLines(`${folder}/${file}`)).toEqual([1]);
   if (stem.startsWith("stdin")) {

@@ -1,5 +1,5 @@
-// docs/guides/run-an-inventory.md: its commands, in their order, on the real service and on two PostgreSQL servers. Only hosts and
-// ports are others.
+// docs/guides/run-an-inventory.md: its commands, in their order, on the real service and on two
+// PostgreSQL servers. Only hosts and ports are others.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";

@@ -1,5 +1,5 @@
-// docs/guides/start-your-own-service.md: every step of it, on a copy of the repository, and then the suite of the result. A
-// failure names the step of the guide that no longer applies.
+// docs/guides/start-your-own-service.md: every step of it, on a copy of the repository, and then
+// the suite of the result. A failure names the step of the guide that no longer applies.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { copyFileSync, cpSync, readFileSync, renameSync } from "node:fs";
@@ -20,7 +20,10 @@ const blocks = codeBlocks(guide);
 /** The headings with something to do. */
 const steps = [...new Set(blocks.map(({ heading }) => heading))];
 
-/** With `npm run test:long` the result is checked and tested as the guide says; otherwise by what a step is most likely to break. */
+/**
+ * With `npm run test:long` the result is checked and tested as the guide says; otherwise by what a
+ * step is most likely to break.
+ */
 const isComplete = process.env.PLANTSTORE_TEST_GUIDE === "all";
 const suites = isComplete
   ? ""

@@ -1,4 +1,5 @@
-// Hostile requests to the admin listener and its console: none gets more than GET of its paths returns.
+// Hostile requests to the admin listener and its console: none gets more than GET of its paths
+// returns.
 
 import { expect, test } from "bun:test";
 import { RawConnection, rawAnswers } from "../../support/raw-connection.ts";

@@ -1,5 +1,5 @@
-// Connections that are idle, slow, never read from, or half-closed: other clients are not affected, and their resources
-// are released.
+// Connections that are idle, slow, never read from, or half-closed: other clients are not affected,
+// and their resources are released.
 
 import { expect, test } from "bun:test";
 import { ConsoleClient } from "../../support/console.ts";
@@ -112,7 +112,8 @@ test("a client that half-closes gets no response or a correct one, and its plant
       const connection = await stuckCreate(session.target, `Content-Length: ${body.length}`, body);
       connection.end();
       const answer = await connection.closed;
-      // Bun treats a half-closed connection as closed, unless the response was sent first. Creating again is safe.
+      // Bun treats a half-closed connection as closed, unless the response was sent first. Creating
+      // again is safe.
       if (answer === "") return;
       expect(answer).toStartWith("HTTP/1.1 200");
       session.load.acknowledged.add(id);
@@ -127,8 +128,8 @@ test("connections past the limit are shed, and no request is rejected", async ()
   for (const connection of idle) connection.write(createHead({ token: "x" }, "Content-Length: 0"));
   for (const connection of idle) expect(await connection.closed).toStartWith("HTTP/1.1 401");
   await session.load.acknowledgedMore(100);
-  // A request may cross the closing of its idle connection, and is sent again (RFC 9112, section 9.3.1): no server
-  // that closes idle connections can prevent it.
+  // A request may cross the closing of its idle connection, and is sent again (RFC 9112, section
+  // 9.3.1): no server that closes idle connections can prevent it.
   const crossed = session.load.unanswered.splice(0);
   expect(crossed.length).toBeLessThanOrEqual(wellBehavedConnections);
   expect(await session.faults()).toEqual([]);
@@ -176,7 +177,8 @@ test("at the limit of descriptors the server says so, serves the connections tha
   const silent = await Promise.all(Array.from({ length: 400 }, () => RawConnection.open(session.target.url)));
   await session.server.logged(({ msg }) => msg.startsWith("too many connections"));
   for (const connection of silent) connection.terminate();
-  // Bun ends the process if a thread starts when no descriptor is free: the console's thread has started before.
+  // Bun ends the process if a thread starts when no descriptor is free: the console's thread has
+  // started before.
   expect((await (await ConsoleClient.of(session.server)).read("plants?sort=id")).status).toBe(200);
   await session.load.acknowledgedMore(20);
   // Those that waited for a descriptor.

@@ -10,7 +10,10 @@ import { create, type HostileRequest } from "./hostile-request.ts";
 import { type Footprint, HostileSession, residentBytesMax } from "./hostile-session.ts";
 
 const megabyte = `{"id":$ID,"name":"${"x".repeat(1_000_000)}`;
-/** 200 MB that are read and rejected, with Content-Length and in chunks: the server's memory would show a part of them. */
+/**
+ * 200 MB that are read and rejected, with Content-Length and in chunks: the server's memory would
+ * show a part of them.
+ */
 const masses: HostileRequest[] = Array.from({ length: 100 }, () => [
   create(
     "a megabyte that ends too soon",

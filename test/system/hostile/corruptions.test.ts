@@ -1,5 +1,5 @@
-// Every byte of a valid request replaced with others: the outcome must be that of another HTTP parser, another JSON
-// parser and another validator.
+// Every byte of a valid request replaced with others: the outcome must be that of another HTTP
+// parser, another JSON parser and another validator.
 
 import { expect, test } from "bun:test";
 import { newPlantJson, toPlant } from "../../../src/core/contract/plant.ts";
@@ -67,8 +67,8 @@ test.each(Object.entries(framings))(
 );
 
 /**
- * Replaces DEL in the value of a header with a character that Node's parser accepts: Node rejects DEL, Bun keeps it, and
- * a recipient may do either (RFC 9110, section 5.5).
+ * Replaces DEL in the value of a header with a character that Node's parser accepts: Node rejects
+ * DEL, Bun keeps it, and a recipient may do either (RFC 9110, section 5.5).
  */
 function asNodeTakesIt(bytes: string): string {
   const headEnd = bytes.indexOf("\r\n\r\n");

@@ -1,4 +1,5 @@
-// Request lines and headers (RFC 9112, sections 3 and 5), and credentials (RFC 6750), malformed or misleading.
+// Request lines and headers (RFC 9112, sections 3 and 5), and credentials (RFC 6750), malformed or
+// misleading.
 
 import { bodyBytes, create, createBytes, type HostileRequest, type Outcome, row } from "./hostile-request.ts";
 
@@ -68,8 +69,8 @@ const lines: readonly [line: string, ...Outcome[]][] = [
   ["POST /openapi.json HTTP/1.1", "methodNotAllowed"],
 ];
 
-// RFC 9112, section 3.2, requires a 400 for an invalid or repeated Host. Bun accepts those, and a create does not use
-// Host.
+// RFC 9112, section 3.2, requires a 400 for an invalid or repeated Host. Bun accepts those, and a
+// create does not use Host.
 const hosts: readonly [host: string, ...Outcome[]][] = [
   ["", "bare"],
   ["Host:", "created", "bare"],

@@ -10,7 +10,10 @@ import { outcomesOf } from "./outcome.ts";
 export interface ServerGauges {
   /** Resolves with an error if a gauge is negative or not an integer, which must never happen. */
   wrong(): Promise<string | undefined>;
-  /** Resolves when all gauges are 0, as they must be after the last request. A leak would prevent that. */
+  /**
+   * Resolves when all gauges are 0, as they must be after the last request. A leak would prevent
+   * that.
+   */
   atRest(): Promise<void>;
 }
 
@@ -37,7 +40,10 @@ export class HostileClient {
     return id;
   }
 
-  /** Sends all rows, `atOnce` at a time, and returns the errors of those with an outcome that is not allowed. */
+  /**
+   * Sends all rows, `atOnce` at a time, and returns the errors of those with an outcome that is not
+   * allowed.
+   */
   async unexpected(rows: readonly HostileRequest[], atOnce = 16): Promise<string[]> {
     const found: string[] = [];
     const left = rows.values();
@@ -54,7 +60,10 @@ export class HostileClient {
     return found;
   }
 
-  /** Sends bytes on a new connection. Returns what is received until it is closed or the first response is complete. */
+  /**
+   * Sends bytes on a new connection. Returns what is received until it is closed or the first
+   * response is complete.
+   */
   async exchange(bytes: string): Promise<string> {
     const connection = await RawConnection.open(this.#target.url);
     connection.write(bytes);

@@ -3,16 +3,20 @@
 import type { ErrorCode } from "../../../src/core/contract/errors.ts";
 
 /**
- * `created` is a 200 with the Plant, and the plant in the store. `bare` is a rejection by the HTTP parser: the connection
- * is closed, after a status without a body or without a response. `destroySockets` is the same after a complete plant,
- * which may be stored: creating it again is safe. `served` is a 200 with the OpenAPI document or its page. An error code
- * is the status and the Error body of that code.
+ * `created` is a 200 with the Plant, and the plant in the store. `bare` is a rejection by the HTTP
+ * parser: the connection is closed, after a status without a body or without a response.
+ * `destroySockets` is the same after a complete plant, which may be stored: creating it again is
+ * safe. `served` is a 200 with the OpenAPI document or its page. An error code is the status and
+ * the Error body of that code.
  */
 export type Outcome = "created" | "bare" | "destroySockets" | "served" | ErrorCode;
 
 export interface HostileRequest {
   readonly name: string;
-  /** In Latin-1. $ID, $BODY, $TOKEN and $SMUGGLED are placeholders for values that differ from run to run. */
+  /**
+   * In Latin-1. $ID, $BODY, $TOKEN and $SMUGGLED are placeholders for values that differ from run
+   * to run.
+   */
   readonly bytes: string;
   readonly allowed: readonly Outcome[];
 }

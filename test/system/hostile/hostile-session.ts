@@ -6,7 +6,9 @@ import { Load } from "../../support/load.ts";
 import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 import { HostileClient } from "./hostile-client.ts";
 
-/** `npm run hostile` sends every exchange; a run of all tests sends a part of those that are alike. */
+/**
+ * `npm run hostile` sends every exchange; a run of all tests sends a part of those that are alike.
+ */
 export const sendsAll = process.env.PLANTSTORE_TEST_EXCHANGES === "all";
 
 // Bun raises its own limit to the hard one.
@@ -14,7 +16,10 @@ const hardLimit = Number((await Bun.$`sh -c "ulimit -Hn"`.text()).trim().replace
 /** The number of descriptors that a process needs for other purposes. */
 const descriptorsBeside = 500;
 
-/** The number of idle connections that a test opens, each of which takes some descriptors of a process. */
+/**
+ * The number of idle connections that a test opens, each of which takes some descriptors of a
+ * process.
+ */
 export function idleConnections(descriptorsOfEach: number): number {
   const wanted = sendsAll ? 10_000 : 2_000;
   return Math.min(wanted, Math.floor((hardLimit - descriptorsBeside) / descriptorsOfEach));
@@ -31,7 +36,9 @@ export const residentBytesMax = 192 * 2 ** 20;
 const descriptorsSlack = 10;
 
 export const wellBehavedConnections = 2;
-/** The pause between creates of the well-behaved client, so that it does not saturate the machine. */
+/**
+ * The pause between creates of the well-behaved client, so that it does not saturate the machine.
+ */
 const backoffMs = 20;
 
 export class HostileSession {
@@ -72,7 +79,10 @@ export class HostileSession {
     return { residentBytes, descriptors };
   }
 
-  /** Resolves when the server has closed the descriptors of the hostile connections, which end a moment after their client. */
+  /**
+   * Resolves when the server has closed the descriptors of the hostile connections, which end a
+   * moment after their client.
+   */
   async descriptorsAreBackTo(before: Footprint): Promise<void> {
     await eventually(
       "the descriptors are closed",
@@ -82,7 +92,10 @@ export class HostileSession {
     );
   }
 
-  /** Resolves with the errors of the gauges. Concurrent calls share one scrape that starts after them. */
+  /**
+   * Resolves with the errors of the gauges. Concurrent calls share one scrape that starts after
+   * them.
+   */
   #readAfterNow(): Promise<string | undefined> {
     this.#nextReading ??= this.#reading
       .then(() => {
@@ -117,7 +130,10 @@ export class HostileSession {
     return Object.fromEntries(names.map((name, index) => [name, values[index] ?? Number.NaN]));
   }
 
-  /** Stops the well-behaved client and the server. Returns the errors of both, and those of the stored plants. */
+  /**
+   * Stops the well-behaved client and the server. Returns the errors of both, and those of the
+   * stored plants.
+   */
   async faults(): Promise<string[]> {
     this.load.stop();
     await this.#wellBehaved;

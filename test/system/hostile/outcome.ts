@@ -4,7 +4,10 @@ import { type ErrorCode, errorRegistry } from "../../../src/core/contract/errors
 import { type RawAnswer, rawAnswers } from "../../support/raw-connection.ts";
 import { createdPlant, type Outcome } from "./hostile-request.ts";
 
-/** The responses on a closed connection as outcomes; one that is never allowed as its status and text. */
+/**
+ * The responses on a closed connection as outcomes; one that is never allowed as its status and
+ * text.
+ */
 export function outcomesOf(received: string): string[] {
   const { answers, rest } = rawAnswers(received);
   if (rest !== "") return [`a broken answer: ${rest.slice(0, 100)}`];

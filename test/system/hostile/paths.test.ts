@@ -13,7 +13,9 @@ const paceMin = 0.5;
 const residentBytesMoreMax = 128 * 2 ** 20;
 /** Takes a quarter of a second without an attack. */
 const createsInPhase = 20;
-/** Other load on the machine may affect one attempt; a defect of the server affects every attempt. */
+/**
+ * Other load on the machine may affect one attempt; a defect of the server affects every attempt.
+ */
 const roundsMax = 6;
 
 interface Path {
@@ -167,7 +169,8 @@ describe.each(attacks)("%s", (_, attacked, behaviours) => {
 });
 
 test("afterwards every acknowledged plant is in the store, and no request has failed", async () => {
-  // A request that crosses the closing of its idle connection is sent again (RFC 9112, section 9.3.1).
+  // A request that crosses the closing of its idle connection is sent again (RFC 9112, section
+  // 9.3.1).
   session.load.unanswered.splice(0);
   expect(await session.faults()).toEqual([]);
 }, 60_000);

@@ -1,5 +1,5 @@
-// Every prefix of a valid request, followed by silence or the end of the connection: each is rejected, and none is
-// accepted as a request.
+// Every prefix of a valid request, followed by silence or the end of the connection: each is
+// rejected, and none is accepted as a request.
 
 import { expect, test } from "bun:test";
 import { RawConnection } from "../../support/raw-connection.ts";
@@ -36,7 +36,8 @@ function wholeCreates(session: HostileSession): string[] {
 
 /** Every proper prefix of a create. */
 function truncations(whole: string): string[] {
-  // RFC 9112, section 7.1: a chunked body is complete with its last chunk, which two line ends follow.
+  // RFC 9112, section 7.1: a chunked body is complete with its last chunk, which two line ends
+  // follow.
   const bodyEnd = whole.endsWith("0\r\n\r\n") ? whole.length - 2 : whole.length;
   return Array.from({ length: bodyEnd }, (_, end) => whole.slice(0, end));
 }

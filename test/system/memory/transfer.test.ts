@@ -1,5 +1,5 @@
-// import and export hold a part of a file in memory at any time, whatever its size: their peak stays
-// below the size of what passes through them. Real processes, as the kernel counts.
+// import and export hold a part of a file in memory at any time, whatever its size: their peak
+// stays below the size of what passes through them. Real processes, as the kernel counts.
 
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { closeSync, openSync, readFileSync, statSync, writeSync } from "node:fs";
@@ -11,7 +11,10 @@ setDefaultTimeout(300_000);
 
 const MiB = 2 ** 20;
 
-/** The collector sizes its heap as on a machine with so much memory: otherwise garbage hides what is held. */
+/**
+ * The collector sizes its heap as on a machine with so much memory: otherwise garbage hides what is
+ * held.
+ */
 const machineBytes = 128 * MiB;
 /** Measured: 75 to 172 MiB, of which Bun has some 60. */
 const peakBytesMax = 240 * MiB;
@@ -22,8 +25,8 @@ const small = { lines: Number(process.env.PLANTSTORE_TEST_PLANTS ?? 0), lineByte
 const shapes = [large, small].filter(({ lines }) => lines > 0);
 
 /**
- * The largest resident memory of a command. Read while it runs: what the kernel counts afterwards includes the memory
- * of the process that started it, from before it became another program.
+ * The largest resident memory of a command. Read while it runs: what the kernel counts afterwards
+ * includes the memory of the process that started it, from before it became another program.
  */
 async function peakBytes(args: readonly string[], output = "/dev/null"): Promise<number> {
   const child = Bun.spawn([plantstore, ...args, "--quiet"], {

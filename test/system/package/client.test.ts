@@ -1,5 +1,5 @@
-// The client as a consumer gets it: packed by npm, installed into an empty project, on Node, Bun and in a browser's realm, and
-// through the eyes of tsc.
+// The client as a consumer gets it: packed by npm, installed into an empty project, on Node, Bun
+// and in a browser's realm, and through the eyes of tsc.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";

@@ -1,4 +1,5 @@
-// The conformance kit as a consumer gets it: packed by npm without the server's code, and run by Node.
+// The conformance kit as a consumer gets it: packed by npm without the server's code, and run by
+// Node.
 
 import { expect, test } from "bun:test";
 import { basename, dirname } from "node:path";

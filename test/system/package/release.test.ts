@@ -1,5 +1,5 @@
-// npm run release, in a copy of the repository: what it changes, commits, tags and builds, and that a second build of the commit
-// is the same.
+// npm run release, in a copy of the repository: what it changes, commits, tags and builds, and that
+// a second build of the commit is the same.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { appendFileSync, readdirSync, symlinkSync } from "node:fs";
@@ -166,7 +166,8 @@ describe("a release", () => {
     expect(reached.size).toBe(components.length + 1);
   });
 
-  // Both builds have the packages of the repository that is tested: its path would not make them differ.
+  // Both builds have the packages of the repository that is tested: its path would not make them
+  // differ.
   test("the executable contains no path of this machine", async () => {
     const bytes = Buffer.from(await Bun.file(join(artefacts, `plantstore-${hostTarget()}`)).arrayBuffer());
     expect([root, folder.path].filter((path) => bytes.includes(path))).toEqual([]);

@@ -188,7 +188,9 @@ function folderOf(runner: string): string {
   return join(project, runner.replaceAll(/\W/g, ""));
 }
 
-/** Runs an example with the documented command, and returns what was printed. Throws if it fails. */
+/**
+ * Runs an example with the documented command, and returns what was printed. Throws if it fails.
+ */
 async function runExample(runner: string, ...path: readonly string[]): Promise<string> {
   const { command = "" } = exampleOf(runner);
   const { PATH, ...env } = environment();

@@ -1,4 +1,5 @@
-// The server as a user gets it: packed by npm, started by npx, and installed without install scripts.
+// The server as a user gets it: packed by npm, started by npx, and installed without install
+// scripts.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { cpSync, mkdirSync, readdirSync } from "node:fs";

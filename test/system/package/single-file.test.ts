@@ -1,12 +1,12 @@
-// The executable of `npm run build`: it needs nothing but itself and the C library, and has everything in it.
+// The executable of `npm run build`: it needs nothing but itself and the C library, and has
+// everything in it.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { chmodSync, chownSync, copyFileSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { chmodSync, chownSync, copyFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import packageJson from "../../../package.json";
 import { startSandbox } from "../../../packages/sandbox/src/index.ts";
 import { build, hostTarget } from "../../../scripts/build.ts";
-import { newestVersion } from "../../../src/core/store/sqlite/migrations.ts";
 import { ConsoleClient } from "../../support/console.ts";
 import { freshId, plantJson, post } from "../../support/http.ts";
 import { RunningSandbox } from "../../support/sandbox.ts";
@@ -39,17 +39,6 @@ test("--version prints the versions and the commit, and licenses the licences of
   );
 });
 
-test("it checks the conformance of a server", async () => {
-  await using server = await RunningServer.start({
-    database: `sqlite:${folder.file("conformance.db")}`,
-    program: executable,
-  });
-  const args = ["conformance", "--url", server.url, "--token", await server.createToken()];
-  const { exitCode, stdout, stderr } = await runIn(folder.path, [executable, ...args]);
-  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-  expect(stdout).toContain(" rules hold, 0 do not, ");
-});
-
 test("neither .env nor bunfig.toml of the current folder is read", async () => {
   using current = new TemporaryFolder();
   writeFileSync(current.file(".env"), "PLANTSTORE_PORT=1\n");
@@ -59,27 +48,6 @@ test("neither .env nor bunfig.toml of the current folder is read", async () => {
   expect(exitCode).toBe(0);
   expect(stdout).toContain("PLANTSTORE_PORT");
   expect(stdout).not.toMatch(/PLANTSTORE_PORT\W+1\b/);
-});
-
-test("a store of each earlier version is upgraded by it, with its plants", async () => {
-  const stores = new URL("../restart/stores", import.meta.url).pathname;
-  const files = readdirSync(stores).filter((name) => name.endsWith(".db"));
-  expect(files.length).toBeGreaterThan(1);
-  for (const name of files) {
-    const file = folder.file(name);
-    copyFileSync(join(stores, name), file);
-    const command = async (...args: string[]) => {
-      const result = await runIn(folder.path, [executable, ...args, "--database", `sqlite:${file}`]);
-      expect(result.exitCode, result.stderr).toBe(0);
-      return result.stdout;
-    };
-    await command("migrate");
-    const { schemaVersion, plants } = JSON.parse(await command("stats", "--json"));
-    expect([schemaVersion, plants]).toEqual([newestVersion, 3]);
-    expect(await command("get", "9007199254740993")).toBe(
-      '{"id":9007199254740993,"name":"Monstera deliciosa","tag":"tropical"}\n',
-    );
-  }
 });
 
 test("replaced under a running server by `install`, which then still loads what it has not used yet; the next start has the plants", async () => {

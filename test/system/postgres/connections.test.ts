@@ -105,7 +105,10 @@ describeIfInstalled("openssl", "TLS", () => {
   });
 });
 
-/** A statement that times out at its client must not continue on the server, which would not notice by itself. */
+/**
+ * A statement that times out at its client must not continue on the server, which would not notice
+ * by itself.
+ */
 async function expectCancelled(address: string, database: PostgresDatabases): Promise<void> {
   const [config] = parsePostgresUrl(address.replace("postgres:", "")).hosts;
   const pool = new HostPool({ ...config, query_timeout: 1 }, 1);
@@ -134,7 +137,10 @@ interface PgBouncer extends AsyncDisposable {
   readonly address: (database: string) => string;
 }
 
-/** PgBouncer in transaction mode in front of a server, with two connections to each of its databases. */
+/**
+ * PgBouncer in transaction mode in front of a server, with two connections to each of its
+ * databases.
+ */
 async function startPgBouncer(database: PostgresDatabases): Promise<PgBouncer> {
   const folder = new TemporaryFolder();
   const port = await freePort();

@@ -1,4 +1,5 @@
-// Settings of PostgreSQL with which commits could be lost: overridden if a client can, and otherwise rejected, also while a server runs.
+// Settings of PostgreSQL with which commits could be lost: overridden if a client can, and
+// otherwise rejected, also while a server runs.
 
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { openStore } from "../../../src/core/store/open-store.ts";
@@ -43,7 +44,8 @@ describe.concurrent("no create is acknowledged without the standby", () => {
       await set(database, `synchronous_commit = ${weak}`, "synchronous_standby_names = 'missing'");
       await untilShown(database, "synchronous_standby_names", "missing");
       await untilShown(database, "synchronous_commit", weak);
-      // PostgreSQL's checkpointer makes commits wait for the standby a moment after the setting is shown.
+      // PostgreSQL's checkpointer makes commits wait for the standby a moment after the setting is
+      // shown.
       let id = 3n;
       await eventually(
         "a create waits for the standby",
@@ -92,7 +94,8 @@ test("no create is acknowledged whose wait for the standby was cancelled", async
       await Bun.sleep(10);
     }
   })();
-  // PostgreSQL's checkpointer makes commits wait for the standby a moment after the setting is shown.
+  // PostgreSQL's checkpointer makes commits wait for the standby a moment after the setting is
+  // shown.
   let id = 3n;
   await eventually(
     "a create waits for the standby",

@@ -1,4 +1,5 @@
-// Locks of other transactions on the table or on rows: which requests wait, for how long, and which continue.
+// Locks of other transactions on the table or on rows: which requests wait, for how long, and which
+// continue.
 
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { Client } from "pg";

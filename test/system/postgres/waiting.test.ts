@@ -1,4 +1,5 @@
-// While PostgreSQL cannot be reached: every command soon prints what it waits for, and a signal ends it.
+// While PostgreSQL cannot be reached: every command soon prints what it waits for, and a signal
+// ends it.
 
 import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";

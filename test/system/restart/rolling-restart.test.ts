@@ -1,4 +1,5 @@
-// Two servers behind nginx with the site file of deploy/: they stop, start again and are lost, and clients see none of it.
+// Two servers behind nginx with the site file of deploy/: they stop, start again and are lost, and
+// clients see none of it.
 
 import { expect, test } from "bun:test";
 import { engines } from "../../support/engines.ts";

@@ -1,5 +1,5 @@
-// Schema upgrades: a store of an earlier version is upgraded with all its data, or is an error that says
-// what to do.
+// Schema upgrades: a store of an earlier version is upgraded with all its data, or is an error that
+// says what to do.
 
 import { Database } from "bun:sqlite";
 import { describe, expect, test } from "bun:test";
@@ -15,7 +15,10 @@ import { plantJson, post } from "../../support/http.ts";
 import { RunningServer, runCommand } from "../../support/server.ts";
 import tokens from "./stores/tokens.json";
 
-/** A store of each schema version, which `npm run update:stores` wrote when the version was the newest. */
+/**
+ * A store of each schema version, which `npm run update:stores` wrote when the version was the
+ * newest.
+ */
 const stores = join(import.meta.dir, "stores");
 
 const newestVersions: Readonly<Record<string, number>> = { sqlite: newestSqlite, postgres: newestPostgres };
@@ -36,7 +39,10 @@ const load: Readonly<Record<string, (database: string, version: number) => Promi
 const arrivalRows = `(1, 0, 1767225600001, 'other'), (2, -9223372036854775808, 1767225600002, 'ci'),
                      (3, 0, 1767225600003, NULL), (4, 77, 1767225600004, 'ci')`;
 
-/** Creates the optional index "newest" as version 3 had it, with entries of three plants, one of which no longer exists. */
+/**
+ * Creates the optional index "newest" as version 3 had it, with entries of three plants, one of
+ * which no longer exists.
+ */
 const recordArrivals: Readonly<Record<string, (database: string) => Promise<void>>> = {
   async sqlite(database) {
     using file = new Database(database.slice("sqlite:".length));

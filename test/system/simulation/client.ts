@@ -1,4 +1,5 @@
-// A client of the simulation: creates plants, races for ids, replays, sends invalid requests, and records the responses.
+// A client of the simulation: creates plants, races for ids, replays, sends invalid requests, and
+// records the responses.
 
 import { type NewPlant, newPlantJson, toPlant } from "../../../src/core/contract/plant.ts";
 import type { Random } from "../../support/random.ts";

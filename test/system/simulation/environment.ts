@@ -1,4 +1,5 @@
-// The interface of a simulated environment: the stores of servers, injected faults, and what is durably stored.
+// The interface of a simulated environment: the stores of servers, injected faults, and what is
+// durably stored.
 
 import type { GroupCommit, GroupCommitLimits } from "../../../src/core/store/group-commit.ts";
 import type { PlantStore } from "../../../src/core/store/plant-store.ts";
@@ -22,13 +23,18 @@ export interface Environment {
   injectFault(): void;
   /** Ends all faults. */
   heal(): void;
-  /** How long a batch must be retried before it may be unavailable, if only the connection to the store fails. */
+  /**
+   * How long a batch must be retried before it may be unavailable, if only the connection to the
+   * store fails.
+   */
   readonly retryMsMax: number;
   /** When the store itself last rejected a batch, which need not be retried. */
   readonly lastRejectionAt: number;
   /** Exceptions of an engine that should have been outcomes. */
   readonly violations: readonly string[];
-  /** Whether engines now and then throw instead of returning outcomes, as after an internal error. */
+  /**
+   * Whether engines now and then throw instead of returning outcomes, as after an internal error.
+   */
   readonly engineThrows: boolean;
   /** A durably stored plant, as JSON. */
   durablePlant(id: bigint): string | undefined;

@@ -1,4 +1,5 @@
-// The model: the plants that clients sent, the responses they got, and what must therefore be in the store.
+// The model: the plants that clients sent, the responses they got, and what must therefore be in
+// the store.
 
 import { type NewPlant, newPlantJson } from "../../../src/core/contract/plant.ts";
 

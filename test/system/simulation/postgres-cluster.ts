@@ -1,4 +1,5 @@
-// A simulated PostgreSQL cluster: a primary, with or without a synchronous standby, their rows and their faults.
+// A simulated PostgreSQL cluster: a primary, with or without a synchronous standby, their rows and
+// their faults.
 
 import { fieldNames, type PlantColumns, toFieldValue } from "../../../src/core/contract/fields.ts";
 import { newPlantJson, toNewPlant } from "../../../src/core/contract/plant.ts";
@@ -75,7 +76,8 @@ export class PostgresCluster {
   injectFault(): void {
     const { random, trace } = this.#parts;
     const rate = () => (random.chance(0.5) ? random.between(0, 0.4) : 0);
-    // The last one is longer than the time limit of a statement, so that the wait for the standby is cut short.
+    // The last one is longer than the time limit of a statement, so that the wait for the standby
+    // is cut short.
     this.#slowestMs = random.pick([5, 300, 8_000]);
     this.#rates = { cut: rate(), error: rate(), stall: rate() };
     const event = random.below(4);
@@ -114,8 +116,8 @@ export class PostgresCluster {
   }
 
   /**
-   * Executes a statement, and returns its rows once it is committed; undefined if its host is lost before. A cancel request
-   * then ends only the wait for the standby.
+   * Executes a statement, and returns its rows once it is committed; undefined if its host is lost
+   * before. A cancel request then ends only the wait for the standby.
    */
   async execute(
     { host, backend }: Pick<SimulatedSocket, "host" | "backend">,

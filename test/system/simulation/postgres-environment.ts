@@ -1,4 +1,5 @@
-// The PostgreSQL engine with a database that fails: the real engine and the real client on a simulated network.
+// The PostgreSQL engine with a database that fails: the real engine and the real client on a
+// simulated network.
 
 import { PostgresPlants } from "../../../src/core/store/postgres/plants.ts";
 import { Primary } from "../../../src/core/store/postgres/primary.ts";

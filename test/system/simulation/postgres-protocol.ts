@@ -1,4 +1,5 @@
-// PostgreSQL's wire protocol from the server's side, as much of it as the engine uses (manual, "Message Formats").
+// PostgreSQL's wire protocol from the server's side, as much of it as the engine uses (manual,
+// "Message Formats").
 
 /** What a client asks for: a statement with its values, once it is to be executed. */
 export interface Statement {
@@ -43,7 +44,10 @@ export class Frontend {
   /** The statements that were parsed, by name; the unnamed one's name is empty. */
   readonly #statements = new Map<string, { readonly sql: string; isBound: boolean }>();
 
-  /** What became complete with these bytes: the start, statements, and the goodbye; or a request to cancel. */
+  /**
+   * What became complete with these bytes: the start, statements, and the goodbye; or a request to
+   * cancel.
+   */
   *read(bytes: Uint8Array): Generator<"startup" | "terminate" | Statement | CancelRequest> {
     this.#unread = Buffer.concat([this.#unread, bytes]);
     for (;;) {

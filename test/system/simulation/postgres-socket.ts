@@ -18,7 +18,9 @@ export class SimulatedSocket extends EventEmitter {
   readonly backend: number;
   /** Cancels the running statement. */
   #cancelStatement: (() => void) | undefined;
-  /** When the last bytes arrive at the server and at the client: bytes do not overtake each other. */
+  /**
+   * When the last bytes arrive at the server and at the client: bytes do not overtake each other.
+   */
   #atServerAt = 0;
   #atClientAt = 0;
 

@@ -1,4 +1,5 @@
-// A server process of the simulation: the real way from a Request to a Response, in front of a simulated store.
+// A server process of the simulation: the real way from a Request to a Response, in front of a
+// simulated store.
 
 import { Authenticator } from "../../../src/core/auth/authenticator.ts";
 import { TokenCache } from "../../../src/core/auth/token-cache.ts";
@@ -104,8 +105,8 @@ export class SimulatedServer {
   }
 
   /**
-   * As SIGTERM: what was accepted is answered, for as long as it may take. Says what is wrong with the server once it
-   * has done all that it had to do.
+   * As SIGTERM: what was accepted is answered, for as long as it may take. Says what is wrong with
+   * the server once it has done all that it had to do.
    */
   async stop(drainMsMax: number): Promise<string[]> {
     this.#state = "stopping";

@@ -96,7 +96,10 @@ class Simulation {
     return this.#violations;
   }
 
-  /** Without faults every client is served, the store agrees with the model, and no request or buffer is left. */
+  /**
+   * Without faults every client is served, the store agrees with the model, and no request or
+   * buffer is left.
+   */
   async #end(clients: readonly Client[]): Promise<void> {
     const { time } = this.#parts;
     this.#environment.heal();

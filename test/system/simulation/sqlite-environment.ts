@@ -1,5 +1,5 @@
-// The SQLite engine with a disk that fails: the real statements on a real SQLite, with injected kills before or after a
-// commit, full disks, locks, and read and write errors.
+// The SQLite engine with a disk that fails: the real statements on a real SQLite, with injected
+// kills before or after a commit, full disks, locks, and read and write errors.
 
 import { newPlantJson } from "../../../src/core/contract/plant.ts";
 import { Database, SQLiteError } from "../../../src/core/store/sqlite/driver.ts";
@@ -34,7 +34,8 @@ export class SqliteEnvironment implements Environment {
     migrate(this.#disk, "the simulated disk");
     this.#reader = new SqlitePlants(this.#disk, () => undefined);
     const all: Fault[] = ["throws", "full", "locked", "broken", "fsync", "killedBefore", "killedAfter"];
-    // Some seeds have only some kinds of faults: many of one kind find bugs that a few of each do not.
+    // Some seeds have only some kinds of faults: many of one kind find bugs that a few of each do
+    // not.
     this.#likely = all.filter(() => parts.random.chance(0.5));
   }
 
@@ -167,7 +168,8 @@ export class SqliteEnvironment implements Environment {
     const { random, mutation } = this.#parts;
     if (this.#fault === "killedBefore" && random.chance(0.5)) throw new Killed();
     if (this.#fault === "fsync") {
-      // As SQLite does: the transaction is rolled back in memory, whatever part of it has reached the disk.
+      // As SQLite does: the transaction is rolled back in memory, whatever part of it has reached
+      // the disk.
       this.#disk.run("ROLLBACK");
       failFsync();
       this.#throwIf("fsync", mutation.hidesFsync ? "SQLITE_IOERR" : "SQLITE_IOERR_FSYNC");

@@ -54,7 +54,10 @@ export class SimulatedTokens {
     return this.#issued[0]?.token ?? "";
   }
 
-  /** Any token, and what a request with it must get that is sent now and has its response when `expectation` is called. */
+  /**
+   * Any token, and what a request with it must get that is sent now and has its response when
+   * `expectation` is called.
+   */
   any(): { token: string; expectation: () => Expectation } {
     const { random, time } = this.#parts;
     if (random.chance(0.03)) return { token: "pst_unknown", expectation: () => "refused" };
@@ -62,7 +65,8 @@ export class SimulatedTokens {
     // Often the newest, which a server has not read yet and must look up.
     const issued = (random.chance(0.5) ? this.#issued.at(-1) : undefined) ?? random.pick(this.#issued);
     const [before, wallAheadMs] = [this.#expectation(issued), time.wallAheadMs];
-    // A token that a server does not know yet is checked after a look-up, some time after the request was sent.
+    // A token that a server does not know yet is checked after a look-up, some time after the
+    // request was sent.
     const expectation = () =>
       time.wallAheadMs === wallAheadMs && this.#expectation(issued) === before ? before : "either";
     return { token: issued.token, expectation };

@@ -1,4 +1,5 @@
-// `plantstore token rotate` while servers run: two valid tokens during the overlap, one afterwards, and never none.
+// `plantstore token rotate` while servers run: two valid tokens during the overlap, one afterwards,
+// and never none.
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { listedTokens, statesOf } from "../../support/commands.ts";
