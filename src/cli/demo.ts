@@ -4,33 +4,42 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "commander";
+import type { Plant } from "../core/contract/plant.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { toEntries } from "../core/store/plant-store.ts";
 import { withSettings } from "./config/command-options.ts";
 import type { Config, ServeConfig } from "./config/resolve.ts";
 import { type ServerSettingName, serverSettingNames } from "./config/settings.ts";
+import { type DemoEdit, DemoTraffic, trafficMinutes } from "./demo-traffic.ts";
 import { formatCount, printError } from "./output.ts";
 import { withStore } from "./with-store.ts";
 
-/** Free ports, so that a demonstration runs beside a server. */
-const defaults = { port: "0", adminPort: "0" };
+/** Free ports, so that a demonstration runs beside a server, and no lines of its traffic. */
+const defaults = { port: "0", adminPort: "0", accessLog: "0" };
 
 type DemoSettingName = Exclude<ServerSettingName, "database" | "migrate">;
 
-const plants: readonly (readonly [name: string, tag?: string])[] = [
-  ["Monstera deliciosa", "tropical"],
-  ["Ficus lyrata", "tropical"],
-  ["Philodendron hederaceum", "tropical"],
-  ["Lavandula angustifolia", "herb"],
-  ["Ocimum basilicum", "herb"],
-  ["Salvia rosmarinus", "herb"],
-  ["Echeveria elegans", "succulent"],
-  ["Aloe vera", "succulent"],
-  ["Quercus robur", "tree"],
-  ["Ginkgo biloba", "tree"],
-  ["Dionaea muscipula", "carnivorous"],
-  ["Taraxacum officinale"],
+const plants: readonly Plant[] = [
+  { name: "Monstera deliciosa", tag: "tropical" },
+  { name: "Ficus lyrata", tag: "tropical" },
+  { name: "Philodendron hederaceum", tag: "tropical" },
+  { name: "Lavandula angustifolia", tag: "herb" },
+  { name: "Ocimum basilicum", tag: "herb" },
+  { name: "Salvia rosmarinus", tag: "herb" },
+  { name: "Echeveria elegans", tag: "succulent" },
+  { name: "Aloe vera", tag: "succulent" },
+  { name: "Quercus robur", tag: "tree" },
+  { name: "Ginkgo biloba", tag: "tree" },
+  { name: "Dionaea muscipula", tag: "carnivorous" },
+  { name: "Taraxacum officinale" },
 ];
+
+/** The edit that the history shows. */
+const edit: DemoEdit = {
+  id: 2n,
+  expected: { name: "Ficus lyrata", tag: "tropical" },
+  replacement: { name: "Ficus lyrata", tag: "indoor" },
+};
 
 export function demoCommand(): Command {
   const command = new Command("demo").description(
@@ -44,18 +53,18 @@ export function demoCommand(): Command {
       removeAtExit(folder);
       const database = `sqlite:${join(folder, "plantstore.db")}`;
       await withStore(database, "create", (store) =>
-        store.create(
-          toEntries(
-            plants.map(([name, tag], index) => ({ id: BigInt(index + 1), name, ...(tag && { tag }) })),
-          ),
-        ),
+        store.create(toEntries(plants.map((plant, index) => ({ ...plant, id: BigInt(index + 1) })))),
       );
       printError(
         `A demonstration: its ${formatCount(plants.length)} and ${folder} are removed when the server stops.`,
       );
+      printError(`Two clients send it plants for ${trafficMinutes} minutes: the console shows them.`);
       const sources = { ...config.sources, database: "default", migrate: "default" };
       const { serve } = await import("./serve.ts");
-      await serve({ ...config, database, migrate: "on", sources } satisfies ServeConfig);
+      await serve(
+        { ...config, database, migrate: "on", sources } satisfies ServeConfig,
+        ({ url }, store) => new DemoTraffic(url, store, plants, edit),
+      );
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }

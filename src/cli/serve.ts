@@ -32,8 +32,15 @@ export interface ServerAddresses {
   readonly consoleUrl: string | undefined;
 }
 
-/** Runs the server until a signal stops it. */
-export async function serve(config: ServeConfig): Promise<void> {
+/**
+ * Runs the server until a signal stops it.
+ *
+ * @param accompany starts what runs beside the server, and is disposed before it stops.
+ */
+export async function serve(
+  config: ServeConfig,
+  accompany?: (addresses: ServerAddresses, store: PlantStore) => AsyncDisposable,
+): Promise<void> {
   // Validate settings before opening anything.
   const { tlsCertificate, tlsKey } = config;
   const certificate =
@@ -73,6 +80,7 @@ export async function serve(config: ServeConfig): Promise<void> {
   ownProcess.logStart(configured, addresses);
   // Last, because a first token that is not shown could not be issued again.
   await printServerStart(config, addresses, store);
+  await using _ = accompany?.(addresses, store);
   await ownProcess.waitForStop();
 }
 

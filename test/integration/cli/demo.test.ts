@@ -2,8 +2,12 @@
 
 import { expect, test } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
+import { DemoTraffic } from "../../../src/cli/demo-traffic.ts";
+import { toEntries } from "../../../src/core/store/plant-store.ts";
+import { listEdits } from "../../../src/operations/edits.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
+import { InProcessServer } from "../../support/in-process-server.ts";
 import { Output } from "../../support/output.ts";
 import { plantstore, run, runCommand, TemporaryFolder } from "../../support/server.ts";
 
@@ -49,6 +53,39 @@ test.each(["SIGTERM", "SIGINT", "SIGKILL"] as const)(
     expect(readdirSync(temporary.path)).toEqual([]);
   },
 );
+
+test("a demonstration has plants of two clients, an edit and errors to show", async () => {
+  await using server = await InProcessServer.start();
+  const plants = [{ name: "Hoya" }];
+  const id = 2n;
+  await server.store.create(toEntries([{ id, name: "Ficus" }]));
+  const replacement = { name: "Ficus", tag: "indoor" };
+  const sql = await server.store.openSql("read");
+  {
+    await using _ = new DemoTraffic(
+      server.url,
+      server.store,
+      plants,
+      { id, expected: { name: "Ficus" }, replacement },
+      20,
+    );
+    const callers = () =>
+      server.events.map((event) => (event.kind === "requestCompleted" ? event.request.caller : undefined));
+    const results = () =>
+      server.events.map((event) => (event.kind === "requestCompleted" ? event.request.result : undefined));
+    await eventually(
+      "all of it was sent",
+      () => results().filter((result) => result === "conflict").length === 10,
+    );
+    expect(callers()).toContain("garden-center");
+    expect(callers()).toContain("greenhouse");
+    expect(results()).toContain("invalidPlant");
+    expect(results()).toContain("invalidToken");
+    expect(results().filter((result) => result === "created").length).toBeGreaterThan(50);
+  }
+  expect(await listEdits(sql, {})).toMatchObject([{ id, editor: { by: "command" }, after: replacement }]);
+  await sql.close();
+});
 
 test("without a writable folder a demonstration is an error of one line", async () => {
   const { exitCode, stderr } = await run(["demo"], { TMPDIR: "/nowhere" });
