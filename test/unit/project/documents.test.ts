@@ -4,21 +4,23 @@ import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Glob } from "bun";
-import { settings } from "../../../src/cli/config/settings.ts";
+import { serverSettingNames, settings } from "../../../src/cli/config/settings.ts";
 import { errorRegistry } from "../../../src/core/contract/errors.ts";
 import { rowsOf } from "../../support/markdown.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
 const read = (path: string) => Bun.file(`${root}/${path}`).text();
 
-test("docs/configuration.md lists every setting with its flag, variable, default and description", async () => {
+test("docs/configuration.md lists every setting of the server with its flag, variable, default and description", async () => {
   const rows = rowsOf(await read("docs/configuration.md"), /^\| `--/);
-  const expected = Object.values(settings).map(({ flag, environment, default: text = "", description }) => [
-    `\`${flag}\``,
-    `\`${environment}\``,
-    text === "" ? "" : `\`${text}\``,
-    description,
-  ]);
+  const expected = serverSettingNames
+    .map((name) => settings[name])
+    .map(({ flag, environment, default: text = "", description }) => [
+      `\`${flag}\``,
+      `\`${environment}\``,
+      text === "" ? "" : `\`${text}\``,
+      description,
+    ]);
   expect(rows).toEqual(expected);
 });
 
