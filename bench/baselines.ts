@@ -1,7 +1,7 @@
-// The same service as others write it: each baselines/*/baseline*.json is one. It is started with PORT, TOKEN and
-// DATABASE (a file or a PostgreSQL address) in its environment, serves POST /plants on 127.0.0.1 with every check on,
-// keeps the plants in a table "plants", and ends upon SIGTERM. It is built outside the checkout, and what is built is kept:
-// Rust takes minutes.
+// The same service as others write it: baselines/*/baseline*.json. A baseline gets PORT, TOKEN and
+// DATABASE (a file or a PostgreSQL address), serves POST /plants on 127.0.0.1 with every check on,
+// keeps the plants in a table "plants", and ends upon SIGTERM. It is built outside the checkout,
+// and kept: Rust takes minutes.
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
@@ -12,15 +12,15 @@ import { assertChecks, type HttpSubject, toPlant, untilCreates } from "./subject
 import type { Setup, Store, Threshold } from "./suite.ts";
 
 /**
- * baseline.json. Commands run in the copy of the baseline's folder, where a program with a slash in its name is looked
- * for; "bun" is the runtime of the benchmark.
+ * baseline.json. Commands run in the copy of the baseline's folder; "bun" is the benchmark's
+ * runtime.
  */
 interface Entry {
   /** As tables name it, such as "fastify". */
   readonly name: string;
   /** The suites that it takes part in. */
   readonly suites: readonly string[];
-  /** What it is made of, and its settings of durability. */
+  /** Its parts, and its settings of durability. */
   readonly settings?: string;
   /** False if it acknowledges creates without waiting for an fsync. */
   readonly isDurable?: boolean;
@@ -33,7 +33,7 @@ interface Entry {
   readonly env?: Readonly<Record<string, string>>;
   /** Commands that print the versions in use, by name. */
   readonly versions?: Readonly<Record<string, readonly string[]>>;
-  /** What creates/s of this server, times the baseline's, must be, by load. */
+  /** The ratio of this server's creates/s to the baseline's that a claim demands, by load. */
   readonly thresholds?: Readonly<Record<string, Threshold>>;
 }
 
@@ -46,7 +46,7 @@ export interface Baseline extends HttpSubject {
 export interface BaselineDatabase {
   readonly address: string;
   readonly store: Store;
-  /** That of SQLite is found by watching the baseline. */
+  /** A SQLite file is found by watching the baseline. */
   readonly durability?: string;
 }
 
@@ -55,7 +55,7 @@ const sources = new URL("baselines/", import.meta.url).pathname;
 /** Where baselines are built. */
 const cache = `${process.env.XDG_CACHE_HOME ?? `${process.env.HOME}/.cache`}/plantstore-bench`;
 
-/** Builds and starts the baselines of a suite. One that cannot be built or started here is skipped with the reason. */
+/** Builds and starts the baselines of a suite. One that cannot be built or started is skipped. */
 export async function startBaselines(
   setup: Setup,
   suite: string,
@@ -87,10 +87,7 @@ export function sqliteDatabase({ folder }: Setup): (name: string) => Promise<Bas
   };
 }
 
-/**
- * Copies a baseline's files to a folder that is named by their hash, builds it there unless it has been, and returns the
- * folder.
- */
+/** Copies a baseline to a folder named by its hash, and builds it there once. */
 async function build(
   { name, build = [] }: Entry,
   from: string,
@@ -114,7 +111,7 @@ async function build(
   return to;
 }
 
-/** Without what is not built from: settings, and packages that an editor may have installed in the checkout. */
+/** Without settings, and packages that an editor may have installed in the checkout. */
 function sourceFiles(folder: string): string[] {
   const files = [...new Bun.Glob("**/*").scanSync(folder)].toSorted();
   return files.filter((file) => !/^(?:node_modules|target)\/|^baseline.*\.json$/.test(file));

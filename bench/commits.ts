@@ -1,4 +1,4 @@
-// The project as it is at another commit, measured beside this one: --against COMMIT.
+// The project at another commit, measured together with this one: --against COMMIT.
 
 import { runProgram } from "./processes.ts";
 import type { Plantstore } from "./subjects/plantstore.ts";

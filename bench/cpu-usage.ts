@@ -1,4 +1,4 @@
-// Processor time by thread or by group of processes, and resident memory, as the kernel counts them.
+// Processor time by thread or group of processes, and resident memory, from the kernel.
 
 import { readdirSync, readFileSync } from "node:fs";
 
@@ -14,7 +14,7 @@ export interface CpuTime {
 export interface CpuReading {
   /** With threads that have ended. */
   readonly total: CpuTime;
-  /** Of each thread or group, by its id. */
+  /** By the id of the thread or group. */
   readonly parts: ReadonlyMap<string, CpuTime & { readonly name: string }>;
 }
 
@@ -27,7 +27,7 @@ export interface CpuUse {
 
 const zero: CpuTime = { userUs: 0, systemUs: 0 };
 
-/** Of one process, by thread; of several, each thread of each. */
+/** One process, by thread; of several, each thread of each. */
 export function readThreads(pids: readonly number[]): CpuReading {
   const parts = new Map<string, CpuTime & { name: string }>();
   for (const pid of pids) {
@@ -39,7 +39,7 @@ export function readThreads(pids: readonly number[]): CpuReading {
   return { total: sum(pids.map(readFamily)), parts };
 }
 
-/** Of groups of processes, each process with its children. */
+/** Groups of processes, each process with its children. */
 export function readGroups(groups: Readonly<Record<string, readonly number[]>>): CpuReading {
   const parts = new Map<string, CpuTime & { name: string }>();
   for (const [name, pids] of Object.entries(groups)) parts.set(name, { name, ...sum(pids.map(readFamily)) });
@@ -78,13 +78,13 @@ export function residentMb(pid: number): number {
   }
 }
 
-/** A process with its children, those that have ended included: PostgreSQL has a process for each connection. */
+/** A process with its children, also ended ones: PostgreSQL has a process for each connection. */
 function readFamily(pid: number): CpuTime {
   for (;;) {
     const parent = readProcess(pid);
     const pids = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean);
     const children = pids.map((child) => readStat(`/proc/${child}/stat`) ?? zero);
-    // A child that ends meanwhile would be missed, or counted twice.
+    // A child that ends in between would be missed, or counted twice.
     if (Bun.deepEquals(readProcess(pid).ended, parent.ended)) return sum([...children, parent.ended, parent]);
   }
 }
@@ -95,7 +95,7 @@ function readProcess(pid: number) {
   return process;
 }
 
-/** Reads a stat file, proc_pid_stat(5); undefined if the process or thread has ended since it was listed. */
+/** Reads a stat file, proc_pid_stat(5); undefined if the process or thread has ended. */
 function readStat(path: string) {
   let text: string;
   try {
@@ -103,8 +103,8 @@ function readStat(path: string) {
   } catch {
     return undefined;
   }
-  // A name may hold spaces and parentheses, so fields are counted from its end: utime, stime, cutime and cstime are
-  // the 14th to the 17th. The last two are of children that have ended.
+  // A name may hold spaces and parentheses, so fields are counted from its end: utime, stime,
+  // cutime and cstime are the 14th to the 17th. The last two are those of ended children.
   const nameEnd = text.lastIndexOf(")");
   const ticks = text
     .slice(nameEnd + 2)

@@ -1,4 +1,4 @@
-// Compares the creates that a subject acknowledged with those that it stored, and checks that it waits for fsync.
+// Compares acknowledged creates with stored ones, and checks that a subject waits for fsync.
 
 import { Database } from "bun:sqlite";
 import { readFileSync } from "node:fs";
@@ -6,7 +6,10 @@ import { findProgram, ServerProcess } from "./processes.ts";
 import { createPlant, type HttpSubject } from "./subjects/http.ts";
 import type { Audit, Store } from "./suite.ts";
 
-/** A store whose rows are counted. It may have more than were acknowledged: wrk ends without waiting for its last answers. */
+/**
+ * A store whose rows are counted. It may have more than were acknowledged: wrk ends without waiting
+ * for its last responses.
+ */
 export class CountedStore implements Store {
   readonly #name: string;
   readonly #countRows: () => number | Promise<number>;
@@ -36,15 +39,16 @@ interface SqliteWatch {
   /** The subject's processes. */
   readonly pids: readonly number[];
   readonly file: string;
-  /** Of the plants that are created. */
+  /** The ids of the created plants. */
   readonly firstId: number;
   /** False if fewer fsyncs than creates are what is expected. */
   readonly isDurable?: boolean;
 }
 
 /**
- * The durability of creates in a SQLite file: its journal mode, and the fsyncs of the processes while one client creates
- * plants one after the other. Throws if there are fewer fsyncs than creates, unless the subject is known not to be durable.
+ * The durability of creates in a SQLite file: its journal mode, and the fsyncs while one client
+ * creates plants one after the other. Throws if there are fewer fsyncs than creates, unless the
+ * subject is known not to be durable.
  */
 export async function sqliteDurability(
   subject: HttpSubject,

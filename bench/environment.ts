@@ -1,12 +1,12 @@
-// The environment of a measurement: commit, machine, load, versions. Results cannot be compared without it.
+// The environment of a measurement, without which results cannot be compared.
 
 import { availableParallelism, cpus, loadavg, release } from "node:os";
 
 export type Environment = ReturnType<typeof readEnvironment>;
 
 /**
- * Call it ahead of the first run, for the load: the average over the minute before. Throws if the stores, in the folder,
- * would be on a file system in memory, where an fsync is free and makes nothing durable.
+ * Call it before the first run, for the load of the last minute. Throws if the stores would be on a
+ * file system in memory, where an fsync is free and makes nothing durable.
  */
 export function readEnvironment(folder: string) {
   const fileSystem = outputOf(["df", "--output=fstype", folder]).split("\n").at(-1) ?? "unknown";
@@ -21,7 +21,7 @@ export function readEnvironment(folder: string) {
   };
 }
 
-/** Abbreviated, with "-dirty" if something is not committed; results and the page made from them do not count. */
+/** Abbreviated, with "-dirty" if anything but results and their page is not committed. */
 function readCommit(): string {
   const git = ["git", "-C", new URL("..", import.meta.url).pathname];
   const hash = outputOf([...git, "rev-parse", "--short", "HEAD"]);

@@ -1,4 +1,5 @@
-// The benchmarks: npm run bench -- SUITE [flags]. Progress on standard error, the report on standard output.
+// The benchmarks: npm run bench -- SUITE [flags]. Progress on standard error, the report on
+// standard output.
 
 import { parseArgs } from "node:util";
 import { plotCreates } from "./plot.ts";
@@ -18,7 +19,7 @@ const page = new URL("../docs/benchmarks.md", import.meta.url).pathname;
 const createsPlot = new URL("../docs/images/creates.svg", import.meta.url).pathname;
 
 let interruptedBy: string | undefined;
-// For good, not once: npm passes on a signal that the terminal has sent to the whole group already, and the second
+// For good, not once: npm passes on a signal that the whole group has got already, and the second
 // must not end the benchmark before it has cleaned up.
 for (const signal of ["SIGINT", "SIGTERM"]) {
   process.on(signal, () => {

@@ -11,9 +11,9 @@ const panelGap = 24;
 const top = 72;
 const rowHeight = 24;
 const barHeight = 12;
-/** For the figure beside a bar. */
+/** For the figure next to a bar. */
 const figureWidth = 52;
-/** A bar of a constant is cut at this multiple of the longest other one, which would be too short to read otherwise. */
+/** A longer bar of a constant is cut at this multiple of the longest other one. */
 const cutFrom = 3;
 
 const style = `
@@ -34,7 +34,7 @@ const style = `
     .page { fill: #0d1117; }
   }`;
 
-/** Bars of creates/s, a panel for each load with a scale of its own, the fastest subject under the last load first. */
+/** Bars of creates/s, a panel for each load with its own scale, the fastest subject first. */
 export function plotCreates({ rounds, scenarios }: Result): string {
   const [scenario] = scenarios;
   if (scenario === undefined) throw new Error("a result without a scenario has no plot");

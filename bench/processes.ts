@@ -1,5 +1,5 @@
-// The processes of a benchmark: servers that run until they are stopped, and programs that run to their end. Each is
-// ended by its own process id, also if the benchmark fails or is interrupted.
+// The processes of a benchmark: servers, and programs that run to their end. Each is ended by its
+// own process id, also if the benchmark fails or is interrupted.
 
 import { Output } from "../test/support/output.ts";
 import type { CpuTime } from "./cpu-usage.ts";
@@ -30,7 +30,7 @@ export class ServerProcess implements AsyncDisposable {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
-  /** What it wrote to standard error, once it has ended. */
+  /** Its standard error, once it has ended. */
   get stderr(): Promise<string> {
     return this.#stderr.ended;
   }
@@ -83,13 +83,13 @@ export async function runProgram(command: readonly string[], options: SpawnOptio
   return { stdout, seconds, cpu: processorTime(child) };
 }
 
-/** Of a process that has ended. */
+/** The result of an ended process. */
 function processorTime(child: Bun.Subprocess): CpuTime {
   const { user = 0, system = 0 } = child.resourceUsage()?.cpuTime ?? {};
   return { userUs: Number(user), systemUs: Number(system) };
 }
 
-/** Kills all running processes, which rejects all waits for them, and prevents new ones from starting. */
+/** Kills all running processes, which rejects all waits for them; no new one can start. */
 export function killAll(): void {
   isInterrupted = true;
   for (const child of running) child.kill("SIGKILL");
@@ -113,7 +113,7 @@ export function findPort(): number {
   return listener.port;
 }
 
-/** The environment holds nothing of the caller's but PATH and HOME, so that no setting of theirs is measured. */
+/** Only PATH and HOME are passed on, so that no setting of the caller is measured. */
 function spawn(command: readonly string[], { env, cwd }: SpawnOptions) {
   if (isInterrupted) throw new Error("interrupted");
   const child = Bun.spawn([...command], {

@@ -1,4 +1,4 @@
-// A result as Markdown: the report of a run with all its figures, and docs/benchmarks.md with the claims of all suites.
+// A result as Markdown: the report of a run, and docs/benchmarks.md with the claims of all suites.
 
 import { type ClaimResult, isMet, type Result, type ScenarioResult, type Series } from "./result.ts";
 import type { Suite } from "./suite.ts";

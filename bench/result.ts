@@ -1,4 +1,4 @@
-// The result of a suite, as it is kept in JSON: small, with the rounds that each summary comes from.
+// The result of a suite, as JSON: small, with the rounds that each summary comes from.
 
 import type { Environment } from "./environment.ts";
 import type { Audit, Threshold } from "./suite.ts";
@@ -6,7 +6,7 @@ import type { Summary } from "./summary.ts";
 
 export interface Result {
   readonly suite: string;
-  /** What was typed. */
+  /** The command line. */
   readonly command: string;
   readonly environment: Environment;
   readonly versions: Readonly<Record<string, string>>;
@@ -20,7 +20,7 @@ export interface Result {
 
 export interface ScenarioResult {
   readonly name: string;
-  /** Those that a report shows, in this order. */
+  /** The metrics of a report, in this order. */
   readonly metrics: readonly string[];
   /** By subject. */
   readonly durability: Readonly<Record<string, string>>;
@@ -29,7 +29,7 @@ export interface ScenarioResult {
   readonly series: readonly Series[];
 }
 
-/** What one subject did under one load. */
+/** The figures of one subject under one load. */
 export interface Series {
   readonly load: string;
   readonly subject: string;

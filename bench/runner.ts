@@ -1,4 +1,4 @@
-// Runs a suite: sets up its scenarios, measures subjects in turns round by round, audits their stores, and summarizes.
+// Runs a suite: sets up scenarios, measures subjects in turn, audits stores, and summarizes.
 
 import { TemporaryFolder } from "../test/support/server.ts";
 import { checkOutCommit } from "./commits.ts";
@@ -28,7 +28,7 @@ export interface RunOptions {
   readonly rounds: number;
   readonly seconds: number;
   readonly plants: number | undefined;
-  /** A second commit, whose server is measured beside this one's. */
+  /** A second commit, whose server is measured in the same rounds. */
   readonly against: string | undefined;
   readonly progress: (line: string) => void;
 }
@@ -162,7 +162,7 @@ function rotated<Item>(items: readonly Item[], by: number): Item[] {
 /** Threads and groups that use less of a request than this are left out; the total counts them. */
 const shownUsMin = 0.05;
 
-/** Processor time a request: in total, and by thread or group of processes in user and in system mode. */
+/** Processor time a request: in total, and by thread or group in user and in system mode. */
 function cpuFigures({ requests = 0, loadCpu }: Run, cpu: CpuUse | undefined): Record<string, number> {
   if (requests === 0 || cpu === undefined) return {};
   const { userUs, systemUs } = cpu.total;
@@ -206,7 +206,7 @@ function claimResults(scenario: Scenario, samples: readonly Sample[]): ClaimResu
   );
 }
 
-/** Ratios are taken per round, so that machine noise affects both sides. Empty if a side was not measured. */
+/** Ratios are taken per round, so that noise affects both sides. Empty if one was not measured. */
 function claimValues({ subject, metric, over }: Claim, load: string, samples: readonly Sample[]): number[] {
   const own = samples.filter((sample) => sample.subject === subject && sample.load === load);
   return own.flatMap(({ round, figures: { [metric]: figure } }) => {
@@ -216,7 +216,7 @@ function claimValues({ subject, metric, over }: Claim, load: string, samples: re
   });
 }
 
-/** Each subject beside the same one at the commit of --against, by the scenario's first metric and by processor time. */
+/** Each subject against itself at the commit of --against, by creates/s and processor time. */
 function againstClaims({ subjects, metrics: shown }: Scenario): Claim[] {
   const compared = shown.filter((metric, index) => index === 0 || metric === metrics.cpu);
   const names = subjects.map(({ name }) => name);

@@ -1,4 +1,4 @@
-// What a suite declares: subjects, loads, metrics, and claims with their thresholds. runner.ts does the rest.
+// The declarations of a suite: subjects, loads, metrics, and claims with their thresholds.
 
 import type { CpuReading, CpuTime } from "./cpu-usage.ts";
 import type { Plantstore } from "./subjects/plantstore.ts";
@@ -9,7 +9,7 @@ export const metrics = {
   p50: "p50 ms",
   p99: "p99 ms",
   cpu: "µs/request",
-  /** Of all threads and processes. */
+  /** Of all threads and processes together. */
   userCpu: "user µs, all",
   systemCpu: "system µs, all",
   memory: "MB resident",
@@ -22,11 +22,11 @@ export interface Suite {
   /** As the command line names it. */
   readonly name: string;
   readonly title: string;
-  /** What is compared with what, for the page and for the help. */
+  /** The comparison, for the page and for the help. */
   readonly summary: string;
-  /** Programs without which the suite cannot run, each with the Debian package that has it; wrk if left out. */
+  /** Programs that the suite needs, each with its Debian package; by default wrk. */
   readonly programs?: Readonly<Record<string, string>>;
-  /** What the flags of these names replace. */
+  /** The flags that replace parts of it. */
   readonly defaults?: { readonly rounds?: number; readonly seconds?: number; readonly plants?: number };
   /** Each is set up when the one before has ended. */
   readonly scenarios: readonly ((setup: Setup) => Promise<Scenario | undefined>)[];
@@ -37,7 +37,7 @@ export function requirementsOf({ programs = { wrk: "wrk" }, defaults }: Suite) {
   return { programs, defaults: { rounds: 5, seconds: 2, plants: undefined, ...defaults } };
 }
 
-/** What a scenario is set up with. */
+/** The arguments of a scenario's setup. */
 export interface Setup {
   /** Unwound when the scenario has ended. */
   readonly stack: AsyncDisposableStack;
@@ -47,7 +47,7 @@ export interface Setup {
   readonly versions: readonly [Plantstore, ...Plantstore[]];
   /** The number of plants that --plants gives. */
   readonly plants: number;
-  /** The first of `idsPerRun` ids that no other run uses, so that each create is new. All have 13 digits. */
+  /** The first of `idsPerRun` ids with 13 digits that no other run uses: each create is new. */
   readonly nextFirstId: () => number;
   readonly progress: (line: string) => void;
   /** Records what cannot be measured here, and why. */
@@ -124,7 +124,7 @@ export interface Run {
 
 export type Threshold = { readonly atLeast: number } | { readonly atMost: number };
 
-/** A metric of a subject, or its ratio to another subject's or to that under another load, taken round by round. */
+/** A metric of a subject, or its ratio to another subject's or load's, taken round by round. */
 export interface Claim {
   readonly subject: string;
   readonly metric: string;

@@ -1,8 +1,9 @@
-// A program: sends creates by a schedule, whether or not responses keep up. Prints its report as a line of JSON. Fails if
-// anything but 200 is answered, or a connection ends.
+// A program: sends creates by a schedule, whether or not responses keep up. Prints its report as a
+// line of JSON. Fails if a status is not 200, or a connection ends.
 //
-// A request that is due while every connection is busy waits for one. Latency counts from the schedule, so that neither
-// that wait nor a client that lags behind flatters the server (coordinated omission).
+// A request that is due while every connection is busy waits for one. Latency counts from the
+// schedule, so that neither that wait nor a client that lags behind flatters the server
+// (coordinated omission).
 
 import { quantile } from "../summary.ts";
 import type { ClientPlan, ClientReport } from "./open-loop.ts";
@@ -13,7 +14,7 @@ const openedAtOnce = 100;
 /** For responses that are on their way when the schedule ends. */
 const drainMsMax = 20_000;
 
-/** A connection that is kept open. Raw, as fetch costs several times what the server spends on a create. */
+/** A connection that is kept open. fetch costs several times what the server spends on a create. */
 class Connection {
   #socket: Bun.Socket<Connection> | undefined;
   #response: PromiseWithResolvers<number> | undefined;
@@ -33,7 +34,7 @@ class Connection {
     return data;
   }
 
-  /** Sends a request and resolves with the status of its response. Rejects if the connection ends first. */
+  /** Sends a request, and resolves with the status. Rejects if the connection ends first. */
   send(request: Buffer): Promise<number> {
     this.#response = Promise.withResolvers();
     this.#write(request);
@@ -107,7 +108,7 @@ async function run(plan: ClientPlan): Promise<ClientReport> {
   const fromSchedule: number[] = [];
   const lag: number[] = [];
 
-  /** Latency counts for requests that were due within the measured time; goodput for responses that came in it. */
+  /** Latency counts for requests that were due in the measured time; goodput for its responses. */
   async function create(connection: Connection, id: number, dueAt: number, sentAt: number): Promise<void> {
     const status = await connection.send(request(id));
     if (status !== 200) throw new Error(`a create was answered ${status}`);
@@ -148,7 +149,7 @@ async function run(plan: ClientPlan): Promise<ClientReport> {
 
 const neverNotified = new Int32Array(new SharedArrayBuffer(4));
 
-/** Timers are whole milliseconds. A shorter pause blocks this thread, and then reads the responses that have arrived. */
+/** Timers are whole milliseconds. A shorter pause blocks this thread, and then reads responses. */
 async function pause(ms: number): Promise<void> {
   if (ms >= 1) return Bun.sleep(ms);
   Atomics.wait(neverNotified, 0, 0, ms);

@@ -1,5 +1,5 @@
-// Creates sent by a schedule that does not wait for responses. wrk sends the next request after a response, so a server
-// that stalls delays its own load.
+// Creates sent by a schedule that does not wait for responses. wrk sends the next request after a
+// response, so a server that stalls delays its own load.
 
 import { runProgram } from "../processes.ts";
 import type { HttpSubject } from "../subjects/http.ts";
@@ -11,8 +11,8 @@ const client = new URL("open-loop-client.ts", import.meta.url).pathname;
 const leadInSeconds = 1;
 
 /**
- * How often the client polls its schedule. It counts twice in a latency: a request is sent up to this late, and its
- * response read as late again. A client that polls without a pause would take a core from the server.
+ * How often the client polls its schedule, which counts twice in a latency: for the request and for
+ * its response. Without a pause it would take a core from the server.
  */
 const tickMs = 0.25;
 
@@ -28,7 +28,7 @@ export interface ClientPlan {
   readonly seconds: number;
 }
 
-/** The line that the client prints: figures of the seconds that are measured, and the creates of the whole run. */
+/** The client's line: figures of the measured seconds, and the creates of the whole run. */
 export interface ClientReport {
   readonly figures: Readonly<Record<string, number>>;
   readonly accepted: number;
@@ -37,13 +37,13 @@ export interface ClientReport {
 interface FixedRateOptions {
   readonly name: string;
   readonly connections: number;
-  /** A multiple of the lowest creates/s that a subject reached under an earlier load: the same rate for all. */
+  /** A multiple of the lowest creates/s of an earlier load: the same rate for all. */
   readonly times: { readonly factor: number; readonly load: string };
 }
 
 /**
- * Creates at a fixed rate. A request whose connection is busy is sent late rather than left out, and its latency counts
- * from when it was due, so that a server that stalls has the stall in all the requests that it delayed.
+ * Creates at a fixed rate. A request whose connection is busy is sent late, and its latency counts
+ * from when it was due, so that a stall shows in all requests that it delayed.
  */
 export function fixedRate({ name, connections, times }: FixedRateOptions): Load<HttpSubject> {
   return {

@@ -1,4 +1,4 @@
-// A Citus cluster, and one PostgreSQL with the same programs, which the subjects of a scenario share.
+// A Citus cluster, and one PostgreSQL with the same programs, for the subjects of a scenario.
 
 import { readFileSync } from "node:fs";
 import type { CitusDatabases } from "../../test/support/citus.ts";
@@ -11,7 +11,7 @@ import type { HttpSubject } from "./http.ts";
 import { createToken, type Plantstore, startPlantstore } from "./plantstore.ts";
 import { postgresSettings } from "./postgres.ts";
 
-/** What the coordinator may connect to each worker, with a connection for each shard of a batch. */
+/** The coordinator's connections to each worker, one for each shard of a batch. */
 const citusSettings = { ...postgresSettings, max_connections: "300" };
 
 /** A server whose database's processes are known. */
@@ -22,7 +22,7 @@ export interface NodesSubject extends HttpSubject {
 
 /** Metrics of creates on nodes. */
 export const nodeMetrics = {
-  /** Of all processes of PostgreSQL on all nodes. */
+  /** All processes of PostgreSQL on all nodes. */
   all: "postgres µs/create",
   coordinator: "coordinator µs/create",
   workers: "workers µs/create",
@@ -30,7 +30,7 @@ export const nodeMetrics = {
   share: "coordinator/workers",
 } as const;
 
-/** Starts a cluster that runs until the scenario ends; undefined, with the reason recorded, where Citus is not installed. */
+/** Starts a cluster for the scenario; undefined, with a reason, without Citus. */
 export async function startCitus({ stack, skip, recordVersion }: Setup) {
   const { CitusCluster, citusMissing } = await import("../../test/support/citus.ts");
   if (citusMissing !== undefined) {
@@ -48,7 +48,7 @@ export async function startCitus({ stack, skip, recordVersion }: Setup) {
   return cluster;
 }
 
-/** A server on a new database of a cluster, whose plants are distributed. `query` is that of its address. */
+/** A server on a new distributed database of a cluster, with `query` in its address. */
 export async function startOnCitus(
   setup: Setup,
   version: Plantstore,

@@ -41,8 +41,8 @@ export async function untilCreates(subject: HttpSubject, id: number, pollMs = 50
 }
 
 /**
- * Throws unless a subject rejects a wrong token, a plant without a name, and another plant with an id that it has:
- * comparisons are made with all checks on.
+ * Throws unless a subject rejects a wrong token, a plant without a name, and another plant with a
+ * stored id: comparisons are made with all checks on.
  */
 export async function assertChecks(subject: HttpSubject, takenId: number): Promise<void> {
   const { token, name } = subject;

@@ -6,7 +6,7 @@ import { findPort, findProgram, printedVersion, ServerProcess } from "../process
 import type { Setup } from "../suite.ts";
 import { type HttpSubject, toPlant, untilCreates } from "./http.ts";
 
-/** Starts nginx with one worker and the response to the first plant of a load; undefined if it is not installed. */
+/** Starts nginx with one worker and a load's first response; undefined if it is not installed. */
 export async function startStaticNginx({
   folder,
   stack,
@@ -34,8 +34,8 @@ export async function startStaticNginx({
 }
 
 /**
- * Without a master process the one worker is the process that was started, whose times can be read and which can be
- * ended by its id. The temporary folders are named because the defaults belong to root.
+ * Without a master process the one worker is the process that was started, whose times can be read.
+ * The temporary folders are named because the defaults belong to root.
  */
 function configuration(folder: string, port: number, response: string): string {
   const modules = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];

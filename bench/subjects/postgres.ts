@@ -74,7 +74,10 @@ export class BenchPostgres {
     });
   }
 
-  /** A load that also figures out how many creates a transaction has. Each that writes takes an id of its own. */
+  /**
+   * A load that also computes the creates of a transaction. Each that writes takes an id of its
+   * own.
+   */
   countTransactions<S extends Subject>(load: Load<S>): Load<S> {
     const written = async () => {
       const sql = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS xid";

@@ -1,5 +1,5 @@
-// The suite "citus": creates on a coordinator and two workers, through the coordinator and straight to the workers, beside
-// one PostgreSQL.
+// The suite "citus": creates on a coordinator and two workers, through the coordinator and straight
+// to the workers, and on one PostgreSQL.
 
 import { wrkLoads } from "../loads/wrk.ts";
 import {

@@ -1,5 +1,5 @@
-// The suite "create": durable creates on SQLite beside a static response, a bare server on this runtime, and the same
-// service as others write it.
+// The suite "create": durable creates on SQLite, a static response, a bare server on this runtime,
+// and the same service as others write it.
 
 import { type Baseline, sqliteDatabase, startBaselines } from "../baselines.ts";
 import { wrkLoads } from "../loads/wrk.ts";
@@ -69,7 +69,7 @@ async function startVersions(setup: Setup): Promise<HttpSubject[]> {
   return servers;
 }
 
-/** Over most connections, and where there is a threshold: one create a commit is what each of them does over one. */
+/** At most connections, and where there is a threshold: at one, each has one create a commit. */
 function claimsOver(baselines: readonly Baseline[]): Claim[] {
   return baselines.map(({ name, thresholds }) => ({
     subject,

@@ -1,4 +1,4 @@
-// The suite "large-store": creates with random ids into a store that is much larger than SQLite's page cache.
+// The suite "large-store": random ids into a store that is much larger than SQLite's page cache.
 
 import { Database } from "bun:sqlite";
 import { copyFileSync, statSync } from "node:fs";
@@ -90,8 +90,8 @@ function memoryOf({ stack, skip }: Setup, bytes: number): MemoryGroup | undefine
 }
 
 /**
- * Stores plants with random ids all over 0 to 2^62, in order, as inserts at random take hours. Every third one is
- * inserted in a second run, so that pages are as full as random inserts leave them, and not all split with the next one.
+ * Stores plants with random ids from 0 to 2^62, in order, as inserts at random take hours. Every
+ * third one is inserted in a second run, so that pages are as full as random inserts leave them.
  */
 function storePlants(file: string, plants: number): void {
   using database = new Database(file);

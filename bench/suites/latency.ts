@@ -1,4 +1,4 @@
-// The suite "latency": how long creates take at a fixed rate that both this server and the same service in Rust can bear.
+// The suite "latency": how long creates take at a fixed rate that this server and Rust can bear.
 
 import { sqliteDatabase, startBaselines } from "../baselines.ts";
 import { fixedRate } from "../loads/open-loop.ts";
