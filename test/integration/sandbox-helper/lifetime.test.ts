@@ -109,8 +109,8 @@ describe("a call after the end is a SandboxEndedError", () => {
   });
 });
 
-test("ten side by side do not see each other's plants", async () => {
-  const sandboxes = await Promise.all(Array.from({ length: 10 }, () => startSandbox()));
+test("four side by side do not see each other's plants", async () => {
+  const sandboxes = await Promise.all(Array.from({ length: 4 }, () => startSandbox()));
   await Promise.all(sandboxes.map((sandbox, index) => post(sandbox, plantJson(BigInt(index), "Monstera"))));
   const plants = await Promise.all(sandboxes.map((sandbox) => sandbox.plants()));
   expect(plants).toEqual(sandboxes.map((_, index) => [{ id: BigInt(index), name: "Monstera" }]));
@@ -205,7 +205,7 @@ describe.each([
   });
 
   test("after kill -9 at any time of the start nothing is left", async () => {
-    for (let delayMs = 20; delayMs <= 300; delayMs += 40) {
+    for (let delayMs = 20; delayMs <= 300; delayMs += 70) {
       const child = spawnProgram("await startSandbox({ seed }); setTimeout(() => undefined, 60_000);");
       await Bun.sleep(delayMs);
       child.kill("SIGKILL");

@@ -266,7 +266,7 @@ test("whatever is sent, the response is a declared one and matches its descripti
       const response = await send(target.url + path, init);
       expect(differences(response, { method, path: path.replace(/\?.*/, "") })).toEqual([]);
     }),
-    { numRuns: 500 },
+    { numRuns: 250 },
   );
 });
 
@@ -279,7 +279,7 @@ test("a body that matches the schema is created or conflicts; one with U+0000 do
       if (end !== "") expect(json).toMatchObject({ error: 40003 });
       else if (status !== 200) expect(json).toMatchObject({ error: 40009 });
     }),
-    { numRuns: 200 },
+    { numRuns: 100 },
   );
 });
 

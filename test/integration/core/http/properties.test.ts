@@ -84,7 +84,7 @@ for (const engine of engines) {
             expect(answer.json).not.toMatchObject({ error: 40002 });
           }
         }),
-        { numRuns: 1_000 },
+        { numRuns: 300 },
       );
     });
 
@@ -97,7 +97,7 @@ for (const engine of engines) {
             expect(json).toMatchObject({ error: expect.any(Number), message: expect.any(String) });
           expect([200, 400]).toContain(status);
         }),
-        { numRuns: 500 },
+        { numRuns: 300 },
       );
     });
 

@@ -202,7 +202,7 @@ describeIfInstalled("openssl", "TLS", () => {
     reloader.stop();
   });
 
-  test("under load nothing acknowledged is lost over three reloads, and every response is a 200", async () => {
+  test("under load nothing acknowledged is lost over two reloads, and every response is a 200", async () => {
     await using tls = await TlsServer.start();
     const token = await tls.server.createToken();
     const acknowledged = new Set<bigint>();
@@ -225,7 +225,7 @@ describeIfInstalled("openssl", "TLS", () => {
         acknowledged.add(id);
       }
     });
-    for (const name of ["second", "third", "fourth"]) {
+    for (const name of ["second", "third"]) {
       tls.install(name);
       await tls.server.logged(({ subject }) => subject === `CN=${name}`);
     }

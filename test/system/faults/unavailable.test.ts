@@ -8,7 +8,7 @@ import { RunningServer, TemporaryFolder } from "../../support/server.ts";
 test("sqlite: 50300 with Retry-After while another process holds the lock, and 200 afterwards", async () => {
   using folder = new TemporaryFolder();
   const path = folder.file("plants.db");
-  const server = await RunningServer.startInProcess({ database: `sqlite:${path}` });
+  const server = await RunningServer.start({ database: `sqlite:${path}` });
   const target = { url: server.url, token: await server.createToken() };
   expect((await post(target, plantJson(1n, "Monstera"))).status).toBe(200);
 
