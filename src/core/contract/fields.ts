@@ -41,7 +41,7 @@ export type Plant = { readonly [Field in RequiredField]: ValueOf<Field> } & {
 };
 
 /** What an engine returns for the column of a field: SQLite has bigint for numbers and booleans. */
-export type ColumnValue = FieldValue | bigint | null;
+type ColumnValue = FieldValue | bigint | null;
 
 /** The fields of a plant as the columns of a table: null for a field that it does not have. */
 export type PlantColumns = {
@@ -73,12 +73,13 @@ export function isRequired(field: FieldName): boolean {
 /** UTF-16 code units that `String(value)` has at most for a value that is not a text: that of -2147483648. */
 const otherCodeUnitsMax = 11;
 
-const nonTextCodeUnits = (fieldNames.length - textFields.length) * otherCodeUnitsMax;
+const nonTextFields = fieldNames.filter((field) => typeOf(field) !== "text");
 
 /** The UTF-16 code units of a plant as texts, at most: they limit the memory that it takes. */
 export function countCodeUnits(plant: Plant): number {
-  let codeUnits = nonTextCodeUnits;
+  let codeUnits = 0;
   for (const field of textFields) codeUnits += plant[field]?.length ?? 0;
+  for (const field of nonTextFields) if (plant[field] !== undefined) codeUnits += otherCodeUnitsMax;
   return codeUnits;
 }
 

@@ -12,8 +12,6 @@ export interface Operation {
   readonly method: "DELETE" | "GET" | "PATCH" | "POST" | "PUT";
   /** The path below the base path, as in openapi.yaml: {id} stands for one segment. */
   readonly path: string;
-  /** What it does, after its method and path: "creates a plant". */
-  readonly effect: string;
   /** What to send, after "Send", its method and its path. */
   readonly advice: string;
   /**
@@ -32,7 +30,6 @@ export const operations: readonly Operation[] = [
   {
     method: "POST",
     path: "/plants",
-    effect: "creates a plant",
     advice:
       " with Content-Type: application/json and a body such as " +
       '{"id": 1, "name": "Monstera deliciosa", "tag": "tropical"}',
@@ -82,8 +79,5 @@ function methodNotAllowed(method: string, path: string, offered: readonly Operat
 }
 
 function notFound(path: string, basePath: string): ApiError {
-  const effects = operations.map(
-    (operation) => `${operation.method} ${basePath}${operation.path} ${operation.effect}`,
-  );
-  return new ApiError("notFound", `There is nothing at ${path}; ${effects.join(", ")}.`);
+  return new ApiError("notFound", `There is nothing at ${path}; POST ${basePath}/plants creates a plant.`);
 }
