@@ -123,18 +123,21 @@ for (const engine of engines) {
       expect(await store.ask()).toEqual([true, 1]);
     });
 
-    test("a probe writes what a create writes, and leaves no plant", async () => {
-      await using place = await engine.createTestStore();
-      await using store = await ProbedStore.open(place.database);
-      expect(await store.ask()).toEqual([true, 1]);
-      const trigger = triggers[engine.engine];
-      await execute(place.database, trigger?.create ?? "");
-      expect(await store.create([{ id: 1n, name: "Monstera" }])).toEqual(["unavailable"]);
-      expect(await store.ask()).toEqual([false, 1]);
-      await execute(place.database, trigger?.drop ?? "");
-      expect(await store.ask()).toEqual([true, 1]);
-      expect(await withStore(place.database, "existing", (opened) => opened.count({}))).toBe(0);
-    });
+    const trigger = triggers[engine.engine];
+    test.skipIf(trigger === undefined)(
+      "a probe writes what a create writes, and leaves no plant",
+      async () => {
+        await using place = await engine.createTestStore();
+        await using store = await ProbedStore.open(place.database);
+        expect(await store.ask()).toEqual([true, 1]);
+        await execute(place.database, trigger?.create ?? "");
+        expect(await store.create([{ id: 1n, name: "Monstera" }])).toEqual(["unavailable"]);
+        expect(await store.ask()).toEqual([false, 1]);
+        await execute(place.database, trigger?.drop ?? "");
+        expect(await store.ask()).toEqual([true, 1]);
+        expect(await withStore(place.database, "existing", (opened) => opened.count({}))).toBe(0);
+      },
+    );
 
     test("before the first probe a create is not evidence", async () => {
       await using place = await engine.createTestStore();
