@@ -41,7 +41,7 @@ export type Plant = { readonly [Field in RequiredField]: ValueOf<Field> } & {
 };
 
 /** What an engine returns for the column of a field: SQLite has bigint for numbers and booleans. */
-type ColumnValue = FieldValue | bigint | null;
+export type ColumnValue = FieldValue | bigint | null;
 
 /** The fields of a plant as the columns of a table: null for a field that it does not have. */
 export type PlantColumns = {
