@@ -1,11 +1,11 @@
 // The client's bundle in a page of another origin in Chromium, which sends a CORS preflight before
 // the token.
 
-import { describe, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { chromium } from "playwright-core";
 import type * as Client from "../../../packages/client/src/index.ts";
 import { ClientTarget } from "../../support/client.ts";
-import { chromiumPath } from "../../support/programs.ts";
+import { chromiumPath, describeUnless } from "../../support/programs.ts";
 
 declare global {
   var client: typeof Client;
@@ -82,6 +82,7 @@ function inChromium(executablePath: string): void {
   }, 60_000);
 }
 
-const browser = chromiumPath();
-if (browser === null) describe.skip("in Chromium (skipped: install chromium)", () => inChromium(""));
-else describe("in Chromium", () => inChromium(browser));
+const executablePath = chromiumPath() ?? "";
+describeUnless(executablePath === "" ? "install chromium" : undefined, "in Chromium", () =>
+  inChromium(executablePath),
+);

@@ -1,7 +1,7 @@
 // The nodes of a real cluster: batches go straight to the workers, one worker down is one worker
 // down, and creates go on while shards and nodes change.
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { chmodSync, chownSync } from "node:fs";
 import type { NewPlant } from "../../../src/core/contract/plant.ts";
 import {
@@ -14,7 +14,7 @@ import { openServerStore } from "../../../src/core/store/open-store.ts";
 import type { PlantStore } from "../../../src/core/store/plant-store.ts";
 import { metadataSql, ShardMap } from "../../../src/core/store/postgres/citus/shard-map.ts";
 import { makeCertificate } from "../../support/certificates.ts";
-import { CitusCluster, citusMissing } from "../../support/citus.ts";
+import { CitusCluster, describeCitus } from "../../support/citus.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import type { PostgresServer } from "../../support/postgres.ts";
@@ -174,9 +174,7 @@ class Race {
   }
 }
 
-const title = "Citus nodes";
-const suite = citusMissing === undefined ? describe : describe.skip;
-suite(citusMissing === undefined ? title : `${title} (skipped: ${citusMissing})`, () => {
+describeCitus("Citus nodes", () => {
   let cluster: CitusCluster;
   beforeAll(async () => {
     cluster = await CitusCluster.start();

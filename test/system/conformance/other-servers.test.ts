@@ -1,7 +1,7 @@
 // What mock servers and a small service miss of the contract: docs/conformance.md has it as a
 // table, which is measured here. Skipped where npm cannot install them.
 
-import { afterAll, describe, expect, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { copyFileSync, writeFileSync } from "node:fs";
 import { bases, describeBasis } from "../../../src/conformance/rule.ts";
 import { countOutcomes } from "../../../src/conformance/run.ts";
@@ -11,7 +11,7 @@ import { rowsOf } from "../../support/markdown.ts";
 import { npmEnvironment } from "../../support/npm-packages.ts";
 import { Output } from "../../support/output.ts";
 import { reservePort } from "../../support/ports.ts";
-import { programPath, toolsMissing } from "../../support/programs.ts";
+import { describeUnless, programPath, toolsMissing } from "../../support/programs.ts";
 import { collectResult, TemporaryFolder } from "../../support/server.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
@@ -105,32 +105,29 @@ async function start({ command, name }: OtherServer): Promise<string> {
 
 const missing = toolsMissing ?? (await install());
 
-(missing === undefined ? describe : describe.skip)(
-  `other servers${missing === undefined ? "" : ` (skipped: ${missing})`}`,
-  () => {
-    test("miss what the table in docs/conformance.md says", async () => {
-      copyFileSync(
-        new URL("express-service.mjs", import.meta.url).pathname,
-        folder.file("express-service.mjs"),
-      );
-      writeFileSync(folder.file("db.json"), '{"plants": []}');
-      const urls = await Promise.all(servers.map(start));
-      const reports = await Promise.all(
-        servers.map(async ({ timeoutMs }, index) =>
-          checkConformance({ url: urls[index] ?? "", token }, { timeoutMs }),
-        ),
-      );
-      const page = await Bun.file(`${root}/docs/conformance.md`).text();
-      const [head] = rowsOf(page, /^\| Rules that hold \|/);
-      expect(head).toEqual(["Rules that hold", ...servers.map(({ name }) => name)]);
-      const measured = bases.map((basis) => [
-        `of ${describeBasis(basis)}`,
-        ...reports.map(({ results }) => {
-          const { holds, rules } = countOutcomes(results.filter(({ rule }) => rule.basis === basis));
-          return `${holds} of ${rules}`;
-        }),
-      ]);
-      expect(rowsOf(page, /^\| of /)).toEqual(measured);
-    });
-  },
-);
+describeUnless(missing, "other servers", () => {
+  test("miss what the table in docs/conformance.md says", async () => {
+    copyFileSync(
+      new URL("express-service.mjs", import.meta.url).pathname,
+      folder.file("express-service.mjs"),
+    );
+    writeFileSync(folder.file("db.json"), '{"plants": []}');
+    const urls = await Promise.all(servers.map(start));
+    const reports = await Promise.all(
+      servers.map(async ({ timeoutMs }, index) =>
+        checkConformance({ url: urls[index] ?? "", token }, { timeoutMs }),
+      ),
+    );
+    const page = await Bun.file(`${root}/docs/conformance.md`).text();
+    const [head] = rowsOf(page, /^\| Rules that hold \|/);
+    expect(head).toEqual(["Rules that hold", ...servers.map(({ name }) => name)]);
+    const measured = bases.map((basis) => [
+      `of ${describeBasis(basis)}`,
+      ...reports.map(({ results }) => {
+        const { holds, rules } = countOutcomes(results.filter(({ rule }) => rule.basis === basis));
+        return `${holds} of ${rules}`;
+      }),
+    ]);
+    expect(rowsOf(page, /^\| of /)).toEqual(measured);
+  });
+});

@@ -20,7 +20,7 @@ import {
 import type { OperatorError } from "../../../src/core/operator-error.ts";
 import { plantJson } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
-import { programPath } from "../../support/programs.ts";
+import { describeUnless, programPath } from "../../support/programs.ts";
 import { collectResult, plantstore, RunningServer, run, type TemporaryFolder } from "../../support/server.ts";
 import {
   argumentsOf,
@@ -36,7 +36,7 @@ import {
   snapshot,
   unfinished,
 } from "./backup-restore-setup.ts";
-import { mayMount, mounted } from "./mounts.ts";
+import { mounted, notMounted } from "./mounts.ts";
 
 /** Each starts several processes. */
 setDefaultTimeout(120_000);
@@ -479,9 +479,9 @@ describe("the source of backup", () => {
   });
 });
 
-const rootSuite = process.getuid?.() === 0 ? describe : describe.skip;
+const notRoot = process.getuid?.() === 0 ? undefined : "only root gives files away";
 
-rootSuite(process.getuid?.() === 0 ? "owners" : "owners (skipped: only root gives files away)", () => {
+describeUnless(notRoot, "owners", () => {
   /** A user and a group without a name. */
   const other = 61_234;
   const statOf = (path: string) => {
@@ -511,9 +511,7 @@ rootSuite(process.getuid?.() === 0 ? "owners" : "owners (skipped: only root give
   }
 });
 
-const mountSuite = mayMount() ? describe : describe.skip;
-
-mountSuite(mayMount() ? "a file system" : "a file system (skipped: only root may mount one)", () => {
+describeUnless(notMounted, "a file system", () => {
   test.each(commandNames)("that is read-only: %s fails, and nothing is changed", async (command) => {
     using folder = stores.newFolder();
     using disk = mounted(folder.file("disk"));

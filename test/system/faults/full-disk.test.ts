@@ -1,14 +1,15 @@
 // A full disk, on a small file system of its own, that has space again later.
 
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { toEntries } from "../../../src/core/store/plant-store.ts";
 import { engines } from "../../support/engines.ts";
 import { eventually } from "../../support/eventually.ts";
 import { plantJson, post } from "../../support/http.ts";
 import { Load } from "../../support/load.ts";
+import { describeUnless } from "../../support/programs.ts";
 import { createStore, RunningServer, runCommand, TemporaryFolder, withStore } from "../../support/server.ts";
-import { mayMount, mounted } from "./mounts.ts";
+import { mounted, notMounted } from "./mounts.ts";
 
 /** Each starts several processes. */
 setDefaultTimeout(120_000);
@@ -34,9 +35,7 @@ test("a limit on the size of files: not ready as soon as a create has failed", a
   expect(stdout.trimEnd().split("\n")).toHaveLength(Number(id));
 });
 
-const suite = mayMount() ? describe : describe.skip;
-
-suite(mayMount() ? "a full disk" : "a full disk (skipped: only root may mount one)", () => {
+describeUnless(notMounted, "a full disk", () => {
   test("responds with 503, loses no plant, and creates plants again once there is space", async () => {
     using folder = new TemporaryFolder();
     const place = folder.file("disk");

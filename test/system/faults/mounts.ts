@@ -26,8 +26,9 @@ export function mounted(folder: string): Mounted | undefined {
   };
 }
 
-export function mayMount(): boolean {
+/** Why no file system can be mounted here; undefined if one can. */
+export const notMounted = (() => {
   using folder = new TemporaryFolder();
   using disk = mounted(folder.file("disk"));
-  return disk !== undefined;
-}
+  return disk === undefined ? "only root may mount a file system" : undefined;
+})();

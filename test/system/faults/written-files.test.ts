@@ -33,7 +33,7 @@ import {
   RunningServer,
   TemporaryFolder,
 } from "../../support/server.ts";
-import { mayMount, mounted } from "./mounts.ts";
+import { mounted, notMounted } from "./mounts.ts";
 import { makeReadOnly, whyNotReadOnly } from "./read-only.ts";
 
 /** Some wait for a lock for 10 seconds. */
@@ -168,7 +168,6 @@ function moveFile(from: string, to: string): void {
 }
 
 const notReadOnly = whyNotReadOnly();
-const notMounted = mayMount() ? undefined : "only root may mount a file system";
 
 const serve = "serve --port 0 --admin-port off --log-level error";
 const readers = ["get 1", "export", "stats", "token list", "index list"];

@@ -1,13 +1,13 @@
 // plantstore/sandbox as a user gets it: packed by npm, installed into an empty project, under each
 // test runner of docs/sandbox-in-tests.md, whose examples are run as they are and checked by tsc.
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { npmEnvironment, packServer, succeed } from "../../support/npm-packages.ts";
 import { Output } from "../../support/output.ts";
 import { sessionEnd, sessionOf } from "../../support/processes.ts";
-import { programPath, toolsMissing } from "../../support/programs.ts";
+import { describeUnless, programPath, toolsMissing } from "../../support/programs.ts";
 import { exampleOf, sandboxExamples, sandboxPage } from "../../support/sandbox-examples.ts";
 import { collectResult, TemporaryFolder } from "../../support/server.ts";
 import { newerNodes } from "./newer-nodes.ts";
@@ -43,7 +43,6 @@ const missing = await succeed(project, [...install, ...packages, await packServe
   () => undefined,
   (error) => error,
 );
-const suite = missing === undefined ? describe : describe.skip;
 // With packages that can be downloaded, it is an error of this package.
 if (
   missing !== undefined &&
@@ -54,7 +53,8 @@ if (
 )
   throw missing;
 
-suite(`plantstore/sandbox${missing === undefined ? "" : " (skipped: npm could not download the test runners)"}`, () => {
+const reason = missing === undefined ? undefined : "npm could not download the test runners";
+describeUnless(reason, "plantstore/sandbox", () => {
   beforeAll(() => {
     for (const name of Object.keys(runners)) {
       exampleOf(name).copyTo(folderOf(name));
