@@ -70,12 +70,12 @@ export function expectErrorBody(response: HttpResponse): ErrorFields {
   return { error, message };
 }
 
+/** The start of the message for a request that was rejected. */
+export const rejectedMessage = "expected the request to be accepted";
+
 /** Expects any status of success. */
 export function expectAccepted({ status }: HttpResponse): void {
-  expectThat(
-    status >= 200 && status < 300,
-    `expected the request to be accepted, received the status ${status}`,
-  );
+  expectThat(status >= 200 && status < 300, `${rejectedMessage}, received the status ${status}`);
 }
 
 /** Expects any status of a client's error. */

@@ -3,7 +3,14 @@
 
 import type { RuleFailure } from "./context.ts";
 import { describeBasis, describeSource, levels } from "./rule.ts";
-import { type Cause, type ConformanceReport, causesOf, countOutcomes, type RuleResult } from "./run.ts";
+import {
+  type Cause,
+  type ConformanceReport,
+  causeKey,
+  causesOf,
+  countOutcomes,
+  type RuleResult,
+} from "./run.ts";
 import { failureLines } from "./text-report.ts";
 import { reportText } from "./transcript-text.ts";
 
@@ -70,7 +77,7 @@ function testCase(
 
 /** The requests and responses of a cause are in one test case only. */
 function linesOf(failure: RuleFailure, causes: readonly Cause[], secrets: ReadonlySet<string>): string[] {
-  const first = causes.find(({ message }) => message === failure.message)?.first;
+  const first = causes.find(({ key }) => key === causeKey(failure))?.first;
   if (first === undefined || first.failure === failure) return failureLines(failure, secrets);
   const [message = ""] = failureLines({ ...failure, transcripts: [], omitted: 0 }, secrets);
   return [`${message} (requests: see ${first.rule.id})`];

@@ -9,6 +9,7 @@ import {
   retryMsMax,
   type Target,
 } from "./context.ts";
+import { rejectedMessage } from "./expectations.ts";
 import { type IdRange, IdSource, plantJson } from "./ids.ts";
 import type { Rule } from "./rule.ts";
 import { RuleBusy, RuleSkipped, RuleViolation } from "./rule-ends.ts";
@@ -189,8 +190,9 @@ export function conforms({ results }: Pick<ConformanceReport, "results">): boole
   return countOutcome(results, "fails") === 0 && countOutcome(results, "holds") > 0;
 }
 
-/** Failures with one message, which have one cause. */
+/** Failures with one message, and one reason of the server, which have one cause. */
 export interface Cause {
+  readonly key: string;
   readonly message: string;
   /** The first of them, whose requests are reported. */
   readonly first: { readonly rule: Rule; readonly failure: RuleFailure };
@@ -199,16 +201,27 @@ export interface Cause {
 }
 
 /**
- * Groups failures by their messages: the one of most rules first, then in the order of the rules.
+ * The message of a failure, and of a request that was rejected the reason that the server gives.
+ * Words with a digit are left out: ids and sizes of chunks differ from response to response.
  */
+export function causeKey({ message, transcripts }: RuleFailure): string {
+  if (!message.startsWith(rejectedMessage)) return message;
+  const received = Buffer.from(transcripts.at(-1)?.received ?? []).toString("latin1");
+  const [, body = ""] = /\r\n\r\n([\s\S]*)/.exec(received) ?? [];
+  const reason = body.replaceAll(/^[\da-f]+\r$/gm, "").replaceAll(/[\w-]*\d[\w-]*/g, "");
+  return `${message}\n${reason}`;
+}
+
+/** Groups failures by their causes: that of most rules first, then in the order of the rules. */
 export function causesOf(results: readonly RuleResult[]): readonly Cause[] {
   const causes = new Map<string, Cause & { readonly rules: Map<Rule, (string | undefined)[]> }>();
   for (const { rule, outcome, failures } of results) {
     if (outcome !== "fails") continue;
     for (const failure of failures) {
       const { message, case: label } = failure;
-      const cause = causes.get(message) ?? { message, first: { rule, failure }, rules: new Map() };
-      causes.set(message, cause);
+      const key = causeKey(failure);
+      const cause = causes.get(key) ?? { key, message, first: { rule, failure }, rules: new Map() };
+      causes.set(key, cause);
       cause.rules.set(rule, [...(cause.rules.get(rule) ?? []), label]);
     }
   }

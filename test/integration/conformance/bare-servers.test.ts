@@ -4,7 +4,7 @@
 import { expect, test } from "bun:test";
 import { createServer } from "node:net";
 import { Connection } from "../../../src/conformance/connection.ts";
-import type { Outcome } from "../../../src/conformance/run.ts";
+import { causesOf, type Outcome } from "../../../src/conformance/run.ts";
 import { checkConformance, reportText, rulesNamed } from "../../support/conformance.ts";
 
 const token = "token";
@@ -198,4 +198,27 @@ test("of a body that is rejected by its beginning no more is sent: the connectio
   expect(await connection.nextResponse("POST")).toMatchObject({ status: 400 });
   connection.close();
   server.close();
+});
+
+test("creates that are rejected for two reasons are two headlines", async () => {
+  await using server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: async (request) => {
+      const { id = 0, name } = (await request.json().catch(() => ({}))) as { id?: number; name?: string };
+      const message = name === "" ? "the name is empty" : `the id ${id} is too large`;
+      if (name === "" || Math.abs(id) > 2 ** 53) return Response.json({ error: 1, message }, { status: 400 });
+      return Response.json({ name, tag: name });
+    },
+  });
+  const rules = rulesNamed(
+    "contract.text-unchanged",
+    "ids.limits",
+    "ids.above-range",
+    "ids.notations-beyond-53-bits",
+  );
+  const { results } = await checkConformance({ url: server.url.href, token }, { rules });
+  const causes = causesOf(results).map(({ rules: broken }) => Array.from(broken.keys(), ({ id }) => id));
+  expect(causes).toContainEqual(["contract.text-unchanged"]);
+  expect(causes).toContainEqual(["ids.limits", "ids.notations-beyond-53-bits"]);
 });
