@@ -64,8 +64,10 @@ export class DemoTraffic implements AsyncDisposable {
     }
     for (let second = 0; second < trafficMinutes * 60 && !this.#stop.signal.aborted; second++) {
       const creates = Math.round(9 + 5 * Math.sin(second / 11) + 3 * Math.sin(second / 4));
-      for (let create = 0; create < creates; create++)
-        await this.#post(tokens[this.#sent % clients.length] ?? "", this.#nextBody());
+      const sent = Array.from({ length: creates }, () =>
+        this.#post(tokens[this.#sent % clients.length] ?? "", this.#nextBody()),
+      );
+      await Promise.all(sent);
       if (second === editSecond) await new EditRun(this.#store, commandEditor()).edit([edit]);
       if (second === errorsSecond) await this.#sendErrors(tokens[0] ?? "");
       await this.#pause();

@@ -132,8 +132,11 @@ function toServeConfig(config: SandboxConfig): ServeConfig {
   >;
   return {
     ...config,
-    ...{ database: "memory:", migrate: "on", bootstrapToken: "off" },
-    ...{ tlsCertificate: undefined, tlsKey: undefined },
+    database: "memory:",
+    migrate: "on",
+    bootstrapToken: "off",
+    tlsCertificate: undefined,
+    tlsKey: undefined,
     sources: { ...config.sources, ...sources },
   } satisfies ServeConfig;
 }

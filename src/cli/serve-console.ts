@@ -2,9 +2,9 @@
 
 import { dirname, resolve } from "node:path";
 import packageJson from "../../package.json";
+import { TrustedProxies } from "../client-address.ts";
 import { Backups, freeBytesIn, type RunningCopy } from "../console/backups.ts";
 import { BulkEdits } from "../console/bulk-edits.ts";
-import { TrustedProxies } from "../console/client-address.ts";
 import { Edits } from "../console/edits.ts";
 import { Exports } from "../console/exports.ts";
 import { Imports } from "../console/imports.ts";
@@ -19,42 +19,26 @@ import { RecentSamples } from "../console/recent-samples.ts";
 import { Requests } from "../console/requests.ts";
 import { Sessions } from "../console/sessions.ts";
 import { Tokens } from "../console/tokens.ts";
-import type { AdminRoutes } from "../core/admin/server.ts";
 import { randomBytes } from "../core/auth/token.ts";
-import type { Clock, ServerEvents } from "../core/observability/server-event.ts";
-import type { PlantStore } from "../core/store/plant-store.ts";
 import type { ServeConfig } from "./config/resolve.ts";
+import type { ExtraContext, ServedRoutes } from "./extra.ts";
 
 const recentRequestsMax = 1_000;
 
 const sqliteScheme = "sqlite:";
 
-export interface ConsoleDependencies {
-  readonly store: PlantStore;
-  /** The console's charts subscribe to them. */
-  readonly events: ServerEvents;
-  /** Responds to a request as the public listener does. Called when the server has started. */
-  readonly fetch: (request: Request) => Promise<Response>;
-  readonly now: Clock;
-  /** Milliseconds since the epoch: the clock by which tokens expire. */
-  readonly wallNow: () => number;
-}
-
-/** The console, for the options of the server, and what the sandbox shares with it. */
-export interface ServedConsole {
-  readonly adminRoutes: AdminRoutes;
+/** The console, and what the sandbox shares with it. */
+export interface ServedConsole extends ServedRoutes {
   /** The sessions of those who have given the console's password. */
   readonly sessions: Sessions;
   /** Makes the console forget what it knows of plants: call it when all of them were replaced. */
   forgetPlants(): void;
-  /** Call it when the server has stopped, before the store is closed. */
-  close(): Promise<void>;
 }
 
 /** Undefined if the console is off. */
 export function createConsole(
   config: ServeConfig,
-  { store, events, fetch, now, wallNow }: ConsoleDependencies,
+  { store, events, fetch, now, wallNow }: ExtraContext,
 ): ServedConsole | undefined {
   if (config.console === "off" || config.adminPort === "off") return undefined;
   const { adminNames, trustedProxies, bodyBytesMax, basePath, database } = config;

@@ -14,15 +14,26 @@ import {
 import type { ServerStore } from "../core/store/group-commit.ts";
 import { openServerStore, storeLocation } from "../core/store/open-store.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
-import { documentation } from "../docs-page/documentation.ts";
 import { bannerLines, plainLines } from "./banner.ts";
 import { printStart } from "./bootstrap-token.ts";
 import { changedSettings, effectiveConfig, type ServeConfig } from "./config/resolve.ts";
 import { serverSettingNames } from "./config/settings.ts";
+import type { AdminExtra, HandlerExtra } from "./extra.ts";
 import { host } from "./host.ts";
 import { printLines } from "./output.ts";
 import { createConsole } from "./serve-console.ts";
+import { serveDocumentation } from "./serve-documentation.ts";
 import { ServerProcess } from "./server-process.ts";
+
+const handlerExtras: readonly HandlerExtra[] = [
+  // The documentation page, and openapi.json.
+  serveDocumentation,
+];
+
+const adminExtras: readonly AdminExtra[] = [
+  // The console of operators.
+  createConsole,
+];
 
 /** The base URLs of a server; undefined for what is off. */
 export interface ServerAddresses {
@@ -54,20 +65,21 @@ export async function serve(
   if (store === undefined) return await ownProcess.waitForStop();
   ownProcess.resources.defer(() => store.close());
 
-  const console = createConsole(config, {
+  const context = {
     store,
     events: ownProcess.events,
-    fetch: (request) => server.fetch(request),
+    fetch: (request: Request) => server.fetch(request),
     now,
     wallNow: Date.now,
-  });
-  ownProcess.resources.defer(() => console?.close());
+  };
+  const extras = adminExtras.flatMap((extra) => extra(config, context) ?? []);
+  for (const extra of extras) ownProcess.resources.defer(() => extra.close());
   const server: RunningServer = await listen({
     ...serverOptions(config),
     store,
     listener: { host: config.host, port: config.port, certificate },
     events: ownProcess.events,
-    adminRoutes: console === undefined ? [] : [console.adminRoutes],
+    adminRoutes: extras.map(({ adminRoutes }) => adminRoutes),
     now,
   });
   ownProcess.resources.use(server);
@@ -91,11 +103,7 @@ export function serverOptions(config: ServeConfig): Omit<ServerOptions, "store">
   return {
     admin: adminPort === "off" ? undefined : { host: adminHost, port: adminPort },
     basePath: config.basePath,
-    wrapHandler: documentation({
-      basePath: config.basePath,
-      publicUrl: config.publicUrl,
-      hasPage: config.docs === "on",
-    }),
+    wrapHandler: (handler) => handlerExtras.reduce((next, extra) => extra(config)(next), handler),
     cors: config.cors,
     limits: {
       bodyBytesMax: config.bodyBytesMax,

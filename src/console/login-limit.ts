@@ -1,7 +1,7 @@
 // Limits checks of the password: each takes 64 MiB and some 0.3 seconds of a processor.
 
+import { toClientKey } from "../client-address.ts";
 import type { Clock } from "../core/observability/server-event.ts";
-import { toClientKey } from "./client-address.ts";
 
 /** A client may make this many attempts at once, and one more each time that this period has passed. */
 const burst = 5;

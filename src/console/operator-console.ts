@@ -1,5 +1,6 @@
 // The console: a page for operators and its API. Every request passes these checks in this order: host, origin, session.
 
+import type { TrustedProxies } from "../client-address.ts";
 import { respond, securityHeaders } from "../core/admin/responses.ts";
 import type { AdminRoutes } from "../core/admin/server.ts";
 import { ApiError, statusOf } from "../core/contract/errors.ts";
@@ -8,7 +9,6 @@ import { OperatorError } from "../core/operator-error.ts";
 import { StaticFiles } from "../static-files.ts";
 import type { Backups } from "./backups.ts";
 import type { BulkEdits } from "./bulk-edits.ts";
-import type { TrustedProxies } from "./client-address.ts";
 import type { Edits } from "./edits.ts";
 import type { Exports } from "./exports.ts";
 import type { Imports } from "./imports.ts";

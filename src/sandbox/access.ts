@@ -1,7 +1,7 @@
 // Who may use control: any client of this machine, and from elsewhere those that have the password
 // of the console.
 
-import type { TrustedProxies } from "../console/client-address.ts";
+import type { TrustedProxies } from "../client-address.ts";
 import type { Sessions } from "../console/sessions.ts";
 import { ControlError } from "./control.ts";
 

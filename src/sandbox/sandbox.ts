@@ -1,6 +1,6 @@
 // A sandbox: a server on a store in memory that can be reset, read back, and told how to respond.
 
-import { TrustedProxies } from "../console/client-address.ts";
+import { TrustedProxies } from "../client-address.ts";
 import type { Sessions } from "../console/sessions.ts";
 import type { Handler } from "../core/http/handler.ts";
 import type { Emit } from "../core/observability/server-event.ts";

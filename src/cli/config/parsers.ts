@@ -1,6 +1,6 @@
 // Parsers of setting values. Each throws an InvalidValueError for an invalid text.
 
-import { parseAddressRange } from "../../console/client-address.ts";
+import { parseAddressRange } from "../../client-address.ts";
 import { isBearerToken } from "../../core/auth/authenticator.ts";
 import { isTokenName } from "../../core/auth/token.ts";
 import { parseInt64 } from "../../core/contract/int64.ts";

@@ -1,7 +1,8 @@
-// The core without any extra: on a copy of the tree that has nothing else, it compiles, starts and creates a plant.
+// The core without any extra: on a copy of the tree that has nothing else, it compiles, starts and
+// creates a plant. And the program without one extra.
 
 import { expect, test } from "bun:test";
-import { cpSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { TemporaryFolder } from "../../support/server.ts";
 
 const root = new URL("../../../", import.meta.url).pathname;
@@ -45,3 +46,53 @@ test("without console, sandbox, conformance, documentation, operations and comma
   expect(run.stderr.toString()).toBe("");
   expect(run.stdout.toString()).toBe('200 {"name":"Monstera deliciosa"} 200\n');
 });
+
+/**
+ * An extra: its folders, the files of the command line that wire it, each named in a line of serve.ts or
+ * main.ts, and what the line calls.
+ */
+const extras: Readonly<Record<string, { folders: string[]; wiring: string[]; called: string }>> = {
+  conformance: { folders: ["conformance"], wiring: ["conformance.ts"], called: "conformanceCommand" },
+  sandbox: { folders: ["sandbox"], wiring: ["sandbox.ts"], called: "sandboxCommand" },
+  documentation: {
+    folders: ["docs-page"],
+    wiring: ["serve-documentation.ts"],
+    called: "serveDocumentation",
+  },
+  // The sandbox shares the sessions of the console.
+  console: {
+    folders: ["console", "sandbox"],
+    wiring: ["serve-console.ts", "indexes.ts", "sandbox.ts"],
+    called: "createConsole|indexCommand|sandboxCommand",
+  },
+};
+
+test("without one extra and the lines that wire it the others compile", async () => {
+  using folder = new TemporaryFolder();
+  const checks = Object.entries(extras).map(async ([name, { folders, wiring, called }]) => {
+    const copy = folder.file(name);
+    mkdirSync(copy);
+    for (const kept of [
+      "src",
+      "packages/client/src",
+      "packages/sandbox/src",
+      "openapi.yaml",
+      "package.json",
+      "tsconfig.json",
+    ])
+      cpSync(root + kept, `${copy}/${kept}`, { recursive: true });
+    symlinkSync(`${root}node_modules`, `${copy}/node_modules`);
+    for (const removed of folders) rmSync(`${copy}/src/${removed}`, { recursive: true });
+    for (const removed of wiring) rmSync(`${copy}/src/cli/${removed}`);
+    for (const file of ["serve.ts", "main.ts"]) {
+      const path = `${copy}/src/cli/${file}`;
+      const lines = readFileSync(path, "utf8").split("\n");
+      writeFileSync(path, lines.filter((line) => !new RegExp(`\\b(${called})\\b`).test(line)).join("\n"));
+    }
+    const check = Bun.spawn([`${root}node_modules/.bin/tsc`], { cwd: copy, stdout: "pipe" });
+    return { name, errors: await check.stdout.text(), exitCode: await check.exited };
+  });
+  expect(await Promise.all(checks)).toEqual(
+    Object.keys(extras).map((name) => ({ name, errors: "", exitCode: 0 })),
+  );
+}, 60_000);
