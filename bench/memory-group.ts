@@ -1,4 +1,5 @@
-// A control group of Linux that limits the memory of a process, with the pages of files that it has read or written.
+// A control group of Linux that limits the memory of a process, with the pages of files that it has
+// read or written.
 
 import { existsSync, mkdirSync, rmdirSync, writeFileSync } from "node:fs";
 

@@ -1,5 +1,5 @@
-// PostgreSQL's own load generator, as the measure of what the database does without a server in front of it: one prepared
-// INSERT a transaction.
+// PostgreSQL's own load generator, as the measure of what the database does without a server in
+// front of it: one prepared INSERT a transaction.
 
 import { runProgram } from "../processes.ts";
 import { toPlant } from "../subjects/http.ts";

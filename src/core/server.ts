@@ -1,5 +1,6 @@
-// Starts a server on an open store: the public listener with the one operation, and the admin listener. `plantstore serve`,
-// `plantstore sandbox`, tests, benchmarks, and programs that embed the service all start one here.
+// Starts a server on an open store: the public listener with the one operation, and the admin
+// listener. `plantstore serve`, `plantstore sandbox`, tests, benchmarks, and programs that embed
+// the service all start one here.
 
 import packageJson from "../../package.json";
 import { type AdminRoutes, type AdminServer, startAdminServer } from "./admin/server.ts";
@@ -40,7 +41,10 @@ export interface ServerOptions {
   readonly events?: ServerEvents;
   /** Puts a handler before that of the service. */
   readonly wrapHandler?: (next: Handler) => Handler;
-  /** Routes of the admin listener, beside liveness, readiness and metrics. The first that match a path get its requests. */
+  /**
+   * Routes of the admin listener, beside liveness, readiness and metrics. The first that match a
+   * path get its requests.
+   */
   readonly adminRoutes?: readonly AdminRoutes[];
   /** performance.now by default. */
   readonly now?: Clock;
@@ -90,7 +94,10 @@ export interface RunningServer extends AsyncDisposable {
   fetch(request: Request): Promise<Response>;
   /** Reads the tokens of the store again: a change is effective when it resolves. */
   reloadTokens(): Promise<void>;
-  /** Stops listening, and resolves when every accepted request has its response, or its time is over. May be called again. */
+  /**
+   * Stops listening, and resolves when every accepted request has its response, or its time is
+   * over. May be called again.
+   */
   stop(): Promise<void>;
 }
 
@@ -121,13 +128,19 @@ const defaultLimits: Omit<ServerLimits, "idleSecondsMax"> = {
 /** Enough for full batches; with more, the first plant of a batch would wait for the last. */
 const batchPlantsMax = 1_024;
 
-/** Names and tags in the queue, in UTF-16 code units: 64 MiB, beside the 200 MB that the whole server is to stay under. */
+/**
+ * Names and tags in the queue, in UTF-16 code units: 64 MiB, beside the 200 MB that the whole
+ * server is to stay under.
+ */
 const queueCodeUnitsMax = 32 * 2 ** 20;
 
 /** Longer than a database takes to fail over: Bun closes an idle connection without a response. */
 const idleSecondsMin = 30;
 
-/** Starts a server. Rejects with a ListenError if an address cannot be bound, and with the store's error. */
+/**
+ * Starts a server. Rejects with a ListenError if an address cannot be bound, and with the store's
+ * error.
+ */
 export async function startServer(options: ServerOptions): Promise<RunningServer> {
   const { store, basePath = "", now = performance.now.bind(performance), wallNow = Date.now } = options;
   const limits = { ...defaultLimits, ...options.limits };

@@ -1,4 +1,5 @@
-// The body of a request: its media type, its buffer, and the limits of bytes and time within which it is read.
+// The body of a request: its media type, its buffer, and the limits of bytes and time within which
+// it is read.
 
 import { MIMEType } from "node:util";
 import type { Caller } from "../auth/caller.ts";
@@ -8,22 +9,27 @@ import { SharedBudget } from "../store/fair-share.ts";
 export interface BodyLimits {
   /** Bytes of one body; a longer one is contentTooLarge. */
   readonly bodyBytesMax: number;
-  /** Bytes of all bodies being received or parsed; a body past it, or past its caller's share of it, is `unavailable`. */
+  /**
+   * Bytes of all bodies being received or parsed; a body past it, or past its caller's share of it,
+   * is `unavailable`.
+   */
   readonly inFlightBytesMax: number;
   /** Time for a body to arrive, in milliseconds; a slower one is requestTimeout. */
   readonly arrivalMsMax: number;
 }
 
 /**
- * Bun reads a body up to this size in one piece, and its whole length is reserved at once. Read chunk by chunk, a body of
- * 8 KB costs some 20 µs more.
+ * Bun reads a body up to this size in one piece, and its whole length is reserved at once. Read
+ * chunk by chunk, a body of 8 KB costs some 20 µs more.
  */
 const smallBytesMax = 16_384;
 
 /** RFC 9110, section 8.6. Bun joins repeated fields with commas. */
 const wellFormedLength = /^[0-9]+$/;
 
-/** Why the format of a request's body is not accepted, or undefined if it is plain JSON in UTF-8. */
+/**
+ * Why the format of a request's body is not accepted, or undefined if it is plain JSON in UTF-8.
+ */
 export function checkMediaType(headers: Headers): ApiError | undefined {
   const contentEncoding = headers.get("content-encoding");
   if (contentEncoding !== null && contentEncoding.toLowerCase() !== "identity")
@@ -85,8 +91,8 @@ export class BodyReader {
   }
 
   /**
-   * The body of a request, or the limit that it exceeds. Rejects if the client aborts. If the body does not arrive in time,
-   * its owner is refused, and the promise may never settle.
+   * The body of a request, or the limit that it exceeds. Rejects if the client aborts. If the body
+   * does not arrive in time, its owner is refused, and the promise may never settle.
    */
   start(request: Request, owner: BodyOwner): Promise<Uint8Array | ApiError> | ApiError {
     const contentLength = request.headers.get("content-length");
@@ -103,14 +109,19 @@ export class BodyReader {
       : this.#readChunks(request.body, owner, bytes ?? this.#limits.bodyBytesMax);
   }
 
-  /** Releases the memory, and stops the time-out. Call it when the body is parsed; it may be called again. */
+  /**
+   * Releases the memory, and stops the time-out. Call it when the body is parsed; it may be called
+   * again.
+   */
   end(owner: BodyOwner): void {
     this.#timeouts.delete(owner);
     this.#memory.release(owner.callerKey, owner.reservedBytes);
     owner.reservedBytes = 0;
   }
 
-  /** Reads a whole body, and returns it or the limit that it exceeds. Rejects if the client aborts. */
+  /**
+   * Reads a whole body, and returns it or the limit that it exceeds. Rejects if the client aborts.
+   */
   async read(request: Request, caller: Pick<Caller, "key">): Promise<Uint8Array | ApiError> {
     const { promise, resolve } = Promise.withResolvers<ApiError>();
     const owner = {
@@ -138,8 +149,9 @@ export class BodyReader {
   }
 
   /**
-   * Reads a body into a buffer that doubles: a list of its chunks would hold 100 MB for a megabyte in chunks of one byte.
-   * Memory is reserved for the bytes received, as a client that declares a megabyte and sends a byte takes 4 KiB.
+   * Reads a body into a buffer that doubles: a list of its chunks would hold 100 MB for a megabyte
+   * in chunks of one byte. Memory is reserved for the bytes received, as a client that declares a
+   * megabyte and sends a byte takes 4 KiB.
    */
   async #readChunks(
     stream: ReadableStream<Uint8Array>,
@@ -174,10 +186,15 @@ export class BodyReader {
 
 const emptyBody = Promise.resolve(new Uint8Array());
 
-/** The resolution of a time-out: a body times out after its time, or at most an eighth of it later. */
+/**
+ * The resolution of a time-out: a body times out after its time, or at most an eighth of it later.
+ */
 const ticksMax = 8;
 
-/** Time-outs of the same length, with one timer for all. A timer for each body cost up to 8 % of the creates at 256 connections. */
+/**
+ * Time-outs of the same length, with one timer for all. A timer for each body cost up to 8 % of the
+ * creates at 256 connections.
+ */
 class BodyTimeouts {
   readonly #timeoutMs: number;
   readonly #onTimeout: (owner: BodyOwner, error: ApiError) => void;

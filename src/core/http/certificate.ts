@@ -21,12 +21,16 @@ export interface Certificate {
 
 const certificateBlock = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g;
 
-/** Reads a certificate and its key. Rejects with an OperatorError if they cannot be read or do not belong together. */
+/**
+ * Reads a certificate and its key. Rejects with an OperatorError if they cannot be read or do not
+ * belong together.
+ */
 export async function readCertificate(files: CertificateFiles): Promise<Certificate> {
   // Loading it takes 8 ms of processor time.
   const { createPrivateKey, X509Certificate } = await import("node:crypto");
   const [cert, key] = await Promise.all([readPem(files.certificate), readPem(files.key)]);
-  // The first is the server's. Those of its authorities are read as well, as a broken one would stop the listener.
+  // The first is the server's. Those of its authorities are read as well, as a broken one would
+  // stop the listener.
   const [x509] = parseFile(files.certificate, () =>
     (cert.match(certificateBlock) ?? [cert]).map((block) => new X509Certificate(block)),
   );
@@ -53,7 +57,10 @@ export interface ReloadCallbacks {
   readonly onError: (reason: string) => void;
 }
 
-/** The files are polled and not watched: files mounted into a container are replaced behind symbolic links. */
+/**
+ * The files are polled and not watched: files mounted into a container are replaced behind symbolic
+ * links.
+ */
 const pollIntervalMs = 1_000;
 
 /** Polls the files for a new certificate until it is stopped. */
@@ -61,7 +68,10 @@ export class CertificateReloader {
   readonly #callbacks: ReloadCallbacks;
   readonly #timer: Timer;
   #current: Certificate;
-  /** The error of the last poll. It is reported if the next poll finds it as well, as two files are replaced one by one. */
+  /**
+   * The error of the last poll. It is reported if the next poll finds it as well, as two files are
+   * replaced one by one.
+   */
   #lastError: string | undefined;
   #reportedError: string | undefined;
 

@@ -1,7 +1,8 @@
-// Limits the open connections of a server. No new connection is refused, as a client with thousands of open ones would then
-// lock all others out: over the limit, connections that wait for their next request are closed, and busy ones after their
-// next response. Bun closes those whose head takes more than 12 seconds, and those without traffic after the idle time. Bun
-// reports no connections, so they are counted as the descriptors that the process has opened since its start.
+// Limits the open connections of a server. No new connection is refused, as a client with thousands
+// of open ones would then lock all others out: over the limit, connections that wait for their next
+// request are closed, and busy ones after their next response. Bun closes those whose head takes
+// more than 12 seconds, and those without traffic after the idle time. Bun reports no connections,
+// so they are counted as the descriptors that the process has opened since its start.
 
 import { readFileSync, statSync } from "node:fs";
 
@@ -16,11 +17,16 @@ export interface ConnectionLimitOptions {
 /** It is one call to the system. */
 const countIntervalMs = 500;
 
-/** Descriptors for the store, a thread that opens it again, certificates, and sockets to a database. */
+/**
+ * Descriptors for the store, a thread that opens it again, certificates, and sockets to a database.
+ */
 const descriptorsBeside = 128;
 
 export class ConnectionLimit {
-  /** Whether connections are closed after their next response. A field and not a getter: it is read for every response. */
+  /**
+   * Whether connections are closed after their next response. A field and not a getter: it is read
+   * for every response.
+   */
   isExceeded = false;
   readonly #options: ConnectionLimitOptions;
   readonly #descriptorsAtStart = openDescriptors();
@@ -32,14 +38,20 @@ export class ConnectionLimit {
     this.#timer = setInterval(() => this.#check(), countIntervalMs).unref();
   }
 
-  /** The open connections of all listeners; undefined where they cannot be counted (before Linux 6.2, and elsewhere). */
+  /**
+   * The open connections of all listeners; undefined where they cannot be counted (before Linux
+   * 6.2, and elsewhere).
+   */
   get open(): number | undefined {
     const descriptors = openDescriptors();
     if (descriptors === undefined || this.#descriptorsAtStart === undefined) return undefined;
     return Math.max(0, descriptors - this.#descriptorsAtStart);
   }
 
-  /** The limit on open files, and how many the server needs; undefined where the limit suffices or is not known. */
+  /**
+   * The limit on open files, and how many the server needs; undefined where the limit suffices or
+   * is not known.
+   */
   get shortage(): { readonly limit: number; readonly needed: number } | undefined {
     const limit = descriptorLimit();
     const needed = this.#options.connectionsMax + descriptorsBeside;

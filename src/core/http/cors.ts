@@ -1,5 +1,5 @@
-// Cross-origin requests (the CORS protocol of the Fetch standard): documentation playgrounds need them, and bearer
-// tokens are not ambient credentials, so any origin may be allowed.
+// Cross-origin requests (the CORS protocol of the Fetch standard): documentation playgrounds need
+// them, and bearer tokens are not ambient credentials, so any origin may be allowed.
 
 import type { Handler } from "./handler.ts";
 import { offeredMethods } from "./operations.ts";
@@ -48,7 +48,8 @@ function preflightResponse(origins: CorsOrigins, origin: string, request: Reques
   allowOrigin(origins, origin, response);
   const { headers } = response;
   headers.set("Access-Control-Allow-Methods", offeredMethods);
-  // The wildcard does not cover Authorization, so the requested names are returned; a field by itself permits nothing.
+  // The wildcard does not cover Authorization, so the requested names are returned; a field by
+  // itself permits nothing.
   const requested = request.headers.get("access-control-request-headers");
   headers.set("Access-Control-Allow-Headers", requested ?? "Authorization, Content-Type");
   headers.set("Access-Control-Max-Age", String(preflightMaxAgeSeconds));

@@ -1,4 +1,5 @@
-// The one operation, POST {base}/plants: what happens to a request, in the order in which it happens.
+// The one operation, POST {base}/plants: what happens to a request, in the order in which it
+// happens.
 
 import type { Authenticator } from "../auth/authenticator.ts";
 import { ApiError } from "../contract/errors.ts";
@@ -17,8 +18,9 @@ export interface CreatePlantDependencies {
 }
 
 /**
- * Responds with 200 and the Plant once it is on stable storage, or with the error that prevented it. Never rejects. The
- * commit settles the exchange, and so does a body that does not arrive in time: a race of promises for each body took 0.7 µs.
+ * Responds with 200 and the Plant once it is on stable storage, or with the error that prevented
+ * it. Never rejects. The commit settles the exchange, and so does a body that does not arrive in
+ * time: a race of promises for each body took 0.7 µs.
  */
 export async function createPlant(
   exchange: Exchange,

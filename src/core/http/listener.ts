@@ -18,8 +18,8 @@ export interface ListenerOptions {
 }
 
 /**
- * The cipher suites of TLS 1.2: with forward secrecy and authenticated encryption, so without static RSA and CBC (RFC 9325,
- * section 4.2). Those of TLS 1.3 all are.
+ * The cipher suites of TLS 1.2: with forward secrecy and authenticated encryption, so without
+ * static RSA and CBC (RFC 9325, section 4.2). Those of TLS 1.3 all are.
  */
 const tls12Ciphers = "ECDHE+AESGCM:ECDHE+CHACHA20";
 
@@ -49,8 +49,9 @@ export class PublicListener {
   }
 
   /**
-   * New connections get the new certificate; requests on old connections are answered. Bun cannot change the certificate
-   * of a server, so a second one is opened on the same port, and the first one stopped.
+   * New connections get the new certificate; requests on old connections are answered. Bun cannot
+   * change the certificate of a server, so a second one is opened on the same port, and the first
+   * one stopped.
    */
   reloadCertificate(certificate: Certificate): void {
     const former = this.#current;
@@ -64,7 +65,10 @@ export class PublicListener {
     this.#current.closeIdleConnections();
   }
 
-  /** Stops accepting connections; resolves when every accepted request is answered, or after `drainMsMax`. */
+  /**
+   * Stops accepting connections; resolves when every accepted request is answered, or after
+   * `drainMsMax`.
+   */
   async stop(drainMsMax: number): Promise<void> {
     this.#isStopping = true;
     const servers = [this.#current, ...this.#retiring.keys()];
@@ -84,7 +88,8 @@ export class PublicListener {
       hostname: host,
       port,
       idleTimeout: idleSecondsMax,
-      // Bun rejects a body over its own limit with a bare 413; the body reader has a limit with an Error body.
+      // Bun rejects a body over its own limit with a bare 413; the body reader has a limit with an
+      // Error body.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       routes: {
         [plantsPath]: {

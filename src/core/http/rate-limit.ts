@@ -1,4 +1,5 @@
-// The rate limit of each caller, and its RateLimit fields (draft-ietf-httpapi-ratelimit-headers-11).
+// The rate limit of each caller, and its RateLimit fields
+// (draft-ietf-httpapi-ratelimit-headers-11).
 
 import type { Caller } from "../auth/caller.ts";
 import { ApiError } from "../contract/errors.ts";
@@ -32,19 +33,21 @@ export class RateLimit {
   readonly #now: Clock;
   readonly #windowsMax: number;
   /**
-   * Windows in two generations, so that ended windows are dropped without a timer or a search: a generation lasts as
-   * long as a window, and when a third one starts, every window of the first has ended.
+   * Windows in two generations, so that ended windows are dropped without a timer or a search: a
+   * generation lasts as long as a window, and when a third one starts, every window of the first
+   * has ended.
    */
   #current = new Map<string, Window>();
   #previous = new Map<string, Window>();
   #currentEndsAt = Number.NEGATIVE_INFINITY;
 
   /**
-   * Counts each caller separately, in the memory of this server. `burst` creates are allowed in a window that is as
-   * long as the rate needs for them: 10 a second with a burst of 50 are 50 in each 5 seconds.
+   * Counts each caller separately, in the memory of this server. `burst` creates are allowed in a
+   * window that is as long as the rate needs for them: 10 a second with a burst of 50 are 50 in
+   * each 5 seconds.
    *
-   * @param limits `windowsMax`: the windows of a generation. One more starts the next generation, and drops the one
-   * before, whose callers start new windows.
+   * @param limits `windowsMax`: the windows of a generation. One more starts the next generation,
+   *   and drops the one before, whose callers start new windows.
    */
   constructor(
     limits: { readonly createsPerSecond: number; readonly burst: number; readonly windowsMax?: number },

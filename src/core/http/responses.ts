@@ -4,8 +4,8 @@ import { type ApiError, type ErrorCode, errorRegistry, statusOf } from "../contr
 import { type Plant, toPlant } from "../contract/plant.ts";
 
 /**
- * The fields of a response with a Plant, copied into each. Nothing else is needed: a response to POST is not cached without
- * explicit freshness (RFC 9110, section 9.3.3).
+ * The fields of a response with a Plant, copied into each. Nothing else is needed: a response to
+ * POST is not cached without explicit freshness (RFC 9110, section 9.3.3).
  */
 const plantHeaders = new Headers({ "Content-Type": "application/json" });
 const plantInit = { headers: plantHeaders };
@@ -35,7 +35,8 @@ const headersOfCode: Partial<Record<ErrorCode, Readonly<Record<string, string>>>
   // RFC 6750, section 3.
   missingToken: { "WWW-Authenticate": realm },
   invalidToken: { "WWW-Authenticate": `${realm}, error="invalid_token"` },
-  // The rest of the request is not read (RFC 9110, section 15.5.9), or its end is in doubt (RFC 9112, section 6.3).
+  // The rest of the request is not read (RFC 9110, section 15.5.9), or its end is in doubt (RFC
+  // 9112, section 6.3).
   requestTimeout: { Connection: "close" },
   badRequest: { Connection: "close" },
 };

@@ -1,5 +1,6 @@
-// Group commit: creates that arrive while a batch is being committed form the next batch, so the duration of a commit
-// determines the size of the batches. There is no timer, and no waiting for more. Independent of the engine.
+// Group commit: creates that arrive while a batch is being committed form the next batch, so the
+// duration of a commit determines the size of the batches. There is no timer, and no waiting for
+// more. Independent of the engine.
 
 import { countCodeUnits } from "../contract/fields.ts";
 import { gauge, type Metric } from "../observability/prometheus-text.ts";
@@ -8,10 +9,16 @@ import { isWithinShare } from "./fair-share.ts";
 import type { NewEntry, Outcome, PlantStore } from "./plant-store.ts";
 import { Readiness } from "./readiness.ts";
 
-/** The outcome of a create; `overloaded` and `closed` mean that the plant was not passed to the engine. */
+/**
+ * The outcome of a create; `overloaded` and `closed` mean that the plant was not passed to the
+ * engine.
+ */
 export type CreateOutcome = Outcome | "overloaded" | "closed";
 
-/** A create that waits for its outcome. Either `settle` or `fail` is called, once; neither may throw. */
+/**
+ * A create that waits for its outcome. Either `settle` or `fail` is called, once; neither may
+ * throw.
+ */
 export interface PendingCreate extends NewEntry {
   /** Identifies the caller, who may fill only a share of the queue. */
   readonly callerKey: string;
@@ -23,17 +30,20 @@ export interface PendingCreate extends NewEntry {
 /** The queue in which creates wait for their commit. */
 export interface CreateQueue {
   /**
-   * Queues a create, or settles it at once if it is refused. Of plants with equal ids, the one queued first is committed
-   * first.
+   * Queues a create, or settles it at once if it is refused. Of plants with equal ids, the one
+   * queued first is committed first.
    */
   create(pending: PendingCreate): void;
 
-  /** Whether another plant of a caller would be `overloaded` now. Checked before a body is read, so that a refusal is cheap. */
+  /**
+   * Whether another plant of a caller would be `overloaded` now. Checked before a body is read, so
+   * that a refusal is cheap.
+   */
   isFullFor(callerKey: string): boolean;
 
   /**
-   * Rejects with the reason if nothing can be committed now. Resolves with a line for each part of the store that cannot
-   * commit while others can.
+   * Rejects with the reason if nothing can be committed now. Resolves with a line for each part of
+   * the store that cannot commit while others can.
    */
   assertReady(): Promise<readonly string[]>;
 
@@ -46,7 +56,10 @@ export interface CreateQueue {
 export interface GroupCommitLimits {
   /** Plants in the queue; a plant past it, or past its caller's share of it, is `overloaded`. */
   readonly queuePlantsMax: number;
-  /** UTF-16 code units of names and tags in the queue; once they are reached, a plant is `overloaded`. */
+  /**
+   * UTF-16 code units of names and tags in the queue; once they are reached, a plant is
+   * `overloaded`.
+   */
   readonly queueCodeUnitsMax: number;
   /** Plants in one batch. */
   readonly batchPlantsMax: number;
@@ -168,8 +181,9 @@ export class GroupCommit implements CreateQueue {
   }
 
   /**
-   * Whether the plant in the queue is that of a client which creates one after the other: then its batch need not wait for
-   * the end of the tick. If there are other clients after all, they form the next batch, which is longer than one.
+   * Whether the plant in the queue is that of a client which creates one after the other: then its
+   * batch need not wait for the end of the tick. If there are other clients after all, they form
+   * the next batch, which is longer than one.
    */
   #isLoneClient(): boolean {
     return this.#lastBatchLength === 1 && this.#batchesInFlight === 0 && this.#queue.length === 1;
@@ -248,8 +262,8 @@ export function queueMetric(plants: number): Metric {
 /** A store as a server uses it. */
 export interface ServerStore extends PlantStore {
   /**
-   * Opens the queue of creates, if one group commit for the whole store would not do; resolves with undefined if it does.
-   * Close it before the store.
+   * Opens the queue of creates, if one group commit for the whole store would not do; resolves with
+   * undefined if it does. Close it before the store.
    */
   openQueue?(
     limits: Omit<GroupCommitLimits, "batchesInFlightMax">,
@@ -271,8 +285,9 @@ export async function openCreateQueue(
 }
 
 /**
- * Starts a batch at the end of the tick of the event loop, so that all requests of one poll of the sockets are one batch,
- * and not the first of them alone. It is not a timer: an idle event loop ends its tick at once.
+ * Starts a batch at the end of the tick of the event loop, so that all requests of one poll of the
+ * sockets are one batch, and not the first of them alone. It is not a timer: an idle event loop
+ * ends its tick at once.
  */
 export const scheduleWithSetImmediate: Schedule = (start) => {
   setImmediate(start);

@@ -1,4 +1,5 @@
-// The worker that holds the SQLite file open for writing, so that the network never waits for the disk.
+// The worker that holds the SQLite file open for writing, so that the network never waits for the
+// disk.
 
 import type { EditOutcome, EditRun, PlantEdit } from "../plant-edit.ts";
 import type { NewEntry, OpenMode, Outcome } from "../plant-store.ts";
@@ -57,7 +58,10 @@ function store(): SqliteStore {
   return opened;
 }
 
-/** Commits one batch after the other. Between them it serves calls, for which it returns to the event loop. */
+/**
+ * Commits one batch after the other. Between them it serves calls, for which it returns to the
+ * event loop.
+ */
 async function serveBatches(store: SqliteStore, batches: BatchReceiver): Promise<void> {
   // The response to the call that opened the store comes first.
   await calls.next;

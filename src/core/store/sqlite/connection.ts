@@ -1,4 +1,5 @@
-// Opens SQLite files so that a commit is on stable storage when it returns, and runs transactions beside other processes.
+// Opens SQLite files so that a commit is on stable storage when it returns, and runs transactions
+// beside other processes.
 
 import { accessSync, closeSync, constants, existsSync, openSync } from "node:fs";
 import { dirname, resolve } from "node:path";
@@ -10,12 +11,15 @@ import { assertOnePath, fileId, fsyncDirectory } from "./files.ts";
 import { migrate, newestVersion, schemaVersion } from "./migrations.ts";
 import { assertOwnWal } from "./overwritten-files.ts";
 
-/** A WAL that grew during a long export or backup is truncated to this size when it is restarted. */
+/**
+ * A WAL that grew during a long export or backup is truncated to this size when it is restarted.
+ */
 export const walBytesKept = 64 * 2 ** 20;
 
 /**
- * Opens a store file, and brings its schema up to date. Every commit is on stable storage when it returns:
- * journal_mode=WAL and synchronous=FULL. Throws an OperatorError if the file cannot be a store.
+ * Opens a store file, and brings its schema up to date. Every commit is on stable storage when it
+ * returns: journal_mode=WAL and synchronous=FULL. Throws an OperatorError if the file cannot be a
+ * store.
  *
  * @param mode `create` creates the file if there is none; the others throw then.
  */
@@ -38,7 +42,10 @@ export function openDatabase(path: string, mode: OpenMode): Database {
   }
 }
 
-/** Creates the file ahead of SQLite, which would create it too, but leave no way to see that a restore has replaced it meanwhile. */
+/**
+ * Creates the file ahead of SQLite, which would create it too, but leave no way to see that a
+ * restore has replaced it meanwhile.
+ */
 function createFile(path: string, mode: OpenMode): void {
   if (mode !== "create") throw noStore(path);
   if (!existsSync(dirname(path))) {
@@ -55,7 +62,8 @@ function openOnce(path: string, mode: OpenMode, isReplaced: () => boolean): Data
   let database: Database | undefined;
   try {
     recoverFromFailure(path);
-    // Ids are bigint both ways: as numbers they lose digits past 2^53, and are bound as REAL past 2^51.
+    // Ids are bigint both ways: as numbers they lose digits past 2^53, and are bound as REAL past
+    // 2^51.
     database = new Database(path, { readwrite: true, create: false, strict: true, safeIntegers: true });
     database.run(`PRAGMA busy_timeout = ${lockWaitMs}`);
     assertStore(database, path, mode);
@@ -81,10 +89,14 @@ function noStore(path: string): OperatorError {
   );
 }
 
-/** Creates the file, readable by its owner only, if there is none; SQLite gives the sidecar files the same mode. */
+/**
+ * Creates the file, readable by its owner only, if there is none; SQLite gives the sidecar files
+ * the same mode.
+ */
 function createPrivately(path: string): void {
   try {
-    // The flag "a" follows a link to a file that does not exist yet, and does not truncate what another process creates.
+    // The flag "a" follows a link to a file that does not exist yet, and does not truncate what
+    // another process creates.
     closeSync(openSync(path, "a", 0o600));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
@@ -92,7 +104,10 @@ function createPrivately(path: string): void {
   }
 }
 
-/** SQLite silently opens a file without write permission for reading, and would fail at the first plant. */
+/**
+ * SQLite silently opens a file without write permission for reading, and would fail at the first
+ * plant.
+ */
 function assertWritableFile(path: string): void {
   if (!existsSync(path)) return;
   try {
@@ -108,21 +123,27 @@ function assertWritableFile(path: string): void {
 function makeDurable(database: Database, path: string): void {
   const [[journalMode] = []] = database.query("PRAGMA journal_mode = WAL").values();
   database.run("PRAGMA synchronous = FULL");
-  // wal.ts and the checkpoint thread run the checkpoints: SQLite does not report one of its own that fails.
+  // wal.ts and the checkpoint thread run the checkpoints: SQLite does not report one of its own
+  // that fails.
   database.run("PRAGMA wal_autocheckpoint = 0");
   database.run(`PRAGMA journal_size_limit = ${walBytesKept}`);
-  // SQLite keeps another mode without an error for a database in memory and on a file system without shared memory.
+  // SQLite keeps another mode without an error for a database in memory and on a file system
+  // without shared memory.
   if (journalMode !== "wal") {
     throw new OperatorError(
       `${path} cannot be kept durable (its journal mode is ${journalMode}); name a file on a local disk`,
     );
   }
-  // SQLite fsyncs the folder after it has created the WAL, and ignores an error; this fsync comes first and reports it.
+  // SQLite fsyncs the folder after it has created the WAL, and ignores an error; this fsync comes
+  // first and reports it.
   database.query("SELECT 1 FROM sqlite_schema").get();
   fsyncDirectory(path);
 }
 
-/** Throws unless the file is a store, and, if it is not to be upgraded, has this program's schema. Changes nothing. */
+/**
+ * Throws unless the file is a store, and, if it is not to be upgraded, has this program's schema.
+ * Changes nothing.
+ */
 function assertStore(database: Database, path: string, mode: OpenMode): void {
   const version = schemaVersion(database, path);
   if (mode !== "create" && version < newestVersion) {

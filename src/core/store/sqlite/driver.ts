@@ -4,10 +4,15 @@ import { constants } from "bun:sqlite";
 
 export { Database, SQLiteError } from "bun:sqlite";
 
-/** The operation of Database.fileControl that limits the size of a database in memory: sqlite3.h. */
+/**
+ * The operation of Database.fileControl that limits the size of a database in memory: sqlite3.h.
+ */
 export const sizeLimitOperation = constants.SQLITE_FCNTL_SIZE_LIMIT;
 
-/** Flags of Database. With `openUri` a path that starts with file: is a URI, whose parameters can say that a file is immutable. */
+/**
+ * Flags of Database. With `openUri` a path that starts with file: is a URI, whose parameters can
+ * say that a file is immutable.
+ */
 export const { SQLITE_OPEN_READONLY: openReadOnly, SQLITE_OPEN_URI: openUri } = constants;
 
 /** How long a statement waits for a lock that another process holds. */

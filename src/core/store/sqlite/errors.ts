@@ -7,9 +7,9 @@ import { failureMarkerSuffix } from "./file-names.ts";
 import { resolvedPath } from "./files.ts";
 
 /**
- * An fsync has failed. The kernel then marks the pages as clean although they were not written, and the next fsync
- * succeeds, so nothing that is read through the page cache proves what the disk holds. No process may continue with this
- * store; the next one that opens it recovers it first.
+ * An fsync has failed. The kernel then marks the pages as clean although they were not written, and
+ * the next fsync succeeds, so nothing that is read through the page cache proves what the disk
+ * holds. No process may continue with this store; the next one that opens it recovers it first.
  */
 export class DiskFailureError extends OperatorError {}
 
@@ -32,8 +32,9 @@ export function isLocked(error: unknown): boolean {
 }
 
 /**
- * Why a batch was not committed, in SQLite's words or the system's, and whether single plants of it may still be: not after a
- * wait for a lock or on a broken disk, where each of them would wait again. Throws every other error, and an fsync that failed.
+ * Why a batch was not committed, in SQLite's words or the system's, and whether single plants of it
+ * may still be: not after a wait for a lock or on a broken disk, where each of them would wait
+ * again. Throws every other error, and an fsync that failed.
  */
 export function batchFailure(error: unknown): { reason: string; mayCommitSingly: boolean } {
   if (isFailedFsync(error)) throw error;
@@ -51,15 +52,16 @@ export function readError(error: unknown): unknown {
 }
 
 /**
- * Marks a store as one whose disk has failed. The marker needs no fsync: after a power cut, which could lose it, the page
- * cache is empty, and reads return what the disk holds.
+ * Marks a store as one whose disk has failed. The marker needs no fsync: after a power cut, which
+ * could lose it, the page cache is empty, and reads return what the disk holds.
  */
 export function writeFailureMarker(path: string, reason: string): void {
   try {
     // As private as the store itself.
     writeFileSync(markerPath(path), `${reason}\n`, { mode: statSync(path).mode & 0o666 });
   } catch {
-    // A disk that cannot store the marker stores no plant either until it is mounted again, with an empty page cache.
+    // A disk that cannot store the marker stores no plant either until it is mounted again, with an
+    // empty page cache.
   }
 }
 
@@ -78,9 +80,9 @@ export function hasFailureMarker(path: string): boolean {
 }
 
 /**
- * Recovers a store whose disk has failed: with exclusive access, and without the shared index of the WAL, the whole WAL
- * is copied into the database file and fsynced. Does nothing without a failure marker. Throws an OperatorError if other
- * processes have the store open.
+ * Recovers a store whose disk has failed: with exclusive access, and without the shared index of
+ * the WAL, the whole WAL is copied into the database file and fsynced. Does nothing without a
+ * failure marker. Throws an OperatorError if other processes have the store open.
  */
 export function recoverFromFailure(path: string): void {
   if (!hasFailureMarker(path)) return;

@@ -40,8 +40,8 @@ export class OverwriteCheck {
   #found: "" | "-wal" | undefined;
 
   /**
-   * @param databaseDescriptor undefined while the file is not open. This object never opens it: a process that closes a file
-   *   loses every POSIX lock that it holds on it.
+   * @param databaseDescriptor undefined while the file is not open. This object never opens it: a
+   *   process that closes a file loses every POSIX lock that it holds on it.
    */
   constructor(database: Database, walDescriptor: number, databaseDescriptor: () => number | undefined) {
     this.#database = database;

@@ -26,10 +26,13 @@ const probeName = "x".repeat(100);
 /** Plants that an export reads at a time: 100 to 10,000 cost the same for each plant. */
 const exportRowsMax = 1_000;
 
-/** UTF-16 code units of texts that an export holds at a time: the bound on its memory where plants are large. */
+/**
+ * UTF-16 code units of texts that an export holds at a time: the bound on its memory where plants
+ * are large.
+ */
 const exportCodeUnitsMax = 2 ** 20;
 
-/** What creates need of the write-ahead log. */
+/** The WAL operations that create() uses. */
 type WalGuard = Pick<Wal, "ensureSynced" | "makeRoom">;
 
 export class SqlitePlants {
@@ -60,8 +63,9 @@ export class SqlitePlants {
   }
 
   /**
-   * Commits a batch in one transaction, and if that fails each plant by itself. See PlantStore.create. Throws SQLite's
-   * own error if an fsync has failed; the connection must not be used afterwards.
+   * Commits a batch in one transaction, and if that fails each plant by itself. See
+   * PlantStore.create. Throws SQLite's own error if an fsync has failed; the connection must not be
+   * used afterwards.
    */
   create(batch: readonly NewEntry[]): Outcome[] {
     if (!this.#wal.ensureSynced()) return batch.map(() => "unavailable");
@@ -92,15 +96,18 @@ export class SqlitePlants {
     return row === null ? undefined : toNewPlant(row.id, row);
   }
 
-  /** Finalizes the statements: an open one would keep SQLite from removing the WAL when the database is closed. */
+  /**
+   * Finalizes the statements: an open one would keep SQLite from removing the WAL when the database
+   * is closed.
+   */
   finalize(): void {
     for (const statement of [this.#begin, this.#commitTransaction, this.#insert, this.#select])
       statement.finalize();
   }
 
   /**
-   * Commits one plant of a batch that failed. Replays and conflicts need no disk, and a small plant may fit where a large
-   * one does not.
+   * Commits one plant of a batch that failed. Replays and conflicts need no disk, and a small plant
+   * may fit where a large one does not.
    */
   #commitSingly(entry: NewEntry, mayWrite: boolean): Outcome {
     const { plant } = entry;

@@ -1,6 +1,7 @@
-// A batch and its outcomes, in memory that the main thread and the committing thread share. A message costs each of two
-// threads some 20 µs and a turn of its event loop. Here the committing thread waits in Atomics.wait, and the main thread is
-// told by Atomics.waitAsync. One batch is in flight at a time: a second one gained nothing, as the next batch grows meanwhile.
+// A batch and its outcomes, in memory that the main thread and the committing thread share. A
+// message costs each of two threads some 20 µs and a turn of its event loop. Here the committing
+// thread waits in Atomics.wait, and the main thread is told by Atomics.waitAsync. One batch is in
+// flight at a time: a second one gained nothing, as the next batch grows meanwhile.
 
 import {
   countCodeUnits,
@@ -29,12 +30,17 @@ const noText = -1;
 /** The creator of a plant of which none is known; the keys of creators are natural numbers. */
 const noCreator = -1;
 
-/** Each field of a plant is sent as a text: other values than texts in decimal digits, or as "true". */
+/**
+ * Each field of a plant is sent as a text: other values than texts in decimal digits, or as "true".
+ */
 const textsPerPlant = fieldNames.length;
 
 /** The indexes of the words at the start of the memory. */
 export const word = {
-  /** Changes whenever the committing thread has something to do. It may overflow, as it is compared for equality only. */
+  /**
+   * Changes whenever the committing thread has something to do. It may overflow, as it is compared
+   * for equality only.
+   */
   wake: 0,
   /** 1 from the time that a batch is sent until it is finished. */
   isInFlight: 1,
@@ -48,10 +54,11 @@ export const word = {
 } as const;
 
 /**
- * How long the committing thread spins for the next batch after a batch of one plant, where the last
- * one came within `spinWaitMsMax`. A client that creates one plant after the other sends its next one
- * within this time, and need not wait for the thread to be scheduled: 1.14 times the creates. It is
- * 0.85 times with 64 clients, and 0.7 times where other programs need the processors.
+ * How long the committing thread spins for the next batch after a batch of one plant, where the
+ * last one came within `spinWaitMsMax`. A client that creates one plant after the other sends its
+ * next one within this time, and need not wait for the thread to be scheduled: 1.14 times the
+ * creates. It is 0.85 times with 64 clients, and 0.7 times where other programs need the
+ * processors.
  */
 const spinMsMax = 0.06;
 const spinWaitMsMax = 0.2;
@@ -93,7 +100,10 @@ export class BatchMemory {
     return codeUnits * bytesPerCodeUnit <= textBytesMax;
   }
 
-  /** All texts as one: 0.04 µs a plant to write, and 0.06 µs to read, where a text for each takes 0.16 µs. */
+  /**
+   * All texts as one: 0.04 µs a plant to write, and 0.06 µs to read, where a text for each takes
+   * 0.16 µs.
+   */
   writeBatch(batch: readonly NewEntry[]): void {
     let text = "";
     for (let index = 0; index < batch.length; index++) {
@@ -129,7 +139,10 @@ export class BatchMemory {
     return batch;
   }
 
-  /** Throws if there is not one outcome for each plant: those of an earlier batch would be read in their place. */
+  /**
+   * Throws if there is not one outcome for each plant: those of an earlier batch would be read in
+   * their place.
+   */
   writeOutcomes(results: readonly Outcome[]): void {
     const plants = this.words[word.plants];
     if (results.length !== plants)
@@ -181,7 +194,8 @@ export class BatchSender {
   /**
    * Sends a batch that is accepted, and resolves with its outcomes.
    *
-   * @param toError makes the error that it rejects with, of the text that BatchMemory.writeFailure was given.
+   * @param toError makes the error that it rejects with, of the text that BatchMemory.writeFailure
+   *   was given.
    */
   async send(batch: readonly NewEntry[], toError: (failure: string) => Error): Promise<Outcome[]> {
     const { words } = this.#memory;

@@ -31,7 +31,10 @@ export class SqlRunner {
     );
   }
 
-  /** Runs a call in an immediate transaction. Throws an OperatorError if that fails, and SQLite's own error after a failed fsync. */
+  /**
+   * Runs a call in an immediate transaction. Throws an OperatorError if that fails, and SQLite's
+   * own error after a failed fsync.
+   */
   write(call: SqlCall): object[] {
     return this.#run(call, () => runImmediateTransaction(this.#database, () => this.#all(call.statements)));
   }

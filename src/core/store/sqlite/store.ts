@@ -1,5 +1,5 @@
-// The SQLite engine in the thread that opens it. Its promises are settled when they are returned: every call blocks
-// until the disk has responded, so a server uses SqliteWorkerStore.
+// The SQLite engine in the thread that opens it. Its promises are settled when they are returned:
+// every call blocks until the disk has responded, so a server uses SqliteWorkerStore.
 
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
@@ -63,7 +63,10 @@ export class SqliteStore implements ReadablePlantStore {
   /** Why an fsync failed in this thread. */
   #diskFailure: string | undefined;
 
-  /** Opens a store file, see openDatabase. After one call has rejected with DiskFailureError, all others do. */
+  /**
+   * Opens a store file, see openDatabase. After one call has rejected with DiskFailureError, all
+   * others do.
+   */
   constructor(path: string, mode: OpenMode, onUnavailable: OnUnavailable, walOptions: WalOptions = {}) {
     this.#path = path;
     this.location = resolve(path);
@@ -118,7 +121,10 @@ export class SqliteStore implements ReadablePlantStore {
     return this.#reading(() => this.#plants.get(id));
   }
 
-  /** Ends with an OperatorError, also while its reader does not read, before its snapshot makes creates fail. */
+  /**
+   * Ends with an OperatorError, also while its reader does not read, before its snapshot makes
+   * creates fail.
+   */
   async *export(filter: ExportFilter): AsyncGenerator<SqliteStoredPlant[]> {
     const chunks = exportPlants(this.#database, filter);
     let hasEnded = false;
@@ -180,8 +186,8 @@ export class SqliteStore implements ReadablePlantStore {
     const hasFault = this.#findFault((check) => check.findNow()) !== undefined;
     if (hasFault) this.#checkpointThread?.leaveFiles();
     this.#files.close();
-    // Closing copies the WAL into the database file, from pages that may not be on the disk or into a file of someone else,
-    // and removes the file that has the WAL's name.
+    // Closing copies the WAL into the database file, from pages that may not be on the disk or into
+    // a file of someone else, and removes the file that has the WAL's name.
     if (hasFault || this.#diskFailure !== undefined || this.#checkpointThread?.hasDiskFailed) return;
     this.#plants.finalize();
     this.#database.close();
@@ -200,7 +206,10 @@ export class SqliteStore implements ReadablePlantStore {
     return Object.fromEntries(methods) as unknown as TokenStore;
   }
 
-  /** Why commits to the open files would be lost: they were removed, replaced or overwritten, or cannot be read. */
+  /**
+   * Why commits to the open files would be lost: they were removed, replaced or overwritten, or
+   * cannot be read.
+   */
   #findFault(find = (check: OverwriteCheck) => check.find()): string | undefined {
     try {
       const replaced = this.#files.findReplaced();
@@ -213,7 +222,10 @@ export class SqliteStore implements ReadablePlantStore {
     }
   }
 
-  /** Rejects with an OperatorError if the open files were removed, replaced or overwritten, or cannot be read. */
+  /**
+   * Rejects with an OperatorError if the open files were removed, replaced or overwritten, or
+   * cannot be read.
+   */
   #read<T>(call: () => Promise<T>): Promise<T> {
     return this.#onDisk(() => {
       const fault = this.#findFault();
@@ -231,7 +243,10 @@ export class SqliteStore implements ReadablePlantStore {
     }
   }
 
-  /** The same, and keeps the WAL short: without creates only these calls grow it, a probe of readiness by a page. */
+  /**
+   * The same, and keeps the WAL short: without creates only these calls grow it, a probe of
+   * readiness by a page.
+   */
   #write<T>(call: (noRoom: string | undefined) => Promise<T>): Promise<T> {
     return this.#read(() => call(this.#wal.makeRoom()));
   }
@@ -254,9 +269,10 @@ export class SqliteStore implements ReadablePlantStore {
   }
 
   /**
-   * Throws after an fsync has failed in either thread; called before a commit and after it, as the checkpoint thread's may
-   * have failed meanwhile. Where the commit is faster than that signal, its own fsync has succeeded: Linux reports an error
-   * to each descriptor that was open when it happened (`errseq_t`, since 4.13), so the other thread's fsync hides none.
+   * Throws after an fsync has failed in either thread; called before a commit and after it, as the
+   * checkpoint thread's may have failed meanwhile. Where the commit is faster than that signal, its
+   * own fsync has succeeded: Linux reports an error to each descriptor that was open when it
+   * happened (`errseq_t`, since 4.13), so the other thread's fsync hides none.
    */
   #assertDiskWorks(): void {
     if (this.#diskFailure === undefined && !this.#checkpointThread?.hasDiskFailed) return;

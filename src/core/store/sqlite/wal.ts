@@ -1,4 +1,5 @@
-// The write-ahead log (WAL) as the connection that commits sees it: fsynced before the first response, and kept short.
+// The write-ahead log (WAL) as the connection that commits sees it: fsynced before the first
+// response, and kept short.
 
 import { statSync } from "node:fs";
 import { OperatorError } from "../../operator-error.ts";
@@ -15,7 +16,10 @@ const mebibyte = 2 ** 20;
 /** A page of 4 KiB, with the header that it has in the WAL. */
 const frameBytes = 4_096 + 24;
 
-/** Without a checkpoint thread the commits copy the WAL themselves, whenever it has grown by this many pages. */
+/**
+ * Without a checkpoint thread the commits copy the WAL themselves, whenever it has grown by this
+ * many pages.
+ */
 const inlinePages = 4_000;
 
 /** See restartPages. The largest is short of the size at which the file of the WAL is truncated. */
@@ -24,9 +28,10 @@ const restartBytesMax = walBytesKept - 16 * mebibyte;
 const databaseShare = 1 / 4;
 
 /**
- * With a checkpoint thread the WAL is restarted from this length on: a quarter of the database file, as the longer it is the
- * fewer pages are copied twice, within bounds. A commit that writes over an earlier one in its file needs no new blocks of the
- * disk, and its fsync took 0.14 ms in place of 0.23.
+ * With a checkpoint thread the WAL is restarted from this length on: a quarter of the database
+ * file, as the longer it is the fewer pages are copied twice, within bounds. A commit that writes
+ * over an earlier one in its file needs no new blocks of the disk, and its fsync took 0.14 ms in
+ * place of 0.23.
  */
 export function restartPages(path: string): number {
   const bytes = sizeOf(path) * databaseShare;
@@ -38,16 +43,23 @@ function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/** Pages that are copied in a pause of the commits, which the checkpoint thread has left: a few milliseconds. */
+/**
+ * Pages that are copied in a pause of the commits, which the checkpoint thread has left: a few
+ * milliseconds.
+ */
 const tailPagesMax = 1_000;
 
 /**
- * From this length on commits wait for the checkpoint thread. The largest batch adds the text of all bodies in flight (64
- * MiB by default) and some 10 pages for each of 1,024 plants, so the WAL stays below 256 MiB.
+ * From this length on commits wait for the checkpoint thread. The largest batch adds the text of
+ * all bodies in flight (64 MiB by default) and some 10 pages for each of 1,024 plants, so the WAL
+ * stays below 256 MiB.
  */
 const waitPages = pagesIn(128 * mebibyte);
 
-/** After a checkpoint that a reader's snapshot held back, the WAL grows by this much before the next one. */
+/**
+ * After a checkpoint that a reader's snapshot held back, the WAL grows by this much before the next
+ * one.
+ */
 const retryPages = 1_000;
 
 /** See heldBytesMax. */
@@ -56,15 +68,19 @@ const heldBytesMin = 1_024 * mebibyte;
 export interface WalOptions {
   /** The thread that copies the WAL, in a server; otherwise commits do. */
   readonly checkpointThread?: CheckpointSignals;
-  /** Asked before each checkpoint; without it a store does not notice that another program writes into its files. */
+  /**
+   * Asked before each checkpoint; without it a store does not notice that another program writes
+   * into its files.
+   */
   readonly overwriteCheck?: OverwriteCheck | undefined;
   /** See heldBytesMax. */
   readonly heldBytesMin?: number;
 }
 
 /**
- * The length of the WAL, in bytes, up to which plants are committed while a reader keeps an old snapshot: the size of the
- * database file, as an export or a backup takes the longer the larger that is, and at least `bytesMin`.
+ * The length of the WAL, in bytes, up to which plants are committed while a reader keeps an old
+ * snapshot: the size of the database file, as an export or a backup takes the longer the larger
+ * that is, and at least `bytesMin`.
  */
 export function heldBytesMax(path: string, bytesMin = heldBytesMin): number {
   return Math.max(bytesMin, sizeOf(path));
@@ -94,11 +110,12 @@ export class Wal {
   }
 
   /**
-   * Fsyncs the WAL before the first response. A server that was killed may have left commits in the WAL that were written
-   * but not fsynced. They are visible, and a replay of such a plant would be acknowledged without a write. A passive
-   * checkpoint fsyncs the WAL; that it may skip pages which another process still reads does not matter, as then the WAL
-   * was not recovered by this process. While another process runs a checkpoint SQLite does nothing, so it is tried again
-   * until the other one is done. Returns false if that took too long.
+   * Fsyncs the WAL before the first response. A server that was killed may have left commits in the
+   * WAL that were written but not fsynced. They are visible, and a replay of such a plant would be
+   * acknowledged without a write. A passive checkpoint fsyncs the WAL; that it may skip pages which
+   * another process still reads does not matter, as then the WAL was not recovered by this process.
+   * While another process runs a checkpoint SQLite does nothing, so it is tried again until the
+   * other one is done. Returns false if that took too long.
    */
   ensureSynced(): boolean {
     if (this.#isSynced) return true;
@@ -113,14 +130,17 @@ export class Wal {
   }
 
   /**
-   * Keeps the WAL short; call it before each transaction. Returns and reports why no plant may be committed, if the WAL has
-   * reached its limit or cannot be read. Throws SQLite's own error if an fsync has failed.
+   * Keeps the WAL short; call it before each transaction. Returns and reports why no plant may be
+   * committed, if the WAL has reached its limit or cannot be read. Throws SQLite's own error if an
+   * fsync has failed.
    *
-   * A WAL is restarted by the first commit that finds all of it in the database file. Beside commits without a pause the
-   * checkpoint thread never gets that far, so what it has left is copied here, once that is little.
+   * A WAL is restarted by the first commit that finds all of it in the database file. Beside
+   * commits without a pause the checkpoint thread never gets that far, so what it has left is
+   * copied here, once that is little.
    *
-   * SQLite's automatic checkpoints do not report a failure. After one whose fsync failed, the next would skip the pages that
-   * the first had copied past a reader of an old snapshot, and never fsync them. Reading the length of the WAL takes 5 µs.
+   * SQLite's automatic checkpoints do not report a failure. After one whose fsync failed, the next
+   * would skip the pages that the first had copied past a reader of an old snapshot, and never
+   * fsync them. Reading the length of the WAL takes 5 µs.
    */
   makeRoom(): string | undefined {
     try {
@@ -171,7 +191,8 @@ export class Wal {
   /** Copies the rest of the WAL. Returns whether all of it is in the database file now. */
   #copyTail(waits: boolean): boolean {
     if (this.#overwriteCheck?.findNow() !== undefined) return false;
-    // FULL keeps other processes from committing meanwhile. It must not wait for their commits and readers.
+    // FULL keeps other processes from committing meanwhile. It must not wait for their commits and
+    // readers.
     this.#database.run("PRAGMA busy_timeout = 0");
     try {
       const { isDone, pages, copied } = waits
@@ -188,7 +209,10 @@ export class Wal {
     }
   }
 
-  /** The checkpoint thread is waited for until it is done; another process may have been stopped amid its checkpoint. */
+  /**
+   * The checkpoint thread is waited for until it is done; another process may have been stopped
+   * amid its checkpoint.
+   */
   #checkpointWithRetry(mode: "PASSIVE" | "FULL"): Checkpoint {
     const deadline = performance.now() + lockWaitMs;
     for (;;) {

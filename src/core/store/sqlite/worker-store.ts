@@ -13,7 +13,7 @@ import { BatchSender } from "./shared-batch.ts";
 import { openReadConnection, SqliteSqlConnection } from "./sql-connection.ts";
 import { toError, WorkerClient } from "./worker-rpc.ts";
 
-/** Enough that the worker finds its next call waiting when it has finished one. */
+/** Keeps the worker busy: the next call is already queued when one finishes. */
 const callsInFlightMax = 16;
 
 export class SqliteWorkerStore implements PlantStore {
@@ -72,7 +72,8 @@ export class SqliteWorkerStore implements PlantStore {
     } catch (error) {
       if (!(error instanceof DiskFailureError)) throw error;
       this.#worker.fail(error);
-      // The server is about to exit; responses that are still sent must say that the plant may not be stored.
+      // The server is about to exit; responses that are still sent must say that the plant may not
+      // be stored.
       return batch.map(() => "unavailable");
     }
   }
