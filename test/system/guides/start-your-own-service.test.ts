@@ -1,5 +1,5 @@
-// docs/guides/start-your-own-service.md: every step of it, on one copy of the repository, and then tests of
-// the result. A failure names the step of the guide that no longer applies.
+// docs/guides/start-your-own-service.md: every step of it, on one copy of the repository, and then
+// tests of the result. A failure names the step of the guide that no longer applies.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { copyFileSync, cpSync, readFileSync, renameSync } from "node:fs";
@@ -21,18 +21,16 @@ const blocks = codeBlocks(guide);
 const steps = [...new Set(blocks.map(({ heading }) => heading))];
 
 /**
- * With PLANTSTORE_TEST_GUIDE=all, as in `npm run test:long`, all tests of the result are run; otherwise those
- * that a step is most likely to break.
+ * With PLANTSTORE_TEST_GUIDE=all, as in `npm run test:long`, all tests of the result are run;
+ * otherwise those that a step is most likely to break.
  */
 const isComplete = process.env.PLANTSTORE_TEST_GUIDE === "all";
 const suites = [
   "unit/core/contract/",
-  "unit/core/store/",
   "unit/operations/",
-  "unit/project/",
+  "unit/project/tidy.test.ts",
   "integration/client/create.test.ts",
   "integration/core/http/openapi.test.ts",
-  "integration/docs-page/",
 ];
 const suiteArguments = isComplete ? "" : ` -- ${suites.map((suite) => `./test/${suite}`).join(" ")}`;
 
