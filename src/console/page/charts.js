@@ -592,7 +592,7 @@ class Chart extends Component {
                 ${lines.map(
                   ({ label, colour, values }) => html`
                     <span class="key">
-                      <i class="swatch" style=${{ background: `var(${colour})` }}></i>${label}
+                      <i aria-hidden="true" style=${{ color: `var(${colour})` }}>■ </i>${label}
                       ${hovered !== null && html` <b>${format(values[hovered])}</b>`}
                     </span>
                   `,

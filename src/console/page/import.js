@@ -9,10 +9,12 @@ import { formatBytes, formatCount } from "./units.js";
 
 /**
  * @typedef {{ id: number, name: number, tag: number }} Columns The index of each; -1 for none.
- * @typedef {{ import: string, created: number, unchanged: number, rejected: number, ending: string | null, message: string | null,
- *   bytes: number, reported: number, rejections: { line: number, error: number, message: string, text: string }[] }} ImportStatus
+ * @typedef {{ name: string, tag?: string }} Content
+ * @typedef {{ line: number, id: string, before: Content, after: Content }} Difference
+ * @typedef {{ import: string, created: number, unchanged: number, replaced: number, rejected: number, ending: string | null,
+ *   message: string | null, run: string | null, update: "off" | "dry-run" | "replace", differences: Difference[], bytes: number, reported: number, rejections: { line: number, error: number, message: string, text: string }[] }} ImportStatus
  * @typedef {{ file: File | null, start: string, isUtf8: boolean, format: "csv" | "ndjson", delimiter: string, hasHeader: boolean,
- *   columns: Columns, status: ImportStatus | null, isRunning: boolean, isRetrying: boolean, isDropTarget: boolean, other: ImportStatus | null,
+ *   columns: Columns, replaces: boolean, status: ImportStatus | null, isRunning: boolean, isRetrying: boolean, isDropTarget: boolean, other: ImportStatus | null,
  *   error: string }} State
  */
 
@@ -51,6 +53,8 @@ export class ImportDialog extends Component {
     delimiter: ",",
     hasHeader: true,
     columns: { id: 0, name: 1, tag: 2 },
+    /** Whether plants that differ are replaced, of which a dry run tells first. */
+    replaces: false,
     status: null,
     isRunning: false,
     /** Whether the last request had no response, and is sent again. */
@@ -125,7 +129,8 @@ export class ImportDialog extends Component {
     this.setState({ hasHeader, columns });
   }
 
-  async start() {
+  /** @param {"off" | "dry-run" | "replace"} update */
+  async start(update = this.state.replaces ? "dry-run" : "off") {
     const { file, format, delimiter, columns, hasHeader } = this.state;
     if (file === null) return;
     this.isCancelled = false;
@@ -134,11 +139,12 @@ export class ImportDialog extends Component {
       const { import: id } = await post("import", {
         format,
         delimiter,
+        update,
         columns: [columns.id, columns.name, columns.tag, hasHeader].join(),
       });
       this.id = id;
       await this.send(file, id);
-      this.props.onImported();
+      if (update !== "dry-run") this.props.onImported();
     } catch (error) {
       const isOther = error instanceof RequestError && error.status === 409;
       this.setState({ error: errorMessage(error), other: isOther ? await get("import") : null });
@@ -254,7 +260,7 @@ export class ImportDialog extends Component {
 
   /** @param {File} file */
   preview(file) {
-    const { start, isUtf8, format, delimiter, hasHeader, columns } = this.state;
+    const { start, isUtf8, format, delimiter, hasHeader, columns, replaces } = this.state;
     const rows = format === "csv" ? parseCsv(start, delimiter, previewLines + 1) : [];
     const [first = []] = rows;
     const width = Math.max(0, ...rows.map((row) => row.length));
@@ -322,9 +328,12 @@ export class ImportDialog extends Component {
               .map((row) => toPlant(row, columns))} />`
           : html`<${PlantPreview} plants=${ndjsonPlants(start)} />`
       }
+      <label class="check">
+        <input type="checkbox" checked=${replaces} onChange=${() => this.setState({ replaces: !replaces })} /> Replace plants that differ, after a dry run
+      </label>
       <div class="actions">
         <button type="button" onClick=${this.props.onClose}>Cancel</button>
-        <button type="button" class="main" disabled=${!isComplete || !isUtf8} onClick=${() => this.start()}>Import</button>
+        <button type="button" class="main" disabled=${!isComplete || !isUtf8} onClick=${() => this.start()}>${replaces ? "Dry run" : "Import"}</button>
       </div>
     `;
   }
@@ -355,15 +364,20 @@ export class ImportDialog extends Component {
    * @param {File} file
    */
   result(status, file) {
-    const { ending, message, rejected, rejections, reported } = status;
-    const titles = { complete: "Import complete", cancelled: "Import stopped", failed: "Import failed" };
+    const { ending, message, rejected, rejections, reported, replaced, run } = status;
+    const isDryRun = status.update === "dry-run";
+    const what = isDryRun ? "Dry run" : "Import";
+    const titles = { complete: `${what} complete`, cancelled: `${what} stopped`, failed: `${what} failed` };
+    const canReplace = isDryRun && ending === "complete";
     return html`
       <div class=${`response ${ending === "complete" ? "ok" : ""}`} role="status">
-        <b>${titles[/** @type {keyof typeof titles} */ (ending)]}: ${untrustedText(file.name)}</b>
-        <span>${countsText(status)}</span>
-        ${message !== null && html`<span>${untrustedText(message)}</span>`}
-        ${ending !== "complete" && html`<span class="faint">What was created is stored. Import the file again to continue.</span>`}
+        <p><b>${titles[/** @type {keyof typeof titles} */ (ending)]}: ${untrustedText(file.name)}</b></p>
+        <p>${countsText(status)}</p>
+        ${message !== null && html`<p>${untrustedText(message)}</p>`}
+        ${run !== null && replaced > 0 && html`<p>“plantstore history --undo ${run}” brings the replaced plants back.</p>`}
+        ${ending !== "complete" && !isDryRun && html`<p class="faint">What was created is stored. Import the file again to continue.</p>`}
       </div>
+      <${Differences} ...${status} />
       ${
         rejected > 0 &&
         html`
@@ -391,9 +405,16 @@ export class ImportDialog extends Component {
         `
       }
       <div class="actions">
-        ${rejected > 0 && html`<a class="button" download="rejected.ndjson" href=${apiUrl("import/rejected", { import: status.import })}>Download the rejected lines</a>`}
+        ${rejected > 0 && html`<a class="button" download href=${apiUrl("import/rejected", { import: status.import })}>Download the rejected lines</a>`}
         <button type="button" onClick=${() => this.setState({ file: null, status: null })}>Import another file</button>
-        <button type="button" class="main" autofocus onClick=${this.props.onClose}>Done</button>
+        ${
+          canReplace
+            ? html`
+                <button type="button" onClick=${this.props.onClose}>Cancel</button>
+                <button type="button" class="main" autofocus onClick=${() => this.start("replace")}>Import, and replace ${formatCount(replaced, "plant")}</button>
+              `
+            : html`<button type="button" class="main" autofocus onClick=${this.props.onClose}>Done</button>`
+        }
       </div>
     `;
   }
@@ -422,10 +443,25 @@ function PlantPreview({ plants }) {
   `;
 }
 
+/** The first plants that an import replaces, before and after. @param {ImportStatus} status */
+function Differences({ differences, replaced, update }) {
+  if (differences.length === 0) return null;
+  const shown = (/** @type {Content} */ { name, tag }) =>
+    html`${untrustedText(name)} ${tag !== undefined && html`<span class="chip">${untrustedText(tag)}</span>`}`;
+  return html`
+    <h3>${update === "dry-run" ? "To be replaced" : "Replaced"}${replaced > differences.length ? `, the first ${differences.length}` : ""}</h3>
+    <ul class="rows" aria-label="Differences">
+      ${differences.map(({ line, id, before, after }) => html`<li><div class="grow">${shown(before)} → ${shown(after)}<small>Plant ${id}, line ${line.toLocaleString("en-US")}</small></div></li>`)}
+    </ul>
+  `;
+}
+
 /** @param {ImportStatus} status */
-function countsText({ created, unchanged, rejected }) {
-  const counts = [created, unchanged, rejected].map((count) => count.toLocaleString("en-US"));
-  return `${counts[0]} created, ${counts[1]} already stored, ${counts[2]} rejected`;
+function countsText({ created, unchanged, replaced, rejected, update }) {
+  const counts = [created, unchanged, replaced, rejected].map((count) => count.toLocaleString("en-US"));
+  const toBe = update === "dry-run" ? "to be " : "";
+  const differing = replaced > 0 ? `${counts[2]} ${toBe}replaced, ` : "";
+  return `${counts[0]} ${toBe}created, ${counts[1]} already stored, ${differing}${counts[3]} rejected`;
 }
 
 /**

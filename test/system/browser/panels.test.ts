@@ -137,6 +137,32 @@ test("a file that is dropped is previewed, imported by the columns of its header
   expect((await server.command("get", "2000000")).stdout).toBe('{"id":2000000,"name":"\u202eevil"}\n');
 });
 
+test("plants that differ are replaced after a dry run, which shows the differences", async () => {
+  await post(target, plantJson(3_000_000n, "Hoya", "wax"));
+  await browser.visit(url, { look: "narrow" }, async (page) => {
+    await page.getByRole("button", { name: "Import", exact: true }).click();
+    const dialog = page.getByRole("dialog");
+    const buffer = Buffer.from("id,name,tag\n3000000,Hoya carnosa,\n3000001,Aloe,\nx,Ficus,\n");
+    await dialog
+      .locator("input[type=file]")
+      .setInputFiles({ name: "plants.csv", mimeType: "text/csv", buffer });
+    await dialog.getByLabel("Replace plants that differ").check();
+    await dialog.getByRole("button", { name: "Dry run" }).click();
+    await dialog.getByText("1 to be created, 0 already stored, 1 to be replaced, 1 rejected").waitFor();
+    const differences = dialog.getByRole("list", { name: "Differences" });
+    expect(await differences.textContent()).toContain("Hoya wax → Hoya carnosa");
+    expect(await accessibilityFaults(page)).toEqual([]);
+    expect((await server.command("get", "3000000")).stdout).toContain('"tag":"wax"');
+    await dialog.getByRole("button", { name: "Import, and replace 1 plant" }).click();
+    await dialog.getByText("1 created, 0 already stored, 1 replaced, 1 rejected").waitFor();
+    const run = /--undo (\w+)/.exec((await dialog.textContent()) ?? "")?.[1] ?? "";
+    await dialog.getByRole("button", { name: "Done" }).click();
+    expect((await server.command("get", "3000000")).stdout).toBe('{"id":3000000,"name":"Hoya carnosa"}\n');
+    await server.command("history", "--undo", run);
+    expect((await server.command("get", "3000000")).stdout).toContain('"tag":"wax"');
+  });
+});
+
 test("a file that is not UTF-8 is not imported, and says how to save it", async () => {
   await browser.visit(url, {}, async (page) => {
     await page.getByRole("button", { name: "Import", exact: true }).click();
@@ -214,8 +240,8 @@ test("charts are read and zoomed by the keyboard and the pointer, and each code 
     await activity.getByRole("button", { name: "Last 24 hours" }).click();
     await chart.waitFor();
     const figure = activity.getByRole("figure").filter({ hasText: "Errors by code" });
-    await figure.locator(".swatch").nth(1).waitFor();
-    const swatches = await figure.locator(".swatch").all();
+    await figure.locator(".key i").nth(1).waitFor();
+    const swatches = await figure.locator(".key i").all();
     const colours = await Promise.all(swatches.map((swatch) => swatch.getAttribute("style")));
     expect(colours.length).toBeGreaterThanOrEqual(2);
     expect(new Set(colours).size).toBe(colours.length);
