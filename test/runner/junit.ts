@@ -1,4 +1,4 @@
-// What `bun test --reporter=junit` reports, in a few lines: skipped tests with their reasons, and the slowest.
+// What `bun test --reporter=junit` reports, in a few lines: the slowest tests, and why others were skipped.
 
 interface TestResult {
   /** The test with the groups that it is in, outermost first. */
@@ -40,18 +40,21 @@ export function parseReport(xml: string): Report {
 }
 
 export function formatReport({ results, fileSeconds }: Report): string {
-  const skipped = Map.groupBy(
-    results.filter(({ isSkipped }) => isSkipped),
-    ({ name, file }) => `${file}: ${/\(skipped: (.*?)\)/.exec(name)?.[1] ?? `${name} gives no reason`}`,
-  );
   return [
-    ...[...skipped].map(([reason, { length }]) => `skipped: ${length} of ${reason}`),
     "slowest files:",
     ...slowest([...fileSeconds].map(([label, seconds]) => ({ label, seconds }))),
     "slowest tests:",
     ...slowest(results.map(({ name, file, seconds }) => ({ label: `${file}: ${name}`, seconds }))),
+    skippedLine(results.filter(({ isSkipped }) => isSkipped)),
     "",
   ].join("\n");
+}
+
+/** One line with the reasons, each with the number of its tests. */
+function skippedLine(skipped: readonly TestResult[]): string {
+  const reasons = Map.groupBy(skipped, ({ name }) => /\(skipped: (.*?)\)/.exec(name)?.[1] ?? name);
+  const counted = Array.from(reasons, ([reason, { length }]) => `${reason} (${length})`);
+  return `skipped: ${counted.length === 0 ? "none" : counted.toSorted().join(", ")}`;
 }
 
 function slowest(items: readonly { label: string; seconds: number }[]): string[] {

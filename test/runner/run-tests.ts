@@ -39,7 +39,7 @@ const enginesFolders = [
 ];
 
 const tiers: Readonly<Record<string, Tier>> = {
-  test: { folders: ["./test/unit/", "./test/integration/"], testMsMax: 30_000 },
+  test: { folders: ["./test/unit/", "./test/integration/"], testMsMax: 60_000 },
   system: { folders: ["./test/system/", "./test/long/"], testMsMax: 600_000 },
   citus: { folders: ["./test/system/citus/", ...enginesFolders], testMsMax: 600_000, engine: "citus" },
   // What depends on the version of PostgreSQL: the SQL, the schema, and the settings of its commits.

@@ -61,7 +61,7 @@ export interface ReloadCallbacks {
  * The files are polled and not watched: files mounted into a container are replaced behind symbolic
  * links.
  */
-const pollIntervalMs = 1_000;
+const defaultPollIntervalMs = 1_000;
 
 /** Polls the files for a new certificate until it is stopped. */
 export class CertificateReloader {
@@ -75,7 +75,8 @@ export class CertificateReloader {
   #lastError: string | undefined;
   #reportedError: string | undefined;
 
-  constructor(current: Certificate, callbacks: ReloadCallbacks) {
+  /** @param pollIntervalMs is shorter in tests. */
+  constructor(current: Certificate, callbacks: ReloadCallbacks, pollIntervalMs = defaultPollIntervalMs) {
     this.#current = current;
     this.#callbacks = callbacks;
     this.#timer = setInterval(() => void this.#poll(), pollIntervalMs);

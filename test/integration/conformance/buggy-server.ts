@@ -71,6 +71,8 @@ export class BuggyServer implements Disposable {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #bug: Bug;
+  /** The connections to the server whose end ends that of the client. */
+  readonly #followed = new WeakSet<Socket>();
   readonly #target: URL;
   readonly #state: BugState;
 
@@ -194,7 +196,10 @@ export class BuggyServer implements Disposable {
     if (raw === undefined) return void socket.destroy();
     respond(parseMessage(raw, ""));
     if (upstream.readableEnded || !raw.toLowerCase().includes("content-length")) socket.end();
-    else upstream.once("end", () => socket.end());
+    else if (!this.#followed.has(upstream)) {
+      this.#followed.add(upstream);
+      upstream.once("end", () => socket.end());
+    }
   }
 }
 

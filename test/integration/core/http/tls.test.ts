@@ -187,13 +187,14 @@ describeIfInstalled("openssl", "TLS", () => {
     const first = await readCertificate(files);
     const failures: string[] = [];
     const used = Promise.withResolvers<string>();
-    const reloader = new CertificateReloader(first, {
-      onReload({ subject }) {
+    const callbacks = {
+      onReload({ subject }: { readonly subject: string }) {
         if (failures.length === 0) throw new Error("the port is gone");
         used.resolve(subject);
       },
-      onError: (reason) => failures.push(reason),
-    });
+      onError: (reason: string) => failures.push(reason),
+    };
+    const reloader = new CertificateReloader(first, callbacks, 20);
     const second = makeCertificate(folder, "second", "/CN=second");
     renameSync(second.certificate, files.certificate);
     renameSync(second.key, files.key);
