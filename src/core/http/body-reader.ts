@@ -85,11 +85,6 @@ export class BodyReader {
     return this.#memory.used;
   }
 
-  /** The error of a body that does not arrive in time. */
-  get timeoutError(): ApiError {
-    return this.#timeouts.error;
-  }
-
   /**
    * The body of a request, or the limit that it exceeds. Rejects if the client aborts. If the body
    * does not arrive in time, its owner is refused, and the promise may never settle.
@@ -222,14 +217,14 @@ class BodyTimeouts {
     this.#tick++;
     for (const owner of this.#pending) {
       if (this.#tick - owner.startTick <= ticksMax) break;
-      this.#onTimeout(owner, this.error);
+      this.#onTimeout(owner, this.#timeoutError());
     }
     if (this.#pending.size > 0) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
   }
 
-  get error(): ApiError {
+  #timeoutError(): ApiError {
     const seconds = this.#timeoutMs / 1_000;
     const message = `The body did not arrive within ${seconds} ${seconds === 1 ? "second" : "seconds"}; sending it again is safe.`;
     return new ApiError("requestTimeout", message);

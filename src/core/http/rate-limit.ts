@@ -61,10 +61,6 @@ export class RateLimit {
     this.policy = `${policyName};q=${limits.burst};w=${Math.ceil(this.#windowMs / 1_000)}`;
   }
 
-  get limits(): { readonly createsPerSecond: number; readonly burst: number } {
-    return { createsPerSecond: this.#createsPerSecond, burst: this.#burst };
-  }
-
   /** Counts one create of a caller, or several as one. */
   consume({ key }: Pick<Caller, "key">, creates = 1): RateLimitResult {
     // Whole milliseconds, so that sums and differences of times are exact.
