@@ -1,6 +1,7 @@
 // What a start prints on standard output: on a terminal a banner, elsewhere the URL; on the first start also the token.
 
 import { paint, printable, type TextStyle } from "../core/observability/terminal.ts";
+import { productName } from "../product.ts";
 import { commandName } from "./command-name.ts";
 
 export interface StartedServer {
@@ -43,7 +44,7 @@ export function bannerLines(server: StartedServer, token: string | undefined, te
     ["Settings", printable(formatChanged(changed, valueWidth(terminal)), style)],
   ];
   return formatBanner(
-    `Plant Store ${version}`,
+    `${productName} ${version}`,
     rows,
     terminal,
     token === undefined ? [] : firstTokenLines(token, url),

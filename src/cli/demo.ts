@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Command } from "commander";
-import type { Plant } from "../core/contract/plant.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { toEntries } from "../core/store/plant-store.ts";
+import { demoPlants } from "../product.ts";
 import { withSettings } from "./config/command-options.ts";
 import type { Config, ServeConfig } from "./config/resolve.ts";
 import { type ServerSettingName, serverSettingNames } from "./config/settings.ts";
@@ -19,21 +19,6 @@ const defaults = { port: "0", adminPort: "0", accessLog: "0" };
 
 type DemoSettingName = Exclude<ServerSettingName, "database" | "migrate">;
 
-const plants: readonly Plant[] = [
-  { name: "Monstera deliciosa", tag: "tropical" },
-  { name: "Ficus lyrata", tag: "tropical" },
-  { name: "Philodendron hederaceum", tag: "tropical" },
-  { name: "Lavandula angustifolia", tag: "herb" },
-  { name: "Ocimum basilicum", tag: "herb" },
-  { name: "Salvia rosmarinus", tag: "herb" },
-  { name: "Echeveria elegans", tag: "succulent" },
-  { name: "Aloe vera", tag: "succulent" },
-  { name: "Quercus robur", tag: "tree" },
-  { name: "Ginkgo biloba", tag: "tree" },
-  { name: "Dionaea muscipula", tag: "carnivorous" },
-  { name: "Taraxacum officinale" },
-];
-
 /** The edit that the history shows. */
 const edit: DemoEdit = {
   id: 2n,
@@ -43,7 +28,7 @@ const edit: DemoEdit = {
 
 export function demoCommand(): Command {
   const command = new Command("demo").description(
-    `run a server on a new store with ${formatCount(plants.length)} in a temporary folder; all of it is removed when the server stops`,
+    `run a server on a new store with ${formatCount(demoPlants.length)} in a temporary folder; all of it is removed when the server stops`,
   );
   const isDemoSetting = (name: ServerSettingName): name is DemoSettingName =>
     name !== "database" && name !== "migrate";
@@ -53,17 +38,17 @@ export function demoCommand(): Command {
       removeAtExit(folder);
       const database = `sqlite:${join(folder, "plantstore.db")}`;
       await withStore(database, "create", (store) =>
-        store.create(toEntries(plants.map((plant, index) => ({ ...plant, id: BigInt(index + 1) })))),
+        store.create(toEntries(demoPlants.map((plant, index) => ({ ...plant, id: BigInt(index + 1) })))),
       );
       printError(
-        `A demonstration: its ${formatCount(plants.length)} and ${folder} are removed when the server stops.`,
+        `A demonstration: its ${formatCount(demoPlants.length)} and ${folder} are removed when the server stops.`,
       );
       printError(`Two clients send it plants for ${trafficMinutes} minutes: the console shows them.`);
       const sources = { ...config.sources, database: "default", migrate: "default" };
       const { serve } = await import("./serve.ts");
       await serve(
         { ...config, database, migrate: "on", sources } satisfies ServeConfig,
-        ({ url }, store) => new DemoTraffic(url, store, plants, edit),
+        ({ url }, store) => new DemoTraffic(url, store, demoPlants, edit),
       );
     } finally {
       rmSync(folder, { recursive: true, force: true });

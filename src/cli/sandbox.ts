@@ -6,6 +6,7 @@ import { randomBytes } from "../core/auth/token.ts";
 import { printable, textStyle } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { RunningServer } from "../core/server.ts";
+import { productName } from "../product.ts";
 import { formatBanner, formatRows } from "./banner.ts";
 import { withSettings } from "./config/command-options.ts";
 import {
@@ -178,7 +179,7 @@ function startLines(
   ] as const;
   return columns === undefined
     ? [url, ...formatRows(rows, undefined)]
-    : formatBanner(`Plant Store ${packageJson.version} sandbox`, rows, { columns, style });
+    : formatBanner(`${productName} ${packageJson.version} sandbox`, rows, { columns, style });
 }
 
 /** The standard input of this process, which ends when the program that holds the other end of its pipe does. */

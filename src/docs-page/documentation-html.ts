@@ -3,6 +3,7 @@
 
 import packageJson from "../../package.json";
 import { openapi } from "../core/contract/plant.ts";
+import { iconPath } from "../product.ts";
 import { escapeUrl } from "./openapi-documents.ts";
 
 interface PageLinks {
@@ -104,11 +105,9 @@ const otherOperations = Object.entries(description.paths).flatMap(([path, method
 /** The address in openapi.yaml that is replaced by this server's. */
 const placeholder = description.servers[0].url;
 
-const leafPath = "M7 15V9C2 9 1 6 1 2c5 0 7 2 7 5 0-2 2-4 7-4 0 4-2 7-6 7v5z";
+const icon = `%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='%232e7d32' d='${iconPath}'/%3E%3C/svg%3E`;
 
-const icon = `%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Cpath fill='%232e7d32' d='${leafPath}'/%3E%3C/svg%3E`;
-
-const leaf = `<svg viewBox="0 0 16 16" aria-hidden="true"><path d="${leafPath}"/></svg>`;
+const leaf = `<svg viewBox="0 0 16 16" aria-hidden="true"><path d="${iconPath}"/></svg>`;
 
 /** The first paragraph is the page's; each heading after it begins a section. */
 const [introduction = "", ...chapters] = info.description.split(/^## /m);

@@ -7,7 +7,7 @@ import { History } from "./history.js";
 import { Component } from "./library/preact.js";
 
 /**
- * @typedef {{ id: string, name: string, tag: string | null } & Readonly<Record<string, string | null>>} Fields an absent optional field is null
+ * @typedef {{ id: string, name: string, tag: string | null } & Readonly<Record<string, string | number | boolean | null>>} Fields an absent optional field is null
  * @typedef {Fields & { createdAt: string | null, token: string | null }} Plant
  * @typedef {{ name: string, tag: string, hasTag: boolean }} Draft
  * @typedef {{ plant: Plant | null, isLoaded: boolean, mode: "shown" | "edited" | "confirmed" | "deleted",
@@ -262,13 +262,19 @@ function texts({ id: _, ...fields }) {
   return html`
     <dl>
       ${Object.entries(fields).map(
-        ([field, text]) => html`
-          <dt>${field[0]?.toUpperCase()}${field.slice(1)} <span class="faint">${text === null ? "" : formatLength(text)}</span></dt>
-          <dd class="full-text" tabindex="0" dir="auto">${text === null ? html`<span class="faint">none</span>` : untrustedText(text.slice(0, shownCharactersMax))}</dd>
+        ([field, value]) => html`
+          <dt>${labelOf(field)} <span class="faint">${typeof value === "string" ? formatLength(value) : ""}</span></dt>
+          <dd class="full-text" tabindex="0" dir="auto">${value === null ? html`<span class="faint">none</span>` : untrustedText(String(value).slice(0, shownCharactersMax))}</dd>
         `,
       )}
     </dl>
   `;
+}
+
+/** The name of a field as a label: "Height cm". @param {string} field */
+function labelOf(field) {
+  const words = field.replaceAll("_", " ");
+  return `${words[0]?.toUpperCase()}${words.slice(1)}`;
 }
 
 /**

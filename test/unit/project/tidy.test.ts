@@ -32,6 +32,7 @@ const layers: readonly (readonly string[])[] = [
   ["src/core/auth"],
   ["src/core/http", "src/core/admin"],
   ["src/core/server.ts"],
+  ["src/product.ts"],
   ["src/static-files.ts", "src/client-address.ts"],
   ["src/docs-page"],
   ["src/operations"],
