@@ -189,6 +189,44 @@ for (const engine of engines) {
       expect(repeated).toMatchObject({ created: 0, unchanged: 1, rejected: 1, ending: "complete" });
     });
 
+    test("an import replaces plants that differ after a dry run that only counts, in one run that can be undone", async () => {
+      const start = async (update: string) => {
+        const started = await client.write("import", {
+          format: "ndjson",
+          delimiter: "",
+          columns: "",
+          update,
+        });
+        return (started.json as { import: string }).import;
+      };
+      const lines = (name: string) =>
+        Array.from({ length: 30 }, (_, index) => plantJson(BigInt(8_000 + index), name)).join("\n");
+      await importFile(client, url, await start("off"), lines("Rosa"), 1_000);
+      const corrected = `${lines("Rosa canina")}\n${plantJson(8_100n, "new")}\nnope`;
+      const counts = { created: 1, replaced: 30, unchanged: 0, rejected: 1, ending: "complete" };
+      const dry = await importFile(client, url, await start("dry-run"), corrected, 1_000);
+      expect(dry).toMatchObject({ ...counts, update: "dry-run", run: null });
+      const { differences } = dry as unknown as { differences: readonly unknown[] };
+      expect(differences).toHaveLength(10);
+      expect(differences[0]).toEqual({
+        line: 1,
+        id: "8000",
+        before: { name: "Rosa" },
+        after: { name: "Rosa canina" },
+      });
+      expect((await client.read("plant?id=8000")).json).toMatchObject({ name: "Rosa" });
+      expect((await client.read("plant?id=8100")).json).toBeNull();
+
+      const done = await importFile(client, url, await start("replace"), corrected, 1_000);
+      const { run } = done as unknown as { run: string };
+      expect(done).toMatchObject({ ...counts, update: "replace" });
+      expect((await client.read("plant?id=8029")).json).toMatchObject({ name: "Rosa canina" });
+      expect((await client.write("edits/undo", { run, id: "" })).json).toMatchObject({ undone: 30 });
+      expect((await client.read("plant?id=8029")).json).toMatchObject({ name: "Rosa" });
+      const wrong = { format: "ndjson", delimiter: "", columns: "", update: "all" };
+      expect((await client.write("import", wrong)).status).toBe(400);
+    });
+
     test("a part that is sent again is not imported again, and one at a wrong place is refused", async () => {
       const id = await startImport(client, "", "ndjson");
       const [first, second] = [plantJson(5_000n, "A"), `\n${plantJson(5_001n, "B")}`];

@@ -4,14 +4,16 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { ApiError } from "../../../src/core/contract/errors.ts";
 import type { NewPlant } from "../../../src/core/contract/plant.ts";
+import { listEdits } from "../../../src/operations/edits.ts";
 import { formats } from "../../../src/operations/format.ts";
 import type { RejectedRecord } from "../../../src/operations/import.ts";
 import { rejectionReport } from "../../../src/operations/rejections.ts";
 import { commandError } from "../../support/commands.ts";
 import { engines } from "../../support/engines.ts";
+import { eventually } from "../../support/eventually.ts";
 import { Output } from "../../support/output.ts";
 import { describeIfInstalled, programPath } from "../../support/programs.ts";
-import { createStore, plantstore, run, TemporaryFolder } from "../../support/server.ts";
+import { createStore, plantstore, run, TemporaryFolder, withStore } from "../../support/server.ts";
 import { exported, storeLines } from "../../support/stored-plants.ts";
 
 for (const engine of engines) {
@@ -79,6 +81,34 @@ dry run: 1 created, 4 replaced, 1 already stored, 1 rejected
       // The plant that the import created stays, as it was created.
       const undone = before.replace("Ficus", "Ficus lyrata").replace(',"tag":"tree"', "");
       expect(await exported(database)).toBe(`${undone}{"id":3,"name":"new"}\n`);
+    });
+
+    test("a killed import has recorded what it replaced, no more and no less, and continues when it is run again", async () => {
+      using folder = new TemporaryFolder();
+      await using place = await engine.createTestStore();
+      const { database } = place;
+      const lines = (tag: string) =>
+        Array.from({ length: 8_000 }, (_, id) => `{"id":${id},"name":"Rosa","tag":"${tag}"}`);
+      await storeLines(database, lines("tpyo"));
+      const file = folder.file("plants.ndjson");
+      writeFileSync(file, lines("typo").join("\n"));
+      const args = ["import", file, "--update", "--yes", "--quiet", "--database", database];
+      await withStore(database, "existing", async (store) => {
+        const sql = await store.openSql("read");
+        const child = Bun.spawn([plantstore, ...args], { stdin: "ignore", stderr: "ignore" });
+        await eventually("some edits", async () => (await listEdits(sql, {}, 1)).length > 0);
+        child.kill("SIGKILL");
+        await child.exited;
+        const count = async (query: string) => Number((await sql.query<{ n: bigint }>(query))[0]?.n);
+        const replaced = await count("SELECT count(*) AS n FROM plants WHERE tag = 'typo'");
+        // All of them, where the machine is slow to kill it.
+        expect(replaced).toBeWithin(1, 8_001);
+        expect(await count("SELECT count(DISTINCT plant_id) AS n FROM edits")).toBe(replaced);
+        expect(await count("SELECT count(*) AS n FROM edits")).toBe(replaced);
+        await sql.close();
+      });
+      expect((await run(args)).exitCode).toBe(0);
+      expect(await exported(database)).toBe(`${lines("typo").join("\n")}\n`);
     });
 
     test("a correction of many plants is one command, and so is its undo", async () => {
