@@ -1,8 +1,8 @@
-// CSV records: RFC 4180 with the NULL convention of PostgreSQL's COPY: an empty cell is NULL, and a quoted empty cell is
-// an empty string.
+// CSV records: RFC 4180 with the NULL convention of PostgreSQL's COPY: an empty cell is NULL, and a
+// quoted empty cell is an empty string.
 //
-// import needs the line, the original text and the quoting of each record: csv-parse with these options takes 2.9 µs per
-// record, this parser 0.3 µs. A test compares the two.
+// import needs the line, the original text and the quoting of each record: csv-parse with these
+// options takes 2.9 µs per record, this parser 0.3 µs. A test compares the two.
 
 import { type FieldValue, fieldNames, type Plant } from "../core/contract/fields.ts";
 
@@ -36,8 +36,9 @@ export function formatCsvCell(value: FieldValue | undefined, delimiter: Delimite
 }
 
 /**
- * Parses the records of a text, which ends with a line end or with the file. Returns the index of a last record that does
- * not end within the text, because a quote is open; the text's length if there is none.
+ * Parses the records of a text, which ends with a line end or with the file. Returns the index of a
+ * last record that does not end within the text, because a quote is open; the text's length if
+ * there is none.
  */
 export function parseCsvRecords(
   text: string,
@@ -68,7 +69,7 @@ function plainCells(line: string, delimiter: Delimiter): CsvCells {
   return line.split(delimiter).map((cell) => (cell === "" ? undefined : cell));
 }
 
-/** Parses a record with quotes, and returns the index of the next one; undefined if a quote is not closed. */
+/** Parses a record with quotes, and returns the index of the next one, if no quote is open. */
 function parseQuotedRecord(
   text: string,
   start: number,
@@ -101,7 +102,7 @@ interface Cell {
 
 function plainCell(text: string, start: number, lineEnd: number, delimiter: Delimiter): Cell {
   const rest = text.slice(start, recordEnd(text, start, lineEnd));
-  // Looked for in the line only: in the whole text, the time would be quadratic where the delimiter does not occur.
+  // Looked for in the line only: in the whole text, the time would be quadratic.
   const next = rest.indexOf(delimiter);
   const value = next === -1 ? rest : rest.slice(0, next);
   const end = start + value.length;

@@ -42,8 +42,8 @@ interface Columns extends ColumnIndexes {
 }
 
 /**
- * Yields the records of a CSV stream, as many at a time as a chunk completes. Throws an OperatorError if the header does not
- * name id and name, or if a quote is open at the end.
+ * Yields the records of a CSV stream, as many at a time as a chunk completes. Throws an
+ * OperatorError if the header does not name id and name, or if a quote is open at the end.
  */
 export async function* csvRecords(
   chunks: AsyncIterable<Uint8Array>,
@@ -76,7 +76,7 @@ class CsvReader {
   /** Bytes of a record that has not ended. */
   #pending: Uint8Array[] = [];
   #pendingBytes = 0;
-  /** A record that spans many chunks is parsed again when its size has doubled, and not after each chunk. */
+  /** A record that spans many chunks is parsed again only when its size has doubled. */
   #parseFromBytes = 0;
   #skipped: SkippedRecord | undefined;
 
@@ -98,7 +98,7 @@ class CsvReader {
     const rest = chunk.subarray(this.#skip(chunk, records));
     this.#pendingBytes += rest.length;
     if (this.#pendingBytes < this.#parseFromBytes) {
-      // A copy, because the source may reuse its buffer for the next chunk. Buffer.slice would not copy.
+      // A copy, because the source may reuse its buffer. Buffer.slice would not copy.
       this.#pending.push(new Uint8Array(rest));
       return records;
     }
@@ -127,7 +127,7 @@ class CsvReader {
     if (this.#columns === undefined) throw new OperatorError(`the file has no header; ${headerAdvice}`);
   }
 
-  /** Keeps the bytes of a record that has not ended, or only its start if it is too long already. */
+  /** Keeps the bytes of a record that has not ended, or its start if it is too long. */
   #keep(bytes: Uint8Array): void {
     const isTooLong = bytes.length > this.#recordBytesMax;
     this.#pending = isTooLong || bytes.length === 0 ? [] : [bytes];
@@ -143,7 +143,7 @@ class CsvReader {
     this.#skip(bytes, []);
   }
 
-  /** Skips the bytes of a record that is too long, and returns their number. At its end it is added as rejected. */
+  /** Skips the bytes of a record that is too long, and returns their number. */
   #skip(bytes: Uint8Array, records: ImportRecord[]): number {
     if (this.#skipped === undefined) return 0;
     const { end, start, line } = this.#skipped;
@@ -177,7 +177,7 @@ class CsvReader {
     return end === text.length ? bytes.length : markBytes + Buffer.byteLength(text.slice(0, end));
   }
 
-  /** #parseRecords for bytes of which at least one record is not UTF-8: in Latin-1 each byte is a character, and ASCII stays ASCII. */
+  /** #parseRecords for bytes that are not UTF-8: in Latin-1 each byte is a character. */
   #parseRecordsOneByOne(bytes: Uint8Array, records: ImportRecord[]): number {
     const characters = Buffer.from(bytes).toString("latin1");
     return parseCsvRecords(characters, 0, this.#delimiter, (_, start, end) => {

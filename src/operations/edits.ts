@@ -227,7 +227,8 @@ export async function undoRun(
 
 /**
  * The entries of a run, or of a plant in it, the latest first. They are read by ranges of their
- * numbers: without statistics, as after an import, PostgreSQL would sort the whole run for each page.
+ * numbers: without statistics, as after an import, PostgreSQL would sort the whole run for each
+ * page.
  */
 async function* editsOfRun(
   sql: SqlConnection,

@@ -36,7 +36,7 @@ export const formats = {
   csv: { records: csvRecords, header: (delimiter) => `${csvHeader.join(delimiter)}\n`, text: csvText },
 } as const satisfies Readonly<Record<FormatName, TransferFormat>>;
 
-/** The formats of an export, each also with creations: their times and tokens are further fields, which an import ignores. */
+/** The formats of an export, also with creations: further fields, which an import ignores. */
 export const exportFormats = {
   ...formats,
   ndjsonWithCreation: { header: () => "", text: ndjsonTextWithCreation },

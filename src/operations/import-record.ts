@@ -22,7 +22,7 @@ export function isLongerThan(text: string, bytesMax: number): boolean {
 /** Characters of a record that is too long in the report of rejected records. */
 const reportedLength = 1_024;
 
-/** Bytes from which the start of a record that is too long can be reported, whatever characters they are. */
+/** Enough bytes for the reported start of a record that is too long. */
 export const reportedBytes = bytesPerCodeUnitMax * reportedLength;
 
 /**

@@ -37,25 +37,26 @@ export interface ImportOptions {
 }
 
 /**
- * Large enough that fsync is a small part of a commit: SQLite takes 2.0 s for 2 million plants in batches of 5,000, and
- * 1.2 s in batches of 20,000. It holds its lock for about 12 ms per batch.
+ * Large enough that fsync is a small part of a commit: SQLite takes 2.0 s for 2 million plants in
+ * batches of 5,000, and 1.2 s in batches of 20,000. It holds its lock for about 12 ms per batch.
  */
 const batchPlantsMax = 20_000;
 
-/** The records of a batch, rejected ones included, in UTF-16 code units: bounds the memory where they are large. */
+/** The records of a batch, also rejected ones, in UTF-16 code units: bounds the memory. */
 const batchCodeUnitsMax = 2 ** 23;
 
 /** How long a batch is retried while the store cannot be written. */
 const retryMsMax = 60_000;
 const retryPauseMs = 200;
 
-/** The store could not be written for a minute, or until the signal. The counted plants are stored. */
+/** The store could not be written for a minute, or until the signal. Counted plants are stored. */
 export class StoreUnavailable extends Error {}
 
 /**
- * Creates the plants of all records, and returns the counts, also if the signal ended it early. Plants that are stored
- * already count as unchanged, so an interrupted import can be run again. Rejects with StoreUnavailable if the store
- * cannot be written for a minute, and with the error of `records` after the plants before it are created.
+ * Creates the plants of all records, and returns the counts, also if the signal ended it early.
+ * Plants that are stored already count as unchanged, so an interrupted import can be run again.
+ * Rejects with StoreUnavailable if the store cannot be written for a minute, and with the error of
+ * `records` after the plants before it are created.
  */
 export async function importPlants(
   records: AsyncIterable<readonly ImportRecord[]>,
@@ -67,7 +68,7 @@ export async function importPlants(
   try {
     for await (const some of source.records) {
       for (const record of some) if (importer.add(record)) await importer.commit();
-      // Reading a file never yields to the event loop, which delivers signals and the responses of a database.
+      // Reading a file never yields to the event loop, which delivers signals and responses.
       await nextTick();
       if (options.signal.aborted) break;
     }
@@ -79,7 +80,7 @@ export async function importPlants(
   return importer.counts;
 }
 
-/** Replaces the plants of conflicts, and puts what became of them in the place of their outcomes. */
+/** Replaces the plants of conflicts, and their outcomes. */
 async function replaceConflicts(
   replacement: Replacement,
   batch: readonly ImportRecord[],
@@ -110,7 +111,7 @@ function untilError(records: AsyncIterable<readonly ImportRecord[]>) {
   return source;
 }
 
-/** Keeps one batch in flight while the next one is read, so that reading overlaps with the store's commits. */
+/** Keeps one batch in flight while the next one is read. */
 class BatchImporter {
   readonly counts: ImportCounts = { ...noCounts };
   readonly #store: Pick<PlantStore, "create">;
@@ -133,7 +134,7 @@ class BatchImporter {
     return this.#batch.length >= batchPlantsMax || this.#codeUnits >= batchCodeUnitsMax;
   }
 
-  /** Starts the batch when the previous one is committed: the first plant of an id must be committed first. */
+  /** Starts the batch when the previous one is committed: the first plant of an id must win. */
   async commit(): Promise<void> {
     await this.#inFlight;
     if (this.#options.signal.aborted) return;
@@ -141,7 +142,7 @@ class BatchImporter {
     this.#batch = [];
     this.#plants = [];
     this.#codeUnits = 0;
-    // The next commit or settled call rejects with a failure; until then it is not an unhandled rejection.
+    // The next commit or settled call rejects with a failure, which is handled until then.
     this.#inFlight.catch(() => undefined);
   }
 

@@ -4,7 +4,7 @@ import { reportedBytes } from "./import-record.ts";
 
 const lineFeed = 0x0a;
 
-/** Whole lines, many at a time, each with its line end; the last line of the stream may have none. */
+/** Whole lines, many at a time, with their line ends; the last line may have none. */
 export interface WholeLines {
   readonly kind: "lines";
   readonly bytes: Uint8Array;
@@ -17,7 +17,7 @@ export interface TooLongLine {
   readonly bytes: Uint8Array;
 }
 
-/** The lines of a stream, terminated by LF. Holds one chunk and at most `lineBytesMax` of a line in memory. */
+/** The lines of a stream. Holds one chunk and at most `lineBytesMax` of a line in memory. */
 export async function* splitLines(
   chunks: AsyncIterable<Uint8Array>,
   lineBytesMax: number,
@@ -40,7 +40,7 @@ export async function* splitLines(
       restBytes = 0;
       start = end;
     }
-    // A copy, because the source may reuse its buffer for the next chunk. Buffer.slice would not copy.
+    // A copy, because the source may reuse its buffer. Buffer.slice would not copy.
     if (start < chunk.length) rest.push(new Uint8Array(chunk.subarray(start)));
     restBytes += chunk.length - start;
     if (restBytes > lineBytesMax) {

@@ -9,7 +9,7 @@ const lineFeed = 0x0a;
 const openingBrace = 0x7b;
 const byteOrderMark = 0xfeff;
 
-/** The records of an NDJSON stream, as many at a time as a chunk completes. Blank lines are counted and skipped. */
+/** The records of an NDJSON stream, as a chunk completes them. Blank lines are skipped. */
 export async function* ndjsonRecords(
   chunks: AsyncIterable<Uint8Array>,
   recordBytesMax: number,

@@ -1,7 +1,7 @@
 // Progress of an import or export, on standard error.
 
 export interface ProgressOptions {
-  /** `bar` redraws one line of a terminal, `lines` prints a line every 5 seconds, `none` prints nothing. */
+  /** `bar` redraws one line of a terminal, `lines` prints a line every 5 seconds, or `none`. */
   readonly style: "bar" | "lines" | "none";
   readonly write: (text: string) => void;
   /** Milliseconds of a monotonic clock. */
@@ -36,7 +36,7 @@ export class Progress {
     this.#last = this.#start;
   }
 
-  /** @param fraction The completed part of the whole, from 0 to 1; undefined if the whole is not known. */
+  /** @param fraction the completed part, from 0 to 1; undefined if the whole is not known */
   update(plants: number, fraction: number | undefined): void {
     this.#write(fraction, (seconds) => progressText(plants, fraction, seconds));
   }

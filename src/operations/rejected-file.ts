@@ -36,9 +36,9 @@ const csvReportName = /\.rejected(?:\.\d+)?\.csv$/;
 /**
  * A file with the rejected records in the format of the import. It is created with the first one.
  *
- * While the import runs the report has a temporary name, and at the end it gets the first free name of
- * `plants.csv.rejected.csv`, `plants.csv.rejected.2.csv` and so on, so that concurrent imports do not
- * replace each other's reports.
+ * While the import runs the report has a temporary name, and at the end it gets the first free name
+ * of `plants.csv.rejected.csv`, `plants.csv.rejected.2.csv` and so on, so that concurrent imports
+ * do not replace each other's reports.
  */
 export class RejectedFile {
   readonly #stem: string;
@@ -72,7 +72,7 @@ export class RejectedFile {
     if (this.#buffer.length >= writeCodeUnits) this.#flush();
   }
 
-  /** Writes the buffer, and renames the report; undefined if nothing was rejected. Must be called once, also after an error. */
+  /** Writes the buffer, and renames the report; undefined if nothing was rejected. Call it once. */
   finish(): Report | undefined {
     try {
       this.#flush();
@@ -153,7 +153,7 @@ function startsAsReport(path: string): boolean {
   }
 }
 
-/** Creates a file that is at most as readable as the source, whose records it contains. Returns its descriptor. */
+/** Creates a file that is at most as readable as its source. Returns its descriptor. */
 function createAsPrivateAs({ mode, group }: SourceAccess, path: string): number {
   const descriptor = openSync(path, "wx", mode & 0o606);
   // The group of a new file is known only after it was created.

@@ -5,7 +5,7 @@ import { type CsvCells, type Delimiter, formatCsvCell, parseCsvRecords } from ".
 import type { FormatName } from "./format.ts";
 import type { RejectedRecord } from "./import.ts";
 
-/** The last column of a report in CSV. An import ignores it, as all columns that it does not know. */
+/** The last column of a report in CSV, which an import ignores. */
 const reasonColumn = "reason";
 
 /** The text of a report, record by record. */
@@ -30,7 +30,7 @@ const ndjsonReport = {
     `${JSON.stringify({ line, error: errorRegistry[error.code].error, message: error.message, text })}\n`,
 };
 
-/** The records with their columns as they came, and the reason: corrected, the file can be imported. */
+/** The records with their columns, and the reason: corrected, the file can be imported. */
 class CsvReport implements RejectionReport, OnHeader {
   readonly #delimiter: Delimiter;
   /** What comes before the next record. */

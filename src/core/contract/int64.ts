@@ -1,4 +1,4 @@
-// Parses int64 from decimal text, exact to the last digit: a JavaScript number loses digits past 2^53.
+// Parses int64 from decimal text: a JavaScript number loses digits past 2^53.
 
 const int64Min = -(2n ** 63n);
 const int64Max = 2n ** 63n - 1n;
@@ -8,9 +8,10 @@ const int64DigitsMax = 19;
 const decimal = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 /**
- * The int64 that a JSON number (RFC 8259, section 6) denotes, or undefined if its value is not an integer or not in the
- * range of int64. The exact value of the text counts: `1.0` and `1e3` are integers, as in JSON Schema, and
- * `1.0000000000000000001` is not. Takes time linear in the length of the text, whatever the exponent.
+ * The int64 that a JSON number (RFC 8259, section 6) denotes, or undefined if its value is not an
+ * integer or not in the range of int64. The exact value of the text counts: `1.0` and `1e3` are
+ * integers, as in JSON Schema, and `1.0000000000000000001` is not. Takes time linear in the length
+ * of the text, whatever the exponent.
  */
 export function parseJsonInt64(text: string): bigint | undefined {
   const [, sign, whole = "", fraction = "", exponent = "0"] = decimal.exec(text) ?? [];
@@ -35,7 +36,7 @@ function trimZeros(digits: string): { significant: string; trailing: number } {
   return { significant: digits.slice(start, end), trailing: digits.length - end };
 }
 
-/** Parses an int64 in plain decimal digits, such as a command-line argument; undefined if it is not one. */
+/** Parses an int64 in plain decimal digits, such as an argument; undefined if it is not one. */
 export function parseInt64(text: string): bigint | undefined {
   return /^-?\d+$/.test(text) ? parseJsonInt64(text) : undefined;
 }

@@ -1,4 +1,4 @@
-/** What ajv finds wrong; `instancePath` is "" for the value as a whole, or a slash and the name of a field. */
+/** An error of ajv; `instancePath` is "" for the whole value, or a slash and a field's name. */
 export interface SchemaError {
   readonly instancePath: string;
   readonly keyword: string;
@@ -7,7 +7,7 @@ export interface SchemaError {
   readonly message: string;
 }
 
-/** Whether a value matches the schema NewPlant. If not, `errors` has all errors until the next call. */
+/** Whether a value matches the schema NewPlant. If not, `errors` has all errors. */
 export const validate: {
   (value: unknown): boolean;
   errors: readonly SchemaError[] | null;

@@ -1,4 +1,4 @@
-// The interface description in OpenAPI 3.0.3, for tools that do not read 3.1: the same interface in the older form.
+// The interface description in OpenAPI 3.0.3, for tools that do not read 3.1.
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
@@ -6,8 +6,8 @@ type Json = null | boolean | number | string | readonly Json[] | { readonly [key
 const licenseUrls: Readonly<Record<string, string>> = { MIT: "https://opensource.org/license/mit" };
 
 /**
- * Converts what openapi.yaml uses of 3.1 and 3.0 has not: `examples` of a schema, a list, is `example` in 3.0, and a licence
- * has no `identifier`. The maps of named examples beside schemas are the same in both.
+ * Converts the parts of 3.1 that 3.0 lacks: `examples` of a schema, a list, is `example` in 3.0,
+ * and a licence has no `identifier`. The maps of named examples are the same in both.
  */
 export function toOpenApi30(openapi: object): object {
   return { ...(convert(openapi as Json) as object), openapi: "3.0.3" };

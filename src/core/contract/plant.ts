@@ -26,10 +26,7 @@ export type { Plant };
 /** The interface description, openapi.yaml. */
 export const openapi = openapiYaml;
 
-/**
- * A plant as it is sent and stored. Its id is an int64; its strings contain no U+0000 and no unpaired
- * surrogate.
- */
+/** A plant as it is sent and stored, without U+0000 and unpaired surrogates. */
 export type NewPlant = Plant & { readonly id: bigint };
 
 /** The Plant of a NewPlant, or of any other object with its fields. */
@@ -55,14 +52,14 @@ export function toNewPlant<Id extends bigint | string>(
   return plant as unknown as Plant & { readonly id: Id };
 }
 
-/** The values of a plant in the order of fieldNames, as columns: null for a field that it does not have. */
+/** The values of a plant in the order of fieldNames; null for a field that it does not have. */
 export function toColumns(plant: Plant): (FieldValue | null)[] {
   const values: (FieldValue | null)[] = [];
   for (const field of fieldNames) values.push(plant[field] ?? null);
   return values;
 }
 
-/** A NewPlant as one line of JSON, its id exact to the last digit. An engine that reads the id as text may pass the text. */
+/** A NewPlant as one line of JSON. An engine that reads the id as text may pass the text. */
 export function newPlantJson(plant: Plant & { readonly id: bigint | string }): string {
   // JSON.stringify throws for a bigint, so the id is put in front of the rest.
   return `{"id":${plant.id},${JSON.stringify(toPlant(plant)).slice(1)}`;
@@ -100,8 +97,8 @@ export function parseNewPlantJson(text: string): NewPlant | ApiError {
 }
 
 /**
- * Longer texts are scanned, and only the fields of a NewPlant are parsed: JSON.parse would create an object for each of a
- * million brackets, and block the event loop meanwhile. It parses any 4,096 code units in at most 0.2 ms.
+ * Longer texts are scanned, and only the fields of a NewPlant are parsed: JSON.parse would create
+ * an object for each of a million brackets. It parses any 4,096 code units in at most 0.2 ms.
  */
 const parsedCodeUnitsMax = 4_096;
 
@@ -130,10 +127,10 @@ function findMember(text: string, field: string): string | undefined {
   return "members" in scan ? scan.members.get(field) : undefined;
 }
 
-/** The fields of a NewPlant as strings, such as the cells of a CSV record; an absent field is undefined. */
+/** The fields of a NewPlant as strings, such as cells of a CSV record; undefined if absent. */
 export type NewPlantFields = Readonly<Partial<Record<"id" | FieldName, string | undefined>>>;
 
-/** Parses and validates fields: the NewPlant, or invalidPlant or unstorableText. An id is decimal digits. */
+/** Parses and validates fields: the NewPlant, or invalidPlant or unstorableText. */
 export function parseNewPlantFields(texts: NewPlantFields): NewPlant | ApiError {
   const { id } = texts;
   const errors = id === undefined || /^-?[0-9]+$/.test(id) ? [] : [notDecimalDigits(id)];
@@ -151,7 +148,7 @@ export function parseNewPlantFields(texts: NewPlantFields): NewPlant | ApiError 
   return validate(candidate, id ?? "", (field) => texts[field], errors);
 }
 
-/** The error of an id that is not decimal digits. A spreadsheet may have written 9.0072E+15, which has lost digits. */
+/** The error of an id that is not decimal digits, such as a spreadsheet's 9.0072E+15. */
 function notDecimalDigits(id: string): FieldError {
   const shown = shorten(id);
   const reason = /^-?\d+(?:[.,]\d+)?(?:E[+-]?\d+)?$/i.test(id)
@@ -230,8 +227,8 @@ function isStorable(text: string): boolean {
 }
 
 /**
- * The exact id of a value, unless its shape has an error; adds the errors of integers whose exact values
- * are no integers, or not in their range.
+ * The exact id of a value, unless its shape has an error; adds the errors of integers whose exact
+ * values are no integers, or not in their range.
  */
 function exactId(
   json: unknown,
@@ -240,8 +237,7 @@ function exactId(
   errors: FieldError[],
 ): bigint | undefined {
   const hasError = (name: string) => errors.some(({ field }) => field === name || field === "");
-  // Without a point or an exponent in the text, a safe integer is exact. This check takes 4 ns, a scan of
-  // a common body 1 µs.
+  // A safe integer without a point or an exponent is exact. This takes 4 ns, a scan of a body 1 µs.
   const { id } = (json ?? {}) as { id?: number };
   if (Number.isSafeInteger(id) && !/[0-9][.eE]/.test(text) && !hasError("id")) return BigInt(id as number);
 
@@ -281,7 +277,7 @@ function syntaxError(error: JsonSyntaxError): ApiError {
   return new ApiError("invalidJson", `The body is not JSON: ${formatSyntaxError(error)}.`);
 }
 
-/** A field that does not match the schema, and the sentence about it. The field is "" for the body as a whole. */
+/** A field that does not match the schema, and why. The field is "" for the body as a whole. */
 interface FieldError {
   readonly field: string;
   readonly message: string;
@@ -291,8 +287,8 @@ const schemas = openapi.components.schemas;
 const properties = collectProperties({ $ref: "#/components/schemas/NewPlant" });
 
 /**
- * The fields by which a parsed body does not match the schema, at most one error each. Numbers are checked as JavaScript
- * numbers, so a valid id must still be checked by its exact digits.
+ * The fields by which a parsed body does not match the schema, at most one error each. Numbers are
+ * checked as JavaScript numbers, so a valid id must still be checked by its exact digits.
  */
 function validateShape(body: unknown): FieldError[] {
   if (matchesSchema(body)) return [];

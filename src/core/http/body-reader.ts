@@ -1,5 +1,4 @@
-// The body of a request: its media type, its buffer, and the limits of bytes and time within which
-// it is read.
+// The body of a request: its media type, its buffer, and its limits of bytes and time.
 
 import { MIMEType } from "node:util";
 import type { Caller } from "../auth/caller.ts";
@@ -9,10 +8,7 @@ import { SharedBudget } from "../store/fair-share.ts";
 export interface BodyLimits {
   /** Bytes of one body; a longer one is contentTooLarge. */
   readonly bodyBytesMax: number;
-  /**
-   * Bytes of all bodies being received or parsed; a body past it, or past its caller's share of it,
-   * is `unavailable`.
-   */
+  /** Bytes of all bodies in flight; beyond it, or a caller's share, a body is `unavailable`. */
   readonly inFlightBytesMax: number;
   /** Time for a body to arrive, in milliseconds; a slower one is requestTimeout. */
   readonly arrivalMsMax: number;
@@ -27,9 +23,7 @@ const smallBytesMax = 16_384;
 /** RFC 9110, section 8.6. Bun joins repeated fields with commas. */
 const wellFormedLength = /^[0-9]+$/;
 
-/**
- * Why the format of a request's body is not accepted, or undefined if it is plain JSON in UTF-8.
- */
+/** Why a body's format is not accepted; undefined if it is plain JSON in UTF-8. */
 export function checkMediaType(headers: Headers): ApiError | undefined {
   const contentEncoding = headers.get("content-encoding");
   if (contentEncoding !== null && contentEncoding.toLowerCase() !== "identity")
@@ -87,7 +81,7 @@ export class BodyReader {
 
   /**
    * The body of a request, or the limit that it exceeds. Rejects if the client aborts. If the body
-   * does not arrive in time, its owner is refused, and the promise may never settle.
+   * does not arrive in time, its owner gets the error, and the promise may never settle.
    */
   start(request: Request, owner: BodyOwner): Promise<Uint8Array | ApiError> | ApiError {
     const contentLength = request.headers.get("content-length");
@@ -104,19 +98,14 @@ export class BodyReader {
       : this.#readChunks(request.body, owner, bytes ?? this.#limits.bodyBytesMax);
   }
 
-  /**
-   * Releases the memory, and stops the time-out. Call it when the body is parsed; it may be called
-   * again.
-   */
+  /** Releases the memory, and stops the time-out. Call it when the body is parsed. */
   end(owner: BodyOwner): void {
     this.#timeouts.delete(owner);
     this.#memory.release(owner.callerKey, owner.reservedBytes);
     owner.reservedBytes = 0;
   }
 
-  /**
-   * Reads a whole body, and returns it or the limit that it exceeds. Rejects if the client aborts.
-   */
+  /** Reads a whole body, or returns the limit that it exceeds. Rejects if the client aborts. */
   async read(request: Request, caller: Pick<Caller, "key">): Promise<Uint8Array | ApiError> {
     const { promise, resolve } = Promise.withResolvers<ApiError>();
     const owner = {
@@ -181,9 +170,7 @@ export class BodyReader {
 
 const emptyBody = Promise.resolve(new Uint8Array());
 
-/**
- * The resolution of a time-out: a body times out after its time, or at most an eighth of it later.
- */
+/** The resolution of a time-out: a body times out up to an eighth of its time later. */
 const ticksMax = 8;
 
 /**

@@ -17,16 +17,11 @@ export interface ConnectionLimitOptions {
 /** It is one call to the system. */
 const countIntervalMs = 500;
 
-/**
- * Descriptors for the store, a thread that opens it again, certificates, and sockets to a database.
- */
+/** Descriptors for the store, a second thread, certificates, and a database's sockets. */
 const descriptorsBeside = 128;
 
 export class ConnectionLimit {
-  /**
-   * Whether connections are closed after their next response. A field and not a getter: it is read
-   * for every response.
-   */
+  /** Whether connections are closed after their next response. A field: it is read each time. */
   isExceeded = false;
   readonly #options: ConnectionLimitOptions;
   readonly #descriptorsAtStart = openDescriptors();
@@ -40,7 +35,7 @@ export class ConnectionLimit {
 
   /**
    * The open connections of all listeners; undefined where they cannot be counted (before Linux
-   * 6.2, and elsewhere).
+   * 6.2).
    */
   get open(): number | undefined {
     const descriptors = openDescriptors();
@@ -48,10 +43,7 @@ export class ConnectionLimit {
     return Math.max(0, descriptors - this.#descriptorsAtStart);
   }
 
-  /**
-   * The limit on open files, and how many the server needs; undefined where the limit suffices or
-   * is not known.
-   */
+  /** The limit on open files, and how many are needed; undefined if it suffices or is unknown. */
   get shortage(): { readonly limit: number; readonly needed: number } | undefined {
     const limit = descriptorLimit();
     const needed = this.#options.connectionsMax + descriptorsBeside;

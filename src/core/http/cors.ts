@@ -48,8 +48,7 @@ function preflightResponse(origins: CorsOrigins, origin: string, request: Reques
   allowOrigin(origins, origin, response);
   const { headers } = response;
   headers.set("Access-Control-Allow-Methods", offeredMethods);
-  // The wildcard does not cover Authorization, so the requested names are returned; a field by
-  // itself permits nothing.
+  // The wildcard does not cover Authorization, so the requested names are returned.
   const requested = request.headers.get("access-control-request-headers");
   headers.set("Access-Control-Allow-Headers", requested ?? "Authorization, Content-Type");
   headers.set("Access-Control-Max-Age", String(preflightMaxAgeSeconds));

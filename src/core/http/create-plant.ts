@@ -1,5 +1,4 @@
-// The one operation, POST {base}/plants: what happens to a request, in the order in which it
-// happens.
+// The one operation, POST {base}/plants: everything that happens to a request, in its order.
 
 import type { Authenticator } from "../auth/authenticator.ts";
 import { ApiError } from "../contract/errors.ts";

@@ -22,10 +22,7 @@ export interface ExchangeDependencies {
   readonly rateLimitPolicy: string | undefined;
 }
 
-/**
- * The ids that are accepted of clients: sent and logged as they are, so without spaces, quotes and
- * control characters.
- */
+/** The ids that are accepted from clients: without spaces, quotes and control characters. */
 const wellFormedId = /^[\w.~:+/=@-]{1,128}$/;
 
 /** W3C Trace Context, section 3.2: version, trace id, parent id, flags; ids are not all zeros. */
@@ -34,10 +31,7 @@ const wellFormedTraceparent =
 
 export class Exchange implements PendingCreate, BodyOwner {
   readonly request: Request;
-  /**
-   * The client's X-Request-Id, or the id of its trace, where they are well-formed; else one that is
-   * made here.
-   */
+  /** The client's X-Request-Id, or the id of its trace, if well-formed; otherwise a new one. */
   readonly requestId: string;
   /** The client, once it is authenticated. */
   caller: Caller | undefined = undefined;
@@ -160,16 +154,13 @@ export class Exchange implements PendingCreate, BodyOwner {
       response.headers.set("RateLimit-Policy", rateLimitPolicy);
       response.headers.set("RateLimit", this.rateLimit);
     }
-    // RFC 9112, section 9.6: else the client would send its next request on a connection that is
-    // being closed.
+    // RFC 9112, section 9.6: otherwise the client sends its next request on a closing connection.
     if (this.#shouldClose()) response.headers.set("Connection", "close");
     this.#resolve(response);
   }
 }
 
-/**
- * Numbers after a prefix that is unique to this server: 0.04 µs, against 0.06 µs for a random UUID.
- */
+/** Numbers after a prefix of this server: 0.04 µs, against 0.06 µs for a random UUID. */
 export function requestIdMaker(): () => string {
   const prefix = crypto.randomUUID().slice(0, 8);
   let requests = 0;

@@ -1,4 +1,4 @@
-// The handler of the public listener: passes a request to its operation, and refuses everything else.
+// The handler of the public listener: passes a request to its operation, and rejects all others.
 
 import { ApiError } from "../contract/errors.ts";
 import { createPlant } from "./create-plant.ts";
@@ -22,9 +22,9 @@ export type Handler = (request: Request, connection: Connection) => Promise<Resp
 export interface Connection {
   /** The listener's address, such as https://plants.example:8443, without a path. */
   readonly origin: string;
-  /** Whether the listener's router has found that a request is POST {base}/plants: to read request.url takes 0.5 µs. */
+  /** Whether the router has found a request to be POST {base}/plants: request.url takes 0.5 µs. */
   isCreate(request: Request): boolean;
-  /** The port at the client's end of a request's connection; undefined if that is closed, or there is none. */
+  /** The port at the client's end of the connection; undefined if that is closed. */
   clientPort(request: Request): number | undefined;
   /** Whether connections are closed after their next response. */
   shouldClose(): boolean;
@@ -52,7 +52,7 @@ export function createHandler(dependencies: HandlerDependencies): Handler {
     rateLimitPolicy: rateLimit?.policy,
   };
 
-  /** For requests that the listener's router does not know as creates: withTickBudget paces them. */
+  /** For requests that the router does not know as creates: withTickBudget paces them. */
   const unpaced = { ...shared, tickBudget: undefined };
 
   const create: Handler = (request, { shouldClose }) =>
@@ -84,10 +84,7 @@ export function createHandler(dependencies: HandlerDependencies): Handler {
   }
 }
 
-/**
- * Paces the responses to all requests but creates, which pace their own errors: also those of handlers
- * before the service.
- */
+/** Paces the responses to all requests but creates, which pace their own errors. */
 export function withTickBudget(next: Handler): Handler {
   const budget = new TickBudget(setImmediate);
   return (request, connection) => {
@@ -99,10 +96,7 @@ export function withTickBudget(next: Handler): Handler {
   };
 }
 
-/**
- * The path of a request target, which Bun returns as an absolute URL, or as it was sent where there is no
- * Host.
- */
+/** The path of a request target, which Bun returns as a URL, or as it was sent without a Host. */
 export function pathOf(url: string): string {
   const start = url.startsWith("/") ? 0 : url.indexOf("/", url.indexOf("://") + 3);
   if (start === -1) return "/";

@@ -65,10 +65,7 @@ export class PublicListener {
     this.#current.closeIdleConnections();
   }
 
-  /**
-   * Stops accepting connections; resolves when every accepted request is answered, or after
-   * `drainMsMax`.
-   */
+  /** Stops accepting connections; resolves after the last response, or after `drainMsMax`. */
   async stop(drainMsMax: number): Promise<void> {
     this.#isStopping = true;
     const servers = [this.#current, ...this.#retiring.keys()];
@@ -88,8 +85,7 @@ export class PublicListener {
       hostname: host,
       port,
       idleTimeout: idleSecondsMax,
-      // Bun rejects a body over its own limit with a bare 413; the body reader has a limit with an
-      // Error body.
+      // Bun rejects a body over its own limit with a bare 413; the body reader's has an Error body.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       routes: {
         [plantsPath]: {

@@ -1,5 +1,4 @@
-// The rate limit of each caller, and its RateLimit fields
-// (draft-ietf-httpapi-ratelimit-headers-11).
+// The rate limit of each caller, and its RateLimit fields (draft-ietf-httpapi-ratelimit-headers).
 
 import type { Caller } from "../auth/caller.ts";
 import { ApiError } from "../contract/errors.ts";

@@ -4,10 +4,7 @@
 // does), and only then receives the results of committed batches. Clients that are rejected at once
 // and retry at once made a tick take seconds: with 8,000 of them 3 % of the goodput was left.
 
-/**
- * More than a client pipelines. Past it responses wait for the end of the tick, so that each
- * connection gets one.
- */
+/** More than a client pipelines. Beyond it responses wait for the end of the tick. */
 const responsesMax = 100;
 
 export class TickBudget {
@@ -20,10 +17,7 @@ export class TickBudget {
     this.#atEndOfTick = atEndOfTick;
   }
 
-  /**
-   * Counts a response that needed no commit. Returns the promise to await before it is sent, past
-   * the limit.
-   */
+  /** Counts a response that needed no commit. Returns the promise to await before it is sent. */
   countResponse(): Promise<void> | undefined {
     if (this.#responses++ === 0) this.#atEndOfTick(() => this.#reset());
     return this.#responses > responsesMax ? this.#endOfTick.promise : undefined;

@@ -1,6 +1,5 @@
 // Group commit: creates that arrive while a batch is being committed form the next batch, so the
-// duration of a commit determines the size of the batches. There is no timer, and no waiting for
-// more. Independent of the engine.
+// duration of a commit determines the size of the batches. There is no timer.
 
 import { countCodeUnits } from "../contract/fields.ts";
 import { gauge, type Metric } from "../observability/prometheus-text.ts";
@@ -9,16 +8,10 @@ import { isWithinShare } from "./fair-share.ts";
 import type { NewEntry, Outcome, PlantStore } from "./plant-store.ts";
 import { Readiness } from "./readiness.ts";
 
-/**
- * The outcome of a create; `overloaded` and `closed` mean that the plant was not passed to the
- * engine.
- */
+/** The outcome of a create; `overloaded` and `closed` plants were not passed to the engine. */
 export type CreateOutcome = Outcome | "overloaded" | "closed";
 
-/**
- * A create that waits for its outcome. Either `settle` or `fail` is called, once; neither may
- * throw.
- */
+/** A create that waits for its outcome: `settle` or `fail` is called once. They never throw. */
 export interface PendingCreate extends NewEntry {
   /** Identifies the caller, who may fill only a share of the queue. */
   readonly callerKey: string;
@@ -29,16 +22,10 @@ export interface PendingCreate extends NewEntry {
 
 /** The queue in which creates wait for their commit. */
 export interface CreateQueue {
-  /**
-   * Queues a create, or settles it at once if it is refused. Of plants with equal ids, the one
-   * queued first is committed first.
-   */
+  /** Queues a create, or settles it at once. Equal ids are committed in the order of the queue. */
   create(pending: PendingCreate): void;
 
-  /**
-   * Whether another plant of a caller would be `overloaded` now. Checked before a body is read, so
-   * that a refusal is cheap.
-   */
+  /** Whether another plant of a caller would be `overloaded`, asked before a body is read. */
   isFullFor(callerKey: string): boolean;
 
   /**
@@ -56,10 +43,7 @@ export interface CreateQueue {
 export interface GroupCommitLimits {
   /** Plants in the queue; a plant past it, or past its caller's share of it, is `overloaded`. */
   readonly queuePlantsMax: number;
-  /**
-   * UTF-16 code units of names and tags in the queue; once they are reached, a plant is
-   * `overloaded`.
-   */
+  /** UTF-16 code units of names and tags in the queue, beyond which a plant is `overloaded`. */
   readonly queueCodeUnitsMax: number;
   /** Plants in one batch. */
   readonly batchPlantsMax: number;

@@ -1,5 +1,5 @@
-// The plants table: commits batches, reads single plants, exports and counts. The statements are those that PostgreSQL,
-// Citus, CockroachDB and YugabyteDB have in common.
+// The plants table: commits batches, reads single plants, exports and counts. The statements are
+// those that PostgreSQL, Citus, CockroachDB and YugabyteDB have in common.
 
 import {
   type FieldType,
@@ -51,16 +51,16 @@ const fieldTypes = fieldNames.map((field) => columnTypes[typeOf(field)]);
 const insertedColumns = ["created_at", "id", "creator", ...fieldNames];
 const perRow = insertedColumns.length - 1;
 
-/** The result of inserting rows: the ids that were created, and the plants that were already stored. */
+/** The result of inserting rows: the created ids, and the plants that were stored before. */
 interface InsertResult {
   readonly createdIds: ReadonlySet<bigint>;
   readonly stored: ReadonlyMap<bigint, NewPlant>;
 }
 
-/** From this many rows on, as an import has them, a batch is sent by COPY: 500,000 rows a second, and 100,000 by INSERT. */
+/** From this many rows on COPY is used: 500,000 rows a second, and 100,000 by INSERT. */
 const copyRowsMin = 2_000;
 
-/** Rows of one INSERT: the protocol counts the parameters, one for each column of each row, in 16 bits. */
+/** Rows of one INSERT: the protocol counts the parameters, one a column and row, in 16 bits. */
 const insertRowsMax = Math.floor(60_000 / perRow);
 
 const uniqueViolation = "23505";
@@ -68,10 +68,10 @@ const uniqueViolation = "23505";
 /** How often a plant of a batch is inserted that is neither created nor found. */
 const insertAttemptsMax = 5;
 
-/** How long a batch waits for a row that an uncommitted transaction has inserted, changed or deleted. */
+/** How long a batch waits for a row that another transaction has changed. */
 const batchLockMsMax = 1_000;
 
-/** How long a part of a divided batch waits for such a row, or a plant whose row is known to be locked. */
+/** How long a part of a divided batch waits for such a row. */
 const partLockMsMax = 100;
 
 /** How long a batch is divided; plants that are not committed by then are unavailable. */
@@ -81,7 +81,7 @@ const divideMsMax = 3_000;
 const lockedMsMax = 30_000;
 const lockedIdsMax = 1_000;
 
-/** The time limit of an export or count, which take as long as their reader does or the table is large. */
+/** The time limit of an export or count, which depend on their reader and the table's size. */
 const exportMsMax = timerMsMax;
 
 /** How long an export or count waits for a lock on the table. */
@@ -97,7 +97,7 @@ export class PostgresPlants {
     this.#onUnavailable = onUnavailable;
   }
 
-  /** Commits a batch, and after an error of some row each plant by itself. See PlantStore.create. */
+  /** Commits a batch, or else each plant by itself. See PlantStore.create. */
   async create(batch: readonly NewEntry[]): Promise<Outcome[]> {
     try {
       return await this.#primary.withRetry((pool) => this.#commit(pool, batch));
@@ -110,7 +110,7 @@ export class PostgresPlants {
     }
   }
 
-  /** Commits what a create writes, and leaves no plant behind; rejects with the reason if that fails. */
+  /** Commits what a create writes, and leaves no plant; rejects with the reason if it cannot. */
   probe(): Promise<void> {
     return this.#primary.once((pool) => probe(pool));
   }
@@ -159,8 +159,8 @@ export class PostgresPlants {
 }
 
 /**
- * Inserts a plant in a transaction that takes it back and commits. The commit waits for the disk, and for a standby, as the
- * plant was written; a role that may only insert plants can do so.
+ * Inserts a plant in a transaction that takes it back and commits. The commit waits for the disk,
+ * and for a standby, as the plant was written; a role that may only insert plants can do so.
  */
 async function probe(pool: HostPool): Promise<void> {
   const id = crypto.getRandomValues(new BigInt64Array(1))[0];
@@ -204,8 +204,9 @@ class LockedIds {
 }
 
 /**
- * Commits a batch while other transactions hold locks on some of its rows: only those plants are `unavailable`, and the
- * others do not wait for them. Safe to repeat. Rejects as commitBatch does, also while the whole table is locked.
+ * Commits a batch while other transactions hold locks on some of its rows: only those plants are
+ * `unavailable`, and the others do not wait for them. Safe to repeat. Rejects as commitBatch does,
+ * also while the whole table is locked.
  */
 async function commitSkippingLocked(
   pool: HostPool,
@@ -244,7 +245,7 @@ async function commitOrDivide(bisection: LockBisection, batch: readonly NewEntry
   return commitParts(bisection, halve(batch));
 }
 
-/** Commits the parts of a batch in order, and halves those that wait for a lock until only the locked rows are left. */
+/** Commits the parts of a batch in order, and halves those that wait for a lock. */
 async function commitParts(
   bisection: LockBisection,
   parts: readonly (readonly NewEntry[])[],
@@ -290,8 +291,9 @@ function halve(batch: readonly NewEntry[]): (readonly NewEntry[])[] {
  * Commits a batch. Safe to repeat. Rejects with PostgreSQL's error, see classifyError.
  *
  * @param lockMs how long each of its statements may wait for a lock.
- * @param attempts how often a plant is inserted that is neither created nor found: another transaction has deleted it in
- * between, or a trigger skips it each time. Then it is `unavailable`, and the others of the batch are not.
+ * @param attempts how often a plant is inserted that is neither created nor found: another
+ * transaction has deleted it in between, or a trigger skips it each time. Then it is `unavailable`,
+ * and the others of the batch are not.
  */
 async function commitBatch(
   pool: HostPool,
@@ -347,9 +349,10 @@ function toOutcomes(
 }
 
 /**
- * Inserts rows by INSERT: one round trip if every plant is new; a second one reads those that were already stored. The read
- * sees every row that the insert conflicted with: under READ COMMITTED as a later statement, under SERIALIZABLE because
- * the insert fails with 40001 on a row that it cannot see, and is retried.
+ * Inserts rows by INSERT: one round trip if every plant is new; a second one reads those that were
+ * already stored. The read sees every row that the insert conflicted with: under READ COMMITTED as
+ * a later statement, under SERIALIZABLE because the insert fails with 40001 on a row that it cannot
+ * see, and is retried.
  */
 async function insertAll(
   pool: HostPool,
@@ -366,8 +369,9 @@ async function insertAll(
 }
 
 /**
- * Inserts rows by COPY. If that conflicts with a stored id, reads the stored plants, and copies the rest. If that conflicts
- * too, another client is creating the same plants, and INSERT reports the conflicts row by row.
+ * Inserts rows by COPY. If that conflicts with a stored id, reads the stored plants, and copies the
+ * rest. If that conflicts too, another client is creating the same plants, and INSERT reports the
+ * conflicts row by row.
  */
 async function copyAll(
   pool: HostPool,
@@ -384,7 +388,10 @@ async function copyAll(
   return { createdIds: rest.createdIds, stored: new Map([...stored, ...rest.stored]) };
 }
 
-/** Inserts rows by COPY; returns false, and inserts none, if a single id is already stored, or a single row is skipped. */
+/**
+ * Inserts rows by COPY; returns false, and inserts none, if a single id is already stored, or a
+ * single row is skipped.
+ */
 async function copy(pool: HostPool, rows: readonly NewEntry[], lockMs: number): Promise<boolean> {
   const connection = await pool.connect();
   try {
@@ -428,9 +435,9 @@ async function insert(pool: HostPool, rows: readonly NewEntry[], lockMs: number)
 }
 
 /**
- * Only unnest is prepared by name: a list of VALUES is another statement for each size. Without a name, PgBouncer can send
- * each batch over another connection. The statements that read are never named: their plan would be kept from when the
- * table was small.
+ * Only unnest is prepared by name: a list of VALUES is another statement for each size. Without a
+ * name, PgBouncer can send each batch over another connection. The statements that read are never
+ * named: their plan would be kept from when the table was small.
  */
 function insertStatement(pool: HostPool, rows: readonly NewEntry[]): QueryConfig {
   const into = `INSERT INTO plants (${insertedColumns.join(", ")})`;
@@ -468,9 +475,10 @@ function toText(value: FieldValue | undefined): string | undefined {
 }
 
 /**
- * Reads the stored plants with the ids of some plants, once they are as durable as a commit. A row is visible as soon as it
- * is committed on this host; with a synchronous standby whose wait was cut short, the standby may not have it yet. Locking
- * the row is a commit of its own, which waits for the standby after the row's own commit.
+ * Reads the stored plants with the ids of some plants, once they are as durable as a commit. A row
+ * is visible as soon as it is committed on this host; with a synchronous standby whose wait was cut
+ * short, the standby may not have it yet. Locking the row is a commit of its own, which waits for
+ * the standby after the row's own commit.
  */
 async function selectDurable(
   pool: HostPool,
@@ -509,8 +517,9 @@ async function select(
 }
 
 /**
- * Exports plants ordered by id: COPY is one statement, and so one snapshot. Of 2 million plants, a cursor with FETCH 5,000
- * cost the client 0.45 µs each plus a round trip for each FETCH; COPY costs 0.3 µs, and the server works meanwhile.
+ * Exports plants ordered by id: COPY is one statement, and so one snapshot. Of 2 million plants, a
+ * cursor with FETCH 5,000 cost the client 0.45 µs each plus a round trip for each FETCH; COPY costs
+ * 0.3 µs, and the server works meanwhile.
  */
 export async function* exportPlants(primary: Primary, filter: ExportFilter): AsyncGenerator<StoredPlant[]> {
   const connection = await primary.once((pool) => pool.connect()).catch(rejectForOperator);
@@ -520,8 +529,8 @@ export async function* exportPlants(primary: Primary, filter: ExportFilter): Asy
   } catch (error) {
     await rejectForOperator(error);
   } finally {
-    // The connection is not reused: after an interrupted export rows are still on their way, and a server that cannot send
-    // them ends only with the socket.
+    // The connection is not reused: after an interrupted export rows are still on their way, and a
+    // server that cannot send them ends only with the socket.
     socketOf(connection).destroy();
     connection.release(true);
   }
@@ -561,7 +570,8 @@ async function* copyOut(connection: PoolClient, filter: ExportFilter): AsyncGene
       rest.push(text.slice(end));
     }
   } finally {
-    // node-postgres clears its timer in this callback, which the stream never calls; the timer would keep the process running.
+    // node-postgres clears its timer in this callback, which the stream never calls; the timer
+    // would keep the process running.
     query.callback();
   }
 }

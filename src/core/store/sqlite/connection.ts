@@ -11,9 +11,7 @@ import { assertOnePath, fileId, fsyncDirectory } from "./files.ts";
 import { migrate, newestVersion, schemaVersion } from "./migrations.ts";
 import { assertOwnWal } from "./overwritten-files.ts";
 
-/**
- * A WAL that grew during a long export or backup is truncated to this size when it is restarted.
- */
+/** A WAL that grew during a long export is truncated to this size when it is restarted. */
 export const walBytesKept = 64 * 2 ** 20;
 
 /**

@@ -4,9 +4,7 @@ import { constants } from "bun:sqlite";
 
 export { Database, SQLiteError } from "bun:sqlite";
 
-/**
- * The operation of Database.fileControl that limits the size of a database in memory: sqlite3.h.
- */
+/** The operation of Database.fileControl that limits a database in memory: sqlite3.h. */
 export const sizeLimitOperation = constants.SQLITE_FCNTL_SIZE_LIMIT;
 
 /**

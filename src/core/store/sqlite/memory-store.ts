@@ -1,5 +1,4 @@
-// The SQLite engine in memory, in the thread that opens it: nothing is kept. Its state can be
-// copied, and replaced by a copy.
+// The SQLite engine in memory: nothing is kept. Its state can be copied and replaced.
 
 import type { NewPlant } from "../../contract/plant.ts";
 import type { EditOutcome, EditRun, PlantEdit } from "../plant-edit.ts";
@@ -94,10 +93,7 @@ export class MemoryStore implements PlantStore {
     return this.#current.plants.get(id);
   }
 
-  /**
-   * Plants ordered by id, some hundreds at a time. To be read to the end, or returned, before
-   * anything else is called.
-   */
+  /** Plants ordered by id, some hundreds at a time. Read it to the end before any other call. */
   plants(filter: ExportFilter): Generator<readonly NewPlant[]> {
     return exportPlants(this.#current.database, filter);
   }
@@ -112,10 +108,7 @@ export class MemoryStore implements PlantStore {
     return this.#current.database.serialize();
   }
 
-  /**
-   * Replaces all plants and indexes with those of a copy. Every batch is committed before it, or
-   * after it.
-   */
+  /** Replaces all plants and indexes with those of a copy, between two batches. */
   replacePlants(copy: PlantsCopy): void {
     const former = this.#current;
     this.#current = this.#open(copy);
@@ -165,10 +158,7 @@ function close({ plants, database }: PlantsDatabase): void {
   database.close();
 }
 
-/**
- * The same tokens, of which those that have ended are not removed: they are active again if the
- * clock is set back.
- */
+/** The tokens. Ended ones are not removed: they are active again if the clock is set back. */
 function withoutRemoval(tokens: SqliteTokens): TokenStore {
   tokens.removeEnded = async () => ({ count: 0, nextHash: undefined });
   return tokens;

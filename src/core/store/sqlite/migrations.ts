@@ -1,11 +1,11 @@
-// The schema, as one migration for each version. A released migration is never edited: add another below it.
+// The schema, as one migration for each version. A released one is never edited: add another below.
 
 import { OperatorError } from "../../operator-error.ts";
 import { storeCreatorKey } from "../sql-tokens.ts";
 import type { Database } from "./driver.ts";
 import { runWork } from "./tokens.ts";
 
-/** "plnt": the application_id in the file header, which tells a store from any other SQLite database. */
+/** "plnt": the application_id in the file header, which tells a store from other databases. */
 const applicationId = 0x706c6e74;
 
 /** SQL, or a function for what depends on the store. */
@@ -25,7 +25,7 @@ const migrations: readonly Migration[] = [
      revoked_at INTEGER
    ) STRICT, WITHOUT ROWID;`,
 
-  // Rotation, which stores in the new token when the older tokens of its name end, and the last use.
+  // Rotation stores in the new token when the older ones of its name end; and the last use.
   `ALTER TABLE tokens ADD COLUMN predecessors_end_at INTEGER;
    ALTER TABLE tokens ADD COLUMN last_used_at INTEGER;`,
 
@@ -53,8 +53,8 @@ const migrations: readonly Migration[] = [
     database.run("CREATE INDEX plants_by_creation ON plants (created_at) WHERE created_at IS NOT NULL");
   },
 
-  // The history of edits: what a plant was and became, as JSON, and when and by whom a deleted one was
-  // created. The runs are numbered by those who edit.
+  // The history of edits: what a plant was and became, as JSON, and when and by whom a deleted one
+  // was created. The runs are numbered by those who edit.
   `CREATE TABLE edits (
      run        TEXT NOT NULL,
      seq        INTEGER NOT NULL,
@@ -102,8 +102,8 @@ function takeOverArrivals(database: Database): void {
 export const newestVersion = migrations.length;
 
 /**
- * The schema version of a file, 0 if it is empty. Throws an OperatorError if the file is another program's, or
- * newer than this one. Changes nothing.
+ * The schema version of a file, 0 if it is empty. Throws an OperatorError if the file is another
+ * program's, or newer than this one. Changes nothing.
  */
 export function schemaVersion(database: Database, path: string): number {
   if (!isPlantStore(database)) {
@@ -126,7 +126,7 @@ export function isPlantStore(database: Database): boolean {
   return isEmpty || pragma(database, "application_id") === applicationId;
 }
 
-/** Upgrades a file from any earlier version to the newest, in one transaction; safe when several processes start at once. */
+/** Upgrades a file to the newest version, in one transaction, once if several processes start. */
 export function migrate(database: Database, path: string): void {
   if (schemaVersion(database, path) === migrations.length) return;
   const upgrade = database.transaction(() => {

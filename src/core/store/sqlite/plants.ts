@@ -26,10 +26,7 @@ const probeName = "x".repeat(100);
 /** Plants that an export reads at a time: 100 to 10,000 cost the same for each plant. */
 const exportRowsMax = 1_000;
 
-/**
- * UTF-16 code units of texts that an export holds at a time: the bound on its memory where plants
- * are large.
- */
+/** UTF-16 code units that an export holds at a time: the bound on its memory. */
 const exportCodeUnitsMax = 2 ** 20;
 
 /** The WAL operations that create() uses. */
@@ -96,10 +93,7 @@ export class SqlitePlants {
     return row === null ? undefined : toNewPlant(row.id, row);
   }
 
-  /**
-   * Finalizes the statements: an open one would keep SQLite from removing the WAL when the database
-   * is closed.
-   */
+  /** Finalizes the statements: an open one would keep SQLite from removing the WAL. */
   finalize(): void {
     for (const statement of [this.#begin, this.#commitTransaction, this.#insert, this.#select])
       statement.finalize();

@@ -1,5 +1,4 @@
-// The SqlConnection of the SQLite engine: reads run in a thread of their own, writes where `write`
-// runs them.
+// The SqlConnection of the SQLite engine: reads run in a thread of their own.
 
 import { OperatorError } from "../../operator-error.ts";
 import { type SqlConnection, type SqlStatement, type SqlValue, sqlMsMaxDefault } from "../sql-connection.ts";
@@ -38,10 +37,7 @@ export class SqliteSqlConnection implements SqlConnection {
   }
 }
 
-/**
- * Opens a connection that reads a store file in a thread of its own. Rejects with an OperatorError
- * if that fails.
- */
+/** Opens a connection that reads a store in its own thread. Rejects with an OperatorError. */
 export async function openReadConnection(path: string): Promise<SqlConnection> {
   // One call in flight: those that wait can be rejected when the connection is closed.
   const worker = new WorkerClient<SqlWorker>(new URL("./sql-worker.ts", import.meta.url), {

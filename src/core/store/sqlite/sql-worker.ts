@@ -1,5 +1,4 @@
-// The worker of a SqlConnection that reads: a slow statement delays neither a commit nor the
-// network.
+// The worker of a SqlConnection that reads: a slow statement delays neither commits nor network.
 
 import { Database } from "./driver.ts";
 import { readError } from "./errors.ts";

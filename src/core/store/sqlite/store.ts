@@ -63,10 +63,7 @@ export class SqliteStore implements ReadablePlantStore {
   /** Why an fsync failed in this thread. */
   #diskFailure: string | undefined;
 
-  /**
-   * Opens a store file, see openDatabase. After one call has rejected with DiskFailureError, all
-   * others do.
-   */
+  /** Opens a store file, see openDatabase. After a DiskFailureError all calls reject with it. */
   constructor(path: string, mode: OpenMode, onUnavailable: OnUnavailable, walOptions: WalOptions = {}) {
     this.#path = path;
     this.location = resolve(path);
@@ -121,10 +118,7 @@ export class SqliteStore implements ReadablePlantStore {
     return this.#reading(() => this.#plants.get(id));
   }
 
-  /**
-   * Ends with an OperatorError, also while its reader does not read, before its snapshot makes
-   * creates fail.
-   */
+  /** Ends with an OperatorError before its snapshot makes creates fail. */
   async *export(filter: ExportFilter): AsyncGenerator<SqliteStoredPlant[]> {
     const chunks = exportPlants(this.#database, filter);
     let hasEnded = false;
@@ -206,10 +200,7 @@ export class SqliteStore implements ReadablePlantStore {
     return Object.fromEntries(methods) as unknown as TokenStore;
   }
 
-  /**
-   * Why commits to the open files would be lost: they were removed, replaced or overwritten, or
-   * cannot be read.
-   */
+  /** Why commits to the open files would be lost: removed, replaced, overwritten or unreadable. */
   #findFault(find = (check: OverwriteCheck) => check.find()): string | undefined {
     try {
       const replaced = this.#files.findReplaced();
@@ -222,10 +213,7 @@ export class SqliteStore implements ReadablePlantStore {
     }
   }
 
-  /**
-   * Rejects with an OperatorError if the open files were removed, replaced or overwritten, or
-   * cannot be read.
-   */
+  /** Rejects with an OperatorError if the open files were removed, replaced or overwritten. */
   #read<T>(call: () => Promise<T>): Promise<T> {
     return this.#onDisk(() => {
       const fault = this.#findFault();
@@ -243,10 +231,7 @@ export class SqliteStore implements ReadablePlantStore {
     }
   }
 
-  /**
-   * The same, and keeps the WAL short: without creates only these calls grow it, a probe of
-   * readiness by a page.
-   */
+  /** The same, and keeps the WAL short: without creates only these calls grow it. */
   #write<T>(call: (noRoom: string | undefined) => Promise<T>): Promise<T> {
     return this.#read(() => call(this.#wal.makeRoom()));
   }

@@ -1,5 +1,4 @@
-// The write-ahead log (WAL) as the connection that commits sees it: fsynced before the first
-// response, and kept short.
+// The write-ahead log (WAL): fsynced before the first response, and kept short.
 
 import { statSync } from "node:fs";
 import { OperatorError } from "../../operator-error.ts";
@@ -16,10 +15,7 @@ const mebibyte = 2 ** 20;
 /** A page of 4 KiB, with the header that it has in the WAL. */
 const frameBytes = 4_096 + 24;
 
-/**
- * Without a checkpoint thread the commits copy the WAL themselves, whenever it has grown by this
- * many pages.
- */
+/** Without a checkpoint thread commits copy the WAL themselves, when it has grown by this. */
 const inlinePages = 4_000;
 
 /** See restartPages. The largest is short of the size at which the file of the WAL is truncated. */
@@ -43,10 +39,7 @@ function sizeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-/**
- * Pages that are copied in a pause of the commits, which the checkpoint thread has left: a few
- * milliseconds.
- */
+/** Pages that are copied in a pause of the commits: a few milliseconds. */
 const tailPagesMax = 1_000;
 
 /**
@@ -56,10 +49,7 @@ const tailPagesMax = 1_000;
  */
 const waitPages = pagesIn(128 * mebibyte);
 
-/**
- * After a checkpoint that a reader's snapshot held back, the WAL grows by this much before the next
- * one.
- */
+/** After a checkpoint that a reader held back, the WAL grows by this much before the next one. */
 const retryPages = 1_000;
 
 /** See heldBytesMax. */
@@ -68,10 +58,7 @@ const heldBytesMin = 1_024 * mebibyte;
 export interface WalOptions {
   /** The thread that copies the WAL, in a server; otherwise commits do. */
   readonly checkpointThread?: CheckpointSignals;
-  /**
-   * Asked before each checkpoint; without it a store does not notice that another program writes
-   * into its files.
-   */
+  /** Asked before each checkpoint, so that a store notices other writers of its files. */
   readonly overwriteCheck?: OverwriteCheck | undefined;
   /** See heldBytesMax. */
   readonly heldBytesMin?: number;
@@ -191,8 +178,7 @@ export class Wal {
   /** Copies the rest of the WAL. Returns whether all of it is in the database file now. */
   #copyTail(waits: boolean): boolean {
     if (this.#overwriteCheck?.findNow() !== undefined) return false;
-    // FULL keeps other processes from committing meanwhile. It must not wait for their commits and
-    // readers.
+    // FULL keeps other processes from committing; it must not wait for them.
     this.#database.run("PRAGMA busy_timeout = 0");
     try {
       const { isDone, pages, copied } = waits
@@ -209,10 +195,7 @@ export class Wal {
     }
   }
 
-  /**
-   * The checkpoint thread is waited for until it is done; another process may have been stopped
-   * amid its checkpoint.
-   */
+  /** Waited for until it is done; another process may have been stopped amid its checkpoint. */
   #checkpointWithRetry(mode: "PASSIVE" | "FULL"): Checkpoint {
     const deadline = performance.now() + lockWaitMs;
     for (;;) {

@@ -27,10 +27,7 @@ type WorkerMessage =
   | ({ readonly kind: "error" } & SentError)
   | { readonly kind: "notification"; readonly notification: string };
 
-/**
- * Structured clone turns every error into a plain Error: these classes are sent by name, and made
- * again here.
- */
+/** Structured clone turns every error into a plain Error: these classes are sent by name. */
 const errorClasses = { OperatorError, SqlTimeout, DiskFailureError, Error };
 
 /** An error as it is sent between threads. */
@@ -47,9 +44,7 @@ interface PendingCall {
 export interface WorkerOptions {
   /** The name of the thread, as top -H and /proc show it. */
   readonly name: string;
-  /**
-   * Calls that are with the worker at a time; further calls wait here, and can still be rejected.
-   */
+  /** Calls that are with the worker; further calls wait here, and can still be rejected. */
   readonly callsInFlightMax: number;
   readonly onNotification?: (notification: string) => void;
   /** Called after each message to the worker, which may wait elsewhere than in its event loop. */
@@ -86,10 +81,7 @@ export class WorkerClient<Objects extends Served<Objects>> {
     return this.#call({ object, method, args }) as Result<Objects[Name][Key]>;
   }
 
-  /**
-   * An object of the worker whose methods are called here; `methods` has every one of them as a
-   * key.
-   */
+  /** An object of the worker whose methods are called; `methods` has each of them as a key. */
   proxy<Name extends keyof Objects & string>(
     object: Name,
     methods: Readonly<Record<keyof Objects[Name], unknown>>,
@@ -106,18 +98,13 @@ export class WorkerClient<Objects extends Served<Objects>> {
     for (const { response } of this.#pending.splice(this.#inFlight)) response.reject(reason);
   }
 
-  /**
-   * Call it only after the worker has closed its database: terminating a thread that holds SQLite
-   * has crashed Bun.
-   */
+  /** Call it after the worker has closed its database: otherwise Bun has crashed. */
   terminate(): void {
     this.#failure ??= new Error("The SQLite worker was terminated");
     this.#worker.terminate();
   }
 
-  /**
-   * Lets the process end while the worker still has its database open, which must not be closed.
-   */
+  /** Lets the process end while the worker's database is open, which must not be closed. */
   abandon(): void {
     this.#failure ??= new Error("The SQLite worker was abandoned");
     this.#worker.unref();

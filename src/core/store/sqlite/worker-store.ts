@@ -72,8 +72,7 @@ export class SqliteWorkerStore implements PlantStore {
     } catch (error) {
       if (!(error instanceof DiskFailureError)) throw error;
       this.#worker.fail(error);
-      // The server is about to exit; responses that are still sent must say that the plant may not
-      // be stored.
+      // The server is about to exit; its last responses must say that the plant may not be stored.
       return batch.map(() => "unavailable");
     }
   }
