@@ -176,8 +176,10 @@ function brokenDependencies(events: unknown[]): HandlerDependencies {
       isFullFor: () => false,
       create: (pending) => pending.fail(new Error("a fault of the store")),
     },
-    ...{ basePath: "", makeRequestId: () => "x-1" },
-    ...{ now: () => 0, emit: (event) => events.push(event) },
+    basePath: "",
+    makeRequestId: () => "x-1",
+    now: () => 0,
+    emit: (event) => events.push(event),
   };
 }
 

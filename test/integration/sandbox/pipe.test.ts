@@ -215,7 +215,9 @@ test("a request is in the log with its parts and those of its response", async (
       ],
     },
     response: { status: 200, body: '{"name":"Monstera ß"}' },
-    ...{ error: null, forced: null, ended: "complete" },
+    error: null,
+    forced: null,
+    ended: "complete",
   });
   expect(Date.now() - Date.parse(entry?.startedAt ?? "")).toBeLessThan(60_000);
   expect(entry?.durationMs).toBeGreaterThan(0);

@@ -92,8 +92,13 @@ describeUnless(reason, "plantstore/sandbox", () => {
     `the examples compile with %s, strictly${skipped}`,
     async (compiler) => {
       const compilerOptions = {
-        ...{ strict: true, exactOptionalPropertyTypes: true, noEmit: true },
-        ...{ module: "preserve", target: "es2022", lib: ["es2022", "dom"], types: ["bun"] },
+        strict: true,
+        exactOptionalPropertyTypes: true,
+        noEmit: true,
+        module: "preserve",
+        target: "es2022",
+        lib: ["es2022", "dom"],
+        types: ["bun"],
         // The declarations of the test runners need further libraries.
         skipLibCheck: true,
       };
@@ -133,8 +138,15 @@ describeUnless(reason, "plantstore/sandbox", () => {
            }`,
         );
         const compilerOptions = {
-          ...{ strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, noEmit: true },
-          ...{ module, moduleResolution, target: "es2022", lib: ["es2022"], types: [] },
+          strict: true,
+          exactOptionalPropertyTypes: true,
+          skipLibCheck: false,
+          noEmit: true,
+          module,
+          moduleResolution,
+          target: "es2022",
+          lib: ["es2022"],
+          types: [],
         };
         writeFileSync(
           join(project, `${name}.json`),

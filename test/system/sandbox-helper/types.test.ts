@@ -50,9 +50,16 @@ async function check(types: string): Promise<string> {
   writeFileSync(folder.file("control.ts"), types);
   writeFileSync(folder.file("program.ts"), source);
   const compilerOptions = {
-    ...{ strict: true, exactOptionalPropertyTypes: true, noEmit: true, skipLibCheck: true },
-    ...{ target: "esnext", module: "esnext", moduleResolution: "bundler", allowImportingTsExtensions: true },
-    ...{ types: ["bun"], typeRoots: [join(root, "node_modules/@types")] },
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noEmit: true,
+    skipLibCheck: true,
+    target: "esnext",
+    module: "esnext",
+    moduleResolution: "bundler",
+    allowImportingTsExtensions: true,
+    types: ["bun"],
+    typeRoots: [join(root, "node_modules/@types")],
   };
   writeFileSync(folder.file("tsconfig.json"), JSON.stringify({ compilerOptions, files: ["program.ts"] }));
   return succeed(folder.path, [join(root, "node_modules/.bin/tsc"), "-p", folder.path]);

@@ -31,8 +31,11 @@ const startByParent: Start = async (folder, name) => {
   const flags = ["--port", "0", "--admin-port", "0", "--exit-with-parent", "--ready-file", ready];
   const start = `Bun.spawn(${JSON.stringify([plantstore, "sandbox", ...flags])}, { stdin: "pipe", stdout: "ignore", stderr: "ignore" })`;
   const parent = Bun.spawn([process.execPath, "-e", start], {
-    ...{ cwd: folder.path, env: env(folder) },
-    ...{ stdin: "ignore", stdout: "ignore", stderr: "ignore" },
+    cwd: folder.path,
+    env: env(folder),
+    stdin: "ignore",
+    stdout: "ignore",
+    stderr: "ignore",
   });
   await eventually("the ready file", () => existsSync(ready));
   const { url, token, controlUrl } = JSON.parse(readFileSync(ready, "utf8"));

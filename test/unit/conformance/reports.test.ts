@@ -45,18 +45,27 @@ const failures: readonly RuleFailure[] = [
 const results: readonly RuleResult[] = [
   {
     rule: ruleOf("contract.one", "A plant is a plant.", "contract", [{ openapi: "paths./plants.post" }]),
-    ...{ outcome: "holds", durationMs: 1.5, reason: undefined, failures: [] },
+    outcome: "holds",
+    durationMs: 1.5,
+    reason: undefined,
+    failures: [],
   },
   {
     rule: ruleOf("errors.two", "An error is an error.", "standard", [
       { rfc: 9110, section: "15.5" },
       { decision: "Errors" },
     ]),
-    ...{ outcome: "fails", durationMs: 20, reason: undefined, failures },
+    outcome: "fails",
+    durationMs: 20,
+    reason: undefined,
+    failures,
   },
   {
     rule: ruleOf("errors.three", "A rate is a rate.", "decision", [{ decision: "Rate of a token" }]),
-    ...{ outcome: "skipped", durationMs: 0, reason: "no response was 429", failures: [] },
+    outcome: "skipped",
+    durationMs: 0,
+    reason: "no response was 429",
+    failures: [],
   },
   {
     rule: ruleOf("errors.four", "A plant is not an error.", "contract", [{ openapi: "paths./plants.post" }]),
@@ -92,7 +101,9 @@ const report: ConformanceReport = {
     { from: -(2n ** 60n), to: -(2n ** 60n) + 9n },
     { from: 2n ** 40n, to: 2n ** 40n + 9n },
   ],
-  ...{ results, hints: ["Most requests got 404."], secrets: new Set([token, "secret", ""]) },
+  results,
+  hints: ["Most requests got 404."],
+  secrets: new Set([token, "secret", ""]),
 };
 
 test("the report for people", async () => {

@@ -11,8 +11,13 @@ import { nextTurn } from "../../support/eventually.ts";
 
 const message = (bytes: Buffer) => ({ bytes, length: bytes.length });
 const request = (bytes = Buffer.from("GET")): Omit<RecordedRequest, "number"> => ({
-  ...{ connection: 1, startedAt: 0, durationMs: 1, forced: undefined, ended: "complete" },
-  ...{ request: message(bytes), response: message(Buffer.alloc(0)) },
+  connection: 1,
+  startedAt: 0,
+  durationMs: 1,
+  forced: undefined,
+  ended: "complete",
+  request: message(bytes),
+  response: message(Buffer.alloc(0)),
 });
 
 const numbers = (log: RequestLog, after = 0) => Array.from(log.after(after), ({ number }) => number);
