@@ -1,5 +1,6 @@
-// The console's backup: the store is copied to a file by a process of its own, and the file is downloaded. A download that is
-// slow, or whose browser has gone, therefore holds nothing but the file, which is removed after ten minutes.
+// The console's backup: the store is copied to a file by a process of its own, and the file is
+// downloaded. A download that is slow, or whose browser has gone, therefore holds nothing but the
+// file, which is removed after ten minutes.
 
 import { readdir, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
@@ -15,7 +16,10 @@ export interface RunningCopy {
 }
 
 export interface BackupDependencies {
-  /** Where the copies are made: the folder of the store, which has room for it where there is room for the store. */
+  /**
+   * Where the copies are made: the folder of the store, which has room for it where there is room
+   * for the store.
+   */
   readonly folder: string;
   /** Copies the store to a file. */
   readonly copy: (file: string) => RunningCopy;
@@ -32,7 +36,10 @@ export async function freeBytesIn(folder: string): Promise<number> {
   return bavail * bsize;
 }
 
-/** A copy that is not downloaded is removed after this time, and after a crash of the server by the next backup. */
+/**
+ * A copy that is not downloaded is removed after this time, and after a crash of the server by the
+ * next backup.
+ */
 const keptMs = 600_000;
 
 /** Read and sent at a time. */

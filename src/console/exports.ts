@@ -1,5 +1,6 @@
-// The console's export: all plants or those of a search, as a download, page by page of the list. Each page is a short read,
-// so that neither a large store nor a slow download keeps a snapshot, which would keep SQLite from restarting its WAL.
+// The console's export: all plants or those of a search, as a download, page by page of the list.
+// Each page is a short read, so that neither a large store nor a slow download keeps a snapshot,
+// which would keep SQLite from restarting its WAL.
 
 import { countCodeUnits } from "../core/contract/fields.ts";
 import { type NewPlant, toNewPlant } from "../core/contract/plant.ts";
@@ -10,7 +11,10 @@ import { type Filter, findPlant, isSearch, type PlantSummary } from "./plant-lis
 import { searchPages } from "./plants.ts";
 import { BadRequestError, respondDownload, respondJson } from "./responses.ts";
 
-/** Memory that an export is counted with: a page, or a plant of the largest body, unless that limit is configured. */
+/**
+ * Memory that an export is counted with: a page, or a plant of the largest body, unless that limit
+ * is configured.
+ */
 const exportedBytes = 2 ** 20;
 
 /** UTF-16 code units of names and tags that are read before they are sent. */
@@ -22,7 +26,10 @@ const runsMax = 20;
 interface Run {
   plants: number;
   bytes: number;
-  /** About how many plants it will have, from the last count of the store; null where that is not known. */
+  /**
+   * About how many plants it will have, from the last count of the store; null where that is not
+   * known.
+   */
   readonly plantsTotal: number | null;
   state: "running" | "complete" | "interrupted";
 }

@@ -1,5 +1,6 @@
-// The console's calls for an import into the running server. The page sends the file in parts, each of which is answered once
-// it is read into batches: the pace of the store reaches the browser, and neither has more than a part in memory.
+// The console's calls for an import into the running server. The page sends the file in parts, each
+// of which is answered once it is read into batches: the pace of the store reaches the browser, and
+// neither has more than a part in memory.
 
 import { respond } from "../core/admin/responses.ts";
 import { type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
@@ -38,7 +39,10 @@ const batchPlantsMax = 512;
 /** An import for which no part begins to arrive for this long has lost its page. */
 const partMsMax = 60_000;
 
-/** Parts of one import that are read or wait: the page sends one at a time, and one more if a response was lost. */
+/**
+ * Parts of one import that are read or wait: the page sends one at a time, and one more if a
+ * response was lost.
+ */
 const partsMax = 4;
 
 /** Rejected lines that the page lists, and those that can be downloaded, in UTF-16 code units. */
@@ -57,7 +61,10 @@ interface ListedRejection {
   readonly text: string;
 }
 
-/** One at a time: two at once would only wait for each other's commits. The last one stays, with its report. */
+/**
+ * One at a time: two at once would only wait for each other's commits. The last one stays, with its
+ * report.
+ */
 export class Imports {
   readonly #dependencies: ImportDependencies;
   #last: RunningImport | undefined;
@@ -75,7 +82,8 @@ export class Imports {
   }
 
   /**
-   * Adds the part at an offset of the file, and responds when it is read. A part that was received already is not added again.
+   * Adds the part at an offset of the file, and responds when it is read. A part that was received
+   * already is not added again.
    *
    * @param receive reads the body of the request.
    */
@@ -168,7 +176,9 @@ class RunningImport {
     this.#ended = this.#import(settings, client);
   }
 
-  /** Adds a part, and resolves when it is read. Throws a BadRequestError if it is not the next one. */
+  /**
+   * Adds a part, and resolves when it is read. Throws a BadRequestError if it is not the next one.
+   */
   async add(offset: number, receive: () => Promise<Uint8Array>): Promise<void> {
     clearTimeout(this.#timer);
     this.#arriving++;
@@ -352,7 +362,10 @@ class PartQueue {
   }
 }
 
-/** Creates the plants of an import beside those of clients, whose batches are committed between its own. */
+/**
+ * Creates the plants of an import beside those of clients, whose batches are committed between its
+ * own.
+ */
 class SmallBatches {
   readonly #dependencies: ImportDependencies;
 

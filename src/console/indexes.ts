@@ -53,7 +53,10 @@ export class Indexes {
     });
   }
 
-  /** Starts a change and does not wait for it: building the index of a large store takes longer than a request may. */
+  /**
+   * Starts a change and does not wait for it: building the index of a large store takes longer than
+   * a request may.
+   */
   change({ change }: { change: string }): Response {
     if (change !== "create" && change !== "drop") throw new BadRequestError("There is no such change.");
     if (this.#running !== undefined)

@@ -1,5 +1,5 @@
-// The console's figures of all plants: their number, their tags, the size of the store, and its growth. Plants are counted
-// in parts, so that no list waits for more than one of them.
+// The console's figures of all plants: their number, their tags, the size of the store, and its
+// growth. Plants are counted in parts, so that no list waits for more than one of them.
 
 import type { Clock, ServerEvent } from "../core/observability/server-event.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
@@ -22,7 +22,10 @@ const shownTagsMax = 20;
 /** Tags whose counts are kept, for the progress of exports. */
 const keptTagsMax = 1_000;
 
-/** Tags that are counted at a time. Beyond it those with the fewest plants are forgotten, and counts become estimates. */
+/**
+ * Tags that are counted at a time. Beyond it those with the fewest plants are forgotten, and counts
+ * become estimates.
+ */
 const countedTagsMax = 100_000;
 
 /** How long one part should take, in which a list waits. */
@@ -33,7 +36,10 @@ const partPlantsMax = 500_000;
 /** A request waits this long for a count, which is enough for some 100,000 plants. */
 const waitMsMax = 150;
 
-/** A count is repeated after this many times its duration, so that it takes at most 4 % of a processor; and not before this. */
+/**
+ * A count is repeated after this many times its duration, so that it takes at most 4 % of a
+ * processor; and not before this.
+ */
 const durationsBetween = 25;
 const betweenMsMin = 2_000;
 
@@ -103,7 +109,9 @@ export class Inventory {
     return count && Math.max(0, count.plants + this.#netChanges() - count.changes);
   }
 
-  /** About how many plants have a tag; undefined if it is not one of those that most plants have. */
+  /**
+   * About how many plants have a tag; undefined if it is not one of those that most plants have.
+   */
   plantsOfTag(tag: string): number | undefined {
     // Counted by these characters: that of a longer tag may be of several.
     if (Array.from(tag).length >= countedCharacters) return undefined;
@@ -142,7 +150,8 @@ export class Inventory {
   }
 
   #startCount() {
-    // Each count has its own sum: one that began before the plants were replaced may still be running.
+    // Each count has its own sum: one that began before the plants were replaced may still be
+    // running.
     const found: Sums = { plants: 0, created: { hour: 0, day: 0, week: 0, month: 0 } };
     return { ended: this.#recount(found), found };
   }

@@ -3,14 +3,19 @@
 import { toClientKey } from "../client-address.ts";
 import type { Clock } from "../core/observability/server-event.ts";
 
-/** A client may make this many attempts at once, and one more each time that this period has passed. */
+/**
+ * A client may make this many attempts at once, and one more each time that this period has passed.
+ */
 const burst = 5;
 const refillMs = 12_000;
 
 /** Attempts that wait for the checks before theirs, of all clients. */
 const waitingMax = 60;
 
-/** Some 200 checks fit into the minute in which a bucket is full again, so that a bucket that is dropped is full. */
+/**
+ * Some 200 checks fit into the minute in which a bucket is full again, so that a bucket that is
+ * dropped is full.
+ */
 const bucketsMax = 1_000;
 
 interface Bucket {
@@ -18,10 +23,16 @@ interface Bucket {
   readonly at: number;
 }
 
-/** `tooMany`: not checked, as the client has made too many attempts, or too many of all clients wait. */
+/**
+ * `tooMany`: not checked, as the client has made too many attempts, or too many of all clients
+ * wait.
+ */
 export type CheckResult = boolean | "tooMany";
 
-/** A token bucket for each client, an IPv4 address or a /64 of IPv6; one check at a time, first come, first served. */
+/**
+ * A token bucket for each client, an IPv4 address or a /64 of IPv6; one check at a time, first
+ * come, first served.
+ */
 export class LoginLimit {
   readonly #now: Clock;
   /** Least recently used first. */

@@ -1,4 +1,5 @@
-// The console's form: a create by the operator, or through the public operation with a token that the operator gives.
+// The console's form: a create by the operator, or through the public operation with a token that
+// the operator gives.
 
 import { ApiError, unavailable } from "../core/contract/errors.ts";
 import { conflictError, parseNewPlant } from "../core/contract/plant.ts";
@@ -24,8 +25,8 @@ export class NewPlants {
   }
 
   /**
-   * Creates the plant of a body, and returns the whole response of the public operation. With an empty token it is created
-   * by the operator, who needs none, with the same checks.
+   * Creates the plant of a body, and returns the whole response of the public operation. With an
+   * empty token it is created by the operator, who needs none, with the same checks.
    *
    * @param client the address of the operator's browser.
    */

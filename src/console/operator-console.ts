@@ -1,4 +1,5 @@
-// The console: a page for operators and its API. Every request passes these checks in this order: host, origin, session.
+// The console: a page for operators and its API. Every request passes these checks in this order:
+// host, origin, session.
 
 import type { TrustedProxies } from "../client-address.ts";
 import { respond, securityHeaders } from "../core/admin/responses.ts";
@@ -50,7 +51,9 @@ export interface ConsoleDependencies {
   readonly onInternalError: (error: unknown) => void;
 }
 
-/** The path on this listener. Links and redirects are relative to it, as a proxy may add a prefix. */
+/**
+ * The path on this listener. Links and redirects are relative to it, as a proxy may add a prefix.
+ */
 const basePath = "/console/";
 const apiPath = `${basePath}api/`;
 
@@ -60,18 +63,26 @@ const sandboxPrefix = "sandbox";
 /** Time for a body to arrive. */
 const arrivalMsMax = 20_000;
 
-/** Before the log-in. The total is unlimited: clients without a password could use up a limit that all of them share. */
+/**
+ * Before the log-in. The total is unlimited: clients without a password could use up a limit that
+ * all of them share.
+ */
 const passwordLimits = { bodyBytesMax: 4_096, inFlightBytesMax: Number.MAX_SAFE_INTEGER, arrivalMsMax };
 
 /** A part of an imported file. At a kilobyte a second it still arrives. */
 const partLimits = { bodyBytesMax: 2 ** 20, inFlightBytesMax: 16 * 2 ** 20, arrivalMsMax: 600_000 };
 
-/** After the log-in. The largest body is a plant: the JSON text of its body is a string in JSON again. */
+/**
+ * After the log-in. The largest body is a plant: the JSON text of its body is a string in JSON
+ * again.
+ */
 const bodyLimits = { bodyBytesMax: 16 * 2 ** 20, inFlightBytesMax: 32 * 2 ** 20, arrivalMsMax };
 
 type Body = Readonly<Record<string, string>>;
 
-/** By name. A Map, as a plain object also has the members of every object, such as "constructor". */
+/**
+ * By name. A Map, as a plain object also has the members of every object, such as "constructor".
+ */
 type Calls<Input> = ReadonlyMap<string, Call<Input>>;
 /** @param client the address of the operator's browser. */
 type Call<Input> = (input: Input, client: string) => Response | Promise<Response>;
@@ -242,7 +253,10 @@ function notFound(): Response {
   return respondError(404, "There is no such call.");
 }
 
-/** Throws an ApiError for a body over a limit, and a BadRequestError for one that is not a JSON object. */
+/**
+ * Throws an ApiError for a body over a limit, and a BadRequestError for one that is not a JSON
+ * object.
+ */
 async function readBody(request: Request, bodies: BodyReader, peer: string): Promise<Body> {
   const body = parseJson(await readBytes(request, bodies, peer));
   if (typeof body !== "object" || body === null) throw new BadRequestError("The body must be a JSON object.");

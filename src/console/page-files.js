@@ -1,5 +1,6 @@
-// The files of the page and of its libraries, which a compiled executable contains. Loaded when the page is first
-// requested. JavaScript, as TypeScript takes an imported script for code, and not for a path.
+// The files of the page and of its libraries, which a compiled executable contains. Loaded when the
+// page is first requested. JavaScript, as TypeScript takes an imported script for code, and not for
+// a path.
 
 import addPlantScript from "./page/add-plant.js" with { type: "file" };
 import addressScript from "./page/address.js" with { type: "file" };

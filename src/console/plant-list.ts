@@ -1,5 +1,6 @@
-// The lists of the console: plants in an order, or those of a search, page by page, as SQL of both dialects. A search without
-// the index, or for what very many plants have, scans one range of ids after the other for a limited time.
+// The lists of the console: plants in an order, or those of a search, page by page, as SQL of both
+// dialects. A search without the index, or for what very many plants have, scans one range of ids
+// after the other for a limited time.
 
 import { fieldNames, type PlantColumns, textFields, toFieldValue, typeOf } from "../core/contract/fields.ts";
 import { OperatorError } from "../core/operator-error.ts";
@@ -16,7 +17,10 @@ import {
   type TextFilter,
 } from "./text-match.ts";
 
-/** Plants with the same name, tag or time are ordered by id. `tag` and `created` list only plants that have one. */
+/**
+ * Plants with the same name, tag or time are ordered by id. `tag` and `created` list only plants
+ * that have one.
+ */
 export const orders = ["id", "name", "tag", "created"] as const;
 export type Order = (typeof orders)[number];
 
@@ -38,7 +42,10 @@ export interface Filter extends TextFilter {
 
 /** Which plants to list, in which order, and where the page begins. */
 export interface Search extends Filter {
-  /** The order of all plants. Those that are searched for come by id, or by creation if only its time is given. */
+  /**
+   * The order of all plants. Those that are searched for come by id, or by creation if only its
+   * time is given.
+   */
   readonly order: Order;
   readonly isDescending: boolean;
   /** Where the previous page ended or, for a page backward, the next one begins. */
@@ -63,7 +70,10 @@ export type PlantSummary = PlantColumns & {
   readonly isTruncated: boolean;
   /** Milliseconds since the epoch; null for plants that were stored before it was recorded. */
   readonly createdAt: number | null;
-  /** The name of the token or of an identity provider's subject; null for an import, an operator, and where it was not recorded. */
+  /**
+   * The name of the token or of an identity provider's subject; null for an import, an operator,
+   * and where it was not recorded.
+   */
   readonly creator: string | null;
 };
 
@@ -84,13 +94,22 @@ const int64Max = 2n ** 63n - 1n;
 /** The time limit of a search; the next page continues where it ended. */
 const searchMsMax = 800;
 
-/** How long plants are scanned for a text that the index would find, too: one that many plants have is found sooner so. */
+/**
+ * How long plants are scanned for a text that the index would find, too: one that many plants have
+ * is found sooner so.
+ */
 const commonTextMsMax = 60;
 
-/** The time limit of the index of PostgreSQL, which finds all plants with each trigram of the text before the first is known. */
+/**
+ * The time limit of the index of PostgreSQL, which finds all plants with each trigram of the text
+ * before the first is known.
+ */
 const postgresTextMsMax = 700;
 
-/** How long one statement of a scan should take: a read transaction keeps SQLite from restarting the WAL. */
+/**
+ * How long one statement of a scan should take: a read transaction keeps SQLite from restarting the
+ * WAL.
+ */
 const rangeMs = 20;
 const rangePlantsFirst = 1_000;
 const rangePlantsMax = 1_000_000;
@@ -121,7 +140,10 @@ interface Found {
   readonly key?: string;
 }
 
-/** What is read: in the direction of reading, which is the opposite of the order's for a page backward. */
+/**
+ * What is read: in the direction of reading, which is the opposite of the order's for a page
+ * backward.
+ */
 interface Reading {
   readonly sql: SqlConnection;
   readonly filter: Filter & { readonly creators?: readonly bigint[] | undefined };
@@ -131,7 +153,10 @@ interface Reading {
   readonly plantsMax: number;
 }
 
-/** The plants that were found, and with which id the rest begins if the time limit has ended the search. */
+/**
+ * The plants that were found, and with which id the rest begins if the time limit has ended the
+ * search.
+ */
 interface Findings {
   readonly found: readonly Found[];
   readonly rest?: bigint | undefined;
@@ -186,7 +211,10 @@ async function withCreatorIds(sql: SqlConnection, filter: Filter): Promise<Readi
   return { ...filter, creators: rows.map(({ id }) => id) };
 }
 
-/** A position as seen from the other side: a page that is read from there in the other direction includes the plant beside it. */
+/**
+ * A position as seen from the other side: a page that is read from there in the other direction
+ * includes the plant beside it.
+ */
 function reverseCursor(cursor: Cursor, isDescending: boolean): Cursor | undefined {
   const id = adjacentId(cursor.id, isDescending);
   return id === undefined ? undefined : { ...cursor, id };
@@ -335,7 +363,8 @@ async function scan(
     const endedAt = performance.now();
     from = adjacentId(end, isDescending);
     if (endedAt > deadline) return { found, rest: from };
-    // As many plants as the last range suggests for rangeMs, but at most four times as many as before.
+    // As many plants as the last range suggests for rangeMs, but at most four times as many as
+    // before.
     const fitting = Math.ceil((rangePlants * rangeMs) / Math.max(endedAt - startedAt, rangeMs / 4));
     rangePlants = Math.min(rangePlantsMax, fitting);
   }

@@ -41,7 +41,10 @@ const plantsPerPage = 50;
 /** Plants of one read of many: its result crosses threads on SQLite. */
 const plantsPerRead = 500;
 
-/** Memory that an export is counted with: a plant of the largest body, unless that limit is configured. */
+/**
+ * Memory that an export is counted with: a plant of the largest body, unless that limit is
+ * configured.
+ */
 const exportedPlantBytes = 2 ** 20;
 
 const noSuchPage = "There is no such page; start again from the first one.";
@@ -103,7 +106,8 @@ export class Plants {
   }
 
   /**
-   * Changes a plant, unless it is no longer the expected one. Both are bodies of the public operation, validated as there.
+   * Changes a plant, unless it is no longer the expected one. Both are bodies of the public
+   * operation, validated as there.
    *
    * @param client the address of the operator's browser.
    */
@@ -152,8 +156,8 @@ function toShown({ createdAt, creator, ...plant }: PlantSummary) {
 }
 
 /**
- * The plant whose id is the only word of a search, which comes before those that have the word. Without the index an id is
- * not worth a scan of all plants for its digits.
+ * The plant whose id is the only word of a search, which comes before those that have the word.
+ * Without the index an id is not worth a scan of all plants for its digits.
  */
 async function findPlantWithId(sql: SqlConnection, filter: Filter): Promise<PlantSummary | undefined> {
   const [word = "", ...others] = filter.words;
@@ -237,7 +241,10 @@ export function parseId(text: string): bigint {
   return id;
 }
 
-/** The plant of a body of the public operation. Throws a BadRequestError with the message of that operation. */
+/**
+ * The plant of a body of the public operation. Throws a BadRequestError with the message of that
+ * operation.
+ */
 function parsePlant(body: string): NewPlant {
   const plant = parseNewPlantJson(body);
   if (plant instanceof ApiError) throw new BadRequestError(plant.message);

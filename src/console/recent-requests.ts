@@ -3,7 +3,9 @@
 import { errorRegistry } from "../core/contract/errors.ts";
 import type { RequestRecord, ServerEvent } from "../core/observability/server-event.ts";
 
-/** Longer paths are not stored in full: a thousand of the longest that Bun accepts would take 16 MB. */
+/**
+ * Longer paths are not stored in full: a thousand of the longest that Bun accepts would take 16 MB.
+ */
 const pathCharactersMax = 300;
 
 interface Numbered {

@@ -1,4 +1,5 @@
-// Samples of five seconds for the last hour, and of a minute for the last day, counted from events, for the console's charts.
+// Samples of five seconds for the last hour, and of a minute for the last day, counted from events,
+// for the console's charts.
 
 import { createHistogram } from "node:perf_hooks";
 import { type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
@@ -30,8 +31,8 @@ interface Sample {
   /** Errors by their number, without those that did not occur. */
   readonly errors: Readonly<Record<string, number>>;
   /**
-   * Latency of the creates with status 200, in milliseconds; null if there were none. Of a minute: the mean of the medians,
-   * weighted with the creates, and the highest of the 99th percentiles.
+   * Latency of the creates with status 200, in milliseconds; null if there were none. Of a minute:
+   * the mean of the medians, weighted with the creates, and the highest of the 99th percentiles.
    */
   readonly p50Ms: number | null;
   readonly p99Ms: number | null;
@@ -41,8 +42,9 @@ interface Sample {
 }
 
 /**
- * Consecutive samples, oldest first, null before the server's start. `first` is the number of the first one: its start in
- * milliseconds since the epoch, divided by its length, so that the page can continue its charts after a restart.
+ * Consecutive samples, oldest first, null before the server's start. `first` is the number of the
+ * first one: its start in milliseconds since the epoch, divided by its length, so that the page can
+ * continue its charts after a restart.
  */
 interface Samples {
   readonly first: number;
@@ -63,9 +65,15 @@ const emptySample: Sample = {
   batchPlants: 0,
 };
 
-/** A sample ends with the first event after its time, or when the samples are read. An event costs 40 ns. */
+/**
+ * A sample ends with the first event after its time, or when the samples are read. An event costs
+ * 40 ns.
+ */
 export class RecentSamples {
-  /** Milliseconds from the clock of the events to the epoch. Constant, so that a clock that is set leaves no gap. */
+  /**
+   * Milliseconds from the clock of the events to the epoch. Constant, so that a clock that is set
+   * leaves no gap.
+   */
   readonly #epochOffset: number;
   readonly #samples = new SampleSeries(samplesMax);
   readonly #minutes = new SampleSeries(minutesMax);
@@ -143,7 +151,8 @@ export class RecentSamples {
     if (now < this.#endsAt) return;
     this.#add(this.#number, this.#takeSample());
     const current = Math.floor((now + this.#epochOffset) / sampleMs);
-    // Without an event in between; after a pause of days the samples that would be dropped anyway are skipped at once.
+    // Without an event in between; after a pause of days the samples that would be dropped anyway
+    // are skipped at once.
     const oldest = current - minutesMax * samplesPerMinute;
     for (let idle = Math.max(this.#number + 1, oldest); idle < current; idle++) this.#add(idle, emptySample);
     this.#number = current;

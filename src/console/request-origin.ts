@@ -1,6 +1,10 @@
-// Checks that a request comes from the page of the console: against DNS rebinding and cross-site request forgery (CSRF).
+// Checks that a request comes from the page of the console: against DNS rebinding and cross-site
+// request forgery (CSRF).
 
-/** Sent with every write. A page of another site cannot send it without a CORS preflight, which is rejected. */
+/**
+ * Sent with every write. A page of another site cannot send it without a CORS preflight, which is
+ * rejected.
+ */
 const writeHeader = "X-Plantstore-Console";
 
 interface HttpRejection {
@@ -11,8 +15,9 @@ interface HttpRejection {
 const crossOrigin: HttpRejection = { status: 403, message: "Requests from other origins are not allowed." };
 
 /**
- * Rejects a request whose Host is neither an address, nor localhost, nor one of the names. With DNS rebinding, a page of
- * another site points its own name at this machine, but it cannot send a Host other than that name.
+ * Rejects a request whose Host is neither an address, nor localhost, nor one of the names. With DNS
+ * rebinding, a page of another site points its own name at this machine, but it cannot send a Host
+ * other than that name.
  */
 export function checkHost(request: Request, names: readonly string[]): HttpRejection | undefined {
   const host = request.headers.get("host") ?? "";
@@ -42,8 +47,8 @@ export function checkSameOrigin(request: Request): HttpRejection | undefined {
 }
 
 /**
- * Rejects a request that a browser says is from a page of another site. All browsers send Origin with such a write; they
- * and other clients need no header of their own.
+ * Rejects a request that a browser says is from a page of another site. All browsers send Origin
+ * with such a write; they and other clients need no header of their own.
  */
 export function checkOrigin({ headers, method }: Request): HttpRejection | undefined {
   const site = headers.get("sec-fetch-site");

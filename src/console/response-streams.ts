@@ -1,9 +1,9 @@
-// Streams of large response bodies, with back pressure: each piece is produced when the client has read the one before.
-// Bounded in memory, and in time for each body.
+// Streams of large response bodies, with back pressure: each piece is produced when the client has
+// read the one before. Bounded in memory, and in time for each body.
 //
-// Measured with 800 clients that never read a body of 4.3 MB (resident memory, over 53 MB before): a Uint8Array or a
-// string for each response 2.1 to 3.3 GB more, DecompressionStream 1.4 GB, Bun.file 5 MB and a second descriptor for
-// each, a stream that is pulled from shared bytes 27 MB.
+// Measured with 800 clients that never read a body of 4.3 MB (resident memory, over 53 MB before):
+// a Uint8Array or a string for each response 2.1 to 3.3 GB more, DecompressionStream 1.4 GB,
+// Bun.file 5 MB and a second descriptor for each, a stream that is pulled from shared bytes 27 MB.
 
 /** Bytes of one piece of a body. */
 export const pieceBytes = 64 * 2 ** 10;
@@ -11,13 +11,22 @@ export const pieceBytes = 64 * 2 ** 10;
 export interface ResponseStreamLimits {
   /** Memory for all open streams together. */
   readonly bytesMax: number;
-  /** A body that takes longer is aborted, so that a slow client cannot hold a connection without end. */
+  /**
+   * A body that takes longer is aborted, so that a slow client cannot hold a connection without
+   * end.
+   */
   readonly sendMsMax: number;
-  /** Whether that time starts again with each piece that is read: for downloads, of which nothing but the pace can be known. */
+  /**
+   * Whether that time starts again with each piece that is read: for downloads, of which nothing
+   * but the pace can be known.
+   */
   readonly isRenewed?: boolean;
 }
 
-/** Creates the streams. Each method returns undefined if the memory is used up; one stream alone may be over the bound. */
+/**
+ * Creates the streams. Each method returns undefined if the memory is used up; one stream alone may
+ * be over the bound.
+ */
 export class ResponseStreams {
   readonly #limits: ResponseStreamLimits;
   #bytes = 0;

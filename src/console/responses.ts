@@ -1,4 +1,5 @@
-// Responses of the console: JSON, lists and downloads, which take bounded memory where a client does not read them.
+// Responses of the console: JSON, lists and downloads, which take bounded memory where a client
+// does not read them.
 
 import { respond } from "../core/admin/responses.ts";
 import { pieceBytes, ResponseStreams } from "./response-streams.ts";

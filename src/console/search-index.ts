@@ -1,10 +1,14 @@
-// The one optional index, by which a search finds any part of names and tags: an FTS5 table of trigrams on SQLite, a GIN index
-// of pg_trgm on PostgreSQL. It is built while plants are created, and slows creates from then on.
+// The one optional index, by which a search finds any part of names and tags: an FTS5 table of
+// trigrams on SQLite, a GIN index of pg_trgm on PostgreSQL. It is built while plants are created,
+// and slows creates from then on.
 
 import { OperatorError } from "../core/operator-error.ts";
 import type { SqlConnection, SqlStatement } from "../core/store/sql-connection.ts";
 
-/** `broken`: a build was interrupted; searches do not use it. Building it again continues on SQLite, and starts over on PostgreSQL. */
+/**
+ * `broken`: a build was interrupted; searches do not use it. Building it again continues on SQLite,
+ * and starts over on PostgreSQL.
+ */
 export type SearchIndexState = "none" | "building" | "ready" | "broken";
 
 /** From 0 to 1; undefined where the database does not tell. */
@@ -48,7 +52,10 @@ export async function dropSearchIndex(write: SqlConnection, read: SqlConnection)
   if (state !== "none") await engines[write.dialect].drop(write);
 }
 
-/** A build writes its progress several times a second; without any for this long its process has ended. */
+/**
+ * A build writes its progress several times a second; without any for this long its process has
+ * ended.
+ */
 const silentMsMax = 10_000;
 
 /** How often the state is read while another process builds. */
@@ -98,7 +105,8 @@ const sqlite: Engine = {
     let upTo: bigint | undefined;
     if (from === "none") {
       const starting = write.transaction([
-        // Without the texts themselves, which it reads from the plants. Its rowids may be any int64, as ids are.
+        // Without the texts themselves, which it reads from the plants. Its rowids may be any
+        // int64, as ids are.
         {
           sql: `CREATE VIRTUAL TABLE plants_text
                 USING fts5(name, tag, content = 'plants', content_rowid = 'id', tokenize = 'trigram')`,
@@ -195,8 +203,9 @@ const buildMsMax = 6 * 3_600_000;
 const progressMs = 500;
 
 /**
- * A session that drops an index concurrently holds a lock on it. One that builds it has a row in pg_stat_progress_create_index,
- * of which a role without pg_read_all_stats sees only the process id; then it is found by its lock on the table.
+ * A session that drops an index concurrently holds a lock on it. One that builds it has a row in
+ * pg_stat_progress_create_index, of which a role without pg_read_all_stats sees only the process
+ * id; then it is found by its lock on the table.
  */
 const postgresState = `
   SELECT CASE WHEN indisvalid THEN 1 ELSE 0 END AS is_valid, CASE WHEN EXISTS (

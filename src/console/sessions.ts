@@ -19,10 +19,16 @@ const cookieNameBytes = 6;
 export type LogInResult = { readonly cookie: string } | "wrong" | "tooMany";
 
 export class Sessions {
-  /** Unique for each server: browsers share cookies between all ports of a host (RFC 6265, section 8.5). */
+  /**
+   * Unique for each server: browsers share cookies between all ports of a host (RFC 6265, section
+   * 8.5).
+   */
   readonly #cookieName: string;
   readonly #options: SessionOptions;
-  /** The end of each session by the SHA-256 of its id. A look-up by hash does not leak an id through its timing. */
+  /**
+   * The end of each session by the SHA-256 of its id. A look-up by hash does not leak an id through
+   * its timing.
+   */
   readonly #expiries = new Map<string, number>();
   readonly #limit: LoginLimit;
 
@@ -62,14 +68,19 @@ export class Sessions {
     return { cookie: this.#cookie(id, sessionSeconds, isSecure) };
   }
 
-  /** Ends the session of a request, and returns the cookie that makes the browser delete its own. */
+  /**
+   * Ends the session of a request, and returns the cookie that makes the browser delete its own.
+   */
   logOut(request: Request): string {
     const hash = this.#sessionHash(request);
     if (hash !== undefined) this.#expiries.delete(hash);
     return this.#cookie("", 0, false);
   }
 
-  /** Without a Path attribute, so that it is valid for the folder of the API behind any prefix that a proxy adds. */
+  /**
+   * Without a Path attribute, so that it is valid for the folder of the API behind any prefix that
+   * a proxy adds.
+   */
   #cookie(id: string, seconds: number, isSecure: boolean): string {
     const secure = isSecure ? "; Secure" : "";
     return `${this.#cookieName}=${id}; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`;

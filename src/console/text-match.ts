@@ -6,21 +6,27 @@ import type { SqlConnection } from "../core/store/sql-connection.ts";
 const textCharactersMin = 3;
 
 /**
- * Pages of 4 KB of the index, some 600 plants each, that a statement may read which compares each of these plants itself: about
- * 100 ms.
+ * Pages of 4 KB of the index, some 600 plants each, that a statement may read which compares each
+ * of these plants itself: about 100 ms.
  */
 const quickPagesMax = 200;
 
-/** The same for a statement in which FTS5 compares the whole text by reading the lists of all of its trigrams: about 300 ms. */
+/**
+ * The same for a statement in which FTS5 compares the whole text by reading the lists of all of its
+ * trigrams: about 300 ms.
+ */
 const wholePagesMax = 3_000;
 
-/** Trigrams that are in up to so many times as many pages as the rarest one are asked for, too: they leave fewer plants to compare. */
+/**
+ * Trigrams that are in up to so many times as many pages as the rarest one are asked for, too: they
+ * leave fewer plants to compare.
+ */
 const rareFactor = 4;
 const rarePartsMax = 4;
 
 /**
- * The characters of a tag by which FTS5 finds it; the whole tag is compared then. A phrase of 5,000 times the same character took
- * it a second for each plant that has it.
+ * The characters of a tag by which FTS5 finds it; the whole tag is compared then. A phrase of 5,000
+ * times the same character took it a second for each plant that has it.
  */
 const tagCharactersMax = 30;
 
@@ -66,7 +72,10 @@ export async function planRareParts(
   return rare.map(({ query }) => query).join(" AND ");
 }
 
-/** Builds the FTS5 query for the whole words, or else the start of the tag; undefined if its lists are long. */
+/**
+ * Builds the FTS5 query for the whole words, or else the start of the tag; undefined if its lists
+ * are long.
+ */
 export async function planWholeText(
   sql: SqlConnection,
   { words, tag }: TextFilter,
@@ -101,7 +110,10 @@ export function isAscii(text: string): boolean {
   return /^[\0-\x7f]*$/.test(text);
 }
 
-/** The two characters that FTS5 folds to ASCII: the sign of Kelvin to k, and the long s to s. LIKE folds the case of ASCII itself. */
+/**
+ * The two characters that FTS5 folds to ASCII: the sign of Kelvin to k, and the long s to s. LIKE
+ * folds the case of ASCII itself.
+ */
 const foldedToAscii = [
   ["k", 0x212a],
   ["s", 0x17f],
@@ -114,10 +126,11 @@ export function foldedSql(column: string, text: string): string {
 }
 
 /**
- * About how many pages of the index each trigram of some words takes, from the tables of FTS5: in each segment of the index one has
- * the first page of every term that begins a page, and the other the pages themselves, the leaves first. A term that is not there
- * would get the size of the one before it, so it is looked up first. Terms of the index that is not one of prefixes begin with
- * a zero.
+ * About how many pages of the index each trigram of some words takes, from the tables of FTS5: in
+ * each segment of the index one has the first page of every term that begins a page, and the other
+ * the pages themselves, the leaves first. A term that is not there would get the size of the one
+ * before it, so it is looked up first. Terms of the index that is not one of prefixes begin with a
+ * zero.
  */
 async function sizesOf(
   sql: SqlConnection,

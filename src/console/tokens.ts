@@ -45,7 +45,8 @@ export class Tokens {
   }
 
   /**
-   * Issues a token that replaces those of its name, which stay valid for the overlap. No other response shows it.
+   * Issues a token that replaces those of its name, which stay valid for the overlap. No other
+   * response shows it.
    *
    * @param expires "same" for the lifetime of the token that is replaced.
    */
@@ -85,7 +86,10 @@ export class Tokens {
   }
 }
 
-/** Whether a token may have a name: not every engine can be asked for U+0000 and unpaired surrogates. */
+/**
+ * Whether a token may have a name: not every engine can be asked for U+0000 and unpaired
+ * surrogates.
+ */
 function isStorable(name: string): boolean {
   return name.isWellFormed() && !name.includes("\0");
 }

@@ -4,7 +4,10 @@
 const writePauseMs = 20;
 const queuedWritesMax = 100;
 
-/** Writes to the store one at a time, with a pause after each in which batches of creates are committed. */
+/**
+ * Writes to the store one at a time, with a pause after each in which batches of creates are
+ * committed.
+ */
 export class WriteQueue {
   #last: Promise<unknown> = Promise.resolve();
   #length = 0;

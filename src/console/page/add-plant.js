@@ -1,5 +1,5 @@
-// The form that adds a plant: it sends POST /plants, as the operator or with a pasted token, and shows the response at
-// the field that it is about.
+// The form that adds a plant: it sends POST /plants, as the operator or with a pasted token, and
+// shows the response at the field that it is about.
 
 import { errorMessage, post } from "./api.js";
 import { FormDialog } from "./dialogs.js";
@@ -188,7 +188,8 @@ function successText({ id, name }) {
 }
 
 /**
- * What is wrong with which field, in words for people; nothing for an error that is about none of them.
+ * What is wrong with which field, in words for people; nothing for an error that is about none of
+ * them.
  *
  * @param {CreateResponse} response
  * @param {{ id: string, name: string, tag: string }} sent
@@ -227,7 +228,8 @@ function textError(text) {
 }
 
 /**
- * The JSON text of a NewPlant with the digits of the id as typed: a number in JavaScript is not exact past 2^53.
+ * The JSON text of a NewPlant with the digits of the id as typed: a number in JavaScript is not
+ * exact past 2^53.
  *
  * @param {string} id
  * @param {string} name

@@ -1,5 +1,5 @@
-// The address of what is shown, after the # of the page's own: a search, its order and page, and an open plant. It survives a
-// reload, and can be sent to another operator.
+// The address of what is shown, after the # of the page's own: a search, its order and page, and an
+// open plant. It survives a reload, and can be sent to another operator.
 
 /**
  * @typedef {"id" | "name" | "tag" | "created"} Order

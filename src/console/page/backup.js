@@ -30,7 +30,10 @@ export class Backup extends Component {
 
   isFollowing = false;
 
-  /** Reloads the status until the backup is downloaded; a backup that this page has started is downloaded when it is ready. */
+  /**
+   * Reloads the status until the backup is downloaded; a backup that this page has started is
+   * downloaded when it is ready.
+   */
   async follow(isOwn = false) {
     if (this.isFollowing) return;
     this.isFollowing = true;

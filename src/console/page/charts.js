@@ -178,7 +178,8 @@ function chartsOf(history, recent, shown, rangeName) {
     "plants",
   );
   const failures = countsOf(({ errors = {} }) => totalOf(errors), "errors");
-  // More points than pixels are merged: medians and batch sizes to their mean, and 99th percentiles to the worst.
+  // More points than pixels are merged: medians and batch sizes to their mean, and 99th percentiles
+  // to the worst.
   const merged = shown.max - shown.min > mergedSecondsMin ? mergedSeconds : seconds;
   /** @param {(sample: Partial<Sample>) => number | null | undefined} value @param {boolean} isWorst */
   const merge = (value, isWorst) => mergeBuckets(plain(value), { start, seconds, bucket: merged, isWorst });
@@ -317,7 +318,8 @@ function niceSeconds(seconds) {
 }
 
 /**
- * The middle of each bucket: buckets begin at multiples of their length, so that they do not change with every sample.
+ * The middle of each bucket: buckets begin at multiples of their length, so that they do not change
+ * with every sample.
  *
  * @param {number} start
  * @param {number} seconds

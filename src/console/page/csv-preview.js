@@ -1,4 +1,5 @@
-// The first records of a CSV text, for the preview of an import. The server's parser is the one that counts.
+// The first records of a CSV text, for the preview of an import. The server's parser is the one
+// that counts.
 
 /**
  * @param {string} text

@@ -1,7 +1,8 @@
 // JSON in which integers keep all of their digits, which numbers of JavaScript lose past 2^53.
 
 /**
- * Parses JSON; an integer that no number holds exactly becomes a bigint, in browsers that tell its digits (since 2025 all).
+ * Parses JSON; an integer that no number holds exactly becomes a bigint, in browsers that tell its
+ * digits (since 2025 all).
  *
  * @param {string} text
  * @returns {any}

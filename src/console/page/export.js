@@ -1,4 +1,5 @@
-// The export dialog: all plants or those of the search, in a format, downloaded by the browser with the progress beside it.
+// The export dialog: all plants or those of the search, in a format, downloaded by the browser with
+// the progress beside it.
 
 import { apiUrl, download, errorMessage, get } from "./api.js";
 import { Dialog, ErrorMessage } from "./dialogs.js";
@@ -107,8 +108,8 @@ export class ExportDialog extends Component {
 }
 
 /**
- * How much of an export is sent, from 0 to 1; undefined where the number of plants is not known. The count is of a time before
- * the export, in which more plants may have been created.
+ * How much of an export is sent, from 0 to 1; undefined where the number of plants is not known.
+ * The count is of a time before the export, in which more plants may have been created.
  *
  * @param {Pick<Progress, "plants" | "plantsTotal">} progress
  */

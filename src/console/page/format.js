@@ -39,8 +39,8 @@ export function formatDate(iso, style = "complete") {
 }
 
 /**
- * Text that a client or another operator has chosen. The bdi element keeps its bidirectional characters from reordering the
- * text around it.
+ * Text that a client or another operator has chosen. The bdi element keeps its bidirectional
+ * characters from reordering the text around it.
  *
  * @param {string} text
  */

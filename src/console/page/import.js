@@ -1,4 +1,5 @@
-// The import dialog: a file is chosen or dropped, previewed, and sent in parts, with the progress and the rejected lines.
+// The import dialog: a file is chosen or dropped, previewed, and sent in parts, with the progress
+// and the rejected lines.
 
 import { apiUrl, errorMessage, get, post, postBytes, RequestError } from "./api.js";
 import { parseCsv } from "./csv-preview.js";
@@ -24,7 +25,9 @@ const previewLines = 10;
 /** A part of the file in one request: small enough for the limits of proxies. */
 const partBytes = 512 * 1024;
 
-/** The server may restart or be busy for a while; a part that is sent again is not imported again. */
+/**
+ * The server may restart or be busy for a while; a part that is sent again is not imported again.
+ */
 const retries = 20;
 const retryMs = 1_000;
 
@@ -433,7 +436,7 @@ function PlantPreview({ plants }) {
               <tr>
                 <td class="number id">${untrustedText(id)}</td>
                 <td class="text main"><span title=${name}>${untrustedText(name)}</span></td>
-                <td class="text tag">${tag !== null && html`<span class="chip" title=${tag}>${untrustedText(tag)}</span>`}</td>
+                <td class="text tag">${tag !== null && html`<span title=${tag}><span class="chip">${untrustedText(tag)}</span></span>`}</td>
               </tr>
             `,
           )}

@@ -1,4 +1,5 @@
-// The figures of all plants: their number and tags, the size of the store, and what was created lately.
+// The figures of all plants: their number and tags, the size of the store, and what was created
+// lately.
 
 import { errorMessage, get } from "./api.js";
 import { html, untrustedText } from "./format.js";

@@ -1,4 +1,5 @@
-// The dialog of one plant: all of its name and tag, when and by whom it was created, and its change or deletion.
+// The dialog of one plant: all of its name and tag, when and by whom it was created, and its change
+// or deletion.
 
 import { errorMessage, get, post, RequestError } from "./api.js";
 import { Dialog, ErrorMessage } from "./dialogs.js";
@@ -77,7 +78,8 @@ export class PlantDialog extends Component {
   }
 
   /**
-   * Sends a change or a deletion with what this dialog shows: the server makes it only if that is still stored.
+   * Sends a change or a deletion with what this dialog shows: the server makes it only if that is
+   * still stored.
    *
    * @param {string} path
    * @param {Record<string, string>} body
@@ -246,7 +248,8 @@ function toLineFeeds(text) {
 }
 
 /**
- * The text of a textarea with the line ends of the stored text, by their position: a client's repeat compares them.
+ * The text of a textarea with the line ends of the stored text, by their position: a client's
+ * repeat compares them.
  *
  * @param {string} text
  * @param {string} stored

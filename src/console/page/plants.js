@@ -1,4 +1,5 @@
-// The list of plants: search, orders, pages and export. What is shown is in the address, see address.js.
+// The list of plants: search, orders, pages and export. What is shown is in the address, see
+// address.js.
 
 import { linkTo, readAddress, showAddress } from "./address.js";
 import { apiUrl, errorMessage, get, RequestError } from "./api.js";
@@ -23,7 +24,10 @@ import { exactTime } from "./units.js";
  *   isSlow: boolean, newIds: Set<string>, selected: Set<string>, edits: number }} State
  */
 
-/** Results appear while the operator types if the last search took less than this; otherwise with Enter. */
+/**
+ * Results appear while the operator types if the last search took less than this; otherwise with
+ * Enter.
+ */
 const quickMs = 400;
 
 /** How long the operator must have stopped typing. */
@@ -129,7 +133,8 @@ export class Plants extends Component {
       const previous = this.state.page ?? page;
       const previousIds = new Set(previous.plants.map(({ id }) => id));
       const added = page.plants.map(({ id }) => id).filter((id) => !previousIds.has(id));
-      // A page of new plants only is not marked: its animation with every reload took a browser half of a processor.
+      // A page of new plants only is not marked: its animation with every reload took a browser
+      // half of a processor.
       const newIds = new Set(added.length < page.plants.length ? added : []);
       if (request === this.requests) this.setState({ page, newIds, error: "" });
     } catch (error) {
@@ -396,7 +401,8 @@ export class Plants extends Component {
   }
 
   /**
-   * A click anywhere on a row opens its plant, but for one on a control, or one that ends a selection of text.
+   * A click anywhere on a row opens its plant, but for one on a control, or one that ends a
+   * selection of text.
    *
    * @param {MouseEvent} event
    * @param {string} id

@@ -1,4 +1,5 @@
-// The search as it is typed, such as `mons tag:tropical created:today`, and the parameters of a request for it.
+// The search as it is typed, such as `mons tag:tropical created:today`, and the parameters of a
+// request for it.
 
 /**
  * @typedef {[name: string, value: string][]} Parameters
@@ -24,7 +25,8 @@ function termsOf(query) {
 }
 
 /**
- * The parameters of a request for a search. `problem` is a sentence about what is not understood, or empty.
+ * The parameters of a request for a search. `problem` is a sentence about what is not understood,
+ * or empty.
  *
  * @param {string} query
  * @returns {{ parameters: Parameters, problem: string }}

@@ -1,4 +1,5 @@
-// The recent requests: a table that is reloaded, with filters by code and, from the chart of errors, by time.
+// The recent requests: a table that is reloaded, with filters by code and, from the chart of
+// errors, by time.
 
 import { get } from "./api.js";
 import { ErrorMessage } from "./dialogs.js";

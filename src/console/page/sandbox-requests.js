@@ -1,4 +1,5 @@
-// The requests that a sandbox has recorded: live, each with its exact bytes and those of its response.
+// The requests that a sandbox has recorded: live, each with its exact bytes and those of its
+// response.
 
 import { control, controlBytes, controlUrl, errorMessage } from "./api.js";
 import { ErrorMessage } from "./dialogs.js";
@@ -38,7 +39,10 @@ const endings = {
   notHttp: "not HTTP",
 };
 
-/** `changes` counts what the page has changed in the sandbox, such as a reset, after which older requests may be gone. */
+/**
+ * `changes` counts what the page has changed in the sandbox, such as a reset, after which older
+ * requests may be gone.
+ */
 /** @extends {Component<{ changes: number }, State>} */
 export class SandboxRequests extends Component {
   /** @override @type {State} */

@@ -1,4 +1,5 @@
-// The section of a sandbox: its addresses, reset, clock, snapshots and rules. It is loaded only where the server is a sandbox.
+// The section of a sandbox: its addresses, reset, clock, snapshots and rules. It is loaded only
+// where the server is a sandbox.
 
 import { control, errorMessage } from "./api.js";
 import { Confirmation, ErrorMessage } from "./dialogs.js";

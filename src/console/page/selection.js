@@ -1,4 +1,5 @@
-// The bar of the selected plants: all that a search finds, and their deletion or the change of their tag in one run.
+// The bar of the selected plants: all that a search finds, and their deletion or the change of
+// their tag in one run.
 
 import { errorMessage, get, post } from "./api.js";
 import { Confirmation, ErrorMessage } from "./dialogs.js";

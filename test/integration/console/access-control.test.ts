@@ -1,4 +1,5 @@
-// Access to the console: the checks of host, origin and password, the proxies it trusts, and its settings.
+// Access to the console: the checks of host, origin and password, the proxies it trusts, and its
+// settings.
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { commandError } from "../../support/commands.ts";

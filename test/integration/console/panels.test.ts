@@ -284,7 +284,8 @@ for (const engine of engines) {
         plantsTotal: null,
         state: "complete",
       });
-      // Counted when the page asks for its figures: of all plants, and of the tags that most plants have.
+      // Counted when the page asks for its figures: of all plants, and of the tags that most plants
+      // have.
       const counted = async () => (await client.read("inventory")).json as { plants: number | null };
       const { plants } = await eventually("the count", counted, (found) => found.plants !== null);
       await exportText(url, { run: "all", format: "csv" });

@@ -1,4 +1,5 @@
-// Listing and searching plants with the search index and without, compared with a search through a list.
+// Listing and searching plants with the search index and without, compared with a search through a
+// list.
 
 import { describe, expect, test } from "bun:test";
 import { setImmediate as nextTick } from "node:timers/promises";
@@ -12,7 +13,10 @@ import type { SqlConnection } from "../../../src/core/store/sql-connection.ts";
 import { engines } from "../../support/engines.ts";
 import { editOne } from "../../support/stored-plants.ts";
 
-/** Names whose order is easily got wrong: the last code points, astral ones, long ones, the same twice. */
+/**
+ * Names whose order is easily got wrong: the last code points, astral ones, long ones, the same
+ * twice.
+ */
 const names = [
   "",
   "Ficus",
@@ -80,7 +84,10 @@ const searchFor = (given: Partial<Search>): Search => ({
   ...given,
 });
 
-/** All plants of a search, page by page; then back from the last page to the first, which must be the same. */
+/**
+ * All plants of a search, page by page; then back from the last page to the first, which must be
+ * the same.
+ */
 async function found(sql: SqlConnection, given: Partial<Search>): Promise<bigint[]> {
   const pages: Page[] = [];
   let cursor: Search["cursor"];
@@ -156,7 +163,10 @@ async function expectRightFinds(sql: SqlConnection): Promise<void> {
   }
 }
 
-/** Filters besides the texts, alone and together, with what they should find; even ids have the first token. */
+/**
+ * Filters besides the texts, alone and together, with what they should find; even ids have the
+ * first token.
+ */
 async function expectRightFilters(sql: SqlConnection, createdAt: ReadonlyMap<bigint, number>): Promise<void> {
   const [low, high] = [0n, 9_007_199_254_740_993n];
   const times = [...createdAt.values()].toSorted((one, other) => one - other);

@@ -147,7 +147,8 @@ for (const engine of engines) {
         }),
       );
       const outcomes = new Map<string, number>();
-      // Each operator counts what it has confirmed: a change to a name of its own is never undone by a client's create.
+      // Each operator counts what it has confirmed: a change to a name of its own is never undone
+      // by a client's create.
       const operators = ids.map(async (id) => {
         for (let round = 0; round < 15; ) {
           const stored = (await client.read(`plant?id=${id}`)).json as { name: string } | null;
@@ -256,7 +257,8 @@ for (const engine of engines) {
 
       test("the index is built on the command line while the server commits without a pause", async () => {
         const target = { url: server.url, token: await server.createToken() };
-        // More than one create waits at any time, so that a commit begins when the one before it ends.
+        // More than one create waits at any time, so that a commit begins when the one before it
+        // ends.
         const load = new Load();
         const loading = load.untilStopped([target], 8);
         for (const [change, done, state] of [

@@ -57,7 +57,8 @@ function plantLines(from: number, count: number): Uint8Array {
 test("parts that are repeated before their first copies are read wait for them, and no plant is lost", async () => {
   const store = new HeldStore();
   const { add, end } = await start(store);
-  // Each part is more than one batch, and one batch is in flight: the second part cannot be read before a commit.
+  // Each part is more than one batch, and one batch is in flight: the second part cannot be read
+  // before a commit.
   const parts = [0, 1, 2].map((part) => plantLines(100_000 * part, 50_000));
   const offsets = [0, parts[0]?.length ?? 0, (parts[0]?.length ?? 0) + (parts[1]?.length ?? 0)];
   const bytes = parts.reduce((sum, part) => sum + part.length, 0);

@@ -1,4 +1,5 @@
-// The samples of the last hour and day: every event is counted in the sample of its time, and numbers continue after a restart.
+// The samples of the last hour and day: every event is counted in the sample of its time, and
+// numbers continue after a restart.
 
 import { expect, test } from "bun:test";
 import {
