@@ -1,7 +1,6 @@
 // Edits plants for the commands, each with a line for the audit and an entry in the history.
 
 import { type NewPlant, type Plant, plantsEqual } from "../core/contract/plant.ts";
-import type { PlantEdited } from "../core/observability/server-event.ts";
 import { textStyle } from "../core/observability/terminal.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { ReadablePlantStore } from "../core/store/plant-store.ts";
@@ -15,7 +14,7 @@ interface Editing {
   readonly store: ReadablePlantStore;
   readonly run: EditRun;
   /** Logs an edit: call it after each. */
-  readonly edited: (change: PlantEdited["change"], id: bigint) => void;
+  readonly edited: (change: "updated" | "deleted", id: bigint) => void;
 }
 
 /** Edits the plants of a command, in one run of the history. */
@@ -38,7 +37,11 @@ export async function editPlants(database: string, work: (editing: Editing) => P
   try {
     await withStore(database, "writable", async (store) => {
       const edited: Editing["edited"] = (change, id) =>
-        log.handle({ kind: "plantEdited", change, id, by: "command", user, sudoUser });
+        log.handle({
+          kind: "notice",
+          message: `plant ${change}`,
+          fields: { id: String(id), by: "command", user, sudoUser },
+        });
       await work({ store, run: new EditRun(store, editor), edited });
       await pruneHistory(store, Date.now());
     });

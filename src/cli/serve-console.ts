@@ -12,7 +12,7 @@ import { Indexes } from "../console/indexes.ts";
 import { Inventory } from "../console/inventory.ts";
 import { NewPlants } from "../console/new-plant.ts";
 import { OperatorConsole } from "../console/operator-console.ts";
-import { Plants, type PlantsDependencies } from "../console/plants.ts";
+import { Plants } from "../console/plants.ts";
 import { Reader } from "../console/reader.ts";
 import { RecentRequests } from "../console/recent-requests.ts";
 import { RecentSamples } from "../console/recent-samples.ts";
@@ -57,7 +57,7 @@ export function createConsole(
   reader().catch(() => undefined);
   resources.defer(() => opened.close());
 
-  const edits = new Edits({ store, reader, emit, wallNow: Date.now });
+  const edits = new Edits({ store, reader, emit, now, wallNow: Date.now });
   resources.defer(() => edits.close());
   const imports = new Imports({ store, reader, edits, recordBytesMax: bodyBytesMax, emit, now });
   resources.defer(() => imports.close());
@@ -80,14 +80,6 @@ export function createConsole(
     wallNow: Date.now,
   });
   events.subscribe((event) => inventory.handle(event));
-  const onEdited: PlantsDependencies["onEdited"] = ({ id, replacement }, client) => {
-    const change = replacement === undefined ? "deleted" : "updated";
-    emit({ kind: "plantEdited", change, id, by: "console", client });
-  };
-  const editOne: PlantsDependencies["edit"] = async (edit, client) => {
-    const [outcome = "missing"] = await edits.startRun(client).edit([edit]);
-    return outcome;
-  };
   const url = `http://localhost${basePath}/plants`;
   const post = (headers: Headers, body: string) => fetch(new Request(url, { method: "POST", headers, body }));
 
@@ -96,11 +88,11 @@ export function createConsole(
       names: adminNames ?? [],
       trustedProxies: new TrustedProxies(trustedProxies ?? []),
       sessions,
-      plants: new Plants({ reader, edit: editOne, onEdited, bodyBytesMax }),
+      plants: new Plants({ reader, edit: (edit, client) => edits.edit(edit, client), bodyBytesMax }),
       edits,
       bulkEdits: new BulkEdits({ reader, edits, bodyBytesMax }),
       inventory,
-      newPlants: new NewPlants({ store, post, bodyBytesMax, emit }),
+      newPlants: new NewPlants({ store, post, edits, bodyBytesMax }),
       imports,
       exports: new Exports({
         reader,

@@ -1,7 +1,8 @@
 // The console's calls for the history of edits, and the runs under which the console edits.
 
 import { toPlant } from "../core/contract/plant.ts";
-import type { Emit } from "../core/observability/server-event.ts";
+import type { Clock, Emit, Notice } from "../core/observability/server-event.ts";
+import type { EditOutcome, PlantEdit } from "../core/store/plant-edit.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
 import {
@@ -20,6 +21,7 @@ export interface EditsDependencies {
   readonly store: Pick<PlantStore, "edit" | "openSql">;
   readonly reader: () => Promise<SqlConnection>;
   readonly emit: Emit;
+  readonly now: Clock;
   /** Milliseconds since the epoch. */
   readonly wallNow: () => number;
 }
@@ -51,18 +53,36 @@ export class Edits {
     return new EditRun(this.#dependencies.store, { by: "console", client });
   }
 
+  /** Makes a single edit, in a run of its own, and reports it. */
+  async edit(edit: PlantEdit, client: string): Promise<EditOutcome> {
+    const [outcome = "missing"] = await this.startRun(client).edit([edit]);
+    if (outcome === "done")
+      this.report(edit.replacement === undefined ? "deleted" : "updated", edit.id, client);
+    return outcome;
+  }
+
+  /** Reports what an operator has done to one plant. */
+  report(change: "created" | "updated" | "deleted", id: bigint, client: string): void {
+    this.#notice(`plant ${change}`, { id: String(id), client });
+    this.#count(change === "created" ? 1 : 0, change === "deleted" ? 1 : 0);
+  }
+
   /** Reports the edits of a run of several plants. Call it at its end. */
   reportRun({ id, made }: { readonly id: string; readonly made: EditCounts }, client: string): void {
     const { updated, deleted, restored } = made;
     if (updated + deleted + restored === 0) return;
-    this.#dependencies.emit({
-      kind: "plantsEdited",
-      run: id,
-      updated,
-      deleted,
-      restored,
-      client,
-    });
+    this.#notice("plants edited", { run: id, updated, deleted, restored, client });
+    this.#count(restored, deleted);
+  }
+
+  #notice(message: string, fields: Notice["fields"]): void {
+    this.#dependencies.emit({ kind: "notice", message, fields: { by: "console", ...fields } });
+  }
+
+  #count(created: number, deleted: number): void {
+    if (created + deleted === 0) return;
+    const { emit, now } = this.#dependencies;
+    emit({ kind: "plantsChanged", created, unchanged: 0, deleted, endedAt: now() });
   }
 
   /** Lists edits, the latest first: of a plant, of a run, or all. */

@@ -284,7 +284,11 @@ class RunningImport {
     if (update === "dry-run") return;
     const { created, unchanged, replaced, rejected } = this.#counts;
     const reason = this.ending === "cancelled" ? "cancelled" : this.#message;
-    emit({ kind: "importEnded", created, unchanged, replaced, rejected, reason });
+    emit({
+      kind: "notice",
+      message: `import in the console ${reason === undefined ? "ended" : "was interrupted"}`,
+      fields: { created, unchanged, replaced, rejected, reason },
+    });
   }
 
   #addRejected(record: RejectedRecord, report: RejectionReport): void {
@@ -380,9 +384,10 @@ class SmallBatches {
       const some = await store.create(entries.slice(at, at + batchPlantsMax));
       const count = (outcome: Outcome) => some.filter((each) => each === outcome).length;
       emit({
-        kind: "plantsImported",
+        kind: "plantsChanged",
         created: count("created"),
         unchanged: count("unchanged"),
+        deleted: 0,
         endedAt: now(),
       });
       for (const outcome of some) outcomes.push(outcome);

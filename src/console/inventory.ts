@@ -85,11 +85,8 @@ export class Inventory {
 
   handle(event: ServerEvent): void {
     if (event.kind === "requestCompleted" && event.request.result === "created") this.#created++;
-    else if (event.kind === "plantsImported") this.#created += event.created;
-    else if (event.kind === "plantEdited" && event.change === "created") this.#created++;
-    else if (event.kind === "plantEdited" && event.change === "deleted") this.#deleted++;
-    else if (event.kind === "plantsEdited") {
-      this.#created += event.restored;
+    else if (event.kind === "plantsChanged") {
+      this.#created += event.created;
       this.#deleted += event.deleted;
     }
   }

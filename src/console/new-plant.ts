@@ -4,17 +4,17 @@
 import { ApiError, unavailable } from "../core/contract/errors.ts";
 import { conflictError, parseNewPlant } from "../core/contract/plant.ts";
 import { errorResponse, plantResponse } from "../core/http/responses.ts";
-import type { Emit } from "../core/observability/server-event.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
+import type { Edits } from "./edits.ts";
 import { BadRequestError, respondJson } from "./responses.ts";
 
 export interface NewPlantDependencies {
   readonly store: Pick<PlantStore, "create">;
   /** Sends a body to the public operation. */
   readonly post: (headers: Headers, body: string) => Promise<Response>;
+  readonly edits: Pick<Edits, "report">;
   /** The limit of a body of the public operation. */
   readonly bodyBytesMax: number;
-  readonly emit: Emit;
 }
 
 export class NewPlants {
@@ -39,7 +39,7 @@ export class NewPlants {
   }
 
   async #createByOperator(body: string, client: string): Promise<Response> {
-    const { store, bodyBytesMax, emit } = this.#dependencies;
+    const { store, edits, bodyBytesMax } = this.#dependencies;
     const bytes = new TextEncoder().encode(body);
     if (bytes.length > bodyBytesMax)
       return errorResponse(
@@ -54,8 +54,7 @@ export class NewPlants {
     if (outcome === "conflict") return errorResponse(conflictError(plant));
     if (outcome !== "created" && outcome !== "unchanged")
       return errorResponse(unavailable("The store cannot be written now, and the plant may not be stored"));
-    if (outcome === "created")
-      emit({ kind: "plantEdited", change: "created", id: plant.id, by: "console", client });
+    if (outcome === "created") edits.report("created", plant.id, client);
     return plantResponse(plant, crypto.randomUUID());
   }
 }

@@ -30,8 +30,6 @@ export interface PlantsDependencies {
   readonly reader: () => Promise<SqlConnection>;
   /** @param client the address of the operator's browser. */
   readonly edit: (edit: PlantEdit, client: string) => Promise<EditOutcome>;
-  /** Called after an edit that was made, with the address of the operator's browser. */
-  readonly onEdited: (edit: PlantEdit, client: string) => void;
   /** The limit of a body of the public operation. */
   readonly bodyBytesMax: number;
 }
@@ -135,10 +133,7 @@ export class Plants {
 
   async #edit(edit: PlantEdit, client: string): Promise<Response> {
     const outcome = await this.#dependencies.edit(edit, client);
-    if (outcome === "done") {
-      this.#dependencies.onEdited(edit, client);
-      return respondJson({});
-    }
+    if (outcome === "done") return respondJson({});
     if (outcome === "missing")
       return respondError(404, `Plant ${edit.id} is not in the store any more. Nothing was saved.`);
     return respondError(409, `Plant ${edit.id} has changed since you opened it. Nothing was saved.`);

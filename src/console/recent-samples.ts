@@ -5,7 +5,7 @@ import { createHistogram } from "node:perf_hooks";
 import { type ErrorCode, errorRegistry } from "../core/contract/errors.ts";
 import type {
   BatchCommitted,
-  PlantsImported,
+  PlantsChanged,
   RequestRecord,
   ServerEvent,
 } from "../core/observability/server-event.ts";
@@ -101,7 +101,7 @@ export class RecentSamples {
   handle(event: ServerEvent): void {
     if (event.kind === "requestCompleted") this.#countRequest(event.request);
     else if (event.kind === "batchCommitted") this.#countBatch(event);
-    else if (event.kind === "plantsImported") this.#countImport(event);
+    else if (event.kind === "plantsChanged") this.#countImport(event);
   }
 
   /** The samples that have ended, from a number on. */
@@ -141,7 +141,7 @@ export class RecentSamples {
     this.#batchPlants += plants;
   }
 
-  #countImport({ created, unchanged, endedAt }: Omit<PlantsImported, "kind">): void {
+  #countImport({ created, unchanged, endedAt }: PlantsChanged): void {
     if (endedAt >= this.#endsAt) this.#endSamples(endedAt);
     this.#imported += created;
     this.#unchanged += unchanged;

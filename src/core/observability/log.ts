@@ -54,7 +54,7 @@ export class Log {
   handle(event: ServerEvent): void {
     if (this.#hasEnded) return;
     if (event.kind === "requestCompleted") this.#logRequest(event.request);
-    else if (event.kind !== "batchCommitted" && event.kind !== "plantsImported") this.#write(event);
+    else if (event.kind !== "batchCommitted" && event.kind !== "plantsChanged") this.#write(event);
   }
 
   /**
@@ -99,7 +99,7 @@ interface Line {
 
 type LoggedEvent = Exclude<
   ServerEvent,
-  { readonly kind: "requestCompleted" | "batchCommitted" | "plantsImported" }
+  { readonly kind: "requestCompleted" | "batchCommitted" | "plantsChanged" }
 >;
 
 /** The line of each kind of event. */
@@ -142,14 +142,8 @@ const lines: {
   tokenRemovalFailed: ({ reason }) =>
     line("warn", "removing ended tokens failed; nothing else depends on it", { reason }),
   jwksRefreshFailed: ({ reason }) => throttled("JWKS refresh failed; cached keys stay in use", { reason }),
-  importEnded: ({ kind: _, reason, ...counts }) =>
-    reason === undefined
-      ? line("info", "import in the console ended", counts)
-      : line("info", "import in the console was interrupted", { ...counts, reason }),
   storeFailed: ({ reason }) => line("error", "store failed, the server exits", { reason }),
-  plantEdited: ({ change, id, by, client, user, sudoUser }) =>
-    line("info", `plant ${change}`, { id: String(id), by, client, user, sudoUser }),
-  plantsEdited: ({ kind: _, ...run }) => line("info", "plants edited", run),
+  notice: ({ message, fields }) => line("info", message, fields),
   internalError: ({ requestId, error }) =>
     line("error", "internal error", { requestId, ...errorFields(error) }),
   shuttingDown: ({ signal }) => line("info", "shutting down, draining requests", { signal }),

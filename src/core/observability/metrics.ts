@@ -53,7 +53,7 @@ export class Metrics {
   readonly #createSeconds = new Histogram(secondsBounds);
   readonly #commitSeconds = new Histogram(secondsBounds);
   readonly #batchPlants = new Histogram(plantsBounds);
-  readonly #imported = { created: 0, unchanged: 0, rejected: 0 };
+  readonly #operatorPlants = { created: 0, unchanged: 0, deleted: 0 };
   #storeFailures = 0;
   #internalErrors = 0;
   #certificateExpiresAt = 0;
@@ -72,12 +72,10 @@ export class Metrics {
       case "batchCommitted":
         this.#countBatch(event);
         break;
-      case "plantsImported":
-        this.#imported.created += event.created;
-        this.#imported.unchanged += event.unchanged;
-        break;
-      case "importEnded":
-        this.#imported.rejected += event.rejected;
+      case "plantsChanged":
+        this.#operatorPlants.created += event.created;
+        this.#operatorPlants.unchanged += event.unchanged;
+        this.#operatorPlants.deleted += event.deleted;
         break;
       case "storeUnavailable":
       case "tokenReloadFailed":
@@ -92,8 +90,7 @@ export class Metrics {
       case "configured":
       case "storeWaiting":
       case "storeDegraded":
-      case "plantEdited":
-      case "plantsEdited":
+      case "notice":
       case "connectionsShed":
       case "openFileLimitTooLow":
       case "lastUsedWriteFailed":
@@ -122,9 +119,9 @@ export class Metrics {
         (["created", "unchanged"] as const).map((outcome) => [labels({ outcome }), this.#count(outcome)]),
       ),
       counter(
-        "plantstore_imported_plants_total",
-        "Plants of imports in the console, by outcome.",
-        Object.entries(this.#imported).map(([outcome, plants]) => [labels({ outcome }), plants]),
+        "plantstore_operator_plants_total",
+        "Plants that the console's operators and imports created, deleted, or found stored already.",
+        Object.entries(this.#operatorPlants).map(([outcome, plants]) => [labels({ outcome }), plants]),
       ),
       counter(
         "plantstore_errors_total",

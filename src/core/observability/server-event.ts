@@ -18,8 +18,7 @@ export type ServerEvent =
   | { readonly kind: "listening"; readonly listener: "public" | "admin"; readonly url: string }
   | { readonly kind: "requestCompleted"; readonly request: Readonly<RequestRecord> }
   | BatchCommitted
-  | PlantsImported
-  | ImportEnded
+  | PlantsChanged
   /** `expiresAt` is in milliseconds since the epoch. */
   | { readonly kind: "certificateLoaded"; readonly subject: string; readonly expiresAt: number }
   | { readonly kind: "certificateReloadFailed"; readonly reason: string }
@@ -38,8 +37,7 @@ export type ServerEvent =
   | { readonly kind: "lastUsedWriteFailed"; readonly reason: string }
   | { readonly kind: "tokenRemovalFailed"; readonly reason: string }
   | { readonly kind: "jwksRefreshFailed"; readonly reason: string }
-  | PlantEdited
-  | PlantsEdited
+  | Notice
   | { readonly kind: "internalError"; readonly requestId: string; readonly error: unknown }
   | { readonly kind: "shuttingDown"; readonly signal: string }
   | { readonly kind: "forcedExit"; readonly signal: string }
@@ -70,47 +68,22 @@ export interface BatchCommitted {
   readonly endedAt: number;
 }
 
-/** A part of an import into the running server is committed. */
-export interface PlantsImported {
-  readonly kind: "plantsImported";
+/** Plants were created or deleted by an operator or an import, not by a client's request. */
+export interface PlantsChanged {
+  readonly kind: "plantsChanged";
   readonly created: number;
+  /** Plants to be created that were stored already. */
   readonly unchanged: number;
+  readonly deleted: number;
   readonly endedAt: number;
 }
 
-/** An import in the console has ended, or was interrupted for a reason. */
-interface ImportEnded {
-  readonly kind: "importEnded";
-  readonly created: number;
-  readonly unchanged: number;
-  readonly replaced: number;
-  readonly rejected: number;
-  readonly reason: string | undefined;
-}
-
-/** An operator has changed or deleted a plant. */
-export interface PlantEdited {
-  readonly kind: "plantEdited";
-  readonly change: "created" | "updated" | "deleted";
-  readonly id: bigint;
-  /** The console, or a command with the user of the operating system that ran it. */
-  readonly by: "console" | "command";
-  /** The address of the operator's browser. */
-  readonly client?: string;
-  readonly user?: string;
-  /** The user who called sudo, from the environment. */
-  readonly sudoUser?: string | undefined;
-}
-
-/** Edits in the console of many plants, which are one run of the history. */
-interface PlantsEdited {
-  readonly kind: "plantsEdited";
-  readonly run: string;
-  readonly updated: number;
-  readonly deleted: number;
-  readonly restored: number;
-  /** The address of the operator's browser. */
-  readonly client: string;
+/** A line for the log about what an operator did. */
+export interface Notice {
+  readonly kind: "notice";
+  readonly message: string;
+  /** Without a token, and without the name or tag of a plant. */
+  readonly fields: Readonly<Record<string, unknown>>;
 }
 
 /** A monotonic clock in milliseconds with fractions: performance.now. */

@@ -36,7 +36,7 @@ async function start(store: HeldStore) {
   const emit = () => undefined;
   const reader = () => Promise.reject(new Error("nothing is read"));
   const edit = () => Promise.reject(new Error("nothing is edited"));
-  const edits = new Edits({ store: { edit, openSql: reader }, reader, emit, wallNow: () => 0 });
+  const edits = new Edits({ store: { edit, openSql: reader }, reader, emit, now: () => 0, wallNow: () => 0 });
   const imports = new Imports({ store, reader, edits, recordBytesMax: 1_000, emit, now: () => 0 });
   const response = imports.start({ format: "ndjson", delimiter: "", columns: "", update: "off" }, "::1");
   const { import: id } = (await response.json()) as { import: string };
