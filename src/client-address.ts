@@ -1,5 +1,5 @@
-// The address of a client: the peer of its connection or, if that is a trusted proxy, the address in the proxy's Forwarded
-// (RFC 7239) or X-Forwarded-For field.
+// The address of a client: the peer of its connection or, if that is a trusted proxy, the address
+// in the proxy's Forwarded (RFC 7239) or X-Forwarded-For field.
 
 import type { IPv4, IPv6 } from "ipaddr.js";
 
@@ -12,7 +12,7 @@ const forwardedParse = () => require("forwarded-parse") as typeof import("forwar
 /** A network address and the length of its prefix. */
 type AddressRange = [Address, number];
 
-/** Undefined if the text is not an address or range. A prefix of 0 is rejected, as it would trust every client. */
+/** Undefined if the text is not an address or range. A prefix of 0 would trust every client. */
 export function parseAddressRange(text: string): AddressRange | undefined {
   const [, written = "", bits] = /^([^/%]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   const address = parseAddress(written);
@@ -23,7 +23,7 @@ export function parseAddressRange(text: string): AddressRange | undefined {
   return prefix >= 1 && prefix <= bitsMax ? [address, prefix] : undefined;
 }
 
-/** IPv4-mapped IPv6 is IPv4, and the zone is dropped. Undefined for any other text, such as octal or abbreviated IPv4. */
+/** IPv4-mapped IPv6 is IPv4, and the zone is dropped. Undefined for other texts. */
 function parseAddress(text: string): Address | undefined {
   const library = ipaddr();
   const [address = ""] = text.split("%", 1);
@@ -31,7 +31,7 @@ function parseAddress(text: string): Address | undefined {
   return isValid ? library.process(address) : undefined;
 }
 
-/** An IPv4 address, or the /64 of an IPv6 address, which usually belongs to one client. Other texts are returned unchanged. */
+/** An IPv4 address, or the /64 of an IPv6 address, which usually belongs to one client. */
 export function toClientKey(text: string): string {
   const address = parseAddress(text);
   if (address === undefined) return text;
@@ -51,9 +51,9 @@ export class TrustedProxies {
   }
 
   /**
-   * The rightmost address that does not belong to a trusted proxy: proxies append, so that anything a client has forged is
-   * further left. Fields that are malformed, have no address, or disagree are ignored, as most proxies set one of the two
-   * and forward the other unchanged.
+   * The rightmost address that does not belong to a trusted proxy: proxies append, so that anything
+   * a client has forged is further left. Fields that are malformed, have no address, or disagree
+   * are ignored, as most proxies set one of the two and forward the other unchanged.
    *
    * @param peer the address at the other end of the connection.
    */
@@ -88,7 +88,7 @@ export class TrustedProxies {
   }
 }
 
-/** The `for` parameter of each element of a Forwarded field, "" if an element has none; [] if the field is malformed. */
+/** The `for` parameter of each element of a Forwarded field, or ""; [] if it is malformed. */
 function forwardedNodes(text: string): string[] {
   try {
     return forwardedParse()(text).map((element) => element.for ?? "");
@@ -97,7 +97,7 @@ function forwardedNodes(text: string): string[] {
   }
 }
 
-/** The address of a node (RFC 7239, section 6), with or without a port; undefined for `unknown`, an obfuscated or invalid node. */
+/** The address of a node (RFC 7239, section 6); undefined for `unknown` or an obfuscated node. */
 function parseNode(node: string): Address | undefined {
   const [, bracketed, plain] = /^(?:\[([^\]]*)\]|([\d.]+))(?::\w+)?$/.exec(node) ?? [];
   return parseAddress(bracketed ?? plain ?? node);

@@ -1,12 +1,13 @@
-// Serves the static files of a page from memory: content types, caching by ETag or for good, gzip. Each has at most some
-// ten KB: it fits into the send buffer of a connection, so a client that does not read holds no memory of this process.
+// Serves the static files of a page from memory: content types, caching by ETag or for good, gzip.
+// Each has at most some ten KB: it fits into the send buffer of a connection, so a client that does
+// not read holds no memory of this process.
 
 import { promisify } from "node:util";
 
 interface StaticFilesOptions {
   /** Files by the URL path that each is served at. */
   readonly files: ReadonlyMap<string, string>;
-  /** `immutable`: a path changes with its content, so that browsers need not ask again. `revalidate`: they ask every time. */
+  /** `immutable`: a path changes with its content. `revalidate`: browsers ask every time. */
   readonly caching: "immutable" | "revalidate";
   /** Sent with every file. */
   readonly headers: Readonly<Record<string, string>>;

@@ -1,4 +1,4 @@
-// What a start prints on standard output: on a terminal a banner, elsewhere the URL; on the first start also the token.
+// The output of a start: on a terminal a banner, elsewhere the URL; on the first also the token.
 
 import { paint, printable, type TextStyle } from "../core/observability/terminal.ts";
 import { productName } from "../product.ts";
@@ -61,7 +61,7 @@ export function formatBanner(
   return ["", paint(title, "bold", terminal.style), "", ...formatRows(rows, terminal), ...others, ""];
 }
 
-/** For a terminal, or for a program: then each row is a line without an indent and without a style. */
+/** For a terminal, or for a program: then each row is a line without indent and style. */
 export function formatRows(rows: readonly Row[], terminal: Terminal | undefined): string[] {
   if (terminal === undefined) return rows.map(([label, value]) => label.padEnd(labelWidth) + value);
   const width = valueWidth(terminal);
@@ -101,7 +101,10 @@ function formatChanged(changed: readonly string[], width: number): string {
   return texts.find((text) => text.length <= width) ?? `${changed.length} changed`;
 }
 
-/** Without an indent, so that no line is longer than 80 columns where the URL is a local one. README.md has the same command. A response ends without a newline, so curl prints one. */
+/**
+ * Without an indent, so that no line is longer than 80 columns. README.md has the same command. A
+ * response ends without a newline, so curl prints one.
+ */
 function firstTokenLines(token: string, url: string): string[] {
   return [
     "",

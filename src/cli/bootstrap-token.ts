@@ -6,8 +6,8 @@ import type { TokenStore } from "../core/store/token-store.ts";
 import { printAll, printLines } from "./output.ts";
 
 /**
- * Prints the lines of a start, with a first token if the store never had one. A token that could not be printed is revoked,
- * so that the next start prints another.
+ * Prints the lines of a start, with a first token if the store never had one. A token that could
+ * not be printed is revoked.
  */
 export async function printStart(
   tokens: TokenStore,

@@ -2,7 +2,7 @@
 
 import { host } from "./host.ts";
 
-/** Set by bin/plantstore: how it was called. Without the prefix of the settings, of which it is not one. */
+/** Set by bin/plantstore: how it was called. It has no prefix, because it is not a setting. */
 const variable = "_PLANTSTORE_CALLED_AS";
 
 declare const BUILD_COMMIT: string | undefined;

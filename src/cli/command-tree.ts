@@ -1,4 +1,4 @@
-// The commands with their options, read from the definitions that --help prints: for completions and the man page.
+// The commands with their options, as --help has them: for completions and the man page.
 
 import type { Argument, Command, Option } from "commander";
 

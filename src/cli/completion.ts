@@ -1,4 +1,4 @@
-// plantstore completion bash | zsh | fish: prints the script that completes commands, flags and values in a shell.
+// plantstore completion: prints the script that completes commands, flags and values in a shell.
 
 import { Argument, Command } from "commander";
 import { type CommandSpec, commandTree, flatten, type OptionSpec } from "./command-tree.ts";
@@ -28,7 +28,7 @@ fish: plantstore completion fish | source        in ~/.config/fish/config.fish`,
   });
 }
 
-/** The flags that are followed by a value, of all commands. A flag has a value in each command or in none. */
+/** The flags that are followed by a value. A flag has a value in each command or in none. */
 function flagsWithValue(commands: readonly CommandSpec[]): string[] {
   const flags = commands.flatMap(({ options }) => options.filter(({ value }) => value !== undefined));
   return [...new Set(flags.map(({ long }) => long))];

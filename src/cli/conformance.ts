@@ -1,4 +1,4 @@
-// plantstore conformance: checks any server against the rules of the Plant Store contract, and prints a report.
+// plantstore conformance: checks any server against the rules of the contract, and reports.
 
 import { Command, Option } from "commander";
 import { version } from "../../package.json";

@@ -1,5 +1,4 @@
-// The traffic of a demonstration: two clients that send plants for some minutes, an edit, and a burst
-// of errors, so that the console has something to show.
+// The traffic of a demonstration: two clients for some minutes, an edit, and a burst of errors.
 
 import { makeToken, randomBytes } from "../core/auth/token.ts";
 import { newPlantJson, type Plant } from "../core/contract/plant.ts";
@@ -46,7 +45,7 @@ export class DemoTraffic implements AsyncDisposable {
     this.#url = url;
     this.#store = store;
     this.#plants = plants;
-    // A certificate that this process does not trust, for one, leaves a demonstration without traffic.
+    // A certificate that this process does not trust, for one, leaves no traffic.
     this.#ended = this.#run(edit).catch(() => undefined);
   }
 

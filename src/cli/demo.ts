@@ -1,4 +1,4 @@
-// plantstore demo: a server on a store in a temporary folder, which is removed with everything in it when the server ends.
+// plantstore demo: a server on a store in a temporary folder, which is removed at the end.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -69,8 +69,9 @@ function makeFolder(): string {
 }
 
 /**
- * Starts a process that removes the folder when this one ends, however it ends: the kernel closes the pipe to it, also after
- * SIGKILL. In a session of its own, so that the signals of a terminal do not end it first.
+ * Starts a process that removes the folder when this one ends: the kernel closes the pipe to it,
+ * also after SIGKILL. In a session of its own, so that the signals of a terminal do not end it
+ * first.
  */
 function removeAtExit(folder: string): void {
   try {
@@ -82,7 +83,7 @@ function removeAtExit(folder: string): void {
       detached: true,
     }).unref();
   } catch (error) {
-    // The single file also runs where there is no shell; then only a server that is stopped removes its folder.
+    // Without a shell, only a server that is stopped removes its folder.
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
   }
 }

@@ -51,9 +51,9 @@ export async function editPlants(database: string, work: (editing: Editing) => P
 }
 
 /**
- * Replaces a stored plant by what `replace` makes of it, or deletes it where that is undefined.
- * Returns false if nothing is to be changed. Rejects with an OperatorError if the plant is not there,
- * or is changed at the same time.
+ * Replaces a stored plant by the result of `replace`, or deletes it if that is undefined. Returns
+ * false if nothing changes. Rejects with an OperatorError if the plant is missing, or was changed
+ * at the same time.
  */
 export async function editStored(
   { store, run }: Pick<Editing, "store" | "run">,
@@ -83,7 +83,7 @@ export function commandEditor(): Editor & { readonly user: string } {
   };
 }
 
-/** The name of this process' user id. os.userInfo() returns $USER in Bun, which anybody can set and cron does not. */
+/** The name of this process' user id. os.userInfo() returns $USER in Bun, which anybody can set. */
 function userName(): string {
   const uid = `uid ${process.getuid?.()}`;
   try {

@@ -1,5 +1,4 @@
-// plantstore import FILE|-: creates plants from NDJSON or CSV, with the checks of the API, and replaces
-// stored ones on request.
+// plantstore import FILE|-: creates plants from NDJSON or CSV, and replaces them on request.
 
 import { createInterface } from "node:readline/promises";
 import { Command } from "commander";

@@ -50,7 +50,7 @@ if (import.meta.main) {
   }
 }
 
-/** Runs a command. Rejects with the error that ends it; describeError says what is printed of it. */
+/** Runs a command. Rejects with the error that ends it; describeError has its line. */
 export async function runCommandLine(args: readonly string[]): Promise<void> {
   const helpTexts: string[] = [];
   const version = isVersionFlag(args[0]) ? (await import("../core/build-info.ts")).describeBuild() : "";
@@ -98,7 +98,7 @@ Examples:
   );
 }
 
-/** The command of a first argument; all of them for anything else, such as help or a misspelt name. The version needs none. */
+/** The command of a first argument; all commands for anything else, such as help. */
 function loadersFor(name: string | undefined): (() => Promise<Command>)[] {
   if (isVersionFlag(name)) return [];
   const isSingle = name !== undefined && Object.hasOwn(loaders, name) && !describing.includes(name);
@@ -110,7 +110,7 @@ function isVersionFlag(name: string | undefined): boolean {
   return name === "--version" || name === "-V";
 }
 
-/** The exit code of a failed command line, and the line for standard error; none after a help text or the version. */
+/** The exit code of a failed command line, and the line for standard error, if any. */
 export function describeError(error: unknown): { exitCode: number; line?: string } {
   if (error instanceof CommanderError) {
     if (error.exitCode === 0) return { exitCode: 0 };
@@ -122,7 +122,7 @@ export function describeError(error: unknown): { exitCode: number; line?: string
   return { exitCode: 1, line: `plantstore: internal error: ${redactPasswords(stack)}` };
 }
 
-/** An error of commander in the form of all others. The text after the = of a misspelt flag may be a secret. */
+/** An error of commander in our form. The text after the = of a misspelt flag may be a secret. */
 function usageError(text: string): string {
   return errorLine(text.replace(/^error: /, "").replace(/^(unknown option '--[^=']+)=.*'/s, "$1'"));
 }
@@ -134,7 +134,7 @@ function errorLine(text: string): string {
     .replaceAll(/\p{Cc}+/gu, " ")}`;
 }
 
-/** Commander copies settings such as exitOverride to commands that it creates, but not to those that are added. */
+/** Commander copies settings such as exitOverride only to commands that it creates. */
 function inheritSettings(parent: Command): void {
   for (const command of parent.commands) {
     command.copyInheritedSettings(parent);

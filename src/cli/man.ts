@@ -73,7 +73,7 @@ function sentence(text: string): string {
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
 }
 
-/** Hyphens that are typed are not to become typographical ones, and a line must not start with a control character. */
+/** Typed hyphens stay hyphens, and a line must not start with a control character. */
 function escapeRoff(text: string): string {
   return text
     .replaceAll("\\", "\\e")

@@ -1,4 +1,4 @@
-// plantstore migrate: creates the store, or upgrades its schema, and distributes it where that is asked for.
+// plantstore migrate: creates the store, or upgrades its schema, and distributes it on request.
 
 import { Command } from "commander";
 import { assertDistributable, distributeStore } from "../core/store/open-store.ts";

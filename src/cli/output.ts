@@ -32,7 +32,7 @@ export function outputError(error: unknown, name: string, retry: string): unknow
   return new OperatorError(`${name} could not be written (${code}); ${advice}, and ${retry}`);
 }
 
-/** Writes texts, which contain their line ends, to standard output as printLines does. Rejects with the error of a failed write. */
+/** Writes texts with their line ends to standard output. Rejects if a write fails. */
 async function printChunks(texts: AsyncIterable<string> | Iterable<string>): Promise<void> {
   try {
     await host().output.write(texts);
@@ -41,7 +41,7 @@ async function printChunks(texts: AsyncIterable<string> | Iterable<string>): Pro
   }
 }
 
-/** Prints texts that contain what clients sent. A terminal gets their control characters escaped, a file or pipe the exact text. */
+/** Prints texts that clients sent. Only a terminal gets their control characters escaped. */
 export function printStored(texts: AsyncIterable<string> | Iterable<string>): Promise<void> {
   return printChunks(host().output.columns === undefined ? texts : escapeAll(texts));
 }

@@ -5,11 +5,11 @@ import { type Readable, Writable } from "node:stream";
 import { OperatorError } from "../core/operator-error.ts";
 import { host } from "./host.ts";
 
-/** Reads a line of standard input; on a terminal it prints the question first and turns echo off. */
+/** Reads a line of standard input; on a terminal it asks first, and turns echo off. */
 export async function promptPassword(question: string): Promise<string> {
   const { stdin } = process;
   const lines = createInterface({ input: stdin, output: discard(), terminal: stdin.isTTY });
-  // After createInterface has turned echo off, since typing may start as soon as the question is visible.
+  // After createInterface has turned echo off: typing may start as soon as the question shows.
   if (stdin.isTTY) host().error.write(question);
   try {
     return await Promise.race([firstLine(lines), rejectOnError(stdin)]);
@@ -24,7 +24,7 @@ async function firstLine(lines: AsyncIterable<string>): Promise<string> {
   return "";
 }
 
-/** Rejects if the stream cannot be read; readline itself treats a read error as the end of the stream. */
+/** Rejects if the stream cannot be read, which readline treats as its end. */
 function rejectOnError(stream: Readable): Promise<never> {
   return new Promise((_, reject) => {
     stream.once("error", ({ code, message }: NodeJS.ErrnoException) =>

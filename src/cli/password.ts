@@ -4,7 +4,7 @@ import { Command } from "commander";
 import { OperatorError } from "../core/operator-error.ts";
 import { printLines } from "./output.ts";
 
-/** OWASP's minimum for a password without a second factor; the maximum bounds the time of Argon2. */
+/** OWASP's minimum without a second factor; the maximum bounds the time of Argon2. */
 const charactersMin = 15;
 const charactersMax = 1_000;
 

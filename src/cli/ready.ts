@@ -1,4 +1,4 @@
-// plantstore ready: whether the server with these settings is ready, for health checks and for units that wait for a start.
+// plantstore ready: whether the server with these settings is ready, for health checks.
 
 import { get as httpGet } from "node:http";
 import { get as httpsGet } from "node:https";
@@ -14,9 +14,7 @@ const responseMsMax = 10_000;
 /** A start takes some 100 ms. */
 const retryMs = 100;
 
-/**
- * Only what locates the server. Secrets are not read: systemd 252 hides the credentials of a unit from its ExecStartPost.
- */
+/** Only the address: systemd 252 hides the credentials of a unit from its ExecStartPost. */
 const listenerSettings = ["host", "port", "tlsCertificate", "adminHost", "adminPort"] as const;
 type Listeners = Pick<Config<(typeof listenerSettings)[number]>, (typeof listenerSettings)[number]>;
 
@@ -36,7 +34,7 @@ export function readyCommand(): Command {
   });
 }
 
-/** Without an admin listener the base URL of the public one: any response will do, as that listener opens after the store. */
+/** Without an admin listener any response of the public one, which opens after the store. */
 function readinessUrl({ host, port, tlsCertificate, adminHost, adminPort }: Listeners): URL {
   if (adminPort !== "off" && adminPort !== 0)
     return new URL(`http://${authority(adminHost, adminPort)}/readyz`);
@@ -52,7 +50,7 @@ function authority(host: string, port: number): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** Why the server is not ready; undefined if it is. Not by fetch, which would use a proxy of the environment. */
+/** Why the server is not ready. Not by fetch, which would use a proxy of the environment. */
 function findProblem(url: URL): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
   // The certificate is for the name that clients use.

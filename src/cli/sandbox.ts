@@ -1,4 +1,4 @@
-// plantstore sandbox: a server on a store in memory, for those who build and test API tools. Nothing is kept.
+// plantstore sandbox: a server for tests of API tools, on a store in memory.
 
 import { Command } from "commander";
 import packageJson from "../../package.json";
@@ -22,7 +22,7 @@ import { printError, printLines } from "./output.ts";
 import { ReadyFile } from "./ready-file.ts";
 import type { ServerAddresses } from "./serve.ts";
 
-/** The settings of a server that a sandbox does not have: those of a store that is kept, and TLS. */
+/** The settings of a server that a sandbox does not have: those of a kept store, and TLS. */
 const excluded = ["database", "migrate", "bootstrapToken", "tlsCertificate", "tlsKey"] as const;
 type SandboxServerSettingName = Exclude<ServerSettingName, (typeof excluded)[number]>;
 
@@ -182,7 +182,7 @@ function startLines(
     : formatBanner(`${productName} ${packageJson.version} sandbox`, rows, { columns, style });
 }
 
-/** The standard input of this process, which ends when the program that holds the other end of its pipe does. */
+/** The standard input of this process, which ends with the program at the pipe's other end. */
 class StandardInput implements Disposable {
   readonly ended: Promise<string>;
   readonly #reader = host().openInput().getReader();

@@ -52,8 +52,8 @@ export function createConsole(
 
   const opened = new Reader(store);
   const reader = () => opened.open();
-  // Opened at once: on SQLite it is a thread, and Bun ends the process if a thread starts when no descriptor is free. The call
-  // that needs it opens it again, and gets the reason.
+  // Opened at once: on SQLite it is a thread, and Bun ends the process if a thread starts when no
+  // descriptor is free. The call that needs it opens it again, and gets the reason.
   reader().catch(() => undefined);
   resources.defer(() => opened.close());
 
@@ -135,7 +135,7 @@ function startBackup(database: string, file: string): RunningCopy {
   return { ended, cancel: () => child.kill("SIGKILL") };
 }
 
-/** The command of this program: a compiled executable contains its code, elsewhere Bun runs it, with bin/plantstore's flags. */
+/** The command of this program, which a compiled executable contains. */
 function ownCommand(): string[] {
   const isCompiled = Bun.main.startsWith("/$bunfs/");
   return isCompiled

@@ -1,4 +1,4 @@
-// plantstore serve: opens the store, starts the server with its console, prints where it is, and runs until a signal.
+// plantstore serve: opens the store, starts the server with its console, and runs until a signal.
 
 import packageJson from "../../package.json";
 import { readCertificate } from "../core/http/certificate.ts";
@@ -124,7 +124,8 @@ export function serverOptions(config: ServeConfig): Omit<ServerOptions, "store">
 /**
  * Starts a server. Rejects with an OperatorError if an address cannot be bound.
  *
- * @param publicAddress the address that clients use, where another listener than the server's will have it.
+ * @param publicAddress the address that clients use, where another listener than the server's will
+ * have it.
  */
 export function listen(options: ServerOptions, publicAddress = options.listener): Promise<RunningServer> {
   return withListenAdvice(() => startServer(options), publicAddress);
@@ -140,7 +141,7 @@ export async function withListenAdvice<Listener>(
   } catch (error) {
     if (!(error instanceof ListenError)) throw error;
     const { host = "127.0.0.1", port = 0 } = publicAddress ?? {};
-    // The admin listener is opened first. Two programs in the way are one message, not one after the other.
+    // The admin listener is opened first. Two programs in the way are one message.
     if (error.listener === "admin" && error.code === "EADDRINUSE" && isInUse(host, port))
       throw new OperatorError(
         `cannot listen on ${host}:${port} and ${error.address.host}:${error.address.port} (EADDRINUSE); ` +

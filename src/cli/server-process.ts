@@ -11,7 +11,7 @@ import type { EffectiveSetting, ServeConfig } from "./config/resolve.ts";
 import { host } from "./host.ts";
 import { waitForStopSignal } from "./signals.ts";
 
-/** The settings of the command, for the log: all of them, and as flags those that differ from their defaults. */
+/** The settings of the command, for the log: all of them, and changed ones as flags. */
 export interface ConfiguredSettings {
   readonly settings: readonly EffectiveSetting[];
   readonly changed: readonly string[];
@@ -110,7 +110,7 @@ export class ServerProcess implements AsyncDisposable {
     );
   }
 
-  /** Logs a start: called after the listeners are open, so that a failed start prints nothing but its error. */
+  /** Logs a start, after the listeners are open: a failed start prints only its error. */
   logStart(
     { settings, changed }: ConfiguredSettings,
     { url, adminUrl }: { readonly url: string; readonly adminUrl: string | undefined },

@@ -1,4 +1,4 @@
-// SIGINT, SIGTERM and SIGHUP: the first one ends a command in order, a later one ends the process at once.
+// SIGINT, SIGTERM and SIGHUP: the first one ends a command in order, a later one at once.
 
 import { readFileSync } from "node:fs";
 import { host, type Signals } from "./host.ts";
@@ -28,7 +28,7 @@ export function waitForStopSignal(
   });
 }
 
-/** Whether the process was started with SIGHUP ignored. Only Linux tells; elsewhere it is taken for true. */
+/** Whether the process was started with SIGHUP ignored, which only Linux tells. */
 function isHangUpIgnored(): boolean {
   try {
     const mask = /^SigIgn:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1];

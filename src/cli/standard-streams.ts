@@ -1,4 +1,4 @@
-// Standard streams that were closed when the program was started. bin/plantstore handles them itself; an executable has no such script.
+// Standard streams that were closed at the start of an executable; bin/plantstore has its own way.
 
 import { closeSync, openSync, readFileSync } from "node:fs";
 
@@ -6,9 +6,9 @@ import { closeSync, openSync, readFileSync } from "node:fs";
 const closeOnExec = 0o2_000_000;
 
 /**
- * Makes the use of a closed standard input or output fail with EBADF. Bun opens /dev/null for reading and writing in their place,
- * which would take a result unseen. They are opened again the wrong way round: input for writing, output for
- * reading. Called before any other file is opened, so that each gets its own number again. Does nothing where there is no /proc.
+ * Makes the use of a closed standard input or output fail with EBADF. Bun opens /dev/null in their
+ * place, which would take a result unseen. They are opened again the wrong way round, before any
+ * other file, so that each gets its own number again. Does nothing without /proc.
  */
 export function failClosedStreams(): void {
   for (const [fd, wrongMode] of [
@@ -21,7 +21,7 @@ export function failClosedStreams(): void {
   }
 }
 
-/** Whether Bun opened a stream: what the program was started with cannot be close-on-exec, or it would not be open. */
+/** Whether Bun opened a stream: one that was inherited cannot be close-on-exec. */
 function openedByBun(fd: number): boolean {
   try {
     const [, flags = ""] = /^flags:\s*(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, "latin1")) ?? [];

@@ -1,4 +1,4 @@
-// plantstore token create | rotate | list | revoke. Running servers apply a change within 2 seconds.
+// plantstore token create | rotate | list | revoke. Changes take effect within 2 seconds.
 
 import { Command } from "commander";
 import { makeToken, randomBytes } from "../core/auth/token.ts";
