@@ -20,8 +20,9 @@ import { type PostgresUrl, parsePostgresUrl, toLocation } from "./connection-url
 import { DatabaseError, type Pool } from "./driver.ts";
 import { editPlants } from "./edits.ts";
 import { classifyError, errorReason, rejectForOperator } from "./errors.ts";
+import { countPlants, exportPlants } from "./export.ts";
 import { assertSchema, migrate, newestVersion } from "./migrations.ts";
-import { countPlants, exportPlants, PostgresPlants } from "./plants.ts";
+import { PostgresPlants } from "./plants.ts";
 import { Primary } from "./primary.ts";
 import { PostgresSqlConnection } from "./sql-connection.ts";
 import { PostgresTokens } from "./tokens.ts";

@@ -1,0 +1,282 @@
+// Commits a batch by INSERT or COPY, and reads the plants that it conflicted with.
+
+import {
+  type FieldType,
+  type FieldValue,
+  fieldNames,
+  type PlantColumns,
+  typeOf,
+} from "../../contract/fields.ts";
+import { type NewPlant, toColumns, toNewPlant } from "../../contract/plant.ts";
+import { compareWithStored, type NewEntry, type Outcome } from "../plant-store.ts";
+import { toInt4Array, toInt8Array, toTextArray } from "./binary-array.ts";
+import { begin, commit, type HostPool, withLockLimit } from "./connection.ts";
+import { toCopyText } from "./copy-format.ts";
+import { copyFrom, DatabaseError, type QueryConfig } from "./driver.ts";
+
+interface PlantRow extends PlantColumns {
+  /** The client returns int8 as decimal digits. */
+  readonly id: string;
+}
+
+const columnList = ["id", ...fieldNames].join(", ");
+
+/** PostgreSQL's type of each column of a field. */
+const columnTypes = { text: "text", integer: "int4", boolean: "bool" } as const satisfies Record<
+  FieldType,
+  string
+>;
+const fieldTypes = fieldNames.map((field) => columnTypes[typeOf(field)]);
+
+/** The columns that an INSERT writes. The first has one value for all rows of a batch. */
+const insertedColumns = ["created_at", "id", "creator", ...fieldNames];
+const perRow = insertedColumns.length - 1;
+
+/** The result of inserting rows: the created ids, and the plants that were stored before. */
+interface InsertResult {
+  readonly createdIds: ReadonlySet<bigint>;
+  readonly stored: ReadonlyMap<bigint, NewPlant>;
+}
+
+/** From this many rows on COPY is used: 500,000 rows a second, and 100,000 by INSERT. */
+const copyRowsMin = 2_000;
+
+/** Rows of one INSERT: the protocol counts the parameters, one a column and row, in 16 bits. */
+const insertRowsMax = Math.floor(60_000 / perRow);
+
+const uniqueViolation = "23505";
+
+/** How often a plant of a batch is inserted that is neither created nor found. */
+const insertAttemptsMax = 5;
+
+/** How long a batch waits for a row that another transaction has changed. */
+export const batchLockMsMax = 1_000;
+
+/**
+ * Commits a batch. Safe to repeat. Rejects with PostgreSQL's error, see classifyError.
+ *
+ * @param lockMs how long each of its statements may wait for a lock.
+ * @param attempts how often a plant is inserted that is neither created nor found: another
+ * transaction has deleted it in between, or a trigger skips it each time. Then it is `unavailable`,
+ * and the others of the batch are not.
+ */
+export async function commitBatch(
+  pool: HostPool,
+  batch: readonly NewEntry[],
+  lockMs: number,
+  attempts = insertAttemptsMax,
+): Promise<Outcome[]> {
+  // Two batches that lock their rows in the same order cannot deadlock.
+  const rows = isAscending(batch) ? batch : withoutDuplicates(batch.toSorted(byId));
+  const result = await (rows.length < copyRowsMin ? insertAll : copyAll)(pool, rows, lockMs);
+  // A shortcut without sets and maps of bigints, which cost as much as the COPY.
+  if (result === "allCreated" && rows.length === batch.length) return batch.map(() => "created");
+  const outcomes = toOutcomes(
+    batch,
+    rows,
+    result === "allCreated" ? { createdIds: toIds(rows), stored: new Map() } : result,
+  );
+  const missing = batch.filter((_, index) => outcomes[index] === undefined);
+  const retried =
+    missing.length === 0 || attempts === 1 ? [] : await commitBatch(pool, missing, lockMs, attempts - 1);
+  let next = 0;
+  return outcomes.map((outcome) => outcome ?? retried[next++] ?? "unavailable");
+}
+
+function isAscending(batch: readonly NewEntry[]): boolean {
+  return batch.every(({ plant }, index) => index === 0 || plant.id > (batch[index - 1] as NewEntry).plant.id);
+}
+
+function byId({ plant: one }: NewEntry, { plant: other }: NewEntry): number {
+  if (one.id === other.id) return 0;
+  return one.id < other.id ? -1 : 1;
+}
+
+/** Keeps the first of the plants with one id: the sort is stable. */
+function withoutDuplicates(sorted: readonly NewEntry[]): NewEntry[] {
+  return sorted.filter(({ plant }, index) => plant.id !== sorted[index - 1]?.plant.id);
+}
+
+/** The outcome of each plant; undefined if it was neither created nor found. */
+function toOutcomes(
+  batch: readonly NewEntry[],
+  rows: readonly NewEntry[],
+  { createdIds, stored }: InsertResult,
+): (Outcome | undefined)[] {
+  const rowById = new Map(rows.map(({ plant }) => [plant.id, plant]));
+  return batch.map(({ plant }) => {
+    const isCreated = createdIds.has(plant.id);
+    const row = rowById.get(plant.id);
+    if (isCreated && row === plant) return "created";
+    const found = isCreated ? row : stored.get(plant.id);
+    return found && compareWithStored(found, plant);
+  });
+}
+
+/**
+ * Inserts rows by INSERT: one round trip if every plant is new; a second one reads those that were
+ * already stored. The read sees every row that the insert conflicted with: under READ COMMITTED as
+ * a later statement, under SERIALIZABLE because the insert fails with 40001 on a row that it cannot
+ * see, and is retried.
+ */
+async function insertAll(
+  pool: HostPool,
+  rows: readonly NewEntry[],
+  lockMs: number,
+): Promise<InsertResult | "allCreated"> {
+  const inserted: string[] = [];
+  for (let start = 0; start < rows.length; start += insertRowsMax)
+    inserted.push(...(await insert(pool, rows.slice(start, start + insertRowsMax), lockMs)));
+  if (inserted.length === rows.length) return "allCreated";
+  const createdIds = new Set(inserted.map(BigInt));
+  const others = rows.filter(({ plant }) => !createdIds.has(plant.id));
+  return { createdIds, stored: others.length === 0 ? new Map() : await selectDurable(pool, others, lockMs) };
+}
+
+/**
+ * Inserts rows by COPY. If that conflicts with a stored id, reads the stored plants, and copies the
+ * rest. If that conflicts too, another client is creating the same plants, and INSERT reports the
+ * conflicts row by row.
+ */
+async function copyAll(
+  pool: HostPool,
+  rows: readonly NewEntry[],
+  lockMs: number,
+): Promise<InsertResult | "allCreated"> {
+  if (await copy(pool, rows, lockMs)) return "allCreated";
+  const stored = await selectDurable(pool, rows, lockMs);
+  const missing = rows.filter(({ plant }) => !stored.has(plant.id));
+  if (missing.length === 0 || (await copy(pool, missing, lockMs)))
+    return { createdIds: toIds(missing), stored };
+  const rest = await insertAll(pool, missing, lockMs);
+  if (rest === "allCreated") return { createdIds: toIds(missing), stored };
+  return { createdIds: rest.createdIds, stored: new Map([...stored, ...rest.stored]) };
+}
+
+/**
+ * Inserts rows by COPY; returns false, and inserts none, if a single id is already stored, or a
+ * single row is skipped.
+ */
+async function copy(pool: HostPool, rows: readonly NewEntry[], lockMs: number): Promise<boolean> {
+  const connection = await pool.connect();
+  try {
+    await begin(connection, "", { lockMs });
+    const stream = connection.query(copyFrom(`COPY plants (${columnList}, created_at, creator) FROM STDIN`));
+    await new Promise<void>((resolve, reject) => {
+      stream
+        .once("finish", resolve)
+        .on("error", reject)
+        .end(Buffer.from(toCopyText(rows, Date.now())));
+    });
+    if (stream.rowCount !== rows.length) {
+      // A trigger has skipped some: only INSERT tells which.
+      await connection.query("ROLLBACK");
+      connection.release();
+      return false;
+    }
+    await commit(connection);
+    connection.release();
+    return true;
+  } catch (error) {
+    const isConflict = error instanceof DatabaseError && error.code === uniqueViolation;
+    // After any other error the state of the connection is unknown.
+    const isRolledBack =
+      isConflict && (await connection.query("ROLLBACK").catch(() => undefined)) !== undefined;
+    connection.release(!isRolledBack);
+    if (isConflict) return false;
+    throw error;
+  }
+}
+
+function toIds(rows: readonly NewEntry[]): Set<bigint> {
+  return new Set(rows.map(({ plant }) => plant.id));
+}
+
+/** Inserts rows by one statement, and returns the ids that were created. */
+async function insert(pool: HostPool, rows: readonly NewEntry[], lockMs: number): Promise<string[]> {
+  const statement = { ...insertStatement(pool, rows), rowMode: "array" as const };
+  const { rows: inserted } = await pool.query<[string]>(withLockLimit(statement, lockMs));
+  return inserted.map(([id]) => id);
+}
+
+/**
+ * Only unnest is prepared by name: a list of VALUES is another statement for each size. Without a
+ * name, PgBouncer can send each batch over another connection. The statements that read are never
+ * named: their plan would be kept from when the table was small.
+ */
+function insertStatement(pool: HostPool, rows: readonly NewEntry[]): QueryConfig {
+  const into = `INSERT INTO plants (${insertedColumns.join(", ")})`;
+  const conflict = "ON CONFLICT (id) DO NOTHING RETURNING id";
+  const createdAt = Date.now();
+  if (pool.insertMethod === "values") {
+    const tuples = rows.map((_, row) => {
+      const first = perRow * row + 2;
+      const values = fieldTypes.map((type, field) => `$${first + 2 + field}::${type}`);
+      return `($1::int8,$${first}::int8,$${first + 1}::int4,${values.join(",")})`;
+    });
+    const values = rows.flatMap(({ plant, creator }) => [String(plant.id), creator, ...toColumns(plant)]);
+    return { text: `${into} VALUES ${tuples.join(",")} ${conflict}`, values: [createdAt, ...values] };
+  }
+  const arrays = ["$2::int8[]", "$3::int4[]", ...fieldTypes.map(arrayParameter)];
+  return {
+    ...(pool.namesStatements ? { name: "plantstore_insert" } : {}),
+    text: `${into} SELECT $1::int8, * FROM unnest(${arrays.join(", ")}) ${conflict}`,
+    values: [
+      createdAt,
+      toInt8Array(rows.map(({ plant }) => plant.id)),
+      toInt4Array(rows.map(({ creator }) => creator)),
+      ...fieldNames.map((field) => toTextArray(rows.map(({ plant }) => toText(plant[field])))),
+    ],
+  };
+}
+
+/** The parameter of a field for the rows of a batch: an array of texts, whatever its type. */
+function arrayParameter(type: string, field: number): string {
+  return `$${field + 4}::text[]${type === "text" ? "" : `::${type}[]`}`;
+}
+
+function toText(value: FieldValue | undefined): string | undefined {
+  return value === undefined || typeof value === "string" ? value : String(value);
+}
+
+/**
+ * Reads the stored plants with the ids of some plants, once they are as durable as a commit. A row
+ * is visible as soon as it is committed on this host; with a synchronous standby whose wait was cut
+ * short, the standby may not have it yet. Locking the row is a commit of its own, which waits for
+ * the standby after the row's own commit.
+ */
+export async function selectDurable(
+  pool: HostPool,
+  rows: readonly NewEntry[],
+  lockMs = batchLockMsMax,
+): Promise<Map<bigint, NewPlant>> {
+  const ids = rows.map(({ plant }) => plant.id);
+  const { plants: stored, hasStandbys } = await select(pool, ids);
+  if (hasStandbys) {
+    // Citus locks rows of one shard in a statement, and each node has a standby of its own.
+    const parts = pool.insertMethod === "values" ? ids.map((id) => [id]) : [ids];
+    for (const part of parts) {
+      const lock = {
+        text: "SELECT 1 FROM plants WHERE id = ANY ($1::int8[]) ORDER BY id FOR KEY SHARE",
+        values: [part.map(String)],
+      };
+      await pool.query(withLockLimit(lock, lockMs));
+    }
+  }
+  return stored;
+}
+
+export async function select(
+  pool: HostPool,
+  ids: readonly bigint[],
+): Promise<{ plants: Map<bigint, NewPlant>; hasStandbys: boolean }> {
+  const { rows } = await pool.query<PlantRow & { standbys: string | null }>(
+    `SELECT ${columnList}, current_setting('synchronous_standby_names', true) AS standbys
+     FROM plants WHERE id = ANY ($1::int8[])`,
+    [ids.map(String)],
+  );
+  return {
+    plants: new Map(rows.map((row) => [BigInt(row.id), toNewPlant(BigInt(row.id), row)])),
+    hasStandbys: (rows[0]?.standbys ?? "") !== "",
+  };
+}

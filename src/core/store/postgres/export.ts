@@ -1,0 +1,87 @@
+// Exports and counts the plants of the table.
+
+import { fieldNames } from "../../contract/fields.ts";
+import type { ExportFilter, StoredPlant } from "../plant-store.ts";
+import { begin, socketOf, timerMsMax } from "./connection.ts";
+import { fromCopyText, fromCopyTextWithCreations } from "./copy-format.ts";
+import { copyTo, escapeLiteral, type PoolClient } from "./driver.ts";
+import { rejectForOperator } from "./errors.ts";
+import type { Primary } from "./primary.ts";
+
+/** The columns of a plant, in the order in which they are read. */
+const columns = ["id", ...fieldNames];
+
+/** The time limit of an export or count, which depend on their reader and the table's size. */
+const exportMsMax = timerMsMax;
+
+/** How long an export or count waits for a lock on the table. */
+const exportLockMsMax = 5_000;
+
+/**
+ * Exports plants ordered by id: COPY is one statement, and so one snapshot. Of 2 million plants, a
+ * cursor with FETCH 5,000 cost the client 0.45 µs each plus a round trip for each FETCH; COPY costs
+ * 0.3 µs, and the server works meanwhile.
+ */
+export async function* exportPlants(primary: Primary, filter: ExportFilter): AsyncGenerator<StoredPlant[]> {
+  const connection = await primary.once((pool) => pool.connect()).catch(rejectForOperator);
+  try {
+    await begin(connection, "READ ONLY", { statementMs: exportMsMax, lockMs: exportLockMsMax });
+    yield* copyOut(connection, filter);
+  } catch (error) {
+    await rejectForOperator(error);
+  } finally {
+    // The connection is not reused: after an interrupted export rows are still on their way, and a
+    // server that cannot send them ends only with the socket.
+    socketOf(connection).destroy();
+    connection.release(true);
+  }
+}
+
+/** Counts the plants that an export has. */
+export async function countPlants(primary: Primary, filter: ExportFilter): Promise<number> {
+  // Counting all plants takes longer than the time limit of a batch.
+  const statement = {
+    text: `SELECT count(*) FROM plants ${whereClause(filter)}`,
+    query_timeout: exportMsMax,
+    lockMs: exportLockMsMax,
+  };
+  const counting = primary.once((pool) => pool.query<{ count: string }>(statement));
+  const { rows } = await counting.catch(rejectForOperator);
+  return Number(rows[0]?.count);
+}
+
+async function* copyOut(connection: PoolClient, filter: ExportFilter): AsyncGenerator<StoredPlant[]> {
+  const selected = columns.map((column) => `plants.${column}`);
+  if (filter.withCreation) selected.push("created_at", "creators.name");
+  const creator = filter.withCreation ? "LEFT JOIN creators ON creators.id = creator" : "";
+  const sql = `COPY (SELECT ${selected.join(", ")} FROM plants ${creator} ${whereClause(filter)}
+                     ORDER BY plants.id) TO STDOUT`;
+  const parse = filter.withCreation ? fromCopyTextWithCreations : fromCopyText;
+  const query = Object.assign(copyTo(sql), { query_timeout: exportMsMax, callback: () => undefined });
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let rest: string[] = [];
+  try {
+    for await (const chunk of connection.query(query)) {
+      const text = decoder.decode(chunk, { stream: true });
+      const end = text.lastIndexOf("\n") + 1;
+      if (end > 0) {
+        yield parse(rest.join("") + text.slice(0, end));
+        rest = [];
+      }
+      rest.push(text.slice(end));
+    }
+  } finally {
+    // node-postgres clears its timer in this callback, which the stream never calls; the timer
+    // would keep the process running.
+    query.callback();
+  }
+}
+
+/** The values are part of the text, as COPY takes no parameters. */
+function whereClause({ tag, sinceId }: ExportFilter): string {
+  const conditions = [
+    ...(sinceId === undefined ? [] : [`plants.id > ${sinceId}`]),
+    ...(tag === undefined ? [] : [`tag = ${escapeLiteral(tag)}`]),
+  ];
+  return conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
+}
