@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { commandError } from "../../support/commands.ts";
 import { engines } from "../../support/engines.ts";
-import { run } from "../../support/server.ts";
+import { runCommand } from "../../support/server.ts";
 import { exported, storeLines } from "../../support/stored-plants.ts";
 
 for (const engine of engines) {
@@ -15,7 +15,8 @@ for (const engine of engines) {
       '{"id":9007199254740993,"name":"Monstera\\n"}',
     ]);
     const before = await exported(database);
-    const command = (...args: string[]) => run([...args, "--database", database], { SUDO_USER: "ada" });
+    const command = (...args: string[]) =>
+      runCommand([...args, "--database", database], { SUDO_USER: "ada" });
     await command("update", "-7", "--remove-tag");
     // What is as it was is no edit.
     await command("update", "-7", "--remove-tag");

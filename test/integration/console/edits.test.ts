@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { ConsoleClient } from "../../support/console.ts";
 import { engines } from "../../support/engines.ts";
-import { RunningServer, run } from "../../support/server.ts";
+import { RunningServer, runCommand } from "../../support/server.ts";
 import { storePlants } from "../../support/stored-plants.ts";
 
 interface EditPage {
@@ -16,7 +16,7 @@ for (const engine of engines) {
     await using place = await engine.createTestStore();
     const plants = Array.from({ length: 60 }, (_, index) => ({ id: BigInt(index), name: "Rosa" }));
     await storePlants(place.database, plants);
-    await using server = await RunningServer.start(place);
+    await using server = await RunningServer.startInProcess(place);
     const client = await ConsoleClient.of(server);
     const list = async (query: string) => (await client.read(`edits?${query}`)).json as EditPage;
     expect(await list("")).toEqual({ edits: [], next: null });
@@ -50,7 +50,7 @@ for (const engine of engines) {
 
     // A run of a command, more than a page.
     const ids = plants.map(({ id }) => String(id));
-    expect((await run(["delete", ...ids, "--database", place.database])).exitCode).toBe(0);
+    expect((await runCommand(["delete", ...ids, "--database", place.database])).exitCode).toBe(0);
     const first = await list("");
     expect(first.edits).toHaveLength(50);
     const rest = await list(`before=${first.next}`);
@@ -70,7 +70,7 @@ for (const engine of engines) {
       ...(index < 10 && { tag: "new" }),
     }));
     await storePlants(place.database, plants);
-    await using server = await RunningServer.start(place);
+    await using server = await RunningServer.startInProcess(place);
     const client = await ConsoleClient.of(server);
     const find = async (query: string) =>
       (await client.read(`plants/ids?${query}`)).json as { ids: string[]; isComplete: boolean };

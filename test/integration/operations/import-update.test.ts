@@ -13,7 +13,7 @@ import { engines } from "../../support/engines.ts";
 import { eventually } from "../../support/eventually.ts";
 import { Output } from "../../support/output.ts";
 import { describeIfInstalled, programPath } from "../../support/programs.ts";
-import { createStore, plantstore, run, TemporaryFolder, withStore } from "../../support/server.ts";
+import { createStore, plantstore, runCommand, TemporaryFolder, withStore } from "../../support/server.ts";
 import { exported, storeLines } from "../../support/stored-plants.ts";
 
 for (const engine of engines) {
@@ -41,7 +41,7 @@ for (const engine of engines) {
         "3,newer,",
       ];
       writeFileSync(file, ["id,name,tag", ...records, ""].join("\n"));
-      const command = (...args: string[]) => run(["import", file, ...args, "--database", database]);
+      const command = (...args: string[]) => runCommand(["import", file, ...args, "--database", database]);
 
       const dry = await command("--update", "--dry-run");
       expect(dry).toEqual({
@@ -74,8 +74,8 @@ dry run: 1 created, 4 replaced, 1 already stored, 1 rejected
       expect(again.exitCode).toBe(3);
       expect(await exported(database)).toBe(after);
 
-      await run(["update", "2", "--name", "Ficus lyrata", "--database", database]);
-      const undo = await run(["history", "--undo", runId, "--json", "--database", database]);
+      await runCommand(["update", "2", "--name", "Ficus lyrata", "--database", database]);
+      const undo = await runCommand(["history", "--undo", runId, "--json", "--database", database]);
       expect(undo.exitCode).toBe(3);
       expect(undo.stderr).toContain("Left: 2.");
       // The plant that the import created stays, as it was created.
@@ -107,7 +107,7 @@ dry run: 1 created, 4 replaced, 1 already stored, 1 rejected
         expect(await count("SELECT count(*) AS n FROM edits")).toBe(replaced);
         await sql.close();
       });
-      expect((await run(args)).exitCode).toBe(0);
+      expect((await runCommand(args)).exitCode).toBe(0);
       expect(await exported(database)).toBe(`${lines("typo").join("\n")}\n`);
     });
 
@@ -121,11 +121,11 @@ dry run: 1 created, 4 replaced, 1 already stored, 1 rejected
       const before = await exported(database);
       const file = folder.file("plants.ndjson");
       writeFileSync(file, lines("typo").join("\n"));
-      const { stderr } = await run(["import", file, "--update", "--yes", "--database", database]);
+      const { stderr } = await runCommand(["import", file, "--update", "--yes", "--database", database]);
       expect(stderr).toStartWith("0 created, 3,000 replaced, 0 already stored, 0 rejected; ");
       expect(await exported(database)).toBe(before.replaceAll("tpyo", "typo"));
       const runId = /--undo (\w+)/.exec(stderr)?.[1] ?? "";
-      const undo = await run(["history", "--undo", runId, "--database", database]);
+      const undo = await runCommand(["history", "--undo", runId, "--database", database]);
       expect(undo.stderr).toStartWith("3,000 undone, 0 already as before, 0 changed since");
       expect(await exported(database)).toBe(before);
     });
@@ -142,7 +142,7 @@ dry run: 1 created, 4 replaced, 1 already stored, 1 rejected
         '\ufeffTAG;ID;Name;Price\r\ntree;1;Ficus;3\r\n;twelve;"Aloe ""vera""";4\r\n"a\nb";9.0E+15;Hoya;"5;-"\r\n;4;x"y;6\r\n;5;Rosa\r\n',
       );
       const command = (path: string) =>
-        run(["import", path, "--delimiter", "semicolon", "--database", database]);
+        runCommand(["import", path, "--delimiter", "semicolon", "--database", database]);
       expect((await command(file)).stderr).toBe(`1 created, 0 already stored, 4 rejected; see ${rejected}\n`);
       const lines = readFileSync(rejected, "utf8");
       expect(lines).toStartWith(
