@@ -14,6 +14,7 @@ import {
   pruneHistory,
   undoRun,
 } from "../operations/edits.ts";
+import { openSql } from "../operations/open-sql.ts";
 import { withSettings } from "./config/command-options.ts";
 import type { Config } from "./config/resolve.ts";
 import { describeChange } from "./describe-change.ts";
@@ -56,14 +57,10 @@ async function printHistory(
 ): Promise<void> {
   const since = historySince === undefined ? undefined : Date.now() - historySince;
   await withStore(database, "existing", async (store) => {
-    const sql = await store.openSql("read");
-    try {
-      await printStored(historyLines(sql, { id, since }, json));
-    } catch (error) {
+    await using read = await openSql(store, "read");
+    await printStored(historyLines(read.sql, { id, since }, json)).catch((error) => {
       throw outputError(error, "standard output", "try again");
-    } finally {
-      await sql.close();
-    }
+    });
   });
 }
 
@@ -107,14 +104,11 @@ function entryJson({ run, id, editedAt, editor, before, after }: HistoryEntry): 
 
 async function undo(database: string, run: string, id: bigint | undefined): Promise<void> {
   const { undoId, ...result } = await withStore(database, "writable", async (store) => {
-    const sql = await store.openSql("read");
+    await using read = await openSql(store, "read");
     const undo = new EditRun(store, commandEditor());
-    try {
-      return { undoId: undo.id, ...(await undoRun(undo, sql, { run, id })) };
-    } finally {
-      await sql.close();
-      await pruneHistory(store, Date.now());
-    }
+    const undone = await undoRun(undo, read.sql, { run, id });
+    await pruneHistory(store, Date.now());
+    return { undoId: undo.id, ...undone };
   });
   if (result.found === 0)
     throw new OperatorError(

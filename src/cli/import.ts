@@ -8,6 +8,7 @@ import { EditRun, pruneHistory } from "../operations/edits.ts";
 import { formatOfFile, formats } from "../operations/format.ts";
 import { type ImportCounts, importPlants, noCounts, StoreUnavailable } from "../operations/import.ts";
 import { dryStore, Replacement } from "../operations/import-update.ts";
+import { openSql } from "../operations/open-sql.ts";
 import { operatorProgress } from "../operations/progress.ts";
 import { RejectedFile, type Report } from "../operations/rejected-file.ts";
 import { rejectionReport } from "../operations/rejections.ts";
@@ -85,11 +86,11 @@ async function dryRunOf(config: ImportConfig, file: string, signal: AbortSignal)
     database,
     "existing",
     async (store) => {
-      const sql = await store.openSql("read");
-      const replacement = new Replacement(sql, undefined);
+      await using read = await openSql(store, "read");
+      const replacement = new Replacement(read.sql, undefined);
       try {
         const records = formats[format].records(source.chunks, recordBytesMax, delimiter);
-        const counts = await importPlants(records, dryStore(sql), {
+        const counts = await importPlants(records, dryStore(read.sql), {
           signal,
           replacement: importUpdate ? replacement : undefined,
           onRejected: () => undefined,
@@ -110,7 +111,6 @@ async function dryRunOf(config: ImportConfig, file: string, signal: AbortSignal)
         return counts;
       } finally {
         progress.end();
-        await sql.close();
       }
     },
     { quiet, signal },
@@ -213,14 +213,10 @@ class Import {
     use: (replacement: Replacement | undefined) => Promise<void>,
   ): Promise<void> {
     if (!this.#config.importUpdate) return use(undefined);
-    const sql = await store.openSql("read");
+    await using read = await openSql(store, "read");
     const run = new EditRun(store, commandEditor());
     this.#runId = run.id;
-    try {
-      await use(new Replacement(sql, run));
-    } finally {
-      await sql.close();
-    }
+    await use(new Replacement(read.sql, run));
     await pruneHistory(store, Date.now());
   }
 

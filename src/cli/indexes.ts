@@ -2,8 +2,7 @@
 
 import { Argument, Command } from "commander";
 import { buildSearchIndex, dropSearchIndex, searchIndexState } from "../console/search-index.ts";
-import type { PlantStore } from "../core/store/plant-store.ts";
-import type { SqlConnection } from "../core/store/sql-connection.ts";
+import { openSql } from "../operations/open-sql.ts";
 import { operatorProgress } from "../operations/progress.ts";
 import { withSettings } from "./config/command-options.ts";
 import { host } from "./host.ts";
@@ -55,12 +54,4 @@ function changeCommand(change: "create" | "drop", description: string): Command 
     });
     printError(`Index ${change === "create" ? "created" : "dropped"}.`);
   });
-}
-
-async function openSql(
-  store: Pick<PlantStore, "openSql">,
-  access: "read" | "write",
-): Promise<AsyncDisposable & { readonly sql: SqlConnection }> {
-  const sql = await store.openSql(access);
-  return { sql, [Symbol.asyncDispose]: () => sql.close() };
 }

@@ -5,6 +5,7 @@ import { type NewPlant, parseNewPlantJson, plantsEqual, toNewPlant } from "../co
 import { type EditOutcome, editsMax, type PlantEdit } from "../core/store/plant-edit.ts";
 import type { PlantStore } from "../core/store/plant-store.ts";
 import type { SqlConnection, SqlValue } from "../core/store/sql-connection.ts";
+import { openSql } from "./open-sql.ts";
 
 /** Who edits: an operator in the console, or a command with the user of the operating system. */
 export interface Editor {
@@ -270,12 +271,4 @@ export async function pruneHistory(store: Pick<PlantStore, "openSql">, now: numb
     await write.sql.query("DELETE FROM edits WHERE edited_at <= $1", [next?.edited_at ?? last]);
     if (next === undefined) return;
   }
-}
-
-async function openSql(
-  store: Pick<PlantStore, "openSql">,
-  access: "read" | "write",
-): Promise<AsyncDisposable & { readonly sql: SqlConnection }> {
-  const sql = await store.openSql(access);
-  return { sql, [Symbol.asyncDispose]: () => sql.close() };
 }
