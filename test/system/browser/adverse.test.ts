@@ -184,7 +184,7 @@ test.concurrent("of two tabs one imports while the other is used, and neither un
       await other.getByRole("textbox", { name: "Name" }).fill("Ficus lyrata");
       await other.getByRole("button", { name: "Continue" }).click();
       await other.getByRole("button", { name: "Change the plant" }).click();
-      await other.getByRole("dialog").getByText("Ficus lyrata").waitFor();
+      await other.getByRole("dialog").getByText("Ficus lyrata").first().waitFor();
       await other.keyboard.press("Escape");
       await chooseFile(other, folder.file("plants.csv"));
       await importButton(other).click();
