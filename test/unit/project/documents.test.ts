@@ -35,16 +35,6 @@ test("docs/decisions.md lists every error code with its status and meaning", asy
   );
 });
 
-test("docs/operating.md lists every warning and error of the log", async () => {
-  const page = await read("docs/operating.md");
-  const listed = rowsOf(page, /^\| (?:warn|error) \|/).flatMap(
-    ([, messages = ""]) => messages.match(/(?<=`)[^`]+(?=`)/g)?.filter((text) => text !== ", ") ?? [],
-  );
-  const source = await read("src/core/observability/log.ts");
-  const logged = [...source.matchAll(/\b(?:line\(\s*"(?:warn|error)",|throttled\()\s*"([^"]+)"/g)];
-  expect(listed.toSorted()).toEqual(logged.map(([, text = ""]) => text).toSorted());
-});
-
 test("docs/guides/run-an-inventory.md says what to do about every alert, and names metrics that exist", async () => {
   const guide = await read("docs/guides/run-an-inventory.md");
   const rules = await read("deploy/prometheus/plantstore-rules.yml");
