@@ -130,7 +130,11 @@ function watch(context: BrowserContext): string[] {
   });
   context.on("weberror", (error) => faults.push(`page error: ${error.error()}`));
   context.on("request", (request) => assertHere("request", request.url()));
-  context.on("requestfailed", (request) => faults.push(`request failed: ${failureOf(request)}`));
+  context.on("requestfailed", (request) => {
+    // Those that the page aborts itself are no faults.
+    if (request.failure()?.errorText !== "net::ERR_ABORTED")
+      faults.push(`request failed: ${failureOf(request)}`);
+  });
   context.on("page", (page) => page.on("websocket", (socket) => assertHere("web socket", socket.url())));
   return faults;
 }

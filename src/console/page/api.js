@@ -14,6 +14,14 @@ export class RequestError extends Error {
   }
 }
 
+/** Aborts the requests of a session when it ends: their responses would be errors. */
+let session = new AbortController();
+
+export function abortRequests() {
+  session.abort();
+  session = new AbortController();
+}
+
 /**
  * @param {string} path
  * @param {Record<string, string>} [parameters]
@@ -123,7 +131,7 @@ export function errorMessage(error) {
  * @param {RequestInit} init
  */
 function sendRequest(url, init) {
-  return fetch(url, init).catch(() => {
+  return fetch(url, { ...init, signal: session.signal }).catch(() => {
     throw new RequestError(0, "The server is unreachable.");
   });
 }

@@ -1,7 +1,7 @@
 // The page: the log-in form, then all sections, which it reloads every few seconds.
 
 import { AddPlant } from "./add-plant.js";
-import { get, post, RequestError } from "./api.js";
+import { abortRequests, get, post, RequestError } from "./api.js";
 import { Backup } from "./backup.js";
 import { appendSamples, Charts, emptyHistory } from "./charts.js";
 import { ExportDialog } from "./export.js";
@@ -121,19 +121,22 @@ class App extends Component {
       if (about.engine === "memory" && this.state.sandbox === null)
         this.setState({ sandbox: await import("./sandbox.js") });
     } catch (error) {
+      if (this.state.session !== "loggedIn") return;
       if (error instanceof RequestError && error.status === 401) this.setState({ session: "loggedOut" });
       else this.setState({ isReachable: false });
     }
   }
 
+  /** Removes the sections first: a reload after the end of the session would be an error. */
   async logOut() {
+    this.setState({ session: "unknown", token: "", dialog: null, query: "" });
+    abortRequests();
     try {
       await post("session-end", {});
+      this.setState({ session: "loggedOut" });
     } catch {
       this.setState({ isReachable: false });
-      return;
     }
-    this.setState({ session: "loggedOut", token: "", dialog: null, query: "" });
   }
 
   /** @override */
