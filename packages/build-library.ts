@@ -1,4 +1,4 @@
-// Builds a library as an ES module and as CommonJS, with types for each: what packages/*/build.ts run.
+// Builds a library as an ES module and as CommonJS, each with types, for packages/*/build.ts.
 
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -10,7 +10,7 @@ export interface Library {
   readonly source: string;
   /** The folder for the build. Whatever is in it is removed. */
   readonly dist: string;
-  /** The declarations that are published, index.d.ts first: it is the only one that a user imports. */
+  /** The published declarations; users import only the first, index.d.ts. */
   readonly types: readonly string[];
   readonly target: "browser" | "node";
   readonly minify?: boolean;
@@ -35,7 +35,7 @@ export async function buildLibrary({ source, dist, types, target, minify = false
 async function buildTypes(source: string, dist: string, types: readonly string[]): Promise<void> {
   const emitted = join(dist, "types");
   await Bun.$`${join(root, "node_modules/.bin/tsc")} -p ${source} --outDir ${emitted}`;
-  // Below a folder of its own where the sources import others.
+  // In a subfolder if the sources import others.
   const folder = readdirSync(emitted).includes("index.d.ts")
     ? emitted
     : join(emitted, relative(join(root, "packages"), source));

@@ -1,6 +1,6 @@
 // Serves the static files of a page from memory: content types, caching by ETag or for good, gzip.
-// Each has at most some ten KB: it fits into the send buffer of a connection, so a client that does
-// not read holds no memory of this process.
+// Each has at most some ten KB and fits into a connection's send buffer, so a client that does not
+// read holds no memory of this process.
 
 import { promisify } from "node:util";
 
@@ -13,7 +13,6 @@ interface StaticFilesOptions {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** What is sent of a file. */
 export interface FileResponse {
   readonly status: 200 | 304;
   readonly headers: Readonly<Record<string, string>>;
@@ -94,7 +93,7 @@ async function read(file: string, isGzip: boolean): Promise<Representation> {
   return { blob: new Blob([bytes]), etag: `"${Bun.SHA256.hash(bytes, "base64url")}"` };
 }
 
-/** In a thread of its own. Loading zlib takes 4 ms of processor time. */
+/** Compresses in another thread. Loading zlib takes 4 ms of processor time. */
 async function gzip(bytes: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
   const zlib = await import("node:zlib");
   return new Uint8Array(await promisify<Uint8Array, Buffer>(zlib.gzip)(bytes));

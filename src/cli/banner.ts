@@ -1,4 +1,4 @@
-// The output of a start: on a terminal a banner, elsewhere the URL; on the first also the token.
+// The output of a start: a banner on a terminal, otherwise the URL; at first also the token.
 
 import { paint, printable, type TextStyle } from "../core/observability/terminal.ts";
 import { productName } from "../product.ts";
@@ -61,7 +61,7 @@ export function formatBanner(
   return ["", paint(title, "bold", terminal.style), "", ...formatRows(rows, terminal), ...others, ""];
 }
 
-/** For a terminal, or for a program: then each row is a line without indent and style. */
+/** Formats rows for a terminal or, as plain lines, for a program. */
 export function formatRows(rows: readonly Row[], terminal: Terminal | undefined): string[] {
   if (terminal === undefined) return rows.map(([label, value]) => label.padEnd(labelWidth) + value);
   const width = valueWidth(terminal);
@@ -85,13 +85,13 @@ export function plainLines(server: StartedServer, token: string | undefined): st
   ];
 }
 
-/** An address is never cut: on a narrow terminal it has a line of its own. */
+/** Never cuts a value: on a narrow terminal it gets its own line. */
 function formatRow(label: string, value: string, valueWidth: number, style: TextStyle): string[] {
   if (value.length > valueWidth) return [indent + paint(label, "dim", style), indent + indent + value];
   return [indent + paint(label.padEnd(labelWidth), "dim", style) + value];
 }
 
-/** As many settings as fit on the line, and the number of the others. */
+/** The settings that fit on the line, and the number of the others. */
 function formatChanged(changed: readonly string[], width: number): string {
   if (changed.length === 0) return "defaults";
   const texts = changed.map((_, index) => {
@@ -102,8 +102,8 @@ function formatChanged(changed: readonly string[], width: number): string {
 }
 
 /**
- * Without an indent, so that no line is longer than 80 columns. README.md has the same command. A
- * response ends without a newline, so curl prints one.
+ * Has no indent, so that no line exceeds 80 columns. README.md has the same command. curl prints the
+ * newline that the response lacks.
  */
 function firstTokenLines(token: string, url: string): string[] {
   return [

@@ -1,4 +1,4 @@
-// The name by which this program was called, so that messages name commands as they can be typed.
+// The name that this program was called by, so that messages show commands as one can type them.
 
 import { host } from "./host.ts";
 
@@ -24,7 +24,7 @@ function isNpmBin(path: string): boolean {
   return /(?:^|\/)node_modules\/\.bin\//.test(path);
 }
 
-/** The text with commands in quotes, such as "plantstore migrate", as they can be typed. */
+/** Rewrites quoted commands, such as "plantstore migrate", as the user can type them. */
 export function nameCommands(text: string): string {
   return text.replaceAll(/"plantstore(?=\s)/g, `"${commandName()}`);
 }

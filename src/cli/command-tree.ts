@@ -2,7 +2,7 @@
 
 import type { Argument, Command, Option } from "commander";
 
-/** What a value may be. */
+/** The values that an option or argument accepts. */
 interface ValueSpec {
   /** As in the help, such as `file`. */
   readonly name: string;

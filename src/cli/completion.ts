@@ -184,7 +184,7 @@ complete -c plantstore -f
 ${lines.join("\n")}`;
 }
 
-/** In single quotes, for any of the three shells: fish has no other escape in them. */
+/** Single-quotes a text for all three shells. */
 function quote(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

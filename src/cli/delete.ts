@@ -26,7 +26,7 @@ shows what was deleted, and undoes it.`,
           await editStored({ store, run }, id, () => undefined);
           edited("deleted", id);
         } catch (error) {
-          // One that is not there does not keep the others; a store that cannot be changed does.
+          // A missing plant does not stop the others; a store that cannot be changed does.
           if (!(error instanceof OperatorError) || ids.length === 1) throw error;
           failures++;
           printError(`plantstore: ${error.message}`);

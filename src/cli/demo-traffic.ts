@@ -10,7 +10,7 @@ export const trafficMinutes = 5;
 
 const clients = ["garden-center", "greenhouse"];
 
-/** The first of the ids that are sent: a JavaScript number loses its last digit. */
+/** The first id that is sent: a JavaScript number would lose its last digit. */
 const firstId = 9_007_199_254_740_993n;
 
 const editSecond = 5;
@@ -45,7 +45,7 @@ export class DemoTraffic implements AsyncDisposable {
     this.#url = url;
     this.#store = store;
     this.#plants = plants;
-    // A certificate that this process does not trust, for one, leaves no traffic.
+    // The certificate may not be trusted, for example: the demonstration then has no traffic.
     this.#ended = this.#run(edit).catch(() => undefined);
   }
 
@@ -79,7 +79,7 @@ export class DemoTraffic implements AsyncDisposable {
     return newPlantJson({ ...plant, id: firstId + BigInt(index) });
   }
 
-  /** Sends what clients do wrong: a token with a typo, an id as a text, an id that is taken. */
+  /** Sends common mistakes: a token with a typo, an id as text, a taken id. */
   async #sendErrors(token: string): Promise<void> {
     const taken = `{"id":${firstId},"name":"Another plant"}`;
     for (let sent = 0; sent < errorsCount; sent++) {

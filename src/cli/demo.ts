@@ -14,7 +14,7 @@ import { type DemoEdit, DemoTraffic, trafficMinutes } from "./demo-traffic.ts";
 import { formatCount, printError } from "./output.ts";
 import { withStore } from "./with-store.ts";
 
-/** Free ports, so that a demonstration runs beside a server, and no lines of its traffic. */
+/** Uses free ports, so that it can run next to a server, and does not log its traffic. */
 const defaults = { port: "0", adminPort: "0", accessLog: "0" };
 
 type DemoSettingName = Exclude<ServerSettingName, "database" | "migrate">;
@@ -70,8 +70,7 @@ function makeFolder(): string {
 
 /**
  * Starts a process that removes the folder when this one ends: the kernel closes the pipe to it,
- * also after SIGKILL. In a session of its own, so that the signals of a terminal do not end it
- * first.
+ * also after SIGKILL. It has its own session, so a terminal's signals do not reach it.
  */
 function removeAtExit(folder: string): void {
   try {

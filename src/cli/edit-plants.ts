@@ -9,7 +9,7 @@ import { host } from "./host.ts";
 import { noSuchPlant } from "./id-argument.ts";
 import { withStore } from "./with-store.ts";
 
-/** What the commands that edit plants work with. */
+/** The dependencies of commands that edit plants. */
 interface Editing {
   readonly store: ReadablePlantStore;
   readonly run: EditRun;
@@ -19,7 +19,7 @@ interface Editing {
 
 /** Edits the plants of a command, in one run of the history. */
 export async function editPlants(database: string, work: (editing: Editing) => Promise<void>): Promise<void> {
-  // Loading it takes 15 ms of processor time, which other commands that read an id do without.
+  // Loading it takes 15 ms of processor time.
   const { Log } = await import("../core/observability/log.ts");
   const { error, environment, log: output } = host();
   const onTerminal = error.isTTY;
@@ -91,7 +91,7 @@ function userName(): string {
     // A container may run under a user id without a name.
     return exitCode === 0 ? stdout.toString().trim() : uid;
   } catch (error) {
-    // The single file also runs where there is no other program.
+    // The single-file executable also runs where `id` is missing.
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
     return uid;
   }

@@ -1,4 +1,4 @@
-// What an extra adds to a server of this program. serve.ts has the list of them.
+// The interface between this program and its extras, which serve.ts lists.
 
 import type { AdminRoutes } from "../core/admin/server.ts";
 import type { Clock, ServerEvents } from "../core/observability/server-event.ts";
@@ -9,7 +9,6 @@ import type { ServeConfig } from "./config/resolve.ts";
 /** The parts of a server that is about to start. */
 export interface ExtraContext {
   readonly store: PlantStore;
-  /** Subscribe to them. */
   readonly events: ServerEvents;
   /** Responds to a request as the public listener does. Called when the server has started. */
   readonly fetch: (request: Request) => Promise<Response>;

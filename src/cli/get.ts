@@ -29,7 +29,7 @@ export function getCommand(): Command {
   );
 }
 
-/** When and by whom a plant was created; undefined if it was deleted meanwhile. */
+/** When and by whom a plant was created; undefined if it has been deleted since. */
 async function readCreation(store: ReadablePlantStore, id: bigint): Promise<Creation | undefined> {
   const sql = await store.openSql("read");
   try {

@@ -29,7 +29,7 @@ const settingNames = ["historySince", "historyUndo", "json", "database"] as cons
 /** The exit code of an undo that left some plants as they are. */
 const someLeftExitCode = 3;
 
-/** Ids of plants that an undo left which are printed. */
+/** The maximum number of printed ids that an undo skipped. */
 const printedIdsMax = 10;
 
 export function historyCommand(): Command {
@@ -95,7 +95,7 @@ function describeEditor({ by, client, uid, user, sudoUser }: Editor): string {
   return sudoUser === undefined ? name : `${name}, sudo by ${sudoUser}`;
 }
 
-/** Plants are bodies of the public operation, their ids exact to the last digit. */
+/** Prints plants as request bodies with exact ids. */
 function entryJson({ run, id, editedAt, editor, before, after }: HistoryEntry): string {
   const edit = JSON.stringify({ run, editedAt: new Date(editedAt).toISOString(), editor });
   const [was, became] = [before, after].map((plant) => (plant === undefined ? "null" : newPlantJson(plant)));

@@ -1,5 +1,4 @@
-// What commands use of the process that runs them. Tests run commands in their own process, on
-// another host.
+// The process as commands see it. Tests run commands in their own process, on another host.
 
 import { AsyncLocalStorage } from "node:async_hooks";
 import { fstatSync } from "node:fs";

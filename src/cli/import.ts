@@ -119,7 +119,7 @@ async function dryRunOf(config: ImportConfig, file: string, signal: AbortSignal)
 
 /** Asks on the terminal whether to replace plants. */
 async function confirm(plants: number, signal: AbortSignal): Promise<boolean> {
-  // Not as a terminal: Ctrl+C is to be a signal.
+  // Without readline's terminal mode, Ctrl+C stays a signal.
   const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false });
   try {
     const question = `Replace ${plants.toLocaleString("en")} stored plants? [y/N] `;
@@ -207,7 +207,7 @@ class Import {
     }
   }
 
-  /** Calls a function with what replaces stored plants, if they are to be replaced. */
+  /** Calls a function with the replacement of stored plants, if --update asks for it. */
   async #replacing(
     store: ReadablePlantStore,
     use: (replacement: Replacement | undefined) => Promise<void>,

@@ -36,7 +36,7 @@ const loaders: Readonly<Record<string, () => Promise<Command>>> = {
   licenses: async () => (await import("./licenses.ts")).licensesCommand(),
 };
 
-/** They describe all commands. */
+/** Commands that need the descriptions of all others. */
 const describing: readonly string[] = ["completion", "man"];
 
 if (import.meta.main) {

@@ -9,7 +9,7 @@ import { host } from "./host.ts";
 export async function promptPassword(question: string): Promise<string> {
   const { stdin } = process;
   const lines = createInterface({ input: stdin, output: discard(), terminal: stdin.isTTY });
-  // After createInterface has turned echo off: typing may start as soon as the question shows.
+  // Asks only once echo is off, because typing may start as soon as the question shows.
   if (stdin.isTTY) host().error.write(question);
   try {
     return await Promise.race([firstLine(lines), rejectOnError(stdin)]);

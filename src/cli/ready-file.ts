@@ -15,7 +15,7 @@ export interface ReadyState {
   readonly pid: number;
 }
 
-/** Written as a whole when the sandbox is ready, and removed when it ends. */
+/** A file that is written atomically when the sandbox is ready, and removed when it ends. */
 export class ReadyFile implements Disposable {
   readonly #path: string;
   readonly #remove = () => this[Symbol.dispose]();
@@ -35,12 +35,12 @@ export class ReadyFile implements Disposable {
     } catch (error) {
       throw cannot("written", path, error);
     }
-    // Also if a second signal ends the process.
+    // Runs even if a second signal ends the process.
     process.on("exit", this.#remove);
   }
 
   write(state: ReadyState): void {
-    // A random name, and a file that no other user has put there, not even as a link.
+    // The random name and O_EXCL defeat a file or link that another user has put there.
     const temporary = `${this.#path}.${crypto.randomUUID()}`;
     try {
       // Private: the token may be one that an operator has chosen.

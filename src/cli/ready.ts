@@ -14,7 +14,7 @@ const responseMsMax = 10_000;
 /** A start takes some 100 ms. */
 const retryMs = 100;
 
-/** Only the address: systemd 252 hides the credentials of a unit from its ExecStartPost. */
+/** Settings of the address only: systemd 252 hides a unit's credentials from ExecStartPost. */
 const listenerSettings = ["host", "port", "tlsCertificate", "adminHost", "adminPort"] as const;
 type Listeners = Pick<Config<(typeof listenerSettings)[number]>, (typeof listenerSettings)[number]>;
 
@@ -34,7 +34,7 @@ export function readyCommand(): Command {
   });
 }
 
-/** Without an admin listener any response of the public one, which opens after the store. */
+/** The URL to request; without an admin listener any response of the public one will do. */
 function readinessUrl({ host, port, tlsCertificate, adminHost, adminPort }: Listeners): URL {
   if (adminPort !== "off" && adminPort !== 0)
     return new URL(`http://${authority(adminHost, adminPort)}/readyz`);
@@ -50,7 +50,7 @@ function authority(host: string, port: number): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** Why the server is not ready. Not by fetch, which would use a proxy of the environment. */
+/** Returns why the server is not ready. Avoids fetch, which would use the environment's proxy. */
 function findProblem(url: URL): Promise<string | undefined> {
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
   // The certificate is for the name that clients use.

@@ -53,7 +53,7 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
   );
   if (namesStore(config)) printError("PLANTSTORE_DATABASE is ignored: a sandbox has its store in memory.");
   using parent = config.exitWithParent ? new StandardInput() : undefined;
-  // Loading them takes time that the help need not take.
+  // Loaded late, so that --help stays fast.
   const [serving, { Sandbox }, { createConsole }, { Sessions }, { ServerProcess }] = await Promise.all([
     import("./serve.ts"),
     import("../sandbox/sandbox.ts"),
@@ -125,7 +125,7 @@ async function runSandbox(config: SandboxConfig): Promise<void> {
   await ownProcess.waitForStop(parent?.ended);
 }
 
-/** With the settings that a sandbox does not have as they are without a file. */
+/** Adds the defaults of the settings that a sandbox lacks. */
 function toServeConfig(config: SandboxConfig): ServeConfig {
   const sources = Object.fromEntries(excluded.map((name) => [name, "default"])) as Record<
     (typeof excluded)[number],
@@ -152,7 +152,7 @@ function namesStore({ config }: SandboxConfig): boolean {
     );
     return sources.database !== "default";
   } catch (error) {
-    // A store that cannot be one is ignored as well.
+    // An invalid store is ignored as well.
     if (error instanceof OperatorError) return true;
     throw error;
   }

@@ -52,8 +52,8 @@ export function createConsole(
 
   const opened = new Reader(store);
   const reader = () => opened.open();
-  // Opened at once: on SQLite it is a thread, and Bun ends the process if a thread starts when no
-  // descriptor is free. The call that needs it opens it again, and gets the reason.
+  // Opened at once: on SQLite it is a thread, and Bun exits if a thread starts when no descriptor is
+  // free. A failure is reported by the call that needs the connection.
   reader().catch(() => undefined);
   resources.defer(() => opened.close());
 
@@ -119,7 +119,7 @@ function sqliteFile(database: string): string | undefined {
   return database.startsWith(sqliteScheme) ? database.slice(sqliteScheme.length) : undefined;
 }
 
-/** Copies a store by the command, in a process that can be ended at any time. */
+/** Runs the backup command, in a process that can be ended at any time. */
 function startBackup(database: string, file: string): RunningCopy {
   const child = Bun.spawn([...ownCommand(), "backup", file, "--database", database, "--quiet"], {
     env: { PATH: process.env.PATH ?? "" },

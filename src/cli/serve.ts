@@ -35,7 +35,7 @@ const adminExtras: readonly AdminExtra[] = [
   createConsole,
 ];
 
-/** The base URLs of a server; undefined for what is off. */
+/** The base URLs of a server; undefined for a part that is off. */
 export interface ServerAddresses {
   readonly url: string;
   readonly adminUrl: string | undefined;
@@ -46,7 +46,7 @@ export interface ServerAddresses {
 /**
  * Runs the server until a signal stops it.
  *
- * @param accompany starts what runs beside the server, and is disposed before it stops.
+ * @param accompany starts a companion of the server, which is disposed before the server stops.
  */
 export async function serve(
   config: ServeConfig,
@@ -90,13 +90,13 @@ export async function serve(
     changed: changedSettings(config, serverSettingNames),
   };
   ownProcess.logStart(configured, addresses);
-  // Last, because a first token that is not shown could not be issued again.
+  // Last, because a first token that is not shown cannot be issued again.
   await printServerStart(config, addresses, store);
   await using _ = accompany?.(addresses, store);
   await ownProcess.waitForStop();
 }
 
-/** The options of a server that are settings, but for the public address. */
+/** The server options that come from settings, except the public address. */
 export function serverOptions(config: ServeConfig): Omit<ServerOptions, "store"> {
   const { adminHost, adminPort, tokenRate, tokenBurst } = config;
   const { jwtIssuer: issuer, jwtAudience: audience, jwksUrl, jwksAgeSecondsMax } = config;
@@ -124,14 +124,13 @@ export function serverOptions(config: ServeConfig): Omit<ServerOptions, "store">
 /**
  * Starts a server. Rejects with an OperatorError if an address cannot be bound.
  *
- * @param publicAddress the address that clients use, where another listener than the server's will
- * have it.
+ * @param publicAddress the address that clients use, if another listener is to have it.
  */
 export function listen(options: ServerOptions, publicAddress = options.listener): Promise<RunningServer> {
   return withListenAdvice(() => startServer(options), publicAddress);
 }
 
-/** Says in an OperatorError what to do about an address that cannot be bound. */
+/** The OperatorError for an address that cannot be bound, with advice. */
 export async function withListenAdvice<Listener>(
   start: () => Promise<Listener>,
   publicAddress?: Partial<ListenerAddress>,
@@ -141,7 +140,7 @@ export async function withListenAdvice<Listener>(
   } catch (error) {
     if (!(error instanceof ListenError)) throw error;
     const { host = "127.0.0.1", port = 0 } = publicAddress ?? {};
-    // The admin listener is opened first. Two programs in the way are one message.
+    // The admin listener opens first; if both ports are taken, one message names both.
     if (error.listener === "admin" && error.code === "EADDRINUSE" && isInUse(host, port))
       throw new OperatorError(
         `cannot listen on ${host}:${port} and ${error.address.host}:${error.address.port} (EADDRINUSE); ` +

@@ -17,7 +17,7 @@ export interface ConfiguredSettings {
   readonly changed: readonly string[];
 }
 
-/** For the store and the tokens, which may wait for a database or a disk that hangs. */
+/** Time to close the store, which may wait for a database or a disk that hangs. */
 const closeSecondsMax = 30;
 
 export class ServerProcess implements AsyncDisposable {
@@ -66,7 +66,7 @@ export class ServerProcess implements AsyncDisposable {
     events.subscribe((event) => log.handle(event));
     const { emit } = events;
 
-    // Before anything that takes time. Acknowledged plants are on disk, so that exiting loses none.
+    // Set up before anything slow. Exiting loses nothing: acknowledged plants are on disk.
     const exitImmediately = (reason: ServerEvent) => {
       emit(reason);
       void log.end().then(() => exit(1));
@@ -121,7 +121,7 @@ export class ServerProcess implements AsyncDisposable {
     emit({ kind: "listening", listener: "public", url });
   }
 
-  /** Waits for the reason to stop, and logs it. From then on the process ends, whatever hangs. */
+  /** Waits for the reason to stop, and logs it. The process then ends even if a part hangs. */
   async waitForStop(stopRequest: Promise<string> = this.stopSignal): Promise<void> {
     const signal = await Promise.race([this.stopSignal, stopRequest]);
     const { emit } = this.events;

@@ -23,7 +23,7 @@ export function waitForStopSignal(
     };
     signals.on("SIGTERM", receive);
     signals.on("SIGINT", receive);
-    // The terminal was closed, unless nohup has said that this is to be ignored.
+    // The terminal was closed; nohup ignores that.
     if (!isHangUpIgnored()) signals.on("SIGHUP", receive);
   });
 }

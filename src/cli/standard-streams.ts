@@ -6,9 +6,9 @@ import { closeSync, openSync, readFileSync } from "node:fs";
 const closeOnExec = 0o2_000_000;
 
 /**
- * Makes the use of a closed standard input or output fail with EBADF. Bun opens /dev/null in their
- * place, which would take a result unseen. They are opened again the wrong way round, before any
- * other file, so that each gets its own number again. Does nothing without /proc.
+ * Makes the use of a closed standard input or output fail with EBADF. Bun replaces them with
+ * /dev/null, which would swallow a result. They are reopened before any other file, so that each
+ * gets its number: input write-only, output read-only. Does nothing without /proc.
  */
 export function failClosedStreams(): void {
   for (const [fd, wrongMode] of [

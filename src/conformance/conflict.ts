@@ -1,4 +1,4 @@
-// How a server says that an id is taken: learnt from it, as each has a response of its own.
+// Learns how a server says that an id is taken, since each has its own response.
 
 import { parseObject, shorten } from "./expectations.ts";
 import { plantJson } from "./ids.ts";
@@ -44,8 +44,8 @@ export async function learnConflict(server: Server): Promise<Conflict> {
 }
 
 /**
- * Sends a body twice, and returns the second response: an id that the server makes of it is taken
- * then, whether an earlier run took it or not, so that every run gets the same response.
+ * Sends a body twice, and returns the second response: by then an id that the server makes of it is
+ * taken, so that every run gets the same response.
  */
 export async function createAgain(server: Server, body: string): Promise<HttpResponse> {
   await server.create(body);

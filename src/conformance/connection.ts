@@ -10,7 +10,7 @@ import { type HttpResponse, ResponseParser, type ResponseProblem } from "./respo
 export interface Address {
   /** The base URL: http or https, without a query and without a slash at its end. */
   readonly url: URL;
-  /** A certificate authority to trust beside those of the system, in PEM. */
+  /** A certificate authority to trust, in PEM, in addition to those of the system. */
   readonly ca: string | undefined;
 }
 
@@ -96,12 +96,12 @@ export class Connection {
     return promise;
   }
 
-  /** What was sent so far. */
+  /** The bytes sent so far. */
   get sent(): Uint8Array {
     return Buffer.concat(this.#sent);
   }
 
-  /** What was received so far. */
+  /** The bytes received so far. */
   get received(): Uint8Array {
     return this.#parser.received;
   }
@@ -170,7 +170,7 @@ export class Connection {
     return (await this.#until(() => (this.#isEnded ? true : undefined), ms)) ?? false;
   }
 
-  /** Closes the connection, whatever is on its way. */
+  /** Closes the connection at once. */
   close(): void {
     this.#socket.destroy();
   }
@@ -182,7 +182,7 @@ export class Connection {
       : `no response in ${timeoutMs} ms`;
   }
 
-  /** What `find` returns as soon as it is not undefined; undefined after the time. */
+  /** Waits until `find` returns a value; undefined after the time. */
   async #until<T>(find: () => T | undefined, ms = this.#limits.timeoutMs): Promise<T | undefined> {
     const deadline = performance.now() + ms;
     for (;;) {
@@ -212,7 +212,7 @@ function receivedBytesMax({ responseBytesMax }: ConnectionLimits): number {
   return 8 * responseBytesMax + 2 ** 20;
 }
 
-/** Of several addresses of a host, each has its own error, and the message of them all is empty. */
+/** The error of a host with several addresses has an empty message, and an error for each. */
 function describeConnectError(error: Error & { code?: string }): string {
   return error.message === "" ? (error.code ?? "no connection") : error.message;
 }

@@ -1,4 +1,4 @@
-// What a rule is run with: requests to the server under test, and a record of them.
+// The context of a rule: sends requests to the server under test, and records them.
 
 import { type Conflict, createAgain, learnConflict } from "./conflict.ts";
 import { type Address, Connection, type ConnectionLimits, isSentInParts } from "./connection.ts";
@@ -40,7 +40,7 @@ export interface RuleFailure {
   readonly omitted: number;
 }
 
-/** What all rules of a run share. */
+/** State shared by all rules of a run. */
 export interface RunState {
   readonly target: Target;
   readonly ids: IdSource;
@@ -78,9 +78,7 @@ const failuresMax = 20;
 /** The cases of a rule end after so many requests without a response: each takes the time limit. */
 const unansweredInRuleMax = 2;
 
-/**
- * How often, and in total how long, a response 429 or 503 is answered by sending the request again.
- */
+/** How often, and for how long in total, a request is sent again after 429 or 503. */
 export const busyRetriesMax = 3;
 export const retryMsMax = 5_000;
 
@@ -191,7 +189,7 @@ export class RuleContext {
     return this.send({ body, headers });
   }
 
-  /** Sends a request on a connection of its own, again where the server is busy. */
+  /** Sends a request on a new connection, again if the server is busy. */
   send(parts: RequestParts): Promise<HttpResponse> {
     return this.sendBytes(this.requestBytes(parts), parts.method);
   }
@@ -324,8 +322,8 @@ export class RuleContext {
   }
 
   /**
-   * Skips a rule that shows that two ids are different by creating a plant with each: a server that
-   * accepts any number of plants with one id passes it, whatever it makes of the ids.
+   * Skips a rule that tells two ids apart by creating a plant with each: a server that accepts any
+   * number of plants with one id would pass it.
    */
   async skipUnlessConflicts(): Promise<void> {
     if ((await this.#conflict()).isAccepted)

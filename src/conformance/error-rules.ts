@@ -63,8 +63,7 @@ async function expectCodes(
   error: number,
 ): Promise<void> {
   await check.cases(bodies, async (body) => {
-    // An id of its own: a server that accepts the body once would reject its repetition as a
-    // conflict.
+    // A new id: a server that accepts the body once would reject its repetition as a conflict.
     const fresh = typeof body === "string" ? body.replace(/("id":"?)1(?!\d)/, `$1${check.id()}`) : body;
     await check.expectRejected(fresh, error);
   });

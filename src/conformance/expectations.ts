@@ -1,4 +1,4 @@
-// What rules expect of responses. Each expectation throws a RuleViolation that says what was received.
+// The expectations of rules. Each throws a RuleViolation that says what was received.
 
 import { gunzipSync } from "node:zlib";
 import { type HttpResponse, headerOf } from "./response-parser.ts";

@@ -1,5 +1,4 @@
-// Rules of ids: every int64 is an id of its own, exact to the last digit, and nothing else is an
-// id.
+// Rules of ids: every int64 is a distinct id, exact to the last digit, and nothing else is an id.
 
 import { type RuleContext, takenOrRejected } from "./context.ts";
 import { expectClientError, expectPlant } from "./expectations.ts";

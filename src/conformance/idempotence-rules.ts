@@ -14,7 +14,7 @@ const race = decision("Several requests race for one id");
 const response400 = openapi("paths./plants.post.responses.400");
 const conflictCode = errorRegistry.conflict.error;
 
-/** So many creates race so often that a gap of 20 µs between a check and an insert is met. */
+/** Enough races to hit a gap of 20 µs between a check and an insert. */
 const raceRequests = 50;
 const raceRounds = 10;
 

@@ -48,9 +48,7 @@ export class IdSource {
     return this.#distance + groupSize * this.#distancesUsed++;
   }
 
-  /**
-   * The ranges that the ids of a run are in. Beside them only 0 and the limits of int64 are used.
-   */
+  /** The ranges of a run's ids. It also uses 0 and the limits of int64. */
   get ranges(): readonly IdRange[] {
     const exact = { from: this.#exact, to: this.#exact + rangeSize - 1n };
     const wide = { from: this.#wide, to: this.#wide + rangeSize - 1n };

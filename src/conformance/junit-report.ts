@@ -39,7 +39,7 @@ export function formatJunitReport(report: ConformanceReport): string[] {
   ];
 }
 
-/** Of a suite; the element of all suites has no attribute skipped. */
+/** The attributes of a suite; the element of all suites has no `skipped`. */
 function counts(results: readonly RuleResult[]): string {
   return `tests="${results.length}" failures="${countOutcomes(results).fails}" errors="0"`;
 }

@@ -29,7 +29,6 @@ interface Head {
   readonly status: number;
   readonly version: string;
   readonly headers: readonly (readonly [string, string])[];
-  /** Where the body ends. */
   readonly framing: { readonly bytes: number } | "chunked" | "close";
 }
 
@@ -44,7 +43,7 @@ export class ResponseParser {
   readonly #bodyBytesMax: number;
   #buffer = Buffer.alloc(4_096);
   #length = 0;
-  /** Where the bytes that are not yet parsed start. */
+  /** The index of the first byte that is not yet parsed. */
   #at = 0;
   #head: Head | undefined;
   #chunks: Uint8Array[] = [];

@@ -29,7 +29,7 @@ export interface RuleResult {
 
 export interface ConformanceReport {
   readonly url: string;
-  /** Of this program. */
+  /** This program's version. */
   readonly version: string;
   /** ISO 8601. */
   readonly startedAt: string;
@@ -37,7 +37,7 @@ export interface ConformanceReport {
   /** The ids that the run used. */
   readonly ids: readonly IdRange[];
   readonly results: readonly RuleResult[];
-  /** What explains many failures at once. */
+  /** Explanations of many failures at once. */
   readonly hints: readonly string[];
   /** Texts that must be removed from what is printed. */
   readonly secrets: ReadonlySet<string>;
@@ -146,7 +146,7 @@ async function runRule(rule: Rule, state: RunState, now: () => number, retries =
     else throw error;
   }
   const { failures, undecided, heldCases } = context;
-  // Where some cases hold, and no other fails, the rule holds as far as it can be checked.
+  // If some cases hold and none fails, the rule holds as far as it can be checked.
   if (reason === undefined && undecided.size > 0)
     reason = Array.from(undecided, ([why, cases]) => `${why} (${cases.join("; ")})`).join("; ");
   const isSkipped = reason !== undefined && (undecided.size === 0 || heldCases === 0);

@@ -2,10 +2,10 @@
 
 import { decodeUtf8 } from "../core/contract/utf8.ts";
 
-/** Of each request and response a report has at most so many characters. */
+/** The maximum length of a request or response in a report. */
 const charactersMax = 2_000;
 
-/** Where a further message follows the body of the one before it on a connection. */
+/** Matches where the next message on a connection follows a body. */
 const nextMessage = /(?<=[^\nA-Z])(?=(?:HTTP\/1\.[01] \d{3}|[A-Z]{3,7} \/\S* HTTP\/1\.[01])[^\n]*\r\n)/g;
 
 /** Replaces every secret by ***. The longest come first: one may contain another. */

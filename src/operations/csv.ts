@@ -31,7 +31,7 @@ interface ColumnIndexes extends Readonly<Partial<Record<FieldName, number>>> {
   readonly name: number;
 }
 
-/** Columns that are chosen, in place of those that a header names. */
+/** Columns that the operator chose, which replace those of the header. */
 export interface ChosenColumns extends ColumnIndexes {
   /** Whether the first record is a header, and not a plant. */
   readonly hasHeader: boolean;
@@ -58,7 +58,7 @@ export async function* csvRecords(
   reader.assertComplete();
 }
 
-/** A record that is longer than the limit, and of which only the start is kept. */
+/** A record over the limit, of which only the start is kept. */
 interface SkippedRecord {
   readonly end: CsvRecordEnd;
   readonly start: Uint8Array;

@@ -14,7 +14,7 @@ export interface Editor {
   readonly client?: string;
   readonly uid?: number;
   readonly user?: string;
-  /** The user who called sudo, by the word of the environment. */
+  /** The user who called sudo, according to the environment. */
   readonly sudoUser?: string;
 }
 
@@ -22,10 +22,10 @@ export interface Editor {
 const keptMs = 365 * 24 * 3_600_000;
 const keptMax = 1_000_000;
 
-/** Edits that are removed at a time: on SQLite the batches of a server wait for it. */
+/** Edits removed in one transaction, for which a server's batches wait on SQLite. */
 const removedMax = 1_000;
 
-/** Characters that are not confused with each other, 32 of them. */
+/** 32 characters that people do not confuse. */
 const runCharacters = "abcdefghijkmnpqrstuvwxyz23456789";
 
 /** How many edits of a run were made. */
@@ -190,10 +190,10 @@ export interface Undone {
 }
 
 /**
- * Undoes the edits of a run, or those of one plant in it, the latest first. A plant that is not
- * what the edit made of it is left as it is.
+ * Undoes the edits of a run, or of one plant in it, latest first. Plants that have changed since the
+ * edit stay as they are.
  *
- * @param undo the run of the undo itself, which can be undone as any other.
+ * @param undo the run of the undo itself, which can also be undone.
  */
 export async function undoRun(
   undo: EditRun,
@@ -227,9 +227,8 @@ export async function undoRun(
 }
 
 /**
- * The entries of a run, or of a plant in it, the latest first. They are read by ranges of their
- * numbers: without statistics, as after an import, PostgreSQL would sort the whole run for each
- * page.
+ * The entries of a run, or of a plant in it, latest first. Reads ranges of their numbers, because
+ * PostgreSQL without statistics, as after an import, would sort the whole run for each page.
  */
 async function* editsOfRun(
   sql: SqlConnection,
@@ -251,9 +250,8 @@ function isSame(one: NewPlant | undefined, other: NewPlant | undefined): boolean
 }
 
 /**
- * Removes the entries that are older than a year, and those beyond the latest million. Call it
- * after a run: where nothing is to be removed it reads one entry of an index, or a million of them
- * on a connection that does not delay creates.
+ * Removes entries older than a year or beyond the latest million. Call it after a run. Without such
+ * entries it only reads an index, on a connection that does not delay creates.
  */
 export async function pruneHistory(store: Pick<PlantStore, "openSql">, now: number): Promise<void> {
   await using read = await openSql(store, "read");

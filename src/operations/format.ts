@@ -77,7 +77,7 @@ export function withCreationJson(plant: StoredPlant): string {
   return `${newPlantJson(plant).slice(0, -1)},${creation.slice(1)}`;
 }
 
-/** What is unknown is an empty cell. */
+/** Leaves the cell of an unknown value empty. */
 function csvTextWithCreation(plants: readonly StoredPlant[], delimiter: Delimiter): string {
   let text = "";
   for (const plant of plants) {

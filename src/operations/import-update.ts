@@ -26,7 +26,7 @@ export interface UpdatingRecord {
   readonly plant: NewPlant;
 }
 
-/** What became of a record: `conflict` if the stored plant was changed at the same time. */
+/** The outcome of a record: `conflict` if the stored plant was changed at the same time. */
 export type UpdateOutcome = "replaced" | "unchanged" | "conflict";
 
 /** Replaces the plants that are stored under the ids of records. */
@@ -52,7 +52,7 @@ export class Replacement {
       [];
     const outcomes = records.map(({ line, plant }, index): UpdateOutcome => {
       const expected = current.get(plant.id);
-      // It was deleted at the same time; or in a dry run, a record before it would create it.
+      // Deleted at the same time; or, in a dry run, to be created by an earlier record.
       if (expected === undefined) return this.#run === undefined ? "replaced" : "conflict";
       if (plantsEqual(expected, plant)) return "unchanged";
       if (this.differences.length < differencesMax)
@@ -70,7 +70,7 @@ export class Replacement {
   }
 }
 
-/** A store that creates nothing, and has the outcomes of a store that would. */
+/** A store that only predicts the outcomes of creates. */
 export function dryStore(sql: SqlConnection): Pick<PlantStore, "create"> {
   return {
     async create(batch: readonly NewEntry[]): Promise<Outcome[]> {

@@ -90,7 +90,7 @@ async function replaceConflicts(
   const ids = new Set(
     records.filter((_, index) => outcomes[index] === "conflict").map(({ plant }) => plant.id),
   );
-  // Also those of the same ids that are as stored: a record before them may have replaced that.
+  // Includes unchanged records with the same ids: an earlier record may have replaced the plant.
   const indexes = [...records.keys()].filter(
     (index) => outcomes[index] !== "created" && ids.has((records[index] as UpdatingRecord).plant.id),
   );

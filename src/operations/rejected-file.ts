@@ -23,7 +23,7 @@ const writeCodeUnits = 2 ** 16;
 
 export interface Report {
   readonly path: string;
-  /** Whether the name has a number, because another report has the first name. */
+  /** Whether the name has a number because another report has the first name. */
   readonly isNumbered: boolean;
 }
 

@@ -33,7 +33,7 @@ const ndjsonReport = {
 /** The records with their columns, and the reason: corrected, the file can be imported. */
 class CsvReport implements RejectionReport, OnHeader {
   readonly #delimiter: Delimiter;
-  /** What comes before the next record. */
+  /** The text before the next record. */
   #start = "";
   /** The columns of a file that is such a report itself: its reasons are replaced. */
   #reportColumns: number | undefined;

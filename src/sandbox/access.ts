@@ -1,5 +1,4 @@
-// Who may use control: any client of this machine, and from elsewhere those that have the password
-// of the console.
+// Decides who may use control: any client on this machine, and others with the console's password.
 
 import type { TrustedProxies } from "../client-address.ts";
 import type { Sessions } from "../console/sessions.ts";
@@ -10,8 +9,8 @@ const acceptedMax = 100;
 
 /**
  * Authenticates a request by the session of the console, or by HTTP Basic authentication (RFC 7617)
- * with any user name. To check a password takes 0.3 seconds, so a field that was accepted is known
- * by its hash from then on.
+ * with any user name. Checking a password takes 0.3 seconds, so the hash of an accepted field is
+ * remembered.
  */
 export function passwordCheck(
   sessions: Sessions,

@@ -64,7 +64,7 @@ export interface SandboxPart {
 
 /** Decides who may use control. */
 export interface ControlAccess {
-  /** Host names beside addresses and localhost. */
+  /** Host names accepted in addition to addresses and localhost. */
   readonly names: readonly string[];
   /** Whether a request is from a client that may use control; a ControlError says what it lacks. */
   readonly authenticate: (request: Request, peer: string) => Promise<ControlError | undefined>;

@@ -145,7 +145,6 @@ function fieldsOf({ properties = {} }: Schema): string {
 
 const shownChars = 100;
 
-/** The error of a value that is not what it must be. */
 export function invalidValue(name: string, expected: string, value: unknown): InvalidValueError {
   const text =
     typeof value === "bigint"

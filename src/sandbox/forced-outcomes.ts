@@ -1,5 +1,5 @@
-// Forced outcomes: a handler before that of the server, which gives a request the outcome that its
-// Prefer field or a rule asks for, in place of what the server would do or after it.
+// Forced outcomes: a handler before the server's that gives a request the outcome that its Prefer
+// field or a rule asks for, instead of the server's or after it.
 
 import type { Caller } from "../core/auth/caller.ts";
 import { ApiError, type ErrorCode } from "../core/contract/errors.ts";
@@ -257,7 +257,7 @@ function sleep(ms: number, signal: AbortSignal): Promise<void> {
 /** Bun has no longer idle time; 0 is any time. */
 const idleSecondsMax = 255;
 
-/** For how long the connection of a request that waits may be without traffic. */
+/** The idle time of a connection whose request waits. */
 function idleSeconds(delayMs: number): number {
   const seconds = Math.ceil(delayMs / 1_000) + 60;
   return seconds > idleSecondsMax ? 0 : seconds;

@@ -61,8 +61,8 @@ function lineEnd(bytes: Buffer, start: number): number | undefined {
 }
 
 /**
- * Where the response of the server to a request with this method ends, with the interim ones before
- * it; undefined while its head is not complete. The server sends every response with its length.
+ * The end of the server's response to a request with this method, interim ones included; undefined
+ * while its head is not complete. The server sends every response with its length.
  */
 export function findResponseEnd(bytes: Buffer, method: string): number | undefined {
   const start = findInterimEnd(bytes);
@@ -145,7 +145,7 @@ export function parseFieldLine(line: string): [name: string, value: string] | un
   const colon = line.indexOf(":");
   const name = line.slice(0, Math.max(0, colon));
   if (!fieldName.test(name)) return undefined;
-  // Of spaces and tabs only: trim() also removes other whitespace.
+  // Removes only spaces and tabs: trim() also removes other whitespace.
   const value = line
     .slice(colon + 1)
     .replace(/^[ \t]+/, "")

@@ -50,10 +50,10 @@ export interface Exchange {
   drop(end: "close" | "reset"): void;
 }
 
-/** A client must read the rest of a response so soon after the server closed the connection. */
+/** Time for a client to read the rest of a response after the server closed the connection. */
 const unreadMsMax = 30_000;
 
-/** A client may close its side so long after the server; see Connection.#endClient. */
+/** Time for a client to close its side after the server; see Connection.#endClient. */
 const lingerMsMax = 1_000;
 
 /** The interval of pieces that are sent slowly. */
@@ -139,7 +139,7 @@ export class Pipe {
 class Outlet {
   socket: Socket<Connection> | undefined;
   readonly #onChange: () => void;
-  /** Bytes that the socket has not taken; the other side is paused meanwhile. */
+  /** Bytes that the socket has not taken; until it has, the other side is paused. */
   #waiting: Buffer[] = [];
   #isEnding = false;
   #onFlushed: (() => void) | undefined;
@@ -327,7 +327,7 @@ class Connection {
     if (this.#received.length === 0) this.#startClock();
     this.#received.append(chunk);
     this.#toServer.write(chunk);
-    // The rest of a request that was answered before it had arrived.
+    // The rest of a request that had its response before it had arrived.
     if (this.#exchanges[0]?.isAnswered) this.#fileAnswered();
   }
 
@@ -343,7 +343,7 @@ class Connection {
   /** The client sends nothing more; it may still read. */
   endOfClient(): void {
     this.#clientHasEnded = true;
-    // As the server does: a client that ends its side before its response is one that has gone.
+    // As on the server, a client that ends its side before its response counts as gone.
     if (this.#serverHasEnded || this.#isDelivering) this.close();
     else this.#toServer.end(() => this.#server?.shutdown());
   }
@@ -380,14 +380,14 @@ class Connection {
           return;
         }
         exchange.isAnswered = true;
-        // First, so that a client that has the response finds the request in the log.
+        // Filed first, so that a client that has the response finds the request in the log.
         this.#fileAnswered();
       } else rest = rest.subarray(own.length);
       if (exchange?.effect === undefined) this.#toClient.write(own);
     }
   }
 
-  /** Files the requests that have arrived and were answered. */
+  /** Files the requests that have arrived and have a response. */
   #fileAnswered(): void {
     for (let [first] = this.#exchanges; first?.isAnswered; [first] = this.#exchanges) {
       const length = first.requestLength(this.#received);

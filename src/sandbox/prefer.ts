@@ -11,7 +11,7 @@ export interface PreferredOutcome {
   readonly preferences: string;
 }
 
-/** A preference for an outcome that there is not. The message is a sentence. */
+/** A preference for an unknown outcome. The message is a sentence. */
 export class InvalidPreferenceError extends Error {}
 
 /**

@@ -1,4 +1,4 @@
-// The log of requests: each as it arrived and as it was answered, byte for byte.
+// The log of requests and their responses, byte for byte.
 
 import type { RecordedRequest as DescribedRequest } from "../../packages/sandbox/src/control-types.ts";
 import type { StoredMessage } from "./kept-bytes.ts";

@@ -176,15 +176,15 @@ function eventStream(
 /** A request as control describes it. */
 function describeRequest(recorded: RecordedRequest): Readonly<Record<string, unknown>> {
   const { number, connection, startedAt, durationMs, request, response, forced, ended } = recorded;
-  const answer = describeResponseMessage(response);
+  const described = describeResponseMessage(response);
   return {
     number,
     connection,
     startedAt: new Date(startedAt).toISOString(),
     durationMs: Math.round(durationMs * 1_000) / 1_000,
     request: describeRequestMessage(request, ended),
-    response: answer,
-    error: findErrorCode(answer),
+    response: described,
+    error: findErrorCode(described),
     forced: forced ?? null,
     ended,
   };

@@ -156,7 +156,7 @@ function matchesPlant({ source: { match = {} } }: Rule, plant: NewPlant | undefi
   );
 }
 
-/** Makes a rule that was sent a rule without an id. Throws an InvalidValueError that names a field. */
+/** Validates a rule, and drops its id. Throws an InvalidValueError that names a field. */
 function toRule(sent: RuleSource, path: string): Omit<Rule, "id"> {
   // A rule that was read back has them.
   const { id: _, applied: __, ...source } = sent as RuleSource & Partial<RuleDescription>;
@@ -176,9 +176,7 @@ function checkDelay({ when: _, ...delay }: NonNullable<Outcome["delay"]>, name: 
     throw new InvalidValueError(`${name}.uniform must go from the smaller number to the larger.`);
 }
 
-/**
- * The parts of an outcome that are a response in place of the server's, of which there may be one.
- */
+/** The parts of an outcome that replace the server's response; there may be one of them. */
 const responseParts = ["error", "example", "response"] as const;
 
 /** Rejects parts of an outcome that exclude each other. */

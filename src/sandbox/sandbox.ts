@@ -26,7 +26,7 @@ export interface SandboxOptions {
   readonly token: string;
   /** A file of plants; undefined for none. */
   readonly seed: string | undefined;
-  /** Host names of the admin listener, beside addresses and localhost. */
+  /** Host names of the admin listener, in addition to addresses and localhost. */
   readonly adminNames: readonly string[];
   /** Proxies in front of the admin listener, see TrustedProxies. */
   readonly trustedProxies: readonly string[];
@@ -123,7 +123,7 @@ export class Sandbox {
     return {
       async stop() {
         pipe.stopAccepting();
-        // First, so that responses which are on their way arrive.
+        // Closed first, so that responses on their way arrive.
         await server.stop();
         await pipe.stop();
       },

@@ -12,7 +12,7 @@ export class SeededRandom {
     this.#state = seed;
   }
 
-  /** From 0 up to 1, without 1. */
+  /** A number from 0 up to, but not including, 1. */
   next(): number {
     this.#state = (this.#state + 0x9e3779b9) >>> 0;
     let mixed = this.#state;

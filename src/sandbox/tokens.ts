@@ -22,7 +22,7 @@ export interface TokensDependencies {
   readonly reloadTokens: () => Promise<void>;
 }
 
-/** Stores the fixed token in place of all others. */
+/** Replaces all tokens with the fixed one. */
 export function storeFixedToken({
   store,
   clock,

@@ -19,7 +19,7 @@ export function exactId(id: unknown): bigint {
 
 const number = /-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
-/** One that a JavaScript number may not hold exactly. */
+/** An integer that a JavaScript number may not hold exactly. */
 const longInteger = /^-?\d{16,}$/;
 
 /** Parses JSON as JSON.parse does, but an integer beyond the safe integers is a bigint. */

@@ -59,7 +59,7 @@ export type Delay =
   | { readonly normal: { readonly mean: number; readonly deviation: number } }
   | { readonly exponential: { readonly mean: number } };
 
-/** What happens to a request: one or several of these. */
+/** The effects of a rule on a request: one or several. */
 export interface Outcome {
   /** The response is this error. */
   readonly error?: ErrorCode;
@@ -80,7 +80,7 @@ export interface Outcome {
   };
   /** The connection is closed without a response. */
   readonly drop?: "beforeCommit" | "afterCommit";
-  /** With `drop`: the connection is reset (TCP RST) and not closed. */
+  /** Resets the connection (TCP RST) instead of closing it; used with `drop`. */
   readonly reset?: boolean;
   /** The body is cut, of a wrong length, or in a broken chunk; or the response is not HTTP. */
   readonly body?: "truncated" | "wrongLength" | "brokenChunk" | "garbage";
@@ -101,9 +101,7 @@ export interface Rule {
 /** A rule as the sandbox has it. */
 export interface StoredRule extends Rule {
   readonly id: string;
-  /**
-   * The number of requests that it was applied to. One that was applied `times` times has ended.
-   */
+  /** The number of requests that it was applied to; the rule ends when that is `times`. */
   readonly applied: number;
   readonly match?: Match & { readonly id?: bigint };
 }
@@ -185,6 +183,6 @@ export interface Clock {
 
 export interface NewToken {
   readonly name: string;
-  /** By the sandbox's clock. Default: it does not expire. */
+  /** A time of the sandbox's clock. Default: the token does not expire. */
   readonly expiresInSeconds?: number;
 }

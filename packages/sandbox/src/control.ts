@@ -44,7 +44,7 @@ export class Control {
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       request(`${this.#url}${path}`, {
         method,
-        // A connection of its own: one that is kept open would keep the test runner waiting.
+        // A connection that is kept open would keep the test runner waiting.
         agent: false,
         headers:
           text === undefined

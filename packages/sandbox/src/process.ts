@@ -33,7 +33,7 @@ export class SandboxProcess {
     this.ended = new Promise((resolve) => {
       this.#child.once("error", ({ message }) => {
         this.#end ??= message;
-        // Without a process there is no other event.
+        // No other event follows if the process did not start.
         if (this.#child.pid === undefined) resolve();
       });
       this.#child.once("close", (code, signal) => {

@@ -19,11 +19,11 @@ import type {
 import { SandboxControlError, SandboxEndedError, SandboxError } from "./errors.ts";
 import type { SandboxProcess } from "./process.ts";
 
-/** The most that one response may have. */
+/** The maximum in one response. */
 const requestsPerPage = 1_000;
 
 /**
- * What the ready file has.
+ * The content of the ready file.
  * @internal
  */
 export interface Addresses {
@@ -120,7 +120,7 @@ export class Sandbox implements AsyncDisposable {
     }
   }
 
-  /** The requests as they arrived and as they were answered, in the order of their numbers. */
+  /** The requests and their responses, byte for byte, in the order of their numbers. */
   async requests({ after = 0, waitSeconds }: RequestsOptions = {}): Promise<RecordedRequest[]> {
     const requests: RecordedRequest[] = [];
     let wait = waitSeconds;

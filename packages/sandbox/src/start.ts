@@ -36,17 +36,16 @@ export interface SandboxOptions {
 const pollMs = 5;
 
 /**
- * Starts a sandbox in a process of its own, and resolves when it is ready. It ends with `close()`,
- * and when the caller's process ends, however that ends. Any number of them run side by side.
+ * Starts a sandbox in its own process, and resolves when it is ready. It ends with `close()`, or when
+ * the caller's process ends or is killed. Any number of sandboxes run side by side.
  *
  * @throws SandboxStartError if it does not start.
- * @throws TypeError for a seed whose id is not exact, and for an option that there is not.
+ * @throws TypeError for a seed whose id is not exact, and for an unknown option.
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   assertKnown(options);
   const { executable = ownExecutable(), startTimeoutMs = 30_000 } = options;
-  // The sandbox removes it when it ends, so that nothing is left if this process is killed
-  // meanwhile.
+  // The sandbox removes it when it ends, so that nothing is left if this process is killed.
   const readyFile = join(tmpdir(), `plantstore-sandbox-${randomUUID()}.json`);
   const sandbox = spawn(executable, readyFile, options);
   try {
@@ -74,7 +73,7 @@ const optionNames: readonly string[] = [
   "startTimeoutMs",
 ] satisfies (keyof SandboxOptions)[];
 
-/** A misspelt option would be ignored without a word. */
+/** Rejects unknown options: a misspelt one would be ignored silently. */
 function assertKnown(options: object): void {
   const unknown = Object.keys(options).find((name) => !optionNames.includes(name));
   if (unknown !== undefined)
@@ -87,7 +86,7 @@ function spawn(executable: string, readyFile: string, options: SandboxOptions): 
   const seedFile = typeof seed === "string" ? seed : "/dev/fd/3";
   const args = [
     ...["sandbox", "--port", String(port), "--admin-port", String(adminPort), "--token", token],
-    // Requests that are not answered when it is closed are of tests that have ended.
+    // Requests without a response at the close belong to tests that have ended.
     ...["--ready-file", readyFile, "--exit-with-parent", "--drain-seconds-max", "1"],
     ...(seed === undefined ? [] : ["--seed", seedFile]),
     ...flags,
@@ -109,10 +108,7 @@ function openSeeds(plants: readonly SeedPlant[]): number {
   return descriptor;
 }
 
-/**
- * The flag of Linux, without O_DIRECTORY, which differs between architectures; Node does not name
- * it.
- */
+/** O_TMPFILE of Linux, without O_DIRECTORY, which differs between architectures. */
 const O_TMPFILE = 0o20000000;
 
 function openUnnamedFile(): number {

@@ -30,7 +30,7 @@ export function declareFlags(command: Command, names: readonly SettingName[], de
     const { flag, description, environment, group } = settings[name];
     const text = defaults[name] ?? settings[name].default ?? "";
     const notes = [...(text === "" ? [] : [`default: ${text}`]), `env: ${environment}`];
-    // Without commander's own default and env: precedence is decided by resolveConfig.
+    // resolveConfig decides the precedence, so commander gets no default and no env.
     const option = new Option(flag, `${description} (${notes.join(", ")})`);
     command.addOption(isGrouped && group !== undefined ? option.helpGroup(settingGroups[group]) : option);
   }

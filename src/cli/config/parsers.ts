@@ -160,7 +160,7 @@ export function parseJwksUrl(text: string): string {
   return text;
 }
 
-/** Without a user or a password, since the URL is printed. */
+/** A URL without user and password, because it is printed. */
 function isConfidentialUrl(text: string): boolean {
   const url = URL.parse(text);
   return url !== null && isConfidential(url) && url.username === "" && url.password === "";

@@ -67,7 +67,7 @@ export function resolveConfig<Name extends SettingName>(
 export interface EffectiveSetting {
   /** The environment variable. */
   readonly name: string;
-  /** For JSON: null where there is no value, and `***` for a secret. */
+  /** A JSON value: null if there is none, `***` for a secret. */
   readonly value: unknown;
   readonly source: string;
 }
@@ -137,7 +137,7 @@ function parse(name: SettingName, { text, origin, isQuotable }: RawValue): unkno
   }
 }
 
-/** The start of a value, in quotes: it may be a password that was given to another setting. */
+/** Quotes only the start of a value: it may be a password meant for another setting. */
 function quote(text: string): string {
   const charactersMax = 60;
   const redacted = redactPasswords(text);

@@ -15,7 +15,7 @@ export interface RawValue {
   readonly source: string;
   /** The place that an error message names: a flag, a variable, or a file and its line. */
   readonly origin: string;
-  /** Whether an error may contain the text: not that of a file, which may be the wrong one. */
+  /** Whether an error may quote the text; false for a file, which may be the wrong one. */
   readonly isQuotable: boolean;
 }
 
