@@ -9,8 +9,7 @@ import type { Emit } from "../core/observability/server-event.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { NewEntry, Outcome, PlantStore } from "../core/store/plant-store.ts";
 import type { SqlConnection } from "../core/store/sql-connection.ts";
-import type { ChosenColumns } from "../operations/csv.ts";
-import { formatNames, formats } from "../operations/format.ts";
+import { formats } from "../operations/format.ts";
 import {
   type ImportCounts,
   importPlants,
@@ -21,6 +20,12 @@ import {
 import { dryStore, Replacement } from "../operations/import-update.ts";
 import { type RejectionReport, rejectionReport } from "../operations/rejections.ts";
 import type { Edits } from "./edits.ts";
+import {
+  type ImportParameters,
+  type ImportSettings,
+  parseSettings,
+  previewImport,
+} from "./import-settings.ts";
 import { BadRequestError, respondError, respondJson } from "./responses.ts";
 
 export interface ImportDependencies {
@@ -71,6 +76,11 @@ export class Imports {
 
   constructor(dependencies: ImportDependencies) {
     this.#dependencies = dependencies;
+  }
+
+  /** Responds with the start of a file as an import would read it, see previewImport. */
+  async preview(parameters: URLSearchParams, start: Uint8Array): Promise<Response> {
+    return respondJson(await previewImport(start, parameters, this.#dependencies.recordBytesMax));
   }
 
   /** @param client the address of the operator's browser. */
@@ -129,19 +139,6 @@ export class Imports {
       throw new BadRequestError("There is no such import; start it again. What it has created is stored.");
     return this.#last;
   }
-}
-
-/** What the page chose, as texts. */
-type ImportParameters = Readonly<Record<"format" | "delimiter" | "columns" | "update", string>>;
-
-/** Whether stored plants that differ are rejected, replaced, or counted without any write. */
-const updates = ["off", "dry-run", "replace"] as const;
-
-interface ImportSettings {
-  readonly update: (typeof updates)[number];
-  readonly format: (typeof formatNames)[number];
-  readonly delimiter: string;
-  readonly columns: ChosenColumns | undefined;
 }
 
 class RunningImport {
@@ -394,25 +391,4 @@ class SmallBatches {
     }
     return outcomes;
   }
-}
-
-function parseSettings({ format, delimiter, columns, ...choice }: ImportParameters): ImportSettings {
-  const name = formatNames.find((one) => one === format);
-  if (name === undefined) throw new BadRequestError("The format must be ndjson or csv.");
-  const update = updates.find((one) => one === choice.update);
-  if (update === undefined) throw new BadRequestError("The update must be off, dry-run or replace.");
-  if (name === "ndjson") return { update, format: name, delimiter: ",", columns: undefined };
-  if (!/^[\t !#-,./:;<=>?@[\\\]^_`{|}~]$/.test(delimiter))
-    throw new BadRequestError(
-      "The delimiter must be one ASCII character other than a letter, digit, quote or hyphen.",
-    );
-  return { update, format: name, delimiter, columns: parseColumns(columns) };
-}
-
-/** The indexes of id, name and tag, and whether there is a header: "0,1,-1,true". */
-function parseColumns(text: string): ChosenColumns {
-  const [, id, name, tag, hasHeader] = /^(\d{1,4}),(\d{1,4}),(-1|\d{1,4}),(true|false)$/.exec(text) ?? [];
-  if (id === undefined || name === undefined || tag === undefined)
-    throw new BadRequestError("The columns of id and name must be chosen.");
-  return { id: Number(id), name: Number(name), tag: Number(tag), hasHeader: hasHeader === "true" };
 }

@@ -199,9 +199,12 @@ export class OperatorConsole implements AdminRoutes {
     if (!this.#dependencies.sessions.isAuthenticated(request)) return respondError(401, "Log in first.");
     const client = this.#dependencies.trustedProxies.clientAddress(request, peer);
     if (request.method === "GET") return (await this.#reads.get(name)?.(parameters, client)) ?? notFound();
-    // The one call whose body is not JSON.
-    if (request.method === "POST" && name === "import/part")
-      return this.#dependencies.imports.add(parameters, () => readBytes(request, this.#parts, peer));
+    // The calls whose body is a part of a file.
+    const { imports } = this.#dependencies;
+    const receive = () => readBytes(request, this.#parts, peer);
+    if (request.method === "POST" && name === "import/part") return imports.add(parameters, receive);
+    if (request.method === "POST" && name === "import/preview")
+      return imports.preview(parameters, await receive());
     if (request.method === "POST")
       return (
         (await this.#writes.get(name)?.(await readBody(request, this.#bodies, peer), client)) ?? notFound()

@@ -8,7 +8,6 @@ import apiScript from "./page/api.js" with { type: "file" };
 import appScript from "./page/app.js" with { type: "file" };
 import backupScript from "./page/backup.js" with { type: "file" };
 import chartsScript from "./page/charts.js" with { type: "file" };
-import csvPreviewScript from "./page/csv-preview.js" with { type: "file" };
 import dialogsScript from "./page/dialogs.js" with { type: "file" };
 import exactJsonScript from "./page/exact-json.js" with { type: "file" };
 import exportScript from "./page/export.js" with { type: "file" };
@@ -45,7 +44,6 @@ export const pageFiles = new Map(
     "api.js": apiScript,
     "app.js": appScript,
     "backup.js": backupScript,
-    "csv-preview.js": csvPreviewScript,
     "export.js": exportScript,
     "import.js": importScript,
     "requests.js": requestsScript,

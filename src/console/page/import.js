@@ -2,25 +2,26 @@
 // and the rejected lines.
 
 import { apiUrl, errorMessage, get, post, postBytes, RequestError } from "./api.js";
-import { parseCsv } from "./csv-preview.js";
 import { Dialog, ErrorMessage } from "./dialogs.js";
 import { html, untrustedText } from "./format.js";
 import { Component } from "./library/preact.js";
 import { formatBytes, formatCount } from "./units.js";
 
 /**
- * @typedef {{ id: number, name: number, tag: number }} Columns The index of each; -1 for none.
+ * @typedef {{ id: number, name: number, tag: number, hasHeader: boolean }} Columns Indexes; -1 for none.
+ * @typedef {{ plant: Content & { id: string } } | { text: string, reason: string }} PreviewRecord
+ * @typedef {{ isUtf8: boolean, format: "csv" | "ndjson", delimiter: string, columns: Columns, header: string[],
+ *   records: PreviewRecord[] }} Preview
  * @typedef {{ name: string, tag?: string }} Content
  * @typedef {{ line: number, id: string, before: Content, after: Content }} Difference
  * @typedef {{ import: string, created: number, unchanged: number, replaced: number, rejected: number, ending: string | null,
  *   message: string | null, run: string | null, update: "off" | "dry-run" | "replace", differences: Difference[], bytes: number, reported: number, rejections: { line: number, error: number, message: string, text: string }[] }} ImportStatus
- * @typedef {{ file: File | null, start: string, isUtf8: boolean, format: "csv" | "ndjson", delimiter: string, hasHeader: boolean,
- *   columns: Columns, replaces: boolean, status: ImportStatus | null, isRunning: boolean, isRetrying: boolean, isDropTarget: boolean, other: ImportStatus | null,
- *   error: string }} State
+ * @typedef {{ file: File | null, preview: Preview | null, isPreviewing: boolean, replaces: boolean,
+ *   status: ImportStatus | null, isRunning: boolean, isRetrying: boolean, isDropTarget: boolean,
+ *   other: ImportStatus | null, error: string }} State
  */
 
 const previewBytes = 64 * 1024;
-const previewLines = 10;
 
 /** A part of the file in one request: small enough for the limits of proxies. */
 const partBytes = 512 * 1024;
@@ -38,24 +39,15 @@ const delimiters = [
   ["|", "vertical bar"],
 ];
 
-/** Names of columns in other languages and programs. @type {Record<keyof Columns, RegExp>} */
-const columnNames = {
-  id: /^(?:id|nr|no|number|nummer|key|#)$/i,
-  name: /^(?:name|plant|plant ?name|title|bezeichnung|nom|nombre)$/i,
-  tag: /^(?:tags?|category|type|label|group|kategorie)$/i,
-};
-
 /** @extends {Component<{ file: File | null, onImported: () => void, onClose: () => void }, State>} */
 export class ImportDialog extends Component {
   /** @override @type {State} */
   state = {
     file: null,
-    start: "",
-    isUtf8: true,
-    format: "csv",
-    delimiter: ",",
-    hasHeader: true,
-    columns: { id: 0, name: 1, tag: 2 },
+    /** The start of the file as the server reads it. */
+    preview: null,
+    /** Whether the preview is not that of the settings that are chosen. */
+    isPreviewing: false,
     /** Whether plants that differ are replaced, of which a dry run tells first. */
     replaces: false,
     status: null,
@@ -68,6 +60,7 @@ export class ImportDialog extends Component {
     error: "",
   };
   isCancelled = false;
+  previews = 0;
   /** The import of this page that is running. */
   id = "";
 
@@ -88,54 +81,37 @@ export class ImportDialog extends Component {
     if (this.state.isRunning) void post("import/cancel", { import: this.id }, { keepalive: true });
   };
 
-  /** @param {File} file */
-  async choose(file) {
-    try {
-      const bytes = new Uint8Array(await file.slice(0, previewBytes).arrayBuffer());
-      const { text, isUtf8 } = decodeStart(bytes, file.size > previewBytes);
-      const isNdjson = /\.(?:ndjson|jsonl|json)$/i.test(file.name) || text.trimStart().startsWith("{");
-      const delimiter = guessDelimiter(text);
-      this.setState({
-        file,
-        start: text,
-        isUtf8,
-        format: isNdjson ? "ndjson" : "csv",
-        delimiter,
-        status: null,
-        error: "",
-      });
-      this.guessColumns(text, delimiter);
-    } catch {
-      this.setState({ error: "The browser cannot read this file." });
-    }
-  }
-
   /**
-   * @param {string} text
-   * @param {string} delimiter
+   * Previews a file.
+   *
+   * @param {File} file
+   * @param {Record<string, string>} chosen Settings; the server guesses the others.
    */
-  guessColumns(text, delimiter) {
-    const [header = []] = parseCsv(text, delimiter, 1);
-    const find = (/** @type {keyof Columns} */ name) =>
-      header.findIndex((cell) => columnNames[name].test((cell ?? "").trim()));
-    const found = { id: find("id"), name: find("name"), tag: find("tag") };
-    // A first line with a number in it is a plant.
-    const hasHeader =
-      found.id !== -1 || found.name !== -1 || !header.some((cell) => /^-?\d+$/.test((cell ?? "").trim()));
-    const columns = hasHeader
-      ? {
-          ...found,
-          id: found.id === -1 ? 0 : found.id,
-          name: found.name === -1 ? Math.min(1, header.length - 1) : found.name,
-        }
-      : { id: 0, name: 1, tag: header.length > 2 ? 2 : -1 };
-    this.setState({ hasHeader, columns });
+  async choose(file, chosen = {}) {
+    const number = ++this.previews;
+    this.setState({ isPreviewing: true });
+    try {
+      const start = await file
+        .slice(0, previewBytes)
+        .arrayBuffer()
+        .catch(() => {
+          throw new Error("The browser cannot read this file.");
+        });
+      const parameters = { name: file.name, size: String(file.size), ...chosen };
+      const preview = await postBytes("import/preview", parameters, new Blob([start]));
+      // The operator may have chosen again.
+      if (number === this.previews)
+        this.setState({ file, preview, isPreviewing: false, status: null, error: "" });
+    } catch (error) {
+      this.setState({ error: errorMessage(error) });
+    }
   }
 
   /** @param {"off" | "dry-run" | "replace"} update */
   async start(update = this.state.replaces ? "dry-run" : "off") {
-    const { file, format, delimiter, columns, hasHeader } = this.state;
-    if (file === null) return;
+    const { file, preview } = this.state;
+    if (file === null || preview === null) return;
+    const { format, delimiter, columns } = preview;
     this.isCancelled = false;
     this.setState({ isRunning: true, error: "", status: null, other: null });
     try {
@@ -143,7 +119,7 @@ export class ImportDialog extends Component {
         format,
         delimiter,
         update,
-        columns: [columns.id, columns.name, columns.tag, hasHeader].join(),
+        columns: columnsText(columns),
       });
       this.id = id;
       await this.send(file, id);
@@ -213,11 +189,11 @@ export class ImportDialog extends Component {
 
   /** @override */
   render() {
-    const { file, status, isRunning, other, error } = this.state;
+    const { file, preview, status, isRunning, other, error } = this.state;
     const isOver = status !== null && status.ending !== null;
     return html`
       <${Dialog} title="Import plants" isWide isPinned=${isRunning} onClose=${this.props.onClose}>
-        ${file === null ? this.dropZone() : isOver ? this.result(status, file) : isRunning ? this.progress(file) : this.preview(file)}
+        ${file === null || preview === null ? this.dropZone() : isOver ? this.result(status, file) : isRunning ? this.progress(file) : this.preview(file, preview)}
         <${ErrorMessage} text=${error} />
         ${other !== null && html`<p><button type="button" onClick=${() => this.replace(other)}>Stop that import (${countsText(other)}), and start this one</button></p>`}
       <//>
@@ -261,22 +237,22 @@ export class ImportDialog extends Component {
     `;
   }
 
-  /** @param {File} file */
-  preview(file) {
-    const { start, isUtf8, format, delimiter, hasHeader, columns, replaces } = this.state;
-    const rows = format === "csv" ? parseCsv(start, delimiter, previewLines + 1) : [];
-    const [first = []] = rows;
-    const width = Math.max(0, ...rows.map((row) => row.length));
-    const labels = Array.from(
-      { length: width },
-      (_, index) => (hasHeader ? (first[index] ?? "") : "") || `column ${index + 1}`,
-    );
+  /**
+   * @param {File} file
+   * @param {Preview} preview
+   */
+  preview(file, { isUtf8, format, delimiter, columns, header, records }) {
+    const { replaces, isPreviewing } = this.state;
+    const labels = header.map((cell, index) => (columns.hasHeader ? cell : "") || `column ${index + 1}`);
     const isComplete =
-      format === "ndjson" || (columns.id < width && columns.name < width && columns.id !== columns.name);
+      format === "ndjson" ||
+      (columns.id < labels.length && columns.name < labels.length && columns.id !== columns.name);
+    const change = (/** @type {Partial<Columns>} */ changed) =>
+      this.choose(file, { format, delimiter, columns: columnsText({ ...columns, ...changed }) });
     const onSelect =
-      (/** @type {(value: string) => void} */ change) =>
+      (/** @type {(value: string) => void} */ select) =>
       (/** @type {Event & { currentTarget: HTMLSelectElement }} */ event) =>
-        change(event.currentTarget.value);
+        select(event.currentTarget.value);
     return html`
       <p class="file"><b class="cut" title=${file.name}>${untrustedText(file.name)}</b> <span class="faint">${formatBytes(file.size)}</span>
         <button type="button" class="link" onClick=${() => this.setState({ file: null })}>Choose another</button>
@@ -284,7 +260,7 @@ export class ImportDialog extends Component {
       ${!isUtf8 && html`<p class="error" role="alert">This file is not UTF-8. Save it as “CSV UTF-8” in your spreadsheet, and choose it again.</p>`}
       <div class="options">
         <label><span>Format</span>
-          <select value=${format} onChange=${onSelect((value) => this.setState({ format: value === "csv" ? "csv" : "ndjson" }))}>
+          <select value=${format} onChange=${onSelect((value) => this.choose(file, { format: value }))}>
             <option value="csv">CSV</option><option value="ndjson">NDJSON</option>
           </select>
         </label>
@@ -294,10 +270,7 @@ export class ImportDialog extends Component {
             <label><span>Delimiter</span>
               <select
                 value=${delimiter}
-                onChange=${onSelect((value) => {
-                  this.setState({ delimiter: value });
-                  this.guessColumns(start, value);
-                })}
+                onChange=${onSelect((value) => this.choose(file, { format, delimiter: value }))}
               >
                 ${delimiters.map(([value, name]) => html`<option value=${value}>${name}</option>`)}
               </select>
@@ -308,7 +281,7 @@ export class ImportDialog extends Component {
                 <label><span>${`${name.slice(0, 1).toUpperCase()}${name.slice(1)} column`}</span>
                   <select
                     value=${String(columns[name])}
-                    onChange=${onSelect((value) => this.setState({ columns: { ...columns, [name]: Number(value) } }))}
+                    onChange=${onSelect((value) => change({ [name]: Number(value) }))}
                   >
                     ${name === "tag" && html`<option value="-1">none</option>`}
                     ${labels.map((label, index) => html`<option value=${String(index)}>${label.slice(0, 40)}</option>`)}
@@ -318,25 +291,18 @@ export class ImportDialog extends Component {
               )
             }
             <label class="check">
-              <input type="checkbox" checked=${hasHeader} onChange=${() => this.setState({ hasHeader: !hasHeader })} /> The first line names the columns
+              <input type="checkbox" checked=${columns.hasHeader} onChange=${() => change({ hasHeader: !columns.hasHeader })} /> The first line names the columns
             </label>
           `
         }
       </div>
-      ${
-        format === "csv"
-          ? html`<${PlantPreview} plants=${rows
-              .slice(hasHeader ? 1 : 0)
-              .slice(0, previewLines)
-              .map((row) => toPlant(row, columns))} />`
-          : html`<${PlantPreview} plants=${ndjsonPlants(start)} />`
-      }
+      <${PlantPreview} records=${records} />
       <label class="check">
         <input type="checkbox" checked=${replaces} onChange=${() => this.setState({ replaces: !replaces })} /> Replace plants that differ, after a dry run
       </label>
       <div class="actions">
         <button type="button" onClick=${this.props.onClose}>Cancel</button>
-        <button type="button" class="main" disabled=${!isComplete || !isUtf8} onClick=${() => this.start()}>${replaces ? "Dry run" : "Import"}</button>
+        <button type="button" class="main" disabled=${!isComplete || !isUtf8 || isPreviewing} onClick=${() => this.start()}>${replaces ? "Dry run" : "Import"}</button>
       </div>
     `;
   }
@@ -423,23 +389,26 @@ export class ImportDialog extends Component {
   }
 }
 
-/** @param {{ plants: { id: string, name: string, tag: string | null }[] }} properties */
-function PlantPreview({ plants }) {
-  if (plants.length === 0) return html`<p class="empty">The file has no plants.</p>`;
+/** @param {{ records: PreviewRecord[] }} properties */
+function PlantPreview({ records }) {
+  if (records.length === 0) return html`<p class="empty">The file has no plants.</p>`;
   return html`
     <div class="scroll" tabindex="0" role="region" aria-label="Preview">
       <table class="list preview">
         <thead><tr><th scope="col" class="number">Id</th><th scope="col">Name</th><th scope="col" class="tag">Tag</th></tr></thead>
         <tbody>
-          ${plants.map(
-            ({ id, name, tag }) => html`
+          ${records.map((record) => {
+            // A record that would be rejected is shown as it is.
+            const isPlant = "plant" in record;
+            const { id, name, tag } = isPlant ? record.plant : { id: "", name: record.text };
+            return html`
               <tr>
                 <td class="number id">${untrustedText(id)}</td>
-                <td class="text main"><span title=${name}>${untrustedText(name)}</span></td>
-                <td class="text tag">${tag !== null && html`<span title=${tag}><span class="chip">${untrustedText(tag)}</span></span>`}</td>
+                <td class="text main"><span title=${isPlant ? name : plainReason(record.reason)}>${untrustedText(name)}</span></td>
+                <td class="text tag">${tag !== undefined && html`<span title=${tag}><span class="chip">${untrustedText(tag)}</span></span>`}</td>
               </tr>
-            `,
-          )}
+            `;
+          })}
         </tbody>
       </table>
     </div>
@@ -467,55 +436,13 @@ function countsText({ created, unchanged, replaced, rejected, update }) {
   return `${counts[0]} ${toBe}created, ${counts[1]} already stored, ${differing}${counts[3]} rejected`;
 }
 
-/**
- * @param {(string | undefined)[]} row
- * @param {Columns} columns
- */
-function toPlant(row, { id, name, tag }) {
-  return { id: row[id] ?? "", name: row[name] ?? "", tag: tag === -1 ? null : (row[tag] ?? null) };
+/** The columns as the server reads them. @param {Columns} columns */
+function columnsText({ id, name, tag, hasHeader }) {
+  return [id, name, tag, hasHeader].join();
 }
 
 /** Why a line is rejected, without what is said of a request. @param {string} message */
 function plainReason(message) {
   const reason = message.replace(/^The body is not a NewPlant: /, "");
   return `${reason.slice(0, 1).toUpperCase()}${reason.slice(1)}`;
-}
-
-/** The plants of the first lines; the digits of an id as they are, which a number in JavaScript would round. @param {string} text */
-function ndjsonPlants(text) {
-  const lines = text.split("\n").filter((line) => line.trim() !== "");
-  return lines.slice(0, previewLines).map((line) => {
-    try {
-      const { name, tag } = JSON.parse(line);
-      const id = /"id"\s*:\s*(-?\d+)/.exec(line)?.[1] ?? "";
-      return { id, name: String(name ?? ""), tag: tag === undefined ? null : String(tag) };
-    } catch {
-      return { id: "", name: line.slice(0, 200), tag: null };
-    }
-  });
-}
-
-/**
- * The text of the start of a file, without a character or line that is cut at its end.
- *
- * @param {Uint8Array} bytes
- * @param {boolean} isPartial
- */
-function decodeStart(bytes, isPartial) {
-  try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes, { stream: isPartial });
-    return {
-      text: isPartial ? text.slice(0, text.lastIndexOf("\n") + 1) || text : text,
-      isUtf8: !text.includes("\0"),
-    };
-  } catch {
-    return { text: new TextDecoder("windows-1252").decode(bytes), isUtf8: false };
-  }
-}
-
-/** The delimiter that the first line has most of. @param {string} text */
-function guessDelimiter(text) {
-  const line = text.slice(0, Math.max(0, text.search(/[\r\n]|$/)));
-  const counts = delimiters.map(([delimiter = ","]) => ({ delimiter, count: line.split(delimiter).length }));
-  return counts.reduce((most, each) => (each.count > most.count ? each : most)).delimiter;
 }

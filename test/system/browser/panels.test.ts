@@ -108,8 +108,10 @@ test("a file that is dropped is previewed, imported by the columns of its header
     expect(await preview.getByRole("row").count()).toBe(11);
     expect(await preview.getByRole("row").nth(1).textContent()).toBe("1000000Hoya 0wax");
     await dialog.getByLabel("Tag column").selectOption({ label: "none" });
+    await preview.getByText("wax").first().waitFor({ state: "hidden" });
     expect(await preview.getByRole("row").nth(1).textContent()).toBe("1000000Hoya 0");
     await dialog.getByLabel("Tag column").selectOption({ label: "Kategorie" });
+    await preview.getByText("wax").first().waitFor();
     expect(await accessibilityFaults(page)).toEqual([]);
     await assertNoHorizontalScroll(page);
 

@@ -1,0 +1,133 @@
+// The settings of an import: as the operator chose them, or as the preview guesses them from the
+// start of the file.
+
+import { ApiError } from "../core/contract/errors.ts";
+import { decodeUtf8 } from "../core/contract/utf8.ts";
+import { OperatorError } from "../core/operator-error.ts";
+import type { ChosenColumns } from "../operations/csv.ts";
+import { parseCsvRecords } from "../operations/csv-records.ts";
+import { formatNames, formats } from "../operations/format.ts";
+import type { ImportRecord } from "../operations/import-record.ts";
+import { BadRequestError } from "./responses.ts";
+
+/** The settings as the page sends them. */
+export type ImportParameters = Readonly<Record<"format" | "delimiter" | "columns" | "update", string>>;
+
+/** Whether stored plants that differ are rejected, replaced, or counted without any write. */
+const updates = ["off", "dry-run", "replace"] as const;
+
+export interface ImportSettings {
+  readonly update: (typeof updates)[number];
+  readonly format: (typeof formatNames)[number];
+  readonly delimiter: string;
+  readonly columns: ChosenColumns | undefined;
+}
+
+const previewRecordsMax = 10;
+
+const lineFeed = 0x0a;
+
+const guessedDelimiters = [",", ";", "\t", "|"];
+
+/** Names of the columns of id, name and tag, also in other languages and programs. */
+const columnNames = [
+  /^(?:id|nr|no|number|nummer|key|#)$/i,
+  /^(?:name|plant|plant ?name|title|bezeichnung|nom|nombre)$/i,
+  /^(?:tags?|category|type|label|group|kategorie)$/i,
+];
+
+/** Throws a BadRequestError for settings that the page does not send. */
+export function parseSettings({ format, delimiter, columns, ...choice }: ImportParameters): ImportSettings {
+  const name = formatNames.find((one) => one === format);
+  if (name === undefined) throw new BadRequestError("The format must be ndjson or csv.");
+  const update = updates.find((one) => one === choice.update);
+  if (update === undefined) throw new BadRequestError("The update must be off, dry-run or replace.");
+  if (name === "ndjson") return { update, format: name, delimiter: ",", columns: undefined };
+  if (!/^[\t !#-,./:;<=>?@[\\\]^_`{|}~]$/.test(delimiter))
+    throw new BadRequestError(
+      "The delimiter must be one ASCII character other than a letter, digit, quote or hyphen.",
+    );
+  return { update, format: name, delimiter, columns: parseColumns(columns) };
+}
+
+/** The indexes of id, name and tag, and whether there is a header: "0,1,-1,true". */
+function parseColumns(text: string): ChosenColumns {
+  const [, id, name, tag, hasHeader] = /^(\d{1,4}),(\d{1,4}),(-1|\d{1,4}),(true|false)$/.exec(text) ?? [];
+  if (id === undefined || name === undefined || tag === undefined)
+    throw new BadRequestError("The columns of id and name must be chosen.");
+  return { id: Number(id), name: Number(name), tag: Number(tag), hasHeader: hasHeader === "true" };
+}
+
+/**
+ * The start of a file as an import reads it.
+ *
+ * @param parameters the name and size of the file, and the settings that the operator has chosen.
+ */
+export async function previewImport(bytes: Uint8Array, parameters: URLSearchParams, recordBytesMax: number) {
+  const lastLineEnd = bytes.length < Number(parameters.get("size")) ? bytes.lastIndexOf(lineFeed) : -1;
+  const start = lastLineEnd === -1 ? bytes : bytes.subarray(0, lastLineEnd + 1);
+  const utf8 = decodeUtf8(start);
+  const text = utf8 ?? "";
+  const isNdjson =
+    /\.(?:ndjson|jsonl|json)$/i.test(parameters.get("name") ?? "") || text.trimStart().startsWith("{");
+  const delimiter = parameters.get("delimiter") ?? guessDelimiter(text);
+  const header = firstCells(text, delimiter);
+  const columns = parameters.get("columns") ?? guessColumns(header);
+  const format = parameters.get("format") ?? (isNdjson ? "ndjson" : "csv");
+  const settings = parseSettings({ format, delimiter, columns, update: "off" });
+  const records = await firstRecords(start, settings, recordBytesMax);
+  return {
+    isUtf8: utf8?.includes("\0") === false,
+    format: settings.format,
+    delimiter,
+    columns: parseColumns(columns),
+    header,
+    records: records.map(({ text: record, plant }) =>
+      plant instanceof ApiError ? { text: record, reason: plant.message } : { plant },
+    ),
+  };
+}
+
+async function firstRecords(
+  start: Uint8Array,
+  { format, delimiter, columns }: ImportSettings,
+  recordBytesMax: number,
+): Promise<ImportRecord[]> {
+  const chunks = new Blob([new Uint8Array(start)]).stream();
+  const found: ImportRecord[] = [];
+  try {
+    for await (const some of formats[format].records(chunks, recordBytesMax, delimiter, columns)) {
+      found.push(...some);
+      if (found.length >= previewRecordsMax) break;
+    }
+  } catch (error) {
+    // A quote that is open where the start ends may be closed after it.
+    if (!(error instanceof OperatorError)) throw error;
+  }
+  return found.slice(0, previewRecordsMax);
+}
+
+/** The delimiter that the first line has most of. */
+function guessDelimiter(text: string): string {
+  const [line = ""] = text.split(/[\r\n]/, 1);
+  const count = (delimiter: string) => line.split(delimiter).length;
+  return guessedDelimiters.reduce((most, each) => (count(each) > count(most) ? each : most));
+}
+
+function firstCells(text: string, delimiter: string): string[] {
+  let first: string[] | undefined;
+  parseCsvRecords(text, 0, delimiter, (cells) => {
+    first ??= "error" in cells ? [] : cells.map((cell = "") => cell.trim());
+  });
+  return first ?? [];
+}
+
+/** The columns that a first line names; a first line with a number in it is a plant. */
+function guessColumns(header: readonly string[]): string {
+  const [id = -1, name = -1, tag = -1] = columnNames.map((names) =>
+    header.findIndex((cell) => names.test(cell)),
+  );
+  if (id === -1 && name === -1 && header.some((cell) => /^-?\d+$/.test(cell)))
+    return `0,1,${header.length > 2 ? 2 : -1},false`;
+  return `${Math.max(0, id)},${name === -1 && header.length > 1 ? 1 : Math.max(0, name)},${tag},true`;
+}
