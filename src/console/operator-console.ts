@@ -5,6 +5,7 @@ import type { TrustedProxies } from "../client-address.ts";
 import { respond, securityHeaders } from "../core/admin/responses.ts";
 import type { AdminRoutes } from "../core/admin/server.ts";
 import { ApiError, statusOf } from "../core/contract/errors.ts";
+import { fields } from "../core/contract/fields.ts";
 import { BodyReader } from "../core/http/body-reader.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { StaticFiles } from "../static-files.ts";
@@ -188,6 +189,7 @@ export class OperatorConsole implements AdminRoutes {
       caching: "revalidate",
       headers: securityHeaders,
     });
+    if (path === "fields.js") return respondFields(request);
     const isElsewhere = path.startsWith(sandboxPrefix) && this.#dependencies.about.engine !== "memory";
     if (isElsewhere || !this.#pageFiles.has(path)) return respondError(404, "There is no such file.");
     const file = await this.#pageFiles.respond(path, request);
@@ -243,6 +245,20 @@ export class OperatorConsole implements AdminRoutes {
       about,
     });
   }
+}
+
+/** The table of the fields of a plant as a module of the page. */
+function respondFields(request: Request): Response {
+  const script = `export const fields = ${JSON.stringify(fields)};\n`;
+  const etag = `"${Bun.hash(script)}"`;
+  const isKnown = request.headers.get("if-none-match") === etag;
+  const headers = {
+    ...securityHeaders,
+    "Content-Type": "text/javascript; charset=utf-8",
+    "Cache-Control": "no-cache",
+    ETag: etag,
+  };
+  return new Response(isKnown ? null : script, { status: isKnown ? 304 : 200, headers });
 }
 
 function noBackups(): Response {

@@ -24,6 +24,7 @@ import uplotStyle from "./page/library/uplot.css" with { type: "file" };
 import uplotScript from "./page/library/uplot.js" with { type: "file" };
 import logInScript from "./page/log-in.js" with { type: "file" };
 import plantScript from "./page/plant.js" with { type: "file" };
+import plantFieldsScript from "./page/plant-fields.js" with { type: "file" };
 import plantsScript from "./page/plants.js" with { type: "file" };
 import queryScript from "./page/query.js" with { type: "file" };
 import reloadingSectionScript from "./page/reloading-section.js" with { type: "file" };
@@ -57,6 +58,7 @@ export const pageFiles = new Map(
     "inventory.js": inventoryScript,
     "log-in.js": logInScript,
     "plant.js": plantScript,
+    "plant-fields.js": plantFieldsScript,
     "plants.js": plantsScript,
     "query.js": queryScript,
     "selection.js": selectionScript,

@@ -354,7 +354,7 @@ async function scan(
         : matching(sql, filter, parameters);
     found.push(
       ...(await sql.query<Found>(
-        `SELECT id FROM (SELECT id, name, tag, created_at, creator FROM plants WHERE id BETWEEN $1 AND $2 ORDER BY id ${direction} ${fence}) AS plants
+        `SELECT id FROM (SELECT id, ${textFields.join(", ")}, created_at, creator FROM plants WHERE id BETWEEN $1 AND $2 ORDER BY id ${direction} ${fence}) AS plants
          WHERE ${sql.inTime} ${conditions} ORDER BY id ${direction} LIMIT $3`,
         parameters,
       )),
@@ -400,7 +400,7 @@ function matching(
   }
   for (const word of words) {
     const pattern = parameter(`%${word.replaceAll(/[\\%_]/g, "\\$&")}%`);
-    const columns = ["plants.name", "plants.tag"].map((column) => contains(column, pattern, word));
+    const columns = textFields.map((field) => contains(`plants.${field}`, pattern, word));
     conditions.push(`(${columns.join(" OR ")})`);
   }
   return conditions.map((condition) => `AND ${condition}`).join(" ");

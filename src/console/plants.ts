@@ -1,6 +1,7 @@
 // The console's calls for plants: search by pages, export of a page, one plant, and its edits.
 
 import { ApiError } from "../core/contract/errors.ts";
+import { fieldNames } from "../core/contract/fields.ts";
 import { parseInt64 } from "../core/contract/int64.ts";
 import {
   type NewPlant,
@@ -121,7 +122,7 @@ export class Plants {
     const to = parsePlant(replacement);
     if (from.id !== to.id) throw new BadRequestError("The id of a plant cannot be changed.");
     if (plantsEqual(from, to))
-      throw new BadRequestError("Nothing was changed: name and tag are as they were.");
+      throw new BadRequestError(`Nothing was changed: ${fieldNames.join(" and ")} are as they were.`);
     return this.#edit({ id: from.id, expected: from, replacement: to }, client);
   }
 

@@ -1,7 +1,8 @@
-// The one optional index, by which a search finds any part of names and tags: an FTS5 table of
-// trigrams on SQLite, a GIN index of pg_trgm on PostgreSQL. It is built while plants are created,
-// and slows creates from then on.
+// The one optional index, by which a search finds any part of the text fields of plants: an FTS5
+// table of trigrams on SQLite, a GIN index of pg_trgm on PostgreSQL. It is built while plants are
+// created, and slows creates from then on.
 
+import { textFields } from "../core/contract/fields.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { SqlConnection, SqlStatement } from "../core/store/sql-connection.ts";
 
@@ -66,15 +67,18 @@ const stepMs = 20;
 const stepPlantsFirst = 200;
 const stepPlantsMax = 20_000;
 
+const columns = textFields.join(", ");
+
 const epochMs = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
 
 /** The triggers; while the index is built they apply to plants up to the last one that is in it. */
 function triggers(isBuilding: boolean): SqlStatement[] {
   const built = (row: "new" | "old") =>
     isBuilding ? `WHEN ${row}.id <= (SELECT up_to FROM plants_text_progress)` : "";
-  const add = "INSERT INTO plants_text (rowid, name, tag) VALUES (new.id, new.name, new.tag);";
-  const remove =
-    "INSERT INTO plants_text (plants_text, rowid, name, tag) VALUES ('delete', old.id, old.name, old.tag);";
+  const columnsOf = (row: "new" | "old") =>
+    ["id", ...textFields].map((field) => `${row}.${field}`).join(", ");
+  const add = `INSERT INTO plants_text (rowid, ${columns}) VALUES (${columnsOf("new")});`;
+  const remove = `INSERT INTO plants_text (plants_text, rowid, ${columns}) VALUES ('delete', ${columnsOf("old")});`;
   return [
     { sql: `CREATE TRIGGER plants_text_insert AFTER INSERT ON plants ${built("new")} BEGIN ${add} END` },
     { sql: `CREATE TRIGGER plants_text_delete AFTER DELETE ON plants ${built("old")} BEGIN ${remove} END` },
@@ -109,7 +113,7 @@ const sqlite: Engine = {
         // int64, as ids are.
         {
           sql: `CREATE VIRTUAL TABLE plants_text
-                USING fts5(name, tag, content = 'plants', content_rowid = 'id', tokenize = 'trigram')`,
+                USING fts5(${columns}, content = 'plants', content_rowid = 'id', tokenize = 'trigram')`,
         },
         { sql: "CREATE TABLE plants_text_progress (up_to INTEGER, changed_at INTEGER NOT NULL) STRICT" },
         { sql: `INSERT INTO plants_text_progress VALUES (NULL, ${epochMs})` },
@@ -194,7 +198,7 @@ function fill(after: bigint | undefined, last: bigint | undefined): SqlStatement
   ];
   const where = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
   return {
-    sql: `INSERT INTO plants_text (rowid, name, tag) SELECT id, name, tag FROM plants ${where}`,
+    sql: `INSERT INTO plants_text (rowid, ${columns}) SELECT id, ${columns} FROM plants ${where}`,
     parameters,
   };
 }
@@ -247,8 +251,8 @@ const postgres: Engine = {
     // A database that cannot be reached fails the build itself, which says so.
     const timer = setInterval(() => void report().catch(() => undefined), progressMs);
     try {
-      const create =
-        "CREATE INDEX CONCURRENTLY IF NOT EXISTS plants_by_text ON plants USING gin (name gin_trgm_ops, tag gin_trgm_ops)";
+      const indexed = textFields.map((field) => `${field} gin_trgm_ops`).join(", ");
+      const create = `CREATE INDEX CONCURRENTLY IF NOT EXISTS plants_by_text ON plants USING gin (${indexed})`;
       await write.query(create, [], buildMsMax);
     } finally {
       clearInterval(timer);

@@ -32,7 +32,7 @@ const tagCharactersMax = 30;
 
 /** The texts of a search. */
 export interface TextFilter {
-  /** Each is in the name or in the tag. */
+  /** Each is in one of the text fields. */
   readonly words: readonly string[];
   /** The whole tag; null for plants without one. */
   readonly tag: string | null | undefined;

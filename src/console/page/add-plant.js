@@ -5,19 +5,23 @@ import { errorMessage, post } from "./api.js";
 import { FormDialog } from "./dialogs.js";
 import { html, untrustedText } from "./format.js";
 import { Component, createRef } from "./library/preact.js";
+import { FieldInput, fieldNames, isRequired, toValue, typeOf } from "./plant-fields.js";
 import { TextField } from "./text-field.js";
 
 /**
  * @typedef {{ status: number, headers: [name: string, value: string][], body: string }} CreateResponse
- * @typedef {"id" | "name" | "tag" | "token"} FieldName
- * @typedef {Partial<Record<FieldName, string | undefined>>} FieldErrors
- * @typedef {{ id: string, name: string, tag: string, isOperator: boolean, sent: { id: string, name: string } | null,
+ * @typedef {Readonly<Record<string, string>>} Draft The id and the fields as typed.
+ * @typedef {Readonly<Record<string, string | undefined>>} FieldErrors Also that of the token.
+ * @typedef {{ draft: Draft, isOperator: boolean, sent: Draft | null,
  *   response: CreateResponse | null, fieldErrors: FieldErrors, error: string, isBusy: boolean }} State
  */
 
 /** Of an id: a signed integer of 64 bits. */
 const idMin = -(2n ** 63n);
 const idMax = 2n ** 63n - 1n;
+
+/** @type {Draft} */
+const emptyDraft = Object.fromEntries(["id", ...fieldNames].map((name) => [name, ""]));
 
 /**
  * @extends {Component<{ token: string, onToken: (token: string) => void, onCreated: () => void, onClose: () => void },
@@ -26,9 +30,7 @@ const idMax = 2n ** 63n - 1n;
 export class AddPlant extends Component {
   /** @override @type {State} */
   state = {
-    id: "",
-    name: "",
-    tag: "",
+    draft: emptyDraft,
     isOperator: true,
     /** What the response is about. */
     sent: null,
@@ -41,7 +43,7 @@ export class AddPlant extends Component {
   fields = createRef();
 
   async submit() {
-    const { id, name, tag, isOperator } = this.state;
+    const { draft, isOperator } = this.state;
     const token = isOperator ? "" : this.props.token;
     if (!isOperator && token === "") {
       this.setState({
@@ -54,8 +56,8 @@ export class AddPlant extends Component {
     this.setState({ isBusy: true, error: "", response: null, fieldErrors: {} });
     try {
       /** @type {CreateResponse} */
-      const response = await post("plants", { token, body: newPlantJson(id, name, tag) });
-      this.showResponse(response, { id, name, tag });
+      const response = await post("plants", { token, body: newPlantJson(draft) });
+      this.showResponse(response, draft);
     } catch (error) {
       this.setState({ error: errorMessage(error) });
     }
@@ -64,22 +66,21 @@ export class AddPlant extends Component {
 
   /**
    * @param {CreateResponse} response
-   * @param {{ id: string, name: string, tag: string }} plant that was sent.
+   * @param {Draft} sent
    */
-  showResponse(response, { id, name, tag }) {
-    const fieldErrors = response.status === 200 ? {} : explain(response, { id, name, tag });
+  showResponse(response, sent) {
+    const fieldErrors = response.status === 200 ? {} : explain(response, sent);
     const hasField = Object.keys(fieldErrors).length > 0;
     const error =
       response.status === 200 || hasField
         ? ""
         : String(parseBody(response).message ?? "The plant was not added.");
-    this.setState({ response, sent: { id: id.trim(), name }, fieldErrors, error });
+    this.setState({ response, sent, fieldErrors, error });
     if (response.status === 200) {
       this.props.onCreated();
       // What was typed while the response was on its way is of the next plant.
-      const isTyping = this.state.id !== id || this.state.name !== name || this.state.tag !== tag;
-      if (isTyping) return;
-      this.setState({ id: "", name: "", tag: "" });
+      if (this.state.draft !== sent) return;
+      this.setState({ draft: emptyDraft });
       this.focus("id");
     } else if (hasField) this.focus(Object.keys(fieldErrors)[0] ?? "id");
   }
@@ -90,15 +91,15 @@ export class AddPlant extends Component {
     if (input instanceof HTMLElement) input.focus();
   }
 
-  /** @param {"id" | "name" | "tag"} name */
+  /** @param {string} name */
   field(name) {
     const onText = (/** @type {string} */ text) =>
       this.setState({
         ...this.state,
-        [name]: text,
+        draft: { ...this.state.draft, [name]: text },
         fieldErrors: { ...this.state.fieldErrors, [name]: undefined },
       });
-    return { name, value: this.state[name], onText, error: this.state.fieldErrors[name] ?? "" };
+    return { value: this.state.draft[name] ?? "", onText, error: this.state.fieldErrors[name] ?? "" };
   }
 
   /** @override */
@@ -116,9 +117,8 @@ export class AddPlant extends Component {
         onClose=${onClose}
       >
         <div ref=${this.fields}>
-          <${TextField} label="Id" inputmode="numeric" autofocus hint="A whole number, such as 42" ...${this.field("id")} />
-          <${TextField} label="Name" dir="auto" ...${this.field("name")} />
-          <${TextField} label="Tag" isOptional dir="auto" ...${this.field("tag")} />
+          <${TextField} label="Id" name="id" inputmode="numeric" autofocus hint="A whole number, such as 42" ...${this.field("id")} />
+          ${fieldNames.map((field) => html`<${FieldInput} field=${field} isOptional=${!isRequired(field)} ...${this.field(field)} />`)}
           ${this.tokenFields()}
         </div>
         <div role="status">
@@ -182,9 +182,9 @@ function parseBody({ body }) {
   }
 }
 
-/** @param {{ id: string, name: string }} sent */
-function successText({ id, name }) {
-  return html`Plant ${id}, ${untrustedText(name)}, is stored.${" "}<span class="faint">Sent again, it changes nothing.</span>`;
+/** @param {Draft} sent */
+function successText({ id = "", name = "" }) {
+  return html`Plant ${id.trim()}, ${untrustedText(name)}, is stored.${" "}<span class="faint">Sent again, it changes nothing.</span>`;
 }
 
 /**
@@ -192,10 +192,10 @@ function successText({ id, name }) {
  * them.
  *
  * @param {CreateResponse} response
- * @param {{ id: string, name: string, tag: string }} sent
+ * @param {Draft} sent
  * @returns {FieldErrors}
  */
-function explain(response, { id, name, tag }) {
+function explain(response, { id = "", ...texts }) {
   const { error } = parseBody(response);
   if (error === 40009) return { id: `Another plant with the id ${id.trim()} is stored. Choose another id.` };
   if (error === 40100 || error === 40101)
@@ -203,9 +203,11 @@ function explain(response, { id, name, tag }) {
       token: "This token is not accepted: it is unknown, revoked or expired.",
     };
   if (error !== 40001 && error !== 40002 && error !== 40003) return {};
-  /** @type {FieldErrors} */
-  const found = { id: idError(id), name: textError(name), tag: textError(tag) };
-  return Object.fromEntries(Object.entries(found).filter(([, text]) => text !== undefined));
+  const found = [
+    ["id", idError(id)],
+    ...Object.entries(texts).map(([field, text]) => [field, textError(text)]),
+  ];
+  return Object.fromEntries(found.filter(([, text]) => text !== undefined));
 }
 
 /** @param {string} text */
@@ -231,12 +233,15 @@ function textError(text) {
  * The JSON text of a NewPlant with the digits of the id as typed: a number in JavaScript is not
  * exact past 2^53.
  *
- * @param {string} id
- * @param {string} name
- * @param {string} tag
+ * @param {Draft} draft
  */
-function newPlantJson(id, name, tag) {
+function newPlantJson({ id = "", ...texts }) {
   const isNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/.test(id.trim());
-  const rest = JSON.stringify(tag === "" ? { name } : { name, tag });
+  const present = Object.entries(texts).filter(
+    ([field, text]) => text !== "" || (isRequired(field) && typeOf(field) === "text"),
+  );
+  const rest = JSON.stringify(
+    Object.fromEntries(present.map(([field, text]) => [field, toValue(field, text)])),
+  );
   return `{"id":${isNumber ? id.trim() : JSON.stringify(id)},${rest.slice(1)}`;
 }

@@ -1,16 +1,18 @@
-// The dialog of one plant: all of its name and tag, when and by whom it was created, and its change
-// or deletion.
+// The dialog of one plant: all of its fields, when and by whom it was created, and its change or
+// deletion.
 
 import { errorMessage, get, post, RequestError } from "./api.js";
 import { Dialog, ErrorMessage } from "./dialogs.js";
 import { formatDate, html, untrustedText } from "./format.js";
 import { History } from "./history.js";
 import { Component } from "./library/preact.js";
+import { FieldInput, fieldNames, isRequired, labelOf, toValue } from "./plant-fields.js";
 
 /**
- * @typedef {{ id: string, name: string, tag: string | null } & Readonly<Record<string, string | number | boolean | null>>} Fields an absent optional field is null
+ * @typedef {import("./plant-fields.js").Value} Value
+ * @typedef {{ id: string } & Readonly<Record<string, Value>>} Fields
  * @typedef {Fields & { createdAt: string | null, token: string | null }} Plant
- * @typedef {{ name: string, tag: string, hasTag: boolean }} Draft
+ * @typedef {Readonly<Record<string, { text: string, isPresent: boolean }>>} Draft
  * @typedef {{ plant: Plant | null, isLoaded: boolean, mode: "shown" | "edited" | "confirmed" | "deleted",
  *   draft: Draft, error: string, isBusy: boolean }} State
  */
@@ -27,7 +29,7 @@ export class PlantDialog extends Component {
     plant: null,
     isLoaded: false,
     mode: "shown",
-    draft: { name: "", tag: "", hasTag: false },
+    draft: {},
     error: "",
     isBusy: false,
   };
@@ -58,23 +60,22 @@ export class PlantDialog extends Component {
   edit() {
     const { plant } = this.state;
     if (plant === null) return;
-    const draft = {
-      name: toLineFeeds(plant.name),
-      tag: toLineFeeds(plant.tag ?? ""),
-      hasTag: plant.tag !== null,
-    };
-    this.setState({ mode: "edited", draft, error: "" });
+    const draft = fieldNames.map((field) => {
+      const value = plant[field] ?? null;
+      return [field, { text: toLineFeeds(String(value ?? "")), isPresent: value !== null }];
+    });
+    this.setState({ mode: "edited", draft: Object.fromEntries(draft), error: "" });
   }
 
-  /** The plant as the draft has it. */
+  /** The plant as the draft has it. @returns {Fields} */
   get replacement() {
     const { plant, draft } = this.state;
-    const fields = plant === null ? { id: "" } : fieldsOf(plant);
-    return {
-      ...fields,
-      name: restoreLineEnds(draft.name, plant?.name ?? ""),
-      tag: draft.hasTag ? restoreLineEnds(draft.tag, plant?.tag ?? "") : null,
-    };
+    const values = Object.entries(draft).map(([field, { text, isPresent }]) => {
+      const stored = plant?.[field];
+      const restored = typeof stored === "string" ? restoreLineEnds(text, stored) : text;
+      return [field, isPresent ? toValue(field, restored) : null];
+    });
+    return { id: plant?.id ?? "", ...Object.fromEntries(values) };
   }
 
   /**
@@ -163,32 +164,46 @@ export class PlantDialog extends Component {
 
   form() {
     const { draft, error, plant } = this.state;
-    const { name, tag } = this.replacement;
-    const isUnchanged = name === plant?.name && tag === plant?.tag;
-    const set = (/** @type {Partial<Draft>} */ change) => this.setState({ draft: { ...draft, ...change } });
+    const { replacement } = this;
+    const isUnchanged = fieldNames.every((field) => replacement[field] === plant?.[field]);
     const submit = (/** @type {SubmitEvent} */ event) => {
       event.preventDefault();
       if (!isUnchanged) this.setState({ mode: "confirmed", error: "" });
     };
     return html`
       <form onSubmit=${submit}>
-        <${TextArea} label="Name" name="name" value=${draft.name} onText=${(/** @type {string} */ text) => set({ name: text })} />
-        <label class="check">
-          <input
-            type="checkbox"
-            name="hasTag"
-            checked=${draft.hasTag}
-            onChange=${(/** @type {Event & { currentTarget: HTMLInputElement }} */ event) => set({ hasTag: event.currentTarget.checked })}
-          />
-          It has a tag
-        </label>
-        ${draft.hasTag && html`<${TextArea} label="Tag" name="tag" value=${draft.tag} onText=${(/** @type {string} */ text) => set({ tag: text })} />`}
+        ${Object.entries(draft).map(([field, input]) => this.input(field, input))}
         <${ErrorMessage} text=${error} />
         <div class="actions">
           <button type="button" onClick=${() => this.setState({ mode: "shown", error: "" })}>Cancel</button>
           <button class="main" disabled=${isUnchanged}>Continue</button>
         </div>
       </form>
+    `;
+  }
+
+  /**
+   * @param {string} field
+   * @param {Draft[string]} input
+   */
+  input(field, { text, isPresent }) {
+    const set = (/** @type {Partial<Draft[string]>} */ change) =>
+      this.setState(({ draft }) => ({ draft: { ...draft, [field]: { text, isPresent, ...change } } }));
+    const label = labelOf(field).toLowerCase();
+    return html`
+      ${
+        !isRequired(field) &&
+        html`<label class="check">
+          <input
+            type="checkbox"
+            name=${`has-${field}`}
+            checked=${isPresent}
+            onChange=${(/** @type {Event & { currentTarget: HTMLInputElement }} */ event) => set({ isPresent: event.currentTarget.checked })}
+          />
+          It has ${/^[aeiou]/.test(label) ? "an" : "a"} ${label}
+        </label>`
+      }
+      ${isPresent && html`<${FieldInput} field=${field} value=${text} isMultiline onText=${(/** @type {string} */ typed) => set({ text: typed })} />`}
     `;
   }
 
@@ -271,33 +286,6 @@ function texts({ id: _, ...fields }) {
         `,
       )}
     </dl>
-  `;
-}
-
-/** The name of a field as a label: "Height cm". @param {string} field */
-function labelOf(field) {
-  const words = field.replaceAll("_", " ");
-  return `${words[0]?.toUpperCase()}${words.slice(1)}`;
-}
-
-/**
- * A field for text of several lines: one of a single line would remove the line ends of a name.
- *
- * @param {{ label: string, name: string, value: string, onText: (text: string) => void }} properties
- */
-function TextArea({ label, name, value, onText }) {
-  return html`
-    <label>
-      ${label}
-      <textarea
-        name=${name}
-        rows="2"
-        dir="auto"
-        spellcheck=${false}
-        value=${value}
-        onInput=${(/** @type {InputEvent & { currentTarget: HTMLTextAreaElement }} */ event) => onText(event.currentTarget.value)}
-      ></textarea>
-    </label>
   `;
 }
 

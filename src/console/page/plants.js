@@ -8,6 +8,7 @@ import { formatDate, html, untrustedText } from "./format.js";
 import { Inventory } from "./inventory.js";
 import { Component } from "./library/preact.js";
 import { PlantDialog } from "./plant.js";
+import { fieldNames, labelOf, otherFields, typeOf } from "./plant-fields.js";
 import { parseQuery, withTag } from "./query.js";
 import { Selection } from "./selection.js";
 import { exactTime } from "./units.js";
@@ -16,7 +17,7 @@ import { exactTime } from "./units.js";
  * @typedef {import("./address.js").Address} Address
  * @typedef {import("./address.js").Order} Order
  * @typedef {{ id: string, name: string, tag: string | null, isTruncated: boolean, createdAt: string | null,
- *   token: string | null }} PlantSummary
+ *   token: string | null } & Readonly<Record<string, import("./plant-fields.js").Value>>} PlantSummary
  * @typedef {{ plants: PlantSummary[], order: Order, isDescending: boolean,
  *   previous: string | null, next: string | null, searchedTo: string | null, hasPlantWithId: boolean,
  *   isIndexed: boolean }} Page
@@ -44,6 +45,12 @@ const filterExamples = [
   "created:today",
   "created:2026-11-01..2026-11-07",
 ];
+
+/** The fields whose words a search finds, such as "name or tag". */
+const searchedFields = fieldNames
+  .filter((field) => typeOf(field) === "text")
+  .map((field) => labelOf(field).toLowerCase())
+  .join(" or ");
 
 /** @type {Record<Order, string>} */
 const columnNames = { id: "Id", name: "Name", tag: "Tag", created: "Created" };
@@ -291,7 +298,7 @@ export class Plants extends Component {
       </form>
       <p class="note" id="search-help">
         ${waitsForEnter && "Press Enter to search. "}
-        Any parts of a name or tag, in any order. Filters: ${filterExamples.map((example) => html`<code>${example}</code> `)}
+        Any parts of a ${searchedFields}, in any order. Filters: ${filterExamples.map((example) => html`<code>${example}</code> `)}
       </p>
     `;
   }
@@ -318,7 +325,8 @@ export class Plants extends Component {
     const isPageSelected = plants.every(({ id }) => selected.has(id));
     const pageIds = plants.map(({ id }) => id);
     if (plants.length === 0) return html`<p class="empty">${emptyListText(shown, searchedTo)}</p>`;
-    const columns = /** @type {Order[]} */ (["id", "name", "tag", "created"]);
+    const header = (/** @type {Order} */ column) =>
+      this.columnHeader(column, column === order ? isDescending : null);
     return html`
       <div class="scroll" tabindex="0" role="region" aria-label="List of plants">
         <table class="list">
@@ -327,12 +335,14 @@ export class Plants extends Component {
               <th scope="col" class="check">
                 <input type="checkbox" aria-label="Select the plants of this page" checked=${isPageSelected} onChange=${() => this.select(pageIds, !isPageSelected)} />
               </th>
-              ${columns.map((column) => this.columnHeader(column, column === order ? isDescending : null))}
+              ${header("id")} ${header("name")} ${header("tag")}
+              ${otherFields.map((field) => html`<th scope="col">${labelOf(field)}</th>`)}
+              ${header("created")}
             </tr>
           </thead>
           <tbody>
             ${plants.map(
-              ({ id, name, tag, isTruncated, createdAt, token }) => html`
+              ({ id, name, tag, isTruncated, createdAt, token, ...others }) => html`
                 <tr key=${id} class=${newIds.has(id) ? "new" : ""} onClick=${(/** @type {MouseEvent} */ event) => this.openRow(event, id)}>
                   <td class="check">
                     <input type="checkbox" aria-label=${`Select plant ${id}`} checked=${selected.has(id)} onChange=${() => this.select([id], !selected.has(id))} />
@@ -351,6 +361,7 @@ export class Plants extends Component {
                       html`<button type="button" class="chip" title=${tag} aria-label=${`Search for the tag ${tag}`} onClick=${() => this.searchTag(tag)}>${untrustedText(tag)}</button>`
                     }
                   </td>
+                  ${otherFields.map((field) => html`<td class="text">${shownValue(others[field] ?? null)}</td>`)}
                   <td class="text created">
                     ${createdAt !== null && html`<span title=${token === null ? exactTime(createdAt) : `${exactTime(createdAt)} by ${token}`}>${formatDate(createdAt, "short")}${token !== null && html` <span class="faint">by ${untrustedText(token)}</span>`}</span>`}
                   </td>
@@ -440,6 +451,11 @@ export class Plants extends Component {
       </nav>
     `;
   }
+}
+
+/** @param {import("./plant-fields.js").Value} value */
+function shownValue(value) {
+  return value !== null && html`<span title=${value}>${untrustedText(String(value))}</span>`;
 }
 
 /**

@@ -290,8 +290,10 @@ for (const engine of engines) {
         expect(await count("aloe")).toBe(round);
         expect(await count("pilea")).toBe(changed);
         expect(await count("hoya")).toBe(3_000 - changed - deleted);
-        // Plants are created and deleted while they are counted.
-        if (read.dialect === "sqlite") expect(shares.at(-1)).toBeGreaterThan(0.99);
+        const last = expect(shares.at(-1));
+        // An engine that is added with the dialect of SQLite may count while plants are created.
+        if (engine.name === "sqlite") last.toBe(1);
+        else if (read.dialect === "sqlite") last.toBeGreaterThan(0.99);
       });
     });
 

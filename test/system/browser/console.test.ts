@@ -169,6 +169,7 @@ test.concurrent("a plant is edited and deleted, but not what another operator ha
       // From its history the deletion is undone, and then the change by the command; then it is
       // deleted by the keyboard.
       const history = dialog.getByRole("list", { name: "History" });
+      await history.getByRole("listitem").nth(2).waitFor();
       expect(await history.getByRole("listitem").count()).toBe(3);
       await history
         .getByText(/by the console at 127\.0\.0\.1/)
@@ -190,6 +191,103 @@ test.concurrent("a plant is edited and deleted, but not what another operator ha
       await dialog.getByText("No plant has the id 9007199254740993.").waitFor();
     });
     expect((await server.command("get", "9007199254740993")).exitCode).toBe(1);
+  });
+});
+
+test.concurrent("fields of every type are listed, shown, edited and sent, each with the input of its type", async () => {
+  // What the server tells the page of its fields, and of a plant that has them.
+  const table = {
+    name: { type: "text", isRequired: true },
+    tag: { type: "text", isRequired: false },
+    latin_name: { type: "text", isRequired: false },
+    height_cm: { type: "integer", isRequired: false },
+    is_toxic: { type: "boolean", isRequired: true },
+  };
+  const plant = {
+    id: "9007199254740993",
+    ...{ name: "Monstera", tag: null, latin_name: null, height_cm: 120, is_toxic: true },
+    ...{ createdAt: null, token: null },
+  };
+  await withServer([], async (_, __, console) => {
+    await browser.visit("about:blank", {}, async (page) => {
+      const sent: unknown[] = [];
+      await page.route("**/fields.js", (route) =>
+        route.fulfill({
+          contentType: "text/javascript",
+          body: `export const fields = ${JSON.stringify(table)};`,
+        }),
+      );
+      await page.route("**/api/plant?*", (route) => route.fulfill({ json: plant }));
+      await page.route("**/api/plant/change", (route) => {
+        sent.push(route.request().postDataJSON().replacement);
+        return route.fulfill({ json: {} });
+      });
+      const listed = {
+        plants: [{ ...plant, isTruncated: false }],
+        order: "id",
+        isDescending: true,
+        previous: null,
+        next: null,
+        searchedTo: null,
+        hasPlantWithId: false,
+        isIndexed: false,
+      };
+      await page.route("**/api/plants?*", (route) => route.fulfill({ json: listed }));
+      await page.route("**/api/plants", (route) => {
+        sent.push(route.request().postDataJSON().body);
+        return route.fulfill({ json: { status: 200, headers: [], body: "{}" } });
+      });
+      await page.goto(console);
+      await row(page, 9007199254740993n).waitFor();
+      const headers = await page
+        .getByRole("region", { name: "List of plants" })
+        .getByRole("columnheader")
+        .allTextContents();
+      expect(headers.slice(4, -1)).toEqual(["Latin name", "Height cm", "Is toxic"]);
+      const cells = await row(page, 9007199254740993n).getByRole("cell").allTextContents();
+      expect(cells.slice(4, -1)).toEqual(["", "120", "true"]);
+      await page.getByText("Any parts of a name or tag or latin name").waitFor();
+
+      await page.getByRole("link", { name: "Plant 9007199254740993" }).click();
+      const dialog = page.getByRole("dialog");
+      await dialog.getByText("120", { exact: true }).waitFor();
+      expect(await dialog.getByRole("term").allTextContents()).toEqual([
+        ...["Name 8 characters", "Tag ", "Latin name ", "Height cm ", "Is toxic "],
+      ]);
+      await dialog.getByRole("button", { name: "Edit" }).click();
+      const inputs = (names: string) =>
+        dialog.locator(names).evaluateAll((found) => found.map((input) => input.getAttribute("name")));
+      expect(await inputs("[name=name], [type=checkbox], [type=number], select")).toEqual([
+        ...["name", "has-tag", "has-latin_name", "has-height_cm", "height_cm", "is_toxic"],
+      ]);
+      expect(await accessibilityFaults(page)).toEqual([]);
+      expect(await dialog.getByRole("button", { name: "Continue" }).isDisabled()).toBe(true);
+      await dialog.getByLabel("It has a latin name").check();
+      await dialog.getByRole("textbox", { name: "Latin name" }).fill("M. deliciosa");
+      await dialog.getByLabel("Height cm", { exact: true }).fill("-5");
+      await dialog.getByLabel("Is toxic").selectOption("false");
+      await dialog.getByRole("button", { name: "Continue" }).click();
+      await dialog.getByRole("button", { name: "Change the plant" }).click();
+      await dialog.getByRole("button", { name: "Edit" }).waitFor();
+      await page.keyboard.press("Escape");
+
+      await page.getByRole("button", { name: "Add a plant" }).click();
+      for (const field of Object.keys(table))
+        expect(`${field}: ${await dialog.locator(`[name=${field}]`).count()} input`).toBe(
+          `${field}: 1 input`,
+        );
+      await dialog.getByLabel("Id").fill("7");
+      await dialog.getByLabel("Name", { exact: true }).fill("Hoya");
+      await dialog.getByLabel("Height cm").fill("12");
+      await dialog.getByLabel("Is toxic").selectOption("true");
+      expect(await accessibilityFaults(page)).toEqual([]);
+      await dialog.getByRole("button", { name: "Add plant" }).click();
+      await dialog.getByText("Plant 7, Hoya, is stored.").waitFor();
+      expect(sent).toEqual([
+        '{"id":9007199254740993,"name":"Monstera","latin_name":"M. deliciosa","height_cm":-5,"is_toxic":false}',
+        '{"id":7,"name":"Hoya","height_cm":12,"is_toxic":true}',
+      ]);
+    });
   });
 });
 
