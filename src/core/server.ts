@@ -37,13 +37,13 @@ export interface ServerOptions {
   readonly rateLimit?: { readonly createsPerSecond: number; readonly burst: number } | undefined;
   /** Undefined where JWTs are not accepted. */
   readonly identityProvider?: IdentityProvider | undefined;
-  /** Where the events go. Subscribe a log, and whatever else listens, before the start. */
+  /** Subscribe a log and other sinks before the start. */
   readonly events?: ServerEvents;
   /** Puts a handler before that of the service. */
   readonly wrapHandler?: (next: Handler) => Handler;
   /**
-   * Routes of the admin listener, beside liveness, readiness and metrics. The first that match a
-   * path get its requests.
+   * Routes of the admin listener, in addition to liveness, readiness and metrics. The first match
+   * gets the request.
    */
   readonly adminRoutes?: readonly AdminRoutes[];
   /** performance.now by default. */
@@ -125,13 +125,10 @@ const defaultLimits: Omit<ServerLimits, "idleSecondsMax"> = {
   drainSecondsMax: 10,
 };
 
-/** Enough for full batches; with more, the first plant of a batch would wait for the last. */
+/** Enough for full batches; otherwise the first plant in a batch waits for the last. */
 const batchPlantsMax = 1_024;
 
-/**
- * Names and tags in the queue, in UTF-16 code units: 64 MiB, beside the 200 MB that the whole
- * server is to stay under.
- */
+/** Names and tags in the queue, in UTF-16 code units: 64 MiB. */
 const queueCodeUnitsMax = 32 * 2 ** 20;
 
 /** Longer than a database takes to fail over: Bun closes an idle connection without a response. */

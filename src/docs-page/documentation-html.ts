@@ -181,7 +181,7 @@ function renderForm(action: string, url: string): string {
             <input id="token" type="password" autocomplete="off" spellcheck="false" placeholder="&lt;ACCESS_TOKEN&gt;" aria-describedby="token-note">
             <button type="button" id="show" aria-pressed="false">Show</button>
           </div>
-          <p class="note" id="token-note">Kept in this page only. Left empty, the request is refused with 40100.</p>
+          <p class="note" id="token-note">Kept in this page only. Left empty, the request is rejected with 40100.</p>
           <label for="body">Body <span class="note">application/json</span></label>
           <textarea id="body" rows="5" spellcheck="false" autocapitalize="off">${escapeHTML(body)}</textarea>
           <div class="actions"><button type="submit" id="send">Send request</button> <span class="note">or Ctrl+Enter in the body</span></div>

@@ -198,7 +198,7 @@ export class ForcedOutcomes {
       );
       if (error.code === "tooManyRequests") exchange.rateLimit = this.#exceedRate().field;
       if (error.code === "internalError") exchange.fail(new Error("forced by the sandbox"));
-      else exchange.refuse(error);
+      else exchange.reject(error);
     });
   }
 }

@@ -1,5 +1,5 @@
-// The fields of a plant besides its id: one table, over which statements, batches, formats, the console
-// and the tests loop, and from which the types of plants are derived.
+// The table of a plant's fields except its id. Statements, batches, formats, the console and the
+// tests loop over it, and the types of plants derive from it.
 
 /** The value of a field of each type in a plant. An integer has 32 bits. */
 interface FieldValues {
@@ -13,8 +13,8 @@ export type FieldType = keyof FieldValues;
 export type FieldValue = FieldValues[FieldType];
 
 /**
- * In the order of the columns of CSV files and of the members of responses. A test compares the table
- * with openapi.yaml and with the client's.
+ * The fields in the order of CSV columns and of members of responses. A test compares the table with
+ * openapi.yaml and with the client's.
  */
 export const fields = {
   name: { type: "text", isRequired: true },
@@ -40,7 +40,7 @@ export type Plant = { readonly [Field in RequiredField]: ValueOf<Field> } & {
   readonly [Field in OptionalField]?: ValueOf<Field>;
 };
 
-/** What an engine returns for the column of a field: SQLite has bigint for numbers and booleans. */
+/** An engine's value for the column of a field: SQLite has bigint for numbers and booleans. */
 export type ColumnValue = FieldValue | bigint | null;
 
 /** The fields of a plant as the columns of a table: null for a field that it does not have. */
@@ -54,14 +54,14 @@ export type PlantColumns = {
 
 export const fieldNames = Object.keys(fields) as readonly FieldName[];
 
-/** All but the name, which every plant has. */
+/** All fields but the name, which every plant has. */
 export const otherFields = fieldNames.filter((field) => field !== "name");
 
 export const textFields = fieldNames.filter((field): field is TextField => typeOf(field) === "text");
 
 export const integerFields = fieldNames.filter((field) => typeOf(field) === "integer");
 
-/** The type of a field; typed as any of them, so that code for each type compiles before there is a field of it. */
+/** The type of a field, widened so that code for a type compiles before a field has it. */
 export function typeOf(field: FieldName): FieldType {
   return fields[field].type;
 }
@@ -70,7 +70,7 @@ export function isRequired(field: FieldName): boolean {
   return fields[field].isRequired;
 }
 
-/** UTF-16 code units that `String(value)` has at most for a value that is not a text: that of -2147483648. */
+/** The longest `String(value)` of a value that is not a text, in UTF-16 code units: -2147483648. */
 const otherCodeUnitsMax = 11;
 
 const nonTextFields = fieldNames.filter((field) => typeOf(field) !== "text");

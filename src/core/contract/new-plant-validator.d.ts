@@ -2,7 +2,7 @@
 export interface SchemaError {
   readonly instancePath: string;
   readonly keyword: string;
-  /** Of the keyword "required": the field. */
+  /** The missing field, for the keyword "required". */
   readonly params: { readonly missingProperty?: string };
   readonly message: string;
 }

@@ -2,7 +2,7 @@
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-/** Where 3.0 takes an SPDX identifier as a URL. */
+/** URLs of licences: 3.0 has no SPDX identifiers. */
 const licenseUrls: Readonly<Record<string, string>> = { MIT: "https://opensource.org/license/mit" };
 
 /**

@@ -139,7 +139,7 @@ export function parseNewPlantFields(texts: NewPlantFields): NewPlant | ApiError 
   };
   for (const field of fieldNames) {
     const text = texts[field];
-    // Of a value that is no text, programs that quote every cell also quote the empty one.
+    // Programs that quote every cell also quote the empty cell of a value that is no text.
     if (text === undefined || (text === "" && typeOf(field) !== "text")) continue;
     const value = parseFieldText(field, text);
     if (value === undefined) errors.push(wrongText(field, text));
@@ -177,7 +177,7 @@ function shorten(text: string): string {
  * @param json The parsed value, in which an integer may have lost digits.
  * @param text A text that contains the digits of the integers.
  * @param getMember The text of a field in it; called only where the numbers alone do not suffice.
- * @param knownErrors Errors of fields that are known already, in place of those of the schema.
+ * @param knownErrors Errors of fields that are already known, which replace those of the schema.
  */
 function validate(
   json: unknown,
@@ -237,7 +237,7 @@ function exactId(
   errors: FieldError[],
 ): bigint | undefined {
   const hasError = (name: string) => errors.some(({ field }) => field === name || field === "");
-  // A safe integer without a point or an exponent is exact. This takes 4 ns, a scan of a body 1 µs.
+  // A safe integer without a point or an exponent is exact: 4 ns, against 1 µs for a scan.
   const { id } = (json ?? {}) as { id?: number };
   if (Number.isSafeInteger(id) && !/[0-9][.eE]/.test(text) && !hasError("id")) return BigInt(id as number);
 

@@ -56,7 +56,7 @@ export interface BodyOwner {
   /** Whether its response is decided, by a time-out or otherwise. */
   readonly isSettled: boolean;
   /** Called if the body does not arrive in time. */
-  refuse(error: ApiError): void;
+  reject(error: ApiError): void;
 }
 
 /** Reads bodies, and limits the memory and the time that they take. */
@@ -69,7 +69,7 @@ export class BodyReader {
     this.#limits = limits;
     this.#timeouts = new BodyTimeouts(limits.arrivalMsMax, (owner, error) => {
       this.end(owner);
-      owner.refuse(error);
+      owner.reject(error);
     });
     this.#memory = new SharedBudget(limits.inFlightBytesMax);
   }
@@ -113,7 +113,7 @@ export class BodyReader {
       reservedBytes: 0,
       startTick: 0,
       isSettled: false,
-      refuse(error: ApiError) {
+      reject(error: ApiError) {
         owner.isSettled = true;
         resolve(error);
       },

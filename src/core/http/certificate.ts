@@ -29,8 +29,8 @@ export async function readCertificate(files: CertificateFiles): Promise<Certific
   // Loading it takes 8 ms of processor time.
   const { createPrivateKey, X509Certificate } = await import("node:crypto");
   const [cert, key] = await Promise.all([readPem(files.certificate), readPem(files.key)]);
-  // The first is the server's. Those of its authorities are read as well, as a broken one would
-  // stop the listener.
+  // The first is the server's. The others are parsed as well, because a broken one would stop the
+  // listener.
   const [x509] = parseFile(files.certificate, () =>
     (cert.match(certificateBlock) ?? [cert]).map((block) => new X509Certificate(block)),
   );
@@ -53,14 +53,11 @@ export async function readCertificate(files: CertificateFiles): Promise<Certific
 export interface ReloadCallbacks {
   /** Takes a new certificate into use. If it throws, it is called again at the next poll. */
   readonly onReload: (certificate: Certificate) => void;
-  /** The files have changed, and are not a valid pair or cannot be used. */
+  /** Called when the changed files are not a valid pair, or cannot be used. */
   readonly onError: (reason: string) => void;
 }
 
-/**
- * The files are polled and not watched: files mounted into a container are replaced behind symbolic
- * links.
- */
+/** Files are polled, because containers replace mounted files behind symbolic links. */
 const defaultPollIntervalMs = 1_000;
 
 /** Polls the files for a new certificate until it is stopped. */
@@ -108,7 +105,7 @@ export class CertificateReloader {
   }
 }
 
-/** A FIFO or a device is refused before it is read: it may have no end. */
+/** Rejects a FIFO or a device before reading it: it may have no end. */
 async function readPem(path: string): Promise<string> {
   try {
     if (!(await stat(path)).isFile()) throw new OperatorError(`${path} is not a file; name a file in PEM`);

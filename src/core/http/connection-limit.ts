@@ -1,8 +1,8 @@
-// Limits the open connections of a server. No new connection is refused, as a client with thousands
-// of open ones would then lock all others out: over the limit, connections that wait for their next
-// request are closed, and busy ones after their next response. Bun closes those whose head takes
-// more than 12 seconds, and those without traffic after the idle time. Bun reports no connections,
-// so they are counted as the descriptors that the process has opened since its start.
+// Limits the open connections of a server. Over the limit, connections that wait for their next
+// request are closed, and busy ones after their next response. Rejecting new connections instead
+// would let a client with thousands of open ones lock out all others. Bun closes connections whose
+// head takes more than 12 seconds, and idle ones. Bun does not report connections, so they are
+// counted as the descriptors that the process has opened since its start.
 
 import { readFileSync, statSync } from "node:fs";
 
@@ -14,7 +14,6 @@ export interface ConnectionLimitOptions {
   readonly onExceeded: (open: number) => void;
 }
 
-/** It is one call to the system. */
 const countIntervalMs = 500;
 
 /** Descriptors for the store, a second thread, certificates, and a database's sockets. */

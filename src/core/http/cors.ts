@@ -14,7 +14,6 @@ const preflightMaxAgeSeconds = 86_400;
 export function withCors(origins: CorsOrigins, next: Handler): Handler {
   return (request, connection) => {
     const origin = request.headers.get("origin");
-    // Not a request of a page.
     if (origin === null) return next(request, connection);
     if (isPreflight(request)) return Promise.resolve(preflightResponse(origins, origin, request));
     return next(request, connection).then((response) => {
@@ -32,7 +31,7 @@ function allowOrigin(origins: CorsOrigins, origin: string, { headers }: Response
   headers.set("Access-Control-Expose-Headers", exposedHeaders);
 }
 
-/** Whether a request is a CORS preflight, which carries no credentials and must not need any. */
+/** Whether a request is a CORS preflight, which carries no credentials. */
 function isPreflight(request: Request): boolean {
   return (
     request.method === "OPTIONS" &&

@@ -29,24 +29,24 @@ export async function createPlant(
     const { headers } = exchange.request;
     const authenticated = authenticator.authenticate(headers);
     const caller = authenticated instanceof Promise ? await authenticated : authenticated;
-    if (caller instanceof ApiError) return exchange.refuse(caller);
+    if (caller instanceof ApiError) return exchange.reject(caller);
     exchange.caller = caller;
 
     const rate = rateLimit?.consume(caller);
     exchange.rateLimit = rate?.field;
-    if (rate?.error !== undefined) return exchange.refuse(rate.error);
+    if (rate?.error !== undefined) return exchange.reject(rate.error);
 
-    // Before the body is read: under overload a refusal must be cheap.
-    if (groupCommit.isFullFor(caller.key)) return exchange.refuse(overloaded());
+    // Checked before the body is read: under overload a rejection must be cheap.
+    if (groupCommit.isFullFor(caller.key)) return exchange.reject(overloaded());
 
     const unsupported = checkMediaType(headers);
-    if (unsupported !== undefined) return exchange.refuse(unsupported);
+    if (unsupported !== undefined) return exchange.reject(unsupported);
 
     try {
       const body = await bodyReader.start(exchange.request, exchange);
       if (exchange.isSettled) return;
       const plant = body instanceof ApiError ? body : parseNewPlant(body);
-      if (plant instanceof ApiError) return exchange.refuse(plant);
+      if (plant instanceof ApiError) return exchange.reject(plant);
       exchange.plant = plant;
     } finally {
       bodyReader.end(exchange);

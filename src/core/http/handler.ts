@@ -32,7 +32,7 @@ export interface Connection {
   setIdleSeconds?(request: Request, seconds: number): void;
 }
 
-/** The connection of a request that came in by no listener. */
+/** The connection of a request that came through no listener. */
 export const inProcess: Connection = {
   origin: "http://localhost",
   isCreate: () => false,
@@ -52,7 +52,7 @@ export function createHandler(dependencies: HandlerDependencies): Handler {
     rateLimitPolicy: rateLimit?.policy,
   };
 
-  /** For requests that the router does not know as creates: withTickBudget paces them. */
+  /** Used for requests that the router does not know as creates: withTickBudget paces them. */
   const unpaced = { ...shared, tickBudget: undefined };
 
   const create: Handler = (request, { shouldClose }) =>
@@ -69,18 +69,18 @@ export function createHandler(dependencies: HandlerDependencies): Handler {
       const route = findRoute(method, path);
       const handled =
         route instanceof ApiError
-          ? refuseRoute(exchange, route)
+          ? rejectRoute(exchange, route)
           : route.operation.handle(exchange, dependencies, route.parameters);
       handled.catch((error) => exchange.fail(error));
     });
   };
 
   /** Responds with the error of a path or method to callers with credentials only. */
-  async function refuseRoute(exchange: Exchange, error: ApiError): Promise<void> {
+  async function rejectRoute(exchange: Exchange, error: ApiError): Promise<void> {
     const caller = await authenticator.authenticate(exchange.request.headers);
-    if (caller instanceof ApiError) return exchange.refuse(caller);
+    if (caller instanceof ApiError) return exchange.reject(caller);
     exchange.caller = caller;
-    exchange.refuse(error);
+    exchange.reject(error);
   }
 }
 

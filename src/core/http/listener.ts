@@ -27,7 +27,7 @@ export class PublicListener {
   readonly #handle: Handler;
   readonly #options: ListenerOptions;
   #current: Bun.Server<undefined>;
-  /** The servers with earlier certificates, until their last request is answered. */
+  /** The servers with earlier certificates, until their last response. */
   readonly #retiring = new Map<Bun.Server<undefined>, Promise<void>>();
   #isStopping = false;
 
@@ -49,9 +49,8 @@ export class PublicListener {
   }
 
   /**
-   * New connections get the new certificate; requests on old connections are answered. Bun cannot
-   * change the certificate of a server, so a second one is opened on the same port, and the first
-   * one stopped.
+   * New connections get the new certificate; old ones still get their responses. Bun cannot change
+   * the certificate of a server, so a second one opens on the same port, and the first one stops.
    */
   reloadCertificate(certificate: Certificate): void {
     const former = this.#current;

@@ -1,18 +1,18 @@
-// The operations of the public listener: one table, from which come the routes, the methods of CORS, and
-// the errors for other paths and methods. A test compares it with openapi.yaml.
+// The table of the public listener's operations. Routes, CORS and the errors for other paths and
+// methods derive from it. A test compares it with openapi.yaml.
 
 import { ApiError } from "../contract/errors.ts";
 import { type CreatePlantDependencies, createPlant } from "./create-plant.ts";
 import type { Exchange } from "./exchange.ts";
 
-/** What the operations need of the server. */
+/** The parts of the server that operations use. */
 export interface OperationDependencies extends CreatePlantDependencies {}
 
 export interface Operation {
   readonly method: "DELETE" | "GET" | "PATCH" | "POST" | "PUT";
   /** The path below the base path, as in openapi.yaml: {id} stands for one segment. */
   readonly path: string;
-  /** What to send, after "Send", its method and its path. */
+  /** The text after "Send", the method and the path in the message of methodNotAllowed. */
   readonly advice: string;
   /**
    * Settles the exchange, after it has authenticated the caller.
@@ -37,7 +37,7 @@ export const operations: readonly Operation[] = [
   },
 ];
 
-/** The methods that a page may send: those of the operations, and GET for the interface description. */
+/** The methods of CORS: those of the operations, and GET for the interface description. */
 export const offeredMethods = [...new Set(["GET", ...operations.map(({ method }) => method)])].join(", ");
 
 /** An operation, with the parameters of a path. */
@@ -46,7 +46,7 @@ interface Route {
   readonly parameters: readonly string[];
 }
 
-/** Finds the operation of a method and a path, or the error that there is none: notFound or methodNotAllowed. */
+/** Finds the operation of a method and a path; notFound or methodNotAllowed if there is none. */
 export function routerOf(basePath: string): (method: string, path: string) => Route | ApiError {
   const routes = operations.map((operation) => {
     const segments = operation.path.split(/\{\w+\}/).map(RegExp.escape);

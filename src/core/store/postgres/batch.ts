@@ -69,7 +69,7 @@ export async function commitBatch(
   // Two batches that lock their rows in the same order cannot deadlock.
   const rows = isAscending(batch) ? batch : withoutDuplicates(batch.toSorted(byId));
   const result = await (rows.length < copyRowsMin ? insertAll : copyAll)(pool, rows, lockMs);
-  // A shortcut without sets and maps of bigints, which cost as much as the COPY.
+  // Avoids sets and maps of bigints, which cost as much as the COPY.
   if (result === "allCreated" && rows.length === batch.length) return batch.map(() => "created");
   const outcomes = toOutcomes(
     batch,

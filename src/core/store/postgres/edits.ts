@@ -43,7 +43,7 @@ export function editPlants(
     await commit(connection);
     return edits.map(({ id, expected }, index) => {
       if (creations[index] !== undefined) return "done";
-      // Another transaction may have restored it meanwhile; the operator has to look again either way.
+      // Another transaction may have restored it; the operator has to look again either way.
       return expected === undefined || stored.has(String(id)) ? "changed" : "missing";
     });
   });

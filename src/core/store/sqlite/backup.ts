@@ -35,8 +35,8 @@ import { PrivateFolder } from "./private-folder.ts";
 
 /**
  * Copies a store to a file: one snapshot, verified and on stable storage before it gets the file's
- * name, and without any file beside it that SQLite would replay into it. Throws an OperatorError if
- * that is not possible.
+ * name. Leaves no file next to it that SQLite would replay into it. Throws an OperatorError if that
+ * is not possible.
  */
 export function backUp(path: string, file: string, overwrite: boolean): StoreSize {
   try {
@@ -49,7 +49,7 @@ export function backUp(path: string, file: string, overwrite: boolean): StoreSiz
         throw new OperatorError(`${file} is the store itself; name another file for the backup`);
       assertNotStore(target, file, overwrite);
     };
-    // Before the copy, which may take long, and again once it is made.
+    // Checked before the copy, which may take long, and again after it.
     assertReplaceable();
     assertOnePath(path);
     assertOwnWal(path);
@@ -74,7 +74,7 @@ export function backUp(path: string, file: string, overwrite: boolean): StoreSiz
 }
 
 /**
- * Throws if the files beside a target show that it is a store, or if it exists and may not be
+ * Throws if the files next to a target show that it is a store, or if it exists and may not be
  * overwritten.
  */
 function assertNotStore(target: string, file: string, overwrite: boolean): void {
@@ -123,7 +123,7 @@ function copyStore(path: string, copy: string): number {
     database.run(`PRAGMA busy_timeout = ${lockWaitMs}`);
     if (schemaVersion(database, path) === 0) throw new OperatorError(`${path} is not a plant store`);
     plants = countPlants(database, {});
-    // One read transaction, which no writer waits for; the WAL grows meanwhile.
+    // No writer waits for this read transaction, but the WAL grows during it.
     database.run("VACUUM INTO ?", [copy]);
   } finally {
     database.close();
@@ -192,7 +192,7 @@ export function restore(backup: string, path: string, overwrite: boolean): Store
   }
 }
 
-/** A file with a WAL beside it does not hold all of its plants. */
+/** Rejects a file with a WAL, which does not hold all of its plants. */
 function assertNoStoreFiles(backup: string): void {
   const [sidecar] = storeFilesAt(resolvedPath(backup));
   if (sidecar !== undefined)
@@ -201,7 +201,7 @@ function assertNoStoreFiles(backup: string): void {
     );
 }
 
-/** A store that is open under another name has its WAL beside that name. */
+/** Rejects a file that may be open under another name, with its WAL next to that. */
 function assertClosed(backup: string): void {
   if (!isInWalMode(readHeader(backup))) return;
   assertOnePath(backup);
@@ -214,7 +214,7 @@ function assertClosed(backup: string): void {
   }
 }
 
-/** Throws if the backup was written meanwhile, for instance by a transfer that has not finished. */
+/** Throws if the backup has been written to since, such as by an unfinished transfer. */
 function copyBackup(backup: string, copy: string): void {
   const before = fileVersion(backup);
   copyFileSync(backup, copy, constants.COPYFILE_FICLONE);

@@ -1,5 +1,5 @@
-// What the committing thread and the checkpoint thread tell each other: a few integers in shared
-// memory, so that neither waits for the main thread.
+// Signals between the committing thread and the checkpoint thread: a few integers in shared memory,
+// so that neither waits for the main thread.
 
 /** The indexes of the integers. */
 const state = 0;

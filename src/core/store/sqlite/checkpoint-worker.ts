@@ -1,5 +1,4 @@
-// The worker that copies the WAL into the database file on a connection of its own, beside the
-// commits.
+// The worker that copies the WAL into the database file on its own connection, during commits.
 
 import { closeSync, fdatasyncSync, openSync } from "node:fs";
 import { checkpoint } from "./checkpoint.ts";
@@ -33,8 +32,8 @@ const intervalMs = 20;
 const pagesMin = 2_000;
 
 /**
- * The same once the WAL is to be restarted: half of the tail that a commit copies, so that one is
- * soon short enough.
+ * The minimum once the WAL is to be restarted: half of the tail that a commit copies, so that the
+ * tail is soon short enough.
  */
 const lastPagesMin = 500;
 
@@ -102,8 +101,8 @@ function copyIfLong({ path, database, files, overwriteCheck, descriptor }: Opene
     if (pages - copied < (pages < restartPages(path) ? pagesMin : lastPagesMin)) return;
     if (files.findReplaced() !== undefined || overwriteCheck.findNow() !== undefined) return;
     checkpoint(database, "PASSIVE");
-    // Beside commits SQLite never gets to fsync the database file, and the commit that copies the
-    // rest would do all of it.
+    // During commits SQLite never fsyncs the database file, and the commit that copies the rest
+    // would do all of it.
     fdatasyncSync(descriptor);
   } catch (error) {
     if (isFailedFsync(error)) throw error;

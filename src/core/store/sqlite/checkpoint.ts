@@ -13,8 +13,8 @@ export interface Checkpoint {
 
 /**
  * Runs a checkpoint, or with NOOP only measures. PASSIVE copies what no reader's snapshot holds
- * back, beside commits; FULL lets no other connection commit meanwhile, if it gets the lock for
- * that. Throws SQLite's own error.
+ * back, while others commit; FULL takes the write lock, if it gets it, so that none can. Throws
+ * SQLite's own error.
  */
 export function checkpoint(database: Database, mode: "NOOP" | "PASSIVE" | "FULL"): Checkpoint {
   const [[isBusy, pages, copied] = []] = database.query(`PRAGMA wal_checkpoint(${mode})`).values();

@@ -1,5 +1,5 @@
-// Opens SQLite files so that a commit is on stable storage when it returns, and runs transactions
-// beside other processes.
+// Opens SQLite files so that a commit is on stable storage when it returns, also while other
+// processes have them open.
 
 import { accessSync, closeSync, constants, existsSync, openSync } from "node:fs";
 import { dirname, resolve } from "node:path";
@@ -41,8 +41,7 @@ export function openDatabase(path: string, mode: OpenMode): Database {
 }
 
 /**
- * Creates the file ahead of SQLite, which would create it too, but leave no way to see that a
- * restore has replaced it meanwhile.
+ * Creates the file before SQLite would, so that its replacement by a restore can be seen.
  */
 function createFile(path: string, mode: OpenMode): void {
   if (mode !== "create") throw noStore(path);

@@ -39,7 +39,7 @@ export function tryLock(path: string): Database | undefined {
   const id = fileId(path);
   const database = new Database(path, { readwrite: true, create: false, strict: true, safeIntegers: true });
   try {
-    // A connection that waited could get the lock of a file that was replaced meanwhile.
+    // A connection that waited could get the lock of a file that has been replaced.
     database.run("PRAGMA busy_timeout = 0");
     // From here on SQLite releases no lock before the connection is closed.
     database.run("PRAGMA locking_mode = EXCLUSIVE");

@@ -1,4 +1,4 @@
-// The names of the files beside a database.
+// The names of the files next to a database.
 
 /**
  * All suffixes of SQLite's own files: the WAL, its shared index, and the rollback journal of other
@@ -6,7 +6,7 @@
  */
 export const sidecarSuffixes = ["-wal", "-shm", "-journal"];
 
-/** How the name of the failure marker ends, a file beside the store whose disk has failed. */
+/** The suffix of the failure marker, a file next to a store whose disk has failed. */
 export const failureMarkerSuffix = "-disk-failed";
 
 /**

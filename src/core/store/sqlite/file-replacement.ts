@@ -1,4 +1,4 @@
-// Writes a database file whole or not at all: a copy is made in a private folder beside its target,
+// Writes a database file whole or not at all: a copy is made in a private folder next to its target,
 // and renamed over the target while no process has that open. Backup and restore use it.
 
 import {
@@ -63,7 +63,7 @@ export function isSameFile(path: string, other: string): boolean {
 }
 
 /**
- * The files beside a database that make it a store: the sidecar files and the failure marker. The
+ * The files next to a database that make it a store: the sidecar files and the failure marker. The
  * path has no links.
  */
 export function storeFilesAt(resolved: string): string[] {
@@ -76,7 +76,7 @@ export function storeFilesAt(resolved: string): string[] {
  * If there is none, an empty file is created first, as a lock needs a file; it is left behind if
  * the process is killed.
  *
- * @param prepare throws if the file may not be replaced, and removes the files beside it.
+ * @param prepare throws if the file may not be replaced, and removes the files next to it.
  */
 export function replaceFile(copy: string, path: string, prepare: (database: Database) => void): void {
   const isCreated = tryCreate(path);

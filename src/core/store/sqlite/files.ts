@@ -14,14 +14,14 @@ import { dirname } from "node:path";
 import { OperatorError } from "../../operator-error.ts";
 import { sidecarSuffixes } from "./file-names.ts";
 
-/** The sidecar files that exist beside a database file. */
+/** The existing sidecar files of a database file. */
 export function sidecarFiles(path: string): string[] {
   return sidecarFilesAt(resolvedPath(path));
 }
 
 /**
- * The same for a path without links. The database file itself is not opened: a process that closes
- * a file loses every POSIX lock that it holds on it, also those of its other descriptors.
+ * The existing sidecar files of a path without links. Does not open the database file: a process
+ * that closes a file loses every POSIX lock that it holds on it, also those of other descriptors.
  */
 export function sidecarFilesAt(resolved: string): string[] {
   return sidecarSuffixes.map((suffix) => resolved + suffix).filter((file) => existsSync(file));
@@ -85,7 +85,7 @@ export function bytesOnDisk(path: string): number {
 }
 
 /**
- * The size of the WAL beside a database file; undefined if it cannot be measured, as while no
+ * The size of the WAL of a database file; undefined if it cannot be measured, as while no
  * descriptor is free.
  */
 export function walBytes(path: string): number | undefined {

@@ -1,10 +1,10 @@
-// A change of an operator beside a busy server.
+// Runs an operator's change while a server is busy.
 
 import { OperatorError } from "../../operator-error.ts";
 import { type Database, lockWaitMs, SQLiteError } from "./driver.ts";
 import { isFailedFsync } from "./errors.ts";
 
-/** How long an operator's transaction waits beside a server that commits without a pause. */
+/** How long an operator's transaction waits for a server that commits without a pause. */
 const immediateWaitMs = 10_000;
 
 /**

@@ -25,12 +25,12 @@ interface PlantsDatabase {
   lastCreator: number;
 }
 
-/** What a file would be called in an error message. */
+/** The name of the store in error messages. */
 const databaseName = "the store in memory";
 
 const databaseOptions = { strict: true, safeIntegers: true } as const;
 
-/** There is no log that could be unsynced or full. */
+/** No WAL needs an fsync or can be full. */
 const noWal = { ensureSynced: () => true, makeRoom: () => undefined };
 
 /** The size of all plants with their indexes. */
@@ -78,7 +78,7 @@ export class MemoryStore implements PlantStore {
     this.#current.plants.probe();
   }
 
-  /** Its calls block the thread for as long as they run. */
+  /** Opens a connection whose calls block the thread while they run. */
   async openSql(access: SqlAccess): Promise<SqlConnection> {
     return new SqliteSqlConnection(async (call) => this.#current.sql[access](call));
   }

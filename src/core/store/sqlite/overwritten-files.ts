@@ -24,7 +24,7 @@ interface SeenFrame {
   readonly header: Buffer;
 }
 
-/** What an operator is told about the file that OverwriteCheck has found. */
+/** The message about a file that OverwriteCheck has found. */
 export function overwrittenMessage(path: string, suffix: string): string {
   return `${path}${suffix} was overwritten while it was open, so plants may be lost; stop the server, and restore a backup`;
 }
@@ -51,15 +51,14 @@ export class OverwriteCheck {
 
   /**
    * The suffix of the file that was overwritten, as seen at most checkIntervalMs ago; undefined if
-   * none was. Once one was found the answer stays: later writes of this process could hide it.
+   * none was. A find is remembered: later writes of this process could hide it.
    */
   find(): "" | "-wal" | undefined {
     return performance.now() < this.#nextCheckAt ? this.#found : this.findNow();
   }
 
   /**
-   * The same as of now. Call it before each checkpoint, which could hide what another program has
-   * written.
+   * Checks now. Call it before each checkpoint, which could hide what another program has written.
    */
   findNow(): "" | "-wal" | undefined {
     this.#found ??= this.#isDatabaseOverwritten() ? "" : this.#isWalOverwritten() ? "-wal" : undefined;
@@ -68,8 +67,8 @@ export class OverwriteCheck {
   }
 
   /**
-   * The same, as of now if the last of the WAL's frames is not where SQLite has written it. Call it
-   * before each commit, whose frames would follow the hole. It takes 1 µs.
+   * Checks now if the last of the WAL's frames is not where SQLite has written it. Call it before
+   * each commit, whose frames would follow the hole. Takes 1 µs.
    */
   findBeforeCommit(pages: number): "" | "-wal" | undefined {
     const header = this.#walHeader;
@@ -109,22 +108,22 @@ export class OverwriteCheck {
       seenHeader?.equals(header) !== true ||
       seen.page > pages ||
       frameAt(seen.page).equals(seen.header);
-    // Another process may restart the WAL meanwhile, and writes the header first; the next check
-    // sees it whole.
+    // Another process may be restarting the WAL, and writes the header first; the next check sees
+    // it whole.
     if (!read(this.#walDescriptor, walHeaderBytes, 0).equals(header)) return false;
     if (header.length === walHeaderBytes) this.#walHeader = header;
     this.#frame = { page: pages, header: last };
     const isWhole = header.length === walHeaderBytes && hasSaltsOf(last, header);
     // The salts of two headers say nothing: a connection that has restarted no WAL itself draws new
-    // ones with its first frame (sqlite3WalFrames), such as that of an import beside a server.
+    // ones with its first frame (sqlite3WalFrames), such as that of an import.
     return !isWhole || !isSeenIntact;
   }
 }
 
 /**
- * Throws an OperatorError if the WAL beside a database file belongs to another one, such as the
+ * Throws an OperatorError if the WAL of a database file belongs to another one, such as the
  * store over which a backup was copied: SQLite would write its pages over those of the copy, or
- * remove it beside an empty file. Does nothing if this process has the file open, as it would lose
+ * remove it if the file is empty. Does nothing if this process has the file open, as it would lose
  * its locks with a second descriptor, or where that cannot be known.
  */
 export function assertOwnWal(path: string): void {

@@ -82,7 +82,7 @@ export class SqlitePlants {
     const id = crypto.getRandomValues(new BigInt64Array(1))[0] ?? 0n;
     const commit = this.#database.transaction(() => {
       const outcome = this.#insertOne({ plant: { id, name: probeName }, creator: null }, BigInt(Date.now()));
-      // By chance there may be a plant with this id.
+      // A plant may have this id by chance.
       if (outcome === "created") this.#database.run("DELETE FROM plants WHERE id = ?", [id]);
     });
     commit.immediate();

@@ -1,7 +1,7 @@
 // A batch and its outcomes, in memory that the main thread and the committing thread share. A
 // message costs each of two threads some 20 µs and a turn of its event loop. Here the committing
 // thread waits in Atomics.wait, and the main thread is told by Atomics.waitAsync. One batch is in
-// flight at a time: a second one gained nothing, as the next batch grows meanwhile.
+// flight at a time: a second one gained nothing, as the next batch would be smaller.
 
 import {
   countCodeUnits,
@@ -18,10 +18,10 @@ const plantsMax = 1_024;
 /** UTF-8 bytes of all texts of a batch. Pages that were never written take no memory. */
 const textBytesMax = 4 * 2 ** 20;
 
-/** At most, in UTF-8. */
+/** The maximum number of UTF-8 bytes of a code unit. */
 const bytesPerCodeUnit = 3;
 
-/** By their number in the memory. */
+/** Outcomes, by their numbers in the memory. */
 const outcomes: readonly Outcome[] = ["created", "unchanged", "conflict", "unavailable"];
 
 /** The length of an optional field that a plant does not have. */
@@ -140,8 +140,8 @@ export class BatchMemory {
   }
 
   /**
-   * Throws if there is not one outcome for each plant: those of an earlier batch would be read in
-   * their place.
+   * Throws if there is not one outcome for each plant: those of an earlier batch would be read
+   * instead.
    */
   writeOutcomes(results: readonly Outcome[]): void {
     const plants = this.words[word.plants];
@@ -241,7 +241,7 @@ export class BatchReceiver {
     this.batch = new BatchMemory(buffer);
   }
 
-  /** Blocks the thread until there is a batch, or a message beside those that it has handled. */
+  /** Blocks the thread until there is a batch, or a message that it has not handled. */
   wait(messagesHandled: number): "batch" | "message" {
     const { words } = this.batch;
     const startedAt = performance.now();

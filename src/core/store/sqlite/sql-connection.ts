@@ -1,4 +1,4 @@
-// The SqlConnection of the SQLite engine: reads run in a thread of their own.
+// The SqlConnection of the SQLite engine: reads run in their own thread.
 
 import { OperatorError } from "../../operator-error.ts";
 import { type SqlConnection, type SqlStatement, type SqlValue, sqlMsMaxDefault } from "../sql-connection.ts";

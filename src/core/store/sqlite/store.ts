@@ -187,7 +187,7 @@ export class SqliteStore implements ReadablePlantStore {
     this.#database.close();
   }
 
-  /** The same tokens, each method run by #read or #write. */
+  /** Wraps the tokens: #read or #write runs each method. */
   #guarded(tokens: SqliteTokens): TokenStore {
     const methods = Object.entries(tokenStoreMethods).map(([name, access]) => {
       const method = tokens[name as keyof TokenStore].bind(tokens) as (
@@ -231,7 +231,7 @@ export class SqliteStore implements ReadablePlantStore {
     }
   }
 
-  /** The same, and keeps the WAL short: without creates only these calls grow it. */
+  /** Runs a write, and keeps the WAL short: without creates only these calls grow it. */
   #write<T>(call: (noRoom: string | undefined) => Promise<T>): Promise<T> {
     return this.#read(() => call(this.#wal.makeRoom()));
   }
@@ -254,14 +254,14 @@ export class SqliteStore implements ReadablePlantStore {
   }
 
   /**
-   * Throws after an fsync has failed in either thread; called before a commit and after it, as the
-   * checkpoint thread's may have failed meanwhile. Where the commit is faster than that signal, its
+   * Throws after an fsync has failed in either thread. Called before and after a commit, during
+   * which the checkpoint thread's may have failed. Where the commit is faster than that signal, its
    * own fsync has succeeded: Linux reports an error to each descriptor that was open when it
    * happened (`errseq_t`, since 4.13), so the other thread's fsync hides none.
    */
   #assertDiskWorks(): void {
     if (this.#diskFailure === undefined && !this.#checkpointThread?.hasDiskFailed) return;
-    // With the first reason, as this error may reach the log before the one that was first.
+    // Gives the first reason, because this error may reach the log before the first one.
     const reason = this.#diskFailure ?? readFailureMarker(this.#path) ?? "an fsync failed before";
     throw diskFailure(this.#path, reason);
   }

@@ -26,8 +26,8 @@ const databaseShare = 1 / 4;
 /**
  * With a checkpoint thread the WAL is restarted from this length on: a quarter of the database
  * file, as the longer it is the fewer pages are copied twice, within bounds. A commit that writes
- * over an earlier one in its file needs no new blocks of the disk, and its fsync took 0.14 ms in
- * place of 0.23.
+ * over an earlier one in its file needs no new blocks of the disk, and its fsync took 0.14 ms
+ * instead of 0.23.
  */
 export function restartPages(path: string): number {
   const bytes = sizeOf(path) * databaseShare;
@@ -121,9 +121,9 @@ export class Wal {
    * committed, if the WAL has reached its limit or cannot be read. Throws SQLite's own error if an
    * fsync has failed.
    *
-   * A WAL is restarted by the first commit that finds all of it in the database file. Beside
-   * commits without a pause the checkpoint thread never gets that far, so what it has left is
-   * copied here, once that is little.
+   * A WAL is restarted by the first commit that finds all of it in the database file. While commits
+   * follow without a pause the checkpoint thread never gets that far, so this copies the rest once
+   * it is small.
    *
    * SQLite's automatic checkpoints do not report a failure. After one whose fsync failed, the next
    * would skip the pages that the first had copied past a reader of an old snapshot, and never

@@ -68,7 +68,7 @@ export class WorkerClient<Objects extends Served<Objects>> {
     this.#worker.onmessage = ({ data }: MessageEvent<WorkerMessage>) => this.#receive(data);
     this.#worker.onerror = ({ message }) =>
       this.fail(new Error(`The SQLite worker failed: ${message.replace(/\s+/g, " ")}`));
-    // Without a message where the thread could not be started, for lack of descriptors for example.
+    // Has no message if the thread could not start, such as for lack of descriptors.
     this.#worker.addEventListener("close", () => this.fail(new Error("The SQLite worker ended")));
   }
 

@@ -1,4 +1,4 @@
-// The SQLite engine of a server: SqliteStore in a worker thread of its own.
+// The SQLite engine of a server: SqliteStore in a worker thread.
 
 import type { EditOutcome, EditRun, PlantEdit } from "../plant-edit.ts";
 import type { NewEntry, OpenMode, Outcome, PlantStore, StoreEvents } from "../plant-store.ts";

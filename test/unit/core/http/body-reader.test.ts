@@ -32,7 +32,7 @@ function bodyOwner() {
     reservedBytes: 0,
     startTick: 0,
     isSettled: false,
-    refuse(error: ApiError) {
+    reject(error: ApiError) {
       owner.isSettled = true;
       resolve(error);
     },

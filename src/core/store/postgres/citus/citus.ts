@@ -132,8 +132,7 @@ class CitusQueue implements CreateQueue {
   }
 
   async #close(): Promise<void> {
-    // Nodes are still checked while their queues empty: the queue of a lost node then does so at
-    // once.
+    // Probes continue while queues empty, so that the queue of a lost node empties at once.
     await this.#queues.close();
     await this.#reading;
     for (const timer of this.#timers) clearInterval(timer);
@@ -188,7 +187,7 @@ class CitusQueue implements CreateQueue {
 
   async #useMap(map: ShardMap): Promise<void> {
     const nodes = new Map(map.nodes.map((node) => [node.name, this.#nodeFor(node, map)]));
-    // Plants wait for new nodes on the old ones, and not on the first connection.
+    // Until new nodes are ready, plants stay with the old ones.
     const added = [...nodes.values()].filter(({ name }) => !this.#nodes.has(name));
     await Promise.all(added.map((node) => node.check()));
     if (this.#closing !== undefined) {

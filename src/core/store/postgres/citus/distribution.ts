@@ -1,6 +1,6 @@
-// Distributes a store over the nodes of a Citus cluster: the plants by id and their edits beside
-// them, the other tables as reference tables, which every node has a copy of, so that a server can
-// use any node while the coordinator is down.
+// Distributes a store over the nodes of a Citus cluster: plants by id, with their edits, and the
+// other tables as reference tables. Every node has a copy of those, so that a server can use any
+// node while the coordinator is down.
 
 import { OperatorError } from "../../../operator-error.ts";
 import type { Distribution, StoreWait } from "../../plant-store.ts";
@@ -32,7 +32,7 @@ type Method = "by id" | "reference" | "local" | { readonly other: string };
 
 const referenceTables = ["plantstore_schema", "tokens", "creators"];
 
-/** The column of each table that is distributed by the ids of plants; `edits` beside the plants. */
+/** The column of each table that is distributed by the ids of plants; `edits` with the plants. */
 const idColumns: Readonly<Record<string, string>> = { plants: "id", edits: "plant_id" };
 
 /** Distributes the store at a URL without its scheme. See distributeStore. */

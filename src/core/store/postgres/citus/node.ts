@@ -108,7 +108,7 @@ export class CitusNode implements Commits, NodeStore {
     return promise;
   }
 
-  /** Each attempt takes the way that is known by then. */
+  /** Each attempt takes the latest known way. */
   withRetry<Result>(work: (pool: HostPool) => Promise<Result>): Promise<Result> {
     return retry(() => this.once(work), this.#dependencies.url.retryMsMax);
   }
@@ -189,7 +189,7 @@ export class CitusNode implements Commits, NodeStore {
 
   async #reachByCoordinator(): Promise<void> {
     const id = this.#map.anyIdOf(this.#node);
-    // With so few plants, they may find out themselves.
+    // With so few plants, the batches may find out themselves.
     if (id === undefined) return;
     const statement = {
       text: "SELECT 1 FROM plants WHERE id = $1",
