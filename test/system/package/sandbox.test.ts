@@ -8,8 +8,8 @@ import { npmEnvironment, packServer, succeed } from "../../support/npm-packages.
 import { Output } from "../../support/output.ts";
 import { sessionEnd, sessionOf } from "../../support/processes.ts";
 import { describeUnless, programPath, toolsMissing } from "../../support/programs.ts";
-import { exampleOf, sandboxExamples, sandboxPage } from "../../support/sandbox-examples.ts";
 import { collectResult, TemporaryFolder } from "../../support/server.ts";
+import { exampleOf, sandboxExamples, sandboxPage } from "../sandbox-helper/examples.ts";
 import { newerNodes } from "./newer-nodes.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;

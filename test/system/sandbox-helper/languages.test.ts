@@ -7,8 +7,8 @@ import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { sessionEnd } from "../../support/processes.ts";
 import { pathOf, toolsMissing } from "../../support/programs.ts";
-import { exampleOf, sandboxExamples } from "../../support/sandbox-examples.ts";
 import { type CommandResult, collectResult, plantstore, TemporaryFolder } from "../../support/server.ts";
+import { exampleOf, sandboxExamples } from "./examples.ts";
 
 const folder = new TemporaryFolder();
 afterAll(() => folder[Symbol.dispose]());

@@ -2,9 +2,9 @@
 
 import { cpSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { rowsOf } from "./markdown.ts";
+import { rowsOf } from "../../support/markdown.ts";
 
-const root = new URL("../..", import.meta.url).pathname;
+const root = new URL("../../..", import.meta.url).pathname;
 
 /** The text of the page. */
 export const sandboxPage = await Bun.file(join(root, "docs/sandbox-in-tests.md")).text();
