@@ -16,64 +16,66 @@ export function renderReport({ title }: Suite, result: Result): string {
 
 /** The page between its title and its table. */
 const introduction = `A figure is a median (min–max) over rounds in which the subjects took turns. Ratios are taken round
-by round: they hold from machine to machine and from hour to hour, which absolute figures do not. A
-load well above 0 before the start means that other work took its share of the processor.`;
+by round, so they hold on other machines too; absolute figures do not.`;
 
 const meaning = `## What the figures mean
 
-- **rust-group-commit** is this service as a Rust programmer writes it, with axum, rusqlite and a
-  group commit: what a runtime without garbage collection gains.
-- **bun-bare** reads the body and answers a constant: what any server on this runtime can reach.
+- **rust-group-commit** is the same design in Rust, with axum, rusqlite and a group commit.
+- **bun-bare** reads the body and answers a constant: the limit of any server on this runtime.
 - **fastify** and **express + pg** commit each create by itself, as most services do.
-- **nginx** answers a static 200: what the kernel and the load generator leave.
-- **µs/request** is processor time of all threads. It says more than a rate on a busy machine.
+- **nginx** answers a static 200: the limit of the kernel and the load generator.
+- **µs/request** is processor time of all threads; on a busy machine it says more than a rate.
 - **Half of the peak** is a schedule that does not wait for responses; latency counts from when a
-  request was due, also where it was sent late.
-- **Large store** has random ids, so that each create changes another page of the file.
-- **pgbench** is a prepared single-row INSERT over 64 connections, without a server in front of it.
-- Every store is audited: it has a row for each acknowledged create. The settings of durability and
-  the fsyncs that were counted are in the results.`;
+  request was due.
+- Every store had a row for each acknowledged create. The results also have the settings of
+  durability and the number of fsyncs.`;
 
 /** docs/benchmarks.md from the committed results. */
 export function renderPage(suites: readonly Suite[], results: ReadonlyMap<string, Result>): string {
   const measured = suites.flatMap((suite) => results.get(suite.name) ?? []);
   const missing = suites.filter(({ name }) => !results.has(name)).map(({ name }) => `\`${name}\``);
-  const claims = measured.flatMap(({ suite, scenarios }) =>
-    scenarios.flatMap(({ claims }) => claims.map((claim) => [...claimCells(claim), suite])),
+  const claims = measured.flatMap(({ scenarios }) =>
+    scenarios.flatMap(({ claims }) => claims.map(claimCells)),
   );
   const runs = measured.map(({ suite, environment }) => {
-    const { commit, date, machine, loadBefore } = environment;
-    const { processor, cores, kernel, fileSystem } = machine;
-    const on = `${processor}, ${cores} cores, Linux ${kernel}, ${fileSystem}`;
-    return [`[${suite}](../bench/results/${suite}.json)`, commit, date, on, String(loadBefore)];
+    const { commit, date, loadBefore } = environment;
+    return [`[${suite}](../bench/results/${suite}.json)`, commit, date, String(loadBefore)];
   });
+  const machines = new Set(measured.map(({ environment }) => machineText(environment.machine)));
   return `# Benchmarks
 
 ${introduction}
 
 ![Creates a second of this server and of others, over 1, 64 and 256 connections](images/creates.svg)
 
-${markdownTable([...claimHead, "suite"], claims)}
+${markdownTable(claimHead, claims)}
 
 ${meaning}
 
 ## How to repeat them
 
 \`\`\`sh
-${measured.map(({ command }) => command).join("\n")}
+npm run bench -- create --rounds 5 --seconds 2 --output bench/results/create.json
 npm run bench -- report
 \`\`\`
 
-The last command writes this page and its plot. \`npm run bench -- create --against COMMIT\` compares
-two commits, and \`npm run bench\` lists the suites and their flags.${
-    missing.length === 0 ? "" : `\n\nNot measured at present: ${missing.join(", ")}.`
+The second command writes this page and its plot. Each result has its own command; \`npm run bench\`
+lists the suites and their flags, such as \`--against COMMIT\`.${
+    missing.length === 0 ? "" : ` Not measured: ${missing.join(", ")}.`
   }
 
-${markdownTable(["result", "commit", "date", "machine", "load before"], runs)}
+Measured on ${[...machines].join("; ")}.
+A load above 0 before the start means that other work took a share of the processor.
+
+${markdownTable(["result", "commit", "date", "load before"], runs)}
 `;
 }
 
-const claimHead = ["claim", "median (min–max)", "threshold", "verdict"];
+const claimHead = ["claim", "median (min–max)", "threshold"];
+
+function machineText({ processor, cores, kernel, fileSystem }: Result["environment"]["machine"]): string {
+  return `${processor}, ${cores} cores, Linux ${kernel}, ${fileSystem}`;
+}
 
 function claimsTable(claims: readonly ClaimResult[]): string {
   return claims.length === 0 ? "" : markdownTable(claimHead, claims.map(claimCells));
@@ -81,9 +83,9 @@ function claimsTable(claims: readonly ClaimResult[]): string {
 
 function claimCells(claim: ClaimResult): string[] {
   const { name, threshold } = claim;
-  const met = isMet(claim);
-  const verdict = met === undefined ? "" : met ? "met" : "missed";
-  return [name, formatSummary(claim), threshold === undefined ? "" : formatThreshold(threshold), verdict];
+  const verdict = isMet(claim) ? "met" : "missed";
+  const judged = threshold === undefined ? "" : `${verdict}: ${formatThreshold(threshold)}`;
+  return [name, formatSummary(claim), judged];
 }
 
 function formatThreshold(threshold: NonNullable<ClaimResult["threshold"]>): string {
@@ -132,7 +134,7 @@ function environmentLines(result: Result): string[] {
   });
   const audits = scenarios.flatMap(({ audits }) => audits);
   return [
-    `- Commit ${commit}, ${date}; ${machine.processor}, ${machine.cores} cores, Linux ${machine.kernel}, ${machine.fileSystem}; load ${loadBefore} before the start`,
+    `- Commit ${commit}, ${date}; ${machineText(machine)}; load ${loadBefore} before the start`,
     `- ${Object.entries(versions)
       .map((version) => version.join(" "))
       .join(", ")}`,
