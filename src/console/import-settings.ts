@@ -2,6 +2,7 @@
 // start of the file.
 
 import { ApiError } from "../core/contract/errors.ts";
+import { fieldNames, isRequired } from "../core/contract/fields.ts";
 import { decodeUtf8 } from "../core/contract/utf8.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import type { ChosenColumns } from "../operations/csv.ts";
@@ -29,12 +30,16 @@ const lineFeed = 0x0a;
 
 const guessedDelimiters = [",", ";", "\t", "|"];
 
-/** Names of the columns of id, name and tag, also in other languages and programs. */
-const columnNames = [
-  /^(?:id|nr|no|number|nummer|key|#)$/i,
-  /^(?:name|plant|plant ?name|title|bezeichnung|nom|nombre)$/i,
-  /^(?:tags?|category|type|label|group|kategorie)$/i,
-];
+const columnNames = ["id", ...fieldNames] as const;
+
+const isOptional = columnNames.map((name) => name !== "id" && !isRequired(name));
+
+/** Names of columns in other languages and programs. */
+const otherNames: Readonly<Record<string, RegExp>> = {
+  id: /^(?:nr|no|number|nummer|key|#)$/i,
+  name: /^(?:plant|plant ?name|title|bezeichnung|nom|nombre)$/i,
+  tag: /^(?:tags|category|type|label|group|kategorie)$/i,
+};
 
 /** Throws a BadRequestError for settings that the page does not send. */
 export function parseSettings({ format, delimiter, columns, ...choice }: ImportParameters): ImportSettings {
@@ -50,12 +55,17 @@ export function parseSettings({ format, delimiter, columns, ...choice }: ImportP
   return { update, format: name, delimiter, columns: parseColumns(columns) };
 }
 
-/** The indexes of id, name and tag, and whether there is a header: "0,1,-1,true". */
+/** The indexes of id and of each field, and whether there is a header: "0,1,-1,true". */
 function parseColumns(text: string): ChosenColumns {
-  const [, id, name, tag, hasHeader] = /^(\d{1,4}),(\d{1,4}),(-1|\d{1,4}),(true|false)$/.exec(text) ?? [];
-  if (id === undefined || name === undefined || tag === undefined)
-    throw new BadRequestError("The columns of id and name must be chosen.");
-  return { id: Number(id), name: Number(name), tag: Number(tag), hasHeader: hasHeader === "true" };
+  const indexes = text.split(",");
+  const hasHeader = indexes.pop();
+  const isIndex = (index: string, at: number) =>
+    /^\d{1,4}$/.test(index) || (index === "-1" && isOptional[at]);
+  const isValid = indexes.length === columnNames.length && indexes.every(isIndex);
+  if (!isValid || !/^(?:true|false)$/.test(hasHeader ?? ""))
+    throw new BadRequestError("The columns of the id and of each required field must be chosen.");
+  const columns = Object.fromEntries(columnNames.map((name, at) => [name, Number(indexes[at])]));
+  return { ...(columns as Record<(typeof columnNames)[number], number>), hasHeader: hasHeader === "true" };
 }
 
 /**
@@ -80,7 +90,7 @@ export async function previewImport(bytes: Uint8Array, parameters: URLSearchPara
     isUtf8: utf8?.includes("\0") === false,
     format: settings.format,
     delimiter,
-    columns: parseColumns(columns),
+    columns,
     header,
     records: records.map(({ text: record, plant }) =>
       plant instanceof ApiError ? { text: record, reason: plant.message } : { plant },
@@ -124,10 +134,16 @@ function firstCells(text: string, delimiter: string): string[] {
 
 /** The columns that a first line names; a first line with a number in it is a plant. */
 function guessColumns(header: readonly string[]): string {
-  const [id = -1, name = -1, tag = -1] = columnNames.map((names) =>
-    header.findIndex((cell) => names.test(cell)),
+  const named = columnNames.map((name) =>
+    header.findIndex((cell) => cell.toLowerCase() === name || otherNames[name]?.test(cell)),
   );
-  if (id === -1 && name === -1 && header.some((cell) => /^-?\d+$/.test(cell)))
-    return `0,1,${header.length > 2 ? 2 : -1},false`;
-  return `${Math.max(0, id)},${name === -1 && header.length > 1 ? 1 : Math.max(0, name)},${tag},true`;
+  const hasHeader =
+    named.some((index, at) => index !== -1 && !isOptional[at]) ||
+    !header.some((cell) => /^-?\d+$/.test(cell));
+  const last = Math.max(0, header.length - 1);
+  const indexes = named.map((index, at) => {
+    const found = hasHeader || at > last ? index : at;
+    return found === -1 && !isOptional[at] ? Math.min(at, last) : found;
+  });
+  return [...indexes, hasHeader].join();
 }

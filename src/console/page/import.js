@@ -5,14 +5,15 @@ import { apiUrl, errorMessage, get, post, postBytes, RequestError } from "./api.
 import { Dialog, ErrorMessage } from "./dialogs.js";
 import { html, untrustedText } from "./format.js";
 import { Component } from "./library/preact.js";
+import { fieldNames, isRequired, labelOf } from "./plant-fields.js";
 import { formatBytes, formatCount } from "./units.js";
 
 /**
- * @typedef {{ id: number, name: number, tag: number, hasHeader: boolean }} Columns Indexes; -1 for none.
- * @typedef {{ plant: Content & { id: string } } | { text: string, reason: string }} PreviewRecord
- * @typedef {{ isUtf8: boolean, format: "csv" | "ndjson", delimiter: string, columns: Columns, header: string[],
- *   records: PreviewRecord[] }} Preview
- * @typedef {{ name: string, tag?: string }} Content
+ * @typedef {Record<string, string | number | boolean>} Content
+ * @typedef {{ plant: Content } | { text: string, reason: string }} PreviewRecord
+ * @typedef {{ isUtf8: boolean, format: "csv" | "ndjson", delimiter: string, columns: string, header: string[],
+ *   records: PreviewRecord[] }} Preview `columns` are the indexes of id and of each field, -1 for none, and
+ *   whether there is a header: "0,1,-1,true".
  * @typedef {{ line: number, id: string, before: Content, after: Content }} Difference
  * @typedef {{ import: string, created: number, unchanged: number, replaced: number, rejected: number, ending: string | null,
  *   message: string | null, run: string | null, update: "off" | "dry-run" | "replace", differences: Difference[], bytes: number, reported: number, rejections: { line: number, error: number, message: string, text: string }[] }} ImportStatus
@@ -38,6 +39,11 @@ const delimiters = [
   ["\t", "tab"],
   ["|", "vertical bar"],
 ];
+
+const columnNames = ["id", ...fieldNames];
+
+/** The fields that a list shows after the name. */
+const contentFields = fieldNames.filter((field) => field !== "name");
 
 /** @extends {Component<{ file: File | null, onImported: () => void, onClose: () => void }, State>} */
 export class ImportDialog extends Component {
@@ -119,7 +125,7 @@ export class ImportDialog extends Component {
         format,
         delimiter,
         update,
-        columns: columnsText(columns),
+        columns,
       });
       this.id = id;
       await this.send(file, id);
@@ -243,12 +249,16 @@ export class ImportDialog extends Component {
    */
   preview(file, { isUtf8, format, delimiter, columns, header, records }) {
     const { replaces, isPreviewing } = this.state;
-    const labels = header.map((cell, index) => (columns.hasHeader ? cell : "") || `column ${index + 1}`);
+    const indexes = columns.split(",");
+    const hasHeader = indexes.pop() === "true";
+    const labels = header.map((cell, index) => (hasHeader ? cell : "") || `column ${index + 1}`);
+    const required = indexes.filter((_, at) => !isOptional(columnNames[at] ?? ""));
     const isComplete =
       format === "ndjson" ||
-      (columns.id < labels.length && columns.name < labels.length && columns.id !== columns.name);
-    const change = (/** @type {Partial<Columns>} */ changed) =>
-      this.choose(file, { format, delimiter, columns: columnsText({ ...columns, ...changed }) });
+      (new Set(required).size === required.length &&
+        required.every((index) => Number(index) < labels.length));
+    const chooseColumns = (/** @type {string[]} */ chosen, isHeader = hasHeader) =>
+      this.choose(file, { format, delimiter, columns: [...chosen, isHeader].join() });
     const onSelect =
       (/** @type {(value: string) => void} */ select) =>
       (/** @type {Event & { currentTarget: HTMLSelectElement }} */ event) =>
@@ -275,23 +285,21 @@ export class ImportDialog extends Component {
                 ${delimiters.map(([value, name]) => html`<option value=${value}>${name}</option>`)}
               </select>
             </label>
-            ${
-              /** @type {(keyof Columns)[]} */ (["id", "name", "tag"]).map(
-                (name) => html`
-                <label><span>${`${name.slice(0, 1).toUpperCase()}${name.slice(1)} column`}</span>
+            ${columnNames.map(
+              (name, at) => html`
+                <label><span>${`${labelOf(name)} column`}</span>
                   <select
-                    value=${String(columns[name])}
-                    onChange=${onSelect((value) => change({ [name]: Number(value) }))}
+                    value=${indexes[at]}
+                    onChange=${onSelect((value) => chooseColumns(indexes.with(at, value)))}
                   >
-                    ${name === "tag" && html`<option value="-1">none</option>`}
+                    ${isOptional(name) && html`<option value="-1">none</option>`}
                     ${labels.map((label, index) => html`<option value=${String(index)}>${label.slice(0, 40)}</option>`)}
                   </select>
                 </label>
               `,
-              )
-            }
+            )}
             <label class="check">
-              <input type="checkbox" checked=${columns.hasHeader} onChange=${() => change({ hasHeader: !columns.hasHeader })} /> The first line names the columns
+              <input type="checkbox" checked=${hasHeader} onChange=${() => chooseColumns(indexes, !hasHeader)} /> The first line names the columns
             </label>
           `
         }
@@ -389,23 +397,34 @@ export class ImportDialog extends Component {
   }
 }
 
+/** @param {string} column */
+function isOptional(column) {
+  return column !== "id" && !isRequired(column);
+}
+
+/** @param {Content[string] | undefined} value */
+function chip(value) {
+  if (value === undefined) return null;
+  return html`<span title=${value}><span class="chip">${untrustedText(String(value))}</span></span>`;
+}
+
 /** @param {{ records: PreviewRecord[] }} properties */
 function PlantPreview({ records }) {
   if (records.length === 0) return html`<p class="empty">The file has no plants.</p>`;
   return html`
     <div class="scroll" tabindex="0" role="region" aria-label="Preview">
       <table class="list preview">
-        <thead><tr><th scope="col" class="number">Id</th><th scope="col">Name</th><th scope="col" class="tag">Tag</th></tr></thead>
+        <thead><tr><th scope="col" class="number">Id</th><th scope="col">Name</th>${contentFields.map((field) => html`<th scope="col" class="tag">${labelOf(field)}</th>`)}</tr></thead>
         <tbody>
           ${records.map((record) => {
             // A record that would be rejected is shown as it is.
-            const isPlant = "plant" in record;
-            const { id, name, tag } = isPlant ? record.plant : { id: "", name: record.text };
+            const plant = "plant" in record ? record.plant : /** @type {Content} */ ({ name: record.text });
+            const title = "plant" in record ? record.plant.name : plainReason(record.reason);
             return html`
               <tr>
-                <td class="number id">${untrustedText(id)}</td>
-                <td class="text main"><span title=${isPlant ? name : plainReason(record.reason)}>${untrustedText(name)}</span></td>
-                <td class="text tag">${tag !== undefined && html`<span title=${tag}><span class="chip">${untrustedText(tag)}</span></span>`}</td>
+                <td class="number id">${plant.id}</td>
+                <td class="text main"><span title=${title}>${untrustedText(String(plant.name))}</span></td>
+                ${contentFields.map((field) => html`<td class="text tag">${chip(plant[field])}</td>`)}
               </tr>
             `;
           })}
@@ -418,8 +437,8 @@ function PlantPreview({ records }) {
 /** The first plants that an import replaces, before and after. @param {ImportStatus} status */
 function Differences({ differences, replaced, update }) {
   if (differences.length === 0) return null;
-  const shown = (/** @type {Content} */ { name, tag }) =>
-    html`${untrustedText(name)} ${tag !== undefined && html`<span class="chip">${untrustedText(tag)}</span>`}`;
+  const shown = (/** @type {Content} */ plant) =>
+    html`${untrustedText(String(plant.name))} ${contentFields.map((field) => chip(plant[field]))}`;
   return html`
     <h3>${update === "dry-run" ? "To be replaced" : "Replaced"}${replaced > differences.length ? `, the first ${differences.length}` : ""}</h3>
     <ul class="rows" aria-label="Differences">
@@ -434,11 +453,6 @@ function countsText({ created, unchanged, replaced, rejected, update }) {
   const toBe = update === "dry-run" ? "to be " : "";
   const differing = replaced > 0 ? `${counts[2]} ${toBe}replaced, ` : "";
   return `${counts[0]} ${toBe}created, ${counts[1]} already stored, ${differing}${counts[3]} rejected`;
-}
-
-/** The columns as the server reads them. @param {Columns} columns */
-function columnsText({ id, name, tag, hasHeader }) {
-  return [id, name, tag, hasHeader].join();
 }
 
 /** Why a line is rejected, without what is said of a request. @param {string} message */

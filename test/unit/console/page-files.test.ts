@@ -13,9 +13,9 @@ test("every file of the page is listed under its name, and every listed file is 
   expect([...pageFiles.values()].filter((path) => !existsSync(path))).toEqual([]);
 });
 
-test("all of them have less than 100 KiB compressed, with the libraries and what only a sandbox has", async () => {
+test("all of them have less than 100 KB compressed, with the libraries and what only a sandbox has", async () => {
   const sizes = await Promise.all(
     [...pageFiles.values()].map(async (path) => Bun.gzipSync(await Bun.file(path).bytes()).length),
   );
-  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(102_400);
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(100_000);
 });
