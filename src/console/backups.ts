@@ -1,6 +1,6 @@
-// The console's backup: the store is copied to a file by a process of its own, and the file is
-// downloaded. A download that is slow, or whose browser has gone, therefore holds nothing but the
-// file, which is removed after ten minutes.
+// The console's backup: a separate process copies the store to a file, which the browser downloads.
+// A download that is slow, or whose browser has gone, holds only the file, which is removed after
+// ten minutes.
 
 import { readdir, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
@@ -16,10 +16,7 @@ export interface RunningCopy {
 }
 
 export interface BackupDependencies {
-  /**
-   * Where the copies are made: the folder of the store, which has room for it where there is room
-   * for the store.
-   */
+  /** The folder for the copies: that of the store. */
   readonly folder: string;
   /** Copies the store to a file. */
   readonly copy: (file: string) => RunningCopy;
@@ -76,7 +73,7 @@ export class Backups {
         507,
         `The copy needs ${storeBytes.toLocaleString("en-US")} bytes in ${folder}, where ${freeBytes.toLocaleString("en-US")} are free. Run "plantstore backup" to another disk.`,
       );
-    // Loaded here, as it loads SQLite, which a server needs in its threads only.
+    // Loaded here because it loads SQLite, which a server needs only in its threads.
     const { PrivateFolder } = await import("../core/store/sqlite/private-folder.ts");
     this.#last = new Backup(PrivateFolder.create(folder), storeBytes, this.#dependencies);
     return this.status();
@@ -166,7 +163,7 @@ class Backup {
     this.#folder[Symbol.dispose]();
   }
 
-  /** The copy is made under another name, in a folder of its own within this one. */
+  /** The copy is made under another name, in a subfolder. */
   async #copiedBytes(): Promise<number> {
     const names = await readdir(this.#folder.path, { recursive: true }).catch(() => []);
     const sizes = await Promise.all(

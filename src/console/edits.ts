@@ -28,10 +28,10 @@ export interface EditsDependencies {
 
 const entriesPerPage = 50;
 
-/** Ids of plants that an undo left which a response has. */
+/** The maximum number of ids in a response that an undo skipped. */
 const listedIdsMax = 100;
 
-/** How often what is too old is removed, where there are edits. */
+/** The interval of removing old entries while edits are made. */
 const pruneEveryMs = 3_600_000;
 
 export class Edits {
@@ -53,7 +53,7 @@ export class Edits {
     return new EditRun(this.#dependencies.store, { by: "console", client });
   }
 
-  /** Makes a single edit, in a run of its own, and reports it. */
+  /** Makes a single edit, in its own run, and reports it. */
   async edit(edit: PlantEdit, client: string): Promise<EditOutcome> {
     const [outcome = "missing"] = await this.startRun(client).edit([edit]);
     if (outcome === "done")

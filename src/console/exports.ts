@@ -1,4 +1,4 @@
-// The console's export: all plants or those of a search, as a download, page by page of the list.
+// The console's export: downloads all plants or those of a search, page by page of the list.
 // Each page is a short read, so that neither a large store nor a slow download keeps a snapshot,
 // which would keep SQLite from restarting its WAL.
 
@@ -108,7 +108,7 @@ async function* inFull(sql: SqlConnection, summaries: readonly PlantSummary[]): 
   let codeUnits = 0;
   for (const summary of summaries) {
     const complete = summary.isTruncated ? await findPlant(sql, summary.id) : summary;
-    // A plant that was deleted meanwhile.
+    // The plant has been deleted since.
     if (complete === undefined) continue;
     const plant = toNewPlant(complete.id, complete);
     plants.push(plant);

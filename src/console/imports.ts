@@ -204,7 +204,7 @@ class RunningImport {
   /** @param bytes the length of the file. Throws a BadRequestError if not all of it was received. */
   async end(bytes: number): Promise<void> {
     if (this.ending === undefined && bytes !== this.#bytes)
-      throw new BadRequestError(`Of the ${bytes} bytes of the file ${this.#bytes} have arrived.`);
+      throw new BadRequestError(`Only ${this.#bytes} of the file's ${bytes} bytes have arrived.`);
     clearTimeout(this.#timer);
     this.#parts.end();
     await this.#ended;
@@ -315,7 +315,7 @@ const internalErrorMessage = "Internal error; see the server's log.";
 
 function importErrorMessage(error: unknown): string {
   if (error instanceof StoreUnavailable)
-    return "The store could not be written for a minute. Import the file again when it can: what is stored already counts as such.";
+    return "The store could not be written for a minute. Import the file again when it can: plants that are already stored are reported as unchanged.";
   if (error instanceof OperatorError)
     return `${error.message.slice(0, 1).toUpperCase()}${error.message.slice(1)}.`;
   return internalErrorMessage;
@@ -363,10 +363,7 @@ class PartQueue {
   }
 }
 
-/**
- * Creates the plants of an import beside those of clients, whose batches are committed between its
- * own.
- */
+/** Creates the plants of an import in batches, between those of clients. */
 class SmallBatches {
   readonly #dependencies: ImportDependencies;
 

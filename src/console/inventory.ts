@@ -57,9 +57,9 @@ interface Sums {
 }
 
 interface Count extends Readonly<Sums> {
-  /** Whether no plant was created or deleted meanwhile by this server. */
+  /** Whether this server created and deleted no plant since the count began. */
   readonly isExact: boolean;
-  /** Those that most plants have, in this order. */
+  /** The tags that most plants have, in this order. */
   readonly tags: readonly (readonly [tag: string, plants: number])[];
   readonly tagsAreExact: boolean;
   /** The changes by this server until the count began. */
@@ -76,7 +76,7 @@ export class Inventory {
   /** Plants that this server has created and deleted. */
   #created = 0;
   #deleted = 0;
-  /** Counts of before the plants were last replaced are dropped. */
+  /** Counts from before the last replacement of all plants are dropped. */
   #replacements = 0;
 
   constructor(dependencies: InventoryDependencies) {
@@ -110,7 +110,7 @@ export class Inventory {
    * About how many plants have a tag; undefined if it is not one of those that most plants have.
    */
   plantsOfTag(tag: string): number | undefined {
-    // Counted by these characters: that of a longer tag may be of several.
+    // Tags are counted by these characters, so a longer one may share its count.
     if (Array.from(tag).length >= countedCharacters) return undefined;
     return this.#count?.tags.find(([counted]) => counted === tag)?.[1];
   }

@@ -39,7 +39,7 @@ export interface ConsoleDependencies {
   readonly newPlants: NewPlants;
   readonly imports: Imports;
   readonly exports: Exports;
-  /** Undefined where the engine has tools of its own for them. */
+  /** Undefined if the engine has its own tools. */
   readonly backups: Backups | undefined;
   readonly requests: Requests;
   readonly tokens: Tokens;
@@ -58,32 +58,27 @@ export interface ConsoleDependencies {
 const basePath = "/console/";
 const apiPath = `${basePath}api/`;
 
-/** Of the names of the page's files that only a sandbox has. */
+/** Matches the page's files that only a sandbox has. */
 const sandboxPrefix = "sandbox";
 
 /** Time for a body to arrive. */
 const arrivalMsMax = 20_000;
 
 /**
- * Before the log-in. The total is unlimited: clients without a password could use up a limit that
- * all of them share.
+ * Limits before the log-in. The total is unlimited, because clients without a password could use up
+ * a shared limit.
  */
 const passwordLimits = { bodyBytesMax: 4_096, inFlightBytesMax: Number.MAX_SAFE_INTEGER, arrivalMsMax };
 
 /** A part of an imported file. At a kilobyte a second it still arrives. */
 const partLimits = { bodyBytesMax: 2 ** 20, inFlightBytesMax: 16 * 2 ** 20, arrivalMsMax: 600_000 };
 
-/**
- * After the log-in. The largest body is a plant: the JSON text of its body is a string in JSON
- * again.
- */
+/** Limits after the log-in. The largest body is a plant, as a JSON string that contains JSON. */
 const bodyLimits = { bodyBytesMax: 16 * 2 ** 20, inFlightBytesMax: 32 * 2 ** 20, arrivalMsMax };
 
 type Body = Readonly<Record<string, string>>;
 
-/**
- * By name. A Map, as a plain object also has the members of every object, such as "constructor".
- */
+/** Calls by name. A plain object would also have members such as "constructor". */
 type Calls<Input> = ReadonlyMap<string, Call<Input>>;
 /** @param client the address of the operator's browser. */
 type Call<Input> = (input: Input, client: string) => Response | Promise<Response>;
@@ -223,7 +218,7 @@ export class OperatorConsole implements AdminRoutes {
       return respondJson({}, 200, { "Set-Cookie": sessions.logOut(request) });
     if (name !== "session" || request.method !== "POST" || !requiresPassword) return notFound();
     const { password } = pickStrings(await readBody(request, this.#passwords, peer), "password");
-    // The browser's own view: TLS may end at a proxy.
+    // Trusts the browser's view: TLS may end at a proxy.
     const isSecure = request.headers.get("origin")?.startsWith("https:") ?? false;
     const result = await sessions.logIn(password, trustedProxies.clientAddress(request, peer), isSecure);
     if (result === "tooMany") return respondError(429, "Too many attempts; try again in a minute.");

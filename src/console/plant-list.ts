@@ -55,11 +55,11 @@ export interface Search extends Filter {
   readonly plantsMax: number;
 }
 
-/** A position beside a plant of an order. */
+/** A position next to a plant of an order. */
 export interface Cursor {
   readonly order: Order;
   readonly id: bigint;
-  /** What the plant is ordered by before its id. */
+  /** The key by which the plant is ordered before its id. */
   readonly key?: string;
 }
 
@@ -95,8 +95,8 @@ const int64Max = 2n ** 63n - 1n;
 const searchMsMax = 800;
 
 /**
- * How long plants are scanned for a text that the index would find, too: one that many plants have
- * is found sooner so.
+ * How long plants are scanned for a text that the index would also find: a scan finds one that many
+ * plants have sooner.
  */
 const commonTextMsMax = 60;
 
@@ -117,7 +117,7 @@ const rangePlantsMax = 1_000_000;
 /** The time limit for sorting all plants by name or tag. */
 const sortMsMax = 3_000;
 
-/** What differs between the dialects. */
+/** The differences between the dialects. */
 const dialects = {
   sqlite: {
     collation: "",
@@ -140,10 +140,7 @@ interface Found {
   readonly key?: string;
 }
 
-/**
- * What is read: in the direction of reading, which is the opposite of the order's for a page
- * backward.
- */
+/** A read. Its direction is the opposite of the order's for a page backward. */
 interface Reading {
   readonly sql: SqlConnection;
   readonly filter: Filter & { readonly creators?: readonly bigint[] | undefined };
@@ -213,7 +210,7 @@ async function withCreatorIds(sql: SqlConnection, filter: Filter): Promise<Readi
 
 /**
  * A position as seen from the other side: a page that is read from there in the other direction
- * includes the plant beside it.
+ * includes the plant next to it.
  */
 function reverseCursor(cursor: Cursor, isDescending: boolean): Cursor | undefined {
   const id = adjacentId(cursor.id, isDescending);
@@ -485,7 +482,7 @@ async function withCreators(sql: SqlConnection, rows: readonly PlantRow[]): Prom
   }));
 }
 
-/** The same on every engine, of which SQLite has bigint in place of numbers and booleans. */
+/** Normalizes the values of engines: SQLite has bigint instead of numbers and booleans. */
 function toTyped(columns: PlantColumns): PlantColumns {
   const typed = fieldNames.map((field) => {
     const value = columns[field];

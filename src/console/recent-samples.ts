@@ -53,7 +53,7 @@ interface Samples {
 
 type SampleLength = typeof sampleMs | typeof minuteMs;
 
-/** Of a time without events. */
+/** The sample of a time without events. */
 const emptySample: Sample = {
   created: 0,
   unchanged: 0,
@@ -233,7 +233,7 @@ class SampleSeries {
   }
 }
 
-/** What is not zero of a sample: most are of a time without events. */
+/** The counts of a sample that are not zero: most samples have no events. */
 export function countedFields(sample: Sample): Partial<Sample> {
   const { errors, ...counts } = sample;
   const counted = Object.entries(counts).filter(([, value]) => value !== 0 && value !== null);

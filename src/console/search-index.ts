@@ -109,7 +109,7 @@ const sqlite: Engine = {
     let upTo: bigint | undefined;
     if (from === "none") {
       const starting = write.transaction([
-        // Without the texts themselves, which it reads from the plants. Its rowids may be any
+        // The table has no texts of its own: it reads them from the plants. Its rowids may be any
         // int64, as ids are.
         {
           sql: `CREATE VIRTUAL TABLE plants_text
@@ -127,7 +127,7 @@ const sqlite: Engine = {
       if (failure !== undefined && (await sqlite.state(read)) !== "none") return false;
       if (failure !== undefined) throw failure;
     } else {
-      // Of several processes that continue an interrupted build one gets it.
+      // Only one of several processes continues an interrupted build.
       const claiming = write.transaction<{ up_to: bigint | null }>([
         {
           sql: `UPDATE plants_text_progress SET changed_at = ${epochMs}

@@ -78,8 +78,7 @@ export class Sessions {
   }
 
   /**
-   * Without a Path attribute, so that it is valid for the folder of the API behind any prefix that
-   * a proxy adds.
+   * Has no Path attribute, so that the cookie is valid for the API behind any prefix of a proxy.
    */
   #cookie(id: string, seconds: number, isSecure: boolean): string {
     const secure = isSecure ? "; Secure" : "";

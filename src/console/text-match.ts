@@ -12,13 +12,13 @@ const textCharactersMin = 3;
 const quickPagesMax = 200;
 
 /**
- * The same for a statement in which FTS5 compares the whole text by reading the lists of all of its
+ * The limit for a statement in which FTS5 compares the whole text by reading the lists of all of its
  * trigrams: about 300 ms.
  */
 const wholePagesMax = 3_000;
 
 /**
- * Trigrams that are in up to so many times as many pages as the rarest one are asked for, too: they
+ * The query also has trigrams that take up to this many times the pages of the rarest one: they
  * leave fewer plants to compare.
  */
 const rareFactor = 4;
@@ -84,7 +84,7 @@ export async function planWholeText(
   const indexed = words.filter(isIndexedWord);
   const start = startOfTag(tag);
   const pages = (await sizesOf(sql, indexed.length === 0 ? [start] : indexed)).map((part) => part.pages);
-  // Where no plant has a trigram, FTS5 reads nothing.
+  // FTS5 reads nothing if no plant has a trigram.
   const isAbsent = pages.includes(0);
   if (!isAbsent && pages.reduce((sum, each) => sum + each, 0) > pagesMax) return undefined;
   return indexed.length === 0 ? `tag : ${phrase(start)}` : phrases(indexed);

@@ -21,7 +21,7 @@ const flags = [
   "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ];
 
-/** How a page is looked at. */
+/** The theme and width of a page. */
 interface Look {
   readonly colorScheme: "light" | "dark";
   readonly width: number;
@@ -39,7 +39,7 @@ interface Visit {
   readonly expectedFaults?: readonly RegExp[];
 }
 
-/** For whatever a test waits for on a page: the machine may be busy with other tests. */
+/** Time limit of waits on a page: the machine may be busy with other tests. */
 const patienceMs = 120_000;
 
 /** The pages whose test failed. */
@@ -108,7 +108,7 @@ export async function untilTrue(page: Page, expression: string): Promise<void> {
 
 /** The problems that axe finds serious or worse: the rule, and the elements that break it. */
 export async function accessibilityFaults(page: Page): Promise<string[]> {
-  // Without frames of other sites, of which there are none: half of the time of a large page.
+  // Leaves out frames of other sites: that takes half of the time on a large page.
   const axe = new AxeBuilder({ page }).setLegacyMode().options({ resultTypes: ["violations"] });
   const { violations } = await axe.analyze();
   return violations

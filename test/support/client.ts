@@ -1,4 +1,4 @@
-// A real server with a token, and what a client rejects with.
+// A real server with a token, and the errors of a client.
 
 import { PlantStoreClient, type PlantStoreClientOptions } from "../../packages/client/src/index.ts";
 import { newPlantJson } from "../../src/core/contract/plant.ts";
@@ -48,7 +48,7 @@ export async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
   throw new Error("The promise was not rejected");
 }
 
-/** The global fetch, with the status of each answer. */
+/** The global fetch, with the status of each response. */
 export function countingFetch() {
   const statuses: number[] = [];
   return {

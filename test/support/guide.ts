@@ -121,7 +121,7 @@ export class BackgroundScript implements AsyncDisposable {
   constructor(script: string, cwd: string, logPath: string) {
     this.#log = Bun.file(logPath);
     writeFileSync(logPath, "");
-    // A process group of its own, as npx starts others.
+    // A new process group, because npx starts other processes.
     this.#child = Bun.spawn(["sh", "-ec", `exec >>"$LOG" 2>&1\n${script}`], {
       cwd,
       detached: true,

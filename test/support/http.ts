@@ -8,7 +8,7 @@ export interface Target {
   readonly ca?: string;
 }
 
-/** An answer, read to its end. */
+/** A response, read to its end. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;

@@ -24,9 +24,9 @@ export class KeyServer implements AsyncDisposable {
   readonly jwksUrl: string;
   /** The keys as they are published now. */
   jwks: Json;
-  /** Says what is answered instead, where it is not undefined. */
+  /** Returns the response to send instead, or undefined. */
   instead: Responder = () => undefined;
-  /** The paths that were asked for, in their order. */
+  /** The requested paths, in their order. */
   readonly requests: string[] = [];
   #listener: Bun.Server<undefined> | undefined;
 
@@ -43,12 +43,12 @@ export class KeyServer implements AsyncDisposable {
     this.jwks = jwksOf(keys);
   }
 
-  /** How often the keys were asked for. */
+  /** The number of requests for the keys. */
   get fetches(): number {
     return this.requests.filter((path) => path === "/keys").length;
   }
 
-  /** Goes away: connections are refused. */
+  /** Stops listening. */
   async stop(): Promise<void> {
     await this.#listener?.stop(true);
     this.#listener = undefined;
@@ -64,7 +64,7 @@ export class KeyServer implements AsyncDisposable {
   }
 
   #listen(port: number): Bun.Server<undefined> {
-    // An answer that never ends stays open until who waits for it gives up.
+    // A response that never ends stays open until the client gives up.
     const idleTimeout = 0;
     return Bun.serve({ hostname: "127.0.0.1", port, idleTimeout, fetch: (request) => this.#answer(request) });
   }
@@ -175,7 +175,7 @@ export class ServerWithIdentity implements AsyncDisposable {
     this.#folder = folder;
   }
 
-  /** @param env that of a process of its own, for what Bun itself reads. */
+  /** @param env of a separate process, for variables that Bun itself reads. */
   static async start(
     issuer: string,
     args: readonly string[] = [],

@@ -1,4 +1,4 @@
-// A command in the process of the test, for all that does not depend on a process of its own.
+// Runs a command in the process of the test, if the process is not the subject.
 
 import { EventEmitter } from "node:events";
 import { type CommandHost, onHost } from "../../src/cli/host.ts";
@@ -57,7 +57,7 @@ export class InProcessCommand {
     });
   }
 
-  /** Sends a signal. Throws for SIGKILL, which only a process of its own obeys. */
+  /** Sends a signal. Throws for SIGKILL, which only a real process obeys. */
   kill(signal: NodeJS.Signals): void {
     if (signal === "SIGKILL") throw new Error("A command in the process of the test cannot be killed");
     this.#signals.emit(signal, signal);

@@ -8,7 +8,7 @@ export class Load {
   /** Every plant that was ever sent, as export prints it. */
   readonly sent = new Map<bigint, string>();
   readonly acknowledged = new Set<bigint>();
-  /** How often each status was answered. */
+  /** The number of responses with each status. */
   readonly statuses = new Map<number, number>();
   /** Why requests had no answer at all. */
   readonly unanswered: unknown[] = [];

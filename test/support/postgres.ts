@@ -43,7 +43,7 @@ const settings = {
   wal_level: "replica",
   max_wal_senders: "5",
   hot_standby: "on",
-  // The server refuses fsync = off.
+  // The server rejects fsync = off.
   fsync: "on",
   synchronous_commit: "on",
 };

@@ -24,17 +24,17 @@ export class Random {
     return new Random(this.#next());
   }
 
-  /** From 0 up to 1, without it. */
+  /** A number from 0 up to, but not including, 1. */
   unit(): number {
     return this.#next() / 2 ** 32;
   }
 
-  /** From 0 up to a number, without it. */
+  /** A number from 0 up to, but not including, another. */
   below(end: number): number {
     return Math.floor(this.unit() * end);
   }
 
-  /** From one number to another. */
+  /** A number from one to another, both included. */
   between(least: number, most: number): number {
     return least + this.unit() * (most - least);
   }

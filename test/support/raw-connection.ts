@@ -1,4 +1,4 @@
-// TCP connections that send and receive raw bytes, and the answers in what came back.
+// TCP connections that send and receive raw bytes, and the responses in them.
 
 import { ResponseParser } from "../../src/conformance/response-parser.ts";
 import type { Target } from "./http.ts";
@@ -61,7 +61,7 @@ export class RawConnection {
     this.#flush();
   }
 
-  /** Reads nothing more, so that the answers stay with the other side. */
+  /** Stops reading, so that the responses stay with the other side. */
   pause(): void {
     this.#socket.pause();
   }
@@ -125,7 +125,7 @@ export function createHead({ token }: Pick<Target, "token">, framing: string): s
   );
 }
 
-/** A create whose body stays away but for its beginning. */
+/** A create of whose body only the beginning is sent. */
 export async function stuckCreate(
   target: Target,
   framing: string,

@@ -62,7 +62,7 @@ export class RunningSandbox implements Target {
     return RunningSandbox.#started(new InProcessCommand([...sandboxArgs, ...args], environment(env)));
   }
 
-  /** Starts a sandbox in a process of its own, and waits until it is ready. */
+  /** Starts a sandbox in a new process, and waits until it is ready. */
   static async start({
     args = [],
     env = {},

@@ -29,7 +29,7 @@ export async function runCommand(
   return { exitCode, stdout: await command.stdout.ended, stderr: await command.stderr.ended };
 }
 
-/** Runs one command in a process of its own. Its environment is `env` and the caller's PATH. */
+/** Runs one command in a new process. Its environment is `env` and the caller's PATH. */
 export async function run(
   args: readonly string[],
   env: Record<string, string> = {},
@@ -139,7 +139,7 @@ export class RunningServer {
     );
   }
 
-  /** Starts a server in a process of its own, and waits for its address. */
+  /** Starts a server in a new process, and waits for its address. */
   static async start({
     database,
     args = [],
@@ -236,7 +236,7 @@ export class RunningServer {
   }
 }
 
-/** With the command on PATH, as if installed: messages name commands as they can be typed. */
+/** Puts the command on PATH, as if installed: messages then name commands as one can type them. */
 export function environment(env: Record<string, string>): Record<string, string> {
   return { PATH: `${dirname(plantstore)}:${process.env.PATH}`, ...env };
 }

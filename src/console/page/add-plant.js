@@ -16,7 +16,7 @@ import { TextField } from "./text-field.js";
  *   response: CreateResponse | null, fieldErrors: FieldErrors, error: string, isBusy: boolean }} State
  */
 
-/** Of an id: a signed integer of 64 bits. */
+/** Matches a signed 64-bit integer. */
 const idMin = -(2n ** 63n);
 const idMax = 2n ** 63n - 1n;
 
@@ -32,7 +32,7 @@ export class AddPlant extends Component {
   state = {
     draft: emptyDraft,
     isOperator: true,
-    /** What the response is about. */
+    /** The plant that was sent. */
     sent: null,
     response: null,
     fieldErrors: {},
@@ -78,7 +78,7 @@ export class AddPlant extends Component {
     this.setState({ response, sent, fieldErrors, error });
     if (response.status === 200) {
       this.props.onCreated();
-      // What was typed while the response was on its way is of the next plant.
+      // Text typed since the request belongs to the next plant.
       if (this.state.draft !== sent) return;
       this.setState({ draft: emptyDraft });
       this.focus("id");
@@ -159,7 +159,7 @@ export class AddPlant extends Component {
   }
 }
 
-/** The response of the interface, as a client gets it. @param {CreateResponse} response */
+/** The response as a client gets it. @param {CreateResponse} response */
 function ExactResponse({ status, headers, body }) {
   const code = parseBody({ status, headers, body }).error;
   return html`
@@ -188,8 +188,7 @@ function successText({ id = "", name = "" }) {
 }
 
 /**
- * What is wrong with which field, in words for people; nothing for an error that is about none of
- * them.
+ * The error of each field, in words for people; none for an error that is not about a field.
  *
  * @param {CreateResponse} response
  * @param {Draft} sent

@@ -43,7 +43,7 @@ export function linkTo(address) {
 }
 
 /**
- * Shows an address in the browser, as a new entry of its history or in place of the last one.
+ * Shows an address in the browser, as a new entry of its history or instead of the last one.
  *
  * @param {Address} address
  * @param {"push" | "replace"} how

@@ -82,7 +82,7 @@ export class Backup extends Component {
     const { status, isBusy } = this.state;
     const state = status?.state;
     return html`
-      <p class="note">One consistent file of all plants and tokens, verified, while creates continue.</p>
+      <p class="note">A verified, consistent copy of all plants and tokens. Creates continue while it is made.</p>
       <div role="status">${status !== null && statusText(status)}</div>
       <div class="inline">
         ${

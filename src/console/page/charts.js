@@ -23,7 +23,7 @@ const ranges = {
   "24 h": { seconds: 86_400, bucketSeconds: 900, isMinutes: true, name: "24 hours" },
 };
 
-/** From this rate on a chart shows rates at the resolution of the samples, and below it counts. */
+/** From this rate on a chart shows rates of samples; below it, counts. */
 const ratePerSecondMin = 2;
 
 /** From this length on, points of latency and batch size are merged to this many seconds. */
@@ -32,7 +32,7 @@ const mergedSeconds = 300;
 
 const height = 132;
 
-/** CSS variables; each code has one of its own, and all further ones share the last. */
+/** CSS variables: one for each code; all further codes share the last. */
 const errorColours = ["--line-5", "--line-1", "--line-6", "--line-3", "--line-4"];
 const restColour = "--line-2";
 

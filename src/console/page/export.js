@@ -1,5 +1,5 @@
-// The export dialog: all plants or those of the search, in a format, downloaded by the browser with
-// the progress beside it.
+// The export dialog: the browser downloads all plants or those of the search, and the dialog shows
+// the progress.
 
 import { apiUrl, download, errorMessage, get } from "./api.js";
 import { Dialog, ErrorMessage } from "./dialogs.js";

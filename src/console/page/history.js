@@ -16,7 +16,7 @@ import { formatCount } from "./units.js";
 const shownCharactersMax = 300;
 
 /**
- * Undoes a run, or what it has made of one plant, and resolves with a sentence about the result.
+ * Undoes a run, or its edits of one plant, and resolves with a sentence about the result.
  *
  * @param {string} run
  * @param {string} id empty for all plants of the run.

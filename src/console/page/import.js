@@ -16,7 +16,9 @@ import { formatBytes, formatCount } from "./units.js";
  *   whether there is a header: "0,1,-1,true".
  * @typedef {{ line: number, id: string, before: Content, after: Content }} Difference
  * @typedef {{ import: string, created: number, unchanged: number, replaced: number, rejected: number, ending: string | null,
- *   message: string | null, run: string | null, update: "off" | "dry-run" | "replace", differences: Difference[], bytes: number, reported: number, rejections: { line: number, error: number, message: string, text: string }[] }} ImportStatus
+ *   message: string | null, run: string | null, update: "off" | "dry-run" | "replace",
+ *   differences: Difference[], bytes: number, reported: number,
+ *   rejections: { line: number, error: number, message: string, text: string }[] }} ImportStatus
  * @typedef {{ file: File | null, preview: Preview | null, isPreviewing: boolean, replaces: boolean,
  *   status: ImportStatus | null, isRunning: boolean, isRetrying: boolean, isDropTarget: boolean,
  *   other: ImportStatus | null, error: string }} State
@@ -237,8 +239,8 @@ export class ImportDialog extends Component {
       </label>
       <p class="note">
         CSV has a column for the id and one for the name. Each line of NDJSON is a request body: ${" "}
-        <code>{"id": 42, "name": "Monstera", "tag": "tropical"}</code>. A plant that is stored already is left as it is, so a file
-        may be imported again.
+        <code>{"id": 42, "name": "Monstera", "tag": "tropical"}</code>. Plants that are already stored stay unchanged, so a
+        file can be imported again.
       </p>
     `;
   }
@@ -322,7 +324,7 @@ export class ImportDialog extends Component {
     return html`
       <p class="file"><b class="cut" title=${file.name}>${untrustedText(file.name)}</b> <span class="faint">${formatBytes(bytes)} of ${formatBytes(file.size)}</span></p>
       <progress aria-label="Import" value=${bytes} max=${Math.max(1, file.size)}></progress>
-      <p role="status">${isRetrying ? "The server does not answer; trying again." : status === null ? "Starting…" : countsText(status)}</p>
+      <p role="status">${isRetrying ? "The server does not respond; trying again." : status === null ? "Starting…" : countsText(status)}</p>
       <div class="actions">
         <button
           type="button"

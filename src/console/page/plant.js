@@ -216,7 +216,7 @@ export class PlantDialog extends Component {
       ${texts(fieldsOf(plant))}
       <h3>After the change</h3>
       ${texts(replacement)}
-      <p class="note">A client that sends this id again is answered by comparing with the changed plant. The change can be undone.</p>
+      <p class="note">If a client sends this id again, its plant is compared with the changed one. The change can be undone.</p>
       <${ErrorMessage} text=${error} />
       <div class="actions">
         <button type="button" onClick=${() => this.setState({ mode: "edited" })}>Back</button>

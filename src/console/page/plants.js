@@ -31,7 +31,7 @@ import { exactTime } from "./units.js";
  */
 const quickMs = 400;
 
-/** How long the operator must have stopped typing. */
+/** Debounce delay for search-as-you-type. */
 const typingMs = 150;
 
 /** A search that takes longer shows that it is running. */
@@ -59,16 +59,16 @@ const columnNames = { id: "Id", name: "Name", tag: "Tag", created: "Created" };
 export class Plants extends Component {
   /** @override @type {State} */
   state = {
-    /** What is to be shown. */
+    /** The address to show. */
     address: readAddress(),
     /** The search field, which may not have been submitted. */
     query: readAddress().query,
-    /** What `page` is of. */
+    /** The address of `page`. */
     shown: readAddress(),
     page: null,
     error: "",
     isBusy: false,
-    /** Whether the running search has taken so long that it is to be seen. */
+    /** Whether the running search is slow enough to be indicated. */
     isSlow: false,
     newIds: new Set(),
     /** The ids of the plants whose boxes are checked, also those on other pages. */
@@ -177,7 +177,7 @@ export class Plants extends Component {
         });
       this.props.onSearch(address.query);
     } catch (error) {
-      // In place of the results, which would be those of another search.
+      // Replaces the results, which would be those of another search.
       if (request === this.requests)
         this.setState({ shown: address, page: null, error: errorMessage(error) });
     }

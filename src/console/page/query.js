@@ -6,7 +6,7 @@
  * @typedef {{ raw: string, filter: string | undefined, text: string, isQuoted: boolean }} Term
  */
 
-/** The filters, with what an operator may write after their colon. @type {Record<string, string>} */
+/** The filters, with the syntax of their values. @type {Record<string, string>} */
 const examples = {
   tag: 'tag:tropical, tag:"two words" or tag:none',
   token: "token:ci",

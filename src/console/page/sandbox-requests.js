@@ -10,7 +10,8 @@ import { exactTime, formatBytes, formatCount, formatMs } from "./units.js";
 /**
  * @typedef {{ headers: [name: string, value: string][], body: string | null, bytes: number }} Message
  * @typedef {{ number: number, connection: number, startedAt: string, durationMs: number,
- *   request: Message & { method: string | null, target: string | null }, response: (Message & { status: number | null }) | null,
+ *   request: Message & { method: string | null, target: string | null },
+ *   response: (Message & { status: number | null }) | null,
  *   error: number | null, forced: { rule: string } | { prefer: string } | null, ended: string }} RecordedRequest
  * @typedef {{ request: Uint8Array | null, response: Uint8Array | null }} Bytes
  * @typedef {{ records: RecordedRequest[], first: number, isLive: boolean, isPaused: boolean, openNumber: number | null,
@@ -201,7 +202,7 @@ export class SandboxRequests extends Component {
           <button type="button" disabled=${records.length === 0} onClick=${() => this.clear()}>Empty the log</button>
         </header>
         <${ErrorMessage} text=${error} />
-        ${records.length === 0 ? html`<p class="empty">No request yet. Each appears here as it arrived and as it was answered, byte for byte.</p>` : this.table(records)}
+        ${records.length === 0 ? html`<p class="empty">No request yet. Each appears here with its response, byte for byte.</p>` : this.table(records)}
         ${oldest !== undefined && oldest > first && html`<button type="button" class="link" onClick=${() => this.loadEarlier()}>Show earlier requests, before number ${oldest}</button>`}
       </section>
     `;

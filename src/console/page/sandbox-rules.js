@@ -247,7 +247,7 @@ class AddRule extends Component {
   }
 }
 
-/** The rule of the fields, as JSON: what is not a number is sent as it was typed, and the server says what is wrong with it. @param {Fields} fields */
+/** The rule of the fields, as JSON. The server rejects values that are no numbers. @param {Fields} fields */
 function toJson(fields) {
   const number = (/** @type {string} */ text) =>
     text.trim() === "" || Number.isNaN(Number(text)) ? text : Number(text);

@@ -85,7 +85,7 @@ export class SandboxSection extends ReloadingSection {
               this.ask({
                 title: "Reset the sandbox?",
                 action: "Reset",
-                text: "The plants are the seeds again, the tokens only the fixed one, the clock is the real one, and there are no rules and no recorded requests. Snapshots stay.",
+                text: "The seeds replace all plants, and the fixed token replaces all tokens. The clock is set to real time. Rules and recorded requests are removed. Snapshots stay.",
                 run: () => control("POST", "/reset"),
               })}
           >
@@ -146,8 +146,8 @@ export class SandboxSection extends ReloadingSection {
         <p class="figure">${formatDate(clock.now)} <span class="chip">${isReal ? "real" : "set"}</span></p>
         <p class="note">Tokens expire by it.</p>
         <div class="inline">
-          <button type="button" disabled=${isBusy} onClick=${set({ advanceSeconds: hourSeconds }, "The clock is an hour ahead of before.")}>+ 1 hour</button>
-          <button type="button" disabled=${isBusy} onClick=${set({ advanceSeconds: 24 * hourSeconds }, "The clock is a day ahead of before.")}>+ 1 day</button>
+          <button type="button" disabled=${isBusy} onClick=${set({ advanceSeconds: hourSeconds }, "The clock was advanced by an hour.")}>+ 1 hour</button>
+          <button type="button" disabled=${isBusy} onClick=${set({ advanceSeconds: 24 * hourSeconds }, "The clock was advanced by a day.")}>+ 1 day</button>
           <button type="button" disabled=${isBusy || isReal} onClick=${set({ offsetSeconds: 0 }, "The clock is the real one.")}>Real time</button>
         </div>
         <form
@@ -178,7 +178,7 @@ export class SandboxSection extends ReloadingSection {
     return html`
       <div role="group" aria-labelledby="sandbox-snapshots">
         <h3 id="sandbox-snapshots">Snapshots</h3>
-        <p class="note">Copies of all plants, of which there are ${formatCount(plants, "plant").replace(/ plants?$/, "")} now.</p>
+        <p class="note">Copies of all plants; the sandbox has ${formatCount(plants, "plant")} now.</p>
         <form
           class="inline"
           onSubmit=${(/** @type {SubmitEvent} */ event) => {
@@ -192,7 +192,7 @@ export class SandboxSection extends ReloadingSection {
               this.ask({
                 title: `Take the snapshot ${name} again?`,
                 action: "Take it again",
-                text: "The plants that it has are replaced with those of now.",
+                text: "Its plants are replaced with the current ones.",
                 run: take,
               });
           }}

@@ -57,7 +57,7 @@ export class Selection extends Component {
     const parts = [
       `${formatCount(edited, "plant")} ${change === "delete" ? "deleted" : "changed"}`,
       ...(unchanged > 0 ? [`${formatCount(unchanged, "plant")} left as they were`] : []),
-      ...(left > 0 ? [`${formatCount(left, "plant")} changed in between, and left`] : []),
+      ...(left > 0 ? [`${formatCount(left, "plant")} changed since and left as they are`] : []),
     ];
     this.setState({ note: `${parts.join(", ")}, in the run ${run}.`, run: edited > 0 ? run : "" });
     this.props.onSelect(new Set());

@@ -267,7 +267,7 @@ test.concurrent("an import waits for a server that is gone for a while, and is r
       await chooseFile(page, folder.file("plants.csv"));
       const dialog = page.getByRole("dialog");
       await importButton(page).click();
-      await dialog.getByText("The server does not answer; trying again.").waitFor();
+      await dialog.getByText("The server does not respond; trying again.").waitFor();
       isGone.now = false;
       await dialog.getByText("100,000 created, 0 already stored, 0 rejected").waitFor();
       await dialog.getByRole("button", { name: "Import another file" }).click();
@@ -278,7 +278,7 @@ test.concurrent("an import waits for a server that is gone for a while, and is r
       writeCsv(folder.file("more.csv"), 150_000, "Hoya carnosa");
       await dialog.locator("input[type=file]").setInputFiles(folder.file("more.csv"));
       await importButton(page).click();
-      await dialog.getByText("The server does not answer; trying again.").waitFor();
+      await dialog.getByText("The server does not respond; trying again.").waitFor();
       await server.stop();
       await using second = await RunningServer.start({
         database: server.database,
