@@ -1,4 +1,4 @@
-// The package as a library: starts the service in a program of one's own. Bun runs it as it is.
+// The package as a library: starts the service inside another program. Bun runs it without a build.
 
 export { makeToken, randomBytes } from "./core/auth/token.ts";
 export type { Connection, Handler } from "./core/http/handler.ts";

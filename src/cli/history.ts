@@ -34,15 +34,15 @@ const printedIdsMax = 10;
 
 export function historyCommand(): Command {
   const command = new Command("history")
-    .description("print who changed or deleted which plants, the latest first; or undo that")
+    .description("print who changed or deleted plants, latest first, or undo a run")
     .argument("[id]", "only the edits of the plant with this id")
     .addHelpText(
       "after",
       `
-Edits of one command, or of one click in the console, are a run. --undo RUN brings
-back what its plants were; with an id, that plant alone. A plant that has changed
-since is left as it is, and the exit code is 3. An undo is a run itself. Creates
-are no edits: plants that an import created stay.`,
+All edits of one command, or of one click in the console, are one run. --undo RUN
+restores the plants of a run; with an id, only that plant. A plant that has
+changed since stays as it is, and the exit code is 3. An undo is itself a run.
+Creates are not edits: plants that an import created stay.`,
     );
   return withSettings(command, settingNames, async (config, text?: string) => {
     const id = text === undefined ? undefined : parseIdArgument(text);

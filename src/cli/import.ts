@@ -45,13 +45,13 @@ export function importCommand(): Command {
       "after",
       `
 With --update a record replaces the stored plant of its id, after a dry run and a
-question, or at once with --yes; "plantstore history --undo RUN" brings back what
-was replaced.
+question, or at once with --yes; "plantstore history --undo RUN" restores the
+replaced plants.
 
-Rejected records of CSV are written to FILE.rejected.csv, with their columns and
-the reason: corrected, that file can be imported. Those of NDJSON are written to
-FILE.rejected.ndjson with their line, error and text. The exit code is 3. If there
-is a report of that name, this one is FILE.rejected.2.csv, and so on.
+Rejected CSV records go to FILE.rejected.csv, with their columns and the reason;
+once corrected, that file can be imported. Rejected NDJSON records go to
+FILE.rejected.ndjson, with line, error and text. The exit code is then 3. If a
+report has that name already, the next is FILE.rejected.2.csv, and so on.
 
 The first line of CSV names the columns id, name and tag, in any case; an empty
 cell means no tag, and "" an empty tag.`,

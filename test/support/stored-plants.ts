@@ -26,7 +26,7 @@ export function storeLines(database: string, lines: readonly string[]): Promise<
   return storePlants(database, plants);
 }
 
-/** Makes one edit, in a run of its own. */
+/** Makes one edit, in a new run. */
 export async function editOne(
   store: Pick<PlantStore, "edit">,
   edit: PlantEdit,

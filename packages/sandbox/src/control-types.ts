@@ -151,7 +151,7 @@ export interface RecordedRequest {
   readonly response: RecordedResponse | null;
   /** The code of the error in the response. */
   readonly error: ErrorCode | null;
-  /** What forced the outcome: a rule, or the request's Prefer header. */
+  /** The cause of a forced outcome: a rule, or the request's Prefer header. */
   readonly forced: { readonly rule: string } | { readonly prefer: string } | null;
   readonly ended: "complete" | "clientAborted" | "dropped" | "truncated" | "notHttp";
 }

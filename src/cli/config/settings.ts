@@ -397,7 +397,7 @@ const commandSettings = {
   },
   historySince: {
     flag: "--since <duration>",
-    description: "print only the edits of so long, such as 1d, 12h",
+    description: "print only the edits since this long ago, such as 1d or 12h",
     parse: parseDuration,
   },
   historyUndo: {

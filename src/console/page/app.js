@@ -42,7 +42,7 @@ class App extends Component {
     about: null,
     /** The sections of a sandbox, which other servers do not have. */
     sandbox: null,
-    /** What the page has changed in the sandbox. */
+    /** Counts the page's changes to the sandbox. */
     changes: 0,
     token: "",
     /** The search that is shown, as typed. */

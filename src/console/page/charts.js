@@ -380,7 +380,7 @@ class Chart extends Component {
   container = createRef();
   /** @type {uPlot | undefined} */
   plot;
-  /** What the plot was made for: another plot is made if it changes. */
+  /** The key of the plot, which is made again if it changes. */
   plotKey = "";
   /** @type {ResizeObserver | undefined} */
   resizeObserver;

@@ -18,7 +18,7 @@ import { exactTime, formatMs } from "./units.js";
 const firstCount = 20;
 const countMax = 1_000;
 
-/** Of results that are not errors. @type {Record<string, string | undefined>} */
+/** Labels of results that are not errors. @type {Record<string, string | undefined>} */
 const codeLabels = {
   created: "created",
   unchanged: "duplicate",

@@ -125,7 +125,7 @@ export class Tokens extends ReloadingSection {
   }
 }
 
-/** What is known of a token, in plain words. @param {TokenSummary} token */
+/** Describes a token in plain words. @param {TokenSummary} token */
 function tokenFacts({ state, revoked, expires, lastUsed }) {
   const use = lastUsed === null ? "no use recorded" : html`used ${relativeTime(lastUsed)}`;
   if (state === "revoked" && revoked !== null) return [html`revoked ${relativeTime(revoked)}`, use];

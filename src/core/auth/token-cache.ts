@@ -186,7 +186,7 @@ export class TokenCache {
     return cached === undefined ? unknownToken : this.#use(cached);
   }
 
-  /** Whether a change may have been missed. After the clock was set, one poll is made in vain. */
+  /** Whether a change may have been missed. Setting the clock costs one extra poll. */
   #isStale(): boolean {
     return Math.abs(this.#now() - this.#polledAt) > pollAgeMsMax;
   }

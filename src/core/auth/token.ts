@@ -2,7 +2,7 @@
 
 import { effectiveExpiry, type NewToken, type TokenRecord } from "../store/token-store.ts";
 
-/** By this prefix people and secret scanners recognize a token; no JWT starts with it. */
+/** Shows people and secret scanners that a text is a token; no JWT starts with it. */
 export const tokenPrefix = "pst_";
 
 const tokenBytes = 32;

@@ -16,7 +16,7 @@ export function isWithinShare(held: number, free: number): boolean {
 /** A limited resource, such as memory, of which each caller has a share. */
 export class SharedBudget {
   readonly #max: number;
-  /** By caller, while it holds some. */
+  /** Amounts by caller, while it holds some. */
   readonly #held = new Map<string, number>();
   #used = 0;
 

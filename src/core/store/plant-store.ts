@@ -1,4 +1,4 @@
-// The interface of a storage engine. Each engine is a folder beside this file.
+// The interface of a storage engine. Each engine is a folder next to this file.
 
 import { type NewPlant, type Plant, plantsEqual } from "../contract/plant.ts";
 import type { EditOutcome, EditRun, PlantEdit } from "./plant-edit.ts";
@@ -115,7 +115,7 @@ export interface StoreSize {
   readonly schemaVersion: number;
 }
 
-/** What a distribution over the nodes of a cluster did. */
+/** The result of a distribution over the nodes of a cluster. */
 export interface Distribution {
   /** The nodes that have plants. */
   readonly nodes: number;

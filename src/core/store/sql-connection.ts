@@ -1,4 +1,4 @@
-// The interface by which an extra uses a store with SQL of its own, while servers create plants.
+// The interface through which an extra runs its own SQL on a store, while servers create plants.
 
 import { OperatorError } from "../operator-error.ts";
 

@@ -253,7 +253,7 @@ export async function selectDurable(
   const ids = rows.map(({ plant }) => plant.id);
   const { plants: stored, hasStandbys } = await select(pool, ids);
   if (hasStandbys) {
-    // Citus locks rows of one shard in a statement, and each node has a standby of its own.
+    // Citus locks rows of one shard in a statement, and each node has its own standby.
     const parts = pool.insertMethod === "values" ? ids.map((id) => [id]) : [ids];
     for (const part of parts) {
       const lock = {

@@ -103,7 +103,7 @@ function settingsValues(settings: TransactionSettings, { statementMs = 0, lockMs
   return [String(statementMs), String(lockMs), settings.synchronousCommit];
 }
 
-/** The same SQL, prepared by name. */
+/** The SQL, prepared by name. */
 const namedSettings = { name: "plantstore_settings", text: settingsSql("$1", "$2", "$3") };
 
 function unnamedSettings(settings: TransactionSettings, limits: Limits): string {
@@ -376,7 +376,7 @@ function requestCancel(client: StoreClient): Promise<void> {
   if (processID === null || secretKey === null) return Promise.resolve();
   const { promise, resolve } = Promise.withResolvers<void>();
   const isTls = typeof ssl === "object";
-  // The same address, as a name may have several. Its certificate is that of the name.
+  // Keeps the address, because a name may have several. The certificate is for the name.
   const address = host.startsWith("/") ? host : (socketOf(client).remoteAddress ?? host);
   const tls = isTls ? { ...ssl, host, ...(isIP(host) === 0 ? { servername: host } : {}) } : false;
   const connection = new Connection({ ssl: tls, ...(stream === undefined ? {} : { stream }) } as object);

@@ -108,7 +108,7 @@ export class Primary {
     }
   }
 
-  /** Runs work that needs a connection of its own, such as a transaction of several statements. */
+  /** Runs work that needs its own connection, such as a transaction of several statements. */
   withRetryOnConnection<Result>(work: (connection: PoolClient) => Promise<Result>): Promise<Result> {
     return this.withRetry((pool) => onConnection(pool, work));
   }
@@ -321,7 +321,7 @@ async function checkPrimary(
   if (unsafe !== undefined) throw new NoPrimary(unsafe, true);
   // YugabyteDB's version is that of a PostgreSQL with -YB- in it.
   const isPostgres = /^PostgreSQL (?!.*-YB-)/.test(version ?? "");
-  // A pooler has process ids of its own.
+  // A pooler has its own process ids.
   const isDirect = backend === String(backendOf(client));
   if (statements === "named" && !isDirect) await assertTracksNames(client);
   const checked: HostConfig = {

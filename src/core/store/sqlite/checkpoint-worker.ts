@@ -11,7 +11,7 @@ import { OverwriteCheck } from "./overwritten-files.ts";
 import { restartPages } from "./wal.ts";
 import { notify, serveCalls } from "./worker-rpc.ts";
 
-/** What the worker serves. */
+/** The methods that the worker serves. */
 export interface CheckpointWorker {
   readonly checkpoints: {
     open(path: string, signals: SharedArrayBuffer): Promise<void>;

@@ -10,7 +10,7 @@ import type { SqlCall } from "./sql-statements.ts";
 import { SqliteStore } from "./store.ts";
 import { notify, serveCalls, toSentError } from "./worker-rpc.ts";
 
-/** What the worker serves. */
+/** The methods that the worker serves. */
 export interface CommitWorker {
   readonly store: {
     /**

@@ -86,7 +86,7 @@ export function hasFailureMarker(path: string): boolean {
  */
 export function recoverFromFailure(path: string): void {
   if (!hasFailureMarker(path)) return;
-  // Of a store that was moved away only the marker may be left.
+  // Only the marker may be left of a store that was moved away.
   if (existsSync(path)) checkpointExclusively(path);
   rmSync(markerPath(path));
 }

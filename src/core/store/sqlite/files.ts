@@ -135,7 +135,7 @@ export function fsyncDirectory(path: string): void {
  * be lost with it.
  */
 export class OpenFiles {
-  /** What identifies the file at each path, and what that was when it was opened. */
+  /** The files, how each is identified, and its identity at the opening. */
   readonly #files: readonly {
     path: string;
     identify: () => string | undefined;

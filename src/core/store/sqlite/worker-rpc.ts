@@ -10,7 +10,7 @@ declare const self: Worker;
 
 type Method = (...args: never[]) => Promise<unknown>;
 
-/** What a worker serves: objects by name, each with asynchronous methods. */
+/** The objects that a worker serves, by name, each with asynchronous methods. */
 type Served<Objects> = { [Name in keyof Objects]: { [Key in keyof Objects[Name]]: Method } };
 
 type Args<Called> = Called extends (...args: infer All) => unknown ? All : never;
@@ -204,7 +204,7 @@ export function toSentError(error: unknown): SentError {
   return { errorClass: error instanceof OperatorError ? "OperatorError" : "Error", message };
 }
 
-/** The error that was sent, of its own class. */
+/** Restores the sent error with its class. */
 export function toError({ errorClass, message }: SentError): Error {
   return new errorClasses[errorClass](message);
 }

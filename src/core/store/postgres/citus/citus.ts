@@ -80,7 +80,7 @@ class CitusQueue implements CreateQueue {
   readonly #coordinator: NodeStore;
   /** The source of the map. */
   #metadata: string | undefined;
-  /** By name; empty while the map cannot be used. */
+  /** Nodes by name; empty while the map cannot be used. */
   #nodes = new Map<string, CitusNode>();
   #mapFailure: string | undefined;
   #reported = new Set<string>();
