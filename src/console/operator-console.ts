@@ -2,11 +2,10 @@
 // host, origin, session.
 
 import type { TrustedProxies } from "../client-address.ts";
+import { AdminError, RequestBodies } from "../core/admin/request-bodies.ts";
 import { respond, securityHeaders } from "../core/admin/responses.ts";
 import type { AdminRoutes } from "../core/admin/server.ts";
-import { ApiError, statusOf } from "../core/contract/errors.ts";
 import { fields } from "../core/contract/fields.ts";
-import { BodyReader } from "../core/http/body-reader.ts";
 import { OperatorError } from "../core/operator-error.ts";
 import { StaticFiles } from "../static-files.ts";
 import type { Backups } from "./backups.ts";
@@ -76,7 +75,7 @@ const partLimits = { bodyBytesMax: 2 ** 20, inFlightBytesMax: 16 * 2 ** 20, arri
 /** Limits after the log-in. The largest body is a plant, as a JSON string that contains JSON. */
 const bodyLimits = { bodyBytesMax: 16 * 2 ** 20, inFlightBytesMax: 32 * 2 ** 20, arrivalMsMax };
 
-type Body = Readonly<Record<string, string>>;
+type Body = Readonly<Record<string, unknown>>;
 
 /** Calls by name. A plain object would also have members such as "constructor". */
 type Calls<Input> = ReadonlyMap<string, Call<Input>>;
@@ -88,9 +87,9 @@ export class OperatorConsole implements AdminRoutes {
   readonly #dependencies: ConsoleDependencies;
   /** Created when the page is first requested. */
   #pageFiles: StaticFiles | undefined;
-  readonly #passwords = new BodyReader(passwordLimits);
-  readonly #bodies = new BodyReader(bodyLimits);
-  readonly #parts = new BodyReader(partLimits);
+  readonly #passwords = new RequestBodies(passwordLimits);
+  readonly #bodies = new RequestBodies(bodyLimits);
+  readonly #parts = new RequestBodies(partLimits);
   readonly #reads: Calls<URLSearchParams>;
   readonly #writes: Calls<Body>;
 
@@ -168,8 +167,7 @@ export class OperatorConsole implements AdminRoutes {
       if (isPage) return await this.#pageFile(request, pathname.slice(basePath.length));
       return await this.#api(request, pathname.slice(apiPath.length), searchParams, peer);
     } catch (error) {
-      if (error instanceof BadRequestError) return respondError(400, error.message);
-      if (error instanceof ApiError) return rejectBody(error);
+      if (error instanceof AdminError) return respondError(error.status, error.message, error.headers);
       if (error instanceof OperatorError) return respondError(503, error.message);
       this.#dependencies.onInternalError(error);
       return respondError(500, "Internal error; see the server's log.");
@@ -198,14 +196,12 @@ export class OperatorConsole implements AdminRoutes {
     if (request.method === "GET") return (await this.#reads.get(name)?.(parameters, client)) ?? notFound();
     // The calls whose body is a part of a file.
     const { imports } = this.#dependencies;
-    const receive = () => readBytes(request, this.#parts, peer);
+    const receive = () => this.#parts.bytes(request, peer);
     if (request.method === "POST" && name === "import/part") return imports.add(parameters, receive);
     if (request.method === "POST" && name === "import/preview")
       return imports.preview(parameters, await receive());
     if (request.method === "POST")
-      return (
-        (await this.#writes.get(name)?.(await readBody(request, this.#bodies, peer), client)) ?? notFound()
-      );
+      return (await this.#writes.get(name)?.(await this.#bodies.json(request, peer), client)) ?? notFound();
     return respondError(405, "The method is not allowed here; use GET or POST.");
   }
 
@@ -217,7 +213,7 @@ export class OperatorConsole implements AdminRoutes {
     if (name === "session-end" && request.method === "POST")
       return respondJson({}, 200, { "Set-Cookie": sessions.logOut(request) });
     if (name !== "session" || request.method !== "POST" || !requiresPassword) return notFound();
-    const { password } = pickStrings(await readBody(request, this.#passwords, peer), "password");
+    const { password } = pickStrings(await this.#passwords.json(request, peer), "password");
     // Trusts the browser's view: TLS may end at a proxy.
     const isSecure = request.headers.get("origin")?.startsWith("https:") ?? false;
     const result = await sessions.logIn(password, trustedProxies.clientAddress(request, peer), isSecure);
@@ -265,39 +261,6 @@ function noBackups(): Response {
 
 function notFound(): Response {
   return respondError(404, "There is no such call.");
-}
-
-/**
- * Throws an ApiError for a body over a limit, and a BadRequestError for one that is not a JSON
- * object.
- */
-async function readBody(request: Request, bodies: BodyReader, peer: string): Promise<Body> {
-  const body = parseJson(await readBytes(request, bodies, peer));
-  if (typeof body !== "object" || body === null) throw new BadRequestError("The body must be a JSON object.");
-  return body as Body;
-}
-
-/** Throws an ApiError for a body over a limit. */
-async function readBytes(request: Request, bodies: BodyReader, peer: string): Promise<Uint8Array> {
-  // Rejects if the client disconnects before its body has arrived.
-  const bytes = await bodies.read(request, { key: peer }).catch(() => undefined);
-  if (bytes instanceof ApiError) throw bytes;
-  if (bytes === undefined) throw new BadRequestError("The body has not arrived.");
-  return bytes;
-}
-
-function parseJson(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes));
-  } catch {
-    return undefined;
-  }
-}
-
-/** Closes the connection, as the rest of the body is not read. */
-function rejectBody({ code, message }: ApiError): Response {
-  const text = code === "contentTooLarge" ? "The body is too large." : message;
-  return respondError(statusOf(code), text, { Connection: "close" });
 }
 
 /** Throws a BadRequestError if one of the fields is not a string. */

@@ -1,6 +1,7 @@
 // Responses of the console: JSON, lists and downloads, which take bounded memory where a client
 // does not read them.
 
+import { AdminError } from "../core/admin/request-bodies.ts";
 import { respond } from "../core/admin/responses.ts";
 import { pieceBytes, ResponseStreams } from "./response-streams.ts";
 
@@ -60,4 +61,8 @@ export function stringify(value: unknown): string {
 }
 
 /** A request that the page of the console does not send. The message is a sentence. */
-export class BadRequestError extends Error {}
+export class BadRequestError extends AdminError {
+  constructor(message: string) {
+    super(400, message);
+  }
+}

@@ -2,7 +2,7 @@
 
 import type { TrustedProxies } from "../client-address.ts";
 import type { Sessions } from "../console/sessions.ts";
-import { ControlError } from "./control.ts";
+import { AdminError } from "../core/admin/request-bodies.ts";
 
 /** Fields that were accepted: one for each user name that came with the password. */
 const acceptedMax = 100;
@@ -15,7 +15,7 @@ const acceptedMax = 100;
 export function passwordCheck(
   sessions: Sessions,
   proxies: TrustedProxies,
-): (request: Request, peer: string) => Promise<ControlError | undefined> {
+): (request: Request, peer: string) => Promise<AdminError | undefined> {
   const accepted = new Set<string>();
   return async (request, peer) => {
     if (sessions.isAuthenticated(request)) return undefined;
@@ -26,15 +26,15 @@ export function passwordCheck(
     const hash = Bun.SHA256.hash(field, "base64url");
     if (accepted.has(hash)) return undefined;
     const result = await sessions.checkPassword(password, proxies.clientAddress(request, peer));
-    if (result === "tooMany") return new ControlError(429, "Too many attempts; try again in a minute.");
+    if (result === "tooMany") return new AdminError(429, "Too many attempts; try again in a minute.");
     if (!result) return unauthenticated("Wrong password.");
     if (accepted.size < acceptedMax) accepted.add(hash);
     return undefined;
   };
 }
 
-function unauthenticated(message: string): ControlError {
-  return new ControlError(401, message, {
+function unauthenticated(message: string): AdminError {
+  return new AdminError(401, message, {
     "WWW-Authenticate": 'Basic realm="plantstore sandbox", charset="UTF-8"',
   });
 }

@@ -2,35 +2,15 @@
 // these checks in this order: host, origin, password, route.
 
 import { checkHost, checkOrigin } from "../console/request-origin.ts";
+import { AdminError, RequestBodies } from "../core/admin/request-bodies.ts";
 import { respond } from "../core/admin/responses.ts";
 import type { AdminRoutes } from "../core/admin/server.ts";
-import { ApiError, statusOf } from "../core/contract/errors.ts";
-import { BodyReader } from "../core/http/body-reader.ts";
 
 declare global {
   interface JSON {
     // https://github.com/tc39/proposal-json-parse-with-source
     /** A value that JSON.stringify writes as this text. */
     rawJSON(text: string): object;
-    /** `source` is the text of a number, a string, a boolean or null. */
-    parse(
-      text: string,
-      reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown,
-    ): unknown;
-  }
-}
-
-/**
- * An error response of control: a status from 400 on, and a sentence that says what would be right.
- */
-export class ControlError extends Error {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-
-  constructor(status: number, message: string, headers: Readonly<Record<string, string>> = {}) {
-    super(message);
-    this.status = status;
-    this.headers = headers;
   }
 }
 
@@ -41,7 +21,7 @@ interface ControlRequest {
   readonly query: URLSearchParams;
   /** Header fields, and the signal that is aborted when the client disconnects. */
   readonly request: Request;
-  /** The body with exact integers. Throws a ControlError unless it is a JSON object. */
+  /** The body with exact integers. Throws a AdminError unless it is a JSON object. */
   readonly json: () => Promise<Readonly<Record<string, unknown>>>;
 }
 
@@ -49,7 +29,7 @@ export interface ControlRoute {
   readonly method: "GET" | "PUT" | "POST" | "DELETE";
   /** Below /sandbox, such as /plants/{id}; "" for /sandbox itself. */
   readonly path: string;
-  /** Throws a ControlError for a request that it rejects. */
+  /** Throws a AdminError for a request that it rejects. */
   handle(request: ControlRequest): Response | Promise<Response>;
 }
 
@@ -66,8 +46,8 @@ export interface SandboxPart {
 export interface ControlAccess {
   /** Host names accepted in addition to addresses and localhost. */
   readonly names: readonly string[];
-  /** Whether a request is from a client that may use control; a ControlError says what it lacks. */
-  readonly authenticate: (request: Request, peer: string) => Promise<ControlError | undefined>;
+  /** Whether a request is from a client that may use control; a AdminError says what it lacks. */
+  readonly authenticate: (request: Request, peer: string) => Promise<AdminError | undefined>;
   /** Called with an exception that nothing else handles. */
   readonly onInternalError: (error: unknown) => void;
 }
@@ -84,7 +64,7 @@ export class Control implements AdminRoutes {
   readonly routes: readonly ControlRoute[];
   readonly #patterns: readonly { readonly route: ControlRoute; readonly pattern: RegExp }[];
   readonly #access: ControlAccess;
-  readonly #bodies = new BodyReader(bodyLimits);
+  readonly #bodies = new RequestBodies(bodyLimits);
 
   constructor(routes: readonly ControlRoute[], access: ControlAccess) {
     this.routes = [{ method: "GET", path: "/openapi.json", handle: describeControl }, ...routes];
@@ -99,15 +79,15 @@ export class Control implements AdminRoutes {
   async handle(request: Request, url: URL, peer: string): Promise<Response> {
     const rejection = checkHost(request, this.#access.names) ?? checkOrigin(request);
     if (rejection !== undefined)
-      return respondControlError(new ControlError(rejection.status, rejection.message));
+      return respondControlError(new AdminError(rejection.status, rejection.message));
     try {
       const unauthenticated = await this.#access.authenticate(request, peer);
       if (unauthenticated !== undefined) return respondControlError(unauthenticated);
       return await this.#route(request, url, peer);
     } catch (error) {
-      if (error instanceof ControlError) return respondControlError(error);
+      if (error instanceof AdminError) return respondControlError(error);
       this.#access.onInternalError(error);
-      return respondControlError(new ControlError(500, "Internal error; see the log of the sandbox."));
+      return respondControlError(new AdminError(500, "Internal error; see the log of the sandbox."));
     }
   }
 
@@ -116,14 +96,14 @@ export class Control implements AdminRoutes {
     const path = url.pathname.slice(base.length);
     const found = this.#patterns.filter(({ pattern }) => pattern.test(path));
     if (found.length === 0)
-      throw new ControlError(
+      throw new AdminError(
         404,
         `There is nothing at ${url.pathname}; GET /sandbox/openapi.json lists what there is.`,
       );
     const one = found.find(({ route }) => route.method === request.method);
     if (one === undefined) {
       const methods = found.map(({ route }) => route.method).join(", ");
-      throw new ControlError(405, `${request.method} is not offered at ${url.pathname}; it has ${methods}.`, {
+      throw new AdminError(405, `${request.method} is not offered at ${url.pathname}; it has ${methods}.`, {
         Allow: methods,
       });
     }
@@ -131,25 +111,8 @@ export class Control implements AdminRoutes {
       parameters: decodeParameters(one.pattern.exec(path)?.groups ?? {}),
       query: url.searchParams,
       request,
-      json: () => this.#readJson(request, peer),
+      json: () => this.#bodies.json(request, peer),
     });
-  }
-
-  async #readJson(request: Request, peer: string): Promise<Readonly<Record<string, unknown>>> {
-    // Rejects if the client disconnects before its body has arrived.
-    const bytes = await this.#bodies.read(request, { key: peer }).catch(() => undefined);
-    if (bytes instanceof ApiError) {
-      const isTooLarge = bytes.code === "contentTooLarge";
-      const message = isTooLarge
-        ? `The body is larger than ${bodyLimits.bodyBytesMax} bytes.`
-        : bytes.message;
-      throw new ControlError(statusOf(bytes.code), message, { Connection: "close" });
-    }
-    if (bytes === undefined) throw new ControlError(400, "The body has not arrived.");
-    const value = parseJson(bytes);
-    if (typeof value !== "object" || value === null || Array.isArray(value))
-      throw new ControlError(400, "The body must be a JSON object.");
-    return value as Readonly<Record<string, unknown>>;
   }
 }
 
@@ -171,7 +134,7 @@ export function respondDone(): Response {
   return respond(null, 204, {});
 }
 
-function respondControlError({ status, message, headers }: ControlError): Response {
+function respondControlError({ status, message, headers }: AdminError): Response {
   return respond(JSON.stringify({ message }), status, { "Content-Type": "application/json", ...headers });
 }
 
@@ -187,19 +150,6 @@ function decodeParameter(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new ControlError(400, `${JSON.stringify(text)} in the path is not percent-encoded UTF-8.`);
-  }
-}
-
-function parseJson(bytes: Uint8Array): unknown {
-  try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-    return JSON.parse(text, (_, value, { source = "" }) =>
-      typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(source)
-        ? BigInt(source)
-        : value,
-    );
-  } catch {
-    return undefined;
+    throw new AdminError(400, `${JSON.stringify(text)} in the path is not percent-encoded UTF-8.`);
   }
 }

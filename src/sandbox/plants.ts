@@ -1,10 +1,11 @@
 // Control of the plants: reading them back, and named snapshots of all of them.
 
+import { AdminError } from "../core/admin/request-bodies.ts";
 import { countCodeUnits } from "../core/contract/fields.ts";
 import { parseInt64 } from "../core/contract/int64.ts";
 import type { NewPlant } from "../core/contract/plant.ts";
 import type { MemoryStore, PlantsCopy } from "../core/store/sqlite/memory-store.ts";
-import { ControlError, respondControl, respondDone, type SandboxPart } from "./control.ts";
+import { respondControl, respondDone, type SandboxPart } from "./control.ts";
 
 /** Plants of one response. */
 const plantsMax = 1_000;
@@ -29,7 +30,7 @@ export function plantsPart(store: MemoryStore, onReplaced: () => void): SandboxP
     const after = query.get("after");
     const limit = query.get("limit") ?? String(plantsMax);
     if (!/^\d{1,9}$/.test(limit) || Number(limit) < 1)
-      throw new ControlError(
+      throw new AdminError(
         400,
         `limit must be a number from 1 on; at most ${plantsMax} plants are returned.`,
       );
@@ -42,13 +43,13 @@ export function plantsPart(store: MemoryStore, onReplaced: () => void): SandboxP
 
   function get(id: bigint): Response {
     const plant = store.get(id);
-    if (plant === undefined) throw new ControlError(404, `There is no plant with the id ${id}.`);
+    if (plant === undefined) throw new AdminError(404, `There is no plant with the id ${id}.`);
     return respondControl(plant);
   }
 
   function take(name: string): Response {
     if (!/^[\w.~-]{1,64}$/.test(name))
-      throw new ControlError(
+      throw new AdminError(
         400,
         "The name of a snapshot is 1 to 64 letters, digits and the characters . _ ~ -",
       );
@@ -56,7 +57,7 @@ export function plantsPart(store: MemoryStore, onReplaced: () => void): SandboxP
     const others = [...snapshots].filter(([other]) => other !== name);
     const bytes = others.reduce((sum, [, other]) => sum + other.copy.length, copy.length);
     if (others.length >= snapshotsMax || bytes > snapshotBytesMax)
-      throw new ControlError(
+      throw new AdminError(
         409,
         `There may be ${snapshotsMax} snapshots, of ${snapshotBytesMax / 2 ** 20} MiB in all; DELETE one first.`,
       );
@@ -66,7 +67,7 @@ export function plantsPart(store: MemoryStore, onReplaced: () => void): SandboxP
 
   function find(name: string): Snapshot {
     const snapshot = snapshots.get(name);
-    if (snapshot === undefined) throw new ControlError(404, `There is no snapshot ${JSON.stringify(name)}.`);
+    if (snapshot === undefined) throw new AdminError(404, `There is no snapshot ${JSON.stringify(name)}.`);
     return snapshot;
   }
 
@@ -125,6 +126,6 @@ function readPage(
 
 function parseId(text: string, name: string): bigint {
   const id = parseInt64(text);
-  if (id === undefined) throw new ControlError(400, `${name} must be a 64-bit integer in decimal digits.`);
+  if (id === undefined) throw new AdminError(400, `${name} must be a 64-bit integer in decimal digits.`);
   return id;
 }

@@ -1,9 +1,10 @@
 // Control of the log of requests: a list with a cursor, a stream of server-sent events, and the
 // bytes of each message.
 
+import { AdminError } from "../core/admin/request-bodies.ts";
 import { securityHeaders } from "../core/admin/responses.ts";
 import { decodeUtf8 } from "../core/contract/utf8.ts";
-import { ControlError, respondControl, respondDone, type SandboxPart } from "./control.ts";
+import { respondControl, respondDone, type SandboxPart } from "./control.ts";
 import type { StoredMessage } from "./kept-bytes.ts";
 import {
   findHeadEnd,
@@ -52,7 +53,7 @@ export function requestsPart(log: RequestLog): SandboxPart {
     const from = header === null ? query : new URLSearchParams({ after: header });
     const after = parseNumber(from, "after", { least: 0, default: 0 });
     if (streams >= streamsMax)
-      throw new ControlError(503, `There are ${streamsMax} streams of requests; close one first.`);
+      throw new AdminError(503, `There are ${streamsMax} streams of requests; close one first.`);
     streams++;
     const body = eventStream(log, after, request.signal, () => streams--);
     const headers = { ...securityHeaders, "Content-Type": "text/event-stream", "Cache-Control": "no-store" };
@@ -62,12 +63,12 @@ export function requestsPart(log: RequestLog): SandboxPart {
   function bytes(number: string, kind: "request" | "response"): Response {
     const found = /^\d{1,15}$/.test(number) ? log.get(Number(number)) : undefined;
     if (found === undefined)
-      throw new ControlError(
+      throw new AdminError(
         404,
         `There is no request ${number} in the log, which has ${log.first} to ${log.last}.`,
       );
     const message = found[kind];
-    if (message.length === 0) throw new ControlError(404, `Request ${number} has no ${kind}.`);
+    if (message.length === 0) throw new AdminError(404, `Request ${number} has no ${kind}.`);
     return new Response(new Uint8Array(message.bytes), {
       headers: {
         ...securityHeaders,
@@ -116,7 +117,7 @@ function parseNumber(
   const number = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
   if (number >= least && number <= most) return number;
   const limits = range.most === undefined ? `from ${least} on` : `from ${least} to ${most}`;
-  throw new ControlError(400, `${name} must be a whole number ${limits}, but is ${JSON.stringify(text)}.`);
+  throw new AdminError(400, `${name} must be a whole number ${limits}, but is ${JSON.stringify(text)}.`);
 }
 
 function readPage(log: RequestLog, after: number, limit: number): RecordedRequest[] {

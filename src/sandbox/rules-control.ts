@@ -1,6 +1,7 @@
 // Control of the rules.
 
-import { ControlError, respondControl, respondDone, type SandboxPart } from "./control.ts";
+import { AdminError } from "../core/admin/request-bodies.ts";
+import { respondControl, respondDone, type SandboxPart } from "./control.ts";
 import { InvalidValueError } from "./described-json.ts";
 import type { Rules } from "./rules.ts";
 
@@ -41,7 +42,7 @@ export function rulesPart(rules: Rules): SandboxPart {
         method: "DELETE",
         path: "/rules/{id}",
         handle({ parameters: { id = "" } }) {
-          if (!rules.delete(id)) throw new ControlError(404, `There is no rule ${JSON.stringify(id)}.`);
+          if (!rules.delete(id)) throw new AdminError(404, `There is no rule ${JSON.stringify(id)}.`);
           return respondDone();
         },
       },
@@ -55,7 +56,7 @@ function checked<T>(change: () => T): T {
   try {
     return change();
   } catch (error) {
-    if (error instanceof InvalidValueError) throw new ControlError(400, error.message);
+    if (error instanceof InvalidValueError) throw new AdminError(400, error.message);
     throw error;
   }
 }

@@ -1,9 +1,10 @@
 // Control of the tokens, and of the clock by which they expire.
 
+import { AdminError } from "../core/admin/request-bodies.ts";
 import { hashToken, isTokenName, makeToken, randomBytes } from "../core/auth/token.ts";
 import type { MemoryStore } from "../core/store/sqlite/memory-store.ts";
 import type { SandboxClock } from "./clock.ts";
-import { ControlError, respondControl, respondDone, type SandboxPart } from "./control.ts";
+import { respondControl, respondDone, type SandboxPart } from "./control.ts";
 
 /** The name of the fixed token. */
 const fixedTokenName = "sandbox";
@@ -41,11 +42,11 @@ export function tokensPart(dependencies: TokensDependencies): SandboxPart {
 
   async function issue({ name, expiresInSeconds }: Readonly<Record<string, unknown>>): Promise<Response> {
     if (typeof name !== "string" || !isTokenName(name))
-      throw new ControlError(400, "name must be a text without control characters.");
+      throw new AdminError(400, "name must be a text without control characters.");
     const seconds =
       expiresInSeconds === undefined ? undefined : parseSeconds(expiresInSeconds, "expiresInSeconds");
     if ((await store.tokens.list()).length >= tokensMax)
-      throw new ControlError(
+      throw new AdminError(
         409,
         `There may be ${tokensMax} tokens, revoked ones included; a reset removes them.`,
       );
@@ -53,14 +54,14 @@ export function tokensPart(dependencies: TokensDependencies): SandboxPart {
     const expiresAt = seconds === undefined ? null : Math.round(now + seconds * 1_000);
     const { token, record } = makeToken({ name, expiresAt }, { now, randomBytes });
     if (!(await store.tokens.add(record)))
-      throw new ControlError(409, `There is a token named ${JSON.stringify(name)}; DELETE it first.`);
+      throw new AdminError(409, `There is a token named ${JSON.stringify(name)}; DELETE it first.`);
     await reloadTokens();
     return respondControl({ token }, 201);
   }
 
   async function revoke(name: string): Promise<Response> {
     if (!(await store.tokens.revoke(name, clock.now())))
-      throw new ControlError(404, `There is no token named ${JSON.stringify(name)}.`);
+      throw new AdminError(404, `There is no token named ${JSON.stringify(name)}.`);
     await reloadTokens();
     return respondDone();
   }
@@ -73,7 +74,7 @@ export function tokensPart(dependencies: TokensDependencies): SandboxPart {
   }: Readonly<Record<string, unknown>>): Response {
     const given = [now, advanceSeconds, offsetSeconds].filter((value) => value !== undefined);
     if (given.length !== 1 || Object.keys(others).length > 0)
-      throw new ControlError(400, "The body must have one of now, advanceSeconds and offsetSeconds.");
+      throw new AdminError(400, "The body must have one of now, advanceSeconds and offsetSeconds.");
     const isSet =
       now !== undefined
         ? clock.setNow(parseTime(now))
@@ -82,7 +83,7 @@ export function tokensPart(dependencies: TokensDependencies): SandboxPart {
               ? clock.offsetMs + parseSeconds(advanceSeconds, "advanceSeconds") * 1_000
               : parseSeconds(offsetSeconds, "offsetSeconds") * 1_000,
           );
-    if (!isSet) throw new ControlError(400, "The time must be in the years 0000 to 9999.");
+    if (!isSet) throw new AdminError(400, "The time must be in the years 0000 to 9999.");
     return respondControl(describeClock());
   }
 
@@ -108,7 +109,7 @@ export function tokensPart(dependencies: TokensDependencies): SandboxPart {
 
 function parseSeconds(value: unknown, name: string): number {
   if (typeof value !== "number" || Math.abs(value) > secondsMax)
-    throw new ControlError(400, `${name} must be a number of seconds, at most ${secondsMax}.`);
+    throw new AdminError(400, `${name} must be a number of seconds, at most ${secondsMax}.`);
   return value;
 }
 
@@ -118,6 +119,6 @@ function parseTime(value: unknown): number {
     typeof value === "string" &&
     /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/i.test(value);
   const time = isTime ? Date.parse(value) : Number.NaN;
-  if (Number.isNaN(time)) throw new ControlError(400, 'now must be a time such as "2027-01-01T00:00:00Z".');
+  if (Number.isNaN(time)) throw new AdminError(400, 'now must be a time such as "2027-01-01T00:00:00Z".');
   return time;
 }

@@ -1,0 +1,73 @@
+// Bodies of requests to the routes of the admin listener.
+
+import { ApiError, statusOf } from "../contract/errors.ts";
+import { type BodyLimits, BodyReader } from "../http/body-reader.ts";
+
+declare global {
+  interface JSON {
+    // https://github.com/tc39/proposal-json-parse-with-source
+    /** `source` is the text of a number, a string, a boolean or null. */
+    parse(
+      text: string,
+      reviver: (key: string, value: unknown, context: { readonly source?: string }) => unknown,
+    ): unknown;
+  }
+}
+
+/** An error response: a status from 400 on, and a sentence that says what would be right. */
+export class AdminError extends Error {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(status: number, message: string, headers: Readonly<Record<string, string>> = {}) {
+    super(message);
+    this.status = status;
+    this.headers = headers;
+  }
+}
+
+/** Reads bodies within limits. Throws an AdminError for one that it rejects. */
+export class RequestBodies {
+  readonly #limits: BodyLimits;
+  readonly #reader: BodyReader;
+
+  constructor(limits: BodyLimits) {
+    this.#limits = limits;
+    this.#reader = new BodyReader(limits);
+  }
+
+  /** @param peer the address at the other end of the connection. */
+  async bytes(request: Request, peer: string): Promise<Uint8Array> {
+    // Rejects if the client disconnects before its body has arrived.
+    const bytes = await this.#reader.read(request, { key: peer }).catch(() => undefined);
+    if (bytes === undefined) throw new AdminError(400, "The body has not arrived.");
+    if (!(bytes instanceof ApiError)) return bytes;
+    const isTooLarge = bytes.code === "contentTooLarge";
+    const message = isTooLarge
+      ? `The body is larger than ${this.#limits.bodyBytesMax} bytes.`
+      : bytes.message;
+    // The rest of the body is not read.
+    throw new AdminError(statusOf(bytes.code), message, { Connection: "close" });
+  }
+
+  /** A JSON object, in which an integer that is not safe is a bigint. */
+  async json(request: Request, peer: string): Promise<Readonly<Record<string, unknown>>> {
+    const value = parseJson(await this.bytes(request, peer));
+    if (typeof value !== "object" || value === null || Array.isArray(value))
+      throw new AdminError(400, "The body must be a JSON object.");
+    return value as Readonly<Record<string, unknown>>;
+  }
+}
+
+function parseJson(bytes: Uint8Array): unknown {
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return JSON.parse(text, (_, value, { source = "" }) =>
+      typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(source)
+        ? BigInt(source)
+        : value,
+    );
+  } catch {
+    return undefined;
+  }
+}
